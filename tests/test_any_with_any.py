@@ -119,7 +119,7 @@ def test_a_sigmoid_loss_through_a_head_without_bias_is_refused_when_it_is_built(
     with pytest.raises(
         ZooError,
         match=(
-            rf"SigLIP needs a head with a bias, and neither {head.__name__} nor zoo-tiny has one: "
+            rf"SigLIP needs a head with a bias, but neither {head.__name__} nor zoo-tiny has one: "
             r"set .*bias"
         ),
     ):
@@ -164,7 +164,7 @@ TOKENS = {
     "TF-Local": (
         (CrossModal, {}),
         NegCLIP,
-        "CrossModal reads patches, and this backbone's image tower gives none",
+        "CrossModal reads patches, and this backbone's image tower returns none",
     ),
     "late interaction": (
         (MaxSim, {}),
@@ -196,7 +196,7 @@ def test_raw_tokens_of_two_widths_are_refused_when_the_model_is_built(tmp_path: 
     file = tmp_path / "two-widths.json"
     file.write_text(json.dumps({"embed_dim": 48, "vision_cfg": vision, "text_cfg": text}))
     with pytest.raises(
-        ZooError, match="patches of 64 numbers with text tokens of 32: set project to true"
+        ZooError, match="patches of width 64 with text tokens of width 32: set project to true"
     ):
         ZooModule(Backbone(str(file)), FSCCLIP(project=False))
 
@@ -208,7 +208,7 @@ def test_raw_tokens_of_two_widths_are_refused_when_the_model_is_built(tmp_path: 
 def test_a_local_term_over_frozen_towers_is_refused_when_the_model_is_built(
     settings: dict[str, Any], head: Head
 ) -> None:
-    with pytest.raises(ZooError, match=r"nothing to train .* set lambda_l to 0"):
+    with pytest.raises(ZooError, match=r"no trained parameters.* Set lambda_l to 0"):
         ZooModule(Backbone("zoo-tiny", tuning=Tuning("none")), FSCCLIP(**settings), head)
 
 

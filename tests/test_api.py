@@ -160,7 +160,7 @@ class Misshapen:
 
 
 def test_scores_of_another_shape_are_refused(made_root: Path) -> None:
-    with pytest.raises(ZooError, match=r"Misshapen gave scores of shape \(2,\)"):
+    with pytest.raises(ZooError, match=r"Misshapen returned scores of shape \(2,\)"):
         evaluate(Misshapen(), [f"pairs:{made_root / 'pairs.csv'}"], made_root)
 
 
@@ -179,10 +179,10 @@ def test_names_are_given_in_a_list_or_by_commas_and_objects_alone_or_in_a_list(
         evaluate(model, f"pairs:{file}, winogrand", made_root)
     for wrong in (None, 3, [None]):
         with pytest.raises(
-            ZooError, match=r"benchmarks has .*: give names, in a list or by commas"
+            ZooError, match=r"benchmarks has .*: give names, in a list or separated by commas"
         ):
             evaluate(model, wrong, made_root)  # type: ignore[arg-type]
-    with pytest.raises(ZooError, match="no benchmark is asked for"):
+    with pytest.raises(ZooError, match="no benchmark is given"):
         evaluate(model, [], made_root)
     with pytest.raises(ZooError, match="data root None is not a folder"):
         evaluate(model, f"pairs:{file}", None)  # type: ignore[arg-type]
@@ -233,9 +233,9 @@ def test_a_model_says_what_it_is(model: Model, checkpoint: Path) -> None:
 def test_a_wrong_source_is_named(checkpoint: Path, made_root: Path) -> None:
     with pytest.raises(ZooError, match="brings its own weights"):
         load(checkpoint, pretrained="openai")
-    with pytest.raises(ZooError, match=r"'zoo-tinny' is no known architecture.*zoo-tiny"):
+    with pytest.raises(ZooError, match=r"'zoo-tinny' is not a known architecture.*zoo-tiny"):
         load("zoo-tinny")
-    with pytest.raises(ZooError, match=r"'neg_clip' is no known .*\(near: negclip"):
+    with pytest.raises(ZooError, match=r"'neg_clip' is not a known .*\(near: negclip"):
         load("neg_clip")
     with pytest.raises(ZooError, match=r"pairs\.csv cannot be read as a checkpoint"):
         load(made_root / "pairs.csv")
@@ -247,7 +247,7 @@ def test_a_wrong_source_is_named(checkpoint: Path, made_root: Path) -> None:
     with pytest.raises(ZooError, match=r"takes no tunin \(near: tuning"):
         load("zoo-tiny", tunin={})
     for wrong in (None, 3, ""):
-        with pytest.raises(ZooError, match="takes the path of a checkpoint or the name of"):
+        with pytest.raises(ZooError, match="give the path of a checkpoint or the name of"):
             load(wrong)  # type: ignore[arg-type]
 
 

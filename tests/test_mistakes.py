@@ -53,8 +53,8 @@ from zoo.training.trainer import ZooTrainer
         (
             'Parser key "model.head":\n  Expected an instantiatable class, but is abstract\n'
             "  Given value type: <class 'str'>\n  Given value: zoo.heads.Head",
-            "model.head: zoo.heads.Head lacks block, pairs, prepare_images, prepare_texts: define "
-            "what Head leaves open",
+            "model.head: zoo.heads.Head does not define block, pairs, prepare_images, "
+            "prepare_texts: implement the abstract methods of Head",
         ),
         (
             "unrecognized arguments: --max_epochs 3",
@@ -94,7 +94,7 @@ from zoo.training.trainer import ZooTrainer
             "model.head: lab.heads.Max: No module named 'lab'",
             "No module named 'lab' (near: MaxSim)",
         ),
-        ("unrecognized arguments: --quux", "--quux: `--help` lists what can be given"),
+        ("unrecognized arguments: --quux", "--quux: `--help` lists the arguments"),
     ],
 )
 def test_a_message_of_many_lines_becomes_a_sentence(message: str, said: str) -> None:
@@ -126,7 +126,7 @@ def test_what_lightning_refuses_is_a_setting() -> None:
     with pytest.raises(ValueError, match="gppu") as refused:
         ZooTrainer(accelerator="gppu", logger=False, enable_checkpointing=False)
     assert (
-        "Lightning refuses the settings, change what it names: "
+        "Lightning rejects the settings: "
         "You selected an invalid accelerator name: `accelerator='gppu'`"
         in str(mistake(refused.value))
     )

@@ -140,7 +140,7 @@ def test_a_head_may_need_texts_of_the_data_as_well(backbone: Backbone) -> None:
             return Needs(pooled=True, units=True)
 
     module = ZooModule(backbone, CLIP(), Reader())
-    with pytest.raises(ZooError, match="Reader needs units, and the data has none"):
+    with pytest.raises(ZooError, match="Reader needs units, and the data have none"):
         module.refuse_what_cannot_be(Stub(Capabilities()))
     module.refuse_what_cannot_be(Stub(Capabilities(units=True)))
 
@@ -161,8 +161,8 @@ def test_texts_that_nobody_asks_for_are_named(
     warn_of_idle_texts(objective, Cosine(), Stub(provides))
     name = type(objective).__name__
     assert [record.getMessage() for record in caplog.records] == [
-        f"{name} asks for no {what}, and the data makes them: data.init_args.{what} null saves "
-        "their encoding"
+        f"{name} does not use the {what} that the data makes: set data.init_args.{what} to null to "
+        "avoid encoding them"
         for what in told
     ]
 
@@ -224,7 +224,7 @@ def test_a_datamodule_that_yields_something_else_is_told_what_is_wanted(tmp_path
         lambda: ZooTrainer(accelerator="cpu", logger=False).validate(module, Plain([pair])),
     ):
         with pytest.raises(
-            ZooError, match=r"Plain yields a (list|tuple), and a step takes a zoo\.batch\.Batch"
+            ZooError, match=r"Plain yields a (list|tuple), but a step needs a zoo\.batch\.Batch"
         ):
             run()
 
@@ -290,20 +290,20 @@ class Weighted(Cosine):
         (
             {"objective": Queue(4)},
             {"objective": Queue(8, margin=0.0)},
-            r"objective\.kept is \(4, \d+\) there and \(8, \d+\) here; "
+            r"objective\.kept is \(4, \d+\), expected \(8, \d+\); "
             r"this run has model\.objective\.size 8, was 4\)",
         ),
         (
             {"head": Weighted(2)},
             {"head": Weighted(3)},
-            r"head\.weights is \(2,\) there and \(3,\) here; "
+            r"head\.weights is \(2,\), expected \(3,\); "
             r"this run has model\.head\.weights 3, was 2\)",
         ),
         (
             {"head": Weighted(2)},
             {"head": Cosine()},
-            r"head\.weights is not known here; this run has model\.head zoo\.heads\.Cosine, was "
-            r"tests\.test_module\.Weighted\)",
+            r"head\.weights is not part of this model; this run has model\.head "
+            r"zoo\.heads\.Cosine, was tests\.test_module\.Weighted\)",
         ),
     ],
 )
@@ -319,7 +319,7 @@ def test_a_tensor_that_no_recorded_argument_decides_is_told_by_itself(backbone: 
     checkpoint = checkpoint_of(ZooModule(backbone, Queue()))
     state = checkpoint["state_dict"]
     state["objective.kept"] = state["objective.kept"][:3]
-    with pytest.raises(ZooError, match=r"kept is \(3, \d+\) there and \(4, \d+\) here\): set them"):
+    with pytest.raises(ZooError, match=r"kept is \(3, \d+\), expected \(4, \d+\)\): use those"):
         ZooModule(backbone, Queue()).on_load_checkpoint(checkpoint)
 
 

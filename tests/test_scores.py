@@ -335,7 +335,7 @@ def test_columns_of_another_form_than_the_heads_are_refused() -> None:
         with pytest.raises(
             ZooError,
             match=r"have vectors of 4 numbers and 0 sets of tokens, and Cosine prepares vectors of "
-            rf"6 .*remember all that scores\.{method} gives",
+            rf"6 .*store all that scores\.{method} returns",
         ):
             asked()
 

@@ -1,6 +1,6 @@
 """zoo: vision-language compositionality on any OpenCLIP backbone.
 
-Objectives, heads and negatives swap by YAML.
+Objectives, heads and negatives are exchanged in the YAML configuration.
 """
 
 import lazy_loader

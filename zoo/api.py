@@ -66,13 +66,13 @@ class Model:
 
     Args:
         module: Backbone, head and objective.
-        device: Where the model runs; None takes a GPU where there is one.
+        device: Where the model runs; None takes a GPU if there is one.
         batch_size: How many images or texts are encoded at once.
-        decoding: Whether the EXIF orientation and the transparency of images are honoured, which
-            published scripts do not.
+        decoding: Whether the EXIF orientation and the transparency of images are applied, which
+            published scripts do not do.
 
     Raises:
-        ZooError: The device cannot be had, or nothing would be encoded at once.
+        ZooError: The device is not available, or batch_size is below 1.
     """
 
     def __init__(
@@ -99,12 +99,12 @@ class Model:
 
     def __repr__(self) -> str:
         backbone = self.module.backbone
-        random = random_weights(self.module.weights)
-        said = [
+        weights_note = random_weights(self.module.weights)
+        parts = [
             backbone.name,
             backbone.activation,
             *([f"from {self.module.checkpoint}"] if self.module.checkpoint else []),
-            *([random] if random else []),
+            *([weights_note] if weights_note else []),
             f"head {type(self.module.head).__name__}",
             f"{sum(p.numel() for p in self.module.parameters()) / 1e6:.1f} M parameters",
             "images of {1} x {0} pixels".format(*backbone.image_size),
@@ -112,7 +112,7 @@ class Model:
             f"vectors of {backbone.shapes.width}",
             f"on {self.device}",
         ]
-        return f"Model({', '.join(said)})"
+        return f"Model({', '.join(parts)})"
 
     def encode_images(self, images: Images) -> NDArray[np.float32]:
         """Encodes images.
@@ -124,7 +124,7 @@ class Model:
             L2-normalised vectors, `[n, D]`.
 
         Raises:
-            ZooError: Something is no image.
+            ZooError: An item is not an image.
         """
         return self._normalize(self._images(listed_images(images)))
 
@@ -138,7 +138,7 @@ class Model:
             L2-normalised vectors, `[m, D]`.
 
         Raises:
-            ZooError: Something is no text.
+            ZooError: An item is not a text.
         """
         return self._normalize(self._texts(listed_texts(texts)))
 
@@ -148,14 +148,14 @@ class Model:
 
         Args:
             images: One or several: PIL images, paths, arrays `[h, w, 3]` or tensors `[3, h, w]`.
-                Numbers are whole ones from 0 to 255 or fractions from 0 to 1.
+                Their values are integers from 0 to 255 or fractions from 0 to 1.
             texts: One or several.
 
         Returns:
             The head's scores, `[n, m]`; higher is a better match.
 
         Raises:
-            ZooError: Something is no image or no text.
+            ZooError: An item is not an image, or not a text.
         """
         head = self.module.head
         needs = head.needs
@@ -165,12 +165,12 @@ class Model:
         )
         if encoded[0] is None or encoded[1] is None:
             return np.zeros([0 if side is None else len(side) for side in encoded], np.float32)
-        images_of = answers.prepare_images(head, encoded[0])
-        scores = answers.block(head, images_of, answers.prepare_texts(head, encoded[1]))
+        prepared_images = answers.prepare_images(head, encoded[0])
+        scores = answers.block(head, prepared_images, answers.prepare_texts(head, encoded[1]))
         return np.asarray(scores.float().cpu())
 
     def patch_words(self, image: Picture, texts: Texts) -> list[PatchWords]:
-        """Returns which patches of an image the words of texts are like.
+        """Returns the similarity of the words of texts to the patches of an image.
 
         Args:
             image: One image, as for `score`.
@@ -181,20 +181,20 @@ class Model:
             model sees it.
 
         Raises:
-            ZooError: Something is no image or no text, or the head's score is not made of words
-                and patches, as that of MaxSim is.
+            ZooError: An item is not an image or not a text, or the head does not score words
+                against patches, as MaxSim does.
         """
         (picture,) = listed_images(image)
         return patch_words(self.module, open_picture(picture, self.decoding), listed_texts(texts))
 
     @torch.no_grad()
     def _images(self, images: list[Picture], views: Views | None = None) -> Encoded | None:
-        """Returns the images encoded, whole or in views, None where there are none."""
+        """Encodes images, each as a whole or in views; returns None if there are none."""
         backbone, parts = self.module.backbone, []
         transform = backbone.square_transform(views.side) if views else backbone.eval_transform
         for start in range(0, len(images), self.batch_size):
-            some = images[start : start + self.batch_size]
-            pixels = torch.stack([transform(open_picture(image, self.decoding)) for image in some])
+            chunk = images[start : start + self.batch_size]
+            pixels = torch.stack([transform(open_picture(image, self.decoding)) for image in chunk])
             pixels = pixels.to(self.device)
             parts.append(
                 encode_views(backbone, pixels, views, self.batch_size)
@@ -205,7 +205,7 @@ class Model:
 
     @torch.no_grad()
     def _texts(self, texts: list[str], segments: Segments | None = None) -> Encoded | None:
-        """Returns the texts encoded, whole or in segments, None where there are none."""
+        """Encodes texts, each as a whole or in segments; returns None if there are none."""
         backbone = self.module.backbone
         if segments and texts:
             bank, rows = segment_bank([segments.split(text) for text in texts], backbone.tokenizer)
@@ -214,11 +214,11 @@ class Model:
         bank, rows = text_bank(*backbone.tokenizer(texts))
         parts = []
         for start in range(0, len(bank), self.batch_size):
-            rows_of = slice(start, start + self.batch_size)
-            some = TextBank(bank.ids[rows_of], bank.lengths[rows_of], bank.hashes[rows_of]).map(
-                lambda t: t.to(self.device)
-            )
-            parts.append(backbone.encode_texts(some, self.module.text_keys))
+            chunk_slice = slice(start, start + self.batch_size)
+            chunk = TextBank(
+                bank.ids[chunk_slice], bank.lengths[chunk_slice], bank.hashes[chunk_slice]
+            ).map(lambda t: t.to(self.device))
+            parts.append(backbone.encode_texts(chunk, self.module.text_keys))
         return concatenate(parts).rows(rows.to(self.device)) if parts else None
 
     def _normalize(self, items: Encoded | None) -> NDArray[np.float32]:
@@ -235,26 +235,25 @@ def load(
     trust_code: bool = False,
     **backbone: Any,
 ) -> Model:
-    """Loads a model that is ready to encode and score.
+    """Loads a model, ready to encode and score.
 
     Args:
         source: A checkpoint that `zoo fit` wrote, the folder of its run, `last` or `best` of the
             newest run under `runs`, a folder that `zoo export` wrote, a published model
             (`zoo ls models`), or the name of an architecture.
-        pretrained: A tag, a file or a publication of weights for an architecture.
-        device: Where the model runs; None takes a GPU where there is one.
-        decoding: Whether the EXIF orientation and the transparency of images that are scored are
-            honoured.
-        trust_code: Whether the files that are read may name classes that neither zoo nor an
-            installed package offers, and run their code.
+        pretrained: A tag, a file or published weights of an architecture.
+        device: Where the model runs; None takes a GPU if there is one.
+        decoding: Whether the EXIF orientation and the transparency of scored images are applied.
+        trust_code: Whether files may name classes that neither zoo nor an installed package
+            offers, and run their code.
         backbone: Further arguments of Backbone.
 
     Returns:
         The model, in evaluation mode.
 
     Raises:
-        ZooError: Neither checkpoint nor architecture is found, an argument is none of Backbone's,
-            or a file names a class that is not trusted.
+        ZooError: There is no such checkpoint or architecture, Backbone has no such argument, or a
+            file names a class that is not trusted.
     """
     with trusting_code(trust_code):
         module = _load_module(source, pretrained, backbone)
@@ -262,60 +261,55 @@ def load(
 
 
 def _load_module(source: Any, pretrained: Any, backbone: dict[str, Any]) -> ZooModule:
-    """Returns the module that arguments of `load` mean."""
+    """Loads the module for the arguments of `load`."""
     if not isinstance(source, str | Path) or not str(source):
         raise ZooError(
-            "zoo.load takes the path of a checkpoint or the name of an architecture, and got "
-            f"{source!r}: give one of these"
+            f"zoo.load got {source!r}: give the path of a checkpoint or the name of an architecture"
         )
     if Path(source).exists() or str(source) in NAMES:
         if pretrained is not None or backbone:
             raise ZooError(
-                f"{source} is a checkpoint and brings its own weights and settings: leave "
-                "pretrained and the rest out"
+                f"{source} is a checkpoint with its own weights and settings: leave out pretrained "
+                "and other arguments of Backbone"
             )
         return load_checkpoint(source)
     if pretrained is None and not backbone and is_published(str(source)):
         return load_published(str(source))
-    takes = [name for name in signature(Backbone.__init__).parameters if name != "self"]
+    arguments = [name for name in signature(Backbone.__init__).parameters if name != "self"]
     for name in backbone:
-        if name not in takes:
+        if name not in arguments:
             raise ZooError(
-                f"zoo.load takes no {name}{suggest_names(name, takes)}: it takes device and what "
-                "Backbone "
-                f"does, {', '.join(takes)}"
+                f"zoo.load has no argument {name}{suggest_names(name, arguments)}: its arguments "
+                f"are device and those of Backbone, {', '.join(arguments)}"
             )
     if Path(source).suffix in (".ckpt", *SUFFIXES):
-        raise ZooError(f"{source} is not there: give the path of a checkpoint, or an architecture")
+        raise ZooError(
+            f"{source} does not exist: give the path of a checkpoint, or an architecture"
+        )
     if pretrained is None and not backbone:
         _refuse_unknown(str(source))
     weights = str(pretrained) if isinstance(pretrained, Path) else pretrained
     module = ZooModule(_backbone({"name": str(source), "pretrained": weights, **backbone}))
-    if (said := random_weights(module.weights)) is not None:
-        log.warning("%s; give pretrained a tag or a file of weights", said)
+    if (weights_note := random_weights(module.weights)) is not None:
+        log.warning("%s; give pretrained a tag or a file of weights", weights_note)
     return module
 
 
 def _refuse_unknown(source: str) -> None:
-    """Makes sure that what is neither a checkpoint nor a published model is an architecture.
-
-    Raises:
-        ZooError: It is none.
-    """
-    known = architectures()
-    if source.replace("/", "-") in known or source.endswith(".json"):
+    """Raises ZooError if a source is not the name of an architecture either."""
+    names = architectures()
+    if source.replace("/", "-") in names or source.endswith(".json"):
         return
     name = source.partition(":")[0]
     raise ZooError(
-        f"{name!r} is no known architecture, published model or checkpoint"
-        f"{suggest_names(name, [*entries(), *known, *tags()])}: `zoo ls backbones` and `zoo ls "
-        "models` list "
-        "what is known"
+        f"{name!r} is not a known architecture, published model or checkpoint"
+        f"{suggest_names(name, [*entries(), *names, *tags()])}: see `zoo ls backbones` and "
+        "`zoo ls models`"
     )
 
 
 def _backbone(settings: dict[str, Any]) -> Backbone:
-    """Builds a backbone of arguments that are read as those of a YAML are."""
+    """Builds a backbone from arguments that are parsed like those of a YAML file."""
     parser = ArgumentParser(exit_on_error=False)
     parser.add_class_arguments(Backbone, "backbone")
     settings = {
@@ -323,36 +317,35 @@ def _backbone(settings: dict[str, Any]) -> Backbone:
         for name, value in settings.items()
     }
     try:
-        built: Backbone = parser.instantiate(parser.parse_object({"backbone": settings})).backbone
+        result: Backbone = parser.instantiate(parser.parse_object({"backbone": settings})).backbone
     except ArgumentError as error:
         raise ZooError(f"zoo.load: {sentence(str(error))}") from error
-    return built
+    return result
 
 
 def as_mteb(
     model: str | Path | Model, name: str | None = None, trust_code: bool = False
 ) -> MtebEncoder:
-    """Makes of a model an encoder that MTEB measures.
+    """Wraps a model as an encoder that MTEB can evaluate.
 
     Args:
-        model: A Model, or what `load` takes.
-        name: What MTEB's results call it, ORGANIZATION/NAME; zoo/ARCHITECTURE where None.
+        model: A Model, or a source as in `load`.
+        name: Its name in MTEB's results, ORGANIZATION/NAME; zoo/ARCHITECTURE if None.
         trust_code: As in `load`.
 
     Returns:
-        The encoder. Its revision in MTEB's results is that of its weights, so that two checkpoints
-        of one name are told apart.
+        The encoder. Its revision in MTEB's results is a hash of its weights, which distinguishes
+        checkpoints with the same name.
 
     Raises:
-        ZooError: The model's head does not score by the cosine of pooled vectors, which is all that
-            MTEB compares.
+        ZooError: The model's head is not the cosine of pooled vectors, the only score of MTEB.
     """
     model = model if isinstance(model, Model) else load(model, trust_code=trust_code)
     head, backbone = model.module.head, model.module.backbone
     if type(head) is not Cosine:
         raise ZooError(
-            f"MTEB compares vectors by their cosine, and {type(head).__name__} scores otherwise: "
-            "take a model whose head is Cosine"
+            f"MTEB compares vectors by their cosine, and the head is {type(head).__name__}: use a "
+            "model whose head is Cosine"
         )
     return MtebEncoder(model, name or f"zoo/{backbone.name}", weights_hash(backbone)[:12])
 
@@ -369,32 +362,34 @@ def evaluate(
     require: bool = False,
     trust_code: bool = False,
 ) -> "Results":
-    """Measures a model on benchmarks.
+    """Evaluates a model on benchmarks.
 
     Args:
-        model: A Model, a ZooModule, what `load` takes, a model of open_clip, a CLIP of Hugging
-            Face, or an object with encode_image(pixels) -> `[n, D]`, encode_text(ids) -> `[m, D]`,
+        model: A Model, a ZooModule, a source as in `load`, a model of open_clip, a Hugging Face
+            CLIP, or an object with encode_image(pixels) -> `[n, D]`, encode_text(ids) -> `[m, D]`,
             preprocess (a PIL image to pixels `[3, H, W]`) and tokenizer (texts to ids `[m, L]`):
             each distinct image and text is encoded once. Or an object with
-            score(images: list of PIL images, texts: list of str) -> `[n, m]`, or a function of the
-            same, which are asked case by case.
-        benchmarks: Names, in a list or by commas, or Benchmark objects.
-        data_root: Where annotations and images are, one folder or several.
+            score(images: list of PIL images, texts: list of str) -> `[n, m]`, or a function with
+            this signature, which is called case by case.
+        benchmarks: Names, in a list or separated by commas, or Benchmark objects.
+        data_root: The folder of annotations and images, one or several.
         out: A folder for results.json and cases.parquet; None writes nothing.
-        presets: Ways of counting: names, in a list or by commas, or Preset objects.
-        overwrite: Whether results that are in `out` already may be lost.
-        cache: Where the vectors of images and texts are kept, so that further runs need not encode
-            them; None encodes all again.
-        beside: Models whose published figures stand beside these results, in a list or by commas.
-        require: Whether it is an error that something cannot be measured, as its files are missing.
+        presets: Protocols of scoring: names, in a list or separated by commas, or Preset objects.
+        overwrite: Whether existing results in `out` may be overwritten.
+        cache: Where the vectors of images and texts are stored, so that further runs need not
+            encode them; None encodes everything again.
+        beside: Models whose published numbers are shown next to these results, in a list or
+            separated by commas.
+        require: Whether it is an error if a benchmark cannot be run, for example because files are
+            missing.
         trust_code: As in `load`.
 
     Returns:
         The results.
 
     Raises:
-        ZooError: A name is unknown, nothing can be scored, something is missing that `require` asks
-            for, or the model is none of these.
+        ZooError: A name is unknown, nothing can be scored, files are missing and `require` is set,
+            or the model is none of these.
     """
     from zoo.benchmarks.base import Benchmark
     from zoo.datamodules.benchmarks import EvaluationDataModule
@@ -435,15 +430,15 @@ def evaluate(
     return data.evaluation.results
 
 
-def _names_and_objects(given: Any, argument: str, kind: type = str) -> list[Any]:
-    """Returns names, in a list or by commas, and objects of a kind as a list."""
-    if isinstance(given, str):
-        return split_list(given, argument)
-    items = list(given) if isinstance(given, list | tuple) else [given]
+def _names_and_objects(value: Any, argument: str, kind: type = str) -> list[Any]:
+    """Returns names, from a list or separated by commas, and objects of a kind as a list."""
+    if isinstance(value, str):
+        return split_list(value, argument)
+    items = list(value) if isinstance(value, list | tuple) else [value]
     for item in items:
         if not isinstance(item, str | kind):
             raise ZooError(
-                f"{argument} has {item!r}, a {type(item).__name__}: give names, in a list or by "
-                "commas"
+                f"{argument} has {item!r}, a {type(item).__name__}: give names, in a list or "
+                "separated by commas"
             )
     return items

@@ -1,6 +1,6 @@
-"""What a training step works on: texts, encoded items and the batch whose rows point into them.
+"""The data of a training step: texts, encoded items and a batch whose rows index them.
 
-B rows of this rank (companions included), K negatives and N units a row, T distinct texts, L
+B rows of this rank (including companions), K negatives and N units per row, T distinct texts, L
 tokens, D the shared width.
 """
 
@@ -16,10 +16,10 @@ MISSING = -1
 
 @dataclass(frozen=True, order=True)
 class TokenKey:
-    """Which tokens of a tower are wanted.
+    """Selects tokens of a tower.
 
     Args:
-        layer: Index of the block whose output is taken: -1 is the last, -2 the penultimate.
+        layer: Index of the block whose output is used: -1 is the last, -2 the penultimate.
         norm: Whether the tower's final norm is applied.
         project: Whether the tower's output projection is applied, which needs the norm.
         prefix: Whether prefix tokens are kept: the image's CLS patch; text has none.
@@ -33,7 +33,7 @@ class TokenKey:
 
 @dataclass(frozen=True, order=True)
 class PiecesKey(TokenKey):
-    """The pooled vectors of an item's pieces, each of which was encoded by itself."""
+    """The key of the pooled vectors of an item's pieces, each encoded separately."""
 
 
 PIECES = PiecesKey()
@@ -44,7 +44,7 @@ class Encoded:
     """Encoded images or texts.
 
     Args:
-        pooled: Pooled vectors as the tower gives them, not normalised, `[n, D]`.
+        pooled: Pooled vectors of the tower, not normalised, `[n, D]`.
         tokens: Tokens by key, `[n, L, W]` of width W.
         masks: Which tokens are real by key, `[n, L]`.
     """
@@ -71,8 +71,8 @@ class Encoded:
             index: Rows, `[m]`; -1 is missing.
 
         Returns:
-            The items at those rows. A missing row gives row 0, or zeros where there is none, for
-            the caller to mask.
+            The items at those rows. A missing row gives row 0, or zeros if there are no items; the
+            caller must mask it.
         """
         # a sum over no rows gives zeros with a graph
         items = self if len(self) else self.map(lambda t: t.sum(0, keepdim=True).to(t.dtype))
@@ -84,7 +84,7 @@ class Encoded:
 
 
 def concatenate(parts: list[Encoded]) -> Encoded:
-    """Returns all parts' items in order; tokens are padded to the longest, padding is masked."""
+    """Concatenates the items of all parts; tokens are padded to the longest and masked."""
     if len(parts) == 1:
         return parts[0]
     tokens, masks = {}, {}
@@ -96,7 +96,7 @@ def concatenate(parts: list[Encoded]) -> Encoded:
 
 
 def pad_to(tokens: Tensor, length: int) -> Tensor:
-    """Pads tokens or masks, `[n, L, ...]`, with zeros (false) behind to `[n, length, ...]`."""
+    """Pads tokens or masks, `[n, L, ...]`, at the end with zeros (false) to `[n, length, ...]`."""
     missing = length - tokens.shape[1]
     if missing <= 0:
         return tokens
@@ -111,7 +111,7 @@ class TextBank:
         ids: Token ids at full context, `[T, L]`.
         lengths: Tokens up to and including EOT, `[T]`.
         hashes: Hashes of the ids, equal for equal texts on any rank, `[T]`.
-        asked: How many texts the batch named before duplicates were dropped.
+        asked: How many texts the batch had before duplicates were removed.
     """
 
     ids: Tensor
@@ -132,30 +132,28 @@ class Batch:
     """One step's rows on this rank.
 
     Captions, negatives, positives, units and foils are rows of the text bank; -1 is missing. A row
-    without a caption is filling: neither row nor column.
+    without a caption is filling: it has no loss and is not a candidate.
 
     Args:
         images: Images, `[I, 3, H, W]`, or Encoded once a store or the module has encoded them. The
-            first B are those of the rows, negative images follow.
+            first B belong to the rows; negative images follow.
         texts: The text bank, or Encoded once a store or the module has encoded it.
         captions: The caption of each row, `[B]`.
         negatives: The sentence negatives of each row, `[B, K]`.
         positives: Further texts that are true of each row's image, `[B, P]`.
-        negative_images: The image that each row's caption does not fit, a row of `images`, `[B]`;
-            -1 is missing.
+        negative_images: The negative image of each row, a row of `images`, `[B]`; -1 is missing.
         units: The units of each row, `[B, N]`.
         foils: The foil of each unit, `[B, N]`.
-        image_ids: A hash that is equal for the rows of one image, `[B]`.
+        image_ids: A hash of each row's image, equal for rows with the same image, `[B]`.
         hashes: The bank's hashes, `[T]`.
         samples: Indices into the data set, `[B]`.
         primary: How many of the rows count towards the batch size.
-        bank: The text bank that `texts` were encoded from, for what reads token ids; None where
-            they came encoded.
-        teacher_images: The images as a teacher encodes them, where there is one.
-        teacher_texts: The texts of the bank as a teacher encodes them, where there is one.
-        broken: Images that could not be decoded, so that their rows are filling, as references in
-            text.
-        single: Whether the rows are single images of data that joins two images to one in other
+        bank: The text bank that `texts` were encoded from, for objectives that read token ids;
+            None if texts were loaded encoded.
+        teacher_images: The images encoded by the teacher, if there is one.
+        teacher_texts: The texts of the bank encoded by the teacher, if there is one.
+        broken: References of images that could not be decoded; their rows are filling.
+        single: Whether the rows are single images, in data that joins pairs of images in other
             steps.
     """
 
@@ -185,12 +183,12 @@ class Batch:
         return (self.captions[: self.primary] >= 0).sum()
 
     def with_encoded(self, images: Encoded, texts: Encoded) -> "Batch":
-        """Returns the batch with both sides encoded; a text bank stays beside its texts."""
+        """Returns the batch with encoded images and texts; it keeps the text bank as `bank`."""
         bank = self.texts if isinstance(self.texts, TextBank) else self.bank
         return replace(self, images=images, texts=texts, bank=bank)
 
     def with_teacher(self, images: Encoded, texts: Encoded) -> "Batch":
-        """Returns the batch with what a teacher makes of its images and texts."""
+        """Returns the batch with its images and texts encoded by a teacher."""
         return replace(self, teacher_images=images, teacher_texts=texts)
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> "Batch":
@@ -211,10 +209,10 @@ class Batch:
 
 
 def text_bank(ids: Tensor, lengths: Tensor, hashes: Tensor) -> tuple[TextBank, Tensor]:
-    """Gathers the distinct ones of n texts in any roles.
+    """Removes duplicates from n texts in any roles.
 
-    Texts count as equal when their token ids are equal. The order is that of first appearance, so
-    that it does not depend on hashes.
+    Texts are equal if their token ids are equal. They are ordered by first appearance, so that the
+    order does not depend on hashes.
 
     Args:
         ids: Token ids at full context, `[n, L]`.
@@ -224,16 +222,16 @@ def text_bank(ids: Tensor, lengths: Tensor, hashes: Tensor) -> tuple[TextBank, T
     Returns:
         The bank of distinct texts, and the row of each text in it, `[n]`.
     """
-    seen: dict[bytes, int] = {}
+    positions: dict[bytes, int] = {}
     rows: list[int] = []
-    first: list[int] = []
+    first_rows: list[int] = []
     for i, row in enumerate(ids.numpy()):
         key = row.tobytes()
-        if key not in seen:
-            seen[key] = len(first)
-            first.append(i)
-        rows.append(seen[key])
-    keep = torch.tensor(first, dtype=torch.long)
+        if key not in positions:
+            positions[key] = len(first_rows)
+            first_rows.append(i)
+        rows.append(positions[key])
+    keep = torch.tensor(first_rows, dtype=torch.long)
     return TextBank(ids[keep], lengths[keep], hashes[keep], asked=len(ids)), torch.tensor(
         rows, dtype=torch.long
     )
@@ -241,7 +239,7 @@ def text_bank(ids: Tensor, lengths: Tensor, hashes: Tensor) -> tuple[TextBank, T
 
 @dataclass(frozen=True)
 class TowerShapes:
-    """What a head must know of a backbone before it can be built.
+    """The shapes of a backbone, from which a head is built.
 
     Widths and lengths of tokens are those before projection.
 
@@ -249,13 +247,13 @@ class TowerShapes:
         width: Width of the pooled vectors, D.
         image_width: Width of image tokens.
         text_width: Width of text tokens.
-        patches: Image tokens without prefix tokens; None where the tower has no tokens to give.
+        patches: Image tokens without prefix tokens; None if the tower has no tokens.
         prefix: Prefix tokens of the image.
         context: Text tokens at full length.
-        scale: The backbone's own scale, a factor and no logarithm.
-        bias: The backbone's own bias, None where it has none.
-        cuts: Whether texts come shorter than the context.
-        vocabulary: How many token ids the text tower knows.
+        scale: The backbone's own scale (not its logarithm).
+        bias: The backbone's own bias, None if it has none.
+        cuts: Whether texts may be shorter than the context.
+        vocabulary: The number of token ids of the text tower.
     """
 
     width: int

@@ -1,6 +1,6 @@
-"""CaptionData: what module, trainer and command line ask of the data.
+"""CaptionData: the interface of data for the module, the trainer and the command line.
 
-Any other LightningDataModule whose loaders yield `Batch` trains as well, and is asked nothing.
+Any other LightningDataModule whose loaders yield `Batch` can be trained on too, without the checks.
 """
 
 from abc import ABC, abstractmethod
@@ -15,18 +15,18 @@ from zoo.needs import Capabilities
 
 
 class Scalars(Protocol):
-    """What benchmarks found, as far as a run logs it."""
+    """Benchmark results that a run logs."""
 
     def scalars(self) -> dict[str, float]:
-        """Returns the metrics by the names that they are logged under."""
+        """Returns the metrics by the names under which they are logged."""
 
 
 class Benchmarks(Protocol):
-    """Benchmarks that run with a validation, as `zoo.evaluation.Evaluation` does.
+    """Benchmarks that run during validation, such as `zoo.evaluation.Evaluation`.
 
     Attributes:
-        out: Folder of results, None where none are written.
-        overwrite: Whether results that lie there may be lost.
+        out: Folder of results, None if none are written.
+        overwrite: Whether existing results in it may be overwritten.
     """
 
     out: Path | None
@@ -36,45 +36,45 @@ class Benchmarks(Protocol):
         """Reads the benchmarks and finds their images, once."""
 
     def check_out(self) -> None:
-        """Makes sure that no results of another run will be lost."""
+        """Raises ZooError if results of another run would be overwritten."""
 
     def start(self, backbone: Backbone, head: Head, about: dict[str, Any]) -> None:
-        """Begins a run on a model, of which `about` says what is known."""
+        """Starts a run on a model; `about` is its description."""
 
-    def step(self, backbone: Backbone, head: Head, portion: Any) -> None:
-        """Takes a batch of the loaders that it gave to the datamodule."""
+    def step(self, backbone: Backbone, head: Head, batch: Any) -> None:
+        """Processes a batch of the benchmarks' loaders."""
 
     def finish(self, backbone: Backbone, head: Head, about: dict[str, Any]) -> Scalars:
-        """Ends the run, with what results say of the model."""
+        """Ends the run and returns its results, with `about` as the model's description."""
         ...
 
 
 class BenchmarkedData(LightningDataModule):
-    """Data that may bring benchmarks.
+    """Data that may include benchmarks.
 
     Attributes:
-        evaluation: The benchmarks, whose loaders stand behind that of the validation loss.
+        evaluation: The benchmarks, whose loaders follow that of the validation loss.
     """
 
     evaluation: Benchmarks | None = None
 
     def check_files(self) -> None:
-        """Looks for the files that are needed, before a model is built.
+        """Checks that the needed files exist, before a model is built.
 
         Raises:
-            ZooError: Some of them are not there.
+            ZooError: A file is missing.
         """
         if self.evaluation is not None:
             self.evaluation.prepare()
 
 
 class CaptionData(BenchmarkedData, ABC):
-    """Base of datamodules whose loaders yield `Batch` and that say what it holds."""
+    """Base class of datamodules whose loaders yield `Batch` and that declare its content."""
 
     @property
     @abstractmethod
     def provides(self) -> Capabilities:
-        """What the batches hold, known before files are read."""
+        """What the batches contain, known before files are read."""
 
     @property
     @abstractmethod
@@ -83,35 +83,35 @@ class CaptionData(BenchmarkedData, ABC):
 
     @abstractmethod
     def check_devices(self, world: int) -> None:
-        """Checks that batches can be dealt to a number of devices.
+        """Checks that batches can be split over a number of devices.
 
         Args:
-            world: The number.
+            world: The number of devices.
 
         Raises:
-            ZooError: They cannot.
+            ZooError: The batch size does not allow it.
         """
 
     @abstractmethod
     def trained_images(self) -> list[str]:
-        """Returns the training images, as references in text."""
+        """Returns the references of the training images as strings."""
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """Returns what checkpoints and results keep of the data, as plain values."""
+        """Returns the description of the data in checkpoints and results, as plain values."""
 
 
 def benchmarks_of(data: object) -> Benchmarks | None:
-    """Returns the benchmarks that data bring, None where there are none."""
+    """Returns the benchmarks of data, None if there are none."""
     return data.evaluation if isinstance(data, BenchmarkedData) else None
 
 
 def data_name(trainer: Trainer) -> str:
-    """Returns what the data of a trainer are called in messages."""
+    """Returns the name of a trainer's data for messages."""
     data = data_of(trainer)
     return "the data loader" if data is None else type(data).__name__
 
 
 def data_of(trainer: Trainer) -> LightningDataModule | None:
-    """Returns a trainer's datamodule, None where it was given loaders."""
+    """Returns a trainer's datamodule, None if it was given loaders."""
     return getattr(trainer, "datamodule", None)  # Lightning sets it with the first datamodule

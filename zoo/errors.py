@@ -1,4 +1,4 @@
-"""ZooError, one sentence with culprit, reason and mend; Stopped, the end by a signal."""
+"""ZooError, an error that the user can fix, and Stopped, the end of a run by a signal."""
 
 import signal
 from collections.abc import Iterable
@@ -7,17 +7,16 @@ DISTRIBUTION = "clip-zoo"  # the name to give to pip
 
 
 class ZooError(Exception):
-    """A mistake that the user can mend, which the command line prints without a traceback."""
+    """An error that the user can fix. The command line prints it without a traceback."""
 
 
 class Stopped(SystemExit):
     """A run that a signal ended.
 
     Args:
-        signum: The signal. The process ends with 128 + signum, as a shell says it.
-        kept: A sentence on what was kept and how to go on from it; empty where nothing was trained
-            yet.
-        tells: Whether this process says so; of a run's ranks only the first does.
+        signum: The signal. The exit status is 128 + signum, as in a shell.
+        kept: A sentence on what was saved and how to resume; empty if nothing was trained yet.
+        tells: Whether this process prints the message. Of a run's ranks, only the first does.
     """
 
     def __init__(self, signum: int, kept: str = "", tells: bool = True) -> None:
@@ -25,8 +24,8 @@ class Stopped(SystemExit):
         self.signum, self.kept, self.tells = signum, kept, tells
 
     def __str__(self) -> str:
-        by = "interrupted" if self.signum == signal.SIGINT else f"stopped by {self.name}"
-        return f"{by}: {self.kept}" if self.kept else by
+        event = "interrupted" if self.signum == signal.SIGINT else f"stopped by {self.name}"
+        return f"{event}: {self.kept}" if self.kept else event
 
     @property
     def name(self) -> str:
@@ -35,21 +34,21 @@ class Stopped(SystemExit):
 
 
 def suggest_names(name: str, known: Iterable[str], n: int = 3) -> str:
-    """Finds the names that a misspelt one may have meant.
+    """Returns the known names that are most similar to an unknown name.
 
     Args:
-        name: The name that is not known.
-        known: The names that are known.
-        n: How many are named at most.
+        name: The unknown name.
+        known: The known names.
+        n: The largest number of names to return.
 
     Returns:
-        ' (near: a, b)', or '' where none is alike.
+        ' (near: a, b)', or '' if no name is similar.
     """
-    import difflib  # which takes its time, and most commands make no mistake
+    import difflib  # imported here because it is slow and rarely needed
 
     lower = {k.lower(): k for k in known}
-    found = difflib.get_close_matches(name.lower(), list(lower), n=n, cutoff=0.5)
-    return f" (near: {', '.join(lower[f] for f in found)})" if found else ""
+    matches = difflib.get_close_matches(name.lower(), list(lower), n=n, cutoff=0.5)
+    return f" (near: {', '.join(lower[f] for f in matches)})" if matches else ""
 
 
 def import_optional(module: str, extra: str | None = None) -> object:
@@ -57,8 +56,8 @@ def import_optional(module: str, extra: str | None = None) -> object:
 
     Args:
         module: Its name.
-        extra: The extra of this package that installs it; None if its own package has to be
-            installed.
+        extra: The extra of this package that installs it; None if the module is a package of its
+            own.
 
     Returns:
         The module.

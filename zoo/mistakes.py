@@ -1,4 +1,4 @@
-"""What jsonargparse, Lightning and torch say of a user's mistake, in one sentence."""
+"""Translates errors of jsonargparse, Lightning and torch into one sentence for the user."""
 
 import inspect
 import re
@@ -10,14 +10,14 @@ from zoo.errors import ZooError, suggest_names
 from zoo.support import ranges
 from zoo.support.names import ROOMS, import_path, paths, suggest_class
 
-LONGEST = 400
-START = {
+MAX_LENGTH = 400
+START_HINTS = {
     "fit": "begin with a recipe, as in `zoo fit --config clip.yaml` (`zoo ls configs` lists them)",
     "validate": "name --benchmarks, and --ckpt_path or --model",
 }
-LISTED = "`--help` lists what can be given"
-# jsonargparse tries a value against each of its types, and says what is wrong for every one
-NOT_MEANT = (
+HELP_HINT = "`--help` lists the arguments"
+# jsonargparse tries a value against each of its types, and reports an error for every type
+IRRELEVANT_LINES = (
     "Does not validate against any of the Union",
     "Subtypes:",
     "Errors:",
@@ -29,86 +29,91 @@ NOT_MEANT = (
     "Given value",
 )
 _LIST_FOR_ONE = re.compile(r"Not a valid subclass of \w+(\.|;|$)")
-_UNKNOWN = re.compile(
+_UNKNOWN_NAME = re.compile(
     r"import path string: ([\w.]+)|(?:takes no|accept option) '([\w.-]+)'"
     r"|nrecognized arguments: -*([^\s=]+)|has no attribute '(\w+)'",
     re.IGNORECASE,
 )
-_GONE = re.compile(r"([\w.]+\.\w+): No (?:module named )?'?[\w.]+")
+_NO_MODULE = re.compile(r"([\w.]+\.\w+): No (?:module named )?'?[\w.]+")
 _OUT_OF_RANGE = re.compile(
     r"(\w+): Not of type (\w+): (?:(?:(\S+) )?does not conform to restriction (v[^;]*\w)|[^;]*)"
 )
 _ABSTRACT = re.compile(r"Expected an instantiatable class, but is abstract\. Got value: ([\w.]+\w)")
-# an overlay's data, which lacks what recipes say
+# an overlay without a recipe has no required arguments of the data
 _NO_RECIPE = re.compile(r"data: zoo\.[\w.]+: the following arguments are required: ")
-_CLASS = r"Problem with given class_path '([\w.]+)': "
-_GIVEN = re.compile(r"Given value: (?:NestedArg\(key='[\w.]+', val=(.*)\)|(.*))")
-_MAKER = r"Type [^ ]*Callable\[.*?\] expects a function or a callable class: "
-# what jsonargparse says, and what is meant
-PLAINLY = (
+_CLASS_PROBLEM = r"Problem with given class_path '([\w.]+)': "
+_GIVEN_VALUE = re.compile(r"Given value: (?:NestedArg\(key='[\w.]+', val=(.*)\)|(.*))")
+_CALLABLE_TYPE = r"Type [^ ]*Callable\[.*?\] expects a function or a callable class: "
+# patterns of jsonargparse's messages, and their replacements
+REPLACEMENTS = (
     (re.compile(r'Parser key "(.*?)"'), r"\1"),
     (re.compile(r"(?:a )?<class '(?:\w+\.)*(\w+)'>"), r"\1"),
     (re.compile(r"typing\."), ""),
-    (re.compile(rf": {_CLASS}(?=\w+: )"), "."),
+    (re.compile(rf": {_CLASS_PROBLEM}(?=\w+: )"), "."),
     (
-        re.compile(rf"{_MAKER}Option '([\w.-]+)' is not .*Namespace\(class_path='([\w.]+)'.*"),
+        re.compile(
+            rf"{_CALLABLE_TYPE}Option '([\w.-]+)' is not .*Namespace\(class_path='([\w.]+)'.*"
+        ),
         r"\2 takes no '\1'",
     ),
-    (re.compile(_MAKER), ""),
+    (re.compile(_CALLABLE_TYPE), ""),
     (re.compile(r"\.\. Got value: .*"), ""),
-    (re.compile(rf"{_CLASS}Option '([\w.-]+)' is not accepted"), r"\1 takes no '\2'"),
+    (re.compile(rf"{_CLASS_PROBLEM}Option '([\w.-]+)' is not accepted"), r"\1 takes no '\2'"),
     (re.compile(r"Option '([\w.-]+)' is not accepted"), r"takes no '\1'"),
-    (re.compile(_CLASS), r"\1: "),
+    (re.compile(_CLASS_PROBLEM), r"\1: "),
 )
 
 
 def sentence(message: str) -> str:
-    """Says in one sentence what is wrong with an argument or a YAML.
+    """Shortens an error message about an argument or a YAML to one sentence.
 
     Args:
-        message: What jsonargparse says.
+        message: The message of jsonargparse.
 
     Returns:
-        The sentence, with the names most like an unknown one.
+        The sentence, with suggestions for an unknown name.
     """
     required = re.search(r"arguments are required: (\w+)\.", message)
     if required is not None:
-        return f"{message}: {START.get(required[1], LISTED)}"
+        return f"{message}: {START_HINTS.get(required[1], HELP_HINT)}"
     lines = [line for line in message.splitlines() if line.strip()]
-    said = [line for line in lines if not line.strip(" -").startswith(NOT_MEANT)]
-    listed = [line for line in said if not _LIST_FOR_ONE.search(line)]
-    problem = next((i for i, line in enumerate(said) if _names_class(line)), None)
-    if problem is not None:  # the class that was named is meant, and none of the other types
-        inside = list(
-            takewhile(lambda line: _indent(line) > _indent(said[problem]), said[problem + 1 :])
+    relevant = [line for line in lines if not line.strip(" -").startswith(IRRELEVANT_LINES)]
+    item_lines = [line for line in relevant if not _LIST_FOR_ONE.search(line)]
+    class_problem = next((i for i, line in enumerate(relevant) if _is_class_problem(line)), None)
+    if class_problem is not None:  # the user named a class: drop the errors about the other types
+        nested = list(
+            takewhile(
+                lambda line: _indentation(line) > _indentation(relevant[class_problem]),
+                relevant[class_problem + 1 :],
+            )
         )
-        meant_within = {_indent(line) for line in inside if _names_class(line)}
+        nested_indents = {_indentation(line) for line in nested if _is_class_problem(line)}
         other_types = [
             line
-            for line in inside
-            if _indent(line) in meant_within and line.strip(" -").startswith("Expected")
+            for line in nested
+            if _indentation(line) in nested_indents and line.strip(" -").startswith("Expected")
         ]
-        inside = [line for line in inside if line not in other_types]
-        said = [*said[: min(problem, 1)], said[problem], *inside]
-    elif len(listed) < len(said) and not all(line.endswith(":") for line in listed):
-        said = listed  # a list was given: what is wrong with one of its items is meant
-    elif len(said) < 2:
-        said = lines
+        nested = [line for line in nested if line not in other_types]
+        relevant = [*relevant[: min(class_problem, 1)], relevant[class_problem], *nested]
+    elif len(item_lines) < len(relevant) and not all(line.endswith(":") for line in item_lines):
+        relevant = item_lines  # the user gave a list: keep the errors about its items
+    elif len(relevant) < 2:
+        relevant = lines
     text = " ".join(
-        line.strip(" -") if line.endswith(":") else f"{line.strip(' -')};" for line in said
+        line.strip(" -") if line.endswith(":") else f"{line.strip(' -')};" for line in relevant
     ).rstrip("; ")
-    for pattern, plain in PLAINLY:
-        text = pattern.sub(plain, text)
-    text = _cut(_with_methods(_with_ranges(_with_values(text, message), message)))
+    for pattern, replacement in REPLACEMENTS:
+        text = pattern.sub(replacement, text)
+    text = _truncate(_name_missing_methods(_state_ranges(_add_given_value(text, message), message)))
     if _NO_RECIPE.match(text):
-        text = f"{text}: give them, or {START['fit']}"
-    return f"{text}{_near_names(text)}"
+        text = f"{text}: give them, or {START_HINTS['fit']}"
+    return f"{text}{_suggest(text)}"
 
 
-def _with_values(text: str, message: str) -> str:
-    """Says what was given where jsonargparse says only what is wanted."""
-    argument, given = text.partition(":")[0], _GIVEN.search(message)
-    if given is None:
+def _add_given_value(text: str, message: str) -> str:
+    """Adds the given value where jsonargparse names only the expected type."""
+    argument, match = text.partition(":")[0], _GIVEN_VALUE.search(message)
+    if match is None:
         return text
     value = _given_value(argument.rpartition(".")[2], message)
     text = re.sub(r"Import path does not", f"{value} does not", text)
@@ -117,69 +122,71 @@ def _with_values(text: str, message: str) -> str:
     return text
 
 
-def _with_methods(text: str) -> str:
-    """Says what a class has to define where it cannot be built without."""
-    found = _ABSTRACT.search(text)
-    if found is None:
+def _name_missing_methods(text: str) -> str:
+    """Names the methods that an abstract class does not define."""
+    match = _ABSTRACT.search(text)
+    if match is None:
         return text
-    cls = import_path(found[1])
-    lacking = sorted(cls.__abstractmethods__)
-    above = (c for c in cls.__mro__[1:] if lacking[0] in getattr(c, "__abstractmethods__", ()))
-    base = next(above, cls)
+    cls = import_path(match[1])
+    missing = sorted(cls.__abstractmethods__)
+    bases = (c for c in cls.__mro__[1:] if missing[0] in getattr(c, "__abstractmethods__", ()))
+    base = next(bases, cls)
     return _ABSTRACT.sub(
-        f"{found[1]} lacks {', '.join(lacking)}: define what {base.__name__} leaves open", text
+        f"{match[1]} does not define {', '.join(missing)}: implement the abstract methods of "
+        f"{base.__name__}",
+        text,
     )
 
 
-def _with_ranges(text: str, message: str) -> str:
-    """Says in words which number an argument takes, and which it was given."""
+def _state_ranges(text: str, message: str) -> str:
+    """States which numbers an argument takes, and which number it was given."""
 
-    def words(found: re.Match[str]) -> str:
-        argument, kind, value, restriction = found.groups()
+    def describe_range(match: re.Match[str]) -> str:
+        argument, kind, value, restriction = match.groups()
         restriction = restriction or getattr(getattr(ranges, kind, None), "_expression", None)
-        if restriction is None:  # no number, but another type that jsonargparse makes of text
-            return found[0]
+        if restriction is None:  # not a number, but another type that jsonargparse parses from text
+            return match[0]
         value = value or _given_value(argument, message)
         return f"{argument}: {value} is not {ranges.describe_restriction(kind, restriction)}"
 
-    return _OUT_OF_RANGE.sub(words, text)
+    return _OUT_OF_RANGE.sub(describe_range, text)
 
 
 def _given_value(argument: str, message: str) -> str:
-    """Returns the value that an argument was given, by itself or among those of its class."""
-    given = _GIVEN.search(message)
-    if given is None:
+    """Returns the value given to an argument, alone or among the arguments of its class."""
+    match = _GIVEN_VALUE.search(message)
+    if match is None:
         literal = re.search(r"(?:base 10|to float): '(.*)'", message)
         return literal[1] if literal else "this"
-    inside = re.search(rf"'{argument}': ([^,}}]+)", given[0])
-    return (inside[1] if inside else given[1] or given[2]).strip("'")
+    argument_match = re.search(rf"'{argument}': ([^,}}]+)", match[0])
+    return (argument_match[1] if argument_match else match[1] or match[2]).strip("'")
 
 
-def _names_class(line: str) -> bool:
-    """Tells whether a line says what is wrong with a class that was named."""
+def _is_class_problem(line: str) -> bool:
+    """Returns whether a line reports a problem with the class that was named."""
     return line.strip(" -").startswith("Problem with")
 
 
-def _indent(line: str) -> int:
+def _indentation(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
 def mistake(error: BaseException) -> ZooError | None:
-    """Finds what a user can mend about an exception or about one that it came from.
+    """Translates an exception, or one of its causes, into an error that the user can fix.
 
     Args:
         error: The exception.
 
     Returns:
-        The mistake, or None for a defect, whose traceback is wanted.
+        The error, or None for a defect of the program, whose traceback should be shown.
     """
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ZooError):
         cause = cause.__cause__ or cause.__context__
     if cause is not None:
         return cause
-    text = _cut(" ".join(str(error).split()))
-    package, file = _raised_in(error)
+    text = _truncate(" ".join(str(error).split()))
+    package, file = _raising_frame(error)
     if package == "jsonargparse":
         return ZooError(sentence(str(error)))
     import torch
@@ -187,12 +194,12 @@ def mistake(error: BaseException) -> ZooError | None:
 
     from zoo.support.distributed import rank, rank_lost, world_size
 
-    gone = rank_lost(error)
-    if gone is not None:
+    lost_rank = rank_lost(error)
+    if lost_rank is not None:
         return ZooError(
-            f"process {rank()} of {world_size()} ends, since another one ended or cannot be "
-            f"reached ({gone}): mend what that one says; a run that wrote a checkpoint goes on by "
-            "--ckpt_path last"
+            f"process {rank()} of {world_size()} ends, since another process ended or cannot be "
+            f"reached ({lost_rank}): fix the error that the other process reports, then resume "
+            "from the last checkpoint, if there is one, with --ckpt_path last"
         )
     if isinstance(error, torch.OutOfMemoryError):
         return ZooError(
@@ -201,26 +208,26 @@ def mistake(error: BaseException) -> ZooError | None:
         )
     if text.startswith("DataLoader worker"):
         return ZooError(
-            f"a process that loads data was killed ({text}): give it more memory, or lower "
+            f"a data loading process was killed ({text}): provide more memory, or lower "
             "data.workers or data.batch_size"
         )
     if (package, file) == ("torch", "optimizer.py") and "state dict" in text:
         return ZooError(
-            f"the checkpoint's optimiser had other parameters to train ({text}): set "
-            "model.backbone.tuning, head and objective as they were, or start anew from its "
-            "weights by --model.backbone.pretrained"
+            f"the checkpoint's optimizer trained other parameters ({text}): set "
+            "model.backbone.tuning, head and objective as in that run, or start a new run from "
+            "its weights with --model.backbone.pretrained"
         )
     if isinstance(error, MisconfigurationException) or package == "lightning":
-        return ZooError(f"Lightning refuses the settings, change what it names: {text}")
+        return ZooError(f"Lightning rejects the settings: {text}")
     return None
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
+def _truncate(text: str) -> str:
+    return text if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]} ..."
 
 
-def _raised_in(error: BaseException) -> tuple[str, str]:
-    """Returns package and file name of the frame that raised."""
+def _raising_frame(error: BaseException) -> tuple[str, str]:
+    """Returns the package and the file name of the frame that raised the error."""
     frames = [frame for frame, _ in walk_tb(error.__traceback__)]
     if not frames:
         return "", ""
@@ -229,65 +236,68 @@ def _raised_in(error: BaseException) -> tuple[str, str]:
     ).name
 
 
-def _near_names(text: str) -> str:
+def _suggest(text: str) -> str:
     kind = re.search(r"(?:a|valid) subclass of (\w+)", text)
     if kind is not None:
         return next(
             (f" (`zoo ls {room}` lists some)" for room, base in ROOMS.items() if base == kind[1]),
             "",
         )
-    short = {name for room in ROOMS for name in paths(room)}
-    gone = _GONE.search(text)
-    if gone is not None:
-        return suggest_class(gone[1]) or suggest_names(gone[1].rpartition(".")[2], short)
-    asked = _UNKNOWN.search(text)
-    if asked is None:
+    short_names = {name for room in ROOMS for name in paths(room)}
+    unimportable = _NO_MODULE.search(text)
+    if unimportable is not None:
+        return suggest_class(unimportable[1]) or suggest_names(
+            unimportable[1].rpartition(".")[2], short_names
+        )
+    unknown = _UNKNOWN_NAME.search(text)
+    if unknown is None:
         return ""
-    name = next(group for group in asked.groups() if group)
+    name = next(group for group in unknown.groups() if group)
     owner = re.search(r"([\w.]+\.\w+) takes no '", text)
     if owner is not None:
-        takes = _arguments_of(owner[1])
-        return suggest_names(name, takes) or f" (it takes {', '.join(takes) or 'no arguments'})"
-    if name in short:
+        parameters = _arguments_of(owner[1])
+        return (
+            suggest_names(name, parameters)
+            or f" (it takes {', '.join(parameters) or 'no arguments'})"
+        )
+    if name in short_names:
         return f" (it is {next(paths(room)[name] for room in ROOMS if name in paths(room))})"
-    if asked[1]:
+    if unknown[1]:
         flag = re.search(r"--(?:[\w.]+\.)?(\w+):", text)
         rooms = [room for room in ROOMS if flag and room == f"{flag[1]}s"]
         if rooms:
-            return (
-                suggest_names(name, paths(rooms[0]))
-                or f": `zoo ls {rooms[0]}` lists what can be named"
-            )
-        return suggest_names(name, short) or ": `zoo ls` lists what can be named"
-    return suggest_names(name, settings()) or f": {LISTED}"
+            return suggest_names(name, paths(rooms[0])) or f": `zoo ls {rooms[0]}` lists the names"
+        return suggest_names(name, short_names) or ": `zoo ls` lists the names"
+    return suggest_names(name, settings()) or f": {HELP_HINT}"
 
 
 def settings() -> list[str]:
-    """Returns the dotted names of settings of the model, its optimiser and the trainer."""
+    """Returns the dotted names of the settings of model, optimizer and trainer."""
     from lightning import Trainer
 
     from zoo.module import ZooModule
     from zoo.optim import Optimization
 
-    made_of = (("model.", ZooModule), ("model.optimizer.", Optimization), ("trainer.", Trainer))
+    sections = (("model.", ZooModule), ("model.optimizer.", Optimization), ("trainer.", Trainer))
     return [
         prefix + argument
-        for prefix, made in made_of
-        for argument in inspect.signature(made.__init__).parameters
+        for prefix, cls in sections
+        for argument in inspect.signature(cls.__init__).parameters
         if argument not in ("self", "args", "kwargs")
     ]
 
 
 def _arguments_of(class_path: str) -> list[str]:
-    """Returns the names of a class's arguments, those that it hands on to its bases included."""
-    made = (
+    """Returns the names of a class's arguments, including those of its base classes."""
+    constructors = (
         cls.__init__
         for cls in import_path(class_path).__mro__
         if "__init__" in vars(cls) and cls is not object
     )
     return [
         argument
-        for function in made
-        for argument, of in inspect.signature(function).parameters.items()
-        if argument != "self" and of.kind not in (of.VAR_POSITIONAL, of.VAR_KEYWORD)
+        for function in constructors
+        for argument, parameter in inspect.signature(function).parameters.items()
+        if argument != "self"
+        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     ]

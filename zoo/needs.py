@@ -10,27 +10,27 @@ from zoo.regions_and_phrases.base import Segments, Views
 
 @dataclass(frozen=True)
 class Needs:
-    """What a head or an objective wants of data and backbone, checked before the first step.
+    """What a head or an objective needs from data and backbone, checked before the first step.
 
     Args:
         negatives: Whether sentence negatives are needed.
         positives: Whether further positives of captions are needed.
         negative_images: Whether negative images are needed.
-        generators: Names of generators of which one is needed; () allows any.
+        generators: Names of generators of negatives, one of which is needed; () allows any.
         units: Whether units and foils are needed.
         image_keys: The image tokens that are read.
         text_keys: The text tokens that are read.
-        pooled: Whether pooled vectors are read. What only they depend on is frozen where neither
-            head nor objective says so.
-        pooled_texts: Whether those of texts are read, where those of images are not.
-        teacher: The share of a copy of the towers that a step keeps, where such a teacher is
-            wanted; 1 keeps it frozen. None wants none.
-        token_ids: Whether the token ids of texts are read, which texts that come encoded lack.
+        pooled: Whether pooled vectors are read. If neither head nor objective reads them, the
+            parameters that only they depend on are frozen.
+        pooled_texts: Whether pooled vectors of texts are read but not those of images.
+        teacher: The decay per step of a teacher, a moving average of the towers; 1 keeps it
+            frozen. None needs no teacher.
+        token_ids: Whether the token ids of texts are read, which pre-encoded texts do not have.
         bias: Whether the head must have a bias.
-        views: What makes the views of an image that are encoded in its place where pairs are
-            measured; None where the image itself is.
-        segments: What makes the segments of a text that are encoded in its place where pairs are
-            measured; None where the text itself is.
+        views: What makes the views that are encoded in place of an image in evaluation; None
+            encodes the image itself.
+        segments: What makes the segments that are encoded in place of a text in evaluation; None
+            encodes the text itself.
     """
 
     negatives: bool = False
@@ -61,14 +61,14 @@ class Needs:
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What the batches of a datamodule hold.
+    """What the batches of a datamodule contain.
 
     Args:
-        negatives: What makes the negatives, one name a column.
-        units: Whether units and foils are there.
-        encoded: Whether images and texts come encoded, without pixels and token ids.
-        positives: What finds further positives, one name a column.
-        negative_images: Whether negative images are there.
+        negatives: The generators of negatives, one name per column.
+        units: Whether batches have units and foils.
+        encoded: Whether images and texts are pre-encoded, without pixels and token ids.
+        positives: The sources of further positives, one name per column.
+        negative_images: Whether batches have negative images.
     """
 
     negatives: tuple[str, ...] = ()
@@ -83,7 +83,7 @@ class Needing(Protocol):
 
     @property
     def needs(self) -> Needs:
-        """What it wants of data and backbone."""
+        """What it needs from the data and the backbone."""
         ...
 
 
@@ -94,7 +94,7 @@ def needs_of(part: Needing) -> Needs:
         part: The part.
 
     Raises:
-        ZooError: It states no needs.
+        ZooError: Its `needs` is not an instance of Needs.
     """
     needs: object = part.needs
     if not isinstance(needs, Needs):

@@ -1,13 +1,13 @@
 """Parameter groups and the learning-rate schedule, per optimiser step.
 
-s: the step from 0; w: steps of warm-up; S: steps in all; f: final_share; a: initial_share; lr: the
+s: the step from 0; w: steps of warm-up; S: all steps; f: final_share; a: initial_share; lr: the
 peak.
 
     lr(s) = lr * warm((s + 1) / w)                                      s < w, without a
     lr(s) = lr * (a + (1 - a) warm(s / (w - 1)))                        s < w, with a
     lr(s) = lr * (f + (1 - f) (1 + cos(pi (s - w) / (S - w))) / 2)      s >= w
 
-    warm(x) = x, or (1 - cos(pi x)) / 2 where warmup is cosine
+    warm(x) = x, or (1 - cos(pi x)) / 2 if warmup is cosine
 """
 
 import math
@@ -32,34 +32,35 @@ from zoo.support.ranges import (
 
 @dataclass(frozen=True)
 class Optimization(metaclass=RangedType):
-    """AdamW with one learning rate a tower, warm-up and cosine decay.
+    """AdamW with one learning rate per tower, warm-up and cosine decay.
 
-    At most one of warmup_steps, warmup_epochs and warmup_share is given.
+    At most one of warmup_steps, warmup_epochs and warmup_share can be given.
 
     Args:
         lr: Peak learning rate.
-        lr_image: Peak learning rate of the image tower; `lr` where None.
-        lr_text: Peak learning rate of the text tower; `lr` where None.
-        lr_head: Peak learning rate of the head; `lr` where None.
-        weight_decay: Weight decay of the parameters that `weight_decay_on` names. 0 makes it Adam.
+        lr_image: Peak learning rate of the image tower; `lr` if None.
+        lr_text: Peak learning rate of the text tower; `lr` if None.
+        lr_head: Peak learning rate of the head; `lr` if None.
+        weight_decay: Weight decay of the parameters that `weight_decay_on` names. 0 gives Adam.
         weight_decay_on: Which parameters decay: `matrices`, so that gains, biases and the scale
             have none, or `all`.
         betas: AdamW's two betas, each from 0 to under 1. CS-CLIP's public code has the default; its
-            paper is silent.
-        eps: AdamW's epsilon, above 0. CS-CLIP's public code has the default; its paper is silent.
+            paper does not say.
+        eps: AdamW's epsilon, above 0. CS-CLIP's public code has the default; its paper does not
+            say.
         warmup_steps: Steps of warm-up.
         warmup_epochs: Epochs of warm-up.
         warmup_share: Warm-up as a share of all steps, from 0 to 1.
         warmup: The shape of the warm-up.
-        initial_share: The share of the learning rate that the first step of the warm-up has, from 0
-            to 1. None has the rate rise from 0 at a step before the first.
-        final_share: The share of the learning rate that is left at the end, from 0 to 1.
+        initial_share: The share of the peak learning rate at the first step of the warm-up, from 0
+            to 1. None starts at 0 one step before the first step.
+        final_share: The share of the peak learning rate at the end, from 0 to 1.
         decay: The shape of the decay: `cosine`, or `none` for a constant learning rate.
-        fused: Whether AdamW's update of a parameter is one kernel, whose last digits differ. A run
-            that goes on keeps what it began with.
+        fused: Whether to use AdamW's fused kernel, whose last digits differ. A resumed run keeps
+            the setting that it started with.
 
     Raises:
-        ZooError: More than one length of warm-up is given.
+        ZooError: Warm-up is given in more than one unit.
     """
 
     lr: NonNegativeNumber = 5e-6
@@ -80,20 +81,21 @@ class Optimization(metaclass=RangedType):
     fused: bool = False
 
     def __post_init__(self) -> None:
-        given = [
+        warmup_arguments = [
             n
             for n in ("warmup_steps", "warmup_epochs", "warmup_share")
             if getattr(self, n) is not None
         ]
-        if len(given) > 1:
+        if len(warmup_arguments) > 1:
             raise ZooError(
-                f"optimizer has both {given[0]} and {given[1]}: keep one, set the other to null"
+                f"optimizer has both {warmup_arguments[0]} and {warmup_arguments[1]}: keep one and "
+                "set the other to null"
             )
 
     def peak(self, part: str) -> float:
         """Returns the peak learning rate of a part: 'image', 'text' or 'head'."""
-        own: float | None = getattr(self, f"lr_{part}")
-        return self.lr if own is None else own
+        part_lr: float | None = getattr(self, f"lr_{part}")
+        return self.lr if part_lr is None else part_lr
 
     def warmup_length(self, total_steps: int, epochs: float) -> int:
         """Returns the steps of warm-up out of `total_steps` in `epochs`."""
@@ -104,14 +106,14 @@ class Optimization(metaclass=RangedType):
         return round(total_steps * (self.warmup_share or 0.0))
 
     def factor(self, total_steps: int, epochs: float) -> Callable[[int], float]:
-        """Computes the schedule that this module's docstring writes down.
+        """Builds the schedule of this module's docstring.
 
         Args:
             total_steps: Steps of the whole run.
-            epochs: The epochs that these steps make.
+            epochs: Epochs of the whole run.
 
         Returns:
-            The function from step to the share of the peak; step 0 is the first.
+            A function from step to the share of the peak; step 0 is the first.
         """
         warm = min(self.warmup_length(total_steps, epochs), total_steps)
 
@@ -141,12 +143,12 @@ class Optimization(metaclass=RangedType):
 
         Args:
             parameters: Names and parameters of the model.
-            part: What gives the part of a parameter's name: 'image', 'text' or 'head'.
+            part: Returns the part of a parameter by its name: 'image', 'text' or 'head'.
             total_steps: Steps of the whole run.
-            epochs: The epochs that these steps make.
+            epochs: Epochs of the whole run.
 
         Returns:
-            The optimiser and its per-step schedule, as Lightning wants them.
+            The optimiser and its per-step schedule, in Lightning's format.
 
         Raises:
             ZooError: Every parameter is frozen.
@@ -155,7 +157,7 @@ class Optimization(metaclass=RangedType):
             self.groups(parameters, part),
             betas=self.betas,
             eps=self.eps,
-            fused=self.fused or None,  # None takes torch's own choice
+            fused=self.fused or None,  # None leaves the choice to torch
         )
         schedule = LambdaLR(optimizer, self.factor(total_steps, epochs))
         return {
@@ -164,11 +166,11 @@ class Optimization(metaclass=RangedType):
         }
 
     def restate(self, optimizer: Optimizer, schedule: LambdaLR) -> None:
-        """Puts these settings over those that a checkpoint brought, at the schedule's step.
+        """Replaces the settings that a checkpoint loaded with these, at the schedule's step.
 
         Args:
-            optimizer: Its learning rates, decay, betas and eps are set.
-            schedule: Its peaks are set.
+            optimizer: The optimiser, whose learning rates, decay, betas and eps are set.
+            schedule: The schedule, whose peak learning rates are set.
         """
         schedule.base_lrs = [self.peak(group["part"]) for group in optimizer.param_groups]
         for group, peak, share in zip(
@@ -181,17 +183,17 @@ class Optimization(metaclass=RangedType):
     def groups(
         self, parameters: Iterable[tuple[str, nn.Parameter]], part: Callable[[str], str]
     ) -> list[dict[str, Any]]:
-        """Sorts what is trained into one group for each part and kind of parameter.
+        """Groups trained parameters by part and by number of dimensions.
 
-        Matrices decay; vectors and scalars do where `weight_decay_on` is `all`. Scalars have groups
-        of their own, since they are not split where the rest is sharded.
+        Matrices decay; vectors and scalars only if `weight_decay_on` is `all`. Scalars have
+        separate groups, since they are not split when parameters are sharded.
 
         Args:
             parameters: Names and parameters of the model.
-            part: What gives the part of a parameter's name: 'image', 'text' or 'head'.
+            part: Returns the part of a parameter by its name: 'image', 'text' or 'head'.
 
         Returns:
-            The groups, as AdamW wants them, with `name` and `part`.
+            AdamW's parameter groups, with `name` and `part`.
 
         Raises:
             ZooError: Every parameter is frozen.
@@ -202,8 +204,7 @@ class Optimization(metaclass=RangedType):
                 groups.setdefault((part(name), min(parameter.ndim, 2)), []).append(parameter)
         if not groups:
             raise ZooError(
-                "nothing is trained: every parameter is frozen, set model.backbone.tuning.towers "
-                "to both, image or text"
+                "every parameter is frozen: set model.backbone.tuning.towers to both, image or text"
             )
         return [
             {
@@ -217,7 +218,7 @@ class Optimization(metaclass=RangedType):
         ]
 
     def _weight_decay(self, dimensions: int) -> float:
-        """Returns the weight decay of parameters with that number of dimensions."""
+        """Returns the weight decay of parameters with a number of dimensions."""
         return self.weight_decay if dimensions >= 2 or self.weight_decay_on == "all" else 0.0
 
 

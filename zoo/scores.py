@@ -1,8 +1,7 @@
-"""Scores: the blocks of scores that an objective asks for.
+"""Scores: blocks of scores for objectives, over the texts and images of all ranks.
 
-The head makes them over the texts and images of all ranks. B rows of this rank, W ranks. A row's
-images and texts stay on their rank; what travels is scores, and prepared texts that become
-columns.
+B rows of this rank, W ranks. The images and texts of a row stay on their rank; ranks exchange
+scores, and the prepared texts that become columns.
 """
 
 from collections.abc import Callable
@@ -25,9 +24,9 @@ class Block:
 
     Args:
         logits: The scores, `[n, m]`.
-        match: The column that is right for a row, `[n]`, or None.
-        candidate: Which columns count, `[n, m]`: false where a column does not exist or is to be
-            left out.
+        match: The correct column of each row, `[n]`, or None.
+        candidate: Which columns count, `[n, m]`: false for columns that do not exist or are left
+            out.
     """
 
     logits: Tensor
@@ -35,7 +34,7 @@ class Block:
     candidate: Tensor
 
     def concatenate(self, other: "Block") -> "Block":
-        """Returns the columns of both blocks, this one's first; its matches hold."""
+        """Appends the columns of another block; the matches are those of this block."""
         return Block(
             torch.cat([self.logits, other.logits], dim=1),
             self.match,
@@ -46,7 +45,7 @@ class Block:
     def is_match(self) -> Tensor:
         """Which columns are a row's match, `[n, m]`."""
         if self.match is None:
-            raise ValueError("a block without matches has no own columns")
+            raise ValueError("this block has no matches")
         return F.one_hot(self.match, self.logits.shape[1]).bool()
 
     def cross_entropy(self, valid: Tensor) -> Tensor:
@@ -56,10 +55,10 @@ class Block:
             valid: Which rows count, `[n]`.
 
         Returns:
-            The losses, `[n]`, in nats; rows that are not valid give 0 without gradient.
+            The losses, `[n]`, in nats; 0 without gradient for rows that are not valid.
         """
         if self.match is None:
-            raise ValueError("a block without matches has no cross-entropy")
+            raise ValueError("cross-entropy needs a block with matches")
         logits = self.logits.masked_fill(~self.candidate, -torch.inf)
         logits = torch.where(valid[:, None], logits, torch.zeros_like(logits))
         return torch.where(
@@ -69,22 +68,22 @@ class Block:
     def correct(self) -> Tensor:
         """Returns whether each row's match scores above every other candidate, `[n]`."""
         if self.match is None:
-            raise ValueError("a block without matches has no accuracy")
+            raise ValueError("accuracy needs a block with matches")
         logits = self.logits.detach().masked_fill(~self.candidate, -torch.inf)
-        own = logits.gather(1, self.match[:, None])
-        others = logits.scatter(1, self.match[:, None], -torch.inf)
-        return (own > others).all(dim=1)
+        match_scores = logits.gather(1, self.match[:, None])
+        other_scores = logits.scatter(1, self.match[:, None], -torch.inf)
+        return (match_scores > other_scores).all(dim=1)
 
 
 @dataclass(frozen=True)
 class Columns:
-    """What rows are scored against: images or texts, the same on all ranks.
+    """The images or texts that rows are scored against, the same on all ranks.
 
-    An objective that remembers past batches makes them of its buffers.
+    An objective with a memory of past batches builds them from its buffers.
 
     Args:
-        items: The items as the head prepared them, m of them.
-        exists: Which of them are there, `[m]`.
+        items: m items, prepared by the head.
+        exists: Which of them exist, `[m]`.
     """
 
     items: Encoded
@@ -92,22 +91,21 @@ class Columns:
 
 
 class Scores:
-    """Scores of one batch; blocks are made once and remembered.
+    """Scores of one batch; each block is computed once and cached.
 
     Args:
-        head: What scores pairs.
-        batch: The batch, both sides encoded.
-        mask_same_image: Whether *true* texts (captions, units) of a row's own image stop being
-            candidates against it.
-        mask_same_text: Whether true texts with a row's own words stop being candidates against
-            it.
-        prepared_texts: The batch's texts as the head prepares them, where it has.
-        tokens_in_bf16: Whether tokens of texts travel between ranks in bf16, and their gradients
-            back.
+        head: The head, which scores pairs.
+        batch: The batch with encoded images and texts.
+        mask_same_image: Whether other *true* texts (captions, units) of a row's own image are
+            excluded from its candidates.
+        mask_same_text: Whether other true texts with the same words as the row's are excluded from
+            its candidates.
+        prepared_texts: The batch's texts, if the head has already prepared them.
+        tokens_in_bf16: Whether tokens of texts and their gradients are sent between ranks in bf16.
 
     Attributes:
-        images: The rows' encoded images as the backbone gave them, for terms that read tokens.
-        texts: The encoded texts as the backbone gave them, for terms that read tokens.
+        images: The rows' encoded images from the backbone, for terms that read tokens.
+        texts: The encoded texts from the backbone, for terms that read tokens.
     """
 
     def __init__(
@@ -120,10 +118,10 @@ class Scores:
         tokens_in_bf16: bool = False,
     ) -> None:
         if not isinstance(batch.images, Encoded) or not isinstance(batch.texts, Encoded):
-            raise TypeError("scores are made of an encoded batch")
+            raise TypeError("Scores needs a batch with encoded images and texts")
         self.head, self.batch = head, batch
         self.images, self.texts = first_items(batch.images, len(batch)), batch.texts
-        if not len(self.texts):  # a rank of filling alone: a text of zeros stands in
+        if not len(self.texts):  # a rank with only filling rows gets one text of zeros
             self.texts = self.texts.rows(batch.captions.new_zeros(1))
         self.mask_same_image, self.mask_same_text = mask_same_image, mask_same_text
         self.tokens_in_bf16 = tokens_in_bf16
@@ -136,17 +134,17 @@ class Scores:
 
     @property
     def rows(self) -> Tensor:
-        """Which rows are real, `[B]`: those with a caption. Filling is neither row nor column."""
+        """Which rows are real, `[B]`: those with a caption. Filling rows are never candidates."""
         return self.batch.captions >= 0
 
     def images_against(self, rows: Tensor, true: bool = True) -> Block:
         """Scores this rank's images against texts of all ranks.
 
-        Only `[B]` rows of true texts have matches and can be masked as false negatives.
+        Only true texts of shape `[B]` have matches and can be masked as false negatives.
 
         Args:
             rows: Rows of the text bank, `[B]` or `[B, K]`; -1 is missing.
-            true: Whether the texts are true of their own image, as captions and units are.
+            true: Whether the texts are true of their own image, like captions and units.
 
         Returns:
             The block, `[B, W B]` or `[B, W B K]`.
@@ -183,113 +181,115 @@ class Scores:
     def text_columns(self, rows: Tensor) -> Columns:
         """Gathers texts of all ranks, which are the columns of `images_against`.
 
-        They travel once, however often they are asked for.
+        They are gathered once and then cached.
 
         Args:
             rows: Rows of the text bank, `[B]` or `[B, K]`; -1 is missing.
 
         Returns:
-            The texts, `W B` or `W B K` of them, with gradients to the ranks that they came from.
+            The texts, `W B` or `W B K` of them, with gradients to their ranks.
         """
         key = _place(rows)
         if key not in self._columns:
             flat = rows.reshape(-1)
             columns = Columns(self._gathered_texts(flat), gather.gather(flat >= 0))
-            # holding `rows` keeps its address from being used again
+            # keeping `rows` prevents its address from being reused
             self._columns[key] = (rows, columns)
         return self._columns[key][1]
 
     def image_columns(self) -> Columns:
-        """Gathers the images of all ranks, their tokens too where the head reads them.
+        """Gathers the images of all ranks, and their tokens if the head reads them.
 
         Returns:
-            The images, `W B` of them, with gradients to the ranks that they came from.
+            The images, `W B` of them, with gradients to their ranks.
         """
         return Columns(self._images.map(gather.gather), gather.gather(self.rows))
 
     def images_against_columns(self, texts: Columns) -> Block:
-        """Scores this rank's images against texts that may be of other batches.
+        """Scores this rank's images against texts that may come from other batches.
 
         Args:
-            texts: m texts, those of `text_columns` or what was remembered of them.
+            texts: m texts, from `text_columns` of this or an earlier batch.
 
         Returns:
             The block, `[B, m]`, without matches.
 
         Raises:
-            ZooError: The texts are not as the head prepares texts.
+            ZooError: The texts were not prepared by this head.
         """
         self._refuse_other(texts.items, self._texts, "text_columns")
         logits = answers.block(self.head, self._images, texts.items)
         return Block(logits, None, texts.exists.expand(len(logits), -1))
 
     def texts_against_columns(self, rows: Tensor, images: Columns) -> Block:
-        """Scores this rank's texts against images that may be of other batches.
+        """Scores this rank's texts against images that may come from other batches.
 
         Args:
             rows: Rows of the text bank, `[B]`; -1 is missing.
-            images: m images, those of `image_columns` or what was remembered of them.
+            images: m images, from `image_columns` of this or an earlier batch.
 
         Returns:
             The block, `[B, m]`, without matches.
 
         Raises:
-            ZooError: The images are not as the head prepares images.
+            ZooError: The images were not prepared by this head.
         """
         self._refuse_other(images.items, self._images, "image_columns")
         logits = answers.block(self.head, images.items, self._texts.rows(rows)).T
         return Block(logits, None, images.exists.expand(len(logits), -1))
 
     def turned_round(self) -> tuple[Batch, "Scores"]:
-        """Scores negative images in place of images.
+        """Swaps images with negative images, and captions with first negatives.
 
-        A row's caption is then its first negative, and its caption the only negative. A row without
-        a negative or a negative image is filling. Rows of one image have negative images of their
-        own, so that nothing is masked as being of the same image.
+        A row's first negative becomes its caption, and its caption the only negative. A row without
+        a negative or a negative image becomes filling. Rows with the same image have different
+        negative images, so that nothing is masked as the same image.
 
         Returns:
-            The batch turned round, and its scores.
+            The batch with swapped roles, and its scores.
         """
         batch = self.batch
         assert isinstance(batch.images, Encoded)
         negatives = batch.negatives[:, 0]
-        there = self.rows & (batch.negative_images >= 0) & (negatives >= 0)
-        turned = replace(
+        exists = self.rows & (batch.negative_images >= 0) & (negatives >= 0)
+        swapped = replace(
             batch,
             images=batch.images.rows(batch.negative_images),
-            captions=torch.where(there, negatives, -1),
+            captions=torch.where(exists, negatives, -1),
             negatives=batch.captions[:, None],
             negative_images=torch.full_like(batch.negative_images, -1),
         )
         scores = Scores(
             self.head,
-            turned,
+            swapped,
             mask_same_text=self.mask_same_text,
             prepared_texts=self._texts,
             tokens_in_bf16=self.tokens_in_bf16,
         )
-        # the same texts in other roles, which need not travel again
-        each = batch.negatives.shape[1]
-        first_negatives = self.text_columns(batch.negatives).items.map(lambda t: t[::each])
-        captions = Columns(first_negatives, gather.gather(there))
+        # the same texts in other roles, which are already gathered
+        negatives_per_row = batch.negatives.shape[1]
+        first_negatives = self.text_columns(batch.negatives).items.map(
+            lambda t: t[::negatives_per_row]
+        )
+        captions = Columns(first_negatives, gather.gather(exists))
         scores._columns = {
-            _place(turned.captions): (turned.captions, captions),
-            _place(turned.negatives): (turned.negatives, self.text_columns(batch.captions)),
+            _place(swapped.captions): (swapped.captions, captions),
+            _place(swapped.negatives): (swapped.negatives, self.text_columns(batch.captions)),
         }
-        return turned, scores
+        return swapped, scores
 
     def image_vectors(self, teacher: bool = False) -> Tensor:
-        """Returns this rank's images as pooled vectors at unit length, whatever the head.
+        """Returns this rank's images as pooled vectors at unit length, independent of the head.
 
         Args:
-            teacher: Whether as the teacher encodes them.
+            teacher: Whether to return the teacher's vectors.
 
         Returns:
             The vectors in at least fp32, `[B, D]`.
         """
         images = self.batch.teacher_images if teacher else self.images
         if images is None:
-            raise ValueError("the batch has no teacher: state one in Needs")
+            raise ValueError("the batch has no teacher: set `teacher` in the objective's Needs")
         return _unit(first_items(images, len(self.batch)).pooled)
 
     def text_vectors(self, rows: Tensor, teacher: bool = False) -> Tensor:
@@ -297,33 +297,33 @@ class Scores:
 
         Args:
             rows: Rows of the text bank, of any shape; -1 is missing.
-            teacher: Whether as the teacher encodes them.
+            teacher: Whether to return the teacher's vectors.
 
         Returns:
-            The vectors in at least fp32, `[..., D]`. A missing text gives another's, for the caller
-            to mask.
+            The vectors in at least fp32, `[..., D]`. A missing text gives the vector of another
+            text, which the caller must mask.
         """
         texts = self.batch.teacher_texts if teacher else self.texts
         if texts is None:
-            raise ValueError("the batch has no teacher: state one in Needs")
+            raise ValueError("the batch has no teacher: set `teacher` in the objective's Needs")
         vectors = _unit(texts.rows(rows.reshape(-1)).pooled)
         return vectors.reshape(*rows.shape, -1)
 
     def texts_against_texts(self, rows: Tensor, columns: Tensor) -> Block:
-        """Compares this rank's texts with texts of all ranks, whatever the head.
+        """Compares this rank's texts with texts of all ranks, independent of the head.
 
         Args:
             rows: Rows of the text bank, `[B]`; -1 is missing.
             columns: Rows of the text bank, `[B]` or `[B, K]`; -1 is missing.
 
         Returns:
-            Cosines of the towers' own vectors, not scaled, `[B, W B]` or `[B, W B K]`. Columns of
-            `[B]` have matches.
+            Unscaled cosines of the towers' own vectors, `[B, W B]` or `[B, W B K]`. They have
+            matches if `columns` is `[B]`.
         """
         flat = columns.reshape(-1)
-        others = gather.gather(self.text_vectors(flat))
-        with without_autocast(others):
-            cosines = self.text_vectors(rows) @ others.T
+        vectors = gather.gather(self.text_vectors(flat))
+        with without_autocast(vectors):
+            cosines = self.text_vectors(rows) @ vectors.T
         return Block(
             cosines,
             self._own_columns(len(rows)) if columns.ndim == 1 else None,
@@ -340,7 +340,7 @@ class Scores:
             valid: Which of them count, of the same shape.
 
         Returns:
-            The share, a scalar; 0 with a graph where no value is valid.
+            The share, a scalar; 0 with a graph if no value is valid.
         """
         count = self.count(valid).to(values.dtype).clamp(min=1)
         return torch.where(valid, values, torch.zeros_like(values)).sum() * (
@@ -360,18 +360,18 @@ class Scores:
         return torch.where(valid, values, torch.zeros_like(values)).sum() * gather.world_size()
 
     def count(self, valid: Tensor) -> Tensor:
-        """Counts what is valid on all ranks, a scalar."""
+        """Counts the valid entries of all ranks, a scalar."""
         return gather.sum_over_ranks(valid.sum())
 
     def column_means(self, values: Tensor, valid: Tensor) -> Tensor:
-        """Averages each column over the rows of all ranks, for what an objective remembers.
+        """Averages each column over the rows of all ranks, for running statistics.
 
         Args:
             values: The values, `[B, m]`.
             valid: Which of them count, `[B, m]`.
 
         Returns:
-            The means without gradient, `[m]`, the same on all ranks; nan where no value counts.
+            The means without gradient, `[m]`, the same on all ranks; nan if no value counts.
         """
         counted = torch.where(valid, values, torch.zeros_like(values))
         sums = torch.stack([counted.sum(0), valid.sum(0).to(values.dtype)])
@@ -382,28 +382,28 @@ class Scores:
         """Measures how many caption columns are false negatives.
 
         Returns:
-            The share of caption columns, other than a row's own, that are of the row's image
-            (`same_image`) or have its words (`same_text`), each as `mean` gives it.
+            The share of caption columns, other than a row's own, that belong to the row's image
+            (`same_image`) or have its words (`same_text`), each computed by `mean`.
         """
-        same_image, same_text, others = self._likeness(
+        same_image, same_text, is_other = self._likeness(
             self.batch.captions, gather.gather(self.rows)
         )
         return {
-            "same_image": self.mean(same_image.float(), others),
-            "same_text": self.mean(same_text.float(), others),
+            "same_image": self.mean(same_image.float(), is_other),
+            "same_text": self.mean(same_text.float(), is_other),
         }
 
     def _refuse_other(self, items: Encoded, prepared: Encoded, method: str) -> None:
-        """Raises ZooError where columns are not of the form that the head's own items have."""
-        theirs, own = (
-            f"vectors of {some.pooled.shape[1]} numbers and {len(some.tokens)} sets of tokens"
-            for some in (items, prepared)
+        """Raises ZooError if columns do not have the form of the items that the head prepares."""
+        actual, expected = (
+            f"vectors of {form.pooled.shape[1]} numbers and {len(form.tokens)} sets of tokens"
+            for form in (items, prepared)
         )
-        if theirs != own or items.tokens.keys() != prepared.tokens.keys():
+        if actual != expected or items.tokens.keys() != prepared.tokens.keys():
             raise ZooError(
-                f"columns to score against have {theirs}, and {type(self.head).__name__} prepares "
-                f"{own}: remember all that scores.{method} gives, or take a head of pooled vectors "
-                "as wide as the backbone's"
+                f"columns to score against have {actual}, and {type(self.head).__name__} prepares "
+                f"{expected}: store all that scores.{method} returns, or use a head of pooled "
+                "vectors as wide as the backbone's"
             )
 
     def _cached_block(
@@ -411,7 +411,7 @@ class Scores:
     ) -> Block:
         key = (kind, true, _place(rows))
         if key not in self._blocks:
-            # holding `rows` keeps its address from being used again
+            # keeping `rows` prevents its address from being reused
             self._blocks[key] = (rows, make())
         return self._blocks[key][1]
 
@@ -455,9 +455,9 @@ class Scores:
     def _without_false_negatives(self, candidate: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
         if not (self.mask_same_image or self.mask_same_text):
             return candidate
-        same_image, same_text, others = self._likeness(rows, columns)
-        false = (same_image & self.mask_same_image) | (same_text & self.mask_same_text)
-        return candidate & ~(false & others)
+        same_image, same_text, is_other = self._likeness(rows, columns)
+        masked = (same_image & self.mask_same_image) | (same_text & self.mask_same_text)
+        return candidate & ~(masked & is_other)
 
     def _likeness(self, rows: Tensor, columns: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Compares rows with columns by image and by words.
@@ -467,8 +467,8 @@ class Scores:
             columns: Which columns exist, `[W B]`.
 
         Returns:
-            Three masks, `[B, W B]`: columns of the row's image, columns with its words, and
-            existing columns but its own.
+            Three masks, `[B, W B]`: columns of the row's image, columns with its words, and all
+            existing columns except its own.
         """
         ids = self.batch.image_ids
         hashes = (
@@ -483,17 +483,17 @@ class Scores:
             & exists[:, None]
             & gather.gather(exists)[None]
         )
-        own = F.one_hot(self._own_columns(len(rows)), len(columns)).bool()
-        return same_image, same_text, columns[None] & exists[:, None] & ~own
+        own_column = F.one_hot(self._own_columns(len(rows)), len(columns)).bool()
+        return same_image, same_text, columns[None] & exists[:, None] & ~own_column
 
 
 def _place(rows: Tensor) -> object:
-    """Returns what is equal for rows that are the same view of the same memory."""
+    """Returns a key that is equal for tensors that are the same view of the same memory."""
     return rows.data_ptr(), rows.shape, rows.stride()
 
 
 def first_items(items: Encoded, n: int) -> Encoded:
-    """Returns the first n items: of a batch's images, those of its rows."""
+    """Returns the first n items; of a batch's images, these are the images of its rows."""
     return items if len(items) == n else items.map(lambda t: t[:n])
 
 

@@ -105,7 +105,11 @@ class TrueCaptions(SceneFolder):
 
     name = "true_captions"
     offers = ("test",)
-    usual, filled_by, by_chance = SceneSwaps.usual, SceneSwaps.filled_by, MappingProxyType({})
+    default_folder, scenes_command, chance_levels = (
+        SceneSwaps.default_folder,
+        SceneSwaps.scenes_command,
+        MappingProxyType({}),
+    )
 
     def __init__(self, folder: str, most: int) -> None:
         super().__init__(folder)

@@ -342,17 +342,17 @@ def test_ones_own_entry_is_a_file(tmp_path: Path, state: State) -> None:
     ("content", "told"),
     [
         ("says: a\npaper: b", "field 'architecture' is missing"),
-        ("[", "is no YAML"),
+        ("[", "is not valid YAML"),
         ("says: a\npaper: b\narchitecture: c\nunknown: [shape]", "field 'unknown"),
         ("says: a\npaper: b\narchitecture: c\nunknown: []", "it has no activation and does not"),
         (
             "says: a\npaper: b\narchitecture: c\nactivation: gelu\nunknown: [activation]",
-            "it has activation, which it says was not found",
+            "it has activation and lists it under `unknown`",
         ),
         (
             "says: a\npaper: b\narchitecture: c\nhead: Linear\n"
             "unknown: [activation, file, sha256, licence, trained_on]",
-            "tag and head stand together",
+            "tag and head must be given together",
         ),
         ("says: a\npapers: b", "papers"),
     ],
@@ -369,12 +369,12 @@ def test_an_entry_that_is_none_is_told_so(tmp_path: Path, content: str, told: st
     [
         ("neg_clip", r"there is no model 'neg_clip' \(near: negclip.*`zoo ls models` lists them"),
         ("openai/ViT-B-33", r"no model 'openai/ViT-B-33' \(near: openai/ViT-B-32"),
-        ("openai/ViT-B-32:a.pt", "open_clip's own weights, which it fetches itself: leave :a.pt"),
+        ("openai/ViT-B-32:a.pt", "open_clip's own weights, which it downloads itself: leave :a.pt"),
         (
             "negclip",
             r"negclip are not on huggingface.co: fetch them at https://drive.*negclip:FILE",
         ),
-        ("negclip:absent.pt", "given as absent.pt, which is no file: mend it"),
+        ("negclip:absent.pt", "given as absent.pt, which is not a file: fix it"),
         ("tripletclip_cc12m:a.pt", "given as a.pt, which is no folder"),
         ("sparo", "sparo cannot be loaded: its towers end in slots"),
         ("laclip_cc12m", "normalises queries and keys"),
@@ -385,7 +385,7 @@ def test_an_entry_that_is_none_is_told_so(tmp_path: Path, content: str, told: st
         ("degla", "are not in the cache and .* cannot be reached"),
         ("clic_laion", "are not in the cache"),
         ("absent.yaml", "the model absent.yaml cannot be read"),
-        ("", "names no model"),
+        ("", "is not a model"),
     ],
 )
 def test_what_cannot_be_had_is_refused_in_a_sentence(named: str, told: str, cache: Path) -> None:

@@ -84,8 +84,11 @@ def test_a_name_that_says_the_activation_settles_it_unless_the_file_says_another
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"means": [0.5, 0.5, 0.5]}, r"'means', which is no setting .* \(near: mean"),
-        ({"size": 32}, r"size, and images have the size of the image tower"),
+        (
+            {"means": [0.5, 0.5, 0.5]},
+            r"'means', which is not a preprocessing setting.* \(near: mean",
+        ),
+        ({"size": 32}, r"size, and images always have the size of the image tower"),
         ({"mean": [0.5]}, r"mean \[0\.5\]: give three numbers"),
         ({"mean": 0.5}, r"mean 0\.5: give three numbers"),
         ({"mean": [0.5, float("nan"), 0.5]}, "give three numbers"),
@@ -128,7 +131,9 @@ def test_the_towers_are_built_with_it(activation: str, block: str) -> None:
 
 
 def test_unknown_names_get_near_ones() -> None:
-    with pytest.raises(ZooError, match=r"'ViT-B-23' is no known architecture \(near: .*ViT-B-32"):
+    with pytest.raises(
+        ZooError, match=r"'ViT-B-23' is not a known architecture \(near: .*ViT-B-32"
+    ):
         architecture("ViT-B-23")
     with pytest.raises(ZooError, match=r"near: zoo-tiny"):
         architecture("zoo-tny")
@@ -152,10 +157,10 @@ def test_a_json_file_is_an_architecture_unless_it_takes_anothers_name(tmp_path: 
         architecture(str(taken))
     broken = tmp_path / "broken.json"
     broken.write_text("{\n  'x'")
-    with pytest.raises(ZooError, match=r"broken\.json:2 is no JSON"):
+    with pytest.raises(ZooError, match=r"broken\.json:2 is not valid JSON"):
         architecture(str(broken))
     broken.write_text("{}")
-    with pytest.raises(ZooError, match="lacks embed_dim, vision_cfg, text_cfg"):
+    with pytest.raises(ZooError, match="embed_dim, vision_cfg, text_cfg missing"):
         architecture(str(broken))
     with pytest.raises(ZooError, match=r"absent\.json cannot be read"):
         architecture(str(tmp_path / "absent.json"))

@@ -184,7 +184,7 @@ MISTAKES = {
     "an unknown layer": (
         "both",
         lambda: LoRA(targets=("attn", "fc1")),
-        "fc1, which is no layer's name: choose among attn, c_fc",
+        "fc1, which is not the name of a layer: choose among attn, c_fc",
     ),
     "nothing in a tower": ("both", lambda: LoRA(targets=("conv1",)), "no layer of the text tower"),
     "a part of attention": (
@@ -249,5 +249,5 @@ def test_a_run_resumes_reloads_and_starts_another_from_its_merged_weights(
 
 def test_adapters_without_their_alpha_are_refused(tmp_path: Path) -> None:
     torch.save(tiny(tuning=Tuning(lora=LoRA())).model.state_dict(), tmp_path / "adapters.pt")
-    with pytest.raises(ZooError, match="not the alpha"):
+    with pytest.raises(ZooError, match="without the alpha"):
         Backbone("zoo-tiny", pretrained=str(tmp_path / "adapters.pt"))

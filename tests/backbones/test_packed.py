@@ -125,5 +125,5 @@ def test_a_tower_that_cannot_take_packed_texts_says_why(tmp_path: Path, reason: 
 def test_adapters_on_attention_and_compiled_blocks_are_refused() -> None:
     with pytest.raises(ZooError, match=r"compute.packed: .*has adapters: set it to false"):
         Backbone("zoo-tiny", tuning=Tuning(lora=LoRA()), compute=Compute(packed=True))
-    with pytest.raises(ZooError, match=r"compute.compile \(eager\) compiles: set packed to false"):
+    with pytest.raises(ZooError, match=r"compute.compile=eager\): set packed to false"):
         Backbone("zoo-tiny", compute=Compute(packed=True, compile="eager"))

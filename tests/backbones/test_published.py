@@ -326,7 +326,7 @@ def test_adapters_without_a_publication_are_an_error_that_names_the_mend(
     tmp_path: Path, state: State
 ) -> None:
     torch.save(as_trained(with_adapters(state)), tmp_path / "tsvlc.pt")
-    with pytest.raises(ZooError, match=r"50 unexpected: .*lora_.*name the publication"):
+    with pytest.raises(ZooError, match=r"50 unexpected: .*lora_.*to their publication"):
         Backbone("zoo-tiny", pretrained=str(tmp_path / "tsvlc.pt"))
 
 
@@ -454,7 +454,7 @@ def test_towers_that_are_not_whole_are_errors(tmp_path: Path) -> None:
         {key: tensor for key, tensor in held.items() if "1.self_attn.k_proj.bias" not in key}, file
     )
     with pytest.raises(
-        ZooError, match=r"lacks text_model\.encoder\.layers\.1\.self_attn\.k_proj\.bias"
+        ZooError, match=r"without text_model\.encoder\.layers\.1\.self_attn\.k_proj\.bias"
     ):
         Backbone("zoo-tiny", TripletCLIP(str(tmp_path)))
     save_file({**held, "model.text_model.adapter": torch.ones(2)}, file)
@@ -496,7 +496,7 @@ def broken(**members: Any) -> type[PublishedWeights]:
         ),
         (
             broken(state=lambda self, name: None),
-            r"Broken\.state gave a NoneType: .*of tensors",
+            r"Broken\.state returned a NoneType: .*of tensors",
         ),
         (broken(state=lambda self, name: {"visual.proj": 3}), r"a dict with 'visual\.proj': int"),
         (broken(__init__=lambda self, path: None), r"has no path: .*super\(\)\.__init__\(path\)"),

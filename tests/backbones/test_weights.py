@@ -186,7 +186,10 @@ def test_open_clips_file_brings_what_the_configuration_beside_it_says(
         ("[1]", "TypeError"),
         ("{'", "JSONDecodeError"),
         ('{"model_cfg": 3}', "TypeError"),
-        ('{"model_cfg": {}, "preprocess_cfg": {"avg": 1}}', "'avg', which is no setting"),
+        (
+            '{"model_cfg": {}, "preprocess_cfg": {"avg": 1}}',
+            "'avg', which is not a preprocessing setting",
+        ),
     ],
 )
 def test_a_broken_configuration_beside_the_weights_is_named(
@@ -298,15 +301,15 @@ WRONG = {
                 }
             },
         },
-        "holds adapters and not the alpha",
+        "holds adapters without the alpha",
     ),
-    "two models": (lambda s: {**s, **prefixed(s, "model.")}, "leaves open what is meant"),
-    "unknown prefix": (lambda s: prefixed(s, "teacher."), "leaves open what is meant"),
+    "two models": (lambda s: {**s, **prefixed(s, "model.")}, "the model is ambiguous"),
+    "unknown prefix": (lambda s: prefixed(s, "teacher."), "the model is ambiguous"),
     "no model": (
         lambda s: {"t": torch.ones(1), "linear.weight": torch.ones(2, 2)},
-        "holds no open_clip model",
+        "is not an open_clip model",
     ),
-    "itself": (holding_itself, "holds itself under 'model'"),
+    "itself": (holding_itself, "contains itself as 'model'"),
     "a list": (lambda s: [1, 2], "holds a list"),
     "code": (lambda s: {"state_dict": s, "optimizer": Path("x")}, "cannot be read as weights"),
 }

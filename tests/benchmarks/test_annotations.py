@@ -115,4 +115,4 @@ def test_a_foil_that_is_one_of_the_captions_that_ask_counts_as_unanswerable():
         for foil in "abc"
     ]
     (said,) = identical_note("swap_obj", cases).values()
-    assert said.startswith("2 with the same text as a right and as a wrong answer")
+    assert said.startswith("2 have a text that is both a right and a wrong answer")

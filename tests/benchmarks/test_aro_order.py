@@ -98,7 +98,7 @@ def test_a_shared_file_can_be_named_itself(source, tmp_path):
 
 def test_permutations_of_another_tagger_than_the_official_one_are_said_to_be(source):
     made = order(source)
-    assert "official results have those of spaCy's en_core_web_sm" in made.note
+    assert "official results use spaCy's en_core_web_sm" in made.note
     path = made.files[1]
     header, *lines = path.read_text().splitlines()
     official = json.loads(header) | {

@@ -178,7 +178,7 @@ BAD = {
     ),
     "a shard of BiSCoR is absent": (
         biscor(PAIR, file="biscor/color/test-00000-of-00002.parquet"),
-        r"lacks test-00001-of-00002\.parquet",
+        r"the shard test-00001-of-00002\.parquet is missing",
     ),
 }
 

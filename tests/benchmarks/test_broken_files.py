@@ -264,7 +264,7 @@ def test_a_file_cut_short_is_named_with_its_line(file: File, tmp_path: Path) -> 
     with pytest.raises(ZooError, match=rf"{Path(file.path).name}:\d+") as error:
         file.benchmark.read(tmp_path)
     said = str(error.value)
-    told = "fields where the header has", "is no list of texts"
+    told = "fields where the header has", "is not a list of texts"
     assert any(t in said for t in (told if file.path.endswith(".csv") else ("is not JSON",)))
     assert "\n" not in said
 
@@ -281,11 +281,13 @@ def test_hard_positives_that_are_absent_or_of_other_images_are_named(tmp_path: P
     write(tmp_path, file, file.written(file.content))
     other = [{**file.content[0], "image_path": "data/VG_100K/14.jpg"}]
     (tmp_path / file.beside).write_text(file.written(other))
-    with pytest.raises(ZooError, match=r"is of image data/VG_100K/14\.jpg, and .*\[0\] of"):
+    with pytest.raises(ZooError, match=r"is about image data/VG_100K/14\.jpg, but .*\[0\] is"):
         file.benchmark.read(tmp_path)
     (tmp_path / file.beside).write_text(file.written([*file.content, *other]))
-    with pytest.raises(ZooError, match=r"has 2 entries and .* has 1, of which each belongs to one"):
+    with pytest.raises(ZooError, match=r"has 2 entries and .* has 1, but both need"):
         file.benchmark.read(tmp_path)
     (tmp_path / file.beside).unlink()
-    with pytest.raises(ZooError, match=r"has no .*swapped_data.* beside it"):
+    with pytest.raises(
+        ZooError, match=r"needs the hard positives in .*swapped_data.*, which does not exist"
+    ):
         file.benchmark.read(tmp_path)

@@ -100,11 +100,13 @@ def test_a_case_file_that_is_cut_off_says_how_much_is_left(tmp_path: Path) -> No
     for end in (first, len(whole) // 2, len(whole) - 5):
         path.write_bytes(whole[:end])
         left = whole[first:end].count(b"\n")
-        with pytest.raises(ZooError, match=f"is cut off: it holds {left} whole cases of") as cut:
+        with pytest.raises(
+            ZooError, match=f"is truncated: it holds {left} complete cases of"
+        ) as cut:
             read_cases(path)
-        assert f"of {header.cases}: fetch it again" in str(cut.value)
+        assert f"of {header.cases}: fetch or build it again" in str(cut.value)
     path.write_bytes(whole[: first // 2])
-    with pytest.raises(ZooError, match="is cut off inside its first line"):
+    with pytest.raises(ZooError, match="is truncated in its first line"):
         HalfTruth(str(path)).read(tmp_path)
 
 
@@ -112,7 +114,7 @@ def test_a_case_file_that_was_changed_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "cases.jsonl"
     settled(units_of(tmp_path), path)
     path.write_text(path.read_text().replace("ignores", "watches"))
-    with pytest.raises(ZooError, match="was changed: its cases are not those whose SHA-256"):
+    with pytest.raises(ZooError, match="was changed: its cases do not match the SHA-256"):
         read_cases(path)
 
 
@@ -120,7 +122,9 @@ def test_a_case_file_of_a_newer_format_asks_for_a_newer_zoo(tmp_path: Path) -> N
     path = tmp_path / "cases.jsonl"
     settled(units_of(tmp_path), path)
     path.write_text(path.read_text().replace('{"half_truths":1', '{"half_truths":2', 1))
-    with pytest.raises(ZooError, match="is of format 2, and this zoo reads up to 1: update zoo"):
+    with pytest.raises(
+        ZooError, match="has format 2, but this version of zoo reads formats up to 1"
+    ):
         HalfTruth(str(path)).read(tmp_path)
 
 
@@ -138,9 +142,9 @@ def test_a_header_that_lacks_a_field_names_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        ({"preset": "public_code"}, "preset='public_code'.* with preset='paper'"),
-        ({"seed": 7}, "seed=7.* with seed=3"),
-        ({"max_images": 9}, "max_images=9.* with max_images=2"),
+        ({"preset": "public_code"}, "preset='public_code'.* which has preset='paper'"),
+        ({"seed": 7}, "seed=7.* which has seed=3"),
+        ({"max_images": 9}, "max_images=9.* which has max_images=2"),
     ],
 )
 def test_settled_cases_are_not_made_otherwise(

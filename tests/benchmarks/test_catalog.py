@@ -121,16 +121,16 @@ def test_packages_are_looked_through_once_until_one_is_installed(offering, tmp_p
         ("pairs", {}, "pairs:FILE"),
         ("no.such.Thing", {}, "module no.such, which cannot be found"),
         ("tests.benchmarks.test_catalog.Min", {}, "near: Mine"),
-        ("zoo.errors.ZooError", {}, "is no Benchmark"),
+        ("zoo.errors.ZooError", {}, "is not a subclass of Benchmark"),
         ("tests.benchmarks.test_catalog.WithoutSubsets", {}, "has no subsets, which every Benchm"),
         ("tests.benchmarks.test_catalog.Nameless", {}, "has no name, which every Benchmark has"),
         (
             "tests.benchmarks.test_catalog.Mine:5",
             {},
-            r"test_catalog.Mine takes no argument behind a colon: give it by its name, as in "
+            r"test_catalog.Mine takes no argument after a colon: write "
             r"--benchmarks tests.benchmarks.test_catalog.Mine --benchmarks.size 5$",
         ),
-        ("tests.benchmarks.test_catalog.Mine:a.csv", {}, "takes no argument behind a colon"),
+        ("tests.benchmarks.test_catalog.Mine:a.csv", {}, "takes no argument after a colon"),
         ("tests.benchmarks.test_catalog.Min:a.csv", {}, "test_catalog has no Min .*near: Mine"),
         ("tests.benchmarks.test_catalog:Min", {}, "test_catalog has no Min .*near: Mine"),
         ("no_such.Thing:a.csv", {}, "module no_such, which cannot be found"),
@@ -193,7 +193,7 @@ def test_subsets_asked_for_one_by_one_make_one_benchmark():
         ),
         ("sugarcrepe:", "sugarcrepe has no subset ''"),
         ("aro:VG-Relations", "near: VG-Relation"),
-        ("winoground:Object", "winoground has no subsets to choose among"),
+        ("winoground:Object", "winoground has no subsets to choose from"),
     ],
 )
 def test_a_subset_that_a_benchmark_does_not_have_is_named(name, says):

@@ -123,15 +123,15 @@ def test_ceilings_of_many_cases_are_kept_by_what_these_hold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(module, "WORTH_KEEPING", 2)
+    monkeypatch.setattr(module, "CACHE_FROM", 2)
     cases = [asking("a b", "b a"), asking("a", "b")]
     found = ceilings(cases)
     (file,) = (tmp_path / "zoo" / "ceilings").glob("*.json")
-    monkeypatch.setattr(module, "found_of", None)  # nothing is looked through again
+    monkeypatch.setattr(module, "compute_ceilings", None)  # nothing is looked through again
     assert ceilings(list(cases)) == found
     monkeypatch.undo()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(module, "WORTH_KEEPING", 2)
+    monkeypatch.setattr(module, "CACHE_FROM", 2)
     file.write_text("{")
     assert ceilings(cases) == found
     assert ceilings([cases[0], asking("a", "b", subset="c")]) != found

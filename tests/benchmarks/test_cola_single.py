@@ -52,7 +52,7 @@ def test_a_text_is_graded_by_its_average_precision_over_its_hard_images(
     data = rows(30, seed)
     contents = write(tmp_path, {"labels": TEXTS, "data": data}).read(tmp_path)
     assert [case.id for case in contents.cases] == ["0", "1"]
-    assert contents.notes == {"gqa lacking": "2 texts without a right hard image left out"}
+    assert contents.notes == {"gqa omitted": "2 texts that match no hard image"}
     generator = np.random.default_rng(seed)
     for case in contents.cases:
         j = int(case.id)

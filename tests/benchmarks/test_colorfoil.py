@@ -8,19 +8,19 @@ import pytest
 
 from tests.benchmarks.official import Asked, hold
 from zoo.benchmarks import ColorFoil
-from zoo.benchmarks.colorfoil import NAMED, PUT, replace_colors
+from zoo.benchmarks.colorfoil import CSS_COLORS, FOIL_COLORS, replace_colors
 from zoo.errors import ZooError
 
 
 def test_whole_words_that_name_colours_are_replaced_alike_by_others() -> None:
-    assert len(NAMED) == 147
+    assert len(CSS_COLORS) == 147
     for seed in range(50):
         words = replace_colors(
             "a red dog, a red cat, a redhead and lime pie in White", Random(seed)
         ).split()
-        assert words[1] == words[4] in PUT
+        assert words[1] == words[4] in FOIL_COLORS
         assert words[1] != "red"
-        assert words[9] in PUT
+        assert words[9] in FOIL_COLORS
         assert [words[i] for i in (0, 2, 3, 5, 7)] == ["a", "dog,", "a", "cat,", "redhead"]
         assert words[-1] == "White"
     assert replace_colors("a dog", Random(0)) == "a dog"
@@ -32,7 +32,7 @@ def test_an_images_first_caption_with_a_colour_stands_against_its_foil(
     content = json.loads((shared_data / "coco/annotations/captions_val2017.json").read_text())
     first: dict[int, str] = {}
     for annotation in content["annotations"]:
-        if any(word in NAMED for word in annotation["caption"].split(" ")):
+        if any(word in CSS_COLORS for word in annotation["caption"].split(" ")):
             first.setdefault(annotation["image_id"], annotation["caption"].strip())
     benchmark = ColorFoil(folder=str(tmp_path))
     contents = benchmark.read(shared_data)
@@ -40,7 +40,7 @@ def test_an_images_first_caption_with_a_colour_stands_against_its_foil(
         str(image): caption for image, caption in first.items()
     }
     (kept,) = tmp_path.iterdir()
-    assert contents.notes["colorfoil"].startswith("foils of our own, not the authors'")
+    assert contents.notes["colorfoil"].startswith("foils sampled by zoo, not the authors'")
     assert str(kept) in contents.notes["colorfoil"]
     before = kept.stat().st_mtime_ns
     rows = [json.loads(line) for line in kept.read_text().splitlines()[1:]]

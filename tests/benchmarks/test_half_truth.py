@@ -39,7 +39,7 @@ def test_a_case_compares_anchor_half_truth_and_completion(tmp_path):
     assert (case.protocol, case.id, case.correct_first) == ("half_truth", "1_0", False)
     assert case.images == (ImageRef("coco", "17"),)
     assert contents.absent == []
-    assert contents.notes["+Rand"] == "no case: the units have no such foils"
+    assert contents.notes["+Rand"] == "no cases: the units have no such foils"
     assert contents.notes["units"] == "extractor rule (1 captions)"
     assert contents.notes["preset"] == "checked"
 
@@ -65,7 +65,7 @@ def test_a_reader_says_which_image_a_caption_is_of(tmp_path):
     good = units(tmp_path / "u.jsonl", "coco_3", "100_ab.jpg#0")
     cases = HalfTruth(good, captions=FlickrToken(token)).read(tmp_path).cases
     assert cases[0].images == (ImageRef("flickr", "100"),)
-    with pytest.raises(ZooError, match="caption 9_9 is none of FlickrToken's"):
+    with pytest.raises(ZooError, match="FlickrToken has no caption 9_9"):
         HalfTruth(units(tmp_path / "v.jsonl", "coco_3", "9_9"), captions=FlickrToken(token)).read(
             tmp_path
         )
@@ -106,7 +106,7 @@ def test_foils_that_another_caption_bears_out_are_left_out_and_counted(tmp_path)
         HalfTruth(str(tmp_path / "u.jsonl"), preset).read(tmp_path)
         for preset in ("checked", "paper")
     )
-    left_out = "foils left out, as another caption of the image has their words"
+    left_out = "foils left out because another caption of the image has their words"
     assert checked.notes[left_out] == ("+Obj 1 of 2; +Attr 1 of 2; Rel:Attr 1 of 2; Rel:Obj 1 of 1")
     assert left_out not in paper.notes
     subsets = {case.subset for case in checked.cases}

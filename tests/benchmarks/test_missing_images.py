@@ -32,8 +32,8 @@ def plan_of(benchmark: Benchmark, root: Path) -> Plan:
     ("numbers", "unscored", "note"),
     [
         ((0, 1, 2, 3, 4, 5), [], "the first 3 of 6, as published"),
-        ((1, 3, 4, 5), [], "the first 3 of 6, as published; 2 without an image were passed over"),
-        ((1, 5), ["0"], "the first 3 of 6, as published; 3 without an image were passed over"),
+        ((1, 3, 4, 5), [], "the first 3 of 6, as published; 2 without an image were skipped"),
+        ((1, 5), ["0"], "the first 3 of 6, as published; 3 without an image were skipped"),
     ],
 )
 def test_vl_checklist_asks_of_the_first_rows_whose_images_are_found(

@@ -58,7 +58,7 @@ def test_sugarcrepe_pp_asks_that_both_captions_score_above_the_foil(shared_data:
 
     assert hold(SugarCrepePP(), [shared_data], questions()) == 309
     notes = read(SugarCrepePP(), [shared_data]).notes
-    assert notes["swap_obj identical"] == "2 with the same text as a right and as a wrong answer"
+    assert notes["swap_obj identical"] == "2 have a text that is both a right and a wrong answer"
     assert notes["swap_att cases"] == "130 in the file, 666 as published"
 
 
@@ -206,10 +206,10 @@ def test_negbench_takes_the_first_of_the_best_captions_and_counts_it_by_kind(
 def test_what_is_wrong_in_negbenchs_files_is_counted(shared_data: Path) -> None:
     notes = read(NegBench(), [shared_data]).notes
     for subset in ("coco_mcq", "voc2007_mcq"):
-        assert notes[f"{subset} right answers"] == "stand at 0 alone"
+        assert notes[f"{subset} right answers"] == "only at position 0"
         assert f"{subset} cases" not in notes
         assert int(notes[f"{subset} remarks"].split()[0].replace(",", "")) > 10
-    assert notes["synthetic_mcq right answers"] == "stand at 0 or 1 alone"
+    assert notes["synthetic_mcq right answers"] == "only at position 0 or 1"
     assert notes["synthetic_mcq cases"] == "200 in the file, 9,996 as published"
 
 
@@ -226,7 +226,7 @@ def test_a_row_of_negbench_that_an_unquoted_comma_shifts_is_counted_and_not_mend
     )
     contents = read(NegBench(subsets=["synthetic_mcq"]), [tmp_path])
     whole, shifted = contents.cases
-    assert contents.notes["synthetic_mcq shifted"].startswith("1 whose columns an unquoted comma")
+    assert contents.notes["synthetic_mcq shifted"].startswith("1 with columns shifted by an")
     assert contents.notes["synthetic_mcq shifted"].endswith(f"(first: {path}:3)")
     assert whole.texts == ("a dog", "no dog", "a cat", "no cat")
     assert shifted.texts == ("a cup", " red and full", "no cup", "a hat")
@@ -365,4 +365,4 @@ def test_fg_ovd_crops_a_box_scaled_to_an_image_that_was_resized(shared_data: Pat
     assert hold(FGOVD(), [shared_data], questions()) == 158
     finder = ImageFinder([shared_data])
     notes = resolve_images(read(FGOVD(), finder.roots), finder).notes
-    assert notes["resized images"].startswith("boxes scaled in ")
+    assert notes["resized images"].startswith("boxes were scaled for ")

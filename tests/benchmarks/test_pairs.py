@@ -42,7 +42,7 @@ def test_the_file_may_lie_under_the_data_root(tmp_path):
             "image,captions,foil\nx.png,a,b\n",
             r"mine\.csv:1 has no column 'caption' \(near: captions\)",
         ),
-        ("image,caption,foil\nx.png,a,b\nx.png,a, \n", r"mine\.csv:3 has nothing in column 'foil'"),
+        ("image,caption,foil\nx.png,a,b\nx.png,a, \n", r"mine\.csv:3: column 'foil' is empty"),
         ("image,caption,foil\nx.png,a\n", r"mine\.csv:2 has 2 fields where the header has 3"),
         ("image,caption,foil\nx.png,a,b,c\n", r"mine\.csv:2 has 4 fields where the header has 3"),
         ('image,caption,foil\nx.png,"a"a,b\n', r"mine\.csv:2 is not CSV"),

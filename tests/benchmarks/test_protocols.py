@@ -233,7 +233,7 @@ def test_a_case_is_judged_by_a_protocol_of_its_own() -> None:
 
 
 def test_a_protocol_that_gives_no_outcomes_is_told_so() -> None:
-    with pytest.raises(ZooError, match=r"Bare\.judge gave a float: a protocol gives an Outcome"):
+    with pytest.raises(ZooError, match=r"Bare\.judge returned a float: it must return an Outcome"):
         case(np.array([[True, False]]), Bare()).judge(np.zeros((1, 2), np.float32))
-    with pytest.raises(ZooError, match=r"Bare\.queries gave a str: a protocol gives a Query"):
+    with pytest.raises(ZooError, match=r"Bare\.queries returned a str: it must return a Query"):
         case(np.array([[True, False]]), Bare()).queries()

@@ -87,5 +87,5 @@ def test_broken_files_are_named(tmp_path):
     parquet(other, [ROW])
     broken = other / "winoground" / "data" / "test-00000-of-00001.parquet"
     broken.write_bytes(broken.read_bytes()[:-20])
-    with pytest.raises(ZooError, match="not a whole parquet file"):
+    with pytest.raises(ZooError, match="not a complete parquet file"):
         Winoground().read(other)

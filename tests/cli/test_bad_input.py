@@ -89,7 +89,7 @@ BROKEN_FILES: dict[str, tuple[Callable[[Path], object], list[str], tuple[str, ..
     "a caption file with a broken line": (
         lambda root: long_table(root, 1_734, b"no tab"),
         ["--data.train.file", "ROOT/long.tsv"],
-        ("long.tsv:1734", "1 fields", "mend the line"),
+        ("long.tsv:1734", "1 fields", "correct the line"),
     ),
     "a caption file with a line that is no text": (
         lambda root: long_table(root, 1_734, b"a.png\t\xff\xfe"),
@@ -359,7 +359,7 @@ WRONG_FLAGS = {
                 ]
             ),
         ],
-        "no.arrow is not there: `zoo negatives build",
+        "no.arrow does not exist: run `zoo negatives build",
     ),
     "a misspelt argument of a generator": (
         [
@@ -397,7 +397,7 @@ WRONG_FLAGS = {
     ),
     "a benchmark named twice": (
         ["validate", "--benchmarks", "aro,aro", *MODEL, "--data_root", "ROOT"],
-        "aro is asked for twice",
+        "aro is given twice",
     ),
     "an empty benchmark": (
         ["validate", "--benchmarks", "aro,,winoground", *MODEL],
@@ -431,7 +431,7 @@ WRONG_FLAGS = {
         ["scenes", "render", "--out", "RECIPE", "--n", "1", "--workers", "0"],
         "manifest.json",
     ),
-    "results that are none": (["rescore", "ROOT"], "holds no cases.parquet"),
+    "results that are none": (["rescore", "ROOT"], "has no cases.parquet"),
     "fewer than no examples": (
         ["negatives", "preview", "ROOT/captions.tsv", "--n", "-1"],
         "--n: -1 is not a whole number from 0 up",
@@ -504,7 +504,7 @@ def test_missing_images_and_cut_captions_are_counted_where_they_are_tolerated(
         assert main(fit(root, "--data.tolerate_missing", "true", *ONE_EPOCH)) == 0
     assert "1 images of the training captions are missing and left out" in caplog.text
     assert (
-        "1 of 11 captions looked at are over the context length and cut, the first is "
+        "1 of 11 checked captions are over the context length and truncated, the first is "
         f"{root / 'captions.tsv'}:6" in caplog.text
     )
     data = torch.load("runs/version_0/checkpoints/last.ckpt", weights_only=True)["zoo"]["data"]

@@ -32,5 +32,5 @@ def test_captions_without_bindings_leave_no_table(
     captions.write_text("A man rides a horse.\n")
     assert main(["bindings", str(captions), "--out", str(out)]) == 1
     sentence = capsys.readouterr().err.splitlines()[-1]
-    assert sentence.startswith("zoo: captions.txt gives no object an attribute in its 1 captions: ")
+    assert sentence.startswith("zoo: captions.txt: none of the 1 captions gives an attribute")
     assert not out.exists()

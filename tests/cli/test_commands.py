@@ -311,7 +311,7 @@ def test_resuming_with_another_objective_is_said(
     assert main([*arguments, "--model.objective", "zoo.objectives.clip.CLIP"]) == 0
     said = capsys.readouterr().err
     assert "zoo.objectives.CSCLIP is resumed with zoo.objectives.CLIP" in said
-    assert "CLIP asks for no units" in said
+    assert "CLIP does not use the units" in said
 
 
 def test_without_validation_captions_the_last_checkpoint_is_kept_alone(
@@ -418,16 +418,13 @@ def test_validate_reads_from_several_data_roots_and_fit_from_one(
     )
     capsys.readouterr()
     assert main(["validate", "--config", "mine.yaml", "--data_root", *roots]) == 1
-    assert (
-        "mine.yaml has one place for the data root, and --data_root names 2"
-        in capsys.readouterr().err
-    )
+    assert "mine.yaml takes one data root, but --data_root names 2" in capsys.readouterr().err
 
 
 MISTAKES = {
     "two data roots for fit": (
         ["fit", "--data_root", "a", "--data_root", "b"],
-        "--data_root is given as a and as b, and fit takes one",
+        "--data_root is given as a and as b, but fit takes only one",
     ),
     "an unknown recipe": (["fit", "--config", "cs_clap.yaml"], "cs_clip.yaml"),
     "a recipe without a data root": (["fit", "--config", "cs_clip.yaml"], "--data_root"),

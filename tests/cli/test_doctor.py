@@ -100,7 +100,7 @@ def test_the_table_has_what_is_there_and_a_line_names_whole_benchmarks_and_some_
 ):
     monkeypatch.setenv("COLUMNS", "30")
     assert main(["--data_root", *map(str, roots), "--benchmarks", "sugarcrepe,bivlc"]) == 0
-    table, absent = capsys.readouterr().out.split("annotations that are absent")
+    table, absent = capsys.readouterr().out.split("missing annotations")
     assert table.splitlines()[1].split() == [
         "sugarcrepe",
         "add_obj",
@@ -119,13 +119,13 @@ def test_vectors_that_are_kept_are_shown_and_dropped_when_asked(tmp_path, monkey
     def shown(*more):
         main([*asked, *more])
         lines = capsys.readouterr().out.splitlines()
-        return lines[lines.index("vectors that are kept between measurements:") + 1].strip()
+        return lines[lines.index("cached embeddings:") + 1].strip()
 
     assert shown() == "none, since ZOO_EMBEDDINGS is off"
     monkeypatch.setenv("ZOO_EMBEDDINGS", place)
     assert shown() == f"none, in {place}"
     EmbeddingCache().store.put({bytes([i]): bytes(2048) for i in range(200)})
-    line = f"200, 0.6 MiB, in {place} (--empty_cache drops them)"
+    line = f"200, 0.6 MiB, in {place} (--empty_cache deletes them)"
     assert shown() == shown("--cache", place) == line
     assert shown("--empty_cache") == f"none, in {place}"
     (tmp_path / "kept" / "embeddings.sqlite").write_text("no database " * 99)
@@ -159,7 +159,7 @@ def test_sets_of_training_images_that_are_kept_are_listed(tmp_path, monkeypatch,
     np.save(tmp_path / "kept" / "set" / "index.npy", np.ones((7, 3), np.int64))
     main([*asked, "--image_cache", str(tmp_path / "kept")])
     assert f"7, 3.0 MiB, in {tmp_path}/kept/set" in capsys.readouterr().out
-    with pytest.raises(ZooError, match="nowhere is no folder: give that of"):
+    with pytest.raises(ZooError, match="nowhere is not a folder: give the folder of"):
         main([*asked, "--image_cache", "nowhere"])
 
 
@@ -170,8 +170,8 @@ def test_the_page_says_where_derived_files_are(tmp_path, monkeypatch, capsys):
     def shown():
         assert main(["--data_root", str(tmp_path), "--benchmarks", "winoground"]) == 0
         lines = capsys.readouterr().out.splitlines()
-        assert "  where data.image_cache says (--image_cache DIR lists them)" in lines
-        start = lines.index("files derived from data, in folders that may be removed:")
+        assert "  in the folder that data.image_cache names (--image_cache DIR lists them)" in lines
+        start = lines.index("files derived from data, in folders that may be deleted:")
         return lines[start + 1 : lines.index("", start)]
 
     assert shown() == [f"  none, in {place}"]
@@ -190,7 +190,7 @@ def test_what_is_missing_is_an_error_where_it_is_required(roots, tmp_path, capsy
     for asked in (empty, ["--data_root", *map(str, roots), "--benchmarks", "sugarcrepe"]):
         with pytest.raises(ZooError, match="files or images of sugarcrepe are missing"):
             main([*asked, "--require"])
-    assert "annotations that are absent" in capsys.readouterr().out
+    assert "missing annotations" in capsys.readouterr().out
 
 
 def test_what_is_required_and_there_is_no_error(tmp_path):

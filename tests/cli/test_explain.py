@@ -176,8 +176,8 @@ def test_a_short_flag_that_cannot_be_is_one_sentence(
         (["fit", "clip.yaml"], "`zoo fit --config clip.yaml`"),
         (["fit", "cs_clip"], "`zoo fit --config cs_clip`"),
         (["validate", "sugarcrepe"], "`zoo validate --benchmarks sugarcrepe`"),
-        (["fit", "--out", "x"], "--out is of --benchmarks.*or set --data.evaluation.out$"),
-        (["validate", "--out", "x"], "--out is of --benchmarks.*or set --data.out$"),
+        (["fit", "--out", "x"], "--out requires --benchmarks.*or set --data.evaluation.out$"),
+        (["validate", "--out", "x"], "--out requires --benchmarks.*or set --data.out$"),
     ],
 )
 def test_what_was_probably_meant_is_said(given: list[str], meant: str) -> None:

@@ -115,9 +115,9 @@ def test_benchmarks_at_length_say_whose_they_are_how_many_cases_and_how_to_get_t
     assert "swap_obj 245" in page["sugarcrepe"]
     assert "facebook/winoground at revision b400e17" in page["winoground"]
     assert "gated: accept its licence at huggingface.co/datasets/facebook" in page["winoground"]
-    assert "  asked for as pairs:FILE" in page["pairs"]
+    assert "  run as pairs:FILE" in page["pairs"]
     assert main(["ls", "heads", "--long"]) == 1
-    assert "--long tells of benchmarks" in capsys.readouterr().err
+    assert "--long works only with benchmarks" in capsys.readouterr().err
 
 
 def test_a_file_is_told_of_by_the_first_sentence_of_its_comment(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def test_help_shows_the_class_that_is_taken_where_none_is_named(
     for words, named in (("units extract", "RuleExtractor"), ("negatives export", "NegCLIPSwap")):
         with pytest.raises(SystemExit):
             main([*words.split(), "--help"])
-        assert f"({named})" in capsys.readouterr().out
+        assert f"(default: {named})" in capsys.readouterr().out
 
 
 def test_what_is_given_to_the_command_goes_to_the_class_that_takes_it() -> None:
@@ -46,7 +46,7 @@ def test_what_is_given_to_the_command_goes_to_the_class_that_takes_it() -> None:
     lend(maker, "--maker", seed=3, tagger=None)
     assert maker.init_args == Namespace(seed=3, tagger=None)
     lend(maker, "--maker", other=None)
-    with pytest.raises(ZooError, match="--maker B takes no other: leave --other out"):
+    with pytest.raises(ZooError, match="--maker B takes no other: remove --other"):
         lend(maker, "--maker", other=1)
 
 
@@ -56,8 +56,8 @@ def test_a_missing_command_is_asked_for_with_those_there_are(
     with pytest.raises(SystemExit):
         main(["units"])
     assert capsys.readouterr().err == (
-        "zoo: `zoo units` wants a command, extract or show or report or audit: `zoo units --help` "
-        "lists what can be given\n"
+        "zoo: `zoo units` requires a command: extract or show or report or audit: `zoo units "
+        "--help` lists the arguments\n"
     )
 
 
@@ -76,5 +76,5 @@ def test_a_list_that_is_given_twice_is_a_mistake(capsys: pytest.CaptureFixture[s
     with pytest.raises(SystemExit) as stop:
         main(["data", "pack", "x", "--out", "y", "--data_root", "a", "--data_root=b"])
     assert stop.value.code == 2
-    said = "zoo: --data_root is given 2 times: name all after one\n"
+    said = "zoo: --data_root is given 2 times: put all values after one\n"
     assert capsys.readouterr().err == said

@@ -203,7 +203,7 @@ def test_entity_foils_come_from_a_units_file(captions: Path, tmp_path: Path) -> 
             ["preview", "CAPTIONS", "--generator", "NegCLIPSwop"],
             "generator: Expected a dot import path string: NegCLIPSwop (near: NegCLIPSwap",
         ),
-        (["preview", "CAPTIONS", "--generator", "EntityFoilInPlace"], "name one with --units"),
+        (["preview", "CAPTIONS", "--generator", "EntityFoilInPlace"], "give one with --units"),
         (
             ["preview", "CAPTIONS", "--generator", "Replay"],
             "Replay: the following arguments are required: file",

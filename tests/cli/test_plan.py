@@ -22,11 +22,11 @@ def test_a_recipe_s_step_is_planned_without_data(capsys: pytest.CaptureFixture[s
     ("flags", "sentence"),
     [
         (["a100", "--devices", "3"], "3 devices do not divide the batch of 128 rows"),
-        (["abacus"], "--device abacus is no device whose figures are known"),
+        (["abacus"], "--device abacus is unknown"),
         (["a100", "--trainer.precision", "64"], "trainer.precision is 64"),
         (
             ["a100", "--model.backbone.name", "RN50"],
-            "RN50 has a tower that is no plain transformer",
+            "RN50 has a tower that is not a plain transformer",
         ),
         (["a100", "--data.features.folder", "F"], "data.features encodes images and texts once"),
     ],
@@ -52,7 +52,7 @@ def test_a_run_ends_at_its_steps_or_epochs_whichever_come_first(
         out = planned(capsys, *by_steps, "--trainer.max_epochs", epochs)
         assert "0.1 hours for 1,000 steps" in out
     endless = planned(capsys, "--config", "cs_clip.yaml", "--trainer.max_epochs", "-1")
-    assert "hours: give --trainer.max_epochs or --trainer.max_steps" in endless
+    assert "hours: unknown, give --trainer.max_epochs or --trainer.max_steps" in endless
 
 
 def test_what_an_objective_has_beside_scores_is_said_not_to_be_counted(

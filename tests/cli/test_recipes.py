@@ -61,7 +61,7 @@ def test_a_recipe_that_wants_a_data_root_says_so() -> None:
 
 def test_a_broken_recipe_is_named(tmp_path: Path) -> None:
     (tmp_path / "broken.yaml").write_text("model: [1\n")
-    with pytest.raises(ZooError, match=r"broken\.yaml is no YAML"):
+    with pytest.raises(ZooError, match=r"broken\.yaml is not valid YAML"):
         load_recipe(str(tmp_path / "broken.yaml"), [])
 
 
@@ -92,12 +92,15 @@ def test_every_command_of_the_flickr8k_overlay_trains(
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("seed_everything: 1\nseed_everything: 2\n", "a.yaml:2 gives 'seed_everything' a second"),
+        (
+            "seed_everything: 1\nseed_everything: 2\n",
+            "a.yaml:2 repeats the key 'seed_everything' of line 1",
+        ),
         (
             "data:\n  init_args:\n    batch_size: 4\n    workers: 0\n    'batch_size': 8\n",
-            "a.yaml:5 gives 'batch_size' a second time (first in line 3)",
+            "a.yaml:5 repeats the key 'batch_size' of line 3",
         ),
-        ("trainer: {callbacks: [{a: 1, a: 2}]}\n", "a.yaml:1 gives 'a' a second time"),
+        ("trainer: {callbacks: [{a: 1, a: 2}]}\n", "a.yaml:1 repeats the key 'a'"),
     ],
 )
 def test_a_key_that_comes_twice_is_named_by_its_lines(tmp_path: Path, text: str, told: str) -> None:

@@ -23,8 +23,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [
-        ("compare =m1 m2", "=m1 has nothing before its =: write NAME=FOLDER"),
-        ("compare a= b=m2", "a= has nothing after its =: write NAME=FOLDER"),
+        ("compare =m1 m2", "=m1 has nothing before the =: write NAME=FOLDER"),
+        ("compare a= b=m2", "a= has nothing after the =: write NAME=FOLDER"),
         ("compare m1 m2 --beside negclip,negclip", "--beside 'negclip,negclip': negclip is asked"),
         ("bindings captions.tsv --out t.json", "--out t.json has to end in .csv: name it t.csv"),
         (

@@ -47,7 +47,7 @@ def test_each_run_is_a_job_and_whole_runs_are_not_sent_again(
     ]
     assert all(map(Path.is_file, measured))
     assert main([*ARGUMENTS, *local]) == 0
-    assert "all runs are whole: leave --slurm out" in capsys.readouterr().out
+    assert "all runs are finished: remove --slurm" in capsys.readouterr().out
     assert main([*ARGUMENTS, "--table"]) == 0
     assert "CLIP" in capsys.readouterr().out
 
@@ -58,6 +58,6 @@ def test_what_submitit_does_not_know_is_named(
 ) -> None:
     assert main([*ARGUMENTS, "--slurm", "cluster=local", given]) == 1
     said = capsys.readouterr().err
-    assert "submitit cannot send the study" in said
+    assert "submitit cannot submit the study" in said
     assert given.partition("=")[0].removeprefix("slurm_") in said
-    assert "mend --slurm" in said
+    assert "correct --slurm" in said

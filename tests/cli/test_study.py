@@ -224,7 +224,7 @@ def test_the_report_has_means_over_seeds_and_the_cases_of_the_first_of_every_row
     assert '"runs":["CLIP","NegCLIP","start"]' in index
     said = " ".join(page.read_text().split())
     assert "Of CLIP (2 seeds), NegCLIP (2 seeds), averages and metrics are means" in said
-    assert "are of the first seed alone: CLIP/seed_0, NegCLIP/seed_0." in said
+    assert "are of the first seed only: CLIP/seed_0, NegCLIP/seed_0." in said
     with (whole / "table.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["kind"] == "metric"]
     shown = [float(value) for value in re.findall(r'<td data-value="([\d.]+)">', said)]
@@ -237,8 +237,8 @@ def test_the_report_has_means_over_seeds_and_the_cases_of_the_first_of_every_row
 def test_a_table_says_which_rows_have_fewer_seeds_than_were_asked_for(
     gone_on: InProcess, whole: Path
 ) -> None:
-    assert "not whole: NegCLIP has 1 of its 2 seeds" in gone_on.table
-    assert "not whole" not in (whole / "table.md").read_text()
+    assert "incomplete: NegCLIP has 1 of its 2 seeds" in gone_on.table
+    assert "incomplete" not in (whole / "table.md").read_text()
 
 
 def test_runs_start_from_the_weights_of_the_first_and_differ_in_their_seed(whole: Path) -> None:
@@ -309,7 +309,7 @@ def test_runs_of_other_code_are_refused_unless_any_version_will_do(
     monkeypatch.setattr("zoo.cli.studies.records._sources", lambda: b"of another day")
     command = ["study", "two.yaml", "--data_root", ".", *WITHOUT_TRIAL]
     assert main(command) == 1
-    assert "5 runs of other code" in capsys.readouterr().err
+    assert "5 runs of another version of the code" in capsys.readouterr().err
     assert main([*command, "--any_version"]) == 0
 
 
@@ -324,29 +324,32 @@ def test_a_work_folder_of_another_study_is_refused(
     (folder / "full").mkdir()
     (folder / "full" / "thesis.tex").write_text("")
     assert main(["study", "other.yaml", "--data_root", ".", "--work", "full"]) == 1
-    assert "holds other things than a study" in capsys.readouterr().err
+    assert "is not empty and not the work folder of a study" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
         (("[recipe.yaml, {model", "[recipi.yaml, {model"), "recipi.yaml is neither a file nor"),
-        (("seeds: [0, 1]", "seeds: [0, 1, 0]"), "the seed 0 is there twice"),
-        (("seeds: [0, 1]", "seeds: [a]"), "seeds holds a: give whole numbers"),
+        (("seeds: [0, 1]", "seeds: [0, 1, 0]"), "the seed 0 is listed twice"),
+        (("seeds: [0, 1]", "seeds: [a]"), "seeds has a: give integers"),
         (("  NegCLIP: [", "  clip: ["), "two runs are called clip"),
         (("  NegCLIP: [", "  CLIP: ["), "gives 'CLIP' a second time"),
-        (("seeds:", "sedes:"), "'sedes' is nothing that a study has (near: seeds"),
+        (("seeds:", "sedes:"), "unknown key 'sedes' (near: seeds"),
         (("first_once: true", "overlays: {small: small_one.yaml}"), "small_one.yaml is neither"),
-        (("first_once: true", "first_once: 3"), "first_once is neither true nor false"),
+        (("first_once: true", "first_once: 3"), "first_once must be true or false"),
         (("first_once: true", "checkpoint: middle"), "checkpoint is 'middle'"),
-        (("first_once: true", "prepare: {x: rm}"), "x is prepared by 'rm'"),
-        (('validate: {benchmarks: "pairs:pairs.csv", cache: false}', ""), "what is measured"),
-        (("  NegCLIP: [", "  '+': ["), "a run is called '+', of which no folder can be named"),
-        (("  NegCLIP: [", "  First: ["), "a run is called First, as those are that others start"),
+        (("first_once: true", "prepare: {x: rm}"), "prepare has 'rm' for x"),
+        (
+            ('validate: {benchmarks: "pairs:pairs.csv", cache: false}', ""),
+            "wrong has no benchmarks",
+        ),
+        (("  NegCLIP: [", "  '+': ["), "a run is called '+', which cannot be made a folder"),
+        (("  NegCLIP: [", "  First: ["), "a run is called First, the name reserved"),
         (("cache: false}", "ckpt_path: a.ckpt}"), "validate has 'ckpt_path'"),
         (("first_once: true", "data_root: 3"), "data_root is 3: give the path of a folder"),
         (("first_once: true", "compare: {beside: 3}"), "compare.beside is 3: give names"),
-        (("first_once: true", "prepare: {x: 'zoo \"ls'}"), "x is prepared by 'zoo \"ls'"),
+        (("first_once: true", "prepare: {x: 'zoo \"ls'}"), "prepare has 'zoo \"ls' for x"),
     ],
 )
 def test_a_study_that_cannot_be_run_is_refused_in_a_sentence(
@@ -368,7 +371,7 @@ def test_a_study_that_cannot_be_run_is_refused_in_a_sentence(
         (
             "recipes: {Twice: [recipe.yaml, {data: {init_args: {val_share: 0.5, val_images: 1}}}]}",
             [],
-            r"Twice: val, val_share and val_images each say what to validate on",
+            r"Twice: val, val_share and val_images each define the validation data",
         ),
         (
             "recipes: {Bare: [recipe.yaml, {data: {init_args: {units: null}}}]}",

@@ -220,7 +220,7 @@ def test_one_run_alone_is_refused_where_that_which_it_starts_from_is_of_another_
     assert main([*SAID, "--only", "0"]) == 0
     Path("s.yaml").write_text(STUDY.replace("f: 1", "f: 2"))
     assert main([*SAID, "--only", "2"]) == 1
-    assert "holds first/seed_0 of another file" in capsys.readouterr().err
+    assert "has runs made from other settings or data, first/seed_0" in capsys.readouterr().err
 
 
 def test_what_was_made_of_data_that_changed_is_refused(
@@ -233,7 +233,7 @@ def test_what_was_made_of_data_that_changed_is_refused(
     captions.write_text("b\n")
     assert main(only) == 1
     error = capsys.readouterr().err
-    assert f"units.jsonl was made of {captions} as it was before: delete" in error
+    assert f"units.jsonl was made from {captions}, which has changed: delete" in error
     Path("studies/s/units.jsonl").unlink()
     assert main([*only, "--again"]) == 0
     assert [command for command, _ in commands.done].count("units") == 2
@@ -245,7 +245,10 @@ def test_a_run_that_another_process_does_is_not_done_anew(commands: Commands) ->
     run = run_of(done, "A/seed_0")
     done.do(run)
     lock = done.place.root / "locks" / run.folder
-    with lock_file(lock, wait=False), pytest.raises(ZooError, match="is done by another process"):
+    with (
+        lock_file(lock, wait=False),
+        pytest.raises(ZooError, match="is being executed by another process"),
+    ):
         done.forget(run)
     assert done.records.stage(run) == WHOLE
 
@@ -304,7 +307,7 @@ def test_what_cannot_be_measured_is_found_before_any_run(
         estimate, "_trial_in_process", told([], "there is no benchmark 'sugarcrape'")
     )
     assert main(SAID[:-2]) == 1
-    assert "nothing can be measured by what `validate:` says: there is no benchmark" in (
+    assert "nothing can be measured with the settings under `validate:`: there is no benchmark" in (
         capsys.readouterr().err
     )
     assert not [done for done in commands.done if done[0] == "fit"]
@@ -321,8 +324,8 @@ def test_a_training_of_fewer_steps_than_a_trial_tells_its_pace_too(steps: int) -
     for step in range(steps):
         trainer.global_step = step + 1
         pace.on_train_batch_end(trainer, parts)
-    assert pace.told["seconds"] > 0
-    assert pace.told["steps"] == steps
+    assert pace.measurements["seconds"] > 0
+    assert pace.measurements["steps"] == steps
 
 
 def test_a_failure_of_a_run_is_raised_again_and_not_tried_twice(commands: Commands) -> None:

@@ -259,8 +259,8 @@ def test_an_extractor_that_gives_no_record_a_caption_is_told_so(captions: Path, 
     out = str(captions.parent / "u.jsonl")
     own = ["--extractor", f"{__name__}.Gives", "--extractor.what", what]
     sentence = said(["units", "extract", str(captions), "--out", out, *own]).sentence
-    assert sentence.startswith("zoo: Gives gave ")
-    assert "one zoo.units.UnitRecord a caption, in order and with its caption_id" in sentence
+    assert sentence.startswith("zoo: Gives yielded ")
+    assert "one zoo.units.UnitRecord per caption, in order and with its caption_id" in sentence
     assert os.listdir(captions.parent) == ["captions.token"]
 
 
@@ -271,7 +271,7 @@ def test_a_reader_that_gives_no_samples_is_told_so(captions: Path, command: str)
         own = ["--reader", f"{__name__}.NoReader", "--reader.what", what]
         sentence = said([*command.split(), str(captions), "--out", out, *own]).sentence
         assert f"NoReader.samples() gave {shown}" in sentence
-        assert "a reader yields zoo.sources.Sample" in sentence
+        assert "must yield one zoo.sources.Sample" in sentence
 
 
 def test_show_prints_units_beside_their_foils(
@@ -325,7 +325,7 @@ def test_units_of_other_settings_are_not_mixed_with_those_kept(captions: Path) -
     with FakeServer().running() as server:
         arguments += ["--extractor.base_url", server.url]
         assert main(arguments) == 0
-        with pytest.raises(ZooError, match=r"were given with temperature 0.3, and 0.9 is asked"):
+        with pytest.raises(ZooError, match=r"were given with temperature 0.3, not 0.9"):
             main([*arguments, "--extractor.temperature", "0.9"])
 
 
@@ -392,7 +392,7 @@ def test_report_of_other_captions_or_without_images_is_refused_in_a_sentence(
     assert "have no caption in common (of 3 and 3 caption ids)" in alone
     page = str(tmp_path / "page.html")
     asked = ["units", "report", str(rule), "--out", page, "--data_root", str(tmp_path)]
-    assert "not one image of the 3 captions that are shown is under" in said(asked).sentence
+    assert "no image of the 3 captions on the page was found under" in said(asked).sentence
     assert not Path(page).exists()
 
 

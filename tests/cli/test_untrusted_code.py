@@ -300,7 +300,7 @@ def test_the_flag_that_a_refusal_prints_is_enough(
     arguments = ["validate", "--benchmarks", f"pairs:{made_root}/pairs.csv"]
     arguments += ["--ckpt_path", "A/last.ckpt", "--out", "results"]
     message = refused(lambda: main(arguments), capsys)
-    assert f"name it yourself by --model.head {EVIL}, or add --trust_code" in message
+    assert f"set --model.head {EVIL}, or add --trust_code" in message
     assert main([*arguments, "--model.head", EVIL]) == 0
     recorded = json.loads(Path("results/results.json").read_text())["model"]["recipe"]["head"]
     assert recorded["class_path"] == EVIL

@@ -230,7 +230,7 @@ def test_companions_double_the_rows_of_training_alone(tmp_path):
     batch = epoch_of(data, 0)[0]
     assert (len(batch), batch.primary) == (4, 2)
     assert len(next(iter(data.val_dataloader()[0]))) == 2
-    with pytest.raises(ZooError, match=r"hard_images wants companions, and Made gives none"):
+    with pytest.raises(ZooError, match=r"hard_images needs companions, and Made has none"):
         attached(made(tmp_path, hard_images=True))
 
 
@@ -312,7 +312,7 @@ def test_of_negative_images_the_same_is_said_as_of_those_of_captions(tmp_path, c
     attached(made(tmp_path, reader=reader, negative_images=negative_images, tolerate_missing=True))
     assert "1 of 11 own images looked at carry an EXIF orientation" in caplog.text
     assert (
-        "1 negative images are not there as written and taken by their names for published ones "
+        "1 negative images are not at their paths and were matched by name to published images "
         "(moved/000000000724.jpg for coco:724)" in caplog.text
     )
     assert "1 negative images are missing and left out" in caplog.text
@@ -329,7 +329,7 @@ def test_a_broken_image_is_one_sentence_or_counted(tmp_path, workers, caplog):
     Made(tmp_path).read()
     file = tmp_path / "3.png"
     file.write_bytes(file.read_bytes()[:40])
-    with pytest.raises(ZooError, match=r"^[^\n]*3\.png[^\n]*not a whole image[^\n]*$"):
+    with pytest.raises(ZooError, match=r"^[^\n]*3\.png[^\n]*damaged or not an image[^\n]*$"):
         epoch_of(attached(made(tmp_path, workers=workers)), 0)
     data = attached(made(tmp_path, workers=workers, tolerate_broken=True))
     batches = epoch_of(data, 0)
@@ -350,7 +350,7 @@ def long_captions(tmp_path):
 
 def test_captions_over_the_context_length_are_counted_or_refused(tmp_path, caplog):
     data = attached(made(tmp_path, reader=long_captions(tmp_path), negatives=None))
-    assert "1 of 10 captions looked at are over the context length" in caplog.text
+    assert "1 of 10 checked captions are over the context length" in caplog.text
     assert data.describe()["overlong"] == {"checked": 10, "cut": 1}
     with pytest.raises(ZooError, match=r"x\.jsonl:8 has a caption over the context length"):
         attached(made(tmp_path, reader=long_captions(tmp_path), negatives=None, overlong="error"))
@@ -434,7 +434,7 @@ def test_a_generator_looks_at_the_training_captions_before_the_first_batch(tmp_p
 
 
 def test_negatives_of_a_source_that_has_none_are_refused(tmp_path):
-    with pytest.raises(ZooError, match=r"source_negatives wants negatives, and Made gives none"):
+    with pytest.raises(ZooError, match=r"source_negatives needs negatives, and Made has none"):
         attached(made(tmp_path, source_negatives=True))
 
 

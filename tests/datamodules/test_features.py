@@ -185,7 +185,7 @@ def test_features_of_other_weights_are_refused(made_root: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (None, "holds features and no manifest.json"),
+        (None, "holds features without manifest.json"),
         ("[1]", "cannot be read"),
         ("{", "cannot be read"),
     ],
@@ -215,7 +215,7 @@ def test_features_that_do_not_say_of_what_they_are_are_refused(
         (
             {},
             {"redraw": True},
-            "data.redraw draws negatives and units anew in every epoch: set it to false",
+            "data.redraw draws negatives and units again in every epoch: set it to false",
         ),
     ],
 )
@@ -251,8 +251,8 @@ def test_a_store_over_its_limit_is_refused_before_anything_is_encoded(
     with pytest.raises(
         ZooError,
         match=(
-            r"12 images and \d+ texts would make .*low \S+ GiB large, and data.features.limit_gib "
-            r"is"
+            r"low would need \S+ GiB with 12 more images and \d+ more texts, and "
+            r"data.features.limit_gib is"
         ),
     ):
         fit(module_of(LOCAL), data_of(made_root, low))
@@ -310,7 +310,7 @@ def test_a_image_of_another_size_is_encoded_anew(tmp_path: Path) -> None:
 def test_a_broken_image_is_named_or_leaves_an_empty_row(tmp_path: Path) -> None:
     root = make_root(tmp_path / "root")
     (root / "pictures" / "003.png").write_bytes(b"no picture")
-    with pytest.raises(ZooError, match=r"003\.png .* is not a whole image"):
+    with pytest.raises(ZooError, match=r"003\.png .* is damaged or not an image"):
         fit(module_of(), data_of(root, Features(str(tmp_path / "features"))))
     tolerant = data_of(root, Features(str(tmp_path / "features")), tolerate_broken=True)
     stored = fit(module_of(), tolerant)

@@ -123,7 +123,9 @@ def test_captions_become_sentences_whatever_they_end_in() -> None:
 
 
 def test_what_rows_of_two_images_cannot_have_is_refused() -> None:
-    with pytest.raises(ZooError, match=r"row of two images, and data\.hard_images .* to false"):
+    with pytest.raises(ZooError, match=r"rows of two images, and data\.hard_images .* to false"):
         CaptionDataModule(CsvTable("captions.tsv"), [], joined=True, hard_images=True)
-    with pytest.raises(ZooError, match=r"data\.units is of one: set one of the two to null"):
+    with pytest.raises(
+        ZooError, match=r"data\.units only works with one: set one of the two to null"
+    ):
         CaptionDataModule(CsvTable("c.tsv"), [], joined=True, units=UnitSampler("units.jsonl"))

@@ -76,7 +76,7 @@ def test_fp16_halves_the_file_and_is_read_as_fp32(tmp_path: Path) -> None:
 
 def test_numbers_over_the_range_of_fp16_are_refused(tmp_path: Path) -> None:
     names, encoded, hashes = items(2)
-    with pytest.raises(ZooError, match="over the range of fp16"):
+    with pytest.raises(ZooError, match="out of the range of fp16"):
         filled(
             tmp_path,
             (names, encoded.map(lambda t: t * 1e6 if t.is_floating_point() else t), hashes),
@@ -162,11 +162,13 @@ def test_a_damaged_file_is_named(tmp_path: Path, size: int) -> None:
     filled(tmp_path, items(3))
     (whole,) = tmp_path.iterdir()
     whole.write_bytes(whole.read_bytes()[:size])
-    with pytest.raises(ZooError, match=rf"{whole.name} is no whole file of features .*: delete it"):
+    with pytest.raises(
+        ZooError, match=rf"{whole.name} is not a complete file of features .*: delete it"
+    ):
         Shards(tmp_path, frozenset({KEY}))
 
 
 def test_a_file_without_the_tokens_asked_for_is_named(tmp_path: Path) -> None:
     filled(tmp_path, items(3))
-    with pytest.raises(ZooError, match="is no whole file of features"):
+    with pytest.raises(ZooError, match="is not a complete file of features"):
         Shards(tmp_path, frozenset({KEY, TokenKey()}))

@@ -255,7 +255,7 @@ def test_a_model_whose_scores_have_another_shape_is_told_the_right_one(tmp_path:
 
     with pytest.raises(
         ZooError,
-        match=r"Flat gave scores of shape \(2,\) for 1 images and 2 texts: it must be \(1, 2\)",
+        match=r"Flat returned scores of shape \(2,\) for 1 images and 2 texts: return shape \(1, 2",
     ):
         evaluation(tmp_path, cases(drawn_images(tmp_path, 3))).run(Flat())
 

@@ -228,7 +228,7 @@ def test_a_second_run_reads_kept_vectors_and_changed_weights_are_encoded_again(
     assert CountedClip.counts["images"] == 4
     model.encode_image = model.encode_image  # could be any function
     zoo.evaluate(model, InMemory(made), tmp_path, cache=cache)
-    assert "a change in the code or the preprocessing of this CountedClip" in caplog.text
+    assert "changes of the code or the preprocessing of this CountedClip" in caplog.text
 
 
 def test_a_zero_shot_set_is_measured_on_a_model_of_open_clip(folder: Path, tmp_path: Path) -> None:
@@ -313,19 +313,22 @@ def without_preparation(folder: Path) -> Any:
     ("make", "says"),
     [
         (without_its_processor, r"the processor of /nowhere/at-all.* cannot be loaded"),
-        (of_few_ids, "a CLIPModel of 99 token ids that was not loaded from a file"),
-        (of_another_tokenizer, "a CLIP does not bring its tokenizer, and with 32000 ids"),
-        (without_preparation, "a CLIP does not say how its images are prepared"),
+        (of_few_ids, "a CLIPModel with 99 token ids was not loaded from a file"),
+        (of_another_tokenizer, "the tokenizer of a CLIP is unknown; with 32000 token ids"),
+        (without_preparation, "the preprocessing of a CLIP is unknown"),
         (of_flat_vectors, r"Thumbnails returned shape \(\d+, 3, 2, 2\) for \d+ images"),
         (of_lists_of_ids, r"the tokenizer of a Thumbnails returned a list for \d+ texts"),
         (lambda _: nn.Linear(1, 1), "a Linear cannot be measured"),
-        (lambda _: zoo.Model, "Model is a class: give one of its objects"),
+        (lambda _: zoo.Model, "Model is a class: give an instance of it"),
         (lambda _: None, "a NoneType cannot be measured"),
         (lambda _: 3, "a int cannot be measured"),
         (lambda _: "no.ckpt", r"no\.ckpt is not there"),
-        (lambda _: lambda images, texts: "x", "gave no scores but a str"),
-        (lambda _: lambda images, texts: [[1.0], [2.0, 3.0]], "gave no scores but a list"),
-        (lambda _: lambda images, texts: [1.0, 2.0], r"gave scores of shape \(2,\) for 1 images"),
+        (lambda _: lambda images, texts: "x", "returned a str, not scores"),
+        (lambda _: lambda images, texts: [[1.0], [2.0, 3.0]], "returned a list, not scores"),
+        (
+            lambda _: lambda images, texts: [1.0, 2.0],
+            r"returned scores of shape \(2,\) for 1 images",
+        ),
         (lambda _: lambda images, texts: [[float("nan")] * 2], "a score that is not a number"),
     ],
 )

@@ -93,7 +93,7 @@ def test_one_string_is_one_text() -> None:
 IMAGES: list[tuple[Any, str]] = [
     (None, "images are a NoneType: give a path"),
     (3, "images are a int"),
-    ({"a.png"}, "images are a set, which keeps no order"),
+    ({"a.png"}, "images are a set, which has no order"),
     ({"a": 1}, "images are a dict"),
     (b"jpeg", "images are a bytes"),
     (np.zeros(3), r"images are an array of shape \(3,\): give one of \[height, width, 3\]"),
@@ -104,7 +104,7 @@ IMAGES: list[tuple[Any, str]] = [
     (torch.from_numpy(PIXELS), r"shape \(\d+, \d+, 3\): give \[3, height, width\]"),
     (np.zeros((0, 4, 3), np.uint8), r"shape \(0, 4, 3\)"),
     (PIXELS.astype(float), "of float64 from .* give whole numbers from 0 to 255 or fractions"),
-    (PIXELS / 255 - 0.5, "before any normalisation"),
+    (PIXELS / 255 - 0.5, "without normalisation"),
     (np.full((4, 4, 3), np.nan), "from nan to nan"),
     (PIXELS.astype(int) * 200, "of int64 from"),
     ([np.array([["a"]])], "an array of <U1"),
@@ -136,7 +136,7 @@ def test_an_image_that_ends_too_early_is_named_even_where_it_was_opened_before(
     [
         (None, "texts are a NoneType: give a string or a list of strings"),
         (3, "texts are a int"),
-        ({"a", "b"}, "texts are a set, which keeps no order"),
+        ({"a", "b"}, "texts are a set, which has no order"),
         (b"a dog", "texts are a bytes"),
         (["a", 3], "text 1 of 2 is a int: give a string"),
         (["a", None], "text 1 of 2 is a NoneType"),

@@ -35,7 +35,7 @@ from zoo.benchmarks.base import Case
 from zoo.errors import ZooError
 from zoo.evaluation import EmbeddingCache
 from zoo.evaluation.engine import Evaluation
-from zoo.evaluation.kept import KeptVectors, kept_vectors
+from zoo.evaluation.kept import StoredVectors, stored_vectors
 from zoo.evaluation.store import VectorStore
 from zoo.heads import Cosine
 from zoo.results.comparison.common import common, largest_difference
@@ -44,11 +44,11 @@ from zoo.results.report import Results
 from zoo.sources.sample import ImageRef
 
 
-def kept(folder: Path, model: str = "a model") -> KeptVectors:
-    return KeptVectors(VectorStore(folder / "kept", 1 << 30), {"weights": model})
+def kept(folder: Path, model: str = "a model") -> StoredVectors:
+    return StoredVectors(VectorStore(folder / "kept", 1 << 30), {"weights": model})
 
 
-def measured(engine: Evaluation, backbone: FakeBackbone, vectors: KeptVectors | None) -> Results:
+def measured(engine: Evaluation, backbone: FakeBackbone, vectors: StoredVectors | None) -> Results:
     """Runs the engine as Lightning would, loaders first."""
     head = cosine()
     head.attach(SHAPES)
@@ -205,13 +205,13 @@ def test_a_store_that_cannot_be_used_is_said_once_and_the_run_goes_on(
     without = measured(evaluation(tmp_path, made), backbone, None)
     with caplog.at_level(logging.WARNING):
         assert_equal(without, measured(evaluation(tmp_path, made), backbone, kept(tmp_path)))
-    assert caplog.text.count("vectors are not kept") == 1
+    assert caplog.text.count("vectors are not cached") == 1
 
 
 def test_a_broken_image_is_named_as_without_a_cache(tmp_path: Path) -> None:
     images = drawn_images(tmp_path, 2)
     (tmp_path / images[1].key).write_bytes(b"no image")
-    with pytest.raises(ZooError, match="is not a whole image"):
+    with pytest.raises(ZooError, match="is damaged or not an image"):
         measured(evaluation(tmp_path, cases(images)), FakeBackbone(), kept(tmp_path))
 
 
@@ -241,7 +241,7 @@ def test_two_ranks_share_what_is_kept(tmp_path: Path) -> None:
 
 def test_heads_that_read_tokens_keep_nothing(tmp_path: Path) -> None:
     backbone: Any = FakeBackbone()
-    assert kept_vectors(EmbeddingCache(str(tmp_path)), backbone, TokenHead(), "32-true") is None
+    assert stored_vectors(EmbeddingCache(str(tmp_path)), backbone, TokenHead(), "32-true") is None
 
 
 def test_all_that_a_vector_depends_on_tells_models_apart() -> None:
@@ -301,9 +301,9 @@ def test_a_backbone_that_stands_in_no_file_keeps_nothing(
     monkeypatch.setitem(sys.modules, "notebook", ModuleType("notebook"))
     kind: Any = type("Own", (Backbone,), {"__module__": "notebook"})
     assert (
-        kept_vectors(EmbeddingCache(str(tmp_path)), kind("zoo-tiny"), Cosine(), "32-true") is None
+        stored_vectors(EmbeddingCache(str(tmp_path)), kind("zoo-tiny"), Cosine(), "32-true") is None
     )
-    assert "vectors are not kept: Own is defined in no file" in caplog.text
+    assert "vectors are not cached: Own is not defined in a file" in caplog.text
 
 
 def test_weights_are_read_and_texts_tokenized_once(

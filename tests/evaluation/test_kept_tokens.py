@@ -32,7 +32,7 @@ from zoo.cli import main
 from zoo.evaluation import EmbeddingCache
 from zoo.evaluation import store as stores
 from zoo.evaluation.engine import Evaluation
-from zoo.evaluation.kept import KeptVectors, kept_vectors
+from zoo.evaluation.kept import StoredVectors, stored_vectors
 from zoo.evaluation.store import VectorStore
 from zoo.heads.base import Head
 from zoo.heads.cross_modal import CrossModal
@@ -93,12 +93,12 @@ class Penultimate(TokenHead):
         return replace(super().needs, text_keys=super().needs.text_keys | {TokenKey(layer=-2)})
 
 
-def kept(folder: Path, limit: int = 1 << 30) -> KeptVectors:
-    return KeptVectors(VectorStore(folder / "kept", limit), {"weights": "a model"})
+def kept(folder: Path, limit: int = 1 << 30) -> StoredVectors:
+    return StoredVectors(VectorStore(folder / "kept", limit), {"weights": "a model"})
 
 
 def run(
-    engine: Evaluation, backbone: FakeBackbone, vectors: KeptVectors | None, head: Head
+    engine: Evaluation, backbone: FakeBackbone, vectors: StoredVectors | None, head: Head
 ) -> Results:
     """Runs the engine as Lightning would, loaders first."""
     head.attach(SHAPES)
@@ -187,8 +187,8 @@ def test_nothing_of_heads_that_read_tokens_is_kept_unless_it_is_asked_for(tmp_pa
     backbone, head = Backbone("zoo-tiny"), CrossModal()
     head.attach(backbone.shapes)
     asked = EmbeddingCache(str(tmp_path), tokens=True)
-    assert kept_vectors(EmbeddingCache(str(tmp_path)), backbone, head, "32-true") is None
-    assert kept_vectors(asked, backbone, head, "32-true") is not None
+    assert stored_vectors(EmbeddingCache(str(tmp_path)), backbone, head, "32-true") is None
+    assert stored_vectors(asked, backbone, head, "32-true") is not None
 
 
 def test_tokens_and_vectors_and_tokens_of_another_layer_are_not_mixed(tmp_path: Path) -> None:
@@ -269,7 +269,7 @@ def test_how_much_room_tokens_take_is_said_before_any_is_encoded(
     parts: tuple[Any, Any] = backbone, head
     with caplog.at_level(logging.INFO):
         engine.loaders(*parts, kept(tmp_path, limit))
-    (said,) = (r for r in caplog.records if "tokens of this run take up to" in r.message)
+    (said,) = (r for r in caplog.records if "tokens of this run need up to" in r.message)
     assert said.levelname == level
     assert ("--data.cache.limit_gib" in said.message) == (level == "WARNING")
     assert seen(backbone) == (0, 0)

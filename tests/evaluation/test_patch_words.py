@@ -103,7 +103,7 @@ def test_the_model_that_was_measured_is_loaded_with_the_head_that_measured_it(
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"weights_sha256": "0"}, "are not those that were measured: measure them again"),
+        ({"weights_sha256": "0"}, "have changed since they were measured: measure them again"),
         ({"checkpoint": "gone.ckpt"}, "gone.ckpt"),
         ({"checkpoint": None, "recipe": None, "model": "lab.Scorer"}, "lab.Scorer is no model"),
         ({"checkpoint": None}, "the weights of the recipe in these results are not those"),

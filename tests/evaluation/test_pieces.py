@@ -199,7 +199,7 @@ def test_the_cost_is_told_before_anything_is_encoded(
     with caplog.at_level(logging.INFO, logger="zoo"):
         evaluation(tmp_path, made).start(backbone, scorer, {})
     assert (
-        "measuring with StructureGuided takes 270 views an image, 540 image passes, 2 texts, "
+        "evaluating with StructureGuided needs 270 views an image, 540 image passes, 2 texts, "
         "6 segments, 0 texts without a phrase" in caplog.text
     )
     assert backbone.images_seen == 0

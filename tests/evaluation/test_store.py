@@ -11,7 +11,7 @@ import pytest
 
 from zoo.errors import ZooError
 from zoo.evaluation import store as stores
-from zoo.evaluation.store import Damaged, EmbeddingCache, VectorStore
+from zoo.evaluation.store import DamagedStoreError, EmbeddingCache, VectorStore
 
 Vectors = dict[bytes, bytes]
 
@@ -92,7 +92,9 @@ def test_a_truncated_file_is_named_and_begun_anew(tmp_path: Path, share: float) 
     kept.put(put)
     content = kept.file.read_bytes()
     kept.file.write_bytes(content[: int(len(content) * share)])
-    with pytest.raises(Damaged, match=r"embeddings.sqlite was damaged .* begun anew"):
+    with pytest.raises(
+        DamagedStoreError, match=r"embeddings.sqlite was damaged .* has been deleted"
+    ):
         kept.get(put)
     kept.put(put)
     assert kept.get(put).keys() == put.keys()
@@ -117,7 +119,7 @@ def test_a_file_of_something_else_is_named_and_begun_anew(tmp_path: Path) -> Non
     kept = store(tmp_path)
     kept.file.parent.mkdir()
     kept.file.write_text("not a database, and longer than a header of one hundred bytes" * 9)
-    with pytest.raises(Damaged, match="not a database"):
+    with pytest.raises(DamagedStoreError, match="not a database"):
         kept.put(vectors(1))
     kept.put(vectors(1))
     assert kept.summarize().entries == 1

@@ -95,7 +95,7 @@ def test_a_head_without_vectors_of_whole_texts_and_models_of_others_are_refused(
     tokens = ZooModule(Backbone("zoo-tiny"), head=MaxSim())
     with pytest.raises(ZooError, match=r"sugarcrepe_pp_text compares texts with texts, and MaxSim"):
         zoo.evaluate(tokens, "sugarcrepe_pp_text:swap_obj", data_root=shared_data)
-    with pytest.raises(ZooError, match="scores images against texts alone: measure a model of zoo"):
+    with pytest.raises(ZooError, match="only scores images against texts: evaluate a model of zoo"):
         zoo.evaluate(zeros, "sugarcrepe_pp_text:swap_obj", data_root=shared_data)
 
 
@@ -105,7 +105,7 @@ def test_they_are_left_out_with_a_note_beside_what_can_be_scored(shared_data: Pa
     alone = zoo.evaluate(tokens, image, data_root=shared_data)
     for model, reason in (
         (tokens, "MaxSim has no vector of a whole text"),
-        (zeros, "zeros scores images against texts alone"),
+        (zeros, "zeros only scores images against texts"),
     ):
         found = zoo.evaluate(model, [text, image], data_root=shared_data)
         of_text, of_image = found.metrics
@@ -144,5 +144,5 @@ def test_a_case_with_images_and_texts_that_ask_is_refused(tmp_path: Path) -> Non
 
     (tmp_path / "sugarcrepe_pp").mkdir()
     (tmp_path / "sugarcrepe_pp/swap_obj.json").write_text("[]")
-    with pytest.raises(ZooError, match="has images and texts that ask in their place"):
+    with pytest.raises(ZooError, match="has both images and query texts"):
         zoo.evaluate(lambda i, t: i, Both(subsets=["swap_obj"]), data_root=tmp_path)

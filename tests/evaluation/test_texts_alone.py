@@ -8,7 +8,7 @@ import pytest
 
 from tests.evaluation.fakes import FakeBackbone, cases, cosine, drawn_images, evaluation, measured
 from zoo.benchmarks import Case
-from zoo.evaluation.texts_alone import FIFTHS, told_by_texts
+from zoo.evaluation.texts_alone import FIFTHS, text_only_accuracy
 from zoo.results.plan import ScorableCase
 from zoo.results.runs import BenchmarkRun
 from zoo.sources.sample import ImageRef
@@ -50,7 +50,7 @@ def by_loops(vectors: np.ndarray) -> float:
 def test_a_line_of_the_other_fifths_is_asked_about_each_case(hint: float) -> None:
     vectors = np.random.default_rng(0).normal(size=(2 * N, WIDTH))
     vectors[::2, 3] += hint  # right texts lean one way
-    found = told_by_texts(asked(), vectors)["b"]
+    found = text_only_accuracy(asked(), vectors)["b"]
     assert found["a"]["i2t"] == {"n": N, "value": pytest.approx(by_loops(vectors))}
     assert found["*"] == found["a"]
     if hint == 3.0:
@@ -62,15 +62,15 @@ def test_wide_vectors_give_the_line_that_narrow_ones_do() -> None:
     vectors[::2, 3] += 1
     wide = np.concatenate([vectors, np.zeros((2 * N, 1000))], axis=1)
     several = [*asked(), *asked(right_last=True, subset="c")]
-    narrow = told_by_texts(several, vectors)["b"]
+    narrow = text_only_accuracy(several, vectors)["b"]
     assert narrow["*"]["i2t"]["n"] == 2 * N
     assert narrow["a"]["i2t"]["value"] == narrow["c"]["i2t"]["value"]  # the places are no matter
-    assert told_by_texts(asked(), wide)["b"]["a"]["i2t"]["value"] > 60
+    assert text_only_accuracy(asked(), wide)["b"]["a"]["i2t"]["value"] > 60
 
 
 def test_few_cases_and_texts_that_are_all_alike_tell_nothing() -> None:
-    assert told_by_texts(asked(20), np.ones((40, WIDTH))) == {}
-    alike = told_by_texts(asked(), np.ones((2 * N, WIDTH)))
+    assert text_only_accuracy(asked(20), np.ones((40, WIDTH))) == {}
+    alike = text_only_accuracy(asked(), np.ones((2 * N, WIDTH)))
     assert alike["b"]["a"]["i2t"]["value"] == 50.0
 
 
@@ -81,7 +81,7 @@ def test_what_asks_otherwise_than_an_image_among_texts_is_left_out() -> None:
     )  # fmt: skip
     rows = np.array([0, 1])
     question = ScorableCase(BenchmarkRun("b"), pair, rows, rows, np.array([], np.int64))
-    assert told_by_texts([question] * N, np.ones((2, WIDTH))) == {}
+    assert text_only_accuracy([question] * N, np.ones((2, WIDTH))) == {}
 
 
 def test_results_say_what_the_texts_alone_tell(tmp_path: Path) -> None:

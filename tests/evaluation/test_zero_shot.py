@@ -193,7 +193,7 @@ def test_heads_without_a_vector_of_a_whole_text_leave_it_out_or_are_refused(
         assert values["zero_shot_folder/colours/acc@1"] == (0, 54)
         note = results.header["benchmarks"]["zero_shot_folder"]["notes"]["whole texts"]
         assert note.startswith(f"not scored, since it averages the vectors of prompts, and {name}")
-    with pytest.raises(ZooError, match="scores images against texts alone: measure a model of zoo"):
+    with pytest.raises(ZooError, match="only scores images against texts: evaluate a model of zoo"):
         zoo.evaluate(lambda images, texts: np.zeros((len(images), len(texts))), ASKED, root)
 
 

@@ -35,7 +35,7 @@ def test_a_bare_number_that_may_be_of_two_data_sets_is_refused(tmp_path: Path) -
         seen_images(str(tmp_path / "ids.txt"))
     for wrong in ("visual_genome:abc", "coco:"):
         (tmp_path / "ids.txt").write_text(f"{wrong}\n")
-        with pytest.raises(ZooError, match=rf"ids\.txt:1: {wrong} names no image"):
+        with pytest.raises(ZooError, match=rf"ids\.txt:1: {wrong} is not an image"):
             seen_images(str(tmp_path / "ids.txt"))
     (tmp_path / "ids.txt").write_text("VG_100K/2317429.jpg\nflickr30k/36979.jpg\n")
     assert seen_images(str(tmp_path / "ids.txt")).images == {
@@ -73,7 +73,7 @@ def test_karpathys_training_images_are_those_of_train_and_restval(
     assert len(seen.images) == 74
     assert seen_images(str(sample)).images == {f"coco:{i['cocoid']}" for i in images}
     with pytest.raises(
-        ZooError, match=r"Karpathy's splits are not there: put coco/dataset_coco\.json"
+        ZooError, match=r"Karpathy's splits were not found: put coco/dataset_coco\.json"
     ):
         seen_images("karpathy_train", [tmp_path / "nowhere"])
 
@@ -85,7 +85,7 @@ def test_a_models_own_images_are_those_it_names_or_those_of_its_captions(shared_
     read = {sample.image for sample in reader.read()}
     described = source_of(reader).describe()
     assert len(seen_images("trained", captions=described).images) == len(read)
-    with pytest.raises(ZooError, match=r"was trained on: name images by --exclude_images"):
+    with pytest.raises(ZooError, match=r"training captions: choose images by --exclude_images"):
         seen_images("trained")
 
 
@@ -128,6 +128,6 @@ def test_visual_genomes_own_file_says_which_images_are_cocos(tmp_path: Path) -> 
 def test_a_file_without_an_image_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "ids.txt").write_text("\n")
     with pytest.raises(
-        ZooError, match=r"ids\.txt names no image: give a file of images, one a line"
+        ZooError, match=r"ids\.txt has no image: use a file of images, one per line"
     ):
         seen_images(str(tmp_path / "ids.txt"))

@@ -120,19 +120,19 @@ def test_training_captions_are_those_that_a_checkpoint_names(tmp_path: Path) -> 
     }
     assert familiar_table("training", (), described).counts == {("red", "car"): (1, 0)}
     captions.write_text("A blue car.\n")
-    with pytest.raises(ZooError, match="is not the file that the model was trained on: put"):
+    with pytest.raises(ZooError, match="is not the file that the model was trained on: restore"):
         familiar_table("training", (), described)
     captions.unlink()
-    with pytest.raises(ZooError, match="is not there, that the model was trained on: put"):
+    with pytest.raises(ZooError, match="is missing; it is the file that the model was trained on"):
         familiar_table("training", (), described)
-    with pytest.raises(ZooError, match="does not say which captions it was trained on"):
+    with pytest.raises(ZooError, match="does not state its training captions"):
         familiar_table("training")
 
 
 def test_coco_stands_for_its_training_captions_under_a_data_root(
     shared_data: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(ZooError, match=r"COCO's training captions are not there: put coco/"):
+    with pytest.raises(ZooError, match=r"COCO's training captions were not found: put coco/"):
         familiar_table("coco", [tmp_path])
     (tmp_path / "coco").mkdir()
     sample = shared_data / "coco" / "dataset_coco_sample.json"
@@ -145,15 +145,15 @@ def test_coco_stands_for_its_training_captions_under_a_data_root(
 
 BROKEN = {
     '# {"version": 7}\nattr,obj_lemma,perfect_count,close_count\na,b,1,0\n': (
-        "is a table of bindings of version 7, and this zoo counts by version 1: make the table "
-        "again from its captions by `zoo bindings`"
+        "is a table of bindings of version 7, but this version of zoo uses version 1: create the "
+        "table again from its captions by `zoo bindings`"
     ),
-    "# {no\nattr,obj_lemma,perfect_count,close_count\n": "does not say of which version",
-    '# {"version": 1}\nattr,obj,perfect,close\n': "does not name the columns attr, obj_lemma",
-    "attr,obj_lemma,perfect_count,close_count\nred,car,many,0\n": ":2 is no binding with two",
-    "attr,obj_lemma,perfect_count,close_count\nred,car,-3,0\n": ":2 is no binding with two",
-    "attr,obj_lemma,perfect_count,close_count\nred,car\n": ":2 is no binding with two counts",
-    "attr,obj_lemma,perfect_count,close_count\n": "holds no binding",
+    "# {no\nattr,obj_lemma,perfect_count,close_count\n": "does not state the version",
+    '# {"version": 1}\nattr,obj,perfect,close\n': "does not have the columns attr, obj_lemma",
+    "attr,obj_lemma,perfect_count,close_count\nred,car,many,0\n": ":2 is not a binding with two",
+    "attr,obj_lemma,perfect_count,close_count\nred,car,-3,0\n": ":2 is not a binding with two",
+    "attr,obj_lemma,perfect_count,close_count\nred,car\n": ":2 is not a binding with two counts",
+    "attr,obj_lemma,perfect_count,close_count\n": "has no binding",
 }
 
 
@@ -172,7 +172,7 @@ def test_a_table_that_is_broken_or_of_another_version_is_refused(
 def test_captions_without_bindings_are_refused(tmp_path: Path) -> None:
     captions = tmp_path / "captions.txt"
     captions.write_text("A man rides a horse.\n")
-    with pytest.raises(ZooError, match=r"captions.txt gives no object an attribute in its 1 capt"):
+    with pytest.raises(ZooError, match=r"captions.txt: none of the 1 captions gives an attribute"):
         familiar_table(str(captions))
 
 

@@ -46,10 +46,10 @@ def test_an_answer_as_it_should_be_is_handed_on(method: str) -> None:
     [
         ("prepare_images", torch.zeros(2, 6), "Tensor: return an Encoded of zoo.batch"),
         ("prepare_texts", None, "NoneType: return an Encoded of zoo.batch"),
-        ("prepare_texts", IMAGES, "2 items for 3: return one for each"),
-        ("pairs", torch.zeros(4, 1), r"shape \(4, 1\), and \(4,\) is wanted: return one a pair"),
-        ("pairs", [0.0] * 4, r"list, and a tensor of logits \(4,\) is wanted"),
-        ("block", torch.zeros(3, 2), r"\(3, 2\), and \(2, 3\) is wanted: return images against"),
+        ("prepare_texts", IMAGES, "2 items for 3: return one per item"),
+        ("pairs", torch.zeros(4, 1), r"shape \(4, 1\), not \(4,\): return one logit per pair"),
+        ("pairs", [0.0] * 4, r"list, not a tensor of logits of shape \(4,\)"),
+        ("block", torch.zeros(3, 2), r"\(3, 2\), not \(2, 3\): return images against"),
     ],
 )
 def test_another_answer_is_told_with_its_mend(method: str, answer: Any, told: str) -> None:

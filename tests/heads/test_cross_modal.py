@@ -324,10 +324,10 @@ def test_attended_pads_are_tokens_like_others_and_want_whole_texts() -> None:
     )
     with pytest.raises(
         ZooError,
-        match=f"reads {CONTEXT} text tokens with padding and was given {CONTEXT - 1}: {mend}",
+        match=f"reads {CONTEXT} text tokens with padding and got {CONTEXT - 1}: {mend}",
     ):
         head.prepare_texts(cut)
-    with pytest.raises(ZooError, match=f"this backbone cuts texts: {mend}"):
+    with pytest.raises(ZooError, match=f"this backbone shortens texts: {mend}"):
         CrossModal(attend_pads=True, **SMALL).attach(replace(SHAPES, cuts=True))
     CrossModal(attend_pads=True, granularity="global", **SMALL).attach(replace(SHAPES, cuts=True))
     CrossModal(**SMALL).attach(replace(SHAPES, cuts=True))
@@ -337,12 +337,12 @@ def test_other_shapes_than_it_was_made_for_are_refused() -> None:
     head = small()
     images, texts = raw(head)
     with pytest.raises(
-        ZooError, match=f"positions for {PATCHES + PREFIX} image tokens and was given {PATCHES}"
+        ZooError, match=f"positions for {PATCHES + PREFIX} image tokens and got {PATCHES}"
     ):
         head.prepare_images(images.map(lambda t: t[:, 1:]))
     with pytest.raises(
         ZooError,
-        match=f"positions for {CONTEXT} text tokens and was given {2 * CONTEXT}: use the context",
+        match=f"positions for {CONTEXT} text tokens and got {2 * CONTEXT}: use the context",
     ):
         head.prepare_texts(texts.map(lambda t: torch.cat([t, t], dim=1)))
     with pytest.raises(ZooError, match="gives none"):

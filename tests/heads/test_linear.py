@@ -60,22 +60,22 @@ def test_the_authors_weights_load(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("state", "message"),
     [
-        ({"t": torch.zeros(1)}, "has t where t and linear.weight are wanted"),
+        ({"t": torch.zeros(1)}, "the file holds t, not t and linear.weight"),
         (
             {"t": torch.zeros(1), "linear.weight": torch.eye(3)},
             "maps 3 x 3, and the backbone's vectors have 6 numbers",
         ),
         (
             {"t": torch.zeros(3), "linear.weight": torch.eye(WIDTH)},
-            "has 3 numbers as t, and the scale's logarithm is one",
+            "t has 3 numbers, and the logarithm of the scale is one",
         ),
         (
             {"t": 4.2, "linear.weight": torch.eye(WIDTH)},
-            "has a float as t where a tensor is wanted",
+            "t is a float, not a tensor",
         ),
         (
             {"t": torch.zeros(1), "linear.weight": [[1.0]]},
-            "has a list as linear.weight where a tensor is wanted",
+            "linear.weight is a list, not a tensor",
         ),
         (torch.zeros(3), "labclip.pt holds a Tensor and no state_dict"),
         (["linear.weight", "t"], "labclip.pt holds a list and no state_dict"),

@@ -110,11 +110,11 @@ def test_where_there_is_none_it_is_said_how_to_get_one(
 
 
 def test_a_folder_without_its_files_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ZooError, match=f"{tmp_path} is no folder of WordNet's database files"):
+    with pytest.raises(ZooError, match=f"{tmp_path} is not a folder of WordNet's database files"):
         WordNet(tmp_path)
     make_wordnet(tmp_path)
     (tmp_path / "index.noun").write_text("dog n none\n")
-    with pytest.raises(ZooError, match="no folder of WordNet's database files"):
+    with pytest.raises(ZooError, match="not a folder of WordNet's database files"):
         WordNet(tmp_path)
 
 

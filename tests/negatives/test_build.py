@@ -101,7 +101,7 @@ def test_two_builds_at_once_are_found_out(tmp_path: Path) -> None:
     with kept.open("a") as file:
         file.write(json.dumps(["dogs", "NNS", {}]) + "\n")
     with pytest.raises(
-        ZooError, match=r"unfinished is broken .*'dogs' stands where 'red' should.*delete it"
+        ZooError, match=r"unfinished is damaged .*'dogs' was found instead of 'red'.*delete it"
     ):
         build(KEYS, LookUp(), out)
     assert not out.exists()
@@ -152,7 +152,7 @@ def test_from_the_command_line_a_table_is_built_and_drawn_from(
     [
         (
             ["build", "CAPTIONS", "--out", "T", "--wordnet", "absent"],
-            "absent is no folder of WordNet's database files",
+            "absent is not a folder of WordNet's database files",
         ),
         (
             ["build", "CAPTIONS", "--out", "T", "--generator.table", "T"],
@@ -161,7 +161,7 @@ def test_from_the_command_line_a_table_is_built_and_drawn_from(
         (["preview", "CAPTIONS", "--generator", "Replace"], "arguments are required: table"),
         (
             ["preview", "CAPTIONS", "--generator", "Replace", "--generator.table", "T"],
-            "T is not there: `zoo negatives build",
+            "T does not exist: run `zoo negatives build",
         ),
         (
             ["preview", "CAPTIONS", "--generator", "BigramShuffle", "--generator.n=3"],

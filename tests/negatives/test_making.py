@@ -61,7 +61,7 @@ def test_a_worker_of_other_packages_is_refused() -> None:
 
     Elsewhere.__module__, Elsewhere.__qualname__ = "zoo.negatives", "AROShuffle"
     elsewhere = Elsewhere(tagger=TextBlobTagger())
-    with pytest.raises(ZooError, match=r"a worker of Ray has .*textblob.* install the same"):
+    with pytest.raises(ZooError, match=r"a Ray worker has .*textblob.* install the same"):
         list(make_on_ray(Ray(workers=1), elsewhere, [("a red dog", "0", "0")]))
 
 

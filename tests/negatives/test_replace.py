@@ -142,7 +142,7 @@ def test_captions_of_other_words_than_the_tables_are_refused(table: Path) -> Non
     with pytest.raises(
         ZooError,
         match=(
-            r"lacks 4 of 40 words looked at \(purple, cat, sees\).*zoo negatives "
+            r"4 of 40 words checked are missing \(purple, cat, sees\).*zoo negatives "
             r"build.*max_unknown"
         ),
     ):
@@ -170,7 +170,7 @@ class OtherTagger(TextBlobTagger):
 
 
 def test_a_table_of_another_tagger_is_refused(table: Path, tmp_path: Path) -> None:
-    with pytest.raises(ZooError, match=r"t\.arrow was made with the tagger textblob, and other"):
+    with pytest.raises(ZooError, match=r"t\.arrow was made with the tagger textblob, not other"):
         Replace(table, tagger=OtherTagger())
     own = tmp_path / "own.arrow"
     write_table(own, ALTERNATIVES, **OtherTagger().describe())

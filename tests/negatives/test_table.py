@@ -90,7 +90,7 @@ def test_a_table_is_opened_once_a_process(file: Path) -> None:
 def test_what_is_no_table_is_named(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(ZooError, match=r"absent.arrow is not there: `zoo negatives build"):
+    with pytest.raises(ZooError, match=r"absent.arrow does not exist: run `zoo negatives build"):
         ReplacementTable(tmp_path / "absent.arrow")
     (tmp_path / "text").write_text("dog\tcat\n")
     with pytest.raises(ZooError, match="text cannot be read as a table"):
@@ -109,7 +109,7 @@ def test_what_is_no_table_is_named(
         with pytest.raises(ZooError, match=r"other.arrow cannot be read as a table"):
             ReplacementTable(tmp_path / "other.arrow")
     monkeypatch.setattr(table_module, "VERSION", 2)
-    with pytest.raises(ZooError, match="version 1, and this zoo reads version 2"):
+    with pytest.raises(ZooError, match="version 1, but this version of zoo reads version 2"):
         ReplacementTable(file)
 
 

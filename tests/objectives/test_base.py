@@ -37,8 +37,8 @@ def asked(answer: Any) -> Loss:
     [
         (ONE, r"returned a Tensor: return a Loss of zoo\.objectives, Loss\(total, "),
         (None, "returned a NoneType: return a Loss"),
-        (Loss(torch.ones(6), {}), r"returned a Loss whose total is \(6,\), and a scalar"),
-        (Loss(1.0, {}), "returned a Loss whose total is float, and a scalar tensor is wanted"),
+        (Loss(torch.ones(6), {}), r"returned a Loss whose total is \(6,\), not a scalar"),
+        (Loss(1.0, {}), "returned a Loss whose total is float, not a scalar tensor"),
         (Loss(ONE, {"pull": torch.ones(6, 1)}), r"returned a Loss whose pull is \(6, 1\)"),
     ],
 )

@@ -109,5 +109,7 @@ def test_thresholds_rest_in_validation_and_where_a_kind_is_missing() -> None:
 def test_more_kinds_than_thresholds_are_refused() -> None:
     case = random_case(0, negatives=MOST_KINDS + 1)
     images, texts = (Encoded(side) for side in sides(0, case))
-    with pytest.raises(ZooError, match=r"16 generators at most, and the data has 17: name fewer"):
+    with pytest.raises(
+        ZooError, match=r"at most 16 generators of negatives, and the data has 17: list fewer"
+    ):
         loss_of(CECLIP(), attached(Cosine()), case, images, texts)

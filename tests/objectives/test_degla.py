@@ -77,5 +77,5 @@ def test_4_of_the_1024_negatives_of_the_public_code_are_a_rows_own() -> None:
 def test_a_batch_without_a_teacher_is_told() -> None:
     case = random_case(0)
     batch = case.batch(Encoded(random_pooled(0, 6)), Encoded(random_pooled(1, case.n_texts)))
-    with pytest.raises(ValueError, match="no teacher: state one in Needs"):
+    with pytest.raises(ValueError, match="no teacher: set `teacher`"):
         DeGLA()(batch, Scores(attached(Cosine()), batch))

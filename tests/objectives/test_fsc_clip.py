@@ -355,7 +355,7 @@ def test_a_checkpoint_records_the_scale_that_came_from_the_backbone() -> None:
 def test_raw_tokens_of_two_widths_are_refused_when_the_model_is_built() -> None:
     head = attached(Cosine())
     with pytest.raises(
-        ZooError, match="patches of 5 numbers with text tokens of 3: set project to true, or"
+        ZooError, match="patches of width 5 with text tokens of width 3: set project to true, or"
     ):
         FSCCLIP(project=False).attach(SHAPES, head, trains=True)
     FSCCLIP(project=False).attach(replace(SHAPES, text_width=5), head, trains=True)
@@ -375,7 +375,7 @@ def test_a_local_term_that_trains_nothing_is_refused_when_the_model_is_built(
 ) -> None:
     with pytest.raises(
         ZooError,
-        match=r"has nothing to train where .* frozen .*: set lambda_l to 0, or train a tower",
+        match=r"has no trained parameters: .* frozen .*Set lambda_l to 0, or train a tower",
     ):
         objective.attach(SHAPES, attached(head), trains=False)
     objective.attach(SHAPES, head, trains=True)

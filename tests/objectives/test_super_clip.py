@@ -119,5 +119,5 @@ def test_texts_without_token_ids_are_refused() -> None:
     patches, mask = random_tokens(0, 6, PATCHES, image=True)
     images = Encoded(random_pooled(0, 6), {PATCHES: patches}, {PATCHES: mask})
     batch = case.batch(images, Encoded(random_pooled(1, case.n_texts)))
-    with pytest.raises(ZooError, match=r"encoded texts alone: set data\.features to null"):
+    with pytest.raises(ZooError, match=r"only has encoded texts: set data\.features to null"):
         objective(batch, Scores(attached(Cosine()), batch))

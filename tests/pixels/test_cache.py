@@ -118,7 +118,7 @@ def test_its_size_is_told_before_it_is_made_and_bounded(
         kept_pixels(small, SIDE, refs, ImageFinder([]))
     with caplog.at_level("INFO", logger="zoo"):
         kept(tmp_path, refs)
-    assert "3 images of shorter side 32 are decoded once, into about 0.00 GiB" in caplog.text
+    assert "decoding 3 images with shorter side 32 into about 0.00 GiB" in caplog.text
 
 
 def test_sets_of_other_runs_count_towards_the_most_that_a_folder_may_hold(
@@ -207,7 +207,7 @@ def test_broken_images_are_refused_or_left_out(tmp_path: Path, refs: list[ImageR
         kept(tmp_path, refs)
     pixels = kept(tmp_path, refs, tolerate_broken=True)
     assert pixels[refs[0]].shape == (3, 32, 42)
-    with pytest.raises(BrokenImage, match="is not a whole image"):
+    with pytest.raises(BrokenImage, match="is damaged or not an image"):
         _ = pixels[refs[1]]
 
 
@@ -216,7 +216,7 @@ def test_a_set_of_broken_images_alone_is_told_as_one_of_some(
 ) -> None:
     Path(refs[1].key).write_bytes(Path(refs[1].key).read_bytes()[:300])
     pixels = kept(tmp_path, refs[1:2], tolerate_broken=True)
-    with pytest.raises(BrokenImage, match="is not a whole image"):
+    with pytest.raises(BrokenImage, match="is damaged or not an image"):
         _ = pixels[refs[1]]
 
 
@@ -239,8 +239,8 @@ def test_a_run_trains_on_the_same_batches_with_a_cache_and_without(tmp_path: Pat
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"decoder": "pil"}, "data.image_cache keeps torchvision's pixels"),
-        ({"features": "somewhere"}, "data.features encodes every image once"),
+        ({"decoder": "pil"}, "data.image_cache requires the torchvision decoder"),
+        ({"features": "somewhere"}, "data.features encodes every image only once"),
     ],
 )
 def test_a_cache_of_no_use_is_refused(given: dict[str, Any], sentence: str, tmp_path: Path) -> None:

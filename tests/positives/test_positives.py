@@ -50,8 +50,8 @@ def test_a_caption_may_have_what_other_files_end_lines_with(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("not json", r":1 is not .*mend the line"),
-        ({"caption": "a cat"}, r":1 is not .*'positive'.*mend the line"),
+        ("not json", r":1 is not .*correct the line"),
+        ({"caption": "a cat"}, r":1 is not .*'positive'.*correct the line"),
         ({"caption": "a cat", "positive": 3}, r":1 has a caption or positive that is not text"),
         ({"caption": "a cat", "positive": "A cat!"}, r":1 has the caption itself"),
     ],

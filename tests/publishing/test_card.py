@@ -167,7 +167,7 @@ def test_a_licence_that_is_no_name_of_the_hub_is_refused_before_anything_is_read
 ) -> None:
     told = ["export", "no.ckpt", str(tmp_path / "out"), "--licence", "CC BY 4.0"]
     assert main(told) == 1
-    assert "'CC BY 4.0' is no licence as the hub names it: write it in" in capsys.readouterr().err
+    assert "'CC BY 4.0' is not a licence name of the hub: give one" in capsys.readouterr().err
 
 
 def test_the_weights_that_training_started_from_are_told_by_every_export_of_it(

@@ -254,7 +254,7 @@ def test_a_place_that_holds_no_folder_is_told_before_anything_is_read(tmp_path: 
         export(tmp_path / "no.ckpt", tmp_path / "file" / "out")
     with pytest.raises(ZooError, match="link exists"):
         export(tmp_path / "no.ckpt", tmp_path / "link")
-    with pytest.raises(ZooError, match="'tflite' is no format of export: choose open_clip or hf"):
+    with pytest.raises(ZooError, match="'tflite' is not an export format: choose open_clip or hf"):
         export(tmp_path / "no.ckpt", tmp_path / "out", "tflite")  # type: ignore[arg-type]
 
 
@@ -275,7 +275,7 @@ UNLOADABLE: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
             c["hyper_parameters"]["objective"]["init_args"].update(curriculum=3),
             c["zoo"].update(version="9.9"),
         ),
-        r"cannot be built \(zoo 9\.9 wrote it, this is .*'curriculum'",
+        r"cannot be built \(written by zoo 9\.9, this is .*'curriculum'",
     ),
     "a setting of a newer zoo": (
         lambda c: c["hyper_parameters"].update(teacher=3),
@@ -283,7 +283,7 @@ UNLOADABLE: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     ),
     "an architecture that is not known": (
         lambda c: c["hyper_parameters"]["backbone"]["init_args"].update(name="zoo-tinny"),
-        "cannot be loaded: .*'zoo-tinny' is no known architecture",
+        "cannot be loaded: .*'zoo-tinny' is not a known architecture",
     ),
     "a head of another shape": (
         lambda c: c["state_dict"].update({"head.text_map.weight": torch.eye(2)}),
@@ -291,15 +291,15 @@ UNLOADABLE: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     ),
     "a part that is no part": (
         lambda c: c["hyper_parameters"].update(head="linear"),
-        "is no checkpoint of `zoo fit`",
+        "is not a checkpoint of `zoo fit`",
     ),
     "weights that are no tensors": (
         lambda c: c["state_dict"].update({"head.log_scale": 3}),
-        "is no checkpoint of `zoo fit`",
+        "is not a checkpoint of `zoo fit`",
     ),
     "an origin that says nothing": (
         lambda c: c.update(zoo="1.0"),
-        "is no checkpoint of `zoo fit`",
+        "is not a checkpoint of `zoo fit`",
     ),
     "weights that are no numbers": (
         lambda c: c["state_dict"]["head.log_scale"].fill_(float("nan")),
@@ -341,7 +341,7 @@ def test_a_description_that_says_too_little_is_named(
     (tmp_path / "out" / "zoo.json").write_text(
         described.replace("RECIPE", json.dumps(held["recipe"]))
     )
-    with pytest.raises(ZooError, match=r"zoo\.json does not say what was exported"):
+    with pytest.raises(ZooError, match=r"zoo\.json does not describe the exported model"):
         zoo.load(tmp_path / "out")
 
 
@@ -387,12 +387,13 @@ def test_what_hugging_face_reads_is_nothing_to_start_anew_from(
         == 1
     )
     assert (
-        "holds no optimiser to go on with: export the run for open_clip" in capsys.readouterr().err
+        "has no optimizer state to resume from: export the run for open_clip"
+        in capsys.readouterr().err
     )
 
 
 def test_a_folder_that_exists_is_left_alone(checkpoint: Path, tmp_path: Path) -> None:
-    with pytest.raises(ZooError, match="exists and is no folder that `zoo export` wrote"):
+    with pytest.raises(ZooError, match="exists and was not written by `zoo export`"):
         export(checkpoint, tmp_path, overwrite=True)
     export(checkpoint, tmp_path / "out")
     with pytest.raises(ZooError, match="out exists: name another folder, or add --overwrite if"):
@@ -426,7 +427,7 @@ def test_graphs_say_what_is_to_be_installed_for_them(
 def test_graphs_are_told_as_what_zoo_does_not_load(tmp_path: Path) -> None:
     for name in ("head.onnx", "zoo.json"):
         (tmp_path / name).write_text("{}")
-    with pytest.raises(ZooError, match="holds graphs for onnxruntime, which zoo does not load"):
+    with pytest.raises(ZooError, match="has graphs for onnxruntime, which zoo cannot load"):
         zoo.load(tmp_path)
 
 

@@ -208,7 +208,9 @@ def test_without_a_token_nothing_is_asked(
 ) -> None:
     hub = Hub(httpserver)
     monkeypatch.setattr(huggingface_hub, "get_token", lambda: None)
-    with pytest.raises(ZooError, match="no token of the Hugging Face hub: run `hf auth login`"):
+    with pytest.raises(
+        ZooError, match="no token for the Hugging Face hub was found: run `hf auth login`"
+    ):
         push(folder, REPO, endpoint=hub.url)
     assert hub.asked == []
 
@@ -220,7 +222,7 @@ def test_an_upload_that_breaks_off_is_told_with_its_file_and_nothing_is_committe
     with pytest.raises(
         ZooError,
         match=r"me/bound was not uploaded \(Error while uploading 'open_clip_model\.safetensors' "
-        r".*403.*\): nothing was committed, mend what is named and run the same command again",
+        r".*403.*\); nothing was committed: fix the cause and run the same command again",
     ):
         push(folder, REPO, endpoint=hub.url)
     assert hub.files == {}
@@ -236,7 +238,7 @@ def test_a_push_that_is_interrupted_says_that_no_commit_was_heard_of(
     monkeypatch.setattr("zoo.cli.push.push", interrupted)
     assert main(["push", str(folder), REPO]) == 130
     said = capsys.readouterr().err
-    assert "interrupted: the hub did not say that anything was committed, the same" in said
+    assert "interrupted: the hub did not confirm a commit, run the same" in said
 
 
 def test_a_card_that_the_hub_refuses_is_told_with_what_is_wrong_in_it(
@@ -256,7 +258,7 @@ def test_a_name_that_is_no_repository_is_refused_by_a_dry_run_too(
     assert main(["push", str(folder), "not a name", "--dry_run"]) == 1
     said = capsys.readouterr()
     assert said.out == ""
-    assert "'not a name' is no name of a repository: give USER/NAME" in said.err
+    assert "'not a name' is not a repository name: give USER/NAME" in said.err
 
 
 def test_paths_of_this_machine_are_found_within_sentences_references_and_names(
@@ -273,13 +275,13 @@ def test_paths_of_this_machine_are_found_within_sentences_references_and_names(
 
 
 def test_a_name_that_is_no_repository_is_refused(folder: Path, httpserver: HTTPServer) -> None:
-    with pytest.raises(ZooError, match="'me/bound/x' is no name of a repository: give USER/NAME"):
+    with pytest.raises(ZooError, match="'me/bound/x' is not a repository name: give USER/NAME"):
         push(folder, "me/bound/x", endpoint=Hub(httpserver).url)
 
 
 def test_a_folder_that_is_no_export_is_refused(folder: Path) -> None:
     (folder / CARD).unlink()
-    with pytest.raises(ZooError, match=r"bound is no folder that `zoo export` wrote, with README"):
+    with pytest.raises(ZooError, match=r"bound was not written by `zoo export`, since README"):
         contents(folder)
 
 

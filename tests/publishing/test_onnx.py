@@ -47,7 +47,7 @@ def test_a_head_that_no_graph_holds_is_refused_before_anything_is_written(
 ) -> None:
     checkpoint = save(ZooModule(Backbone("zoo-tiny"), head=head), tmp_path / "last.ckpt")
     with pytest.raises(
-        ZooError, match=r"reads tokens or runs every pair .*export with --format open_c"
+        ZooError, match=r"reads tokens or processes pairs .*export with --format open_c"
     ):
         export(checkpoint, tmp_path / "out", "onnx")
     assert list(tmp_path.iterdir()) == [checkpoint]

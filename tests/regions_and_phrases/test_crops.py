@@ -79,12 +79,12 @@ def test_a_crop_larger_than_the_image_is_refused_in_a_sentence(maker: type[Grid]
     with pytest.raises(
         ZooError,
         match=rf"^{maker.__name__} has crops of 32 x 300 pixels, which are larger than its images "
-        "of 224 x 224: leave that size out, or raise side$",
+        "of 224 x 224: remove that size, or increase side$",
     ):
         maker(sizes=[(32, 32), (32, 300)])
     with pytest.raises(ZooError, match=r"crops of 112 x 112 pixels.*images of 64 x 64"):
         Grid(sizes=[(112, 112)], side=224).views_of(IMAGE[:, :64, :64])
-    with pytest.raises(ZooError, match="has no sizes: name some"):
+    with pytest.raises(ZooError, match="has no sizes: give some"):
         maker(sizes=[])
     with pytest.raises(ZooError, match="give a whole number from 1 up"):
         maker(sizes=[(0, 32)])
@@ -98,6 +98,6 @@ def test_a_maker_that_finds_other_than_it_says_is_told_so() -> None:
             return [image[:, :4, :4]]
 
     with pytest.raises(
-        ZooError, match=r"Corner.views gave 1 views of an image, of which it says that it has 2"
+        ZooError, match=r"Corner.views returned 1 views of an image, and its count is 2"
     ):
         Corner().views_of(IMAGE[:, :8, :8])

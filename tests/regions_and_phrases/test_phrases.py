@@ -69,8 +69,8 @@ def test_a_text_of_no_units_file_is_named_unless_there_is_an_extractor(units: st
     unknown = "a green bird"
     with pytest.raises(
         ZooError,
-        match=rf"{units} has no units of 'a green bird', of which Fine is to make segments: "
-        "`zoo units extract` finds units, or name an extractor",
+        match=rf"{units}: units of 'a green bird' are missing, which Fine needs: "
+        "run `zoo units extract`, or set an extractor",
     ):
         Fine(units).split(unknown)
     both = Coarse([units], rules())
@@ -97,7 +97,7 @@ def test_a_maker_that_gives_no_phrase_is_told_so(wrong: object) -> None:
         def phrases(self, text: str) -> Iterable[str]:
             return [wrong]  # type: ignore[list-item]
 
-    with pytest.raises(ZooError, match=r"Broken.phrases\('a dog'\) gave .*: a phrase is a string"):
+    with pytest.raises(ZooError, match=r"Broken.phrases\('a dog'\) returned .*: return strings"):
         Broken().split("a dog")
 
 

@@ -47,9 +47,9 @@ def test_a_figure_stands_in_the_row_of_its_metric_and_in_the_column_of_its_model
     table = beside_table(models, "official", [metric("swap_obj"), metric("mine", None)], [])
     assert table.header[3:-1] == tuple(models)
     assert table.rows == (("sugarcrepe/swap_obj/i2t", "50.0", "4 / 4", "61.2", "75.9", "", "[1]"),)
-    assert table.says[0].startswith("published figures of others beside this run's")
+    assert table.says[0].startswith("published values of other models")
     assert table.says[1].startswith("[1] vl_compo, github.com/ytaek-oh/vl_compo")
-    assert table.says[2:] == ("nothing of this was published of labclip_coco_b32",)
+    assert table.says[2:] == ("no published values of labclip_coco_b32 for these metrics",)
 
 
 def test_no_figure_stands_beside_another_gallery_or_other_options() -> None:
@@ -89,8 +89,8 @@ def test_published_figures_are_shown_again_and_enter_no_average(root: Path, tmp_
     again = read(tmp_path / "out")
     for shown in (repr(beside), repr(again)):
         assert shown.count("sugarcrepe/swap_obj/i2t") == 1
-        assert shown.count("published figures of others") == 2
-    assert "published figures" not in repr(alone)
+        assert shown.count("published values of other models") == 2
+    assert "published values of other models" not in repr(alone)
     assert "| 75.9 | [1] |" in again.to_markdown()
 
 
@@ -98,7 +98,7 @@ def test_a_model_without_figures_is_refused_before_anything_is_measured(root: Pa
     def never(images: list[Image.Image], texts: list[str]) -> None:
         raise AssertionError
 
-    with pytest.raises(ZooError, match=r"no published figures of 'negclap' are here \(near: neg"):
+    with pytest.raises(ZooError, match=r"no published values of 'negclap' \(near: neg"):
         zoo.evaluate(never, "sugarcrepe", data_root=root, beside=["negclap"])
 
 
@@ -106,5 +106,5 @@ def test_validate_takes_names_by_commas_and_only_with_benchmarks() -> None:
     given = ["validate", "--beside", "negclip,openai/ViT-B-32", "--model.backbone.name", "zoo-tiny"]
     settings = settings_of([*given, "--benchmarks", "sugarcrepe"])
     assert settings.data.init_args.beside == ["negclip", "openai/ViT-B-32"]
-    with pytest.raises(ZooError, match="--beside is of --benchmarks, which is not given"):
+    with pytest.raises(ZooError, match="--beside requires --benchmarks"):
         settings_of(given)

@@ -62,13 +62,13 @@ def test_many_metrics_are_shown_by_benchmark_with_what_the_blind_get_and_each_at
     short = " ".join(repr(results).split())
     assert "b i2t 2 of 3 50.0 40 / 40 50.0 96.0 60.0" in short
     assert short.count("2 of 3") == 1  # of the second preset they are the same
-    assert "not taken: mean (1 missing)" in short
+    assert "withheld averages: mean (1 missing)" in short
     assert "add_att" not in short
     assert "--long prints every subset" in short
     monkeypatch.setattr(show, "MANY", 3)
     whole = " ".join(repr(results).split())
     assert "add_att i2t 40.0" in whole
-    assert "these are missing: b/swap_att/i2t" in whole
+    assert "is withheld, missing: b/swap_att/i2t" in whole
     assert "b all i2t 300 50.0 96.0 60.0 shorter" in whole
 
 
@@ -96,7 +96,7 @@ def test_notes_that_are_alike_about_subsets_share_a_line_but_at_length() -> None
     said = {f"{name} cases": f"{i} in the file" for i, name in enumerate(SUBSETS)}
     made = header(notes={**said, "tagger": "spaCy"})
     assert list(notes(made, long=False)) == [
-        "b, add_att cases: 0 in the file; likewise 2 more of its subsets",
+        "b, add_att cases: 0 in the file; the same applies to 2 more subsets",
         "b, tagger: spaCy",
     ]
     assert len(list(notes(made, long=True))) == 4
@@ -110,7 +110,7 @@ def test_much_that_is_absent_is_named_with_its_size_and_told_at_length() -> None
     ]
     assert list(absent(made, long=False)) == [
         "absent: b (4 subsets)",
-        "`zoo doctor --data_root here there` says how to get them",
+        "`zoo doctor --data_root here there` explains how to get them",
     ]
     assert len(list(absent(made, long=True))) == 4
     made["benchmarks"]["b"]["subsets"]["unpublished"] = {"published_n": 10}

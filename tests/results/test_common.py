@@ -115,7 +115,7 @@ def test_runs_are_cut_to_the_questions_of_all_whatever_their_names() -> None:
 
 def test_galleries_that_lack_different_images_are_not_compared() -> None:
     whole, other = gallery(4, True), gallery(3, True)
-    with pytest.raises(ZooError, match="clip is not over the same cases as base: none of its 18"):
+    with pytest.raises(ZooError, match="clip has no case in common with base: none of its 18"):
         common([whole, other], ["base", "clip"])
     pairs = run(asked("1", [2.0, 1.0]))
     runs = common([pa.concat_tables([whole, pairs]), pa.concat_tables([other, pairs])])

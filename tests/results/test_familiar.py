@@ -130,7 +130,9 @@ def test_outcomes_without_bindings_cannot_be_split() -> None:
     run = BenchmarkRun("pairs")
     one = case(("a man", "a dog"), 0)
     cases = table(rows(run, one, one.queries(), frozenset()))
-    with pytest.raises(ZooError, match="pairs has no case whose texts all give an object an attri"):
+    with pytest.raises(
+        ZooError, match="pairs has no case with an attribute-object binding in each"
+    ):
         Familiarity(TABLE).overlaps(cases)
 
 
@@ -251,12 +253,15 @@ def test_a_folder_of_one_s_own_in_the_place_of_the_released_files_is_kept(
     split = ["--familiar_with", str(root / "table.csv")]
     for overwrite in ([], ["--overwrite"]):
         assert measured(root, *asked, *split, *overwrite) == 1
-        assert "out/familiarity is in the place of the files that" in capsys.readouterr().err
+        assert (
+            "out/familiarity, which exists and has no train_pair_counts.csv"
+            in capsys.readouterr().err
+        )
         assert not (root / "out" / "results.json").exists()
     assert measured(root, *asked) == 0
     rescored = ["rescore", str(root / "out"), *split, "--out", str(root / "out"), "--overwrite"]
     assert main(rescored) == 1
-    assert "move it, or name another folder by --out" in capsys.readouterr().err
+    assert "Move it, or choose another folder with --out" in capsys.readouterr().err
     assert own.read_text() == "mine"
 
 
@@ -270,7 +275,7 @@ def test_released_files_count_as_results_and_do_not_outlive_them(
         (out / name).unlink()
     capsys.readouterr()
     assert measured(root, *asked) == 1
-    assert "out holds results" in capsys.readouterr().err
+    assert "out already holds results" in capsys.readouterr().err
     assert measured(root, *asked, "--overwrite") == 0
     assert sorted(path.name for path in out.iterdir()) == ["cases.parquet", "results.json"]
 
@@ -290,7 +295,7 @@ def test_fit_splits_by_the_captions_that_it_trains_on_from_its_first_validation(
 
 def test_unknown_training_captions_are_said_before_a_case_is_scored(made_root: Path) -> None:
     asked = [f"pairs:{made_root / 'pairs.csv'}"]
-    with pytest.raises(ZooError, match="the model does not say which captions it was trained on"):
+    with pytest.raises(ZooError, match="the model does not state its training captions"):
         Evaluation(asked, familiar_with="training").run(Unasked())
 
 
@@ -316,23 +321,23 @@ def test_rules_exclude_more_of_bivlc_than_the_paper_does(shared_data: Path) -> N
 MISTAKES = {
     "a corpus without bindings": (
         ["aro:VG-Attribution", "captions.txt"],
-        "captions.txt gives no object an attribute in its 1 captions: ",
+        "captions.txt: none of the 1 captions gives an attribute to an object: ",
     ),
     "a benchmark without attributes": (
         ["pairs:plain.csv", "table.csv"],
-        "pairs has no case whose texts all give an object an attribute, by which --familiar_with ",
+        "pairs has no case with an attribute-object binding in each of its texts, so that ",
     ),
     "a table of another version": (
         ["aro:VG-Attribution", "newer.csv"],
-        "newer.csv is a table of bindings of version 2, and this zoo counts by version 1: ",
+        "newer.csv is a table of bindings of version 2, but this version of zoo uses version 1: ",
     ),
     "a model of unknown captions": (
         ["aro:VG-Attribution", "training"],
-        "the model does not say which captions it was trained on: ",
+        "the model does not state its training captions: ",
     ),
     "no captions of COCO": (
         ["aro:VG-Attribution", "coco"],
-        "COCO's training captions are not there: put coco/annotations/captions_train2014.json or ",
+        "COCO's training captions were not found: put coco/annotations/captions_train2014.json or ",
     ),
 }
 

@@ -38,7 +38,7 @@ def test_a_row_has_each_run_with_its_interval(comparison: Comparison) -> None:
         if (t.first, t.second) == ("base", run)
     ]
     assert [list(line.get_xdata()) for line in shown] == [[t.low, t.high] for t in tests]
-    assert "points above base" in axes.get_xlabel()
+    assert "points vs base" in axes.get_xlabel()
 
 
 def test_a_mark_is_hollow_where_the_difference_is_not_significant(comparison: Comparison) -> None:
@@ -60,7 +60,7 @@ def test_a_picture_is_the_same_each_time(kind: str, comparison: Comparison) -> N
 
 def test_another_kind_of_picture_is_refused() -> None:
     for name in ("a.jpg", "a"):
-        with pytest.raises(ZooError, match="a picture is png, svg or pdf"):
+        with pytest.raises(ZooError, match=r"ends in \.png, \.svg or \.pdf"):
             format_of(Path(name))
 
 

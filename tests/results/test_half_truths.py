@@ -189,7 +189,7 @@ def test_two_runs_of_half_truths_are_told_apart(made_root: Path, tmp_path: Path)
 
 def test_results_without_half_truths_are_refused(made_root: Path, tmp_path: Path) -> None:
     run = measured(made_root, tmp_path, Pairs(str(made_root / "pairs.csv")))
-    with pytest.raises(ZooError, match="hold no half-truth that was scored: `zoo validate"):
+    with pytest.raises(ZooError, match=r"have no scored half-truth\. Run `zoo validate"):
         diagnostics(run, OFFICIAL)
 
 
@@ -234,9 +234,9 @@ def test_several_models_stand_beside_each_other(results: Results, found: Diagnos
 
 def test_models_that_were_asked_other_half_truths_are_refused(found: Diagnostic) -> None:
     fewer = dataclasses.replace(found, cases=found.cases[:-3])
-    with pytest.raises(ZooError, match="a and b were asked other half-truths, 3 of them by one al"):
+    with pytest.raises(ZooError, match=r"a and b were evaluated on different half-truths \(3 are"):
         check_alike({"a": found, "b": fewer})
-    with pytest.raises(ZooError, match="11 results are more than one picture shows"):
+    with pytest.raises(ZooError, match="at most 10 results, and 11 were given"):
         check_alike({str(n): found for n in range(11)})
 
 
@@ -279,7 +279,7 @@ def test_a_missing_image_is_said_and_all_missing_are_refused(
     assert "image not found" in page([diagnostic], MODEL, finder, 9)
     shutil.rmtree(tmp_path / "root" / "pictures")
     with pytest.raises(
-        ZooError, match=r"not one image of the \d+ worst cases is under .*--data_root"
+        ZooError, match=r"no image of the \d+ worst cases was found under .*--data_root"
     ):
         page([diagnostic], MODEL, ImageFinder([tmp_path / "root"]), 9)
 

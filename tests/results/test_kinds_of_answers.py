@@ -147,9 +147,11 @@ def test_what_has_no_interval_is_named_and_left_out_of_a_comparison() -> None:
     compared = zoo.compare(runs, presets=[Counting(PLAIN, [both])], resamples=100)
     assert [str(line.place) for line in compared.lines] == ["sugarcrepe/swap_att/i2t"]
     (note,) = (note for note in compared.notes if "ranked/all/roc_auc" in note)
-    assert note.startswith("not compared, nor averages over them")
+    assert note.startswith("not compared, and left out of averages")
     alone = {name: results(of) for name, of in zip(runs, ranked, strict=True)}
-    with pytest.raises(ZooError, match=r"of ranked/all/roc_auc, all that .* no interval is known"):
+    with pytest.raises(
+        ZooError, match=r"only have ranked/all/roc_auc in common, for which no interval is known"
+    ):
         zoo.compare(alone, presets=[Counting(PLAIN, [both])])
 
 

@@ -111,7 +111,7 @@ def test_a_run_says_what_it_is_without_its_own_images_and_is_counted_so_again(
     assert main([str(out), "--exclude_images", str(tmp_path / "ids.txt")]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "ids.txt: no case is about one of them" in said
-    assert "in neither part, as nothing tells whether it was seen: in_memory" in said
+    assert "in neither part, because it is unknown whether the images were seen: in_memory" in said
 
 
 def test_a_run_whose_training_images_no_case_is_about_is_counted_again_as_it_was(

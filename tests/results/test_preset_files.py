@@ -76,7 +76,7 @@ def test_a_file_counts_a_run_again(
     measured = ["--model.backbone.name", "zoo-tiny", "--out", str(tmp_path / "out")]
     asked = ["--benchmarks", f"pairs:{made_root / 'pairs.csv'}", "--presets", f"strict,{file}"]
     assert main(["validate", *asked, *measured]) == 0
-    assert "replace is not taken, these are missing: sugarcrepe/replace_att" in (
+    assert "replace is withheld, missing: sugarcrepe/replace_att" in (
         " ".join(capsys.readouterr().out.split())
     )
     assert main(["rescore", str(tmp_path / "out"), "--preset", str(file)]) == 0
@@ -84,23 +84,23 @@ def test_a_file_counts_a_run_again(
 
 
 WRONG = {
-    "no such file": (None, "nowhere.yaml cannot be read (No such file or directory): mend its p"),
-    "no YAML": ("means: [", "is no YAML (while parsing"),
+    "no such file": (None, "nowhere.yaml (No such file or directory). Check the path"),
+    "no YAML": ("means: [", "is not valid YAML (while parsing"),
     "no record": ("- a", "the record is a list where an object is needed"),
     "no ties": (FILE.replace("ties: wrong", ""), "field 'ties' is missing"),
     "other ties": (FILE.replace("ties: wrong", "ties: sometimes"), "field 'ties' is wrong"),
     "unknown field": (FILE + "colour: red", "unknown field `colour`"),
     "a mean of nothing": (
         "says: x\nties: wrong\nidentical: kept\nmeans: [{name: a, of: []}]",
-        "the mean 'a' is of nothing",
+        "mean 'a' has no members",
     ),
     "a name misspelt": (
         FILE.replace("- replace\n", "- replac\n"),
-        "the mean 'all' is of 'replac', which is neither a metric, as sugarcrepe/swap_obj/i2t is, "
-        "nor a mean before it (near: replace), nor in `not_measured`",
+        "member 'replac' of mean 'all' is not a metric (such as sugarcrepe/swap_obj/i2t), not an "
+        "earlier mean (near: replace) and not in `not_measured`",
     ),
-    "no metric": (FILE.replace("winoground/group", "group"), "is of 'winoground/group', which"),
-    "twice": (FILE.replace("name: all", "name: replace"), "has two means 'replace'"),
+    "no metric": (FILE.replace("winoground/group", "group"), "member 'winoground/group' of mean"),
+    "twice": (FILE.replace("name: all", "name: replace"), "has two means named 'replace'"),
 }
 
 
@@ -158,9 +158,11 @@ def test_presets_that_build_on_each_other_are_refused_in_a_sentence(tmp_path: Pa
     said = "says: x\nties: wrong\nidentical: kept\nbuilds_on: {}\n"
     for name, other in (("a", "b.yaml"), ("b", "a.yaml"), ("own", "own.yaml")):
         (tmp_path / f"{name}.yaml").write_text(said.format(other))
-    with pytest.raises(ZooError, match=r"b\.yaml builds on 'a\.yaml', which builds on b\.yaml its"):
+    with pytest.raises(
+        ZooError, match=r"b\.yaml builds on 'a\.yaml', which itself builds on b\.yaml"
+    ):
         preset_of(str(tmp_path / "a.yaml"))
     with pytest.raises(
-        ZooError, match=r"own\.yaml builds on 'own\.yaml', which builds on own\.yam"
+        ZooError, match=r"own\.yaml builds on 'own\.yaml', which itself builds on own\.y"
     ):
         preset_of(str(tmp_path / "own.yaml"))

@@ -89,9 +89,12 @@ def test_a_recipe_gives_a_preset_its_arguments(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("named", "told"),
     [
-        (f"{HERE}.Ruleless", "the preset Ruleless has no `rules` that is a Rules: a preset has na"),
-        (f"{HERE}.Nameless", "the preset Nameless has no `name` that is a str"),
-        (f"{HERE}.Demanding", "cannot be made .*give its arguments in YAML"),
+        (
+            f"{HERE}.Ruleless",
+            "preset Ruleless has no attribute `rules` of type Rules. A preset requires na",
+        ),
+        (f"{HERE}.Nameless", "preset Nameless has no attribute `name` of type str"),
+        (f"{HERE}.Demanding", "cannot be created .*Give its arguments in YAML"),
         (f"{HERE}.Hopeful", "is no Preset"),
         (f"{HERE}.Swaped", "near: Swapped"),
     ],
@@ -119,7 +122,9 @@ def test_the_chance_of_a_metric_is_what_its_protocol_says() -> None:
 def test_a_protocol_without_a_name_is_told_so() -> None:
     methods = {name: vars(Hopeful)[name] for name in ("queries", "judge", "chance")}
     unnamed = type("Unnamed", (Protocol,), methods)()
-    with pytest.raises(ZooError, match=r"^Unnamed has no name, which every Protocol has: write it"):
+    with pytest.raises(
+        ZooError, match=r"^Unnamed does not define name, which every Protocol needs: add it"
+    ):
         outcomes(unnamed)
 
 
@@ -128,7 +133,9 @@ def test_cases_of_a_protocol_that_is_gone_are_told_so() -> None:
     gone = cases.set_column(
         cases.column_names.index("protocol"), "protocol", [["no_such_lab.Hopeful"]]
     )
-    with pytest.raises(ZooError, match=r"judged by a protocol that is not here .*no_such_lab"):
+    with pytest.raises(
+        ZooError, match=r"cannot import the protocol that judged the cases .*no_such_lab"
+    ):
         metrics(gone, Rules(official_ties=False, drop_identical=False), {})
 
 

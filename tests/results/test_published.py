@@ -131,7 +131,7 @@ def test_a_figure_says_who_published_it_and_how_it_was_counted() -> None:
 
 
 def test_a_model_without_figures_is_told_so_with_near_names() -> None:
-    with pytest.raises(ZooError, match=r"no published figures of 'neg_clip' .*near: negclip"):
+    with pytest.raises(ZooError, match=r"no published values of 'neg_clip' .*near: negclip"):
         figures("neg_clip")
 
 
@@ -139,7 +139,9 @@ def test_a_row_of_another_length_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(
         "source: A\nprotocol: b\nnames: [aro/COCO-Order/i2t]\nmodels: {negclip: [1, 2]}"
     )
-    with pytest.raises(ZooError, match=r"a.yaml: negclip has 2 values for 1 names: mend its row"):
+    with pytest.raises(
+        ZooError, match=r"a.yaml: negclip has 2 values for 1 names. Correct its row"
+    ):
         list(read(tmp_path / "a.yaml"))
 
 

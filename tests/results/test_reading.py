@@ -38,7 +38,7 @@ def with_text_as_model(cases: pa.Table) -> pa.Table:
         (replaced("images", [None]), "column images of cases.parquet has empty cells"),
         (replaced("protocol", "{"), "protocol '{' does not name a class_path"),
         (replaced("scores", [0.5]), "more or fewer scores than answers in match"),
-        (with_text_as_model, "the model is 'CLIP' and not described by names"),
+        (with_text_as_model, "the model is 'CLIP', not a mapping"),
     ],
 )
 def test_damaged_results_are_one_sentence_in_every_command(

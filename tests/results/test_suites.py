@@ -45,7 +45,7 @@ def test_a_suite_of_nothing_is_a_sentence(tmp_path: Path) -> None:
         expand_suites(["suite:vl_comp"])
     path = tmp_path / "none.yaml"
     path.write_text("says: x\nties: wrong\nidentical: kept\n")
-    with pytest.raises(ZooError, match="the preset none takes no mean, so that it names no bench"):
+    with pytest.raises(ZooError, match="preset none has no means and therefore no benchmarks"):
         expand_suites([f"suite:{path}"])
 
 
@@ -69,7 +69,7 @@ def test_a_report_over_many_benchmarks_stays_short() -> None:
     said = " ".join(repr(Results(header, counted, SCHEMA.empty_table())).split())
     assert said.count("add_att i2t") == 1
     assert said.count("swap_att i2t") == 2
-    assert said.count("all other metrics are as under preset a") == 1
-    assert said.count("all metrics are as under preset a") == 1
-    assert "all is not taken, these are missing: a (20 metrics)" in said
+    assert said.count("all other metrics are the same as under preset a") == 1
+    assert said.count("all metrics are the same as under preset a") == 1
+    assert "all is withheld, missing: a (20 metrics)" in said
     assert "sugarcrepe, images found: add_att 5 of 9, add_obj 5 of 9, swap_att 5 of 9" in said

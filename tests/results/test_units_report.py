@@ -50,7 +50,7 @@ def test_counts_stand_side_by_side_and_what_is_not_known_is_said(two: UnitsRepor
     assert rows["captions with an error"] == ("0 (0.0%)", f"1 ({1 / n:.1%})")
     assert rows["dropped: symmetric_swap"] == ("1", "0")
     (note,) = two.notes
-    assert note.startswith("What was dropped of other.jsonl is not known")
+    assert note.startswith("The dropped items of other.jsonl are unknown")
 
 
 def test_drops_of_a_file_that_was_changed_since_are_not_known(folder: Path, tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_where_no_image_is_found_the_page_has_none_unless_they_were_asked_for(
     text = report.page(finder, must_find=False)
     assert "<img" not in text
     assert "image not found" not in text
-    with pytest.raises(ZooError, match=r"not one image of the 7 captions .*--data_root"):
+    with pytest.raises(ZooError, match=r"no image of the 7 captions .*--data_root"):
         report.page(finder, must_find=True)
 
 

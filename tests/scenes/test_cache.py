@@ -105,8 +105,8 @@ def test_other_settings_are_refused_by_name(rendered):
     ("wrong", "says"),
     [
         ({"n": 0}, "with n 0"),
-        ({"n_objects": (1, 2)}, "two objects or more"),
-        ({"n_objects": (3, 2)}, "under the fewest"),
+        ({"n_objects": (1, 2)}, "give at least 2"),
+        ({"n_objects": (3, 2)}, "below the minimum"),
     ],
 )
 def test_impossible_settings_are_refused_before_anything_is_written(tmp_path, wrong, says):
@@ -206,6 +206,6 @@ def test_a_broken_line_is_named(tmp_path):
 def test_a_folder_does_not_lose_scenes(tmp_path):
     render_scenes(tmp_path, 3, size=16, samples=1, workers=0)
     before = (tmp_path / "captions.jsonl").read_text()
-    with pytest.raises(ZooError, match="has 3 scenes and would be left with 2"):
+    with pytest.raises(ZooError, match="has 3 scenes, more than the requested 2"):
         render_scenes(tmp_path, 2, size=16, samples=1, workers=0)
     assert (tmp_path / "captions.jsonl").read_text() == before

@@ -135,5 +135,5 @@ def test_a_graph_comes_back_from_json():
 def test_too_much_held_out_or_too_many_objects_are_errors():
     with pytest.raises(ZooError, match="held out"):
         draw_scene(0, 0, 48, (2, 2), excluded=frozenset(PAIRS[1:]))
-    with pytest.raises(ZooError, match="no room was found for 20 objects at 224 pixels"):
+    with pytest.raises(ZooError, match="could not place 20 objects at 224 pixels"):
         draw_scene(0, 0, 224, (20, 20))

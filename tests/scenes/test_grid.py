@@ -34,9 +34,9 @@ def grid() -> Grid:
 
 
 @pytest.fixture(scope="module", params=["train", "val", "seen"])
-def told(request, grid):
+def descriptions(request, grid):
     """The descriptions of a split."""
-    return [d for s in grid.scenes(N) if s.split == request.param for d in s.told]
+    return [d for s in grid.scenes(N) if s.split == request.param for d in s.descriptions]
 
 
 def names(text: str, grid: Grid) -> list[str]:
@@ -44,8 +44,8 @@ def names(text: str, grid: Grid) -> list[str]:
     return [f"{c} {s}" for c, s in grid.held_out if re.search(rf"\b{c} {s}s?\b", text)]
 
 
-def written(told) -> Iterator[str]:
-    for description in told:
+def written(descriptions) -> Iterator[str]:
+    for description in descriptions:
         yield description.record.caption
         yield description.attribute_swap
         for entity in description.record.entities:
@@ -53,19 +53,19 @@ def written(told) -> Iterator[str]:
             yield from (foil.text for foil in entity.foils)
 
 
-def test_no_caption_swap_unit_or_foil_names_what_is_held_out(told, grid):
-    found = list(written(told))
+def test_no_caption_swap_unit_or_foil_names_what_is_held_out(descriptions, grid):
+    found = list(written(descriptions))
     assert len(found) > 300
     assert not [text for text in found if names(text, grid)]
 
 
 @pytest.mark.parametrize("generator", OF_SWAPPED_WORDS, ids=lambda g: g.name)
 def test_no_negative_of_swapped_words_or_foils_names_what_is_held_out(
-    told, grid, generator: NegativeGenerator
+    descriptions, grid, generator: NegativeGenerator
 ):
     made = [
         generator.negative(d.record.caption, Random(f"{k} {d.record.caption_id}"), d.record)
-        for d in told
+        for d in descriptions
         for k in range(5)
     ]
     assert sum(text is not None for text in made) > len(made) / 2
@@ -82,11 +82,14 @@ def test_taken_literally_the_hold_out_lets_swaps_of_seen_captions_have_a_binding
 
 def test_what_is_asked_is_in_no_training_text(grid):
     trained = {
-        text for s in grid.scenes(N) if s.split in ("train", "val") for text in written(s.told)
+        text
+        for s in grid.scenes(N)
+        if s.split in ("train", "val")
+        for text in written(s.descriptions)
     }
     for scene in grid.scenes(N):
         if scene.split in blocks.SPLITS:
-            assert trained.isdisjoint(d.record.caption for d in scene.told)
+            assert trained.isdisjoint(d.record.caption for d in scene.descriptions)
 
 
 def test_scenes_show_what_they_say_in_both_orders_and_by_splits_shares(grid):
@@ -94,9 +97,9 @@ def test_scenes_show_what_they_say_in_both_orders_and_by_splits_shares(grid):
     for scene in grid.scenes(N):
         splits[scene.split] += 1
         shown = [o.pair for o in scene.graph.objects]
-        captions = [texts()[d.record.caption] for d in scene.told]
+        captions = [texts()[d.record.caption] for d in scene.descriptions]
         assert captions == [tuple(shown), tuple(reversed(shown))]
-        for description, caption in zip(scene.told, captions, strict=True):
+        for description, caption in zip(scene.descriptions, captions, strict=True):
             assert texts()[description.attribute_swap] == blocks.swap_attributes(caption)
             phrases = [f"{color} {shape}" for color, shape in caption]
             assert [entity.text for entity in description.record.entities] == phrases

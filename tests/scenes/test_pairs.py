@@ -17,7 +17,7 @@ def scenes():
     return list(zip(scenes[::2], scenes[1::2], strict=True))
 
 
-def told(graph, kind: str) -> str:
+def descriptions(graph, kind: str) -> str:
     """Says what a scene shows, from its objects alone."""
     if kind != "quantity":
         return " and ".join(f"a {getattr(o, kind)} {o.shape}" for o in graph.objects)
@@ -28,11 +28,11 @@ def told(graph, kind: str) -> str:
 
 def test_either_caption_is_what_its_scene_shows_and_the_other_is_its_swap(scenes):
     for pair in scenes:
-        captions = [scene.told[0].record.caption for scene in pair]
-        assert captions == [told(scene.graph, scene.split) for scene in pair]
+        captions = [scene.descriptions[0].record.caption for scene in pair]
+        assert captions == [descriptions(scene.graph, scene.split) for scene in pair]
         assert captions[0] != captions[1]
         assert sorted(captions[0].split()) == sorted(captions[1].split())
-        assert [scene.told[0].attribute_swap for scene in pair] == captions[::-1]
+        assert [scene.descriptions[0].attribute_swap for scene in pair] == captions[::-1]
 
 
 def test_scenes_of_a_pair_differ_in_what_is_exchanged_alone(scenes):
@@ -56,7 +56,7 @@ def test_scenes_of_a_pair_differ_in_what_is_exchanged_alone(scenes):
 
 def test_segments_of_a_caption_are_its_entities(scenes):
     for one, _ in scenes:
-        record = one.told[0].record
+        record = one.descriptions[0].record
         assert [e.text for e in record.entities] == [
             phrase.removeprefix("a ") for phrase in record.caption.split(" and ")
         ]

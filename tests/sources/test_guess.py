@@ -63,9 +63,9 @@ def test_plain_text_keeps_line_numbers(tmp_path: Path) -> None:
 def test_what_is_no_caption_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ZooError, match=r"absent.txt cannot be read"):
         guess_reader(tmp_path / "absent.txt")
-    with pytest.raises(ZooError, match="does not hold one JSON object"):
+    with pytest.raises(ZooError, match="is not a single JSON object"):
         guess_reader(written(tmp_path, "a.json", "[1]"))
     packed = tmp_path / "a.json.gz"
     packed.write_bytes(b"\x1f\x8b\x08")
-    with pytest.raises(ZooError, match="is not text: unpack it"):
+    with pytest.raises(ZooError, match="is not a text file: unpack it"):
         guess_reader(packed)

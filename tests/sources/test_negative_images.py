@@ -40,7 +40,7 @@ def test_a_caption_with_two_images_is_refused_since_its_negative_is_drawn_beside
 ) -> None:
     lines = [line("a cat", "one.png"), line("a dog", "one.png"), line("a  cat", other)]
     with pytest.raises(
-        ZooError, match=r"negatives\.jsonl:3 has another negative_image for 'a  cat"
+        ZooError, match=r"negatives\.jsonl:3 has a different negative_image for 'a  cat"
     ):
         written(tmp_path, *lines)
     assert len(written(tmp_path, lines[0], lines[0]).images) == 1
@@ -66,5 +66,5 @@ def test_missing_images_are_refused_or_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("broken", ["[]", {"caption": "a"}, {"caption": "a", "negative_image": 1}])
 def test_a_broken_line_is_told_by_its_number(tmp_path: Path, broken: object) -> None:
-    with pytest.raises(ZooError, match=r"negatives\.jsonl:1 .*mend the line"):
+    with pytest.raises(ZooError, match=r"negatives\.jsonl:1 .*correct the line"):
         written(tmp_path, broken)

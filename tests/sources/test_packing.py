@@ -82,7 +82,7 @@ def test_packed_captions_are_given_as_they_are_read_up_to_one_that_comes_too_ear
     each = WebDataset(str(tmp_path / "out")).checked_samples()
     assert next(each).caption == "0"
     (tmp_path / "out/00001.tar.arrow").write_bytes(b"")
-    with pytest.raises(ZooError, match="is not a whole index"):
+    with pytest.raises(ZooError, match="is a damaged tar index"):
         next(each)
     assert [s.caption for s in packed(samples, tmp_path / "out", finder)] == ["0", "1", "2"]
 
@@ -107,7 +107,9 @@ class Deadly(ImageFinder):
 
 def test_a_process_that_is_killed_ends_the_packing_with_a_sentence(tmp_path: Path) -> None:
     samples = JsonLines(captions(tmp_path)).read()
-    with pytest.raises(ZooError, match="was killed: run the same command again with fewer"):
+    with pytest.raises(
+        ZooError, match="was killed while packing images: run the command again with fewer"
+    ):
         packed(samples, tmp_path / "out", Deadly([tmp_path]), workers=1)
     assert not list(tmp_path.glob("*out*"))
 
@@ -115,7 +117,7 @@ def test_a_process_that_is_killed_ends_the_packing_with_a_sentence(tmp_path: Pat
 def test_the_processes_of_a_packing_end_before_a_broken_image_is_reported(tmp_path: Path) -> None:
     samples = JsonLines(captions(tmp_path)).read()
     (tmp_path / "c.jpg").write_bytes(b"no image")
-    with pytest.raises(ZooError, match="is not a whole image") as _kept:
+    with pytest.raises(ZooError, match="is damaged or not an image") as _kept:
         packed(samples, tmp_path / "out", ImageFinder([tmp_path]), workers=1)
     assert not active_children()
 
@@ -169,7 +171,7 @@ def test_a_broken_image_is_named_or_left_out_and_nothing_half_written_stays(
     packed(samples, out, finder)
     before = (out / "00000.tar").read_bytes()
     (tmp_path / "c.jpg").write_bytes(b"no image")
-    with pytest.raises(BrokenImage, match=r"c\.jpg .*is not a whole image"):
+    with pytest.raises(BrokenImage, match=r"c\.jpg .*is damaged or not an image"):
         packed(samples, out, finder)
     assert (out / "00000.tar").read_bytes() == before
     assert not list(tmp_path.glob(".out*"))
@@ -213,7 +215,7 @@ def _there(made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     ("given", "arrange", "told"),
     [
         ([], _there, "out exists: name another folder, or add --overwrite"),
-        (["--overwrite"], _foreign, "out holds what `zoo data pack` did not write"),
+        (["--overwrite"], _foreign, "out has files that `zoo data pack` did not write"),
         ([], _full, r"12 images are packed into 1 tar of about .*, and .* has 0\.0 MiB left: make"),
     ],
 )
@@ -238,7 +240,7 @@ def test_a_folder_with_other_files_is_not_written_over(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     refuse_foreign(tmp_path, overwrite=True)
     (tmp_path / "notes.md").touch()
-    with pytest.raises(ZooError, match="holds what `zoo data pack` did not write"):
+    with pytest.raises(ZooError, match="has files that `zoo data pack` did not write"):
         refuse_foreign(tmp_path, overwrite=True)
 
 

@@ -80,7 +80,7 @@ def test_what_is_missing_is_named_by_file_row_and_column(
 def test_a_file_that_is_cut_and_a_folder_without_any_are_named(tmp_path: Path) -> None:
     file = table(tmp_path / "c.parquet", ROWS)
     file.write_bytes(file.read_bytes()[:-4])
-    with pytest.raises(ZooError, match=r"c.parquet is not a whole parquet file"):
+    with pytest.raises(ZooError, match=r"c.parquet is not a valid Parquet file"):
         guess_reader(file)
     (tmp_path / "empty").mkdir()
     with pytest.raises(ZooError, match=r"empty has no \*.parquet"):

@@ -267,7 +267,7 @@ class TestCsvTable:
 
     def test_a_separator_of_two_characters_is_refused(self, tmp_path):
         (tmp_path / "x.tsv").write_text("filepath\ttitle\n")
-        with pytest.raises(ZooError, match="one character"):
+        with pytest.raises(ZooError, match="not a single character"):
             CsvTable(tmp_path / "x.tsv", separator="\\t").read()
 
 

@@ -159,5 +159,5 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
         TrohnImg(shard(tmp_path / "d" / "train-0.parquet", 1, 1, caption=[" "])).read()
     cut = shard(tmp_path / "e" / "train-0.parquet", 1, 2)
     cut.write_bytes(cut.read_bytes()[:-9])
-    with pytest.raises(ZooError, match=r"train-0\.parquet is not a whole parquet file"):
+    with pytest.raises(ZooError, match=r"train-0\.parquet is not a valid Parquet file"):
         TrohnImg(cut).read()

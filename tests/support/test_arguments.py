@@ -30,8 +30,8 @@ def parser() -> Parser:
             ["make", "--split", "x"],
             "zoo: unrecognized arguments: --split x (near: --splits)",
         ),  # no abbreviations
-        (["make", "--n", "-3"], "zoo: argument --n: '-3' is no whole number from 1 up"),
-        (["make", "--n", "many"], "zoo: argument --n: 'many' is no whole number from 1 up"),
+        (["make", "--n", "-3"], "zoo: argument --n: '-3' is not an integer of at least 1"),
+        (["make", "--n", "many"], "zoo: argument --n: 'many' is not an integer of at least 1"),
         (["mak"], "zoo: argument command: invalid choice: 'mak'"),
         ([], "zoo: the following arguments are required: command"),
     ],
@@ -73,7 +73,8 @@ def test_a_list_that_is_given_twice_is_a_mistake(capsys: pytest.CaptureFixture[s
     assert parser.parse_args(["--data_root", "a", "b"]).data_root == ["a", "b"]
     with pytest.raises(SystemExit):
         parser.parse_args(["--data_root=a", "--data_root", "b"])
-    assert capsys.readouterr().err == "zoo: --data_root is given 2 times: name all after one\n"
+    error = capsys.readouterr().err
+    assert error == "zoo: --data_root is given 2 times: put all values after one\n"
 
 
 @pytest.mark.parametrize("words", [["make", "--splits", ""], ["make", "--splits="]])

@@ -104,7 +104,7 @@ def test_tables_that_no_longer_hold_stay_for_those_who_use_them(
 
     found = compile_tables("some", {}, other, fresh=lambda notes: False)
     assert (of(found), found.folder) == ([0, 1, 2, 3, 4], None)
-    assert "no longer holds, and another process uses it" in caplog.text
+    assert "is outdated, but in use by another process" in caplog.text
     assert of(pickle.loads(pickle.dumps(in_use))) == [0, 1, 2]
     del in_use
     found = compile_tables("some", {}, other, fresh=lambda notes: False)
@@ -268,7 +268,7 @@ def test_a_process_that_waits_for_long_says_what_it_waits_for(
     with exclusive_lock(folder / "some", "$PLACE"):
         assert release.is_set()
     other.join()
-    said = f"process {os.getpid()} waits for another one, which fills {folder / 'some'}"
+    said = f"process {os.getpid()} is waiting for another process that fills {folder / 'some'}"
     assert caplog.messages == [said]
 
 

@@ -168,9 +168,9 @@ def test_a_resumed_run_sweeps_beside_its_checkpoint(tmp_path: Path) -> None:
         (errno.ENOSPC, "make room"),
         (errno.EACCES, "let yourself use it"),
         (errno.EROFS, "let yourself use it"),
-        (errno.ELOOP, "mend the link"),
-        (errno.ENOENT, "name another path"),
-        (errno.EISDIR, "name another path"),
+        (errno.ELOOP, "fix the circular link"),
+        (errno.ENOENT, "choose another path"),
+        (errno.EISDIR, "choose another path"),
     ],
 )
 def test_what_the_system_refuses_is_told_as_such(

@@ -44,7 +44,7 @@ def test_a_record_comes_as_its_schema_has_it_and_further_keys_are_left_out() -> 
         ),
         (
             {"caption": "a", "box": [1]},
-            "field 'box' has 1 of the 2 entries that are needed",
+            "field 'box' has 1 of 2 required entries",
         ),
     ],
 )

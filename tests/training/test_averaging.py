@@ -92,7 +92,7 @@ def test_a_run_with_an_average_is_not_resumed_without(
     assert main([*recipe, *WITH_EMA, "--trainer.max_epochs", "1"]) == 0
     assert main([*recipe, "--ckpt_path", "last"]) == 1
     assert (
-        "this run keeps none: name zoo.training.EMA among trainer.callbacks"
+        "this run does not average weights: add zoo.training.EMA to trainer.callbacks"
         in capsys.readouterr().err
     )
 

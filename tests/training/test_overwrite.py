@@ -77,7 +77,7 @@ def test_results_are_written_over_where_that_is_meant(made_root: Path, tmp_path:
     asked = [f"pairs:{made_root / 'pairs.csv'}"]
     zoo.evaluate(Blind(), asked, made_root, out=tmp_path / "out")
     before = contents(tmp_path / "out")
-    with pytest.raises(ZooError, match="holds results: name another folder"):
+    with pytest.raises(ZooError, match=r"already holds results\. Choose another folder"):
         zoo.evaluate(Blind(), asked, made_root, out=tmp_path / "out", presets=["strict"])
     assert contents(tmp_path / "out") == before
     zoo.evaluate(Blind(), asked, made_root, tmp_path / "out", ["strict"], overwrite=True)
@@ -105,7 +105,7 @@ def test_a_run_writes_over_its_own_results_and_not_over_those_of_another(
     assert main([*fit, "2"]) == 0
     before = contents(tmp_path / "out")
     assert main([*fit, "1"]) == 1
-    assert "out holds results" in capsys.readouterr().err
+    assert "out already holds results" in capsys.readouterr().err
     assert contents(tmp_path / "out") == before
     assert main([*fit, "3", "--ckpt_path", "last"]) == 0
     assert contents(tmp_path / "out") != before

@@ -47,7 +47,7 @@ def test_a_run_that_lies_in_the_named_folder_is_lost_only_where_that_is_meant(
     run = folder / "runs" / "s1"
     before = (run / "metrics.csv").read_bytes()
     assert main([*named, "1"]) == 1
-    assert "runs/s1 holds a run already" in capsys.readouterr().err
+    assert "runs/s1 already has a run" in capsys.readouterr().err
     assert (run / "metrics.csv").read_bytes() == before
     assert main([*named, "2", "--ckpt_path", "runs/s1"]) == 0  # in its own folder it goes on
     assert (run / "metrics.csv").read_text().count("\n") == 1 + 4 + 2
@@ -106,10 +106,10 @@ def test_what_is_other_than_in_the_run_that_goes_on_is_said(
     assert main([*fit, "--trainer.max_epochs", "1"]) == 0
     assert main([*fit, "--ckpt_path", "runs/version_0", "--model.optimizer.decay", "none"]) == 0
     told = capsys.readouterr().err
-    assert "goes on with other settings: model.optimizer.decay none, was cosine" in told
-    assert "goes on under another schedule: trainer.steps 4, was 2" in told
+    assert "resumes with other settings: model.optimizer.decay none, was cosine" in told
+    assert "resumes with another schedule: trainer.steps 4, was 2" in told
     assert " since step 2, in runs/version_" in told
-    assert " CPU hours since step 2, without those of loaders" in told
+    assert " CPU hours since step 2, excluding data loaders" in told
 
 
 def test_a_run_says_at_its_end_how_long_it_took_and_what_comes_next(
@@ -118,8 +118,8 @@ def test_a_run_says_at_its_end_how_long_it_took_and_what_comes_next(
     assert main([*fit, "--trainer.max_epochs", "1", "--trainer.log_every_n_steps", "50"]) == 0
     told = capsys.readouterr().err
     assert "trained to 2 steps in 0:" in told
-    assert "the best: runs/version_0/checkpoints/best.ckpt (val/loss 2." in told
-    assert "its metrics, step by step: runs/version_0/metrics.csv" in told
+    assert "best checkpoint: runs/version_0/checkpoints/best.ckpt (val/loss 2." in told
+    assert "metrics by step: runs/version_0/metrics.csv" in told
     assert "--ckpt_path runs/version_0/checkpoints/last.ckpt" in told
     assert sorted(losses(folder)) == [0, 1]
 
@@ -260,7 +260,7 @@ def test_restarts_of_a_job_without_a_name_are_refused(monkeypatch: pytest.Monkey
     monkeypatch.setenv("TORCHELASTIC_MAX_RESTARTS", "0")
     assert job() is None
     monkeypatch.setenv("TORCHELASTIC_MAX_RESTARTS", "3")
-    with pytest.raises(ZooError, match="give torchrun a --rdzv_id of this job alone"):
+    with pytest.raises(ZooError, match="give torchrun a --rdzv_id that is unique to this job"):
         job()
 
 
@@ -298,7 +298,7 @@ def test_of_two_runs_that_take_the_same_named_folder_the_second_is_refused(tmp_p
     first, second = (RunFolder.__new__(RunFolder) for _ in range(2))
     first.record, second.record = {"job": "first"}, {"job": "second"}
     first.claim(trainer, None)
-    with pytest.raises(ZooError, match=r"another run has just started in .*s1: name another"):
+    with pytest.raises(ZooError, match=r"another run has just started in .*s1: choose another"):
         second.claim(trainer, None)
     second.release()
     assert json.loads((tmp_path / "runs" / "s1" / "run.json").read_text()) == {"job": "first"}

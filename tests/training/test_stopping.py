@@ -95,8 +95,8 @@ def test_a_signal_is_answered_at_the_end_of_the_step_and_the_command_it_names_go
     """Step 3 is the last of an epoch, whose validation is owed then."""
     assert main(["fit", "--config", recipe, *sent(signum, step, where)]) == 128 + signum
     assert torch.load(last_checkpoint(folder), weights_only=True)["global_step"] == kept
-    told = next(line for line in capsys.readouterr().err.splitlines() if "goes on" in line)
-    assert f"step {kept} is kept in runs/version_0/checkpoints/last.ckpt" in told
+    told = next(line for line in capsys.readouterr().err.splitlines() if "to resume: " in line)
+    assert f"step {kept} is saved in runs/version_0/checkpoints/last.ckpt" in told
     config = folder / "runs" / "version_0" / "config.yaml"
     settings = yaml.safe_load(config.read_text())
     settings["trainer"]["callbacks"] = None  # or it would be sent again
@@ -132,7 +132,7 @@ def test_a_signal_while_modules_are_imported_ends_the_command_with_a_sentence(
     assert ran.returncode == 128 + signum
     by = "interrupted" if signum == signal.SIGINT else "stopped by SIGTERM"
     assert ran.stderr.startswith(f"zoo: {by}: nothing ")
-    assert ran.stderr.endswith(" is kept, the same command begins again\n")
+    assert ran.stderr.endswith(", run the same command to start again\n")
     assert ran.stderr.count("\n") == 1
 
 
@@ -151,7 +151,7 @@ def test_a_signal_before_the_first_step_is_answered_at_once_and_leaves_no_run(
     assert main(["fit", "--config", recipe]) == 128 + signum
     told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("zoo: ")]
     by = "interrupted" if signum == signal.SIGINT else "stopped by SIGTERM"
-    begins_again = "nothing was trained yet and nothing is kept, the same command begins again"
+    begins_again = "nothing was trained or saved yet, run the same command to start again"
     assert told == [f"zoo: {by}: {begins_again}"]
     assert not list(folder.glob("runs/*"))
 

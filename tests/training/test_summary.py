@@ -92,12 +92,10 @@ def test_a_run_with_benchmarks_tells_what_it_came_to_and_shows_it_in_tensorboard
     asked = f"pairs:{made_root / 'pairs.csv'}"
     assert main(["fit", "--config", "recipe.yaml", "--benchmarks", asked]) == 0
     told = capsys.readouterr().err
-    assert (
-        "CPU hours, without those of loaders, and 16 images with their captions were seen" in told
-    )
+    assert "CPU hours, excluding data loaders, and 16 images with their captions were seen" in told
     assert "val/loss: best " in told
     assert "pairs/colours/i2t: best " in told
-    assert "its curves: runs/version_0/curves.png" in told
+    assert "curves: runs/version_0/curves.png" in told
     assert "zoo export runs/version_0/checkpoints/last.ckpt EXPORTED --measured MEASURED" in told
     assert Path("runs/version_0/curves.png").read_bytes().startswith(b"\x89PNG")
     (written,) = Path("tb").rglob("events*")
@@ -183,7 +181,7 @@ def test_images_are_counted_and_not_the_empty_rows_of_batches(
     message = capsys.readouterr().err
     note = (
         "data.batch_size is 500, and there are only 8 training captions: every epoch is one step "
-        "with all of them, and 492 rows of its batch stay empty"
+        "with all of them, and 492 rows of its batch are empty"
     )
     assert message.index(note) < message.index("trained to 2 steps")
     assert "and 16 images with their captions were seen, in batches of 500" in message

@@ -41,7 +41,7 @@ def test_a_sheet_is_never_written_over(tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.csv"
     write_sheet(draw(RECORDS, 2, 0), sheet)
     before = sheet.read_bytes()
-    with pytest.raises(ZooError, match="may hold verdicts"):
+    with pytest.raises(ZooError, match="may contain verdicts"):
         write_sheet(draw(RECORDS, 3, 0), sheet)
     assert sheet.read_bytes() == before
 
@@ -77,8 +77,8 @@ def test_shares_are_of_what_was_judged() -> None:
     [
         ("1,1,a dog,entity,dog,cat,object_change,ok,nonsens,", ":2: foil_verdict 'nonsens'"),
         ("1,1,a dog,entity,dog,cat,object_change,maybe,ok,", ":2: unit_verdict 'maybe'"),
-        ("1,1,a dog,entity,dog,cat,object_change,ok,absurd_swap,", "is for swaps"),
-        ("1,1,a dog, wet,entity,dog,cat,object_change,ok,ok,", "11 columns for 10"),
+        ("1,1,a dog,entity,dog,cat,object_change,ok,absurd_swap,", "applies only to swaps"),
+        ("1,1,a dog, wet,entity,dog,cat,object_change,ok,ok,", "11 columns instead of 10"),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path: Path, line: str, complaint: str) -> None:
@@ -90,7 +90,7 @@ def test_a_wrong_line_is_named(tmp_path: Path, line: str, complaint: str) -> Non
 
 def test_another_table_is_no_sheet(tmp_path: Path) -> None:
     (tmp_path / "pairs.csv").write_text("image,caption\n")
-    with pytest.raises(ZooError, match="is no sheet"):
+    with pytest.raises(ZooError, match="is not a sheet"):
         read_sheet(tmp_path / "pairs.csv")
 
 

@@ -188,7 +188,7 @@ def test_workers_that_this_machine_has_no_room_for_are_refused_in_a_sentence(
     tmp_path: Path,
 ) -> None:
     rules = RuleExtractor(tagger=TextBlobTagger())
-    with pytest.raises(ZooError, match=r"want 2000 GPUs and this machine has \d+: ask for fewer"):
+    with pytest.raises(ZooError, match=r"need 2000 GPUs, but this machine has \d+: use fewer"):
         extract_on_ray(Ray(workers=2, gpus=1000), rules, CAPTIONS, tmp_path / "parts")
     with pytest.raises(ZooError, match=r"Ray cannot be started .*nowhere.*--ray.init"):
         extract_on_ray(Ray(workers=1, init={"nowhere": 1}), rules, CAPTIONS, tmp_path / "parts")

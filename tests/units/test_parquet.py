@@ -63,7 +63,7 @@ def test_others_may_keep_what_made_the_units_as_a_structure(tmp_path: Path) -> N
         ("entities", None, r"units.parquet\[1\]: field 'entities' is missing where a list"),
         ("entities", [{"text": "a dog", "foils": None}], r"field 'entities\[0\].foils' is missing"),
         ("entities", "a dog", r"units.parquet\[1\]: field 'entities' is a text where a list"),
-        ("source", "{", r"units.parquet\[1\]: field 'source' is no JSON"),
+        ("source", "{", r"units.parquet\[1\]: field 'source' is not valid JSON"),
         ("source", "[]", r"units.parquet\[1\]: field 'source' is a list where an object"),
     ],
 )

@@ -60,10 +60,10 @@ def test_parts_of_anything_else_are_refused_in_a_sentence(
     on_ray, out = Ray(workers=1, captions=3), tmp_path / "parts"
     extract_on_ray(on_ray, rules, CAPTIONS, out)
     other = RuleExtractor(seed=3, tagger=TextBlobTagger())
-    for extractor, captions, of in ((rules, CAPTIONS[:9], 3), (rules, CAPTIONS, 6)):
-        with pytest.raises(ZooError, match=r"part-00000.parquet is of other captions, or of parts"):
-            extract_on_ray(Ray(workers=1, captions=of), extractor, captions, out)
-    with pytest.raises(ZooError, match=r'"seed": 0.*and .*"seed": 3.* is asked for.*--overwrite'):
+    for extractor, captions, size in ((rules, CAPTIONS[:9], 3), (rules, CAPTIONS, 6)):
+        with pytest.raises(ZooError, match=r"part-00000.parquet has other captions, or was"):
+            extract_on_ray(Ray(workers=1, captions=size), extractor, captions, out)
+    with pytest.raises(ZooError, match=r'"seed": 0.*not by .*"seed": 3.*--overwrite'):
         extract_on_ray(on_ray, other, CAPTIONS, out)
     assert (
         extract_on_ray(Ray(workers=1, captions=6), other, CAPTIONS, out, overwrite=True).captions
@@ -76,16 +76,16 @@ def test_a_file_that_would_be_read_with_the_parts_is_refused(
     rules: RuleExtractor, tmp_path: Path
 ) -> None:
     (tmp_path / "others.jsonl").touch()
-    with pytest.raises(ZooError, match=r"holds others.jsonl, which would be read"):
+    with pytest.raises(ZooError, match=r"contains others.jsonl, which would be read"):
         extract_on_ray(Ray(workers=1), rules, CAPTIONS, tmp_path, overwrite=True)
     for name in ("units.jsonl", "units.parquet"):
-        with pytest.raises(ZooError, match=rf"--out .*{name} is the name of a file"):
+        with pytest.raises(ZooError, match=rf"--out .*{name} is a file name"):
             extract_on_ray(Ray(workers=1), rules, CAPTIONS, tmp_path / name)
 
 
 def test_a_journal_of_ones_own_is_refused(tmp_path: Path) -> None:
     asking = OpenAICompatible(journal=str(tmp_path / "journal"))
-    with pytest.raises(ZooError, match=r"--extractor.journal .* is one file, and Ray keeps"):
+    with pytest.raises(ZooError, match=r"--extractor.journal .* is one file, but Ray writes"):
         extract_on_ray(Ray(workers=2), asking, CAPTIONS, tmp_path / "parts")
 
 
@@ -97,7 +97,7 @@ def test_a_worker_of_other_packages_is_refused(rules: RuleExtractor, tmp_path: P
             return other.describe()
 
     Elsewhere.__module__, Elsewhere.__qualname__ = "zoo.units", "RuleExtractor"
-    with pytest.raises(ZooError, match=r"a worker of Ray has .*install the same"):
+    with pytest.raises(ZooError, match=r"a Ray worker has .*install the same"):
         extract_on_ray(
             Ray(workers=1), Elsewhere(tagger=TextBlobTagger()), CAPTIONS, tmp_path / "parts"
         )

@@ -117,7 +117,7 @@ def test_a_folder_is_read_in_the_order_of_its_names(tmp_path: Path) -> None:
             {**NEW, "relations": [{"subject": "a", "object": "b"}]},
             r"\[1\]: field 'relations\[0\].relation_type' is missing",
         ),
-        (NEW, r"\[1\]: caption_id 'coco_17_85' was given before, at .*units.json\[0\]"),
+        (NEW, r"\[1\]: caption_id 'coco_17_85' already appears at .*units.json\[0\]"),
     ],
 )
 def test_an_error_names_file_entry_and_field(tmp_path: Path, row: object, complaint: str) -> None:

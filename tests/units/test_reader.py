@@ -88,7 +88,7 @@ def changed(**fields: object) -> dict[str, object]:
             r"field 'relations\[0\].object' is missing",
         ),
         (changed(source="me"), "field 'source' is a text"),
-        (to_json(CATS), "caption_id '17#0' was given before, at .*units.jsonl:1"),
+        (to_json(CATS), "caption_id '17#0' already appears at .*units.jsonl:1"),
     ],
 )
 def test_an_error_names_file_line_and_field(tmp_path: Path, row: object, complaint: str) -> None:
@@ -100,10 +100,10 @@ def test_an_error_names_file_line_and_field(tmp_path: Path, row: object, complai
 def test_no_file_no_records_and_no_utf8_are_errors_that_name_the_file(tmp_path: Path) -> None:
     with pytest.raises(ZooError, match=r"absent.jsonl does not exist: `zoo units extract"):
         read_units(tmp_path / "absent.jsonl")
-    with pytest.raises(ZooError, match=r"units.jsonl holds no units"):
+    with pytest.raises(ZooError, match=r"units.jsonl has no units"):
         read_units(lines(tmp_path))
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ZooError, match=r"empty holds no \*.json"):
+    with pytest.raises(ZooError, match=r"empty has no \*.json"):
         read_units(tmp_path / "empty")
     (tmp_path / "latin.jsonl").write_bytes(b'{"caption_id": "caf\xe9"}\n')
     with pytest.raises(ZooError, match=r"latin.jsonl:1 is not UTF-8"):

@@ -1,4 +1,4 @@
-"""Backbones: an open_clip model behind two methods, its weights, adapters and architectures."""
+"""Backbones: open_clip models with two methods, their weights, adapters and architectures."""
 
 import lazy_loader
 

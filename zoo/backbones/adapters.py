@@ -1,4 +1,4 @@
-"""Adapters that peft puts into a model. No other file imports peft."""
+"""Adds peft's adapters to a model. No other file imports peft."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -17,11 +17,11 @@ ADAPTABLE = (nn.Linear, nn.Conv2d, nn.MultiheadAttention)
 
 
 class Attention(MultiheadAttention):  # type: ignore[misc]  # peft has no types
-    """peft's adapter of attention, on merged weights that every forward makes anew.
+    """peft's adapter of attention, with weights that are merged again in every forward.
 
-    peft's own layer adds B A to the frozen weights before each forward and subtracts it after. The
-    frozen weights then drift by rounding, in validation too, and are no longer those that training
-    started from.
+    peft's own layer adds B A to the frozen weights before each forward and subtracts it after.
+    Rounding then changes the frozen weights, in validation too, so that they differ from those at
+    the start of training.
     """
 
     def forward(self, query: Tensor, *args: Any, **kwargs: Any) -> Any:
@@ -35,13 +35,13 @@ class Attention(MultiheadAttention):  # type: ignore[misc]  # peft has no types
         return functional_call(base, weights, (query, *args), kwargs)
 
     def _restore_weights(self) -> None:
-        """Leaves the weights alone, since nothing was added to them."""
+        """Does nothing, since nothing was added to the weights."""
 
 
 def add_adapters(
     model: nn.Module, lora: LoRA, tower: Callable[[str], str], tuned: Sequence[str]
 ) -> None:
-    """Puts adapters into layers of the tuned towers and freezes all other weights.
+    """Adds adapters to layers of the tuned towers and freezes all other weights.
 
     Args:
         model: The open_clip model. It is changed in place.
@@ -59,41 +59,40 @@ def add_adapters(
     unknown = set(lora.targets) - {last_part(name) for name in layers}
     if unknown:
         raise ZooError(
-            f"backbone.tuning.lora.targets has {', '.join(sorted(unknown))}, which is no layer's "
-            f"name: choose among {list_layers(layers)}"
+            f"backbone.tuning.lora.targets has {', '.join(sorted(unknown))}, which is not the name "
+            f"of a layer: choose among {list_layers(layers)}"
         )
     for side in tuned:
-        inside = [name for name in layers if tower(name) == side]
-        if not any(last_part(name) in lora.targets for name in inside):
+        tower_layers = [name for name in layers if tower(name) == side]
+        if not any(last_part(name) in lora.targets for name in tower_layers):
             raise ZooError(
                 f"backbone.tuning.lora.targets names no layer of the {side} tower: add some of "
-                f"{list_layers(inside)}, or change backbone.tuning.towers"
+                f"{list_layers(tower_layers)}, or change backbone.tuning.towers"
             )
-    chosen = [name for name in layers if tower(name) in tuned and last_part(name) in lora.targets]
-    inner = next(
+    adapted = [name for name in layers if tower(name) in tuned and last_part(name) in lora.targets]
+    attention_part = next(
         (
             name
-            for name in chosen
+            for name in adapted
             if isinstance(layers.get(name.rpartition(".")[0]), nn.MultiheadAttention)
         ),
         None,
     )
-    if inner is not None:
+    if attention_part is not None:
         raise ZooError(
-            f"backbone.tuning.lora.targets has {last_part(inner)}, a part of attention that is "
-            "never "
-            "run alone: name the attention itself"
+            f"backbone.tuning.lora.targets has {last_part(attention_part)}, a part of attention "
+            "that is never run separately: name the attention itself"
         )
     config = LoraConfig(
-        r=lora.rank, lora_alpha=lora.alpha, target_modules="|".join(map(re.escape, chosen))
+        r=lora.rank, lora_alpha=lora.alpha, target_modules="|".join(map(re.escape, adapted))
     )
     config._register_custom_module({nn.MultiheadAttention: Attention})
     try:
         inject_adapter_in_model(config, model, NAME)
     except (TypeError, ValueError) as error:
         raise ZooError(
-            f"backbone.tuning.lora.targets names a layer that peft cannot adapt ({error}): take it "
-            "out"
+            f"backbone.tuning.lora.targets names a layer that peft cannot adapt ({error}): remove "
+            "it"
         ) from error
 
 
@@ -103,5 +102,5 @@ def last_part(name: str) -> str:
 
 
 def list_layers(layers: Iterable[str]) -> str:
-    """Returns the last names of layers as a list for people, each name once."""
+    """Lists the distinct last names of layers for messages."""
     return ", ".join(sorted({last_part(name) for name in layers}))

@@ -1,4 +1,4 @@
-"""Backbone: any open_clip model behind two methods, `encode_images` and `encode_texts`.
+"""Backbone: any open_clip model with two methods, `encode_images` and `encode_texts`.
 
 In shapes, n is the number of items, T the number of texts and D the width that both towers share.
 """
@@ -41,7 +41,7 @@ GROUPS: dict[str, Any] = {
 
 
 def _refuse_other_groups(**given: Any) -> None:
-    """Raises ZooError where a group of arguments is of another type; augmentation may be None."""
+    """Raises ZooError if a group of arguments has a wrong type; augmentation may be None."""
     for name, value in given.items():
         kind = GROUPS[name]
         if not isinstance(value, kind) and not (name == "augmentation" and value is None):
@@ -55,34 +55,34 @@ def _refuse_other_groups(**given: Any) -> None:
 class Backbone(Configurable, nn.Module):
     """An open_clip model: an image tower and a text tower.
 
-    Each tower gives one pooled vector an item and, when asked, token vectors.
+    Each tower returns one pooled vector per item and, on request, token vectors.
 
     Args:
         name: The architecture: a name of open_clip (`zoo ls backbones` lists them), one that zoo
             ships, or the path of a JSON file in open_clip's format. None means
-            `ViT-B-32-quickgelu`. A name that you give and that ends in `-quickgelu` also says how a
-            file's weights were trained.
-        pretrained: Where the weights come from: a tag of open_clip (such as `openai`), a file, a
+            `ViT-B-32-quickgelu`. A given name that ends in `-quickgelu` also sets the activation of
+            a file's weights.
+        pretrained: The source of the weights: a tag of open_clip (such as `openai`), a file, a
             folder that `zoo export` wrote for open_clip, or a publication with its `path`
-            (`zoo ls published_weights`), for files that need more than reading. A file is a
-            checkpoint of zoo, of which the backbone alone is taken, or a state dict under
-            open_clip's names, which may be wrapped or prefixed. Adapters of a zoo checkpoint are
-            merged. None draws random weights.
-        activation: The activation of the towers' blocks. None takes what the tag, the file, `name`
-            or else the architecture says. It must be given where a file does not say it and the
-            architecture exists with both, and where a tag disagrees with its architecture.
-        preprocess: open_clip's settings of how images are prepared: `mean`, `std`, `interpolation`,
-            `resize_mode`, `fill_color`, `mode`. Each replaces the setting that comes with the tag
-            or the file, or else open_clip's own. The size is always the image tower's.
+            (`zoo ls published_weights`), for files that need conversion. A file is a checkpoint of
+            zoo, of which only the backbone is used, or a state dict under open_clip's names, which
+            may be wrapped or prefixed. Adapters of a zoo checkpoint are merged. None draws random
+            weights.
+        activation: The activation of the towers' blocks. None takes that of the tag, the file,
+            `name` or else the architecture. It is required if a file does not record it and the
+            architecture exists with both, and if a tag disagrees with its architecture.
+        preprocess: open_clip's preprocessing of images: `mean`, `std`, `interpolation`,
+            `resize_mode`, `fill_color`, `mode`. Each replaces the setting of the tag or the file,
+            or else open_clip's default. The size is always the image tower's.
         tuning: What is trained: towers, adapters, the statistics of BatchNorm.
         text: How texts become token ids: tokenizer, context length, the lengths they are cut to.
-        augmentation: How training images are changed at random. None prepares them as in
-            evaluation, as CS-CLIP's public code does.
+        augmentation: Random augmentation of training images. None prepares them as in evaluation,
+            like CS-CLIP's public code.
         compute: How the towers are run: in chunks, compiled.
 
     Raises:
         ZooError: A name is unknown, a file does not fit, an argument is out of its range, or the
-            activation would have to be guessed.
+            activation is ambiguous.
     """
 
     model: Any  # open_clip's models share an interface and no class
@@ -127,9 +127,9 @@ class Backbone(Configurable, nn.Module):
     def _pack(self) -> None:
         if self.compute.compile is not None:
             raise ZooError(
-                f"backbone.compute.packed runs text blocks in another way than those that "
-                f"backbone.compute.compile ({self.compute.compile}) compiles: set packed to false, "
-                "or compile to null"
+                f"backbone.compute.packed does not work with compiled blocks "
+                f"(backbone.compute.compile={self.compute.compile}): set packed to false, or "
+                "compile to null"
             )
         self._texts.pack(self.name)
 
@@ -152,7 +152,7 @@ class Backbone(Configurable, nn.Module):
 
     @property
     def preprocess(self) -> dict[str, Any]:
-        """How images are prepared, in open_clip's settings. The size is the image tower's."""
+        """open_clip's preprocessing of images, without the size, which is the image tower's."""
         return {
             name: value
             for name, value in self.model.visual.preprocess_cfg.items()
@@ -166,7 +166,7 @@ class Backbone(Configurable, nn.Module):
 
     @property
     def architecture(self) -> dict[str, Any]:
-        """The towers as they were built, in open_clip's format."""
+        """The configuration of the towers, in open_clip's format."""
         text = {**self._config["text_cfg"], "context_length": self.context}
         return {**self._config, "text_cfg": text, "quick_gelu": self.activation == "quickgelu"}
 
@@ -174,12 +174,12 @@ class Backbone(Configurable, nn.Module):
         """Returns a backbone without adapters.
 
         Returns:
-            The backbone itself where it has no adapters, else another one with merged weights.
+            The backbone itself if it has no adapters, else a copy with merged weights.
         """
         if self.tuning.lora is None:
             return self
-        bare = {"pretrained": None, "tuning": replace(self.tuning, lora=None)}
-        backbone = type(self)(**{**self._recorded, **bare})
+        changes = {"pretrained": None, "tuning": replace(self.tuning, lora=None)}
+        backbone = type(self)(**{**self._recorded, **changes})
         backbone.model.load_state_dict(
             merge_adapters(self.model.state_dict(), self.tuning.lora.scaling)
         )
@@ -187,14 +187,14 @@ class Backbone(Configurable, nn.Module):
 
     @property
     def weights(self) -> dict[str, str]:
-        """How the weights of each tower came about before training (`zoo.support.provenance`)."""
+        """The origin of each tower's weights before training (`zoo.support.provenance`)."""
         if provenance.was_loaded(self.model):
             return dict.fromkeys(self.came, provenance.LOADED)
         return self.came
 
     @property
     def shapes(self) -> TowerShapes:
-        """What heads must know of the towers; scale and bias are as they are now."""
+        """The shapes of the towers for heads, with the current scale and bias."""
         bias = getattr(self.model, "logit_bias", None)
         return TowerShapes(
             width=self._config["embed_dim"],
@@ -213,13 +213,13 @@ class Backbone(Configurable, nn.Module):
     def cuts_text(self) -> bool:
         """Whether texts are cut to the shortest length that holds them.
 
-        The result is exact: only towers that never see what follows a text do it.
+        The result is exact, since only towers that ignore padding do it.
         """
         return self._texts.cuts
 
     @property
     def vocabulary(self) -> int:
-        """How many token ids the text tower knows."""
+        """The number of token ids of the text tower."""
         return int(getattr(self.model, "text", self.model).vocab_size)
 
     @cached_property
@@ -240,7 +240,7 @@ class Backbone(Configurable, nn.Module):
 
     @property
     def eval_transform(self) -> Callable[[Any], Tensor]:
-        """From a PIL image to a tensor `[3, H, W]`, as the weights need it."""
+        """From a PIL image to a tensor `[3, H, W]`, preprocessed for the weights."""
         return from_pil(self.model.visual.preprocess_cfg, None)
 
     @property
@@ -260,7 +260,7 @@ class Backbone(Configurable, nn.Module):
 
     @property
     def least_side(self) -> int:
-        """The shorter side from which no square crop of a training image needs enlarging.
+        """The smallest shorter side at which no square training crop must be enlarged.
 
         A crop of 3 to 4 or 4 to 3, of a square image, is enlarged by up to about 15 %.
         """
@@ -268,10 +268,10 @@ class Backbone(Configurable, nn.Module):
         return math.ceil(max(self.image_size) / math.sqrt(least))
 
     def square_transform(self, side: int) -> Callable[[Any], Tensor]:
-        """Returns what prepares images of a size that is not the tower's.
+        """Returns a transform to images of another size than the tower's.
 
         Args:
-            side: The side of the square that an image is resized and centre-cropped to.
+            side: The side of the square to which an image is resized and centre-cropped.
 
         Returns:
             From a PIL image to a tensor `[3, side, side]`.
@@ -280,9 +280,9 @@ class Backbone(Configurable, nn.Module):
         return from_pil(settings, None)
 
     def resize_images(self, images: Sequence[Tensor]) -> Tensor:
-        """Returns prepared images of any sizes, `[3, h, w]`, resized to the tower's size."""
-        alike = [torch.stack(list(some)) for _, some in groupby(images, lambda i: i.shape)]
-        return torch.cat([self._resize_batch(some) for some in alike])
+        """Resizes prepared images of any sizes, `[3, h, w]`, to the tower's size."""
+        batches = [torch.stack(list(group)) for _, group in groupby(images, lambda i: i.shape)]
+        return torch.cat([self._resize_batch(group) for group in batches])
 
     def _resize_batch(self, images: Tensor) -> Tensor:
         if images.shape[-2:] == self.image_size:
@@ -296,14 +296,14 @@ class Backbone(Configurable, nn.Module):
         )
 
     def check_keys(self, image_keys: frozenset[TokenKey], text_keys: frozenset[TokenKey]) -> None:
-        """Checks that both towers can give the tokens asked for.
+        """Checks that both towers can return the requested tokens.
 
         Args:
-            image_keys: The tokens asked of the image tower.
-            text_keys: The tokens asked of the text tower.
+            image_keys: The requested image tokens.
+            text_keys: The requested text tokens.
 
         Raises:
-            ZooError: A tower cannot give tokens; the message names the tower and the tokens.
+            ZooError: A tower cannot return tokens; the message names the tower and the tokens.
         """
         for tower, keys in ((self._images, image_keys), (self._texts, text_keys)):
             for key in sorted(keys):
@@ -314,11 +314,11 @@ class Backbone(Configurable, nn.Module):
 
         Args:
             images: Prepared images, `[n, 3, H, W]`: normalised numbers, or pixels in uint8.
-            keys: The tokens to give.
+            keys: The tokens to return.
 
         Returns:
-            Pooled vectors `[n, D]` as the tower gives them, not normalised, and the tokens of
-            exactly these keys.
+            Pooled vectors `[n, D]` of the tower, not normalised, and the tokens of exactly these
+            keys.
         """
         return self._encode(
             "image",
@@ -340,7 +340,7 @@ class Backbone(Configurable, nn.Module):
 
         Args:
             bank: Token ids and lengths of T texts.
-            keys: The tokens to give.
+            keys: The tokens to return.
 
         Returns:
             Pooled vectors `[T, D]` in the bank's order, and the tokens of exactly these keys.
@@ -357,7 +357,7 @@ class Backbone(Configurable, nn.Module):
         return in_order(parts, [rows for _, rows in groups])
 
     def cut_lengths(self, lengths: Tensor) -> Tensor:
-        """Returns how many tokens each text is cut to, and gives as a token set by itself, `[T]`.
+        """Returns the length to which each text is cut, the length of its token set, `[T]`.
 
         Args:
             lengths: How many tokens the texts have, `[T]`.
@@ -384,7 +384,7 @@ class Backbone(Configurable, nn.Module):
         )
 
     def tower(self, parameter_name: str) -> Literal["image", "text"]:
-        """Returns the tower of a parameter, by its name here; the temperature counts as text."""
+        """Returns the tower of a parameter by its name; the temperature counts as text."""
         return "image" if parameter_name.startswith("model.visual.") else "text"
 
     def freeze(
@@ -394,19 +394,19 @@ class Backbone(Configurable, nn.Module):
         pooled: bool,
         pooled_texts: bool = False,
     ) -> list[str]:
-        """Freezes the parameters that none of the outputs asked for depends on.
+        """Freezes the parameters that the requested outputs do not depend on.
 
         Args:
-            image_keys: The tokens asked of the image tower.
-            text_keys: The tokens asked of the text tower.
-            pooled: Whether the pooled vectors are asked for.
-            pooled_texts: Whether those of texts are, where those of images are not.
+            image_keys: The requested image tokens.
+            text_keys: The requested text tokens.
+            pooled: Whether pooled vectors are requested.
+            pooled_texts: Whether pooled vectors of texts are requested but not those of images.
 
         Returns:
-            The names of all frozen parameters, those of untuned towers included.
+            The names of all frozen parameters, including those of untuned towers.
 
         Raises:
-            ZooError: A tower cannot give the tokens.
+            ZooError: A tower cannot return the tokens.
         """
         self.check_keys(image_keys, text_keys)
         outputs = self._outputs(image_keys, text_keys, pooled, pooled or pooled_texts)
@@ -425,7 +425,7 @@ class Backbone(Configurable, nn.Module):
         text_keys: frozenset[TokenKey],
         *pooled: bool,
     ) -> list[Tensor]:
-        """Returns what the towers give of one blank image and one blank text, with its graph."""
+        """Returns the towers' outputs for one blank image and one blank text, with their graph."""
         was_training = self.training
         self.eval()
         device = next(self.parameters()).device
@@ -438,8 +438,8 @@ class Backbone(Configurable, nn.Module):
         self.train(was_training)
         return [
             t
-            for item, asked in zip(items, pooled, strict=True)
-            for t in (*item.tokens.values(), *([item.pooled] if asked else []))
+            for item, is_requested in zip(items, pooled, strict=True)
+            for t in (*item.tokens.values(), *([item.pooled] if is_requested else []))
         ]
 
     def train(self, mode: bool = True) -> "Backbone":
@@ -464,10 +464,10 @@ class Backbone(Configurable, nn.Module):
 
         Args:
             scale: The factor of the cosine similarity, not its logarithm.
-            bias: What the head adds to it; None leaves the model's own.
+            bias: The head's bias; None keeps the model's own.
 
         Raises:
-            ZooError: The head has a bias and the model has no place for one.
+            ZooError: The head has a bias and the model has none.
         """
         own_scale: Tensor = self.model.logit_scale
         own_bias: Tensor | None = getattr(self.model, "logit_bias", None)

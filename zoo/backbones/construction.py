@@ -24,12 +24,12 @@ from zoo.errors import ZooError, import_optional, suggest_names
 from zoo.support import provenance
 from zoo.support.names import import_path, paths
 
-NAME = "ViT-B-32-quickgelu"  # the architecture where none is chosen
+NAME = "ViT-B-32-quickgelu"  # the default architecture
 
 
 @dataclass(frozen=True)
 class Built:
-    """An open_clip model, and what was settled while it was built.
+    """An open_clip model, and the settings that were resolved while it was built.
 
     Attributes:
         name: The architecture.
@@ -37,8 +37,8 @@ class Built:
         config: Its configuration, in open_clip's format.
         model: The model, with its weights.
         activation: The activation of its blocks.
-        text: How texts become token ids, with what the weights say of that.
-        came: How the weights of each tower came about (`zoo.support.provenance`).
+        text: How texts become token ids, with the settings of the weights.
+        came: The origin of each tower's weights (`zoo.support.provenance`).
     """
 
     name: str
@@ -57,7 +57,7 @@ def construct(
     preprocess: dict[str, Any] | None,
     text: TextInput,
 ) -> Built:
-    """Builds the model that a backbone's arguments ask for.
+    """Builds the model for a backbone's arguments.
 
     Args:
         name: As in Backbone.
@@ -67,14 +67,13 @@ def construct(
         text: As in Backbone.
 
     Raises:
-        ZooError: A name is unknown, a file does not fit, or the activation would have to be
-            guessed.
+        ZooError: A name is unknown, a file does not fit, or the activation is ambiguous.
     """
-    chosen = name or NAME
-    known_as, config = architecture(chosen)
+    architecture_name = name or NAME
+    known_as, config = architecture(architecture_name)
     asked = checked_preprocess(preprocess or {}, "backbone.preprocess")
     weights = _read(pretrained, known_as)
-    # what was given, as people know it: a tag, or a path
+    # the tag or the path
     source = str(pretrained.path) if isinstance(pretrained, PublishedWeights) else pretrained
     if weights is not None:
         text = replace(
@@ -82,7 +81,7 @@ def construct(
             tokenizer=text.tokenizer or weights.tokenizer,
             context_length=text.context_length or weights.context_length,
         )
-    settled = settle_activation(
+    resolved_activation = settle_activation(
         known_as,
         config,
         source,
@@ -93,13 +92,21 @@ def construct(
     model = build(
         known_as,
         None if weights else source,
-        settled,
+        resolved_activation,
         text.context_length,
         ((weights.preprocess or {}) if weights else {}) | asked,
     )
     if weights is not None:
         load_weights(model, weights, resize_text=text.context_length is not None)
-    return Built(chosen, known_as, config, model, settled, text, _came(source, weights))
+    return Built(
+        architecture_name,
+        known_as,
+        config,
+        model,
+        resolved_activation,
+        text,
+        _came(source, weights),
+    )
 
 
 def _read(pretrained: str | PublishedWeights | None, known_as: str) -> Weights | None:
@@ -114,7 +121,7 @@ def _read(pretrained: str | PublishedWeights | None, known_as: str) -> Weights |
         parameters = list(inspect.signature(publication.__init__).parameters.values())[1:]
         needed = [p.name for p in parameters if p.default is p.empty] or ["path"]
         raise ZooError(
-            f"backbone.pretrained is {pretrained}, a publication, and its file is not named: give "
+            f"backbone.pretrained is {pretrained}, a publication, and its file is missing: set "
             f"{' and '.join(f'backbone.pretrained.{name}' for name in needed)}"
         )
     check_tag(known_as, pretrained)
@@ -122,19 +129,19 @@ def _read(pretrained: str | PublishedWeights | None, known_as: str) -> Weights |
 
 
 def _publication(name: str) -> type[PublishedWeights] | None:
-    """Returns the publication that is named, and None where a tag or a file is meant."""
+    """Returns the publication of a name, None if the name is a tag or a file."""
     path = paths("published_weights").get(name, name)
     if "." not in path or not all(part.isidentifier() for part in path.split(".")):
         return None
     try:
-        found = import_path(path)
+        value = import_path(path)
     except (ImportError, AttributeError):
         return None
-    return found if isinstance(found, type) and issubclass(found, PublishedWeights) else None
+    return value if isinstance(value, type) and issubclass(value, PublishedWeights) else None
 
 
 def _came(source: str | None, weights: Weights | None) -> dict[str, str]:
-    """Returns how the towers' weights came about; a checkpoint of zoo may hold random ones too."""
+    """Returns the origin of the towers' weights; a checkpoint of zoo may hold random ones too."""
     towers = (provenance.IMAGE, provenance.TEXT)
     if source is None:
         return dict.fromkeys(towers, provenance.RANDOM)
@@ -148,7 +155,7 @@ def _came(source: str | None, weights: Weights | None) -> dict[str, str]:
 
 
 def adapt(model: nn.Module, tuning: Tuning, tower: Callable[[str], str]) -> None:
-    """Puts adapters into the towers that are trained, where `tuning` asks for them.
+    """Adds adapters to the trained towers, if `tuning` has any.
 
     Args:
         model: The open_clip model. It is changed in place.
@@ -180,10 +187,10 @@ def compile_blocks(towers: Iterable[Tower], backend: str | None) -> None:
     if backend is None:
         return
     if backend not in torch.compiler.list_backends(exclude_tags=()):
-        known = torch.compiler.list_backends()
+        backends = torch.compiler.list_backends()
         raise ZooError(
-            f"backbone.compute.compile {backend!r} is no backend of "
-            f"torch.compile{suggest_names(backend, known)}: set it to inductor or null"
+            f"backbone.compute.compile {backend!r} is not a backend of "
+            f"torch.compile{suggest_names(backend, backends)}: set it to inductor or null"
         )
     for tower in towers:
         for module in tower.busiest():

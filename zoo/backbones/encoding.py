@@ -1,4 +1,4 @@
-"""Towers run in chunks, and the parameters that what they give depends on."""
+"""Runs towers in chunks, and finds the parameters that outputs depend on."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -12,7 +12,7 @@ from zoo.batch import Encoded, concatenate
 def in_chunks(
     run: Callable[[Tensor], Encoded], rows: Tensor, chunk: int | None, trained: bool
 ) -> Encoded:
-    """Encodes rows, in chunks where asked, and without a graph where nothing is trained.
+    """Encodes rows, optionally in chunks, and without a graph if nothing is trained.
 
     Args:
         run: Encodes the items of some rows.
@@ -23,20 +23,20 @@ def in_chunks(
     chunks = torch.split(rows, chunk) if chunk else [rows]
     if not torch.is_grad_enabled() or not trained:
         with torch.no_grad():
-            return concatenate([run(some) for some in chunks])
+            return concatenate([run(part) for part in chunks])
     if chunk is None:
         return run(rows)
-    return concatenate([checkpoint(run, some, use_reentrant=False) for some in chunks])
+    return concatenate([checkpoint(run, part, use_reentrant=False) for part in chunks])
 
 
 def leaves(outputs: Sequence[Tensor]) -> Iterator[Tensor]:
     """Yields the trained parameters that outputs depend on, the leaves of their graph."""
     waiting = [t.grad_fn for t in outputs if t.grad_fn is not None]
-    seen = set(waiting)
+    visited = set(waiting)
     while waiting:
         node = waiting.pop()
         if hasattr(node, "variable"):
             yield node.variable
-        following = {f for f, _ in node.next_functions if f is not None} - seen
-        seen |= following
+        following = {f for f, _ in node.next_functions if f is not None} - visited
+        visited |= following
         waiting.extend(following)

@@ -1,8 +1,8 @@
-"""The door to open_clip's factory: architectures, the activation guard, and models.
+"""Wraps open_clip's factory: architectures, models, and the check of the activation.
 
-The weights of OpenAI, MetaCLIP and DFN were trained with QuickGELU. A file of weights does not say
-so. It loads into a model with GELU just as well, and scores worse there without a word. Therefore
-the activation is never guessed.
+The weights of OpenAI, MetaCLIP and DFN were trained with QuickGELU. A file of weights does not
+record that. It also loads into a model with GELU, and then silently scores worse. Therefore the
+activation is never guessed.
 """
 
 import dataclasses
@@ -33,7 +33,7 @@ CHOICES = {
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keeps open_clip from logging on the root logger and from giving it a handler of its own."""
+    """Prevents open_clip from logging on the root logger and from adding a handler to it."""
     root, silent = logging.getLogger(), logging.NullHandler()
 
     def from_elsewhere(record: logging.LogRecord) -> bool:
@@ -51,17 +51,17 @@ def quiet() -> Iterator[None]:
 
 
 def architecture(name: str) -> tuple[str, dict[str, Any]]:
-    """Finds an architecture and makes it known to open_clip.
+    """Finds an architecture and registers it with open_clip.
 
     Args:
         name: One of open_clip's architectures, one that zoo ships, or the path of a JSON file in
             open_clip's format.
 
     Returns:
-        The name that open_clip knows it by, and its configuration.
+        Its name in open_clip, and its configuration.
 
     Raises:
-        ZooError: The name is unknown, or the file is broken or would run code of its own.
+        ZooError: The name is unknown, or the file is invalid or would run code.
     """
     import open_clip
 
@@ -88,7 +88,7 @@ def architecture(name: str) -> tuple[str, dict[str, Any]]:
 
 
 def architectures() -> list[str]:
-    """Returns the names of the architectures that are known, open_clip's first."""
+    """Returns the names of the known architectures, open_clip's first."""
     import open_clip
 
     return [*open_clip.list_models(), *(file.stem for file in SHIPPED.glob("*.json"))]
@@ -103,9 +103,9 @@ def _read_architecture(file: Path) -> dict[str, Any]:
             "JSON file"
         ) from error
     except NotJson as error:
-        raise ZooError(f"{error.at(file)} is no JSON ({error}): mend the file") from error
+        raise ZooError(f"{error.at(file)} is not valid JSON ({error}): fix the file") from error
     except ValueError as error:
-        raise ZooError(f"{file} is no text ({error}): mend the file") from error
+        raise ZooError(f"{file} is not a text file ({error}): fix the file") from error
     missing = [
         key
         for key in ("embed_dim", "vision_cfg", "text_cfg")
@@ -113,7 +113,7 @@ def _read_architecture(file: Path) -> dict[str, Any]:
     ]
     if missing:
         raise ZooError(
-            f"{file} describes no open_clip architecture, it lacks {', '.join(missing)}: add them"
+            f"{file} is not an open_clip architecture, {', '.join(missing)} missing: add them"
         )
     return dict(config)
 
@@ -128,19 +128,19 @@ def activation_of(config: dict[str, Any]) -> Activation:
 
 
 def checked_preprocess(given: dict[str, Any], source: str) -> dict[str, Any]:
-    """Checks settings of how images are prepared.
+    """Checks preprocessing settings of images.
 
-    open_clip itself drops unknown settings without a word.
+    open_clip itself silently ignores unknown settings.
 
     Args:
-        given: Some of open_clip's settings; the rest stay as they are.
-        source: Where they were given, as errors name it.
+        given: Some of open_clip's settings; the others keep their defaults.
+        source: The source of the settings in messages.
 
     Returns:
         The settings that are not None.
 
     Raises:
-        ZooError: A setting is unknown, or open_clip cannot prepare images by its value.
+        ZooError: A setting is unknown, or open_clip does not support its value.
     """
     from open_clip.transform import PreprocessCfg
 
@@ -149,13 +149,13 @@ def checked_preprocess(given: dict[str, Any], source: str) -> dict[str, Any]:
     for name, value in settings.items():
         if name == "size":
             raise ZooError(
-                f"{source} has size, and images have the size of the image tower: leave it out, or "
-                "choose another backbone.name"
+                f"{source} has size, and images always have the size of the image tower: leave it "
+                "out, or choose another backbone.name"
             )
         if name not in known:
             raise ZooError(
-                f"{source} has {name!r}, which is no setting of how images are "
-                f"prepared{suggest_names(str(name), known)}: choose from {', '.join(known)}"
+                f"{source} has {name!r}, which is not a preprocessing "
+                f"setting{suggest_names(str(name), known)}: choose from {', '.join(known)}"
             )
         wanted = _expected_setting(name, value)
         if wanted is not None:
@@ -168,8 +168,8 @@ def _expected_setting(name: str, value: Any) -> str | None:
     if name in CHOICES:
         return None if value in CHOICES[name] else f"one of {', '.join(CHOICES[name])}"
     if name == "fill_color":
-        whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 255
-        return None if whole else "a whole number from 0 to 255"
+        is_valid = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 255
+        return None if is_valid else "a whole number from 0 to 255"
     channels = (
         isinstance(value, list | tuple)
         and len(value) == 3
@@ -188,58 +188,57 @@ def settle_activation(
     recorded: Activation | None,
     named: bool = True,
 ) -> Activation:
-    """Settles the activation of the towers' blocks.
+    """Determines the activation of the towers' blocks.
 
     Args:
         name: The architecture.
         config: Its configuration.
         pretrained: A tag, a file or None.
-        asked: What the user says.
-        recorded: What the file says of itself.
-        named: Whether the user chose the architecture, whose name then counts as the user's word
-            where it ends in -quickgelu.
+        asked: The user's argument.
+        recorded: The activation that the file records.
+        named: Whether the user chose the architecture. Then a name that ends in -quickgelu sets
+            the activation.
 
     Returns:
         The activation to build with.
 
     Raises:
-        ZooError: It would have to be guessed, or the name contradicts what the weights were
-            trained with.
+        ZooError: The activation is ambiguous, or the name contradicts that of the weights.
     """
     import open_clip
 
-    own = activation_of(config)
+    built_with = activation_of(config)
     if asked is not None or pretrained is None:
-        return asked or own
+        return asked or built_with
     tag = open_clip.get_pretrained_cfg(name, pretrained)
     if tag:
         trained = activation_of(tag)
-        if trained != own:
+        if trained != built_with:
             raise ZooError(
                 f"the weights {pretrained!r} were trained with {trained} and {name} is built with "
-                f"{own}: set backbone.activation to {trained} (or to {own} if that is what you "
-                "want)"
+                f"{built_with}: set backbone.activation to {trained} (or to {built_with} if that "
+                "is what you want)"
             )
-        return own
-    plain = name.removesuffix("-quickgelu")
-    spelt = named and plain != name
+        return built_with
+    base_name = name.removesuffix("-quickgelu")
+    is_in_name = named and base_name != name
     if recorded is not None:
-        if spelt and recorded != own:
+        if is_in_name and recorded != built_with:
             raise ZooError(
                 f"the weights of {pretrained} were trained with {recorded} and {name} is built "
-                f"with {own}: set backbone.name to {plain}, or backbone.activation to the one you "
-                "want"
+                f"with {built_with}: set backbone.name to {base_name}, or backbone.activation to "
+                "the one you want"
             )
         return recorded
-    if spelt:
-        return own
-    if {plain, f"{plain}-quickgelu"} <= set(open_clip.list_models()):
+    if is_in_name:
+        return built_with
+    if {base_name, f"{base_name}-quickgelu"} <= set(open_clip.list_models()):
         raise ZooError(
             f"{pretrained} does not say whether its weights were trained with GELU or QuickGELU, "
-            f"and {plain} exists with both: set backbone.activation to quickgelu (weights that "
+            f"and {base_name} exists with both: set backbone.activation to quickgelu (weights that "
             "descend from OpenAI's) or to gelu (LAION's and others)"
         )
-    return own
+    return built_with
 
 
 def check_tag(name: str, tag: str, argument: str = "backbone.pretrained") -> None:
@@ -247,30 +246,31 @@ def check_tag(name: str, tag: str, argument: str = "backbone.pretrained") -> Non
 
     Args:
         name: The architecture.
-        tag: What was given.
-        argument: The argument it was given by, as errors name it.
+        tag: The tag.
+        argument: The name of the argument in messages.
 
     Raises:
-        ZooError: The tag names no weights of it; the message says of which architecture it does.
+        ZooError: The architecture has no such weights; the message names one that has them.
     """
     import open_clip
 
     if open_clip.get_pretrained_cfg(name, tag):
         return
-    plain = name.removesuffix("-quickgelu")
-    other = next(
-        (n for n in (plain, f"{plain}-quickgelu") if open_clip.get_pretrained_cfg(n, tag)), None
+    base_name = name.removesuffix("-quickgelu")
+    right_name = next(
+        (n for n in (base_name, f"{base_name}-quickgelu") if open_clip.get_pretrained_cfg(n, tag)),
+        None,
     )
-    if other is not None:
+    if right_name is not None:
         raise ZooError(
-            f"the weights {tag!r} are those of {other}, built with the other activation than "
-            f"{name}: set backbone.name to {other}"
+            f"the weights {tag!r} are those of {right_name}, built with the other activation than "
+            f"{name}: set backbone.name to {right_name}"
         )
     tags = open_clip.list_pretrained_tags_by_model(name)
-    known = f"its tags are {', '.join(tags)}" if tags else "it has no tags"
+    available = f"its tags are {', '.join(tags)}" if tags else "it has no tags"
     raise ZooError(
         f"{argument} {tag!r} is neither a file nor weights of {name}{suggest_names(tag, tags)}: "
-        f"{known}"
+        f"{available}"
     )
 
 
@@ -313,21 +313,21 @@ def build(
                 "network, or give backbone.pretrained a file"
             ) from error
         raise ZooError(
-            f"{name} could not be built by open_clip ({reason}): mend its configuration or choose "
+            f"{name} could not be built by open_clip ({reason}): fix its configuration or choose "
             "another backbone.name"
         ) from error
     return model
 
 
 def cached_weights(name: str, tag: str) -> Path | None:
-    """Returns the file of a tag's weights that were fetched before, without asking the network.
+    """Returns the cached file of a tag's weights, without using the network.
 
     Args:
         name: A known architecture.
         tag: A tag of its weights.
 
     Returns:
-        The file, or None where it was not fetched.
+        The file, or None if it is not cached.
     """
     import open_clip
     from huggingface_hub import try_to_load_from_cache
@@ -339,8 +339,8 @@ def cached_weights(name: str, tag: str) -> Path | None:
         return path if path.is_file() else None
     names = (file,) if file else ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")
     safe = tuple(f"{Path(n).stem}.safetensors" for n in names)
-    found = (try_to_load_from_cache(repository, n) for n in (*safe, *names))
-    return next((Path(path) for path in found if isinstance(path, str)), None)
+    cached = (try_to_load_from_cache(repository, n) for n in (*safe, *names))
+    return next((Path(path) for path in cached if isinstance(path, str)), None)
 
 
 def parameters_of(name: str) -> int:
@@ -367,8 +367,8 @@ def parameters_by_tower(name: str) -> dict[str, int]:
     import open_clip
     import torch
 
-    known, _ = architecture(name)
+    open_clip_name, _ = architecture(name)
     with quiet(), torch.device("meta"):
-        model = open_clip.create_model(known, device="meta", pretrained_text=False)
+        model = open_clip.create_model(open_clip_name, device="meta", pretrained_text=False)
     image = sum(parameter.numel() for parameter in model.visual.parameters())
     return {"image": image, "text": sum(p.numel() for p in model.parameters()) - image}

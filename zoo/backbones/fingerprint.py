@@ -1,4 +1,4 @@
-"""What encoded items depend on beside their input: weights, preprocessing and tokenizer."""
+"""Fingerprints of what encodings depend on: weights, preprocessing, tokenizer and code."""
 
 import hashlib
 import inspect
@@ -28,30 +28,30 @@ def weights_hash(*modules: nn.Module) -> str:
     """Returns the SHA-256 of the modules' parameters and buffers, by name.
 
     Args:
-        modules: The modules. Where their weights are split over ranks, every rank must call this.
+        modules: The modules. If their weights are sharded over ranks, every rank must call this.
     """
     return weights_digest(*modules).hexdigest()
 
 
 def weights_digest(*modules: nn.Module, after: "Digest | None" = None) -> Digest:
-    """Returns the digest of which `weights_hash` is the text.
+    """Returns the digest behind `weights_hash`.
 
     Args:
-        modules: The modules. Where their weights are split over ranks, every rank must call this.
-        after: The digest of the modules that come before them, which need not be read again.
+        modules: The modules. If their weights are sharded over ranks, every rank must call this.
+        after: The digest of preceding modules, which need not be read again.
     """
     digest = hashlib.sha256() if after is None else after.copy()
     for module in modules:
         for name, tensor in sorted(module.state_dict().items()):
             digest.update(name.encode())
-            plain: Any = full_tensor(tensor.detach()).cpu().contiguous()
-            digest.update(plain.reshape(-1).view(torch.uint8).numpy())
+            content: Any = full_tensor(tensor.detach()).cpu().contiguous()
+            digest.update(content.reshape(-1).view(torch.uint8).numpy())
     return digest
 
 
 def encoding_of(backbone: Backbone) -> dict[str, Any]:
-    """Returns what the backbone's outputs depend on, as JSON would give it back."""
-    described = {
+    """Returns what the backbone's outputs depend on, as plain JSON values."""
+    settings = {
         "architecture": backbone.name,
         "activation": backbone.activation,
         "weights": weights_hash(backbone),
@@ -59,8 +59,8 @@ def encoding_of(backbone: Backbone) -> dict[str, Any]:
         "tokenizer": backbone.text.tokenizer,
         "context": backbone.context,
     }
-    plain: dict[str, Any] = json.loads(json.dumps(described))
-    return plain
+    result: dict[str, Any] = json.loads(json.dumps(settings))
+    return result
 
 
 def computation_of(
@@ -71,17 +71,17 @@ def computation_of(
 ) -> dict[str, Any] | None:
     """Returns all that the pooled vector of an image's bytes or a text's token ids depends on.
 
-    How many are encoded at once is not among it: that changes last digits alone.
+    The batch size is not included, since it only changes last digits.
 
     Args:
-        backbone: Encodes them. Where its weights are split over ranks, every rank must call this.
+        backbone: The backbone. If its weights are sharded over ranks, every rank must call this.
         precision: The trainer's name of the precision in which it runs.
-        decoder: What decodes images.
-        weights: The digest of its weights, where that is at hand.
+        decoder: The decoder of images.
+        weights: The digest of its weights, if it is already known.
 
     Returns:
-        It, by name. None where the backbone's class stands in no file, so that nothing tells when
-        its code changes.
+        The dependencies by name. None if the backbone's class is not defined in a file, so that
+        changes of its code cannot be detected.
     """
     weight = next(backbone.parameters())
     on = weight.device
@@ -89,12 +89,14 @@ def computation_of(
     files = _files(type(backbone))
     if files is None:
         return None
-    # what a user's own class was given beside Backbone's arguments, which the rest tells of
+    # arguments of a custom class besides Backbone's, which are covered below
     common = inspect.signature(Backbone.__init__).parameters
-    own = {name: value for name, value in backbone._recorded.items() if name not in common}
+    extra_arguments = {
+        name: value for name, value in backbone._recorded.items() if name not in common
+    }
     return {
         "class": class_path(type(backbone)),
-        "arguments": own,
+        "arguments": extra_arguments,
         "architecture": backbone.architecture,
         "weights": (weights or weights_digest(backbone)).hexdigest(),
         "dtype": str(weight.dtype),
@@ -116,12 +118,12 @@ def computation_of_module(
 
     Args:
         model: The model.
-        preprocessing: Describes how its images are prepared, and what it is otherwise built by.
-        adapters: Classes that stand between the model and the engine.
+        preprocessing: A description of its preprocessing and configuration.
+        adapters: Classes between the model and the engine.
 
     Returns:
-        It, by name. None where the model has hooks or functions of its own, or a class in no file,
-        so that a change of them would not be seen.
+        The dependencies by name. None if the model has hooks, replaced functions, or a class that
+        is not defined in a file, so that changes of them cannot be detected.
     """
     parts = dict(model.named_modules())
     settings = {name: _settings(part) for name, part in parts.items()}
@@ -141,19 +143,19 @@ def computation_of_module(
 
 
 def _settings(part: nn.Module) -> dict[str, Any] | None:
-    """Returns the class and the plain attributes of a module, None where it was changed by code."""
+    """Returns the class and the plain attributes of a module, None if its code was replaced."""
     if part._forward_hooks or part._forward_pre_hooks:
         return None
-    found: dict[str, Any] = {"class": class_path(type(part))}
+    settings: dict[str, Any] = {"class": class_path(type(part))}
     for name, value in vars(part).items():
         if inspect.isroutine(value):
-            # a method that was replaced, or a function whose source is in no place of its own
+            # a replaced method, or a function without an own source
             if hasattr(type(part), name) or "<" in value.__qualname__:
                 return None
-            found[name] = f"{value.__module__}.{value.__qualname__}"
+            settings[name] = f"{value.__module__}.{value.__qualname__}"
         elif isinstance(value, bool | int | float | str | tuple | list) and name != "training":
-            found[name] = repr(value)
-    return found
+            settings[name] = repr(value)
+    return settings
 
 
 def _surroundings(device: torch.device, files: frozenset[str]) -> dict[str, Any]:
@@ -168,21 +170,21 @@ def _surroundings(device: torch.device, files: frozenset[str]) -> dict[str, Any]
 
 
 def _files(kind: type) -> frozenset[str] | None:
-    """Returns the files of a class and its bases, None where one is in none, as a notebook's."""
+    """Returns the files of a class and its bases, None if one has none, as in a notebook."""
     try:
-        found = {inspect.getsourcefile(k) for k in kind.__mro__ if k.__module__ != "builtins"}
+        files = {inspect.getsourcefile(k) for k in kind.__mro__ if k.__module__ != "builtins"}
     except (TypeError, OSError):
         return None
-    return frozenset(filter(None, found))
+    return frozenset(filter(None, files))
 
 
 @cache
 def _code(files: frozenset[str]) -> str:
     """Returns the SHA-256 of the source that encodes and decodes, and of these files."""
     package = Path(__file__).parents[1]
-    every = {path for pattern in CODE for path in package.glob(pattern)} | {*map(Path, files)}
+    paths = {path for pattern in CODE for path in package.glob(pattern)} | {*map(Path, files)}
     digest = hashlib.sha256()
-    for path in sorted(every):
+    for path in sorted(paths):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

@@ -1,4 +1,4 @@
-"""The hub of Hugging Face, asked once whether it is there before files are fetched from it."""
+"""Checks once whether the Hugging Face hub is reachable before files are downloaded."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,16 +8,16 @@ SECONDS = 5  # to answer in
 
 @contextmanager
 def quick_hub() -> Iterator[None]:
-    """Has what fetches files answer from the hub's cache at once where the hub is out of reach.
+    """Uses only the hub's cache if the hub is not reachable.
 
-    Its client would try for half a minute for each file, and open_clip asks for several.
+    Otherwise its client would try for half a minute per file, and open_clip needs several.
     """
     from huggingface_hub import constants
 
     if constants.HF_HUB_OFFLINE or _is_there():
         yield
         return
-    constants.HF_HUB_OFFLINE = True  # as the environment's variable of this name does
+    constants.HF_HUB_OFFLINE = True  # same as the environment variable
     try:
         yield
     finally:

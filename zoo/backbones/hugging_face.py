@@ -9,7 +9,7 @@ from torch import Tensor
 
 from zoo.errors import ZooError
 
-# Settings that CLIPModel has too, that matter in training alone, or that say nothing of weights.
+# Settings that CLIPModel has too, that only matter in training, or that do not affect weights.
 HELD = {
     "vision_cfg": {
         "layers",
@@ -38,25 +38,25 @@ TOP = {"embed_dim", "vision_cfg", "text_cfg", "quick_gelu", "custom_text", "init
 
 
 def refuse_what_it_cannot_hold(name: str, architecture: dict[str, Any]) -> None:
-    """Checks that an architecture is the plain CLIP that CLIPModel is.
+    """Checks that an architecture is a plain CLIP, which CLIPModel supports.
 
     Args:
-        name: The architecture, as errors name it.
+        name: The architecture in messages.
         architecture: Its towers in open_clip's format.
 
     Raises:
-        ZooError: The architecture departs from plain CLIP; the message says in what.
+        ZooError: The architecture differs from plain CLIP; the message lists the differences.
     """
     from open_clip.model import CLIPTextCfg, CLIPVisionCfg
 
     departures = [key for key in architecture if key not in TOP]
     for part, usual in (("vision_cfg", CLIPVisionCfg()), ("text_cfg", CLIPTextCfg())):
-        plain = dataclasses.asdict(usual)
-        given = architecture[part]
+        defaults = dataclasses.asdict(usual)
+        config = architecture[part]
         departures += [
             f"{part}.{k}={v}"
-            for k, v in given.items()
-            if k not in HELD[part] and (k not in plain or plain[k] != v)
+            for k, v in config.items()
+            if k not in HELD[part] and (k not in defaults or defaults[k] != v)
         ]
     if isinstance(architecture["vision_cfg"].get("layers", 12), list | tuple):
         departures.append("a ResNet as image tower")
@@ -64,8 +64,8 @@ def refuse_what_it_cannot_hold(name: str, architecture: dict[str, Any]) -> None:
         departures.append("images that are not square")
     if departures:
         raise ZooError(
-            f"{name} is no plain CLIP ({', '.join(departures)}), which is all that Hugging Face's "
-            "CLIPModel can hold: export it with --format open_clip"
+            f"{name} is not a plain CLIP ({', '.join(departures)}), and Hugging Face's CLIPModel "
+            "supports no other: export it with --format open_clip"
         )
 
 
@@ -117,11 +117,11 @@ def preparation(settings: dict[str, Any], size: int) -> dict[str, Any]:
     """Returns the arguments of CLIPImageProcessor.
 
     Args:
-        settings: open_clip's settings of how images are prepared.
+        settings: open_clip's preprocessing settings.
         size: Height and width of the images, in pixels.
 
     Raises:
-        ZooError: CLIPImageProcessor cannot resize images so.
+        ZooError: CLIPImageProcessor does not support this resizing.
     """
     if settings["resize_mode"] not in ("shortest", "squash"):
         raise ZooError(
@@ -162,24 +162,24 @@ def vocabulary() -> tuple[dict[str, int], Any]:
 
 @contextmanager
 def without_bars() -> Iterator[None]:
-    """Keeps transformers from drawing progress bars over files that are read in a moment."""
+    """Turns off the progress bars of transformers for small files."""
     from transformers.utils import logging as transformers_logging
 
     logging: Any = transformers_logging
-    shown = logging.is_progress_bar_enabled()
+    was_enabled = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:
         yield
     finally:
-        if shown:
+        if was_enabled:
             logging.enable_progress_bar()
 
 
 def features(out: Any) -> Tensor:
-    """Returns the embeddings of what a tower gives.
+    """Returns the embeddings in a tower's output.
 
     Args:
         out: A tensor, or Hugging Face's output around it.
     """
-    found: Tensor = out if isinstance(out, Tensor) else out.pooler_output
-    return found
+    embeddings: Tensor = out if isinstance(out, Tensor) else out.pooler_output
+    return embeddings

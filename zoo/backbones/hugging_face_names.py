@@ -10,7 +10,7 @@ from zoo.backbones.weights import TEXT_TOWER, list_keys
 from zoo.errors import ZooError
 
 State = dict[str, Tensor]
-# open_clip's name and Hugging Face's. These begin a tensor's name.
+# Pairs of open_clip's and Hugging Face's names. These are beginnings of a tensor's name.
 BEGINNINGS = (
     ("visual.class_embedding", "vision_model.embeddings.class_embedding"),
     ("visual.conv1.", "vision_model.embeddings.patch_embedding."),
@@ -48,53 +48,53 @@ def hugging_face_state(state: State) -> State:
         state: The state of a plain CLIP under open_clip's names.
     """
     projections = dict(PROJECTIONS)
-    out: State = {}
+    renamed: State = {}
     for key, tensor in ((key.removeprefix("text."), tensor) for key, tensor in state.items()):
         joined = JOINED.match(key)
         if joined is not None:
             names = _queries_keys_values(_rename_key(joined[1] + ".", 0, 1), joined[2])
             parts = zip(names, tensor.chunk(3), strict=True)
-            out |= {name: part.clone() for name, part in parts}
+            renamed |= {name: part.clone() for name, part in parts}
         elif key in projections:
-            out[projections[key]] = tensor.T.contiguous()
+            renamed[projections[key]] = tensor.T.contiguous()
         else:
-            out[_rename_key(key, 0, 1)] = tensor
-    return out
+            renamed[_rename_key(key, 0, 1)] = tensor
+    return renamed
 
 
 def open_clip_state(file: Path, state: State, separate_text: bool = False) -> State:
     """Returns a state under open_clip's names.
 
-    Unknown names stay as they are, and loading refuses them.
+    Unknown names are kept, and rejected when the state is loaded.
 
     Args:
-        file: The file of the state, as errors name it.
+        file: The file of the state in messages.
         state: The state of one tower or of both, under Hugging Face's names.
         separate_text: Whether open_clip has the text tower under `text.`.
 
     Raises:
-        ZooError: Of queries, keys and values of a layer, some are missing.
+        ZooError: Some of the queries, keys and values of a layer are missing.
     """
     projections = {theirs: ours for ours, theirs in PROJECTIONS}
-    out: State = {}
+    renamed: State = {}
     joined: set[str] = set()
     for key in state:
         queries = QUERIES.match(key)
         if queries is not None:
             members = _queries_keys_values(queries[1] + ".", queries[2])
             if missing := [member for member in members if member not in state]:
-                raise ZooError(f"{file} lacks {list_keys(missing)} beside {key}: download it anew")
+                raise ZooError(f"{file} has {key} without {list_keys(missing)}: download it again")
             name = f"{_rename_key(queries[1] + '.', 1, 0)}attn.in_proj_{queries[2]}"
-            out[name] = torch.cat([state[member] for member in members])
+            renamed[name] = torch.cat([state[member] for member in members])
             joined |= set(members)
     for key in state.keys() - joined:
         if key in projections:
-            out[projections[key]] = state[key].T.contiguous()
+            renamed[projections[key]] = state[key].T.contiguous()
         else:
-            out[_rename_key(key, 1, 0)] = state[key]
+            renamed[_rename_key(key, 1, 0)] = state[key]
     return {
         f"text.{key}" if separate_text and key.startswith(TEXT_TOWER) else key: tensor
-        for key, tensor in out.items()
+        for key, tensor in renamed.items()
     }
 
 
@@ -104,7 +104,7 @@ def _queries_keys_values(block: str, kind: str) -> list[str]:
 
 
 def _rename_key(key: str, source: int, target: int) -> str:
-    """Returns a name by the table, from one of its columns to the other."""
+    """Translates a name from one column of the table to the other."""
     for row in BEGINNINGS:
         if key.startswith(row[source]):
             key = row[target] + key.removeprefix(row[source])

@@ -15,10 +15,10 @@ BASE, FIRST, SECOND = ".base_layer", ".lora_A.default.weight", ".lora_B.default.
 
 @dataclass(frozen=True)
 class LoRA(metaclass=RangedType):
-    """Adapters that are trained in place of a tower's own weights.
+    """Adapters that are trained instead of a tower's own weights.
 
-    `towers` beside them says which towers have them. The defaults of rank and alpha are those of
-    FSC-CLIP's public code. Those of targets name every layer of open_clip's own towers.
+    `tuning.towers` selects the towers. The defaults of rank and alpha are those of FSC-CLIP's
+    public code. The default targets include every layer of open_clip's own towers.
 
     Args:
         rank: The rows of A and the columns of B.
@@ -38,13 +38,13 @@ class LoRA(metaclass=RangedType):
 
 
 def merge_adapters(state: dict[str, Tensor], scaling: float) -> dict[str, Tensor]:
-    """Returns the state of the plain model, with W + scaling B A in place of W, A and B.
+    """Returns the state of the plain model, with W + scaling B A instead of W, A and B.
 
     Args:
         state: The state of a model with adapters, under peft's names.
         scaling: The factor of B A.
     """
-    plain = {
+    merged = {
         name.replace(BASE, ""): tensor for name, tensor in state.items() if ".lora_" not in name
     }
     for name in (n for n in state if n.endswith(FIRST)):
@@ -52,10 +52,10 @@ def merge_adapters(state: dict[str, Tensor], scaling: float) -> dict[str, Tensor
         weight = layer.replace(BASE, "") + (
             ".in_proj_weight" if f"{layer}{BASE}.in_proj_weight" in state else ".weight"
         )
-        first, second = state[name].flatten(1).double(), state[layer + SECOND].flatten(1).double()
-        whole = plain[weight]
-        plain[weight] = (whole.double() + scaling * (second @ first).view_as(whole)).to(whole.dtype)
-    return plain
+        a, b = state[name].flatten(1).double(), state[layer + SECOND].flatten(1).double()
+        base = merged[weight]
+        merged[weight] = (base.double() + scaling * (b @ a).view_as(base)).to(base.dtype)
+    return merged
 
 
 def has_adapters(state: dict[str, Tensor]) -> bool:

@@ -1,6 +1,6 @@
 """Packed texts: all tokens of all texts in one sequence without padding.
 
-Norms, products and perceptrons run on real tokens alone. Attention is causal within each text.
+Norms, products and perceptrons run only on real tokens. Attention is causal within each text.
 In shapes, n is the number of texts, L what they are cut to, N the number of all their tokens and W
 the tower's width.
 """
@@ -14,16 +14,16 @@ from torch import Tensor, nn
 
 
 class Packing:
-    """Where the tokens of texts stand in one sequence.
+    """The positions of the tokens of texts in one sequence.
 
     Args:
         lengths: How many tokens each text has, `[n]`.
         cut: L.
 
     Attributes:
-        real: Which of the tokens of the texts, as they were cut, are in the sequence, `[n, L]`.
-        positions: The place of each token in its own text, `[N]`.
-        ends: Where the last token of each text stands, `[n]`.
+        real: Which tokens of the cut texts are in the sequence, `[n, L]`.
+        positions: The position of each token in its own text, `[N]`.
+        ends: The position of the last token of each text in the sequence, `[n]`.
     """
 
     def __init__(self, lengths: Tensor, cut: int) -> None:
@@ -35,7 +35,7 @@ class Packing:
         self._longest = int(lengths.max()) if len(lengths) else 0
 
     def unpack(self, x: Tensor) -> Tensor:
-        """Returns vectors of the sequence, `[N, ...]`, as those of texts with zeros behind them.
+        """Unpacks vectors of the sequence, `[N, ...]`, to texts that are padded with zeros.
 
         Args:
             x: The vectors.
@@ -46,7 +46,7 @@ class Packing:
         return x.new_zeros(*self.real.shape, *x.shape[1:]).index_put((self.real,), x)
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        """Returns what causal attention gives to each token within its text.
+        """Computes causal attention of each token within its text.
 
         Args:
             query: `[N, heads, W / heads]`.
@@ -54,14 +54,14 @@ class Packing:
             value: The same shape.
 
         Returns:
-            The same shape. On a GPU nested tensors have no padding here either; elsewhere they have
-            no attention, so that it alone is padded.
+            The same shape. On a GPU, nested tensors avoid padding; elsewhere they do not support
+            attention, so that only attention is padded.
         """
         if query.device.type == "cuda":
             return self._nest(query, key, value)
         query, key, value = (self.unpack(part).transpose(1, 2) for part in (query, key, value))
-        joined = F.scaled_dot_product_attention(query, key, value, is_causal=True)
-        return joined.transpose(1, 2)[self.real]
+        attended = F.scaled_dot_product_attention(query, key, value, is_causal=True)
+        return attended.transpose(1, 2)[self.real]
 
     def _nest(self, *parts: Tensor) -> Tensor:
         query, key, value = (
@@ -70,26 +70,26 @@ class Packing:
             ).transpose(1, 2)
             for part in parts
         )
-        given = F.scaled_dot_product_attention(query, key, value, is_causal=True)
-        joined: Tensor = given.transpose(1, 2).values()
+        attended = F.scaled_dot_product_attention(query, key, value, is_causal=True)
+        joined: Tensor = attended.transpose(1, 2).values()
         return joined
 
 
 def run_blocks(
     blocks: Iterable[Any], x: Tensor, packing: Packing, layers: Collection[int]
 ) -> tuple[Tensor, dict[int, Tensor]]:
-    """Returns what blocks make of packed texts.
+    """Runs blocks on packed texts.
 
     Args:
         blocks: open_clip's blocks.
-        x: What goes into the first, `[N, W]`.
-        packing: Where the texts stand.
-        layers: The blocks whose output is kept, counted from 0.
+        x: The input of the first block, `[N, W]`.
+        packing: The positions of the texts.
+        layers: The blocks whose output is returned, counted from 0.
 
     Returns:
-        The output of the last block, `[N, W]`, and those that are kept.
+        The output of the last block, `[N, W]`, and the outputs of `layers`.
     """
-    kept = {}
+    outputs = {}
     for i, block in enumerate(blocks):
         attention: nn.MultiheadAttention = block.attn
         joined = F.linear(block.ln_1(x), attention.in_proj_weight, attention.in_proj_bias)
@@ -97,8 +97,8 @@ def run_blocks(
         x = x + block.ls_1(attention.out_proj(packing.attend(*parts).flatten(-2)))
         x = x + block.ls_2(block.mlp(block.ln_2(x)))
         if i in layers:
-            kept[i] = x
-    return x, kept
+            outputs[i] = x
+    return x, outputs
 
 
 def packs(block: Any) -> bool:

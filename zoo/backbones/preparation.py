@@ -1,7 +1,7 @@
-"""Preparation: how an image becomes what an image tower takes.
+"""Preprocessing of images for an image tower.
 
-PIL's images become normalised numbers at once, by open_clip's own transforms. Pixels in uint8 stay
-uint8, at a quarter of the size, until the tower normalises them on its own device.
+PIL images are normalised directly by open_clip's own transforms. Pixels in uint8 stay uint8, at a
+quarter of the size, until the tower normalises them on its device.
 """
 
 import math
@@ -17,19 +17,19 @@ from torchvision.transforms.functional import center_crop, pil_to_tensor, to_pil
 from zoo.backbones.settings import Augmentation
 
 Decoder = Literal["torchvision", "pil"]
-RATIO = (3 / 4, 4 / 3)  # of a random crop's width and height, as torchvision has it
+RATIO = (3 / 4, 4 / 3)  # of a random crop's width and height, torchvision's default
 ATTEMPTS = 10
 
 
 def from_pil(
     settings: Mapping[str, Any], augmentation: Augmentation | None
 ) -> Callable[[Any], Tensor]:
-    """Returns what makes a normalised `[3, H, W]` of a PIL image.
+    """Returns a transform from a PIL image to a normalised `[3, H, W]`.
 
     Args:
-        settings: open_clip's settings of how images are prepared, with the tower's size.
-        augmentation: How images are changed at random, by torch's global generator; None prepares
-            them as in evaluation.
+        settings: open_clip's preprocessing settings, with the tower's size.
+        augmentation: Random augmentation, drawn by torch's global generator; None prepares images
+            as in evaluation.
     """
     from open_clip.transform import PreprocessCfg, image_transform_v2
 
@@ -43,10 +43,10 @@ def from_pil(
 def from_pixels(
     settings: Mapping[str, Any], augmentation: Augmentation | None
 ) -> Callable[[Tensor], Tensor]:
-    """Returns what makes pixels `[3, H, W]` of those of an image of any size, all in uint8.
+    """Returns a transform from pixels of an image of any size to `[3, H, W]`, all in uint8.
 
-    They are those of `from_pil` before normalisation, to a grey level. The same random numbers are
-    drawn, so that crops are the same.
+    They equal those of `from_pil` before normalisation, up to one grey level. The same random
+    numbers are drawn, so that crops are the same.
 
     Args:
         settings: As in `from_pil`.
@@ -64,7 +64,7 @@ def from_pixels(
 
 
 def normalize_pixels(images: Tensor, settings: Mapping[str, Any]) -> Tensor:
-    """Returns pixels in uint8, `[n, 3, H, W]`, as the normalised numbers that `from_pil` makes."""
+    """Normalises pixels in uint8, `[n, 3, H, W]`, like `from_pil`."""
     mean, std = (
         torch.tensor(settings[name], device=images.device).view(-1, 1, 1)
         for name in ("mean", "std")
@@ -74,7 +74,7 @@ def normalize_pixels(images: Tensor, settings: Mapping[str, Any]) -> Tensor:
 
 @dataclass(frozen=True)
 class _RandomCrop:
-    """A crop at random, resized."""
+    """A random crop, resized."""
 
     height: int
     width: int
@@ -100,14 +100,14 @@ class _Whole:
         if not self.squash:
             shorter = min(image.shape[1:])
             height, width = (int(height * side / shorter) for side in image.shape[1:])
-        whole = _resize(image, height, width, self.interpolation)
-        centre: Tensor = center_crop(whole, [self.height, self.width])
+        resized = _resize(image, height, width, self.interpolation)
+        centre: Tensor = center_crop(resized, [self.height, self.width])
         return centre
 
 
 @dataclass(frozen=True)
 class _ByPIL:
-    """What open_clip has for PIL's images alone, which pads them."""
+    """open_clip's resizing with padding, which only exists for PIL images."""
 
     transform: Any
 
@@ -121,10 +121,10 @@ class _ByPIL:
 
 
 def random_box(height: int, width: int, scale: tuple[float, ...]) -> tuple[int, int, int, int]:
-    """Draws the crop that torchvision's RandomResizedCrop draws by the same random numbers.
+    """Draws the same crop as torchvision's RandomResizedCrop with the same random numbers.
 
-    Where little may be cut away, most images need all ten attempts, and torchvision's take longer
-    than the resizing.
+    If crops are nearly the whole image, most images need all ten attempts, and torchvision's take
+    longer than the resizing.
 
     Args:
         height: Of the image.
@@ -149,6 +149,6 @@ def random_box(height: int, width: int, scale: tuple[float, ...]) -> tuple[int, 
 
 
 def _resize(image: Tensor, height: int, width: int, interpolation: str) -> Tensor:
-    # the kernel for uint8 wants the colours of a pixel side by side
+    # the kernel for uint8 needs the channels of a pixel next to each other
     image = image[None].contiguous(memory_format=torch.channels_last)
     return F.interpolate(image, (height, width), mode=interpolation, antialias=True)[0]

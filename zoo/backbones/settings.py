@@ -1,4 +1,4 @@
-"""Groups of a backbone's arguments: what is trained, texts, training images, memory and time."""
+"""Groups of a backbone's arguments: tuning, texts, augmentation and computation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,21 +9,21 @@ from zoo.errors import ZooError
 from zoo.support.ranges import PositiveInt, RangedType
 
 SHORTEST = 3  # tokens of a context: a start, a word, an end
-LONGEST = 1 << 16  # tokens; a longer table of positions is a slip of the keyboard
+LONGEST = 1 << 16  # tokens; a longer table of positions is a typing error
 
 
 @dataclass(frozen=True)
 class Tuning(metaclass=RangedType):
-    """What of a backbone is trained.
+    """Which parts of a backbone are trained.
 
     Args:
         towers: Which towers are trained. All weights of the others are frozen. The model's own
             temperature and bias are always frozen, since the head has them.
-        lora: Adapters that are trained in place of the weights of these towers. None trains the
+        lora: Adapters that are trained instead of the weights of these towers. None trains the
             weights themselves. Adapters need the extra `clip-zoo[hf]`.
-        batch_norm: What BatchNorm does in training, in towers that have it: run on frozen
-            statistics, or update them. `updated` cannot be combined with chunks, since the
-            statistics would be those of a chunk.
+        batch_norm: Whether BatchNorm uses frozen statistics in training or updates them, in towers
+            that have it. `updated` cannot be combined with chunks, since the statistics would be
+            those of a chunk.
     """
 
     towers: Literal["both", "image", "text", "none"] = "both"
@@ -90,19 +90,19 @@ class Augmentation(metaclass=RangedType):
 
 @dataclass(frozen=True)
 class Compute(metaclass=RangedType):
-    """How the towers are run, which bounds memory and time and leaves the result as it is.
+    """How the towers are run, which affects memory and time but not the result.
 
     Args:
         chunk: How many images or texts a tower encodes at once. A trained tower then runs under
-            activation checkpointing: it needs the memory of one chunk, gives the same gradients and
-            runs twice. None encodes all at once.
+            activation checkpointing: it needs the memory of one chunk, computes the same gradients
+            and runs twice. None encodes all at once.
         compile: A backend of torch.compile, such as `inductor`, for the blocks of both towers. None
-            runs them as they are.
-        channels_last: Whether the image tower's convolutions have the channels of a pixel side by
-            side. Their sums are in another order then, so that last digits differ.
-        packed: Whether the texts of a batch stand in one sequence without padding, in place of
-            groups of like length. Last digits differ. Towers that read their padding, compiled ones
-            and those with adapters on their attention refuse it.
+            runs them without compilation.
+        channels_last: Whether the image tower's convolutions use the channels-last memory format.
+            Their sums are then in another order, so that last digits differ.
+        packed: Whether the texts of a batch are packed into one sequence without padding, instead
+            of groups of similar length. Last digits differ. It does not work with towers that read
+            their padding, compiled towers and adapters on attention.
     """
 
     chunk: PositiveInt | None = None

@@ -15,7 +15,7 @@ from zoo.backbones.factory import quiet
 from zoo.errors import ZooError
 from zoo.support.class_paths import REMOTE_CODE
 
-# what a tokenizer does: ids, lengths and hashes of texts
+# from texts to their ids, lengths and hashes
 Tokenize = Callable[[Sequence[str]], tuple[Tensor, Tensor, Tensor]]
 
 
@@ -23,7 +23,7 @@ Tokenize = Callable[[Sequence[str]], tuple[Tensor, Tensor, Tensor]]
 class TextEnd:
     """How the texts of a tower end.
 
-    Where neither argument is given, a text ends at its largest id, which is CLIP's end of text.
+    If neither argument is given, a text ends at its largest id, which is CLIP's end of text.
 
     Args:
         token: The id of the end token.
@@ -48,7 +48,7 @@ class TextEnd:
 
 
 class Tokenizer:
-    """Texts to ids for one tower. It pickles small, so that workers of a data loader can have it.
+    """Tokenizes texts for one tower. It is small when pickled, for workers of a data loader.
 
     Args:
         inner: open_clip's tokenizer.
@@ -74,14 +74,14 @@ class Tokenizer:
         return ids, self.end.lengths(ids), torch.tensor(hashes, dtype=torch.long)
 
     def parts(self, ids: Sequence[int]) -> list[str]:
-        """Returns what each token id stands for, without the spaces around it.
+        """Returns the text of each token id, without surrounding spaces.
 
         Args:
             ids: Token ids.
         """
         # Hugging Face's tokenizers are inside open_clip's
         decode = getattr(self.inner, "tokenizer", self.inner).decode
-        return [str(decode([one])).strip() for one in ids]
+        return [str(decode([token])).strip() for token in ids]
 
     def _ids(self, texts: Sequence[str]) -> Tensor:
         if not texts:
@@ -91,14 +91,14 @@ class Tokenizer:
 
 
 def remembering(tokenizer: Tokenize) -> Tokenize:
-    """Returns a tokenizer that does not tokenize the same texts twice, as long as it is held."""
-    made: dict[tuple[str, ...], tuple[Tensor, Tensor, Tensor]] = {}
+    """Returns a tokenizer that caches the ids of lists of texts."""
+    cache: dict[tuple[str, ...], tuple[Tensor, Tensor, Tensor]] = {}
 
     def tokenize(texts: Sequence[str]) -> tuple[Tensor, Tensor, Tensor]:
-        asked = tuple(texts)
-        if asked not in made:
-            made[asked] = tokenizer(texts)
-        return made[asked]
+        key = tuple(texts)
+        if key not in cache:
+            cache[key] = tokenizer(texts)
+        return cache[key]
 
     return tokenize
 
@@ -127,7 +127,7 @@ def build_tokenizer(
     import open_clip
     from open_clip.tokenizer import HFTokenizer
 
-    # where it is not set, Hugging Face's library asks the user whether to run a tokenizer's code
+    # if it is not set, transformers asks the user whether to run a tokenizer's code
     settings = {REMOTE_CODE: False, **text_config.get("tokenizer_kwargs", {})}
     own_settings = settings if text_config.get("hf_tokenizer_name") else {}
     try:
@@ -151,7 +151,7 @@ def build_tokenizer(
     size = len(inner.tokenizer) if hasattr(inner, "tokenizer") else inner.vocab_size
     if size > vocabulary:
         raise ZooError(
-            f"the tokenizer has {size} ids and the text tower of {name} {vocabulary}: give "
-            "backbone.text.tokenizer the tower's own"
+            f"the tokenizer has {size} ids and the text tower of {name} {vocabulary}: set "
+            "backbone.text.tokenizer to the tower's own"
         )
     return Tokenizer(inner, context, end)

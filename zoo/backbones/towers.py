@@ -20,12 +20,12 @@ BLOCKS = ("transformer.resblocks", "trunk.blocks")  # in open_clip's own towers 
 
 
 class Tower:
-    """What both towers know of their tokens.
+    """Base class of both towers, with the properties of their tokens.
 
     Attributes:
         side: `image` or `text`.
         model: The open_clip model.
-        blocks: How many transformer blocks the tower has; 0 where it has no tokens to give.
+        blocks: How many transformer blocks the tower has; 0 if it has no tokens.
         width: W.
         prefix: How many prefix tokens it has.
         norms: Whether the final norm can be applied to single tokens.
@@ -40,67 +40,67 @@ class Tower:
     norms = projects = False
 
     def check(self, name: str, key: TokenKey) -> None:
-        """Checks that the tower can give some tokens.
+        """Checks that the tower can return some tokens.
 
         Args:
-            name: The architecture, as errors name it.
+            name: The architecture in messages.
             key: The tokens.
 
         Raises:
-            ZooError: The tower cannot give them.
+            ZooError: The tower cannot return them.
         """
-        what, reason, mend = "projected tokens", None, ""
+        tokens, reason, advice = "projected tokens", None, ""
         if self.blocks == 0:
-            what, reason = (
+            tokens, reason = (
                 "patches" if self.side == "image" else "words",
                 "it has no tokens to give",
             )
         elif not -self.blocks <= key.layer < self.blocks:
-            what, reason = f"tokens of layer {key.layer}", f"it has {self.blocks} blocks"
-            mend = f"set layer of the head or objective to one from {-self.blocks} to -1"
+            tokens, reason = f"tokens of layer {key.layer}", f"it has {self.blocks} blocks"
+            advice = f"set layer of the head or objective to one from {-self.blocks} to -1"
         elif key.project and not key.norm:
-            reason, mend = (
+            reason, advice = (
                 "its projection follows its final norm",
                 "let the head or objective ask for norm=True, or for project=False",
             )
         elif key.norm and not self.norms:
-            what, reason = (
-                what if key.project else "tokens after its final norm",
+            tokens, reason = (
+                tokens if key.project else "tokens after its final norm",
                 "that norm comes after pooling",
             )
-            mend = "" if key.project else "where CrossModal asks, set its norm to false"
+            advice = "" if key.project else "where CrossModal asks, set its norm to false"
         elif key.project and not self.projects:
-            reason, mend = (
+            reason, advice = (
                 "it pools by attention before it projects",
                 "where FSCCLIP asks, set its project to false",
             )
         elif key.prefix and not self.prefix:
-            what, reason, mend = (
+            tokens, reason, advice = (
                 "a CLS patch",
                 "it has no prefix tokens",
                 "set cls_patch of the head or objective to false",
             )
         if reason is not None:
             another = (
-                f"{mend}, or choose another backbone.name"
-                if mend
+                f"{advice}, or choose another backbone.name"
+                if advice
                 else "choose another backbone.name"
             )
             raise ZooError(
-                f"the {self.side} tower of {name} cannot give {what}, since {reason}: {another}"
+                f"the {self.side} tower of {name} cannot give {tokens}, since {reason}: {another}"
             )
 
     def busiest(self) -> list[nn.Module]:
         """Returns the modules that do most of the tower's work.
 
         Returns:
-            Its blocks, or the whole tower where it has none.
+            Its blocks, or the whole tower if it has none.
         """
-        whole: Any = (
+        tower: Any = (
             self.model.visual if self.side == "image" else getattr(self.model, "text", self.model)
         )
-        blocks = [m for name, m in whole.named_modules() if name.rpartition(".")[0] in BLOCKS]
-        return blocks or [whole]
+        blocks = [m for name, m in tower.named_modules() if name.rpartition(".")[0] in BLOCKS]
+        return blocks or [tower]
 
     def layers(self, keys: frozenset[TokenKey]) -> list[int]:
         """Returns the blocks whose output is read, counted from 0, ascending."""
@@ -110,8 +110,8 @@ class Tower:
 class ImageTower(Tower):
     """Images to pooled vectors and patches.
 
-    open_clip's VisionTransformer and timm's vision transformers give tokens. Those of timm pool by
-    attention, so that patches have no projection.
+    open_clip's VisionTransformer and timm's vision transformers return tokens. Those of timm pool
+    by attention, so that patches have no projection.
 
     Args:
         model: The open_clip model.
@@ -169,12 +169,12 @@ class ImageTower(Tower):
             return Encoded(self.model.encode_image(images, normalize=False))
         layers = self.layers(keys)
         visual: Any = self.model.visual
-        out = visual.forward_intermediates(
+        outputs = visual.forward_intermediates(
             images, indices=layers, output_fmt="NLC", output_extra_tokens=self.prefix > 0
         )
-        patches = dict(zip(layers, out["image_intermediates"], strict=True))
+        patches = dict(zip(layers, outputs["image_intermediates"], strict=True))
         prefixes = dict(
-            zip(layers, out.get("image_intermediates_prefix") or [], strict=self.prefix > 0)
+            zip(layers, outputs.get("image_intermediates_prefix") or [], strict=self.prefix > 0)
         )
         tokens = {}
         for key in keys:
@@ -188,7 +188,7 @@ class ImageTower(Tower):
                 x = visual.ln_post(x) if self.native else visual.trunk.norm(x)
             tokens[key] = x @ visual.proj if key.project else x
         return Encoded(
-            out["image_features"],
+            outputs["image_features"],
             tokens,
             {key: t.new_ones(t.shape[:2], dtype=torch.bool) for key, t in tokens.items()},
         )
@@ -197,7 +197,8 @@ class ImageTower(Tower):
 class TextTower(Tower):
     """Token ids to pooled vectors and token vectors.
 
-    open_clip's own forward takes no shorter input, so this class runs the tower's parts itself.
+    open_clip's own forward does not accept shorter input, so this class runs the tower's parts
+    itself.
 
     Args:
         model: The open_clip model.
@@ -208,7 +209,7 @@ class TextTower(Tower):
         cuts: Whether shorter input gives the same result. It does in towers with a causal mask that
             pool at the end of the text, and in Hugging Face's, which mask padding. The towers of
             SigLIP and CoCa read their padding.
-        packed: Whether its texts stand in one sequence without padding.
+        packed: Whether its texts are packed into one sequence without padding.
     """
 
     side = "text"
@@ -255,7 +256,7 @@ class TextTower(Tower):
         """Encodes texts.
 
         Args:
-            ids: Token ids, `[n, L]`, whole or cut.
+            ids: Token ids, `[n, L]`, at full length or cut.
             lengths: How many tokens each text has, `[n]`.
             keys: The tokens to give.
 
@@ -286,20 +287,20 @@ class TextTower(Tower):
         return Encoded(pooled, self._tokens(by_layer, keys), dict.fromkeys(keys, real))
 
     def pack(self, name: str) -> None:
-        """Lets texts stand in one sequence without padding from now on.
+        """Turns on packing of texts into one sequence without padding.
 
         Args:
-            name: The architecture, as errors name it.
+            name: The architecture in messages.
 
         Raises:
-            ZooError: The tower's texts cannot.
+            ZooError: The tower does not support it.
         """
-        whole: Any = getattr(self.model, "text", self.model)
+        text: Any = getattr(self.model, "text", self.model)
         if not self.native:
             reason = "it is not open_clip's own"
         elif not self.cuts:
             reason = "it reads its padding"
-        elif not all(packs(block) for block in whole.transformer.resblocks):
+        elif not all(packs(block) for block in text.transformer.resblocks):
             reason = "its attention is not open_clip's plain one, or has adapters"
         else:
             self.packed = True
@@ -354,10 +355,10 @@ def by_length(lengths: Tensor, allowed: Sequence[int]) -> list[tuple[int, Tensor
 
 
 def in_order(parts: list[Encoded], rows: list[Tensor]) -> Encoded:
-    """Returns the items of all parts in their own order.
+    """Concatenates the items of all parts in their original order.
 
     Args:
         parts: Encoded items.
-        rows: Where the items of each part belong.
+        rows: The original rows of the items of each part.
     """
     return concatenate(parts).rows(torch.cat(rows).argsort())

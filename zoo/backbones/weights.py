@@ -1,7 +1,7 @@
-"""Files of weights as people have them.
+"""Reads and loads files of weights.
 
-A file is read without running what it holds, and is loaded whole or not at all. The class of a
-checkpoint's head is imported only if `zoo.support.class_paths` allows it.
+A file is read without running code, and is loaded completely or not at all. The class of a
+checkpoint's head is only imported if `zoo.support.class_paths` allows it.
 """
 
 import json
@@ -24,12 +24,12 @@ from zoo.support.tensors import read_tensors
 
 logger = logging.getLogger(__name__)
 
-DESCRIPTION = "zoo.json"  # `zoo export` writes it beside the weights
+DESCRIPTION = "zoo.json"  # `zoo export` writes it next to the weights
 SUFFIXES = (".pt", ".pth", ".bin", ".safetensors")  # of files of weights
 WRAPPERS = ("state_dict", "model_state_dict", "model")
 PREFIXES = {"module", "model", "clip_model", "backbone"}
-# What published files hold beside a CLIP model: CS-CLIP's second temperature, buffers of older
-# versions, and numbers of OpenAI's archives.
+# Further tensors in published files: CS-CLIP's second temperature, buffers of older versions, and
+# numbers of OpenAI's archives.
 EXTRAS = (
     "head.logit_scale",
     "position_ids",
@@ -55,14 +55,13 @@ class Weights:
     Attributes:
         file: The file.
         state: The tensors by name.
-        activation: The activation they were trained with; None where the file does not say.
+        activation: The activation they were trained with; None if the file does not record it.
         prefix: The prefix that the names had.
-        beside: The names that did not have it. They are in the state as well.
-        preprocess: How images were prepared, in open_clip's settings; None where the file does not
-            say.
-        came: How a checkpoint of zoo says that its weights came about (`zoo.support.provenance`);
-            None for any other file.
-        tokenizer: The folder of the tokenizer that they were trained with in place of the
+        beside: The names without the prefix. They are in the state as well.
+        preprocess: open_clip's preprocessing of images; None if the file does not record it.
+        came: The origin of the weights that a checkpoint of zoo records
+            (`zoo.support.provenance`); None for any other file.
+        tokenizer: The folder of the tokenizer that they were trained with instead of the
             architecture's own.
     """
 
@@ -78,18 +77,18 @@ class Weights:
 
 
 def weights_file(path: str) -> Path | None:
-    """Returns the file of weights that a path means.
+    """Returns the file of weights at a path.
 
     Args:
         path: A file, or a folder that holds open_clip's file.
 
     Returns:
-        The file, or None where there is none.
+        The file, or None if there is none.
     """
     from open_clip.constants import HF_SAFE_WEIGHTS_NAME, HF_WEIGHTS_NAME
 
-    inside = (Path(path) / name for name in (HF_SAFE_WEIGHTS_NAME, HF_WEIGHTS_NAME))
-    return next((file for file in (Path(path), *inside) if file.is_file()), None)
+    files = (Path(path) / name for name in (HF_SAFE_WEIGHTS_NAME, HF_WEIGHTS_NAME))
+    return next((file for file in (Path(path), *files) if file.is_file()), None)
 
 
 def read_weights(file: Path) -> Weights:
@@ -102,82 +101,82 @@ def read_weights(file: Path) -> Weights:
         Its weights, with adapters merged.
 
     Raises:
-        ZooError: The file cannot be read, or holds no single open_clip model.
+        ZooError: The file cannot be read, or does not hold exactly one open_clip model.
     """
-    held = read_tensors(file)
-    state: dict[str, Any] = held
+    content = read_tensors(file)
+    state: dict[str, Any] = content
     wrapped = [state]  # a file may hold itself
     while (
         inner := next((w for w in WRAPPERS if isinstance(state.get(w), dict)), None)
     ) is not None:
         state = state[inner]
         if any(state is outer for outer in wrapped):
-            raise ZooError(f"{file} holds itself under {inner!r}: save the model's state_dict()")
+            raise ZooError(f"{file} contains itself as {inner!r}: save the model's state_dict()")
         wrapped.append(state)
     state = {
         key.replace("_orig_mod.", ""): value
         for key, value in state.items()
         if isinstance(value, Tensor)
     }
-    settings = _recorded_settings(held)
+    settings = _recorded_settings(content)
     if settings:
         state = {key: value for key, value in state.items() if not key.startswith("teacher.")}
     prefix = _prefix(file, state)
-    own = {
+    model_state = {
         key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)
     }
-    beside = {key: value for key, value in state.items() if not key.startswith(prefix)}
+    other_state = {key: value for key, value in state.items() if not key.startswith(prefix)}
     if settings:
-        # the head owns the temperature; the backbone's own is where training started
-        own |= _temperature(beside) if _scales_cosine(file, held) else {}
-        beside = {
+        # the head has the trained temperature; the backbone's own is the initial one
+        model_state |= _temperature(other_state) if _scales_cosine(file, content) else {}
+        other_state = {
             key: value
-            for key, value in beside.items()
+            for key, value in other_state.items()
             if not key.startswith(("head.", "objective."))
         }
-        logger.info("%s: its head and objective are left out, the backbone is taken", file)
-    if has_adapters(own):
+        logger.info("%s: using only the backbone, without head and objective", file)
+    if has_adapters(model_state):
         lora = _of_group(settings, "tuning", "lora")
         if not isinstance(lora, dict):
             raise ZooError(
-                f"{file} holds adapters and not the alpha they were trained with: save the merged "
+                f"{file} holds adapters without the alpha they were trained with: save the merged "
                 "model's state_dict() instead"
             )
-        own = merge_adapters(own, LoRA(**lora).scaling)
-    about = held if settings else _exported_beside(file)
-    described = settings or {**_recorded_settings(about), **_described_beside(file)}
+        model_state = merge_adapters(model_state, LoRA(**lora).scaling)
+    description = content if settings else _exported_beside(file)
+    model_settings = settings or {**_recorded_settings(description), **_described_beside(file)}
     return Weights(
         file,
-        {**own, **beside},
-        described.get("activation"),
+        {**model_state, **other_state},
+        model_settings.get("activation"),
         prefix,
-        tuple(beside),
-        described.get("preprocess"),
-        _recorded_origin(about),
-        _of_group(described, "text", "tokenizer"),
+        tuple(other_state),
+        model_settings.get("preprocess"),
+        _recorded_origin(description),
+        _of_group(model_settings, "text", "tokenizer"),
     )
 
 
 def _prefix(file: Path, state: dict[str, Tensor]) -> str:
-    """Returns what stands before the names of the image tower."""
-    found = {
+    """Returns the prefix of the names of the image tower."""
+    prefixes = {
         key.partition("visual.")[0]
         for key in state
         if key.startswith("visual.") or ".visual." in key
     }
-    if not found:
+    if not prefixes:
         names = ", ".join(sorted(state)[:3]) or "no tensor"
         raise ZooError(
-            f"{file} holds no open_clip model, no name in it has `visual.` ({names}, ...): convert "
-            "it to open_clip's names"
+            f"{file} is not an open_clip model, no name in it has `visual.` ({names}, ...): "
+            "convert it to open_clip's names"
         )
-    known = [prefix for prefix in found if set(prefix.split(".")) <= {*PREFIXES, ""}]
-    if len(found) > 1 or not known:
+    known_prefixes = [prefix for prefix in prefixes if set(prefix.split(".")) <= {*PREFIXES, ""}]
+    if len(prefixes) > 1 or not known_prefixes:
         raise ZooError(
-            f"{file} holds image towers under {', '.join(map(repr, sorted(found)))}, which leaves "
-            "open what is meant: save one model"
+            f"{file} holds image towers under {', '.join(map(repr, sorted(prefixes)))}, so the "
+            "model is ambiguous: save one model"
         )
-    return known[0]
+    return known_prefixes[0]
 
 
 def _recorded_settings(held: dict[str, Any]) -> dict[str, Any]:
@@ -188,13 +187,13 @@ def _recorded_settings(held: dict[str, Any]) -> dict[str, Any]:
 
 
 def _of_group(settings: dict[str, Any], group: str, name: str) -> Any:
-    """Returns an argument of a group of the backbone's arguments; None where it is not there."""
-    held = settings.get(group)
-    return held.get(name) if isinstance(held, dict) else None
+    """Returns an argument of a group of the backbone's arguments; None if it is missing."""
+    arguments = settings.get(group)
+    return arguments.get(name) if isinstance(arguments, dict) else None
 
 
 def _exported_beside(file: Path) -> dict[str, Any]:
-    """Returns what `zoo export` wrote beside open_clip's file of weights, as a checkpoint has it.
+    """Returns the description by `zoo export` next to open_clip's file, in a checkpoint's format.
 
     It is empty for any other file.
     """
@@ -204,19 +203,18 @@ def _exported_beside(file: Path) -> dict[str, Any]:
     if file.name != HF_SAFE_WEIGHTS_NAME or not description.is_file():
         return {}
     try:
-        held = json.loads(description.read_text("utf-8"))
+        content = json.loads(description.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise ZooError(
-            f"{description} cannot be read ({error}): mend it, or move the weights out of its "
-            "folder"
+            f"{description} cannot be read ({error}): fix it, or move the weights out of its folder"
         ) from error
-    if not isinstance(held, dict):
+    if not isinstance(content, dict):
         return {}
-    return {"hyper_parameters": held.get("recipe"), "zoo": held.get("origin")}
+    return {"hyper_parameters": content.get("recipe"), "zoo": content.get("origin")}
 
 
 def _described_beside(file: Path) -> dict[str, Any]:
-    """Returns what open_clip's configuration says of the file of weights beside it.
+    """Returns the settings in open_clip's configuration next to the file of weights.
 
     It is empty for any other file.
     """
@@ -226,12 +224,12 @@ def _described_beside(file: Path) -> dict[str, Any]:
     if file.name not in (HF_SAFE_WEIGHTS_NAME, HF_WEIGHTS_NAME) or not config.is_file():
         return {}
     try:
-        held = json.loads(config.read_text("utf-8"))
-        model, images = dict(held["model_cfg"]), dict(held.get("preprocess_cfg") or {})
+        content = json.loads(config.read_text("utf-8"))
+        model, images = dict(content["model_cfg"]), dict(content.get("preprocess_cfg") or {})
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ZooError(
-            f"{config} does not say how the weights beside it were trained "
-            f"({type(error).__name__}: {error}): mend it, or move the weights out of its folder"
+            f"{config} does not describe the weights in its folder "
+            f"({type(error).__name__}: {error}): fix it, or move the weights out of the folder"
         ) from error
     images.pop("size", None)
     return {
@@ -241,16 +239,16 @@ def _described_beside(file: Path) -> dict[str, Any]:
 
 
 def _recorded_origin(held: dict[str, Any]) -> dict[str, str] | None:
-    """Returns how a checkpoint of zoo says that its weights came about; None for any other file."""
+    """Returns the origin of the weights in a checkpoint of zoo; None for any other file."""
     zoo = held.get("zoo")
-    found = zoo.get("weights") if isinstance(zoo, dict) else None
-    return found if isinstance(found, dict) else None
+    origin = zoo.get("weights") if isinstance(zoo, dict) else None
+    return origin if isinstance(origin, dict) else None
 
 
 def _scales_cosine(file: Path, held: dict[str, Any]) -> bool:
     """Returns whether a checkpoint of zoo has a head whose scale is the towers' temperature.
 
-    It is false where the head's class cannot be imported.
+    It is false if the head's class cannot be imported.
 
     Raises:
         ZooError: The class is not trusted.
@@ -272,7 +270,7 @@ def _temperature(beside: dict[str, Tensor]) -> dict[str, Tensor]:
 def load_weights(model: nn.Module, weights: Weights, resize_text: bool = False) -> None:
     """Loads weights into a model, all or none.
 
-    Names that published files hold beside a CLIP model are left out and logged.
+    Known further tensors of published files are left out and logged.
 
     Args:
         model: The open_clip model.
@@ -288,7 +286,7 @@ def load_weights(model: nn.Module, weights: Weights, resize_text: bool = False) 
     extras = [key for key in state if key not in target and key.endswith(EXTRAS)]
     if extras:
         logger.info(
-            "%s: left out %s, which no open_clip model has", weights.file, ", ".join(extras)
+            "%s: left out %s, which open_clip models do not have", weights.file, ", ".join(extras)
         )
     state = {key: value for key, value in state.items() if key not in extras}
     for key in ("logit_scale", "logit_bias"):
@@ -316,27 +314,27 @@ def load_weights(model: nn.Module, weights: Weights, resize_text: bool = False) 
         wrong = "; ".join(
             f"{len(keys)} {kind}: {list_keys(keys)}" for kind, keys in faults.items() if keys
         )
-        mend = "set backbone.name to the architecture the file was made with"
+        advice = "set backbone.name to the architecture the file was made with"
         if any("lora_" in key for key in faults["unexpected"]):
-            mend = (
-                "it holds LoRA tensors, name the publication that they are of as "
-                "backbone.pretrained (`zoo ls published_weights`)"
+            advice = (
+                "it holds LoRA tensors, set backbone.pretrained to their publication "
+                "(`zoo ls published_weights`)"
             )
-        raise ZooError(f"{weights.file} does not fit the backbone ({wrong}): {mend}")
+        raise ZooError(f"{weights.file} does not fit the backbone ({wrong}): {advice}")
     refuse_not_finite(weights.file, state, "fetch the file again, or give another")
     model.load_state_dict(state)
 
 
 def _have_equal_width(table: Tensor, other: Tensor) -> bool:
-    """Returns whether two tables have vectors of one width."""
+    """Returns whether two tables have vectors of the same width."""
     return table.ndim == 2 and table.shape[1:] == other.shape[1:]
 
 
 def refuse_not_finite(source: Path, state: dict[str, Tensor], mend: str) -> None:
-    """Checks that weights are finite, since NaN or infinite weights score nothing.
+    """Checks that weights are finite.
 
     Args:
-        source: Where the weights come from, as errors name it.
+        source: The source of the weights in messages.
         state: The weights by name.
         mend: What the user can do, the end of the message.
 
@@ -356,7 +354,7 @@ def refuse_not_finite(source: Path, state: dict[str, Tensor], mend: str) -> None
 
 
 def _rename_text_keys(state: dict[str, Tensor], target: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Moves the names of the text tower under `text.`, or out of it, as the model has them."""
+    """Adds or removes the prefix `text.` of the text tower's names, to match the model."""
     if "text.token_embedding.weight" in target and "token_embedding.weight" in state:
         return {
             f"text.{key}" if key.startswith(TEXT_TOWER) else key: value
@@ -368,6 +366,6 @@ def _rename_text_keys(state: dict[str, Tensor], target: dict[str, Tensor]) -> di
 
 
 def list_keys(keys: Iterable[str], n: int = 5) -> str:
-    """Returns the first names of a list, with dots where there are more."""
-    first = list(islice(keys, n + 1))
-    return ", ".join(first[:n]) + (", ..." if len(first) > n else "")
+    """Returns the first names of a list, with dots if there are more."""
+    first_keys = list(islice(keys, n + 1))
+    return ", ".join(first_keys[:n]) + (", ..." if len(first_keys) > n else "")

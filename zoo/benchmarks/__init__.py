@@ -1,4 +1,4 @@
-"""Benchmarks: published sets of cases, one file each; nothing here scores."""
+"""Benchmarks: published sets of cases, one module each. Scoring is done elsewhere."""
 
 import lazy_loader
 

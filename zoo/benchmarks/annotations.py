@@ -1,4 +1,4 @@
-"""Annotation files: where they are, which subsets are wanted, and how many cases were published."""
+"""Annotation files: finding them, choosing subsets, and notes on their cases."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -10,15 +10,15 @@ from zoo.benchmarks.base import Case, Subset
 from zoo.errors import ZooError, suggest_names
 
 
-def given_path(root: Path, name: str) -> Path | None:
-    """Finds what a user named, first as it is written, then under the data root.
+def find_path(root: Path, name: str) -> Path | None:
+    """Finds a path that the user gave: as written, else under the data root.
 
     Args:
         root: A data root.
-        name: A file or a folder. As it is written, it is looked for from the working directory.
+        name: A file or a folder. A relative path is first resolved from the working directory.
 
     Returns:
-        Its path, None where it is in neither place.
+        The path, or None if it exists in neither place.
     """
     return next((path for path in (Path(name), root / name) if path.exists()), None)
 
@@ -28,63 +28,66 @@ def locate(root: Path, subset: Subset) -> Path | None:
 
     Args:
         root: A data root.
-        subset: The subset. Files that the user named are looked for in the working directory first.
-            Folders of annotations may lie in the root or be gathered in its `benchmarks`.
+        subset: The subset. Files that the user named are first looked for in the working directory.
+            Annotation folders may be in the root itself or in its folder `benchmarks`.
 
     Returns:
-        The first of the subset's files that is there, as it is or with .gz; None where none is. A
-        name may be a pattern, as in test-*.parquet, which stands for the first file of that kind.
+        The first of the subset's files that exists, with or without .gz; None if none does. A name
+        may be a pattern such as test-*.parquet, which means the first file that matches.
     """
-    under = root, root / "benchmarks"
-    folders = (Path(), *under) if subset.named else under
+    root_folders = root, root / "benchmarks"
+    folders = (Path(), *root_folders) if subset.named else root_folders
     candidates = (
         path
         for folder in folders
         for name in subset.files
-        for end in ("", ".gz")
-        for path in _matching_files(folder, f"{name}{end}")
+        for suffix in ("", ".gz")
+        for path in _matching_files(folder, f"{name}{suffix}")
     )
     return next((path for path in candidates if path.exists() and not path.is_dir()), None)
 
 
 def _matching_files(folder: Path, name: str) -> Iterable[Path]:
-    """Returns the file of that name, or those of a pattern; an absolute path is no pattern."""
-    there = folder / name
-    if "*" not in name or there.exists() or Path(name).is_absolute():
-        return [there]
+    """Returns the file of that name, or the files that match a pattern.
+
+    An absolute path is never a pattern.
+    """
+    path = folder / name
+    if "*" not in name or path.exists() or Path(name).is_absolute():
+        return [path]
     return sorted(folder.glob(name))
 
 
 def check_subsets(
     benchmark: str, subsets: Sequence[str] | None, known: Iterable[str]
 ) -> tuple[str, ...]:
-    """Checks which subsets a user wants.
+    """Checks the subsets that a user chose.
 
     Args:
         benchmark: The name of the benchmark.
-        subsets: The subsets wanted, None for all.
-        known: The subsets that it has.
+        subsets: The chosen subsets, None for all.
+        known: The subsets of the benchmark.
 
     Returns:
-        The subsets wanted, in the order of `known`.
+        The chosen subsets, in the order of `known`.
 
     Raises:
-        ZooError: A subset is unknown, or none is wanted.
+        ZooError: A subset is unknown, or the list is empty.
     """
-    offered = tuple(known)
+    all_subsets = tuple(known)
     if subsets is None:
-        return offered
-    unknown = next((subset for subset in subsets if subset not in offered), None)
+        return all_subsets
+    unknown = next((subset for subset in subsets if subset not in all_subsets), None)
     if unknown is not None:
         raise ZooError(
-            f"{benchmark} has no subset {unknown!r}{suggest_names(unknown, offered)}: "
-            f"it has {', '.join(offered)}"
+            f"{benchmark} has no subset {unknown!r}{suggest_names(unknown, all_subsets)}: "
+            f"it has {', '.join(all_subsets)}"
         )
     if not subsets:
         raise ZooError(
-            f"{benchmark}(subsets=[]) asks for nothing: name one of {', '.join(offered)}"
+            f"{benchmark}(subsets=[]) selects nothing: choose from {', '.join(all_subsets)}"
         )
-    return tuple(subset for subset in offered if subset in subsets)
+    return tuple(subset for subset in all_subsets if subset in subsets)
 
 
 def overrides(
@@ -94,50 +97,50 @@ def overrides(
 
     Args:
         benchmark: The name of the benchmark.
-        files: The user's files by subset, None where there are none.
+        files: The user's files by subset, or None.
         subsets: The subsets that the benchmark has.
 
     Raises:
         ZooError: The benchmark does not have one of the subsets in `files`.
     """
-    known = list(subsets)
+    subset_names = list(subsets)
     for subset in files or {}:
-        if subset not in known:
+        if subset not in subset_names:
             raise ZooError(
-                f"{benchmark} has no subset {subset!r}{suggest_names(subset, known)}: "
-                f"`files` may name {', '.join(known)}"
+                f"{benchmark} has no subset {subset!r}{suggest_names(subset, subset_names)}: "
+                f"the keys of `files` are {', '.join(subset_names)}"
             )
     return dict(files or {})
 
 
-def overridden(subsets: Iterable[Subset], files: Mapping[str, str]) -> tuple[Subset, ...]:
-    """Returns the subsets with the user's annotation files in the place of those as published."""
+def with_user_files(subsets: Iterable[Subset], files: Mapping[str, str]) -> tuple[Subset, ...]:
+    """Returns the subsets with the user's annotation files instead of the published ones."""
     return tuple(
         replace(subset, files=(files[subset.name],), named=True) if subset.name in files else subset
         for subset in subsets
     )
 
 
-def of_kind(kind: str, known: Iterable[str], place: str) -> str:
-    """Returns the kind of an entry, by which its subset is told.
+def check_kind(kind: str, known: Iterable[str], place: str) -> str:
+    """Checks that the kind of an entry, which determines its subset, is a published one.
 
     Args:
-        kind: What the entry says.
-        known: The kinds that were published.
-        place: File and line or entry.
+        kind: The kind of the entry.
+        known: The published kinds.
+        place: File and line or entry, for the message.
 
     Raises:
-        ZooError: The kind is none of them, so that the entry would be in no subset.
+        ZooError: The kind is not one of them, so the entry would belong to no subset.
     """
     if kind not in known:
         raise ZooError(
-            f"{place}: {kind!r} is none of the kinds {', '.join(known)}: fetch the file again"
+            f"{place}: {kind!r} is not one of the kinds {', '.join(known)}: fetch the file again"
         )
     return kind
 
 
 def count_notes(counts: Iterable[tuple[Subset, int]]) -> dict[str, str]:
-    """Returns a note for each subset whose file holds another number of cases than published."""
+    """Returns a note for each subset whose file has a different number of cases than published."""
     return {
         f"{subset.name} cases": f"{n:,} in the file, {subset.n:,} as published"
         for subset, n in counts
@@ -146,35 +149,36 @@ def count_notes(counts: Iterable[tuple[Subset, int]]) -> dict[str, str]:
 
 
 def identical_note(subset: str, cases: Iterable[Case]) -> dict[str, str]:
-    """Returns a note of the cases that have the same text as a right and as a wrong answer.
+    """Returns a note on cases in which a text is both a right and a wrong answer.
 
     Args:
         subset: The name of the subset.
         cases: Its cases.
     """
-    n = sum(map(_unanswerable, cases))
+    n = sum(map(_is_unanswerable, cases))
     if not n:
         return {}
-    return {f"{subset} identical": f"{n:,} with the same text as a right and as a wrong answer"}
+    return {f"{subset} identical": f"{n:,} have a text that is both a right and a wrong answer"}
 
 
-def place_note(subset: str, cases: Iterable[Case]) -> dict[str, str]:
-    """Returns a note of where right answers stand, where they do not stand at every place.
+def position_note(subset: str, cases: Iterable[Case]) -> dict[str, str]:
+    """Returns a note on the positions of the right answers, if some positions never occur.
 
-    A model that always takes one place would then be right more often than by chance.
+    A model that always takes one position would then be right more often than chance.
 
     Args:
         subset: The name of the subset.
-        cases: Its cases, each with one right answer among as many.
+        cases: Its cases, each with one right answer and the same number of answers.
     """
-    asked = [case.match.ravel() for case in cases]
-    at = {int(np.argmax(match)) for match in asked}
-    if len(at) == max(map(len, asked), default=0):
+    matches = [case.match.ravel() for case in cases]
+    right_positions = {int(np.argmax(match)) for match in matches}
+    if len(right_positions) == max(map(len, matches), default=0):
         return {}
-    return {f"{subset} right answers": f"stand at {' or '.join(map(str, sorted(at)))} alone"}
+    positions = " or ".join(map(str, sorted(right_positions)))
+    return {f"{subset} right answers": f"only at position {positions}"}
 
 
-def _unanswerable(case: Case) -> bool:
+def _is_unanswerable(case: Case) -> bool:
     for right in case.match:
         wrong = {case.texts[j] for j in np.flatnonzero(~right)}
         if not wrong.isdisjoint((*case.asking, *(case.texts[j] for j in np.flatnonzero(right)))):

@@ -1,4 +1,4 @@
-"""Benchmark: reads published files and gives cases."""
+"""Benchmark, the base class that reads published files into cases, and the types it uses."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
 from zoo.support.spec import Configurable
 
-Given = TypeVar("Given", bound=Query)
+Returned = TypeVar("Returned", bound=Query)
 
 # values of metrics in per cent, by baseline, subset and metric
 Baselines = Mapping[str, Mapping[str, Mapping[str, float]]]
@@ -25,27 +25,27 @@ Baselines = Mapping[str, Mapping[str, Mapping[str, float]]]
 
 @dataclass(frozen=True)
 class Case:
-    """One question: some images, some texts, and which belong together.
+    """One question of a benchmark: images, texts, and which of them belong together.
 
     Args:
-        images: The images; none where texts ask.
+        images: The images; empty if the queries are texts (`asking`).
         texts: The texts.
-        match: Which text belongs to which image, bool `[images, texts]`; `[asking, texts]` where
-            texts ask.
+        match: Which text belongs to which image, bool `[images, texts]`; `[asking, texts]` if the
+            queries are texts.
         protocol: How scores become outcomes: a protocol, or the name of one (`zoo ls protocols`).
-        subset: The subset that the case is of.
+        subset: The subset that the case belongs to.
         id: The case's id, unique within the subset.
-        group: What a macro average is taken over (a relation, an attribute pair); None where there
-            are no groups.
-        correct_first: Whether the official script lists the right answer first, so that its argmax
+        group: The group for the macro average (a relation, an attribute pair); None if there are no
+            groups.
+        correct_first: Whether the official script lists the right answer first, so its argmax
             counts a tie as right.
         argmax: Whether the official script takes the first of the highest scores, with the answers
-            in the order that they have here. A tie then counts where the right answer comes first.
-        asking: Texts that ask in the place of images: they are compared with `texts`.
-        prompts: The prompts of each text, which stand for it: the mean of their vectors is
-            compared with the images. None where the texts themselves are.
-        partners: Images that are not compared, of which at least one has to be found for the case
-            to be scored. None where its own images are enough.
+            in the same order as here. A tie is then right if the right answer comes first.
+        asking: Texts that are the queries instead of images: they are compared with `texts`.
+        prompts: The prompts of each text: the mean of their vectors is compared with the images
+            instead of the text. Empty if the texts themselves are compared.
+        partners: Images that are not compared, but of which at least one must exist for the case to
+            be scored. Empty if the case needs only `images`.
     """
 
     images: tuple[ImageRef, ...]
@@ -63,38 +63,38 @@ class Case:
 
     @property
     def encoded_texts(self) -> tuple[str, ...]:
-        """The texts that are encoded to be compared: the prompts, text by text, or the texts."""
+        """The texts to encode: the prompts of all texts in order, or the texts themselves."""
         return tuple(chain.from_iterable(self.prompts)) if self.prompts else self.texts
 
     @property
     def all_images(self) -> tuple[ImageRef, ...]:
-        """Its images and their partners."""
+        """The images and their partners."""
         return (*self.images, *self.partners)
 
     @property
     def needs_whole_texts(self) -> bool:
-        """Whether it needs vectors of whole texts, which not every head has."""
+        """Whether the case needs one vector per text, which not every head has."""
         return bool(self.asking or self.prompts)
 
     @property
     def judged_by(self) -> Protocol:
-        """The protocol."""
+        """The protocol, also where it was given by name."""
         return protocol_of(self.protocol)
 
     @property
     def gallery(self) -> bool:
         """Whether all images are ranked for each text, and all texts for each image.
 
-        Such a case is scored over the images that are there, as one whose protocol is `by_image`
-        is; any other case needs all of its own.
+        Such a case is scored on the images that exist, like a case whose protocol is `by_image`;
+        any other case needs all its images.
         """
         return isinstance(self.judged_by, Recall)
 
     def queries(self) -> list[Query]:
-        """Returns what the case asks.
+        """Returns the queries of the case.
 
         Raises:
-            ZooError: The protocol gives something else than queries.
+            ZooError: The protocol returns something other than queries.
         """
         protocol = self.judged_by
         return _check_returned(protocol, Query, "queries", protocol.queries(self.match))
@@ -103,16 +103,16 @@ class Case:
         """Returns the outcomes of scores, `[images, texts]`.
 
         Raises:
-            ZooError: The protocol gives something else than outcomes.
+            ZooError: The protocol returns something other than outcomes.
         """
         protocol = self.judged_by
         return _check_returned(protocol, Outcome, "judge", protocol.judge(self.match, scores))
 
     def counts_tie(self, query: Query) -> bool:
-        """Tells whether the official script counts a tie as right.
+        """Returns whether the official script counts a tie as right.
 
         Args:
-            query: What was asked, or its outcome.
+            query: The query or its outcome.
         """
         if self.argmax and isinstance(query, Outcome):
             return self.judged_by.first_wins(query)
@@ -121,17 +121,17 @@ class Case:
 
 @dataclass(frozen=True)
 class Subset:
-    """A part of a benchmark that is reported by itself, and what it needs.
+    """A part of a benchmark that is reported separately, and the files it needs.
 
     Args:
         name: The subset's name.
-        files: Its annotation files under the data root. One of them is enough.
-        n: How many cases it has as published, None where nothing is published.
-        how: How to get the files, in words for the user.
-        chance: The value of each metric by chance, in per cent.
-        published: The value of each metric of OpenAI's ViT-B/32, in per cent.
-        named: Whether the user named the files. They may then lie in the working directory too, and
-            their absence is an error.
+        files: Its annotation files under the data root, any of which is enough.
+        n: The published number of cases, or None.
+        how: Instructions for the user on getting the files.
+        chance: The chance level of each metric, in per cent.
+        published: The published value of each metric for OpenAI's ViT-B/32, in per cent.
+        named: Whether the user named the files. They may then also be in the working directory, and
+            it is an error if they are missing.
     """
 
     name: str
@@ -145,17 +145,17 @@ class Subset:
 
 @dataclass(frozen=True)
 class Contents:
-    """What was read of a benchmark.
+    """The cases that were read from a benchmark's files.
 
     Args:
         cases: The cases.
-        files: The files that they came from.
-        absent: The subsets without a file.
-        notes: Notes for the report by their names, such as tagger and seed.
-        baselines: What guesses that never see the image get on these cases.
-        unfit: Images that are there but whose boxes cannot be cropped; known when `settled`.
-        limits: How many cases of a subset are asked about, where the official script takes the
-            first ones whose images it finds. The others are removed when `settled`.
+        files: The files that they were read from.
+        absent: The subsets whose files are missing.
+        notes: Notes for the report by name, such as tagger and seed.
+        baselines: The scores of guesses that never see the image.
+        unfit: Images that exist but whose boxes cannot be cropped; set by `resolve_images`.
+        limits: The number of cases of a subset to keep, if the official script takes the first ones
+            whose images it finds. `resolve_images` removes the others.
     """
 
     cases: list[Case]
@@ -168,19 +168,19 @@ class Contents:
 
 
 class Benchmark(Configurable, ABC):
-    """Base of benchmarks.
+    """Base class of benchmarks.
 
     Attributes:
-        name: The name by which the benchmark is asked for on the command line.
-        version: A number that is raised when cases or their order change.
-        offers: The subsets that an argument `subsets` chooses among, where they are known without
-            a file.
-        behind_colon: The argument that stands behind the colon in `pairs:FILE.csv`; empty where a
-            name takes none.
-        licence: The licence of its annotations, empty where nothing is published.
-        citation: What to cite, likewise.
-        hub: The data set on huggingface.co that holds its files, None where none is read.
-        copies: Data sets there that hold its cases in other layouts, which are not read.
+        name: The name of the benchmark on the command line.
+        version: A number to increase when cases or their order change.
+        offers: The subsets that the argument `subsets` selects from, if they are known without
+            reading a file.
+        behind_colon: The argument after the colon in `pairs:FILE.csv`; empty if the name takes
+            none.
+        licence: The licence of the annotations; empty if nothing is published.
+        citation: The publication to cite; empty if nothing is published.
+        hub: The data set on huggingface.co that has its files, or None.
+        copies: Data sets there that have its cases in other layouts, which are not read.
     """
 
     name: ClassVar[str]
@@ -195,27 +195,29 @@ class Benchmark(Configurable, ABC):
     @property
     @abstractmethod
     def subsets(self) -> tuple[Subset, ...]:
-        """The subsets and what each needs."""
+        """The subsets and the files that each needs."""
 
     @abstractmethod
     def read(self, root: Path) -> Contents:
-        """Returns the cases of all subsets whose files are there.
+        """Returns the cases of all subsets whose files exist.
 
         Args:
             root: A data root.
 
         Raises:
-            ZooError: A file is wrong. The error names file and entry of what is wrong.
+            ZooError: A file is invalid. The error names the file and the entry.
         """
 
 
-def _check_returned(protocol: Protocol, kind: type[Given], method: str, found: Any) -> list[Given]:
-    """Returns what a protocol gave, where it is of that kind."""
-    given = list(found) if isinstance(found, Iterable) else [found]
-    wrong = [one for one in given if not isinstance(one, kind)]
+def _check_returned(
+    protocol: Protocol, expected: type[Returned], method: str, returned: Any
+) -> list[Returned]:
+    """Returns the items that a protocol returned, checked to be of the expected class."""
+    items = list(returned) if isinstance(returned, Iterable) else [returned]
+    wrong = [item for item in items if not isinstance(item, expected)]
     if wrong:
         raise ZooError(
-            f"{type(protocol).__name__}.{method} gave a {type(wrong[0]).__name__}: "
-            f"a protocol gives {'an Outcome' if kind is Outcome else 'a Query'} for each answer"
+            f"{type(protocol).__name__}.{method} returned a {type(wrong[0]).__name__}: "
+            f"it must return {'an Outcome' if expected is Outcome else 'a Query'} for each answer"
         )
-    return given
+    return items

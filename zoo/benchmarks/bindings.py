@@ -1,6 +1,6 @@
-"""Cases about captions of two bindings: against the swap, and among all captions.
+"""Cases about captions of two bindings: caption against swap, and caption among all captions.
 
-LabCLIP asks both of PUG:SPARE, and BindSplit by the number of bindings that training never had.
+LabCLIP uses both on PUG:SPARE; BindSplit splits them by the number of bindings unseen in training.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,8 +18,8 @@ class BindingImage:
 
     Attributes:
         image: The image.
-        id: What the case is called; unique in its subset.
-        caption: What is true of the image.
+        id: The id of the case, unique in its subset.
+        caption: A true caption of the image.
         swap: The caption with its attributes exchanged.
         right: All captions that are true of the image, in either order.
     """
@@ -34,21 +34,23 @@ class BindingImage:
 def binding_cases(
     subset: str, shown: Sequence[BindingImage], captions: Sequence[str]
 ) -> Iterator[Case]:
-    """Yields a case of caption against swap for each entry, and one of all images and captions.
+    """Yields a case (caption against swap) for each image, and one of all images and captions.
 
     Args:
         subset: The subset.
-        shown: What is asked about; an image may come several times.
+        shown: The images; one may occur several times.
         captions: Every caption that an image may have.
     """
     match = np.array([[True, False]])
-    for one in shown:
-        yield Case((one.image,), (one.caption, one.swap), match, "i2t", subset, one.id)
+    for entry in shown:
+        yield Case((entry.image,), (entry.caption, entry.swap), match, "i2t", subset, entry.id)
     if not shown:
         return
-    right = {one.image: one.right for one in shown}
-    column = {caption: j for j, caption in enumerate(captions)}
-    belongs = np.zeros((len(right), len(captions)), dtype=bool)
-    for i, texts in enumerate(right.values()):
-        belongs[i, [column[text] for text in texts]] = True
-    yield Case(tuple(right), tuple(captions), belongs, "retrieval", subset, "all captions")
+    true_captions = {entry.image: entry.right for entry in shown}
+    columns = {caption: j for j, caption in enumerate(captions)}
+    gallery_match = np.zeros((len(true_captions), len(captions)), dtype=bool)
+    for i, texts in enumerate(true_captions.values()):
+        gallery_match[i, [columns[text] for text in texts]] = True
+    yield Case(
+        tuple(true_captions), tuple(captions), gallery_match, "retrieval", subset, "all captions"
+    )

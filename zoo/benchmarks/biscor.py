@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from msgspec import Struct
 
-from zoo.benchmarks.annotations import overridden
+from zoo.benchmarks.annotations import with_user_files
 from zoo.benchmarks.base import Case, Subset
 from zoo.benchmarks.hub import Hub
 from zoo.benchmarks.parquet import rows, shards
@@ -43,14 +43,15 @@ def _subsets(split: str) -> tuple[Subset, ...]:
 
 
 class BiSCoR(PublishedBenchmark):
-    """BiSCoR-Ctrl: 1,000 pairs each with a colour, size, material or quantity exchanged.
+    """BiSCoR-Ctrl: 1,000 pairs of each kind, with a colour, size, material or quantity exchanged.
 
-    The second image is the first one rendered anew. A case's id is its row in the published table.
+    The second image is the same scene, rendered again with the change. A case's id is its row in
+    the published table.
 
     Args:
-        files: Other places of the annotations, by subset.
-        subsets: The subsets wanted, None for all.
-        split: The split, of 1,000 pairs each.
+        files: Paths of the annotations if not the default ones, by subset.
+        subsets: The chosen subsets, None for all.
+        split: The split; each has 1,000 pairs of each kind.
     """
 
     name = "biscor"
@@ -73,16 +74,16 @@ class BiSCoR(PublishedBenchmark):
 
     @property
     def subsets(self) -> tuple[Subset, ...]:
-        """The subsets asked for, of the split asked for."""
-        wanted = (subset for subset in _subsets(self.split) if subset.name in self.wanted)
-        return overridden(wanted, self.files)
+        """The chosen subsets of the chosen split."""
+        selected = (subset for subset in _subsets(self.split) if subset.name in self.wanted)
+        return with_user_files(selected, self.files)
 
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
         """Yields a case for each row of the kind."""
         table = (
-            found
+            record
             for file in shards(path)
-            for found in rows(file, _BiSCoRRow, ("image", "negative_image"))
+            for record in rows(file, _BiSCoRRow, ("image", "negative_image"))
         )
         for i, (_, row, images) in enumerate(table):
             texts = row.caption, row.negative_caption

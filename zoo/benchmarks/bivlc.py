@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct
 
-from zoo.benchmarks.annotations import of_kind
+from zoo.benchmarks.annotations import check_kind
 from zoo.benchmarks.base import Case, Subset
 from zoo.benchmarks.hub import Hub
 from zoo.benchmarks.parquet import rows, shards
@@ -17,7 +17,7 @@ HUB = Hub("imirandam/BiVLC", "0c504074819f3fa83d5d3f37018f8b43c05bda82")
 IMAGES = ("image", "negative_image")
 METRICS = (*group.METRICS, *directed.TEXT_OF, *directed.IMAGE_OF)
 CHANCE = dict.fromkeys(METRICS, 50.0) | group.CHANCE
-# subset: cases, and what OpenAI's ViT-B/32 has by the authors' own file of results, as METRICS
+# subset: number of cases, and OpenAI ViT-B/32's scores (as METRICS) in the authors' results file
 PUBLISHED = {
     "add_att": (76, (47.4, 25.0, 22.4, 67.1, 76.3, 52.6, 72.4)),
     "add_obj": (399, (74.7, 48.4, 42.9, 80.7, 92.7, 67.9, 80.2)),
@@ -63,8 +63,8 @@ class BiVLC(PublishedBenchmark):
 
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
         """Yields a case for each row of the subset."""
-        table = (found for file in shards(path) for found in rows(file, _BiVLCRow, IMAGES))
+        table = (record for file in shards(path) for record in rows(file, _BiVLCRow, IMAGES))
         for i, (place, row, images) in enumerate(table):
-            if of_kind(f"{row.type}_{row.subtype}", PUBLISHED, place) == subset:
+            if check_kind(f"{row.type}_{row.subtype}", PUBLISHED, place) == subset:
                 texts = row.caption, row.negative_caption
                 yield Case(images, texts, np.eye(2, dtype=bool), "directed", subset, str(i))

@@ -1,4 +1,4 @@
-"""BLA (Chen et al. 2023): voice, coordination and relative clauses, each told right and wrong."""
+"""BLA (Chen et al. 2023): true and false captions with voice, coordination, relative clauses."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,7 +16,7 @@ HOW = (
     "get the zip that github.com/shin-ee-chen/BLA links to and copy its annotations/*.json into "
     "DATA_ROOT/bla; its images are Visual Genome's, in DATA_ROOT/visual_genome/images"
 )
-# subset: how its file begins, and two questions an entry
+# subset: the prefix of its file, and the number of cases, two per entry
 PUBLISHED = {
     "ap": ("active_passive", 2 * 613),
     "co": ("coordination", 2 * 654),
@@ -41,8 +41,8 @@ class BLA(PublishedBenchmark):
     """BLA: active and passive voice, coordination, relative clauses, 3,878 cases.
 
     An entry has two true captions of an image and two false ones, in pairs of one form. Each pair
-    is a case, with the entry's index and the pair's number as its id. The authors rank the four
-    captions and say no accuracy; pairs are how CS-CLIP counts them.
+    is a case; its id is the entry's index and the pair's number. The authors rank the four captions
+    and report no accuracy; CS-CLIP counts pairs.
     """
 
     name = "bla"
@@ -58,11 +58,11 @@ class BLA(PublishedBenchmark):
         return self.read_subset(path, subset).cases
 
     def read_subset(self, path: Path, subset: str) -> Contents:
-        """Returns the cases; a note counts entries without an image or without captions."""
-        match, cases, lacking = np.array([[True, False]]), [], 0
+        """Returns the cases, with a note on the number of entries without an image or captions."""
+        match, cases, n_incomplete = np.array([[True, False]]), [], 0
         for place, entry in read_list(path, _BLAEntry):
             if entry.image_id is None or not entry.caption_group:
-                lacking += 1
+                n_incomplete += 1
                 continue
             image = visual_genome_ref(f"{entry.image_id}.jpg", place)
             group = entry.caption_group[0]
@@ -72,8 +72,6 @@ class BLA(PublishedBenchmark):
                 for k, texts in enumerate(pairs, 1)
             ]
         notes = identical_note(subset, cases)
-        if lacking:
-            notes[f"{subset} lacking"] = (
-                f"{lacking:,} entries without an image or captions left out"
-            )
+        if n_incomplete:
+            notes[f"{subset} omitted"] = f"{n_incomplete:,} entries without an image or captions"
         return Contents(cases, [path], [], notes)

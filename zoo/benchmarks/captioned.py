@@ -1,6 +1,6 @@
 """BLIP's caption files, `[{"image": PATH, "caption": [..]}]`.
 
-ARO's order sets and caption retrieval are made from them.
+ARO's order sets and caption retrieval use them.
 """
 
 from dataclasses import dataclass
@@ -20,25 +20,24 @@ class _CaptionFileEntry(Struct):
 
 
 @dataclass(frozen=True)
-class Captioned:
-    """An image and its captions, as raw as in the file."""
+class CaptionedImage:
+    """An image and its captions, unchanged from the file."""
 
     image: ImageRef
     captions: tuple[str, ...]
 
 
-def read_captioned(path: Path) -> list[Captioned]:
+def read_captioned(path: Path) -> list[CaptionedImage]:
     """Returns the records in file order.
 
     Raises:
-        ZooError: The file is wrong, or an image comes twice. The error names file and entry.
+        ZooError: The file is invalid, or an image occurs twice. The error names the file and the
+            entry.
     """
-    records: dict[ImageRef, Captioned] = {}
-    for place, entry in read_list(path, _CaptionFileEntry, "write a text or take it out"):
+    records: dict[ImageRef, CaptionedImage] = {}
+    for place, entry in read_list(path, _CaptionFileEntry, "write a text or delete it"):
         image = image_ref(entry.image)
         if image in records:
-            raise ZooError(
-                f"{place} is image {image} a second time: put its captions into one record"
-            )
-        records[image] = Captioned(image, entry.caption)
+            raise ZooError(f"{place}: image {image} occurs twice: put its captions into one record")
+        records[image] = CaptionedImage(image, entry.caption)
     return list(records.values())

@@ -1,7 +1,7 @@
-"""Ceilings: what a file of cases comes to for one who cannot see word order, images or answers.
+"""Ceilings: scores reachable without word order, without images, or by answer position alone.
 
-They are properties of the file, whatever is measured on it. Queries whose right answer is not found
-by choosing among a case's texts or places, as those of a retrieval or classification, have none.
+They are properties of the cases, not of a model. Retrieval and classification have none, since
+their queries do not choose among a case's few texts or positions.
 """
 
 import hashlib
@@ -24,8 +24,8 @@ from zoo.errors import ZooError
 from zoo.support.caches import cache_folder
 from zoo.support.files import write_bytes
 
-VERSION = 2  # raised when the same cases come to something else
-WORTH_KEEPING = 5_000  # cases; fewer are looked through in less than a second
+VERSION = 2  # increase it when the results for the same cases change
+CACHE_FROM = 5_000  # number of cases; fewer take less than a second
 EVERY = "*"  # all subsets together
 LONGER, SHORTER, COMMONER, RARER = "longer", "shorter", "commoner", "rarer"
 GUESSES = LONGER, SHORTER, COMMONER, RARER
@@ -33,19 +33,19 @@ GUESSES = LONGER, SHORTER, COMMONER, RARER
 
 @dataclass(frozen=True)
 class Ceiling:
-    """What one metric of a subset comes to for the blind; in per cent.
+    """The blind baselines of one metric of a subset, in per cent.
 
     Attributes:
-        n: Number of queries in the file, those without an image among them.
-        chance: What a guess gets: by the protocol, else as the benchmark declares it, else by the
+        n: Number of queries in the file, including those whose image is missing.
+        chance: The chance level: by the protocol, else as the benchmark declares it, else by the
             number of answers.
-        order_only: The most that a bag of words can get, which has to guess where a right and a
-            wrong text have the same words. None where nothing chooses among texts.
-        text_only: What is got without the image, by taking the texts that are longer, shorter, or
-            of words that are commoner or rarer in the file. Empty where a text is right for one
-            image and wrong for another, or where texts alone are asked about.
-        always_first: What is got by always taking one place, the best of them, where the file puts
-            the answers in an order. None where it does not.
+        order_only: The upper bound of a bag of words, which has to guess if a right and a wrong
+            text have the same words. None if no query chooses among texts.
+        text_only: The scores without the image, by choosing the texts that are longer, shorter, or
+            whose words are more or less frequent in the file. Empty if a text is right for one
+            image and wrong for another, or if the queries are texts.
+        always_first: The score of always choosing the best position, if the file orders the
+            answers. None if it does not.
     """
 
     n: int
@@ -56,7 +56,7 @@ class Ceiling:
 
     @property
     def best_guess(self) -> tuple[str, float] | None:
-        """The best of `text_only` with its name, None where there is none."""
+        """The best of `text_only` with its name, None if it is empty."""
         return max(self.text_only.items(), key=lambda guess: guess[1], default=None)
 
 
@@ -65,8 +65,8 @@ Declared = Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True)
-class _Blind:
-    """The chances that one query is answered rightly."""
+class _BlindQuery:
+    """The chances of a right answer to one query."""
 
     chance: float
     order_only: float | None = None
@@ -75,122 +75,127 @@ class _Blind:
 
 
 def ceilings(cases: Sequence[Case], declared: Declared = MappingProxyType({})) -> Ceilings:
-    """Returns the ceilings by subset and metric; those of all subsets stand under EVERY.
+    """Returns the ceilings by subset and metric, and those of all subsets together under EVERY.
 
-    Those of many cases are kept in the cache folder, and found there by what the cases hold.
+    Those of many cases are cached on disk, under a hash of the cases.
 
     Args:
-        cases: All cases of a benchmark that were read.
+        cases: All cases of a benchmark.
         declared: Chance levels that the benchmark declares, in per cent, by subset and metric.
     """
-    if len(cases) < WORTH_KEEPING:
-        return found_of(cases, declared)
+    if len(cases) < CACHE_FROM:
+        return compute_ceilings(cases, declared)
     file = cache_folder("ceilings") / f"{_digest(cases, declared)}.json"
     try:
         return from_plain(json.loads(file.read_bytes()))
     except (OSError, ValueError, TypeError, AttributeError):
-        made = found_of(cases, declared)
-    with suppress(ZooError):  # they are found anew next time
-        write_bytes(file, json.dumps(as_plain(made)).encode())
-    return made
+        computed = compute_ceilings(cases, declared)
+    with suppress(ZooError):  # if the cache cannot be written, they are computed again next time
+        write_bytes(file, json.dumps(as_plain(computed)).encode())
+    return computed
 
 
-def as_plain(found: Ceilings) -> dict[str, dict[str, dict[str, Any]]]:
-    """Returns ceilings as plain data, as results.json has them."""
+def as_plain(values: Ceilings) -> dict[str, dict[str, dict[str, Any]]]:
+    """Returns ceilings as plain data, in the form of results.json."""
     return {
-        subset: {metric: asdict(ceiling) for metric, ceiling in of.items()}
-        for subset, of in found.items()
+        subset: {metric: asdict(ceiling) for metric, ceiling in by_metric.items()}
+        for subset, by_metric in values.items()
     }
 
 
 def from_plain(plain: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Ceilings:
-    """Returns the ceilings of which `as_plain` made plain data."""
+    """Returns ceilings from the plain data that `as_plain` returns."""
     return {
-        subset: {metric: Ceiling(**ceiling) for metric, ceiling in of.items()}
-        for subset, of in plain.items()
+        subset: {metric: Ceiling(**ceiling) for metric, ceiling in by_metric.items()}
+        for subset, by_metric in plain.items()
     }
 
 
 def _digest(cases: Iterable[Case], declared: Declared) -> str:
-    """Returns a hash of all that ceilings are made of."""
-    chances = sorted((subset, sorted(of.items())) for subset, of in declared.items())
-    seen = hashlib.blake2b(repr((VERSION, chances)).encode(), digest_size=12)
+    """Returns a hash of everything that the ceilings depend on."""
+    chances = sorted((subset, sorted(levels.items())) for subset, levels in declared.items())
+    digest = hashlib.blake2b(repr((VERSION, chances)).encode(), digest_size=12)
     for case in cases:
-        said = (case.subset, protocol_name(case.judged_by), case.argmax, case.correct_first)
+        settings = (case.subset, protocol_name(case.judged_by), case.argmax, case.correct_first)
         texts = (len(case.images), case.texts, case.asking)
-        seen.update(repr((said, texts)).encode() + np.packbits(case.match).tobytes())
-    return seen.hexdigest()
+        digest.update(repr((settings, texts)).encode() + np.packbits(case.match).tobytes())
+    return digest.hexdigest()
 
 
-def found_of(cases: Iterable[Case], declared: Declared) -> Ceilings:
-    """Returns what `ceilings` does, without its cache; see there for the arguments."""
-    asking = [case for case in cases if not (case.gallery or case.judged_by.by_image)]
-    texts = _TextStatistics(text for case in asking for text in (*case.texts, *case.asking))
-    found: dict[str, dict[str, list[_Blind]]] = {}
-    known: dict[tuple[str, tuple[int, ...]], frozenset[str]] = {}
+def compute_ceilings(cases: Iterable[Case], declared: Declared) -> Ceilings:
+    """Returns the same as `ceilings` without using the cache."""
+    scored_cases = [case for case in cases if not (case.gallery or case.judged_by.by_image)]
+    texts = _TextStatistics(text for case in scored_cases for text in (*case.texts, *case.asking))
+    blind_queries: dict[str, dict[str, list[_BlindQuery]]] = {}
+    choosing: dict[tuple[str, tuple[int, ...]], frozenset[str]] = {}
     chances: dict[tuple[str, str, str, int, int], float | None] = {}
-    for case in asking:
+    for case in scored_cases:
         protocol = case.protocol if isinstance(case.protocol, str) else protocol_name(case.protocol)
         key = protocol, case.match.shape
-        if key not in known:
-            known[key] = choosing_metrics(case)
+        if key not in choosing:
+            choosing[key] = choosing_metrics(case)
         for query in case.queries():
-            if query.metric not in known[key]:
+            if query.metric not in choosing[key]:
                 continue
             options = len(query.match) if query.options is None else query.options
             kind = protocol, case.subset, query.metric, options, query.right_options or 0
             if kind not in chances:
                 chances[kind] = _chance(case, *kind[2:], declared)
-            blind = _blind(case, query, texts, chances[kind])
-            if blind is not None:
-                found.setdefault(case.subset, {}).setdefault(query.metric, []).append(blind)
-    made = {
-        subset: {metric: _ceiling(of) for metric, of in by_metric.items()}
-        for subset, by_metric in found.items()
+            blind_query = _blind_query(case, query, texts, chances[kind])
+            if blind_query is not None:
+                blind_queries.setdefault(case.subset, {}).setdefault(query.metric, []).append(
+                    blind_query
+                )
+    by_subset = {
+        subset: {metric: _ceiling(metric_queries) for metric, metric_queries in by_metric.items()}
+        for subset, by_metric in blind_queries.items()
     }
-    if len(found) < 2:
-        return made
-    together: dict[str, list[_Blind]] = {}
-    for by_metric in found.values():
-        for metric, of in by_metric.items():
-            together.setdefault(metric, []).extend(of)
-    return {EVERY: {metric: _ceiling(of) for metric, of in together.items()}, **made}
+    if len(blind_queries) < 2:
+        return by_subset
+    pooled: dict[str, list[_BlindQuery]] = {}
+    for by_metric in blind_queries.values():
+        for metric, metric_queries in by_metric.items():
+            pooled.setdefault(metric, []).extend(metric_queries)
+    return {
+        EVERY: {metric: _ceiling(metric_queries) for metric, metric_queries in pooled.items()},
+        **by_subset,
+    }
 
 
 def words(text: str) -> list[str]:
-    """Returns the words of a text in lower case, without marks but apostrophes."""
+    """Returns the words of a text in lower case, without punctuation except apostrophes."""
     return re.findall(r"[\w']+", text.lower())
 
 
 class _TextStatistics:
-    """What can be told of texts by themselves.
+    """Lengths and word frequencies of texts.
 
     Args:
-        texts: All texts of a benchmark; each counts once, however often it stands there.
+        texts: All texts of a benchmark; repeated texts count once.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
         distinct = {text: words(text) for text in texts}
-        self._bags = {text: tuple(sorted(own)) for text, own in distinct.items()}
-        counts = Counter(word for own in distinct.values() for word in own)
+        self._bags = {text: tuple(sorted(text_words)) for text, text_words in distinct.items()}
+        counts = Counter(word for text_words in distinct.values() for word in text_words)
         logs = {word: log(n) for word, n in counts.items()}
         self._guesses = {}
-        for text, own in distinct.items():
+        for text, text_words in distinct.items():
             length = float(len(" ".join(text.split())))
-            common = fsum(map(logs.__getitem__, own)) / max(1, len(own))
+            common = fsum(map(logs.__getitem__, text_words)) / max(1, len(text_words))
             self._guesses[text] = (length, -length, common, -common)
 
     def bag(self, text: str) -> tuple[str, ...]:
-        """Returns the words of a text, their order forgotten."""
+        """Returns the words of a text, sorted."""
         return self._bags[text]
 
     def guesses(self, text: str) -> tuple[float, ...]:
-        """Returns how high each of GUESSES puts a text."""
+        """Returns the score of a text under each of GUESSES."""
         return self._guesses[text]
 
 
 def choosing_metrics(case: Case) -> frozenset[str]:
-    """Returns the metrics that a model without fault gets: their queries choose what is right."""
+    """Returns the metrics that a perfect model answers: their queries choose the right answers."""
     judged = case.judge(case.match.astype(np.float32))
     return frozenset(outcome.metric for outcome in judged if outcome.right)
 
@@ -198,50 +203,57 @@ def choosing_metrics(case: Case) -> frozenset[str]:
 def _chance(
     case: Case, metric: str, options: int, right_options: int, declared: Declared
 ) -> float | None:
-    """Returns the chance level of a query as metrics have it, a share; None if it is not known."""
-    found = case.judged_by.chance(metric, np.array([options]), np.array([right_options]))
-    if found is not None:
-        return float(found[0])
+    """Returns the chance level of a query from 0 to 1, None if it is unknown."""
+    chances = case.judged_by.chance(metric, np.array([options]), np.array([right_options]))
+    if chances is not None:
+        return float(chances[0])
     level = declared.get(case.subset, {}).get(metric)
     return None if level is None else level / 100
 
 
-def _blind(case: Case, query: Query, texts: _TextStatistics, known: float | None) -> _Blind | None:
-    """Returns the chances of a query, None where it chooses neither text nor place.
+def _blind_query(
+    case: Case, query: Query, texts: _TextStatistics, chance_level: float | None
+) -> _BlindQuery | None:
+    """Returns the blind chances of a query, None if it chooses neither a text nor a position.
 
     Args:
         case: The case.
         query: One of its queries.
         texts: All texts of the benchmark.
-        known: The chance level of protocol or benchmark, None where neither says one.
+        chance_level: The chance level of the protocol or the benchmark, None if neither has one.
     """
     if case.asking:
-        right, wrong = _sides(case.texts, case.match[query.query].tolist())
-        same = _count_shared(texts, (*case.asking, *right), wrong)
-        chance = 1 / len(query.match) if known is None else known
-        return _Blind(chance, chance if any(same) else 1.0)
-    own = [case.texts[j] for j in query.texts]
-    if (len(query.images), len(own)) == (2, 2) and query.metric in group.CHANCE:
-        chance = group.CHANCE[query.metric] / 100 if known is None else known
-        return _Blind(chance, chance if texts.bag(own[0]) == texts.bag(own[1]) else 1.0)
-    if 1 not in (len(query.images), len(own)) or not 0 < query.match.sum() < len(query.match):
+        right, wrong = _split_texts(case.texts, case.match[query.query].tolist())
+        shared = _count_shared(texts, (*case.asking, *right), wrong)
+        chance = 1 / len(query.match) if chance_level is None else chance_level
+        return _BlindQuery(chance, chance if any(shared) else 1.0)
+    query_texts = [case.texts[j] for j in query.texts]
+    if (len(query.images), len(query_texts)) == (2, 2) and query.metric in group.CHANCE:
+        chance = group.CHANCE[query.metric] / 100 if chance_level is None else chance_level
+        return _BlindQuery(
+            chance, chance if texts.bag(query_texts[0]) == texts.bag(query_texts[1]) else 1.0
+        )
+    if 1 not in (len(query.images), len(query_texts)) or not 0 < query.match.sum() < len(
+        query.match
+    ):
         return None
     n, k = len(query.match), int(query.match.sum())
-    chance = 1 / comb(n, k) if known is None else known
+    chance = 1 / comb(n, k) if chance_level is None else chance_level
     ordered = k == 1 and (case.argmax or case.correct_first)
     place = int(np.argmax(query.match)) if ordered else None
-    if len(own) != n:
-        return None if place is None else _Blind(chance, place=place)
-    right, wrong = _sides(own, query.match.tolist())
-    put = [[texts.guesses(text) for text in side] for side in (right, wrong)]
+    if len(query_texts) != n:
+        return None if place is None else _BlindQuery(chance, place=place)
+    right, wrong = _split_texts(query_texts, query.match.tolist())
+    guess_values = [[texts.guesses(text) for text in side] for side in (right, wrong)]
     guesses = tuple(
-        put_in_order(*([guess[g] for guess in side] for side in put)) for g in range(len(GUESSES))
+        put_in_order(*([guess[g] for guess in side] for side in guess_values))
+        for g in range(len(GUESSES))
     )
-    same = _count_shared(texts, right, wrong)
-    return _Blind(chance, 1 / comb(sum(same), same[0]), guesses, place)
+    shared = _count_shared(texts, right, wrong)
+    return _BlindQuery(chance, 1 / comb(sum(shared), shared[0]), guesses, place)
 
 
-def _sides(texts: Sequence[str], match: Sequence[bool]) -> tuple[list[str], list[str]]:
+def _split_texts(texts: Sequence[str], match: Sequence[bool]) -> tuple[list[str], list[str]]:
     """Returns the right and the wrong texts."""
     right = [text for text, is_right in zip(texts, match, strict=True) if is_right]
     return right, [text for text, is_right in zip(texts, match, strict=True) if not is_right]
@@ -250,13 +262,13 @@ def _sides(texts: Sequence[str], match: Sequence[bool]) -> tuple[list[str], list
 def _count_shared(
     texts: _TextStatistics, right: Sequence[str], wrong: Sequence[str]
 ) -> tuple[int, int]:
-    """Counts the right and the wrong texts whose words are those of one of the other side."""
+    """Counts the right and the wrong texts that have the same words as a text of the other side."""
     bags = [texts.bag(text) for text in right], [texts.bag(text) for text in wrong]
     return sum(bag in bags[1] for bag in bags[0]), sum(bag in bags[0] for bag in bags[1])
 
 
 def put_in_order(right: Sequence[float], wrong: Sequence[float]) -> float:
-    """Returns the chance that all right ones come above the wrong, equals in an order by chance."""
+    """Returns the chance that all right scores rank above the wrong ones, ties in random order."""
     least = min(right)
     if max(wrong) > least:
         return 0.0
@@ -264,13 +276,13 @@ def put_in_order(right: Sequence[float], wrong: Sequence[float]) -> float:
     return 1 / comb(equal + wrong.count(least), equal)
 
 
-def _ceiling(blind: Sequence[_Blind]) -> Ceiling:
-    order = [one.order_only for one in blind if one.order_only is not None]
-    guessed = [one.text_only for one in blind if one.text_only is not None]
-    places = Counter(one.place for one in blind if one.place is not None)
+def _ceiling(blind: Sequence[_BlindQuery]) -> Ceiling:
+    order = [query.order_only for query in blind if query.order_only is not None]
+    guessed = [query.text_only for query in blind if query.text_only is not None]
+    places = Counter(query.place for query in blind if query.place is not None)
     return Ceiling(
         len(blind),
-        _per_cent([one.chance for one in blind]),
+        _per_cent([query.chance for query in blind]),
         _per_cent(order) if order else None,
         dict(zip(GUESSES, map(_per_cent, zip(*guessed, strict=True)), strict=False)),
         100 * max(places.values()) / places.total() if places else None,

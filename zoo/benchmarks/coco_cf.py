@@ -1,4 +1,4 @@
-"""COCO-Counterfactuals (Le et al. 2023): a caption, one with another noun, and made images."""
+"""COCO-Counterfactuals (Le et al. 2023): captions with a noun replaced, and generated images."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ from zoo.support.schema import lines
 
 HUB = Hub("Intel/COCO-Counterfactuals", "958a3e0b32421b9f07c4c3f78aecbf98019a3402")
 FILES = ("coco_cf/data/examples.jsonl", "coco_cf/examples.jsonl")
-HOW = f"{HUB.fetch('coco_cf')} (6.4 GB), and unpack its data/images.zip beside data/examples.jsonl"
+HOW = f"{HUB.fetch('coco_cf')} (6.4 GB), and unpack its data/images.zip next to data/examples.jsonl"
 PAIRS, RETRIEVAL = "pairs", "retrieval"
 SHARE = 0.3
 
@@ -31,15 +31,15 @@ class _CounterfactualLine(Struct):
 
 
 class COCOCounterfactuals(PublishedBenchmark):
-    """COCO-Counterfactuals: 17,410 pairs of made images, and retrieval over three in ten of them.
+    """COCO-Counterfactuals: 17,410 pairs of generated images, and retrieval over 30 % of them.
 
-    Publications draw the examples of the retrieval without saying how. Here those are taken whose
-    hash of seed and id is lowest, so that everybody takes the same.
+    Publications sample the examples for retrieval without describing how. Here they are the
+    examples with the lowest hash of seed and id, so that everybody uses the same ones.
 
     Args:
-        seed: Settles which examples the retrieval is over.
-        files: Other places of the annotations, by subset.
-        subsets: The subsets wanted, `pairs` or `retrieval`, None for both.
+        seed: Seed of the sample for retrieval.
+        files: Paths of the annotations if not the default ones, by subset.
+        subsets: The chosen subsets, `pairs` or `retrieval`, None for both.
     """
 
     name = "coco_cf"
@@ -64,7 +64,7 @@ class COCOCounterfactuals(PublishedBenchmark):
         self.seed = seed
 
     def cases(self, path: Path, subset: str) -> Iterable[Case]:
-        """Returns a case for each example, or the one of the retrieval."""
+        """Returns a case for each example, or the single case of the retrieval."""
         examples = [line for _, line in lines(path, _CounterfactualLine, "fetch the file again")]
         if subset == RETRIEVAL:
             return [_gallery(path, self._sample_examples(examples))]
@@ -75,13 +75,13 @@ class COCOCounterfactuals(PublishedBenchmark):
         ]
 
     def read_subset(self, path: Path, subset: str) -> Contents:
-        """Returns the cases of a subset, and of the retrieval a note of how it was drawn."""
+        """Returns the cases of a subset, with a note on how the retrieval was sampled."""
         contents = super().read_subset(path, subset)
         if subset == RETRIEVAL:
             (case,) = contents.cases
             contents.notes[subset] = (
-                f"{len(case.images) // 2:,} examples, those of the lowest hashes under seed "
-                f"{self.seed}; publications drew others"
+                f"{len(case.images) // 2:,} examples with the lowest hashes under seed "
+                f"{self.seed}; publications used other samples"
             )
         return contents
 
@@ -91,14 +91,16 @@ class COCOCounterfactuals(PublishedBenchmark):
         def rank(line: _CounterfactualLine) -> bytes:
             return hashlib.blake2b(f"{self.seed} {line.id}".encode()).digest()
 
-        kept = {id(line) for line in sorted(examples, key=rank)[: round(SHARE * len(examples))]}
-        return [line for line in examples if id(line) in kept]
+        selected_ids = {
+            id(line) for line in sorted(examples, key=rank)[: round(SHARE * len(examples))]
+        }
+        return [line for line in examples if id(line) in selected_ids]
 
 
 def _gallery(path: Path, examples: Iterable[_CounterfactualLine]) -> Case:
-    drawn = list(examples)
-    images = tuple(chain.from_iterable(_images(path, line) for line in drawn))
-    texts = tuple(chain.from_iterable(map(_texts, drawn)))
+    sampled = list(examples)
+    images = tuple(chain.from_iterable(_images(path, line) for line in sampled))
+    texts = tuple(chain.from_iterable(map(_texts, sampled)))
     return Case(images, texts, np.eye(len(images), dtype=bool), "retrieval", RETRIEVAL, "all")
 
 

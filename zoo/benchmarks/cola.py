@@ -1,4 +1,4 @@
-"""COLA's multi-object set (Ray et al. 2023): two images and two captions of other attributes."""
+"""COLA's multi-object set (Ray et al. 2023): two images, two captions with other attributes."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,10 +19,10 @@ HOW = (
 
 
 class COLA(PublishedBenchmark):
-    """COLA, multi-object: 210 pairs of images, each of which its own caption has to prefer.
+    """COLA, multi-object: 210 pairs of images; each caption has to prefer its image.
 
-    The published accuracy is the metric `image`. The captions of a pair are other phrases, not the
-    same words in another order, so that `text` is the easier question.
+    The published accuracy is the metric `image`. The captions of a pair use different phrases, not
+    the same words in another order, so the metric `text` is easier.
     """
 
     name = "cola"

@@ -1,4 +1,4 @@
-"""COLA's single-object sets (Ray et al. 2023): which images show an object with its attributes?"""
+"""COLA's single-object sets (Ray et al. 2023): which images show an object with attributes?"""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ from zoo.sources.sample import ImageRef
 from zoo.support.schema import record
 from zoo.support.text_files import read_json
 
-MEND = "fetch the file again"
+FETCH_AGAIN = "fetch the file again"
 HOW = (
     "`git clone https://github.com/arijitray1993/COLA` and copy its "
     "data/COLA_singleobjects_benchmark_*.json into DATA_ROOT/cola; images are Visual Genome's (in "
@@ -28,10 +28,10 @@ Flags = tuple[int, ...]
 
 
 class COLASingle(PublishedBenchmark):
-    """COLA, single-object: texts of an object and its attributes rank images, graded by precision.
+    """COLA, single-object: texts about an object with attributes rank images (average precision).
 
-    A case is a text and its hard images, which show something of it: the published figure is the
-    mean average precision over texts, the metric `ap`. A case's id is the number of its text.
+    A case is a text and its hard images, which match a part of it. The published value is the mean
+    average precision over texts, the metric `ap`. A case's id is the number of its text.
     """
 
     name = "cola_single"
@@ -43,17 +43,17 @@ class COLASingle(PublishedBenchmark):
     )
 
     def cases(self, path: Path, subset: str) -> Iterable[Case]:
-        """Returns a case for each text that a hard image is right for."""
+        """Returns a case for each text that matches at least one hard image."""
         return self.read_subset(path, subset).cases
 
     def read_subset(self, path: Path, subset: str) -> Contents:
-        """Returns the cases; a note counts texts that no hard image is right for."""
-        texts, rows = _parts(path)
-        read = list(_rows(path, subset, rows, len(texts)))
-        images = [image for image, _, _ in read]
+        """Returns the cases, with a note on the number of texts that match no hard image."""
+        texts, rows = _texts_and_rows(path)
+        parsed_rows = list(_parse_rows(path, subset, rows, len(texts)))
+        images = [image for image, _, _ in parsed_rows]
         shape = len(images), len(texts)
-        right = np.array([flags for _, flags, _ in read], dtype=bool).reshape(shape)
-        hard = np.array([flags for _, _, flags in read], dtype=bool).reshape(shape)
+        right = np.array([flags for _, flags, _ in parsed_rows], dtype=bool).reshape(shape)
+        hard = np.array([flags for _, _, flags in parsed_rows], dtype=bool).reshape(shape)
         cases = [
             _case(images, text, right[hard[:, j], j], hard[:, j], subset, str(j))
             for j, text in enumerate(texts)
@@ -61,32 +61,34 @@ class COLASingle(PublishedBenchmark):
         ]
         notes = {}
         if len(cases) < len(texts):
-            left = len(texts) - len(cases)
-            notes[f"{subset} lacking"] = f"{left:,} texts without a right hard image left out"
+            n_omitted = len(texts) - len(cases)
+            notes[f"{subset} omitted"] = f"{n_omitted:,} texts that match no hard image"
         return Contents(cases, [path], [], notes)
 
 
-def _parts(path: Path) -> tuple[list[str], list[Any]]:
-    """Returns the texts and the rows of a file, an object as documented or a list of the two."""
-    found = read_json(path)
-    if isinstance(found, dict):
-        found = [found.get("labels"), found.get("data")]
-    texts, rows = record(found, tuple[list[str], list[Any]], str(path), MEND)
+def _texts_and_rows(path: Path) -> tuple[list[str], list[Any]]:
+    """Returns the texts and the rows of a file, which is an object or a list of the two."""
+    value = read_json(path)
+    if isinstance(value, dict):
+        value = [value.get("labels"), value.get("data")]
+    texts, rows = record(value, tuple[list[str], list[Any]], str(path), FETCH_AGAIN)
     return texts, rows
 
 
-def _rows(
+def _parse_rows(
     path: Path, subset: str, rows: list[Any], n: int
 ) -> Iterator[tuple[ImageRef, Flags, Flags]]:
-    """Yields image, right texts and hard texts of each row, which may describe the image too."""
+    """Yields the image, the right texts and the hard texts of each row."""
     for i, row in enumerate(rows):
         place = f"{path}[{i}]"
-        fields = record(row, list[Any], place, MEND)
+        fields = record(row, list[Any], place, FETCH_AGAIN)
         name, right, hard = record(
-            [*fields[:1], *fields[-2:]], tuple[str, Flags, Flags], place, MEND
+            [*fields[:1], *fields[-2:]], tuple[str, Flags, Flags], place, FETCH_AGAIN
         )
         if (len(right), len(hard)) != (n, n):
-            raise ZooError(f"{place} has {len(right)} and {len(hard)} flags for {n} texts: {MEND}")
+            raise ZooError(
+                f"{place} has {len(right)} and {len(hard)} flags for {n} texts: {FETCH_AGAIN}"
+            )
         yield _image(name, subset, place), right, hard
 
 
@@ -106,5 +108,5 @@ def _case(
     subset: str,
     number: str,
 ) -> Case:
-    some = tuple(images[i] for i in np.flatnonzero(hard))
-    return Case(some, (text,), right[:, None], "ap", subset, number)
+    hard_images = tuple(images[i] for i in np.flatnonzero(hard))
+    return Case(hard_images, (text,), right[:, None], "ap", subset, number)

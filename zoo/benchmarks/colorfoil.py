@@ -1,4 +1,4 @@
-"""ColorFoil (Samin et al. 2025): COCO's captions against the same with other colours."""
+"""ColorFoil (Samin et al. 2025): COCO captions against the same captions with other colours."""
 
 import hashlib
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,7 @@ from msgspec import Struct
 from PIL import ImageColor
 
 from zoo.benchmarks.base import Case, Contents, Subset
-from zoo.benchmarks.kept import digest, keep
+from zoo.benchmarks.kept import header_digest, write_rows
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
 from zoo.sources.images import coco_ref
@@ -23,12 +23,23 @@ from zoo.support.text_files import content
 VERSION = 1
 HOW = (
     "put captions_val2017.json (annotations_trainval2017.zip of cocodataset.org) into "
-    "DATA_ROOT/coco/annotations: the foils are made of it; images are COCO's val2017, in "
+    "DATA_ROOT/coco/annotations: the foils are made from it; images are COCO's val2017, in "
     "DATA_ROOT/coco/val2017"
 )
-REMADE = "delete the file to have it made again"
-NAMED = frozenset(ImageColor.colormap) - {"rebeccapurple"}  # the 147 names of CSS3
-PUT = ("blue", "black", "red", "pink", "yellow", "grey", "orange", "white", "green", "brown")
+REBUILD_ADVICE = "delete the file to have it created again"
+CSS_COLORS = frozenset(ImageColor.colormap) - {"rebeccapurple"}  # the 147 names of CSS3
+FOIL_COLORS = (
+    "blue",
+    "black",
+    "red",
+    "pink",
+    "yellow",
+    "grey",
+    "orange",
+    "white",
+    "green",
+    "brown",
+)
 
 
 class _ColorFoilHeader(Struct):
@@ -43,18 +54,19 @@ class _ColorFoilRow(Struct):
 
 
 class ColorFoil(PublishedBenchmark):
-    """ColorFoil, in foils of our own: an image's first caption with a colour, and others put in.
+    """ColorFoil with foils sampled by zoo: a caption against the same one with other colours.
 
-    The authors publish no foils, but a script that draws them anew. Here they are drawn once by
-    seed and kept in a file that can be shared. A case's id is COCO's number of the image.
+    The authors publish a script that samples foils, but no foils. Here they are sampled once with
+    a seed and saved to a file that can be shared. Each image has one case, for its first caption
+    with a colour. A case's id is COCO's number of the image.
 
     Args:
-        seed: Settles the colours that are put in.
-        folder: The folder where foils are kept. None takes the user's cache folder; the data root
-            is only read.
-        files: Other places of the captions, by subset, or a file of foils (.jsonl) that another
-            run made.
-        subsets: The subsets wanted, None for all.
+        seed: Seed of the replacement colours.
+        folder: The folder where foils are saved. None is the user's cache folder; the data root is
+            only read.
+        files: Paths of the captions if not the default ones, by subset, or a file of foils (.jsonl)
+            from another run.
+        subsets: The chosen subsets, None for all.
     """
 
     name = "colorfoil"
@@ -82,25 +94,27 @@ class ColorFoil(PublishedBenchmark):
         self.folder = None if folder is None else Path(folder)
 
     def cases(self, path: Path, subset: str) -> Iterable[Case]:
-        """Returns a case for each image with a colour in a caption."""
+        """Returns a case for each image that has a caption with a colour."""
         return self.read_subset(path, subset).cases
 
     def read_subset(self, path: Path, subset: str) -> Contents:
-        """Returns the cases; foils are made, and kept, where that was not done before."""
-        kept = path if path.suffix == ".jsonl" else self._cached_file(path)
-        rows = lines(kept, dict[str, Any], REMADE)
-        place, described = next(rows, (f"{kept}:1", {}))
-        header = record(described, _ColorFoilHeader, place, REMADE)
-        found = [(place, record(row, _ColorFoilRow, place, REMADE)) for place, row in rows]
-        if len(found) != header.n:
-            raise ZooError(f"{kept} holds {len(found):,} of its {header.n:,} foils: {REMADE}")
+        """Returns the cases; the foils are created and saved if they do not exist yet."""
+        foil_file = path if path.suffix == ".jsonl" else self._cached_file(path)
+        rows = lines(foil_file, dict[str, Any], REBUILD_ADVICE)
+        place, first_row = next(rows, (f"{foil_file}:1", {}))
+        header = record(first_row, _ColorFoilHeader, place, REBUILD_ADVICE)
+        foils = [(place, record(row, _ColorFoilRow, place, REBUILD_ADVICE)) for place, row in rows]
+        if len(foils) != header.n:
+            raise ZooError(
+                f"{foil_file} holds {len(foils):,} of its {header.n:,} foils: {REBUILD_ADVICE}"
+            )
         match = np.array([[True, False]])
         cases = []
-        for place, row in found:
+        for place, row in foils:
             image = coco_ref(row.image, place)
             cases.append(Case((image,), (row.caption, row.foil), match, "i2t", subset, image.key))
-        note = f"foils of our own, not the authors', in {kept} (seed {header.seed})"
-        return Contents(cases, list(dict.fromkeys([path, kept])), [], {subset: note})
+        note = f"foils sampled by zoo, not the authors', in {foil_file} (seed {header.seed})"
+        return Contents(cases, list(dict.fromkeys([path, foil_file])), [], {subset: note})
 
     def _cached_file(self, path: Path) -> Path:
         header = {
@@ -110,39 +124,39 @@ class ColorFoil(PublishedBenchmark):
             "source_sha256": hashlib.sha256(content(path)).hexdigest(),
         }
         folder = cache_folder(self.name) if self.folder is None else self.folder
-        kept = folder / f"{self.name}_seed{self.seed}_{digest(header)}.jsonl"
-        if kept.is_file():
-            return kept
-        mend = "give ColorFoil's folder one with room for it"
-        return keep(kept, header, list(_rows(path, self.seed)), mend)
+        file = folder / f"{self.name}_seed{self.seed}_{header_digest(header)}.jsonl"
+        if file.is_file():
+            return file
+        advice = "set the folder of ColorFoil to one with enough space"
+        return write_rows(file, header, list(_foil_rows(path, self.seed)), advice)
 
 
-def _rows(path: Path, seed: int) -> Iterator[dict[str, str]]:
-    done = set()
+def _foil_rows(path: Path, seed: int) -> Iterator[dict[str, str]]:
+    finished_images = set()
     for sample in CocoCaptions(path).checked_samples():
-        if sample.image_id in done:
+        if sample.image_id in finished_images:
             continue
         foil = replace_colors(sample.caption, Random(f"{seed}/{sample.image_id}"))
         if foil != sample.caption:
-            done.add(sample.image_id)
+            finished_images.add(sample.image_id)
             name = f"{int(sample.image.key):012d}.jpg"
             yield {"image": name, "caption": sample.caption, "foil": foil}
 
 
 def replace_colors(caption: str, rng: Random) -> str:
-    """Returns a caption in which each word that names a colour is another one, the same for equals.
+    """Replaces each colour word of a caption by another colour, equal words by the same one.
 
-    Words are what stands between blanks, as in the authors' script; it replaces parts of other
-    words too ("redhead"), and this does not.
+    Words are separated by spaces, as in the authors' script. That script also replaces parts of
+    words ("redhead"); this function does not.
 
     Args:
         caption: The caption.
-        rng: Draws the colours.
+        rng: The generator that samples the colours.
     """
     words = caption.split(" ")
-    put = {
-        word: rng.choice([color for color in PUT if color != word])
+    replacements = {
+        word: rng.choice([color for color in FOIL_COLORS if color != word])
         for word in dict.fromkeys(words)
-        if word in NAMED
+        if word in CSS_COLORS
     }
-    return " ".join(put.get(word, word) for word in words)
+    return " ".join(replacements.get(word, word) for word in words)

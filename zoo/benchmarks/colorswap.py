@@ -1,4 +1,4 @@
-"""ColorSwap (Burapacheep et al. 2024): two captions that exchange their colours, and two images."""
+"""ColorSwap (Burapacheep et al. 2024): two images, and two captions with exchanged colours."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -34,7 +34,7 @@ class _ColorSwapEntry(_ColorSwapRow):
 
 
 class ColorSwap(PublishedBenchmark):
-    """ColorSwap: 300 pairs of images whose captions hold the same words, with colours exchanged."""
+    """ColorSwap: 300 pairs of images whose captions have the same words with colours exchanged."""
 
     name = "colorswap"
     licence = "MIT"

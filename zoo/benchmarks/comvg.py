@@ -1,4 +1,4 @@
-"""ComVG (Jiang et al. 2024): SVO-Probes' question over photographs of Visual Genome."""
+"""ComVG (Jiang et al. 2024): the task of SVO-Probes on photographs of Visual Genome."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct
 
-from zoo.benchmarks.annotations import of_kind
+from zoo.benchmarks.annotations import check_kind
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.benchmarks.svo_probes import repeated_notes
@@ -30,7 +30,7 @@ class _ComVGRow(Struct):
 
 
 class ComVG(PublishedBenchmark):
-    """ComVG: 5,400 times a sentence and two photographs, one of another subject, verb or object."""
+    """ComVG: 5,400 sentences with two images, one of which has another subject, verb or object."""
 
     name = "comvg"
     licence = "MIT"
@@ -47,12 +47,12 @@ class ComVG(PublishedBenchmark):
         """Yields a case for each row of the kind."""
         match = np.array([[True], [False]])
         for place, row in read_csv(path, _ComVGRow):
-            if of_kind(row.neg_value, CASES, place) == subset:
+            if check_kind(row.neg_value, CASES, place) == subset:
                 numbers = row.pos_image_id, row.neg_image_id
                 images = tuple(visual_genome_ref(f"{number}.jpg", place) for number in numbers)
                 yield Case(images, (row.sentence,), match, "t2i", subset, row.id)
 
     def read_subset(self, path: Path, subset: str) -> Contents:
-        """Returns the cases of a kind, with notes of rows that repeat or contradict others."""
+        """Returns the cases of a kind, with notes on rows that repeat or contradict others."""
         cases = list(self.cases(path, subset))
         return Contents(cases, [path], [], repeated_notes(subset, cases))

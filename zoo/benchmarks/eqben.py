@@ -1,4 +1,4 @@
-"""EqBen (Wang et al. 2023): frames that hardly differ, of videos, of a renderer and a diffusion."""
+"""EqBen (Wang et al. 2023): pairs of similar video frames, renderings and generated images."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct
 
-from zoo.benchmarks.annotations import of_kind
+from zoo.benchmarks.annotations import check_kind
 from zoo.benchmarks.base import Case, Subset
 from zoo.benchmarks.protocols.group import CHANCE, METRICS
 from zoo.benchmarks.published import PublishedBenchmark
@@ -15,12 +15,12 @@ from zoo.sources.sample import ImageRef
 from zoo.support.schema import Text, read_list
 
 HOW = (
-    "by the links in github.com/Wangt-CN/EqBen, download the annotation that is formed as "
-    "Winoground's (Google Drive, id 1gNR4K2Cv4rbnjVRdHuBV6PuoJ5MlRXnZ) as DATA_ROOT/eqben/ann.json "
+    "by the links in github.com/Wangt-CN/EqBen, download the annotation in the format of "
+    "Winoground (Google Drive, id 1gNR4K2Cv4rbnjVRdHuBV6PuoJ5MlRXnZ) as DATA_ROOT/eqben/ann.json "
     "and unpack the images in DATA_ROOT/eqben/image (100 GB; 23 GB as jpg)"
 )
-# subset: the folder that its images are in, cases, and text, image and group score of OpenAI's
-# ViT-B/32 as vl_compo measured it (AG and YouCook2 over 5,000 cases each)
+# subset: the folder of its images, number of cases, and text, image and group score of OpenAI's
+# ViT-B/32 as measured by vl_compo (AG and YouCook2 on 5,000 cases each)
 PUBLISHED = {
     "AG": ("eqbenag", 195_872, (14.7, 8.7, 3.0)),
     "YouCook2": ("eqbenyoucook2", 45_849, (49.1, 52.7, 37.3)),
@@ -35,16 +35,16 @@ PUBLISHED = {
 class _EqBenEntry(Struct):
     image0: Text
     image1: Text
-    # unions of types with constraints crash msgspec 0.22 at times, when its types are collected
+    # unions of constrained types sometimes crash msgspec 0.22, when their types are collected
     caption0: str | list[str]
     caption1: str | list[str]
 
 
 class EqBen(PublishedBenchmark):
-    """EqBen: seven sets of two frames and their captions, 251,048 cases.
+    """EqBen: seven sets of pairs of images and captions, 251,048 cases.
 
-    Of AG's captions the first counts, as in the authors' code. Frames of YouCook2 are arrays
-    (.npy); the others may be jpg where the annotation says png.
+    AG uses the first caption of each image, as the authors' code does. Frames of YouCook2 are
+    arrays (.npy); the other images may be jpg files where the annotation names png files.
     """
 
     name = "eqben"
@@ -70,7 +70,7 @@ class EqBen(PublishedBenchmark):
         folders = {folder: name for name, (folder, _, _) in PUBLISHED.items()}
         match = np.eye(2, dtype=bool)
         for i, (place, entry) in enumerate(read_list(path, _EqBenEntry)):
-            folder = of_kind(entry.image0.partition("/")[0], folders, place)
+            folder = check_kind(entry.image0.partition("/")[0], folders, place)
             if folders[folder] == subset:
                 images = tuple(_image(path, name) for name in (entry.image0, entry.image1))
                 texts = _first_caption(entry.caption0, place), _first_caption(entry.caption1, place)
@@ -78,13 +78,13 @@ class EqBen(PublishedBenchmark):
 
 
 def _first_caption(captions: str | list[str], place: str) -> str:
-    found = captions if isinstance(captions, str) else next(iter(captions), "")
-    if not found.strip():
-        raise ZooError(f"{place}: a caption is blank where a text is needed: fetch the file again")
-    return found
+    caption = captions if isinstance(captions, str) else next(iter(captions), "")
+    if not caption.strip():
+        raise ZooError(f"{place}: a caption is blank: fetch the file again")
+    return caption
 
 
 def _image(path: Path, name: str) -> ImageRef:
     published = path.parent / "image" / name
-    smaller = published.with_suffix(".jpg")
-    return ImageRef("published", str(smaller if smaller.is_file() else published))
+    jpg = published.with_suffix(".jpg")
+    return ImageRef("published", str(jpg if jpg.is_file() else published))

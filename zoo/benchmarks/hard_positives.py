@@ -1,4 +1,4 @@
-"""Hard Positives (Kamath et al. 2024): a caption, the same in other words, and a foil."""
+"""Hard Positives (Kamath et al. 2024): a caption, a paraphrase of it, and a foil."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -39,7 +39,7 @@ class _HardPositivesEntry(Struct):
 
 
 class HardPositives(PublishedBenchmark):
-    """Hard Positives: attributes, relations and swaps, each with a text that means the same.
+    """Hard Positives: attributes, relations and swaps, each with a paraphrase of the caption.
 
     The captions and foils are VL-CheckList's and ARO's. A case's id is its place in the file.
     """
@@ -57,18 +57,18 @@ class HardPositives(PublishedBenchmark):
 
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
         """Yields a case for each entry: the image, a caption, its hard positive and the foil."""
-        positives = list(read_list(_positives(path), _HardPositivesEntry))
+        positives = list(read_list(_positives_path(path), _HardPositivesEntry))
         entries = list(read_list(path, _HardPositivesEntry))
         if len(entries) != len(positives):
             raise ZooError(
-                f"{_positives(path)} has {len(positives):,} entries and {path} has "
-                f"{len(entries):,}, of which each belongs to one: fetch both again"
+                f"{_positives_path(path)} has {len(positives):,} entries and {path} has "
+                f"{len(entries):,}, but both need the same number: fetch both again"
             )
         pairs = zip(entries, positives, strict=True)
-        for i, ((place, entry), (other, positive)) in enumerate(pairs):
+        for i, ((place, entry), (positive_place, positive)) in enumerate(pairs):
             if entry.image_path != positive.image_path:
                 raise ZooError(
-                    f"{other} is of image {positive.image_path}, and {place} of "
+                    f"{positive_place} is about image {positive.image_path}, but {place} is about "
                     f"{entry.image_path}: fetch both files again"
                 )
             foils = dict.fromkeys((entry.false_caption, positive.false_caption))
@@ -77,17 +77,19 @@ class HardPositives(PublishedBenchmark):
             yield Case((_image(entry, place),), texts, match, "hard_positive", subset, str(i))
 
     def read_subset(self, path: Path, subset: str) -> Contents:
-        """Returns the cases of two files: of captions, and of hard positives."""
+        """Returns the cases, which come from a file of captions and a file of hard positives."""
         cases = list(self.cases(path, subset))
         notes = identical_note(subset, cases)
-        return Contents(cases, [path, _positives(path)], [], notes)
+        return Contents(cases, [path, _positives_path(path)], [], notes)
 
 
-def _positives(path: Path) -> Path:
-    found = path.parent.parent / POSITIVES / path.name
-    if not found.is_file():
-        raise ZooError(f"{path} has no {found} beside it, with the hard positives: fetch it too")
-    return found
+def _positives_path(path: Path) -> Path:
+    positives_path = path.parent.parent / POSITIVES / path.name
+    if not positives_path.is_file():
+        raise ZooError(
+            f"{path} needs the hard positives in {positives_path}, which does not exist: fetch it"
+        )
+    return positives_path
 
 
 def _image(entry: _HardPositivesEntry, place: str) -> ImageRef:

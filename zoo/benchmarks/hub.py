@@ -1,4 +1,4 @@
-"""Hub: the data set on huggingface.co that holds a benchmark's files."""
+"""Hub: a data set on huggingface.co with the files of a benchmark."""
 
 from dataclasses import dataclass
 
@@ -9,8 +9,8 @@ class Hub:
 
     Args:
         id: Its name there, such as facebook/winoground.
-        revision: The commit of it that the reader is written for. Empty where none is known.
-        gated: Whether its licence has to be accepted there before anything can be fetched.
+        revision: The commit that the reader was written for; empty if unknown.
+        gated: Whether its licence must be accepted there before its files can be fetched.
     """
 
     id: str
@@ -23,20 +23,20 @@ class Hub:
 
     @property
     def page(self) -> str:
-        """Its page."""
+        """The address of its page."""
         return f"huggingface.co/datasets/{self.id}"
 
     def fetch(self, folder: str, only: str = "") -> str:
-        """Returns in words for the user how to fetch it.
+        """Returns instructions for fetching it.
 
         Args:
-            folder: The folder under the data root that its files go to.
-            only: A pattern of the files that are needed; empty for all.
+            folder: The folder under the data root for its files.
+            only: A pattern of the required files; empty for all.
         """
-        wanted = f' --include "{only}"' if only else ""
+        include = f' --include "{only}"' if only else ""
         revision = f" --revision {self.revision}" if self.revision else ""
         command = (
-            f"`hf download --repo-type dataset {self.id}{revision}{wanted} "
+            f"`hf download --repo-type dataset {self.id}{revision}{include} "
             f"--local-dir DATA_ROOT/{folder}`"
         )
         if not self.revision:

@@ -1,4 +1,4 @@
-"""ImageCoDe (Krojer et al. 2022): one of ten images that hardly differ, told by a long text."""
+"""ImageCoDe (Krojer et al. 2022): a long description picks one of ten similar images."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta, Struct
 
-from zoo.benchmarks.annotations import place_note
+from zoo.benchmarks.annotations import position_note
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.hub import Hub
 from zoo.benchmarks.published import PublishedBenchmark
@@ -22,7 +22,7 @@ HOW = (
 )
 IMAGES = 10
 SIMPLE = "simple"
-# subset: its file, cases, and accuracy of OpenAI's ViT-B/32 as vl_compo measured it
+# subset: its file, number of cases, and OpenAI ViT-B/32's accuracy as measured by vl_compo
 PUBLISHED: dict[str, tuple[str, int, dict[str, float]]] = {
     "video": ("valid_data.json", 1872, {"t2i": 15.1}),
     "static": ("valid_data.json", 430, {"t2i": 50.7}),
@@ -41,11 +41,11 @@ class _Simple(Struct):
 
 
 class ImageCoDe(PublishedBenchmark):
-    """ImageCoDe: a description and the ten images it was written against, or two of them.
+    """ImageCoDe: a description, and the ten images that it was written for, or two of them.
 
-    The subsets video and static are of ten images, simple is of two. The answer is anywhere among
-    the ten, and the first of equal scores wins. In the authors' script the winner of a tie depends
-    on the machine, since it sorts with an unstable algorithm.
+    The subsets video and static have ten images per case, simple has two. The answer may be at any
+    position, and the first of equal scores wins. In the authors' script the winner of a tie depends
+    on the machine, since its sorting is not stable.
     """
 
     name = "imagecode"
@@ -71,8 +71,8 @@ class ImageCoDe(PublishedBenchmark):
         if subset == SIMPLE:
             for i, (_, entry) in enumerate(read_list(path, _Simple)):
                 images = _images(path, entry.directory)
-                two = images[entry.pos_idx], images[entry.neg_idx]
-                yield _case(two, 0, entry.caption, subset, str(i))
+                both_images = images[entry.pos_idx], images[entry.neg_idx]
+                yield _case(both_images, 0, entry.caption, subset, str(i))
             return
         for place, folder, descriptions in read_object(path, dict[str, Text]):
             if (STATIC in folder) != (subset == "static"):
@@ -80,27 +80,27 @@ class ImageCoDe(PublishedBenchmark):
             for index, text in descriptions.items():
                 if index not in map(str, range(IMAGES)):
                     raise ZooError(
-                        f"{place}: {index!r} is no image of ten, 0 to 9: fetch the file again"
+                        f"{place}: {index!r} is not a number from 0 to 9: fetch the file again"
                     )
                 images = _images(path, folder)
                 yield _case(images, int(index), text, subset, f"{folder} {index}")
 
     def read_subset(self, path: Path, subset: str) -> Contents:
-        """Returns the cases of a subset; notes say where right answers stand, if not anywhere."""
+        """Returns the cases of a subset, with a note if right answers never have some positions."""
         contents = super().read_subset(path, subset)
         if subset != SIMPLE:
-            contents.notes.update(place_note(subset, contents.cases))
+            contents.notes.update(position_note(subset, contents.cases))
         return contents
 
 
 def _case(images: Iterable[ImageRef], right: int, text: str, subset: str, name: str) -> Case:
-    shown = tuple(images)
-    match = np.arange(len(shown))[:, None] == right
-    return Case(shown, (text.strip(),), match, "t2i", subset, name, argmax=True)
+    image_refs = tuple(images)
+    match = np.arange(len(image_refs))[:, None] == right
+    return Case(image_refs, (text.strip(),), match, "t2i", subset, name, argmax=True)
 
 
 def _images(path: Path, folder: str) -> list[ImageRef]:
-    """Returns the ten images of a set, by the numbers in their names as the authors sort them."""
+    """Returns the ten images of a set, sorted by the numbers in their names as the authors do."""
     place = path.parent / "image-sets" / folder
     names = sorted((file.name for file in place.glob("*.jpg")), key=_number)
     if len(names) != IMAGES:
@@ -109,5 +109,5 @@ def _images(path: Path, folder: str) -> list[ImageRef]:
 
 
 def _number(name: str) -> int:
-    found = re.search(r"\d+", name)
-    return int(found[0]) if found else -1
+    digits = re.search(r"\d+", name)
+    return int(digits[0]) if digits else -1

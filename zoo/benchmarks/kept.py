@@ -1,4 +1,4 @@
-"""Files that are made once of published ones, and kept: JSON lines below a header."""
+"""Files that zoo derives from published ones and saves: JSON lines after a header."""
 
 import errno
 import hashlib
@@ -11,27 +11,27 @@ from zoo.errors import ZooError
 from zoo.support.files import temporary_path
 
 
-def digest(header: Mapping[str, Any]) -> str:
-    """Returns what tells files of one header from those of another."""
+def header_digest(header: Mapping[str, Any]) -> str:
+    """Returns a short hash of a header, which distinguishes the names of files."""
     return hashlib.sha256(json.dumps(header, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def keep(
-    path: Path, header: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], mend: str
+def write_rows(
+    path: Path, header: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], advice: str
 ) -> Path:
-    """Writes a file.
+    """Writes a header and rows as JSON lines.
 
     Args:
         path: The file.
-        header: What it was made of and by which rules; the number of rows is added.
-        rows: Its rows.
-        mend: What the user can do where it cannot be written.
+        header: Describes the sources and rules of the file; the number of rows is added.
+        rows: The rows.
+        advice: Advice for the user if the file cannot be written.
 
     Returns:
         The file.
 
     Raises:
-        ZooError: It cannot be written.
+        ZooError: The file cannot be written.
     """
     try:
         _refuse_read_only(path.parent)
@@ -39,15 +39,15 @@ def keep(
             for row in ({**header, "n": len(rows)}, *rows):
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
     except OSError as error:
-        raise ZooError(f"{path} cannot be written ({error.strerror or error}): {mend}") from error
+        raise ZooError(f"{path} cannot be written ({error.strerror or error}): {advice}") from error
     return path
 
 
 def _refuse_read_only(folder: Path) -> None:
-    """Raises PermissionError where nobody may write.
+    """Raises PermissionError if the folder is read-only.
 
-    The superuser could, and would spoil what was meant to stay as it is.
+    The superuser could still write there, and would change data that is meant to be protected.
     """
-    there = next(f for f in (folder, *folder.parents) if f.is_dir())
-    if not there.stat().st_mode & 0o222:
-        raise PermissionError(errno.EACCES, "a read-only folder", str(there))
+    existing = next(f for f in (folder, *folder.parents) if f.is_dir())
+    if not existing.stat().st_mode & 0o222:
+        raise PermissionError(errno.EACCES, "a read-only folder", str(existing))

@@ -1,4 +1,4 @@
-"""MMVP-VLM (Tong et al. 2024): pairs of images that CLIP takes for one, by nine visual patterns."""
+"""MMVP-VLM (Tong et al. 2024): pairs of images that CLIP confuses, by nine visual patterns."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct, field
 
-from zoo.benchmarks.annotations import of_kind
+from zoo.benchmarks.annotations import check_kind
 from zoo.benchmarks.base import Case, Subset
 from zoo.benchmarks.hub import Hub
 from zoo.benchmarks.protocols.group import CHANCE, METRICS
@@ -17,7 +17,7 @@ from zoo.sources.sample import ImageRef
 from zoo.support.schema import Text
 
 HUB = Hub("MMVP/MMVP_VLM", "211372d5357398f914d806d07dc305aea1f257d2")
-# pattern: text, image and group score of OpenAI's ViT-B/32 as vl_compo measured it
+# pattern: text, image and group score of OpenAI's ViT-B/32 as measured by vl_compo
 PATTERNS = {
     "Orientation": (6.67, 0.0, 0.0),
     "Presence": (6.67, 20.0, 0.0),
@@ -40,10 +40,10 @@ class _MMVPRow(Struct):
 
 
 class MMVP(PublishedBenchmark):
-    """MMVP-VLM: 135 pairs of images, 15 a visual pattern; each statement has to find its image.
+    """MMVP-VLM: 135 pairs of images, 15 per visual pattern; each statement has to find its image.
 
-    The published accuracy is the metric `image`. Statements stand behind "a photo of", and of equal
-    scores the second image wins, as in the authors' script: it is listed first.
+    The published accuracy is the metric `image`. Statements are prefixed with "a photo of". As in
+    the authors' script, the second image wins a tie, since it is listed first.
     """
 
     name = "mmvp"
@@ -66,13 +66,13 @@ class MMVP(PublishedBenchmark):
     )
 
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
-        """Yields a case for each two rows of the pattern."""
+        """Yields a case for every two rows of the pattern."""
         folder = next((path.parent / f for f in FOLDERS if (path.parent / f).is_dir()), None)
         images = folder or path.parent / FOLDERS[0]
         table = list(read_csv(path, _MMVPRow))
         for i in range(0, len(table), 2):
-            rows = _pair(table[i : i + 2])
-            if of_kind(rows[0].pattern, PATTERNS, table[i][0]) == subset:
+            rows = _paired_rows(table[i : i + 2])
+            if check_kind(rows[0].pattern, PATTERNS, table[i][0]) == subset:
                 yield Case(
                     images=tuple(_image(images, row) for row in reversed(rows)),
                     texts=tuple(f"{PREFIX}{row.statement}" for row in rows),
@@ -84,17 +84,17 @@ class MMVP(PublishedBenchmark):
                 )
 
 
-def _pair(table: Sequence[tuple[str, _MMVPRow]]) -> list[_MMVPRow]:
+def _paired_rows(table: Sequence[tuple[str, _MMVPRow]]) -> list[_MMVPRow]:
     rows = [row for _, row in table]
     if len(rows) < 2 or rows[0].pattern != rows[1].pattern:
         numbers = " and ".join(row.number for row in rows)
         raise ZooError(
-            f"{table[-1][0]}: question {numbers} makes no pair of one pattern: fetch the file again"
+            f"{table[-1][0]}: question {numbers} is not a pair of one pattern: fetch the file again"
         )
     return rows
 
 
 def _image(folder: Path, row: _MMVPRow) -> ImageRef:
     names = row.pattern, row.pattern.replace(" ", "_")
-    there = next((name for name in names if (folder / name).is_dir()), row.pattern)
-    return ImageRef("published", str(folder / there / f"{row.number}.jpg"))
+    subfolder = next((name for name in names if (folder / name).is_dir()), row.pattern)
+    return ImageRef("published", str(folder / subfolder / f"{row.number}.jpg"))

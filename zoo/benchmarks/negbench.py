@@ -1,4 +1,4 @@
-"""NegBench (Alhamoud et al. 2025): what is not in an image, as a choice and in retrieval."""
+"""NegBench (Alhamoud et al. 2025): negation in multiple choice and in retrieval."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -8,9 +8,9 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 from msgspec import Struct
 
-from zoo.benchmarks.annotations import identical_note, place_note
+from zoo.benchmarks.annotations import identical_note, position_note
 from zoo.benchmarks.base import Case, Contents, Subset
-from zoo.benchmarks.literals import texts_of
+from zoo.benchmarks.literals import parse_texts
 from zoo.benchmarks.protocols.by_kind import ByKind
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.benchmarks.retrieval import gallery
@@ -35,11 +35,11 @@ RETRIEVALS = {
     "synthetic_retrieval_v1": "synthetic_retrieval_v1",
     "synthetic_retrieval_v2": "synthetic_retrieval_v2",
 }
-# remarks of the language model that wrote the texts, and the quotes that it put around its answers
+# remarks of the language model that wrote the texts, and quotation marks around its answers
 CHATTER = re.compile(r'"|->|\bcaption|\brephras', re.IGNORECASE)
 
 
-class _Choice(Struct, rename={"more": ""}):
+class _ChoiceRow(Struct, rename={"more": ""}):
     image_path: str
     correct_answer: str
     caption_0: str
@@ -50,7 +50,7 @@ class _Choice(Struct, rename={"more": ""}):
     more: str = ""
 
 
-class _Captioned(Struct):
+class _CaptionsRow(Struct):
     filepath: str
     captions: str
 
@@ -60,10 +60,10 @@ def _published_values(*values: float) -> dict[str, float]:
 
 
 class NegBench(PublishedBenchmark):
-    """NegBench: which of four captions is true, 20,941 cases, and retrieval with negated captions.
+    """NegBench: which of four captions is true (20,941 cases), and retrieval with negations.
 
-    A choice counts as `i2t`, and by its kind as `positive`, `negative` or `hybrid`. A case's id is
-    its row. The sets of videos (MSR-VTT) and of X-rays are not read.
+    A choice counts for the metric `i2t` and for that of its kind (`positive`, `negative` or
+    `hybrid`). A case's id is its row. The sets of videos (MSR-VTT) and X-rays are not read.
     """
 
     name = "negbench"
@@ -100,49 +100,53 @@ class NegBench(PublishedBenchmark):
     )
 
     def cases(self, path: Path, subset: str) -> Iterable[Case]:
-        """Returns a case for each choice, or one gallery of all images and captions."""
+        """Returns a case for each row, or one gallery of all images and captions."""
         return self.read_subset(path, subset).cases
 
     def read_subset(self, path: Path, subset: str) -> Contents:
-        """Returns the cases; notes count remarks in texts, and say where right answers stand."""
+        """Returns the cases, with notes on remarks, answer positions and shifted columns."""
         if subset in RETRIEVALS:
-            return Contents([gallery(subset, list(_pairs(path)))], [path], [])
-        rows = list(read_csv(path, _Choice))
+            return Contents([gallery(subset, list(_image_text_pairs(path)))], [path], [])
+        rows = list(read_csv(path, _ChoiceRow))
         cases = [_case(place, row, subset, str(i)) for i, (place, row) in enumerate(rows)]
-        notes = identical_note(subset, cases) | _remarks(subset, cases) | place_note(subset, cases)
+        notes = (
+            identical_note(subset, cases)
+            | _remark_note(subset, cases)
+            | position_note(subset, cases)
+        )
         shifted = [place for place, row in rows if row.more.strip()]
         if shifted:
             notes[f"{subset} shifted"] = (
-                f"{len(shifted):,} whose columns an unquoted comma shifts (first: {shifted[0]})"
+                f"{len(shifted):,} with columns shifted by an unquoted comma (first: {shifted[0]})"
             )
         return Contents(cases, [path], [], notes)
 
 
-def _texts(row: _Choice) -> tuple[str, ...]:
+def _texts(row: _ChoiceRow) -> tuple[str, ...]:
     return row.caption_0, row.caption_1, row.caption_2, row.caption_3
 
 
 @cache
-def _by_kind(template: str) -> ByKind:
+def _kind_protocol(template: str) -> ByKind:
     return ByKind(template if template in KINDS else "")
 
 
-def _case(place: str, row: _Choice, subset: str, number: str) -> Case:
+def _case(place: str, row: _ChoiceRow, subset: str, number: str) -> Case:
     texts = _texts(row)
     answers = [str(k) for k in range(ANSWERS)]
     if row.correct_answer not in answers:
         raise ZooError(
-            f"{place}: field 'correct_answer' is {row.correct_answer!r} where one of "
-            f"{', '.join(answers)} is needed: fetch the file again"
+            f"{place}: field 'correct_answer' is {row.correct_answer!r}, not one of "
+            f"{', '.join(answers)}: fetch the file again"
         )
     match = np.array([[answer == row.correct_answer for answer in answers]])
-    protocol = _by_kind(row.correct_answer_template)
+    protocol = _kind_protocol(row.correct_answer_template)
     image = _image(row.image_path, place)
     return Case((image,), texts, match, protocol, subset, number, argmax=True)
 
 
 def _image(text: str, place: str) -> ImageRef:
-    """Returns the image of a path whose folders are those of whoever wrote the file."""
+    """Returns the image of a path that has the folders of the author's machine."""
     path = PurePosixPath(text)
     if path.parent.name == "JPEGImages":
         return ImageRef("published", f"voc2007/JPEGImages/{path.name}")
@@ -151,14 +155,14 @@ def _image(text: str, place: str) -> ImageRef:
     return coco_ref(path.name, place)
 
 
-def _pairs(path: Path) -> Iterator[tuple[ImageRef, str]]:
-    for place, row in read_csv(path, _Captioned):
+def _image_text_pairs(path: Path) -> Iterator[tuple[ImageRef, str]]:
+    for place, row in read_csv(path, _CaptionsRow):
         image = _image(row.filepath, place)
-        yield from ((image, text) for text in texts_of(row.captions, "captions", place))
+        yield from ((image, text) for text in parse_texts(row.captions, "captions", place))
 
 
-def _remarks(subset: str, cases: Iterable[Case]) -> dict[str, str]:
+def _remark_note(subset: str, cases: Iterable[Case]) -> dict[str, str]:
     n = sum(bool(CHATTER.search(text)) for case in cases for text in case.texts)
     if not n:
         return {}
-    return {f"{subset} remarks": f"{n:,} texts with remarks or quotes of the model that wrote them"}
+    return {f"{subset} remarks": f"{n:,} texts with remarks or quotes of the language model"}

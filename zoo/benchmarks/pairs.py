@@ -1,4 +1,4 @@
-"""Pairs: a user's own table of images with a caption and a foil."""
+"""Pairs: a custom table of images, each with a caption and a foil."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,26 +13,27 @@ from zoo.sources.readers.tables import CAPTION_COLUMNS, IMAGE_COLUMNS, Table
 
 FOIL_COLUMNS = ("foil", "negative", "negative_caption")
 SUBSET_COLUMN = "subset"
-# The names that this benchmark's page has come first: a table may have open_clip's as well.
+# The documented names come first: a table may also have the column names of open_clip.
 IMAGES = tuple(sorted(IMAGE_COLUMNS, key="image".__ne__))
 CAPTIONS = tuple(sorted(CAPTION_COLUMNS, key="caption".__ne__))
 
 
 class Pairs(Benchmark):
-    """One's own pairs, from a table with columns for image, caption, foil and, if wanted, subset.
+    """Custom pairs, from a table with the columns image, caption, foil and optionally subset.
 
-    An image is a path: absolute, beside the table, from the working directory or under the data
-    root. Where nothing is there, it is the name of an image of COCO or Flickr.
+    An image is a path: absolute, or relative to the table, the working directory or the data root.
+    If no such file exists, it is the name of an image of COCO or Flickr.
 
     Args:
-        file: The table, CSV or TSV: absolute, from the working directory or under the data root.
-        image_column: The column of the images. None takes image, or any other name that CsvTable
+        file: The table, CSV or TSV: an absolute path, or one relative to the working directory or
+            the data root.
+        image_column: The column of the images. None is image, or any other name that CsvTable
             knows.
-        caption_column: The column of the captions. None takes caption, or any other name that
-            CsvTable knows.
-        foil_column: The column of the foils. None takes foil, negative or negative_caption.
-        separator: What separates columns. None takes a tab where the header has one, else a comma.
-        subsets: The subsets wanted, None for all.
+        caption_column: The column of the captions. None is caption, or any other name that CsvTable
+            knows.
+        foil_column: The column of the foils. None is foil, negative or negative_caption.
+        separator: The separator of columns. None is a tab if the header has one, else a comma.
+        subsets: The chosen subsets, None for all.
     """
 
     name = "pairs"
@@ -54,20 +55,26 @@ class Pairs(Benchmark):
 
     @property
     def subsets(self) -> tuple[Subset, ...]:
-        """The table as a whole; the subsets that it names are known when it is read."""
-        how = f"write {self.file} with the columns image, caption, foil"
-        return (Subset(Path(self.file).stem, (self.file,), None, how, {"i2t": 50.0}, named=True),)
+        """The whole table as one subset; its real subsets are known only when it is read."""
+        instructions = f"write {self.file} with the columns image, caption, foil"
+        return (
+            Subset(
+                Path(self.file).stem, (self.file,), None, instructions, {"i2t": 50.0}, named=True
+            ),
+        )
 
     def read(self, root: Path) -> Contents:
-        """Returns a case for each row of the table; raises ZooError that names file and line."""
+        """Returns a case for each row of the table; raises ZooError with the file and the line."""
         path = locate(root, self.subsets[0])
         if path is None:
             return Contents([], [], list(self.subsets))
         cases = list(self._cases(path))
         if not cases:
-            raise ZooError(f"{path} has no row under its header: write one pair a line")
-        wanted = check_subsets(str(path), self.wanted, dict.fromkeys(case.subset for case in cases))
-        return Contents([case for case in cases if case.subset in wanted], [path], [])
+            raise ZooError(f"{path} has no row after its header: write one pair per line")
+        selected = check_subsets(
+            str(path), self.wanted, dict.fromkeys(case.subset for case in cases)
+        )
+        return Contents([case for case in cases if case.subset in selected], [path], [])
 
     def _cases(self, path: Path) -> Iterator[Case]:
         match, images = np.array([[True, False]]), OwnImages(path.parent)
@@ -88,7 +95,5 @@ class Pairs(Benchmark):
 def _text(row: dict[str, str], column: str, origin: str) -> str:
     text = row[column].strip()
     if not text:
-        raise ZooError(
-            f"{origin} has nothing in column {column!r}: fill it in or take the line out"
-        )
+        raise ZooError(f"{origin}: column {column!r} is empty: fill it in or delete the line")
     return text

@@ -1,4 +1,4 @@
-"""Rows of the hub's parquet files, whose images stay where they are."""
+"""Rows of parquet files from the Hugging Face hub; images are referenced, not read."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,35 +15,38 @@ from zoo.support.schema import record
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-MEND = "fetch the file again"
+FETCH_AGAIN = "fetch the file again"
 _SHARD = re.compile(r"(.+)-(\d{5})-of-(\d{5})(?:-[0-9a-f]+)?\.parquet")
 
 
 def shards(path: Path) -> list[Path]:
-    """Returns the files that a table was cut into, in their order.
+    """Returns the shards of a table, in order.
 
     Args:
-        path: One of them, named as the hub names them (test-00000-of-00003.parquet), or a file that
-            is whole.
+        path: One of the shards, named as on the hub (test-00000-of-00003.parquet), or an unsharded
+            file.
 
     Raises:
-        ZooError: One of them is absent.
+        ZooError: A shard is missing.
     """
-    named = _SHARD.fullmatch(path.name)
-    if named is None:
+    name_match = _SHARD.fullmatch(path.name)
+    if name_match is None:
         return [path]
-    beside = {
-        int(other[2]): path.with_name(other[0])
-        for other in map(_SHARD.fullmatch, (file.name for file in sorted(path.parent.iterdir())))
-        if other is not None and (other[1], other[3]) == (named[1], named[3])
+    shard_files = {
+        int(other_match[2]): path.with_name(other_match[0])
+        for other_match in map(
+            _SHARD.fullmatch, (file.name for file in sorted(path.parent.iterdir()))
+        )
+        if other_match is not None
+        and (other_match[1], other_match[3]) == (name_match[1], name_match[3])
     }
-    absent = next((i for i in range(int(named[3])) if i not in beside), None)
+    absent = next((i for i in range(int(name_match[3])) if i not in shard_files), None)
     if absent is not None:
         raise ZooError(
-            f"{path.parent} lacks {named[1]}-{absent:05}-of-{named[3]}.parquet, "
-            "one of the files that a table was cut into: fetch it"
+            f"{path.parent}: the shard {name_match[1]}-{absent:05}-of-{name_match[3]}.parquet "
+            "is missing: fetch it"
         )
-    return [beside[i] for i in sorted(beside)]
+    return [shard_files[i] for i in sorted(shard_files)]
 
 
 def rows(
@@ -53,25 +56,25 @@ def rows(
 
     Args:
         path: The file.
-        schema: A struct of msgspec's, whose fields are the columns.
+        schema: A msgspec struct whose fields are the columns.
         images: The columns that hold images.
 
     Yields:
         The place of each row, 'FILE[NUMBER]', its record, and references to its images.
 
     Raises:
-        ZooError: The file is no whole parquet file, lacks a column, or a row is wrong.
+        ZooError: The file is not a complete parquet file, a column is missing, or a row is invalid.
     """
-    wanted = schema.__struct_fields__
+    fields = schema.__struct_fields__
     try:
         names = pq.read_schema(path).names
-        table = pq.read_table(path, columns=[name for name in wanted if name in names])
+        table = pq.read_table(path, columns=[name for name in fields if name in names])
     except (OSError, pa.ArrowInvalid) as error:
-        raise ZooError(f"{path} is not a whole parquet file ({error}): {MEND}") from error
+        raise ZooError(f"{path} is not a complete parquet file ({error}): {FETCH_AGAIN}") from error
     lacking = next((name for name in images if name not in names), None)
     if lacking is not None:
-        raise ZooError(f"{path} has no column {lacking}, only {', '.join(names)}: {MEND}")
+        raise ZooError(f"{path} has no column {lacking}, only {', '.join(names)}: {FETCH_AGAIN}")
     for i, row in enumerate(table.to_pylist()):
         place = f"{path}[{i}]"
         refs = tuple(ImageRef("parquet", f"{path}#{i}#{name}") for name in images)
-        yield place, record(row, schema, place, MEND), refs
+        yield place, record(row, schema, place, FETCH_AGAIN), refs

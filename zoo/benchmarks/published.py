@@ -1,4 +1,4 @@
-"""PublishedBenchmark: what benchmarks have in common that come as a file for each subset."""
+"""PublishedBenchmark, the base class of benchmarks with one annotation file per subset."""
 
 from abc import abstractmethod
 from collections.abc import Iterable
@@ -10,8 +10,8 @@ from zoo.benchmarks.annotations import (
     count_notes,
     identical_note,
     locate,
-    overridden,
     overrides,
+    with_user_files,
 )
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.benchmarks.parquet import shards
@@ -19,14 +19,14 @@ from zoo.benchmarks.roots import cases_from_root
 
 
 class PublishedBenchmark(Benchmark):
-    """Base of benchmarks that are published as an annotation file for each subset.
+    """Base class of benchmarks that are published as one annotation file per subset.
 
     Args:
-        files: Other places of the annotations, by subset.
-        subsets: The subsets wanted, None for all.
+        files: Paths of the annotations if not the default ones, by subset.
+        subsets: The chosen subsets, None for all.
 
     Attributes:
-        published: The subsets as published.
+        published: The published subsets.
     """
 
     published: ClassVar[tuple[Subset, ...]]
@@ -44,9 +44,9 @@ class PublishedBenchmark(Benchmark):
 
     @property
     def subsets(self) -> tuple[Subset, ...]:
-        """The subsets asked for."""
-        wanted = (subset for subset in self.published if subset.name in self.wanted)
-        return overridden(wanted, self.files)
+        """The chosen subsets."""
+        selected = (subset for subset in self.published if subset.name in self.wanted)
+        return with_user_files(selected, self.files)
 
     @abstractmethod
     def cases(self, path: Path, subset: str) -> Iterable[Case]:
@@ -57,11 +57,11 @@ class PublishedBenchmark(Benchmark):
             subset: Its name.
 
         Raises:
-            ZooError: The file is wrong. The error names file and entry.
+            ZooError: The file is invalid. The error names the file and the entry.
         """
 
     def read_subset(self, path: Path, subset: str) -> Contents:
-        """Returns the cases of a subset, with notes and further files where there are any.
+        """Returns the cases of a subset, with notes and further files if there are any.
 
         Args:
             path: Its annotation file.
@@ -71,18 +71,18 @@ class PublishedBenchmark(Benchmark):
         return Contents(cases, shards(path), [], identical_note(subset, cases))
 
     def read(self, root: Path) -> Contents:
-        """Returns the cases of the subsets whose files are there."""
+        """Returns the cases of the subsets whose files exist."""
         contents, counts = Contents([], [], []), []
         for subset in self.subsets:
             path = locate(root, subset)
             if path is None:
                 contents.absent.append(subset)
                 continue
-            found = self.read_subset(path, subset.name)
-            contents.cases.extend(cases_from_root(found.cases, root, path.parent))
-            contents.files.extend(found.files)
-            contents.notes.update(found.notes)
-            contents.limits.update(found.limits)
-            counts.append((subset, len(found.cases)))
+            subset_contents = self.read_subset(path, subset.name)
+            contents.cases.extend(cases_from_root(subset_contents.cases, root, path.parent))
+            contents.files.extend(subset_contents.files)
+            contents.notes.update(subset_contents.notes)
+            contents.limits.update(subset_contents.limits)
+            counts.append((subset, len(subset_contents.cases)))
         contents.notes.update(count_notes(counts))
         return contents

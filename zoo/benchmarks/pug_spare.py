@@ -1,4 +1,4 @@
-"""PUG:SPARE (Koishigarina et al. 2025), by how many of two bindings training never had."""
+"""PUG:SPARE (Koishigarina et al. 2025), split by how many of two bindings training has seen."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,17 +22,18 @@ CAPTIONS = 7_392
 
 
 class PUGSpare(Benchmark):
-    """Two coloured animals: the caption against its swap and among all captions.
+    """Two coloured animals: the caption against its swap, and among all captions.
 
-    The subsets are BindSplit's: with a block of 3 colours by 3 animals held out, training had both
-    bindings of `seen`, one of `partial` and none of `unseen`. The reader of the same name has the
-    captions to train on. Among all captions, both orders are right.
+    The subsets are BindSplit's: with a block of 3 colours by 3 animals held out, training has seen
+    both bindings of `seen`, one of `partial` and none of `unseen`. The reader of the same name has
+    the captions to train on. Among all captions, both orders of the animals are right.
 
     Args:
-        file: Another place of PUG_SPARE.csv, beside the folders of its images.
-        block_seed: The seed of the block, and of the captions of `seen`. It has to be that of
+        file: The path of PUG_SPARE.csv if not the default one; the folders of its images are next
+            to it.
+        block_seed: The seed of the block and of the captions of `seen`. It must be the seed of
             training.
-        subsets: The subsets wanted, None for all.
+        subsets: The chosen subsets, None for all.
     """
 
     name = "pug_spare"
@@ -51,47 +52,51 @@ class PUGSpare(Benchmark):
 
     @property
     def subsets(self) -> tuple[Subset, ...]:
-        """The subsets asked for, of one file."""
-        given = tuple(Subset(name, (FILE,), None, HOW, {"i2t": 50.0}) for name in self.wanted)
+        """The chosen subsets, all read from one file."""
+        published_subsets = tuple(
+            Subset(name, (FILE,), None, HOW, {"i2t": 50.0}) for name in self.wanted
+        )
         if self.file is None:
-            return given
-        return tuple(replace(subset, files=(self.file,), named=True) for subset in given)
+            return published_subsets
+        return tuple(
+            replace(subset, files=(self.file,), named=True) for subset in published_subsets
+        )
 
     def read(self, root: Path) -> Contents:
-        """Returns the cases where the file is there."""
+        """Returns the cases if the file exists."""
         path = locate(root, self.subsets[0])
         if path is None:
             return Contents([], [], list(self.subsets))
         rows = list(animals(path))
-        kept = holdout(rows, self.block_seed)
-        if not kept.held_out:
+        block = holdout(rows, self.block_seed)
+        if not block.held_out:
             raise ZooError(
-                f"{path} has {len(kept.attributes)} colours and {len(kept.objects)} animals, and "
-                f"{blocks.SIDE} of each are held out: fetch the file again"
+                f"{path} has {len(block.attributes)} colours and {len(block.objects)} animals, but "
+                f"{blocks.SIDE} of each must be held out: fetch the file again"
             )
-        captions = [text(c) for c in blocks.captions(kept.attributes, kept.objects)]
+        captions = [text(c) for c in blocks.captions(block.attributes, block.objects)]
         folder = path.parent.absolute()
         if path.is_relative_to(root):
-            # so that results do not depend on where the root lies
+            # so that results do not depend on the path of the root
             folder = path.parent.relative_to(root)
         cases = [
             case
             for subset in self.wanted
-            for case in self._cases(subset, rows, kept, captions, folder)
+            for case in self._cases(subset, rows, block, captions, folder)
         ]
-        found = f"{len(captions):,} in the file, {CAPTIONS:,} as published"
-        notes = {"captions": found} if len(captions) != CAPTIONS else {}
+        counts = f"{len(captions):,} in the file, {CAPTIONS:,} as published"
+        notes = {"captions": counts} if len(captions) != CAPTIONS else {}
         return Contents(cases, [path], [], notes)
 
     def _cases(
         self,
         subset: str,
         rows: list[Animals],
-        kept: Holdout,
+        block: Holdout,
         captions: list[str],
         folder: Path,
     ) -> Iterator[Case]:
-        shown = [
+        binding_images = [
             BindingImage(
                 ImageRef("published", (folder / row.picture).as_posix()),
                 row.place.rpartition(":")[2],
@@ -100,6 +105,6 @@ class PUGSpare(Benchmark):
                 (text(row.caption), text((row.caption[1], row.caption[0]))),
             )
             for row in rows
-            if kept.split_of(row.caption) == subset
+            if block.split_of(row.caption) == subset
         ]
-        return binding_cases(subset, shown, captions)
+        return binding_cases(subset, binding_images, captions)

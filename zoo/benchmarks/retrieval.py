@@ -1,4 +1,4 @@
-"""Retrieval: every image against every caption of a test split, both ways."""
+"""Retrieval: every image against every caption of a test split, in both directions."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -19,10 +19,11 @@ Pair = tuple[ImageRef, str]
 KARPATHY = "cs.stanford.edu/people/karpathy/deepimagesent/caption_datasets.zip"
 
 
-def _recalls(*values: float) -> dict[str, float]:
-    """Names the recalls of texts and then of images, at 1, 5 and 10, in per cent.
+def _recall_values(*values: float) -> dict[str, float]:
+    """Returns the recalls of OpenAI's ViT-B/32 by metric, as measured by vl_compo.
 
-    They are OpenAI ViT-B/32's, as vl_compo measured them.
+    Args:
+        *values: Text recall at 1, 5 and 10 and image recall at 1, 5 and 10, in per cent.
     """
     return dict(
         zip((f"{side}_r@{k}" for side in ("i2t", "t2i") for k in (1, 5, 10)), values, strict=True)
@@ -39,7 +40,7 @@ SUBSETS = {
             f"put dataset_coco.json ({KARPATHY}) into DATA_ROOT/coco, "
             "or BLIP's coco_karpathy_test.json into DATA_ROOT/aro; "
             "images go to DATA_ROOT/coco/val2014",
-            published=_recalls(50.12, 75.0, 83.54, 30.45, 55.97, 66.86),
+            published=_recall_values(50.12, 75.0, 83.54, 30.45, 55.97, 66.86),
         ),
         Subset(
             "flickr30k",
@@ -53,7 +54,7 @@ SUBSETS = {
             "or BLIP's flickr30k_test.json into DATA_ROOT/aro; "
             "images (ask their owners at shannon.cs.illinois.edu/DenotationGraph) "
             "go to DATA_ROOT/flickr30k",
-            published=_recalls(78.8, 94.9, 98.2, 58.76, 83.5, 90.04),
+            published=_recall_values(78.8, 94.9, 98.2, 58.76, 83.5, 90.04),
         ),
         Subset(
             "flickr8k",
@@ -68,22 +69,21 @@ SUBSETS = {
 
 
 class Retrieval(Benchmark):
-    """Caption retrieval: recall at 1, 5 and 10, text for image and image for text.
+    """Caption retrieval: recall at 1, 5 and 10, from image to text and from text to image.
 
-    A source is one case with all of its captions, and `n` of its subset counts images.
+    A source is one case with all its captions; `n` of its subset is the number of images.
 
     Args:
         source: The source: coco_karpathy, flickr30k or flickr8k, None for all three, or any reader
             of captions.
-        pre_caption: Whether captions are cleaned before they are encoded, as BLIP's and ARO's code
-            does: lower case, a blank for each of . ! " ( ) * # : ; ~, and 30 words at most. No
-            published value stands beside them.
+        pre_caption: Whether captions are cleaned before they are encoded, as in the code of BLIP
+            and ARO: lower case, a space for each of . ! " ( ) * # : ; ~, and at most 30 words. The
+            report then shows no published value.
     """
 
     name = "retrieval"
     licence = (
-        "CC BY 4.0 of COCO's captions; of Flickr8k, research and education alone; of Flickr30k "
-        "none was read"
+        "COCO's captions: CC BY 4.0; Flickr8k: only research and education; Flickr30k: not checked"
     )
     citation = (
         "Karpathy and Fei-Fei, Deep Visual-Semantic Alignments for Generating Image Descriptions, "
@@ -95,27 +95,32 @@ class Retrieval(Benchmark):
         if isinstance(source, str) and source not in SUBSETS:
             raise ZooError(
                 f"retrieval has no source {source!r}{suggest_names(source, SUBSETS)}: "
-                f"name one of {', '.join(SUBSETS)}, or give a reader in YAML"
+                f"name one of {', '.join(SUBSETS)}, or set a reader in YAML"
             )
         self.source, self.pre_caption = source, pre_caption
 
     @property
     def subsets(self) -> tuple[Subset, ...]:
-        """The sources asked for, a subset each."""
+        """The chosen sources, one subset each."""
         if isinstance(self.source, Reader):
-            how = "give the reader the path of its captions"
+            instructions = "set the path of the captions in the reader"
             return (
-                Subset(type(self.source).__name__, tuple(map(str, self.source.files)), None, how),
+                Subset(
+                    type(self.source).__name__,
+                    tuple(map(str, self.source.files)),
+                    None,
+                    instructions,
+                ),
             )
-        asked = SUBSETS.values() if self.source is None else (SUBSETS[self.source],)
-        return tuple(replace(s, published={}) if self.pre_caption else s for s in asked)
+        sources = SUBSETS.values() if self.source is None else (SUBSETS[self.source],)
+        return tuple(replace(s, published={}) if self.pre_caption else s for s in sources)
 
     def read(self, root: Path) -> Contents:
-        """Returns a case for each source whose captions are there."""
+        """Returns a case for each source whose captions exist."""
         if isinstance(self.source, Reader):
-            pairs = _of_reader(self.source)
+            pairs = _reader_pairs(self.source)
             case = gallery(self.subsets[0].name, self._clean(pairs))
-            return Contents([case], list(self.source.files), [], self._note())
+            return Contents([case], list(self.source.files), [], self._cleaning_note())
         contents, counts = Contents([], [], []), []
         for subset in self.subsets:
             path = locate(root, subset)
@@ -123,7 +128,7 @@ class Retrieval(Benchmark):
                 contents.absent.append(subset)
                 continue
             pairs, files = (
-                _flickr8k(path) if subset.name == "flickr8k" else (_test_split(path), [path])
+                _flickr8k_pairs(path) if subset.name == "flickr8k" else (_test_pairs(path), [path])
             )
             case = gallery(subset.name, self._clean(pairs))
             counts.append((subset, len(case.images)))
@@ -131,7 +136,7 @@ class Retrieval(Benchmark):
             contents.files.extend(files)
         notes = count_notes(counts)
         contents.notes.update({key: f"{note} (images)" for key, note in notes.items()})
-        contents.notes.update(self._note())
+        contents.notes.update(self._cleaning_note())
         return contents
 
     def _clean(self, pairs: list[Pair]) -> list[Pair]:
@@ -139,34 +144,34 @@ class Retrieval(Benchmark):
             return pairs
         return [(image, pre_caption(caption)) for image, caption in pairs]
 
-    def _note(self) -> dict[str, str]:
+    def _cleaning_note(self) -> dict[str, str]:
         return {"captions": "cleaned by pre_caption"} if self.pre_caption else {}
 
 
-def _of_reader(reader: Reader) -> list[Pair]:
+def _reader_pairs(reader: Reader) -> list[Pair]:
     return [(sample.image, sample.caption) for sample in reader.read()]
 
 
-def _flickr8k(path: Path) -> tuple[list[Pair], list[Path]]:
+def _flickr8k_pairs(path: Path) -> tuple[list[Pair], list[Path]]:
     names = path.with_name("Flickr_8k.testImages.txt")
     if not names.is_file():
         raise ZooError(
-            f"{path} has no {names.name} beside it, which says what the test split is: "
-            "it comes with the captions"
+            f"{path.parent} has no {names.name}, which lists the test split: "
+            "it is distributed with the captions"
         )
-    return _of_reader(FlickrToken(path, names)), [path, names]
+    return _reader_pairs(FlickrToken(path, names)), [path, names]
 
 
-def _test_split(path: Path) -> list[Pair]:
+def _test_pairs(path: Path) -> list[Pair]:
     if path.name.startswith("dataset_"):
-        return _of_reader(KarpathyJson(path, ("test",)))
+        return _reader_pairs(KarpathyJson(path, ("test",)))
     return [(record.image, text) for record in read_captioned(path) for text in record.captions]
 
 
 def gallery(subset: str, pairs: list[Pair]) -> Case:
-    """Makes a case in which the pairs alone are right, as in the published protocol.
+    """Returns a case in which only the given pairs are right, as in the published protocol.
 
-    No other pair is right, even where two images share a caption.
+    No other pair is right, even if two images have the same caption.
     """
     images = list(dict.fromkeys(image for image, _ in pairs))
     row = {image: i for i, image in enumerate(images)}

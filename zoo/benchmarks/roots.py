@@ -12,76 +12,76 @@ from zoo.sources.sample import ImageRef
 
 
 def resolve_images(contents: Contents, finder: ImageFinder) -> Contents:
-    """Gives every image of a reading the reference that it is known by.
+    """Replaces the image references of cases by the ones that are found, and applies the limits.
 
     Args:
-        contents: What was read of a benchmark.
+        contents: The cases that were read from a benchmark's files.
         finder: Finds images under the data roots.
 
     Returns:
-        The reading with these references, and without the cases beyond its limits. Its notes tell
-        of images that are taken by name alone, of a user's own images that carry an orientation or
-        transparency, and of boxes in images that were resized.
+        The contents with these references, without the cases beyond their limits. Notes report
+        images that are identified only by name, custom images with an orientation or transparency,
+        and boxes in images that were resized.
     """
-    known = finder.resolve_references(_images(contents.cases))
+    resolved = finder.resolve_references(_distinct_images(contents.cases))
     notes = dict(contents.notes)
-    absent = finder.missing(known)
+    absent = finder.missing(resolved)
     if absent:
         notes["images by name"] = (
-            f"{len(absent):,} are not there as written and taken by their names for published ones "
-            f"({absent[0].key} for {known[absent[0]]})"
+            f"{len(absent):,} do not exist under their paths and are replaced by published ones of "
+            f"the same name ({absent[0].key} by {resolved[absent[0]]})"
         )
     cases = contents.cases
-    if known:
-        cases = [_with_images(case, lambda image: known.get(image, image)) for case in cases]
+    if resolved:
+        cases = [_with_images(case, lambda image: resolved.get(image, image)) for case in cases]
     contents = _limit_cases(replace(contents, cases=cases, notes=notes), finder)
-    asked = _images(contents.cases)
-    found = boxes(asked, finder.size)
-    notes = contents.notes | finder.count_orientation_and_alpha(asked).notes(
+    images = _distinct_images(contents.cases)
+    box_check = boxes(images, finder.size)
+    notes = contents.notes | finder.count_orientation_and_alpha(images).notes(
         finder.decoding, "upright", "background"
     )
-    return replace(contents, notes=notes | found.notes, unfit=found.unfit)
+    return replace(contents, notes=notes | box_check.notes, unfit=box_check.unfit)
 
 
-def _images(cases: Iterable[Case]) -> dict[ImageRef, None]:
-    """Returns the distinct images of cases, in their order."""
+def _distinct_images(cases: Iterable[Case]) -> dict[ImageRef, None]:
+    """Returns the distinct images of cases, in order."""
     return dict.fromkeys(image for case in cases for image in case.all_images)
 
 
 def _limit_cases(contents: Contents, finder: ImageFinder) -> Contents:
-    """Keeps as many cases of a subset as its limit: the first whose images are found.
+    """Keeps the first cases of each subset whose images exist, up to the limit.
 
-    Where fewer are found, the first others fill the limit, so that they count as not scored.
+    If there are fewer, the first other cases fill the limit, so that they count as not scored.
     """
     if not contents.limits:
         return contents
-    kept, notes = dict[int, Case](), dict(contents.notes)
+    selected, notes = dict[int, Case](), dict(contents.notes)
     indices: dict[str, list[int]] = {}
     for i, case in enumerate(contents.cases):
         if case.subset in contents.limits:
             indices.setdefault(case.subset, []).append(i)
         else:
-            kept[i] = case
+            selected[i] = case
     for subset, rows in indices.items():
         limit = contents.limits[subset]
-        found, missing = list[int](), list[int]()
+        complete, incomplete = list[int](), list[int]()
         for i in rows:
-            if len(found) == limit:
+            if len(complete) == limit:
                 break
             images = contents.cases[i].images
-            (missing if finder.missing(images) else found).append(i)
-        asked = [*found, *missing[: limit - len(found)]]
-        kept.update((i, contents.cases[i]) for i in asked)
+            (incomplete if finder.missing(images) else complete).append(i)
+        chosen_rows = [*complete, *incomplete[: limit - len(complete)]]
+        selected.update((i, contents.cases[i]) for i in chosen_rows)
         if len(rows) > limit:
             notes[f"{subset} rows"] = f"the first {limit:,} of {len(rows):,}, as published"
-            skipped = len(found) + len(missing) - len(asked)
-            if found and skipped:
-                notes[f"{subset} rows"] += f"; {skipped:,} without an image were passed over"
-    return replace(contents, cases=[kept[i] for i in sorted(kept)], notes=notes)
+            skipped = len(complete) + len(incomplete) - len(chosen_rows)
+            if complete and skipped:
+                notes[f"{subset} rows"] += f"; {skipped:,} without an image were skipped"
+    return replace(contents, cases=[selected[i] for i in sorted(selected)], notes=notes)
 
 
 def _with_images(case: Case, reference: Callable[[ImageRef], ImageRef]) -> Case:
-    """Returns a case with other references to its images and their partners."""
+    """Returns a case with its images and partners replaced by other references."""
     images, partners = (tuple(map(reference, refs)) for refs in (case.images, case.partners))
     if (images, partners) == (case.images, case.partners):
         return case
@@ -89,13 +89,13 @@ def _with_images(case: Case, reference: Callable[[ImageRef], ImageRef]) -> Case:
 
 
 def cases_from_root(cases: Iterable[Case], root: Path, folder: Path) -> Iterator[Case]:
-    """Names images that lie beside an annotation file by their paths from the root.
+    """Makes the paths of images in an annotation file's folder relative to the root.
 
-    Results then do not depend on where the root lies. A path outside the root is absolute.
+    Results then do not depend on the path of the root. A path outside the root becomes absolute.
 
     Args:
-        cases: Cases. A reference to such an image starts with the path of the file's folder; others
-            are paths from a root already.
+        cases: The cases. A reference to such an image starts with the path of the folder; other
+            references are already relative to a root.
         root: The data root that the file was found under.
         folder: The folder of the annotation file.
     """
@@ -107,7 +107,7 @@ def _path_from_root(image: ImageRef, root: Path, folder: Path) -> ImageRef:
     if image.source not in ("published", *CONTAINERS):
         return image
     path = Path(image.key)
-    # every relative path seems to lie in the working directory
+    # every relative path seems to be in the working directory
     if not (path.is_relative_to(folder) and (folder != Path() or path.exists())):
         return image
     key = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path.absolute())
@@ -125,39 +125,42 @@ def read(benchmark: Benchmark, roots: Sequence[Path]) -> Contents:
         The cases of all subsets.
 
     Raises:
-        ZooError: A file that the user named is in no root, or a file is wrong.
+        ZooError: A file that the user named is in no root, or a file is invalid.
     """
-    whole = _contents(benchmark, roots[0])
+    contents = _read_contents(benchmark, roots[0])
     for root in roots[1:]:
-        absent = {subset.name for subset in whole.absent}
+        absent = {subset.name for subset in contents.absent}
         if not absent:
             break
-        more = _contents(benchmark, root)
-        gained = absent - {subset.name for subset in more.absent}
-        if gained:
-            whole = Contents(
-                [*whole.cases, *(case for case in more.cases if case.subset in gained)],
-                list(dict.fromkeys([*whole.files, *more.files])),
-                [subset for subset in whole.absent if subset.name not in gained],
-                {**more.notes, **whole.notes},
-                {**more.baselines, **whole.baselines},
-                limits={**more.limits, **whole.limits},
+        more_contents = _read_contents(benchmark, root)
+        new_subsets = absent - {subset.name for subset in more_contents.absent}
+        if new_subsets:
+            contents = Contents(
+                [
+                    *contents.cases,
+                    *(case for case in more_contents.cases if case.subset in new_subsets),
+                ],
+                list(dict.fromkeys([*contents.files, *more_contents.files])),
+                [subset for subset in contents.absent if subset.name not in new_subsets],
+                {**more_contents.notes, **contents.notes},
+                {**more_contents.baselines, **contents.baselines},
+                limits={**more_contents.limits, **contents.limits},
             )
-    named = next((subset for subset in whole.absent if subset.named), None)
-    if named is not None:
+    named_subset = next((subset for subset in contents.absent if subset.named), None)
+    if named_subset is not None:
         searched = ", ".join(map(str, roots))
         raise ZooError(
-            f"{benchmark.name}: {named.files[0]} is neither in the working directory "
-            f"nor under {searched}: mend the path ({named.how})"
+            f"{benchmark.name}: {named_subset.files[0]} is neither in the working directory "
+            f"nor under {searched}: correct the path ({named_subset.how})"
         )
-    return whole
+    return contents
 
 
-def _contents(benchmark: Benchmark, root: Path) -> Contents:
+def _read_contents(benchmark: Benchmark, root: Path) -> Contents:
     contents = benchmark.read(root)
     if not isinstance(contents, Contents):
         raise ZooError(
-            f"{type(benchmark).__name__}.read gave a {type(contents).__name__}: "
-            "a benchmark gives Contents, with its cases"
+            f"{type(benchmark).__name__}.read returned a {type(contents).__name__}: "
+            "it must return Contents"
         )
     return contents

@@ -1,11 +1,11 @@
-"""What benchmarks of rendered scenes have in common: a folder, and a subset a split."""
+"""SceneFolder, the base class of benchmarks of rendered scenes, with one subset per split."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from zoo.benchmarks.annotations import check_subsets, given_path
+from zoo.benchmarks.annotations import check_subsets, find_path
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.errors import ZooError
 from zoo.scenes.cache import CAPTIONS, SceneCaption, read_captions
@@ -13,60 +13,60 @@ from zoo.sources.sample import ImageRef
 
 
 class SceneFolder(Benchmark):
-    """Base of benchmarks about a folder that `zoo scenes` filled.
+    """Base class of benchmarks that read a folder written by `zoo scenes`.
 
     Args:
-        folder: The folder, as written or under the data root.
-        subsets: The subsets wanted, None for all.
+        folder: The folder, a path or relative to the data root.
+        subsets: The chosen subsets, None for all.
 
     Attributes:
-        usual: The folder where the user names none.
-        filled_by: The command of `zoo scenes` that makes such a folder.
-        by_chance: The value of each metric by chance, in per cent.
+        default_folder: The folder if the user names none.
+        scenes_command: The subcommand of `zoo scenes` that writes such a folder.
+        chance_levels: The chance level of each metric, in per cent.
     """
 
     behind_colon = "folder"
-    usual: ClassVar[str]
-    filled_by: ClassVar[str]
-    by_chance: ClassVar[Mapping[str, float]]
+    default_folder: ClassVar[str]
+    scenes_command: ClassVar[str]
+    chance_levels: ClassVar[Mapping[str, float]]
 
     def __init__(self, folder: str, subsets: list[str] | None = None) -> None:
         self.folder, self.wanted = folder, check_subsets(self.name, subsets, self.offers)
 
     @property
     def subsets(self) -> tuple[Subset, ...]:
-        """The subsets asked for."""
-        how = f"`zoo scenes {self.filled_by} --out {self.folder}` makes it"
-        file, named = f"{self.folder}/{CAPTIONS}", self.folder != self.usual
+        """The chosen subsets."""
+        instructions = f"`zoo scenes {self.scenes_command} --out {self.folder}` creates it"
+        file, named = f"{self.folder}/{CAPTIONS}", self.folder != self.default_folder
         return tuple(
-            Subset(subset, (file,), None, how, dict(self.by_chance), named=named)
+            Subset(subset, (file,), None, instructions, dict(self.chance_levels), named=named)
             for subset in self.wanted
         )
 
     @abstractmethod
     def cases(self, rows: list[SceneCaption], folder: Path) -> Iterator[Case]:
-        """Yields the cases of the subsets asked for.
+        """Yields the cases of the chosen subsets.
 
         Args:
-            rows: Their captions.
+            rows: The captions of these subsets.
             folder: The folder of the scenes, an absolute path.
         """
 
     def read(self, root: Path) -> Contents:
-        """Returns the cases where the folder is there."""
-        file = given_path(root, f"{self.folder}/{CAPTIONS}")
+        """Returns the cases if the folder exists."""
+        file = find_path(root, f"{self.folder}/{CAPTIONS}")
         if file is None:
             return Contents([], [], list(self.subsets))
         rows = read_captions(file.parent)
         if not any(row.split in self.offers for row in rows):
             raise ZooError(
                 f"{file} has no scene of {' or '.join(self.offers)}: {self.name} needs a folder "
-                f"that `zoo scenes {self.filled_by}` filled"
+                f"written by `zoo scenes {self.scenes_command}`"
             )
-        wanted = [row for row in rows if row.split in self.wanted]
-        return Contents(list(self.cases(wanted, file.parent.absolute())), [file], [])
+        selected_rows = [row for row in rows if row.split in self.wanted]
+        return Contents(list(self.cases(selected_rows, file.parent.absolute())), [file], [])
 
 
-def picture(folder: Path, row: SceneCaption) -> ImageRef:
-    """Returns the image of a caption of a folder."""
+def scene_image(folder: Path, row: SceneCaption) -> ImageRef:
+    """Returns the image of a caption of the folder."""
     return ImageRef("file", str(folder / row.image_id))

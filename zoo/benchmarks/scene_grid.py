@@ -1,4 +1,4 @@
-"""A grid of rendered scenes, by how many of two bindings training never had."""
+"""A grid of rendered scenes, split by how many of two bindings training has seen."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from zoo.benchmarks.base import Case
 from zoo.benchmarks.bindings import BindingImage, binding_cases
-from zoo.benchmarks.scene_folders import SceneFolder, picture
+from zoo.benchmarks.scene_folders import SceneFolder, scene_image
 from zoo.errors import ZooError
 from zoo.scenes.blocks import SPLITS
 from zoo.scenes.cache import SceneCaption
@@ -14,45 +14,45 @@ from zoo.scenes.grid import texts
 
 
 class SceneGrid(SceneFolder):
-    """Two objects of 8 colours and 8 shapes: the caption against its swap and among all captions.
+    """Two objects of 8 colours and 8 shapes: the caption against its swap, and among all captions.
 
-    The subsets are 'seen', 'partial' and 'unseen': training had both bindings of colour and shape,
-    one, or none. Among the 3,136 captions, both orders are right.
+    The subsets are 'seen', 'partial' and 'unseen': training has seen both bindings of colour and
+    shape, one, or none. Among the 3,136 captions, both orders of the objects are right.
 
     Args:
-        folder: What `zoo scenes grid` filled, as written or under the data root.
-        subsets: The subsets wanted, None for all.
+        folder: The folder written by `zoo scenes grid`, a path or relative to the data root.
+        subsets: The chosen subsets, None for all.
     """
 
     name = "scene_grid"
     offers = SPLITS
-    usual, filled_by = "scene_grid", "grid"
-    by_chance = MappingProxyType({"i2t": 50.0})
+    default_folder, scenes_command = "scene_grid", "grid"
+    chance_levels = MappingProxyType({"i2t": 50.0})
 
-    def __init__(self, folder: str = usual, subsets: list[str] | None = None) -> None:
+    def __init__(self, folder: str = default_folder, subsets: list[str] | None = None) -> None:
         super().__init__(folder, subsets)
 
     def cases(self, rows: list[SceneCaption], folder: Path) -> Iterator[Case]:
         """Yields a case for each caption, and one of all images and all captions of the grid."""
         captions = texts()
-        right: dict[str, tuple[str, ...]] = {}
+        true_captions: dict[str, tuple[str, ...]] = {}
         for row in rows:
-            right[row.image_id] = (*right.get(row.image_id, ()), row.caption)
+            true_captions[row.image_id] = (*true_captions.get(row.image_id, ()), row.caption)
             if row.caption not in captions or row.attribute_swap is None:
                 raise ZooError(
-                    f"{folder} has the caption {row.caption!r}, which is none of the grid: delete "
+                    f"{folder} has the caption {row.caption!r}, which is not in the grid: delete "
                     "captions.jsonl and run `zoo scenes grid` again"
                 )
         for subset in self.wanted:
-            shown = [
+            binding_images = [
                 BindingImage(
-                    picture(folder, row),
+                    scene_image(folder, row),
                     row.caption_id,
                     row.caption,
                     row.attribute_swap or "",
-                    right[row.image_id],
+                    true_captions[row.image_id],
                 )
                 for row in rows
                 if row.split == subset
             ]
-            yield from binding_cases(subset, shown, list(captions))
+            yield from binding_cases(subset, binding_images, list(captions))

@@ -9,43 +9,44 @@ import numpy as np
 
 from zoo.benchmarks.base import Case
 from zoo.benchmarks.protocols import group
-from zoo.benchmarks.scene_folders import SceneFolder, picture
+from zoo.benchmarks.scene_folders import SceneFolder, scene_image
 from zoo.errors import ZooError
 from zoo.scenes.cache import SceneCaption
 from zoo.scenes.pairs import KINDS
 
 
 class ScenePairs(SceneFolder):
-    """Two images and two captions, which differ in one attribute that is exchanged.
+    """Two images and two captions that differ in one exchanged attribute.
 
-    The subsets are what is exchanged: 'color', 'size', 'material' or 'quantity'.
+    The subsets are the exchanged attributes: 'color', 'size', 'material' and 'quantity'.
 
     Args:
-        folder: What `zoo scenes pairs` filled, as written or under the data root.
-        subsets: The subsets wanted, None for all.
+        folder: The folder written by `zoo scenes pairs`, a path or relative to the data root.
+        subsets: The chosen subsets, None for all.
     """
 
     name = "scene_pairs"
     offers = KINDS
-    usual, filled_by = "scene_pairs", "pairs"
-    by_chance = MappingProxyType(group.CHANCE)
+    default_folder, scenes_command = "scene_pairs", "pairs"
+    chance_levels = MappingProxyType(group.CHANCE)
 
-    def __init__(self, folder: str = usual, subsets: list[str] | None = None) -> None:
+    def __init__(self, folder: str = default_folder, subsets: list[str] | None = None) -> None:
         super().__init__(folder, subsets)
 
     def cases(self, rows: list[SceneCaption], folder: Path) -> Iterator[Case]:
         """Yields a case for each pair of scenes."""
-        for one, other in zip_longest(rows[::2], rows[1::2]):
-            if other is None or other.caption != one.attribute_swap:
+        for first_row, second_row in zip_longest(rows[::2], rows[1::2]):
+            if second_row is None or second_row.caption != first_row.attribute_swap:
                 raise ZooError(
-                    f"{folder} has {one.image_id} without the image of {one.attribute_swap!r} "
-                    "after it: delete captions.jsonl and run `zoo scenes pairs` again"
+                    f"{folder}: {first_row.image_id} is not followed by the image of "
+                    f"{first_row.attribute_swap!r}: delete captions.jsonl and run "
+                    "`zoo scenes pairs` again"
                 )
             yield Case(
-                (picture(folder, one), picture(folder, other)),
-                (one.caption, other.caption),
+                (scene_image(folder, first_row), scene_image(folder, second_row)),
+                (first_row.caption, second_row.caption),
                 np.eye(2, dtype=bool),
                 "group",
-                one.split,
-                one.caption_id.rpartition("-")[0],
+                first_row.split,
+                first_row.caption_id.rpartition("-")[0],
             )

@@ -1,4 +1,4 @@
-"""SPEC (Peng et al. 2024): size, position, existence and count, in images made for it."""
+"""SPEC (Peng et al. 2024): size, position, existence and count, in generated images."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta, Struct
 
-from zoo.benchmarks.annotations import place_note
+from zoo.benchmarks.annotations import position_note
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.hub import Hub
 from zoo.benchmarks.published import PublishedBenchmark
@@ -17,8 +17,8 @@ from zoo.support.schema import Text, read_list
 
 HUB = Hub("wjpoom/SPEC", "694dfdc74fe72acdc932fd5fc919b6b0268f7a07")
 TEXTS, IMAGES = "image2text.json", "text2image.json"
-# subset: answers to choose from, and accuracy of OpenAI's ViT-B/32 in the authors' notebook, of
-# texts and of images
+# subset: number of answers, and the accuracy of OpenAI's ViT-B/32 in the authors' notebook, from
+# image to text and from text to image
 PUBLISHED = {
     "absolute_size": (3, 44.27, 36.27),
     "relative_size": (3, 34.07, 32.47),
@@ -38,7 +38,7 @@ class _SPECEntry(Struct):
 class SPEC(PublishedBenchmark):
     """SPEC: six sets in which an image chooses among texts, and a text among images.
 
-    The answer stands anywhere, and the first of equal scores wins, as in the authors' code.
+    The answer may be at any position, and the first of equal scores wins, as in the authors' code.
     """
 
     name = "spec"
@@ -58,13 +58,13 @@ class SPEC(PublishedBenchmark):
     )
 
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
-        """Yields a case for each question, first those of images."""
+        """Yields a case for each question, first those about an image."""
         for i, (place, entry) in enumerate(read_list(path, _SPECEntry)):
-            match = _right(entry, place)[None]
+            match = _answer_mask(entry, place)[None]
             images = _images(path, (entry.query,))
             yield Case(images, entry.keys, match, "i2t", subset, f"image {i}", argmax=True)
         for i, (place, entry) in enumerate(read_list(path.with_name(IMAGES), _SPECEntry)):
-            match = _right(entry, place)[:, None]
+            match = _answer_mask(entry, place)[:, None]
             images = _images(path, entry.keys)
             yield Case(images, (entry.query,), match, "t2i", subset, f"text {i}", argmax=True)
 
@@ -74,14 +74,14 @@ class SPEC(PublishedBenchmark):
         contents.files.append(path.with_name(IMAGES))
         for side in ("i2t", "t2i"):
             cases = [case for case in contents.cases if case.protocol == side]
-            contents.notes.update(place_note(f"{subset} {side}", cases))
+            contents.notes.update(position_note(f"{subset} {side}", cases))
         return contents
 
 
-def _right(entry: _SPECEntry, place: str) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _answer_mask(entry: _SPECEntry, place: str) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     if not 0 <= entry.label < len(entry.keys):
         raise ZooError(
-            f"{place}: label {entry.label} is no place among {len(entry.keys)} keys: "
+            f"{place}: label {entry.label} is not an index of the {len(entry.keys)} keys: "
             "fetch the file again"
         )
     right: np.ndarray[tuple[int], np.dtype[np.bool_]] = np.arange(len(entry.keys)) == entry.label

@@ -1,4 +1,4 @@
-"""SugarCrepe (Hsieh et al. 2023): one image, a caption and a fluent foil made by one edit."""
+"""SugarCrepe (Hsieh et al. 2023): one image, a caption and a fluent foil with one edit."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,8 +16,8 @@ HOW = (
     "`git clone https://github.com/RAIVNLab/sugar-crepe` and copy its data/*.json into "
     "DATA_ROOT/sugarcrepe; images are COCO's val2017, in DATA_ROOT/coco/val2017"
 )
-# subset: cases, and accuracy of OpenAI's ViT-B/32 as vl_compo measured it (the authors print 61.4
-# for swap_obj)
+# subset: number of cases, and OpenAI ViT-B/32's accuracy as measured by vl_compo (the authors
+# report 61.4 for swap_obj)
 PUBLISHED = {
     "add_att": (692, 68.8),
     "add_obj": (2062, 77.2),

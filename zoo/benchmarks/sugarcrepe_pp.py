@@ -1,4 +1,4 @@
-"""SugarCrepe++ (Dumpala et al. 2024): two captions that mean the same, and a foil."""
+"""SugarCrepe++ (Dumpala et al. 2024): two captions with the same meaning, and a foil."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,7 +13,7 @@ from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.images import coco_ref
 from zoo.support.schema import read_list
 
-# its files are those of github.com/Sri-Harsha/scpp, byte for byte
+# its files are identical to those of github.com/Sri-Harsha/scpp
 HUB = Hub("Aman-J/SugarCrepe_pp", "dea2a1b6f9e1069c609f676aa55ec61e9b65fb61")
 HOW = (
     f"{HUB.fetch('sugarcrepe_pp', 'data/*.json')}, or `git clone "
@@ -40,7 +40,7 @@ class _SugarCrepePPEntry(Struct):
 class SugarCrepePP(PublishedBenchmark):
     """SugarCrepe++: five kinds of foils against a caption and its paraphrase, 4,757 cases.
 
-    A case's id is that of the published file.
+    A case's id is its id in the published file.
     """
 
     name = "sugarcrepe_pp"
@@ -68,9 +68,9 @@ class SugarCrepePP(PublishedBenchmark):
 
 
 class SugarCrepePPText(PublishedBenchmark):
-    """SugarCrepe++ without its images: is a caption nearer to its paraphrase than to the foil?
+    """SugarCrepe++ without images: is a caption closer to its paraphrase than to the foil?
 
-    The authors call it TOT. It needs no photograph, and a head that compares whole texts.
+    The authors call it TOT. It needs no images, but a head that compares texts with texts.
     """
 
     name = "sugarcrepe_pp_text"
@@ -80,7 +80,7 @@ class SugarCrepePPText(PublishedBenchmark):
     published = tuple(replace(subset, chance={"t2t": 100 / 3}) for subset in SugarCrepePP.published)
 
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
-        """Yields a case for each entry: two captions that ask, the second of them and the foil."""
+        """Yields a case for each entry: both captions against the second caption and the foil."""
         match = np.array([[True, False]] * 2)
         for _, entry in read_list(path, _SugarCrepePPEntry):
             asking, texts = (

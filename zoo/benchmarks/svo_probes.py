@@ -1,4 +1,4 @@
-"""SVO-Probes (Hendricks and Nematzadeh 2021): a sentence, its image, and one of another triplet."""
+"""SVO-Probes (Hendricks and Nematzadeh 2021): a sentence, its image, and a differing image."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -20,8 +20,8 @@ HOW = (
     "the images)"
 )
 PAIRS = "pairs"
-# what differs: accuracy of OpenAI's ViT-B/32 as vl_compo measured it, over the 3,728, 13,523 and
-# 4,911 rows whose images could still be had
+# differing role: accuracy of OpenAI's ViT-B/32 as measured by vl_compo, on the 3,728, 13,523 and
+# 4,911 rows whose images were still available
 PUBLISHED = {"subject": 84.1, "verb": 79.7, "object": 88.6}
 
 Flag = Literal["True", "False", "TRUE", "FALSE", "true", "false"]
@@ -36,19 +36,19 @@ class _SVOProbesRow(Struct):
     obj_neg: Flag
 
     @property
-    def differs(self) -> list[str]:
+    def changed_roles(self) -> list[str]:
         flags = (self.subj_neg, self.verb_neg, self.obj_neg)
         return [kind for kind, flag in zip(PUBLISHED, flags, strict=True) if flag.lower() == "true"]
 
 
 class SVOProbes(PublishedBenchmark):
-    """SVO-Probes: a sentence and two images, one of another subject, verb or object.
+    """SVO-Probes: a sentence and two images, one of which has another subject, verb or object.
 
-    A case of the subsets subject, verb and object asks whether the sentence prefers its image, as
-    dual encoders are measured. One of `subject pairs` and so on asks the published question: does
-    the sentence match this image or not? Each pair of sentence and image is asked once there, if
-    both images of a row that has it are found. Its group says whether it matches, since the
-    published accuracy is the mean of those two.
+    A case of the subsets subject, verb and object asks whether the sentence prefers its image,
+    which is the usual measure for dual encoders. A case of `subject pairs` etc. asks the published
+    question: does the sentence match this image or not? Each pair of sentence and image occurs
+    once, if both images of a row with this pair exist. Its group is whether it matches, since the
+    published accuracy is the mean over these two groups.
     """
 
     name = "svo_probes"
@@ -87,29 +87,31 @@ class SVOProbes(PublishedBenchmark):
         return self.read_subset(path, subset).cases
 
     def read_subset(self, path: Path, subset: str) -> Contents:
-        """Returns the cases of a subset, and a note of the rows that are in none."""
+        """Returns the cases of a subset, with a note on rows that are in no subset."""
         kind, _, pairs = subset.partition(" ")
         table = list(read_csv(path, _SVOProbesRow))
-        wanted = [(place, row) for place, row in table if row.differs == [kind]]
+        selected_rows = [(place, row) for place, row in table if row.changed_roles == [kind]]
         images = path.parent / "images"
         if pairs:
-            return Contents(list(_each_pair(wanted, images, subset)), [path], [])
-        cases = list(_rows(wanted, images, subset))
+            return Contents(list(_pair_cases(selected_rows, images, subset)), [path], [])
+        cases = list(_row_cases(selected_rows, images, subset))
         notes = repeated_notes(subset, cases)
-        several = sum(len(row.differs) != 1 for _, row in table)
+        several = sum(len(row.changed_roles) != 1 for _, row in table)
         if several:
-            notes["rows in no subset"] = f"{several:,} differ in nothing or in several things"
+            notes["rows in no subset"] = f"{several:,} differ in no role or in several roles"
         return Contents(cases, [path], [], notes)
 
 
-def _rows(rows: Iterable[tuple[str, _SVOProbesRow]], images: Path, subset: str) -> Iterator[Case]:
+def _row_cases(
+    rows: Iterable[tuple[str, _SVOProbesRow]], images: Path, subset: str
+) -> Iterator[Case]:
     for place, row in rows:
-        both = _image(images, row.pos_image_id), _image(images, row.neg_image_id)
+        images_of_row = _image(images, row.pos_image_id), _image(images, row.neg_image_id)
         match = np.array([[True], [False]])
-        yield Case(both, (row.sentence,), match, "t2i", subset, place.rpartition(":")[2])
+        yield Case(images_of_row, (row.sentence,), match, "t2i", subset, place.rpartition(":")[2])
 
 
-def _each_pair(
+def _pair_cases(
     rows: Iterable[tuple[str, _SVOProbesRow]], images: Path, subset: str
 ) -> Iterator[Case]:
     partners: dict[tuple[str, str, bool], set[str]] = {}  # the other images of a pair's rows
@@ -117,17 +119,17 @@ def _each_pair(
         right, wrong = row.pos_image_id, row.neg_image_id
         partners.setdefault((row.sentence, right, True), set()).add(wrong)
         partners.setdefault((row.sentence, wrong, False), set()).add(right)
-    for (sentence, image, matches), others in sorted(partners.items()):
-        said = "match" if matches else "no match"
+    for (sentence, image, matches), partner_ids in sorted(partners.items()):
+        label = "match" if matches else "no match"
         yield Case(
             images=(_image(images, image),),
             texts=(sentence,),
             match=np.array([[matches]]),
             protocol="binary",
             subset=subset,
-            id=f"{image} {said} {sentence}",
-            group=said,
-            partners=tuple(_image(images, other) for other in sorted(others)),
+            id=f"{image} {label} {sentence}",
+            group=label,
+            partners=tuple(_image(images, partner_id) for partner_id in sorted(partner_ids)),
         )
 
 
@@ -136,18 +138,23 @@ def _image(images: Path, number: str) -> ImageRef:
 
 
 def repeated_notes(subset: str, cases: Iterable[Case]) -> dict[str, str]:
-    """Returns notes of rows that stand twice, and of images that are right and wrong for a text.
+    """Returns notes on repeated rows, and on images that are both right and wrong for a text.
 
     Args:
         subset: The name of the subset.
-        cases: Its cases, of one text, the right image and the wrong one.
+        cases: Its cases, each with one text, the right image and the wrong image.
     """
-    asked = [(case.texts[0], *case.images) for case in cases]
-    again = len(asked) - len(set(asked))
-    wrong = {(text, image) for text, _, image in asked}
-    both = sum((text, image) in wrong for text, image, _ in asked)
-    found = {
-        "repeated": (again, "rows stand more than once"),
-        "contradicted": (both, "rows whose right image is another row's wrong one"),
+    rows = [(case.texts[0], *case.images) for case in cases]
+    n_repeated = len(rows) - len(set(rows))
+    wrong = {(text, image) for text, _, image in rows}
+    n_contradicted = sum((text, image) in wrong for text, image, _ in rows)
+    counts = {
+        "repeated": (n_repeated, "rows occur more than once"),
+        "contradicted": (
+            n_contradicted,
+            "rows whose right image is the wrong image of another row",
+        ),
     }
-    return {f"{subset} {what}": f"{n:,} {says}" for what, (n, says) in found.items() if n}
+    return {
+        f"{subset} {kind}": f"{n:,} {description}" for kind, (n, description) in counts.items() if n
+    }

@@ -1,4 +1,4 @@
-"""Rows of a CSV file, held to a schema."""
+"""Rows of a CSV file, checked against a schema."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,21 +11,21 @@ T = TypeVar("T")
 
 
 def read_csv(
-    path: Path, schema: type[T], mend: str = "fetch the file again"
+    path: Path, schema: type[T], advice: str = "fetch the file again"
 ) -> Iterator[tuple[str, T]]:
     """Reads a CSV file with a header.
 
     Args:
         path: The file.
-        schema: A struct of msgspec's, whose fields are columns and hold texts.
-        mend: What the user can do.
+        schema: A msgspec struct whose fields are the columns; all hold texts.
+        advice: Advice for the user if a row is invalid.
 
     Yields:
         The place of each row, 'FILE:LINE', and its record.
 
     Raises:
-        ZooError: The file cannot be read, or a row is wrong.
+        ZooError: The file cannot be read, or a row is invalid.
     """
     for line, row in Table(path, ",").rows():
         place = f"{path}:{line}"
-        yield place, record(row, schema, place, mend)
+        yield place, record(row, schema, place, advice)

@@ -19,7 +19,7 @@ HOW = (
     "DATA_ROOT/visual_genome), COCO (train2014 and val2014 in DATA_ROOT/coco), SWiG (in "
     "DATA_ROOT/swig/images_512) and VisDial's val2018 (in DATA_ROOT/visdial)"
 )
-# subset: valid cases, and accuracy of OpenAI's ViT-B/32 as vl_compo measured it
+# subset: number of valid cases, and accuracy of OpenAI's ViT-B/32 as measured by vl_compo
 PUBLISHED = {
     "existence": (505, 69.3),
     "plurals": (851, 57.6),
@@ -33,7 +33,7 @@ PUBLISHED = {
     "coreference-hard": (104, 51.9),
     "foil-it": (943, 90.1),
 }
-VALID = 2  # of three annotators
+VALID = 2  # votes of three annotators
 
 
 class _Votes(Struct):
@@ -49,10 +49,10 @@ class _VALSEEntry(Struct):
 
 
 class VALSE(PublishedBenchmark):
-    """VALSE: six phenomena and nouns in eleven pieces, 7,702 valid cases.
+    """VALSE: six linguistic phenomena and nouns in eleven subsets, 7,702 valid cases.
 
-    Valid are cases in which two of three annotators took the caption alone for true. A case's id is
-    its key in the published file.
+    A case is valid if at least two of three annotators judged only the caption to be true. A case's
+    id is its key in the published file.
     """
 
     name = "valse"
@@ -75,7 +75,7 @@ class VALSE(PublishedBenchmark):
         return self.read_subset(path, subset).cases
 
     def read_subset(self, path: Path, subset: str) -> Contents:
-        """Returns the valid cases; a note counts the others."""
+        """Returns the valid cases, with a note on the number of invalid ones."""
         match, cases, invalid = np.array([[True, False]]), [], 0
         for place, key, entry in read_object(path, _VALSEEntry):
             if entry.mturk.caption < VALID:
@@ -86,7 +86,7 @@ class VALSE(PublishedBenchmark):
         notes = identical_note(subset, cases)
         if invalid:
             notes[f"{subset} invalid"] = (
-                f"{invalid:,} that fewer than two annotators found valid left out"
+                f"{invalid:,} left out, as fewer than two annotators judged them valid"
             )
         return Contents(cases, [path], [], notes)
 

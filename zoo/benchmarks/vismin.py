@@ -1,4 +1,4 @@
-"""VisMin (Awal et al. 2024): two images and two captions that differ in one small thing."""
+"""VisMin (Awal et al. 2024): two images and two captions with one minimal difference."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct
 
-from zoo.benchmarks.annotations import of_kind
+from zoo.benchmarks.annotations import check_kind
 from zoo.benchmarks.base import Case, Subset
 from zoo.benchmarks.hub import Hub
 from zoo.benchmarks.parquet import rows, shards
@@ -27,7 +27,7 @@ class _VisMinRow(Struct):
 class VisMin(PublishedBenchmark):
     """VisMin: 2,084 pairs of images whose captions differ in an object, attribute, count or place.
 
-    One image is COCO's or made, the other is an edit of it by a diffusion model.
+    One image is from COCO or generated; the other is an edit of it by a diffusion model.
     """
 
     name = "vismin"
@@ -51,7 +51,7 @@ class VisMin(PublishedBenchmark):
         """Yields a case for each row of the category."""
         for file in shards(path):
             for place, row, images in rows(file, _VisMinRow, ("image_0", "image_1")):
-                if of_kind(row.category, CASES, place) == subset:
+                if check_kind(row.category, CASES, place) == subset:
                     texts = row.text_0, row.text_1
                     match = np.eye(2, dtype=bool)
                     yield Case(images, texts, match, "group", subset, str(row.id))

@@ -1,4 +1,4 @@
-"""VL-CheckList (Zhao et al. 2022): objects, attributes and relations of four sets of images."""
+"""VL-CheckList (Zhao et al. 2022): objects, attributes and relations in four image datasets."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -25,7 +25,7 @@ PLACES = {
     "Location": ("center", "mid", "margin"),
     "Size": ("large", "medium", "small"),
 }
-# accuracy of OpenAI's ViT-B/32 as vl_compo measured it, of the one kind that is a single corpus
+# accuracy of OpenAI's ViT-B/32 as measured by vl_compo, for the only kind with a single corpus
 PUBLISHED = {"Relation/spatial/vg": 54.0}
 
 Texts = Annotated[tuple[str, ...], Meta(min_length=1)]
@@ -37,15 +37,15 @@ class _TextPair(Struct, rename="upper"):
 
 
 def _corpora() -> Iterator[tuple[str, str]]:
-    """Yields the corpora, as the authors' tree names them, and their files."""
-    for asked, kinds in PLACES.items():
+    """Yields the name of each corpus, as in the authors' folders, and its file."""
+    for aspect, kinds in PLACES.items():
         for kind in kinds:
-            place, folder = f"Object/{asked}/{kind}", f"Object/{asked}"
-            yield f"{place}/hake", f"{folder}/hake_{asked.lower()}/hake_obj_{kind}"
+            place, folder = f"Object/{aspect}/{kind}", f"Object/{aspect}"
+            yield f"{place}/hake", f"{folder}/hake_{aspect.lower()}/hake_obj_{kind}"
             for role in ("swig_agent", "swig_destination", "swig_item", "swig_tool"):
-                yield f"{place}/{role}", f"{folder}/swig_{asked.lower()}/{role}/{role}_{kind}"
+                yield f"{place}/{role}", f"{folder}/swig_{aspect.lower()}/{role}/{role}_{kind}"
             for part in ("vg_obj", "vg_subj"):
-                yield f"{place}/{part}", f"{folder}/vg_{asked.lower()}/{part}_{kind}"
+                yield f"{place}/{part}", f"{folder}/vg_{aspect.lower()}/{part}_{kind}"
     for attribute in ATTRIBUTES:
         for source in ("vaw", "vg"):
             yield f"Attribute/{attribute}/{source}", f"Attribute/{source}/{attribute}"
@@ -56,15 +56,15 @@ def _corpora() -> Iterator[tuple[str, str]]:
 
 
 class VLCheckList(PublishedBenchmark):
-    """VL-CheckList: 56 corpora of captions with one word changed, 1,000 rows of each.
+    """VL-CheckList: 56 corpora of captions with one changed word, 1,000 rows of each.
 
-    The subsets are the corpora, named as in the authors' tree (Attribute/color/vg). A row may have
-    several captions and foils, of which the first ones are asked about. A case's id is its row.
+    The subsets are the corpora, named as in the authors' folders (Attribute/color/vg). If a row has
+    several captions and foils, the first ones are used. A case's id is its row.
 
     Args:
-        rows: How many rows of a corpus are asked about: the first whose images are found.
-        files: Other places of the annotations, by subset.
-        subsets: The subsets wanted, None for all.
+        rows: The number of rows per corpus: the first ones whose images exist.
+        files: Paths of the annotations if not the default ones, by subset.
+        subsets: The chosen subsets, None for all.
     """
 
     name = "vl_checklist"
@@ -97,7 +97,7 @@ class VLCheckList(PublishedBenchmark):
         return self.read_subset(path, subset).cases
 
     def read_subset(self, path: Path, subset: str) -> Contents:
-        """Returns the cases of all rows, how many are asked about, and notes of odd foils."""
+        """Returns the cases of all rows with the limit on their number, and notes on odd foils."""
         match, cases = np.array([[True, False]]), []
         for i, (place, (name, texts)) in enumerate(read_list(path, tuple[str, _TextPair])):
             image, pair = _image(name, subset, place), (texts.pos[0], texts.neg[0])
@@ -105,7 +105,7 @@ class VLCheckList(PublishedBenchmark):
         notes = identical_note(subset, cases)
         bare = sum(case.texts[1].startswith(" ") for case in cases)
         if bare:
-            notes[f"{subset} bare foils"] = f"{bare:,} are a name after a blank, not a caption"
+            notes[f"{subset} bare foils"] = f"{bare:,} are a name after a space, not a caption"
         return Contents(cases, [path], [], notes, limits={subset: self.rows})
 
 
@@ -115,5 +115,5 @@ def _image(name: str, subset: str, place: str) -> ImageRef:
         return ImageRef("published", f"swig/images_512/{Path(name).name}")
     if source != "hake":
         return visual_genome_ref(name, place)
-    known = image_ref(f"hake/{name}")
-    return known if known.source == "coco" else ImageRef("published", known.key)
+    image = image_ref(f"hake/{name}")
+    return image if image.source == "coco" else ImageRef("published", image.key)

@@ -1,4 +1,4 @@
-"""What'sUp (Kamath et al. 2023): where one object is, to another or in the image."""
+"""What'sUp (Kamath et al. 2023): the position of an object, to another one or in the image."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -26,7 +26,7 @@ COCO = "COCO's val2017, in DATA_ROOT/coco/val2017"
 VISUAL_GENOME = "Visual Genome's, in DATA_ROOT/visual_genome"
 SETS = "sets"
 OPTIONS = 4
-# prepositions of an image's file name, in pairs
+# prepositions in an image's file name, in pairs of opposites
 PREPOSITIONS = {"A": ("left", "right", "on", "under"), "B": ("left", "right", "in-front", "behind")}
 
 
@@ -83,8 +83,9 @@ class _Controlled(Struct):
 class WhatsUp(PublishedBenchmark):
     """What'sUp: six sets of prepositions, and pairs and sets of images of the same objects.
 
-    In `A` and `B` an image chooses among four texts. `A sets` and `B sets` have a case for the four
-    images of two objects: a pair is left and right, or on and under (in front and behind in B).
+    In `A` and `B` an image chooses among four texts. `A sets` and `B sets` have one case for the
+    four images of two objects; a pair is left and right, or on and under (in B, in front and
+    behind).
     """
 
     name = "whatsup"
@@ -121,27 +122,29 @@ class WhatsUp(PublishedBenchmark):
     )
 
     def cases(self, path: Path, subset: str) -> Iterable[Case]:
-        """Returns the cases of a subset; its right text stands first, and a tie counts for it."""
+        """Returns the cases of a subset; the right text comes first and wins a tie."""
         return self.read_subset(path, subset).cases
 
     def read_subset(self, path: Path, subset: str) -> Contents:
-        """Returns the cases of a subset, and notes of sets and options that are left out."""
+        """Returns the cases of a subset, with notes on sets and options that are left out."""
         name, _, sets = subset.partition(" ")
         if name not in PREPOSITIONS:
-            cases = list(_asked_of_two(path, subset))
+            cases = list(_two_option_cases(path, subset))
             return Contents(cases, [path], [], identical_note(subset, cases))
         entries = list(read_list(path, _Controlled))
         if sets:
-            return _in_sets(entries, path, subset)
-        cases = list(_asked_of_four(entries, path, subset))
+            return _set_contents(entries, path, subset)
+        cases = list(_four_option_cases(entries, path, subset))
         notes = identical_note(subset, cases)
-        more = sum(len(entry.caption_options) > OPTIONS for _, entry in entries)
-        if more:
-            notes[f"{subset} options"] = f"{more:,} images with more than four options: four count"
+        n_more = sum(len(entry.caption_options) > OPTIONS for _, entry in entries)
+        if n_more:
+            notes[f"{subset} options"] = (
+                f"{n_more:,} images with more than four options: the first four are used"
+            )
         return Contents(cases, [path], [], notes)
 
 
-def _asked_of_two(path: Path, subset: str) -> Iterator[Case]:
+def _two_option_cases(path: Path, subset: str) -> Iterator[Case]:
     match = np.array([[True, False]])
     for i, (place, (number, *texts)) in enumerate(read_list(path, tuple[int | str, Text, Text])):
         image = (
@@ -152,7 +155,7 @@ def _asked_of_two(path: Path, subset: str) -> Iterator[Case]:
         yield Case((image,), tuple(texts), match, "i2t", subset, str(i), correct_first=True)
 
 
-def _asked_of_four(
+def _four_option_cases(
     entries: Iterable[tuple[str, _Controlled]], path: Path, subset: str
 ) -> Iterator[Case]:
     match = np.arange(OPTIONS)[None] == 0
@@ -161,24 +164,24 @@ def _asked_of_four(
         yield Case((image,), entry.options, match, "i2t", subset, name, correct_first=True)
 
 
-def _in_sets(entries: Iterable[tuple[str, _Controlled]], path: Path, subset: str) -> Contents:
+def _set_contents(entries: Iterable[tuple[str, _Controlled]], path: Path, subset: str) -> Contents:
     prepositions = PREPOSITIONS[subset.partition(" ")[0]]
-    found: dict[str, dict[str, _Controlled]] = defaultdict(dict)
+    by_objects: dict[str, dict[str, _Controlled]] = defaultdict(dict)
     for place, entry in entries:
         objects, preposition = _objects(entry, place, prepositions)
-        found[objects][preposition] = entry
+        by_objects[objects][preposition] = entry
     match = np.kron(np.eye(OPTIONS, dtype=int), np.arange(OPTIONS)[None] == 0).astype(bool)
-    cases, alone, other = [], 0, 0
-    for objects, images in found.items():
+    cases, n_incomplete, n_other = [], 0, 0
+    for objects, images in by_objects.items():
         if len(images) < OPTIONS:
-            alone += len(images)
+            n_incomplete += len(images)
             continue
-        four = [images[preposition] for preposition in prepositions]
-        other += len({frozenset(entry.options) for entry in four}) > 1
+        set_entries = [images[preposition] for preposition in prepositions]
+        n_other += len({frozenset(entry.options) for entry in set_entries}) > 1
         cases.append(
             Case(
-                images=tuple(_image(entry, path, subset) for entry in four),
-                texts=tuple(chain.from_iterable(entry.options for entry in four)),
+                images=tuple(_image(entry, path, subset) for entry in set_entries),
+                texts=tuple(chain.from_iterable(entry.options for entry in set_entries)),
                 match=match,
                 protocol="pairs_and_set",
                 subset=subset,
@@ -186,23 +189,25 @@ def _in_sets(entries: Iterable[tuple[str, _Controlled]], path: Path, subset: str
                 correct_first=True,
             )
         )
-    said = {
-        "incomplete": (alone, "images of objects that have less than four"),
-        "captions": (other, "sets whose images have other captions to choose from"),
+    counts = {
+        "incomplete": (n_incomplete, "images of objects that have fewer than four images"),
+        "captions": (n_other, "sets whose images have different options"),
     }
-    notes = {f"{subset} {what}": f"{n:,} {says}" for what, (n, says) in said.items() if n}
+    notes = {
+        f"{subset} {kind}": f"{n:,} {description}" for kind, (n, description) in counts.items() if n
+    }
     return Contents(cases, [path], [], notes)
 
 
 def _objects(entry: _Controlled, place: str, known: tuple[str, ...]) -> tuple[str, str]:
-    """Returns the two objects of an image and its preposition, which its file name tells."""
-    first, *between, last = PurePosixPath(entry.image_path).stem.split("_")
-    if not between or between[0] not in known:
+    """Returns the two objects of an image and its preposition, from its file name."""
+    first_object, *middle_words, second_object = PurePosixPath(entry.image_path).stem.split("_")
+    if not middle_words or middle_words[0] not in known:
         raise ZooError(
-            f"{place}: {entry.image_path!r} does not say a preposition ({', '.join(known)}) "
+            f"{place}: {entry.image_path!r} does not have a preposition ({', '.join(known)}) "
             "between two objects: fetch the file again"
         )
-    return f"{first}_{last}", between[0]
+    return f"{first_object}_{second_object}", middle_words[0]
 
 
 def _image(entry: _Controlled, path: Path, subset: str) -> ImageRef:

@@ -1,4 +1,4 @@
-"""Winoground (Thrush et al. 2022): two images and two captions of the same words."""
+"""Winoground (Thrush et al. 2022): two images and two captions with the same words."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct
 
-from zoo.benchmarks.annotations import count_notes, given_path
+from zoo.benchmarks.annotations import count_notes, find_path
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.benchmarks.hub import Hub
 from zoo.benchmarks.parquet import rows
@@ -19,8 +19,8 @@ from zoo.support.schema import lines
 HUB = Hub("facebook/winoground", "b400e173549071916ad1b3d449293bc8d8b4b763", gated=True)
 HOW = (
     f"{HUB.fetch('winoground')}; "
-    "where that brings data/images.zip, unpack it in DATA_ROOT/winoground/data. "
-    "The images may not be passed on"
+    "if that includes data/images.zip, unpack it in DATA_ROOT/winoground/data. "
+    "The images must not be redistributed"
 )
 JSONL = ("winoground/data/examples.jsonl", "winoground/examples.jsonl")
 SUBSET = Subset(
@@ -52,12 +52,12 @@ class Winoground(Benchmark):
     A case's group is its tag (Object, Relation or Both).
 
     Args:
-        file: Another place of the annotations: a parquet file, a folder of parquet shards, or an
-            examples.jsonl with a folder `images` beside it. None takes the published place.
+        file: The annotations: a parquet file, a folder of parquet shards, or an examples.jsonl next
+            to a folder `images`. None is the default path.
     """
 
     name = "winoground"
-    licence = "Winoground's research licence of Meta, which forbids to pass the images on"
+    licence = "Winoground's research licence of Meta, which forbids redistributing the images"
     citation = (
         "Thrush et al., Winoground: Probing vision and language models for visio-linguistic "
         "compositionality, CVPR 2022, arXiv:2204.03162"
@@ -69,41 +69,37 @@ class Winoground(Benchmark):
 
     @property
     def subsets(self) -> tuple[Subset, ...]:
-        """The one subset, which has all cases."""
+        """The only subset, with all cases."""
         return (SUBSET if self.file is None else replace(SUBSET, files=(self.file,), named=True),)
 
     def read(self, root: Path) -> Contents:
-        """Returns the cases where the annotations are there."""
+        """Returns the cases if the annotations exist."""
         files = self._find_files(root)
         if not files:
             return Contents([], [], list(self.subsets))
         cases = [
             case
             for file in files
-            for case in (_of_jsonl if file.suffix == ".jsonl" else _of_parquet)(file)
+            for case in (_jsonl_cases if file.suffix == ".jsonl" else _parquet_cases)(file)
         ]
         notes = count_notes([(SUBSET, len(cases))])
         return Contents(list(cases_from_root(cases, root, files[0].parent)), files, [], notes)
 
     def _find_files(self, root: Path) -> list[Path]:
         if self.file is not None:
-            given = given_path(root, self.file)
+            path = find_path(root, self.file)
             return (
-                []
-                if given is None
-                else [given]
-                if given.is_file()
-                else sorted(given.glob("*.parquet"))
+                [] if path is None else [path] if path.is_file() else sorted(path.glob("*.parquet"))
             )
-        lines = next((root / name for name in JSONL if (root / name).is_file()), None)
+        jsonl_file = next((root / name for name in JSONL if (root / name).is_file()), None)
         return (
-            [lines]
-            if lines
+            [jsonl_file]
+            if jsonl_file
             else sorted({*root.glob("winoground/*.parquet"), *root.glob("winoground/*/*.parquet")})
         )
 
 
-def _of_jsonl(path: Path) -> Iterator[Case]:
+def _jsonl_cases(path: Path) -> Iterator[Case]:
     for _, row in lines(path, _WinogroundLine, "fetch the file again"):
         names = row.image_0, row.image_1
         yield _case(row, [ImageRef("published", _image(path, name)) for name in names])
@@ -113,7 +109,7 @@ def _image(path: Path, stem: str) -> str:
     return str(path.parent / "images" / (stem if Path(stem).suffix else f"{stem}.png"))
 
 
-def _of_parquet(path: Path) -> Iterator[Case]:
+def _parquet_cases(path: Path) -> Iterator[Case]:
     for _, row, images in rows(path, _WinogroundRow, ("image_0", "image_1")):
         yield _case(row, images)
 

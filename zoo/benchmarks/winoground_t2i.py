@@ -1,4 +1,4 @@
-"""Winoground-T2I (Zhu et al. 2023): pairs of sentences to make images of, and to be told apart."""
+"""Winoground-T2I (Zhu et al. 2023): pairs of sentences, with images from a text-to-image model."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,16 +15,16 @@ from zoo.support.text_files import text_lines
 CASES = 11_479
 HOW = (
     "`git clone https://github.com/zhuxiangru/Winoground-T2I` and copy data/dataset/dataset.txt "
-    "into DATA_ROOT/winoground_t2i; no image is published: put those that a generator made of the "
-    "two sentences there, as images/ID_0.png and images/ID_1.png"
+    "into DATA_ROOT/winoground_t2i; no images are published: generate an image for each of "
+    "the two sentences and save them there as images/ID_0.png and images/ID_1.png"
 )
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp")
 
 
 class WinogroundT2I(PublishedBenchmark):
-    """Winoground-T2I: 11,479 pairs of sentences, and the images that one's own generator made.
+    """Winoground-T2I: 11,479 pairs of sentences, and images from your text-to-image model.
 
-    A score says how well a model tells these images apart, and how well they were made.
+    A score measures both how well a model distinguishes the images and how well they were made.
     """
 
     name = "winoground_t2i"
@@ -44,7 +44,7 @@ class WinogroundT2I(PublishedBenchmark):
     )
 
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
-        """Yields a case for each line: an image and a sentence, twice."""
+        """Yields a case for each line: two images and two sentences."""
         match = np.eye(2, dtype=bool)
         for number, line in enumerate(text_lines(path), 1):
             if not line.strip():
@@ -60,6 +60,6 @@ class WinogroundT2I(PublishedBenchmark):
 
 
 def _image(path: Path, stem: str) -> ImageRef:
-    """Returns the image of that name, whatever its ending."""
+    """Returns the image of that name with any of ENDINGS."""
     places = [path.parent / "images" / f"{stem}{ending}" for ending in ENDINGS]
     return ImageRef("published", str(next((p for p in places if p.is_file()), places[0])))

@@ -1,9 +1,9 @@
-"""Winoground by what makes a case hard (Diwan et al. 2022)."""
+"""Winoground split by the cause of difficulty (Diwan et al. 2022)."""
 
 from dataclasses import replace
 from pathlib import Path
 
-from zoo.benchmarks.annotations import check_subsets, count_notes, locate, of_kind
+from zoo.benchmarks.annotations import check_kind, check_subsets, count_notes, locate
 from zoo.benchmarks.base import Benchmark, Contents, Subset
 from zoo.benchmarks.winoground import HOW, SUBSET, Winoground
 from zoo.support.schema import read_object
@@ -22,14 +22,14 @@ CASES = {
 
 
 class WinogroundTags(Benchmark):
-    """Winoground's cases by tags of difficulty; `plain` are the 172 that no tag was given to.
+    """Winoground's cases by tags of difficulty; `plain` has the 172 cases without a tag.
 
-    A case of several tags stands in each of them.
+    A case with several tags is in the subset of each.
 
     Args:
-        file: Another place of Winoground itself, as `winoground` takes it.
-        tags: Another place of the tags.
-        subsets: The tags wanted, None for all.
+        file: The annotations of Winoground, as in `winoground`. None is the default path.
+        tags: The file of tags. None is the default path.
+        subsets: The chosen tags, None for all.
     """
 
     name = "winoground_tags"
@@ -49,35 +49,35 @@ class WinogroundTags(Benchmark):
 
     @property
     def subsets(self) -> tuple[Subset, ...]:
-        """The tags asked for."""
-        how = (
+        """The chosen tags."""
+        instructions = (
             "`git clone https://github.com/ajd12342/why-winoground-hard` and copy its "
             f"new_tag_assignments.json into DATA_ROOT/winoground; Winoground itself is {HOW}"
         )
         file, named = self.tags or FILE, self.tags is not None
         return tuple(
-            Subset(tag, (file,), CASES[tag], how, chance=SUBSET.chance, named=named)
+            Subset(tag, (file,), CASES[tag], instructions, chance=SUBSET.chance, named=named)
             for tag in self.wanted
         )
 
     def read(self, root: Path) -> Contents:
-        """Returns the cases of each tag, where the tags and Winoground are there."""
-        path, whole = locate(root, self.subsets[0]), Winoground(self.file).read(root)
-        if path is None or not whole.cases:
+        """Returns the cases of each tag, if the tags and Winoground exist."""
+        path, winoground = locate(root, self.subsets[0]), Winoground(self.file).read(root)
+        if path is None or not winoground.cases:
             return Contents([], [], list(self.subsets))
         tags = {
-            case: [of_kind(tag, CASES, place) for tag in given] or [PLAIN]
-            for place, case, given in read_object(path, list[str])
+            case: [check_kind(tag, CASES, place) for tag in assigned_tags] or [PLAIN]
+            for place, case, assigned_tags in read_object(path, list[str])
         }
         cases = [
             replace(case, subset=subset.name)
             for subset in self.subsets
-            for case in whole.cases
+            for case in winoground.cases
             if subset.name in tags.get(case.id, ())
         ]
         counts = [(s, sum(case.subset == s.name for case in cases)) for s in self.subsets]
         notes = count_notes(counts)
-        untold = sum(case.id not in tags for case in whole.cases)
-        if untold:
-            notes["untold"] = f"{untold:,} cases of Winoground that the file of tags lacks"
-        return Contents(cases, [path, *whole.files], [], notes)
+        n_untagged = sum(case.id not in tags for case in winoground.cases)
+        if n_untagged:
+            notes["untagged"] = f"{n_untagged:,} cases of Winoground are not in the file of tags"
+        return Contents(cases, [path, *winoground.files], [], notes)

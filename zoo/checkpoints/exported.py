@@ -1,7 +1,7 @@
-"""The folder that `zoo export` writes: a plain model for others, and two files for zoo.
+"""The folder that `zoo export` writes: a model for other libraries, and two files for zoo.
 
-`zoo.json` holds the recipe and the origin, `zoo.safetensors` the tensors of head and objective. The
-towers are read from the plain model's own file.
+`zoo.json` has the recipe and the training data, `zoo.safetensors` the tensors of head and
+objective. The towers are read from the model file of the other library.
 """
 
 import json
@@ -47,7 +47,7 @@ class _RecipeFields(Struct):
 
 
 class _Description(Struct):
-    """What `zoo.json` has to say."""
+    """The required fields of `zoo.json`."""
 
     recipe: _RecipeFields
     origin: dict[str, Any]
@@ -70,12 +70,12 @@ def write_description(
         (folder / name.name).write_text(name.read_text("utf-8"), "utf-8")
         init_args = {**recipe["backbone"]["init_args"], "name": name.name}
         recipe = {**recipe, "backbone": {**recipe["backbone"], "init_args": init_args}}
-    described = {
+    description = {
         "recipe": recipe,
         "origin": origin,
         "separate_text": any(name.startswith(f"{TOWERS}text.") for name in state),
     }
-    (folder / DESCRIPTION).write_text(json.dumps(described, indent=1), "utf-8")
+    (folder / DESCRIPTION).write_text(json.dumps(description, indent=1), "utf-8")
     save_file(
         {
             name: tensor.contiguous()
@@ -93,38 +93,38 @@ def read_export(folder: Path) -> dict[str, Any]:
         folder: The exported folder.
 
     Returns:
-        What the checkpoint holds, without the optimiser.
+        The content of the checkpoint, without the optimiser.
 
     Raises:
         ZooError: Files are missing or broken.
     """
     if (folder / GRAPH).is_file():
         raise ZooError(
-            f"{folder} holds graphs for onnxruntime, which zoo does not load: export the "
+            f"{folder} has graphs for onnxruntime, which zoo cannot load: export the "
             "checkpoint with --format open_clip or hf"
         )
     towers = folder / OPEN_CLIP if (folder / OPEN_CLIP).is_file() else folder / HUGGING_FACE
     try:
-        described = json_value((folder / DESCRIPTION).read_text("utf-8"))
+        description = json_value((folder / DESCRIPTION).read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise ZooError(
-            f"{folder} is no folder that `zoo export` wrote ({' '.join(str(error).split())}): give "
-            f"one that holds {DESCRIPTION}, {REST} and {OPEN_CLIP} or {HUGGING_FACE}"
+            f"{folder} was not written by `zoo export` ({' '.join(str(error).split())}): give a "
+            f"folder with {DESCRIPTION}, {REST} and {OPEN_CLIP} or {HUGGING_FACE}"
         ) from error
     weights, rest = (
         read_tensors(file, mend="export the checkpoint again") for file in (towers, folder / REST)
     )
-    where = f"{folder / DESCRIPTION} does not say what was exported"
-    record(described, _Description, where, "export the checkpoint again")
-    settings = described["recipe"]["backbone"]["init_args"]
+    message = f"{folder / DESCRIPTION} does not describe the exported model"
+    record(description, _Description, message, "export the checkpoint again")
+    settings = description["recipe"]["backbone"]["init_args"]
     if settings["name"].endswith(".json"):
         settings["name"] = str(folder / settings["name"])
     if towers.name == HUGGING_FACE:
-        weights = open_clip_state(towers, weights, described["separate_text"])
+        weights = open_clip_state(towers, weights, description["separate_text"])
     state = {TOWERS + name: tensor for name, tensor in weights.items()} | rest
     return {
         "state_dict": state,
-        "hyper_parameters": described["recipe"],
-        "zoo": described["origin"],
+        "hyper_parameters": description["recipe"],
+        "zoo": description["origin"],
         "pytorch-lightning_version": lightning.__version__,
     }

@@ -1,4 +1,4 @@
-"""Checkpoints that are whole or absent, and how commands find them."""
+"""Checkpoint files: written atomically, read safely, and found by name."""
 
 import logging
 import os
@@ -27,9 +27,9 @@ log = logging.getLogger(__name__)
 
 
 class WholeCheckpointIO(TorchCheckpointIO):
-    """Writes a checkpoint beside its place and renames it.
+    """Writes a checkpoint to a temporary file and renames it.
 
-    So a killed run or a full disk leaves the checkpoint from before.
+    If the run is killed or the disk is full, the previous checkpoint is kept.
     """
 
     def save_checkpoint(
@@ -38,7 +38,7 @@ class WholeCheckpointIO(TorchCheckpointIO):
         """Writes a checkpoint.
 
         Args:
-            checkpoint: What it holds.
+            checkpoint: Its content.
             path: The file.
             storage_options: Not used.
 
@@ -52,31 +52,31 @@ class WholeCheckpointIO(TorchCheckpointIO):
                 file.flush()
                 os.fsync(file.fileno())
         except (OSError, RuntimeError) as error:
-            # after a failed write torch's archive fails to end, and says only that
-            failed = error if isinstance(error, OSError) else error.__context__
-            if not isinstance(failed, OSError):
+            # torch reports only that its archive could not be closed; the context is the cause
+            system_error = error if isinstance(error, OSError) else error.__context__
+            if not isinstance(system_error, OSError):
                 raise
             raise ZooError(
-                f"{target} could not be written ({failed.strerror}): the checkpoint before it is "
-                "untouched, make room and resume"
+                f"{target} could not be written ({system_error.strerror}); the previous checkpoint "
+                "is unchanged: free some disk space and resume"
             ) from error
 
     def load_checkpoint(self, path: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """Reads a checkpoint, or a folder of `zoo export` as one, without running what it holds.
+        """Reads a checkpoint or a folder of `zoo export`, without running code in it.
 
-        Half-written files of dead processes beside it are removed.
+        Temporary files of dead processes in the same folder are removed.
 
         Args:
             path: The file or the folder.
-            args: Lightning's, not used: a checkpoint never unpickles other objects than tensors
-                and plain data, whatever `weights_only` is.
-            kwargs: As `args`.
+            args: Lightning's, ignored: only tensors and plain data are ever unpickled, regardless
+                of `weights_only`.
+            kwargs: Like `args`.
 
         Returns:
-            What it holds.
+            Its content.
 
         Raises:
-            ZooError: The file cannot be read, or holds other objects.
+            ZooError: The file cannot be read, or has other objects.
         """
         if Path(path).is_dir():
             return read_export(Path(path))
@@ -91,7 +91,7 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
         path: The file or the folder.
 
     Returns:
-        What it holds.
+        Its content.
 
     Raises:
         ZooError: The path is neither.
@@ -100,7 +100,7 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
         return read_export(path)
     if not path.is_file():
         raise ZooError(
-            f"{path} is no file: give the path of a checkpoint that `zoo fit` wrote, or of a "
+            f"{path} does not exist: give the path of a checkpoint that `zoo fit` wrote, or of a "
             "folder that `zoo export` wrote"
         )
     checkpoint = read_tensors(path, CHECKPOINT, PLAIN_WEIGHTS, mapped=True)
@@ -115,16 +115,16 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
         )
     ):
         raise ZooError(
-            f"{path} is no checkpoint of `zoo fit`: plain weights are given by "
+            f"{path} is not a checkpoint of `zoo fit`: to use plain weights, set "
             "model.backbone.init_args.pretrained"
         )
     return checkpoint
 
 
 def recipe_of(checkpoint: dict[str, Any]) -> dict[str, Any]:
-    """Returns the recipe in a checkpoint, without the files that its weights came from.
+    """Returns the recipe in a checkpoint, without the paths of its initial weights.
 
-    A checkpoint brings its own weights.
+    They are not needed, since the checkpoint has the trained weights.
     """
     recipe = {
         name: part
@@ -138,11 +138,11 @@ def recipe_of(checkpoint: dict[str, Any]) -> dict[str, Any]:
 
 
 def find_checkpoint(name: str | Path, runs: Path = RUNS) -> Path:
-    """Finds the checkpoint that a command is given.
+    """Finds a checkpoint by its name or path.
 
     Args:
-        name: `last` or `best` of the newest run; the folder of a run, whose last checkpoint is
-            meant; or any other path, which is returned as it is.
+        name: `last` or `best` of the newest run; the folder of a run, for its last checkpoint; or
+            any other path, which is returned unchanged.
         runs: The folder of runs.
 
     Returns:
@@ -152,10 +152,10 @@ def find_checkpoint(name: str | Path, runs: Path = RUNS) -> Path:
         ZooError: There is no such checkpoint.
     """
     if str(name) in NAMES:
-        last = newest_last(runs)
-        found = last if str(name) == "last" else best_of(last)
-        log.info("--ckpt_path %s: %s", name, found)
-        return found
+        newest = newest_last(runs)
+        result = newest if str(name) == "last" else best_of(newest)
+        log.info("--ckpt_path %s: %s", name, result)
+        return result
     path = Path(name)
     for folder in (path / CHECKPOINTS, path):
         if (folder / LAST).is_file():
@@ -174,17 +174,17 @@ def newest_last(folder: Path) -> Path:
     Raises:
         ZooError: There is none.
     """
-    found = sorted(folder.glob(f"**/{LAST}"), key=lambda p: p.stat().st_mtime)
-    if not found:
+    checkpoints = sorted(folder.glob(f"**/{LAST}"), key=lambda p: p.stat().st_mtime)
+    if not checkpoints:
         raise ZooError(
-            f"--ckpt_path last: there is no last.ckpt under {folder}: give the path of one, or "
-            "leave the flag out to start anew"
+            f"--ckpt_path last: {folder} has no last.ckpt: give the path of a checkpoint, or omit "
+            "the flag to start a new run"
         )
-    return found[-1]
+    return checkpoints[-1]
 
 
 def best_of(last: Path) -> Path:
-    """Returns the best checkpoint of a run, which may lie with the run that it resumed.
+    """Returns the best checkpoint of a run, which may be in the folder of the run it resumed.
 
     Args:
         last: The run's `last.ckpt`.
@@ -193,8 +193,8 @@ def best_of(last: Path) -> Path:
         ZooError: There is none.
     """
     states = read_checkpoint(last).get("callbacks", {}).values()
-    kept = [Path(state.get("best_model_path") or "") for state in states]
-    for best in (last.with_name(BEST), *(path for path in kept if path.name == BEST)):
+    recorded = [Path(state.get("best_model_path") or "") for state in states]
+    for best in (last.with_name(BEST), *(path for path in recorded if path.name == BEST)):
         if best.is_file():
             return best
-    raise ZooError(f"the run of {last} has no {BEST}: give {last} itself, or the path of another")
+    raise ZooError(f"the run of {last} has no {BEST}: use {last} or another checkpoint")

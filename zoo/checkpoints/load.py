@@ -1,4 +1,4 @@
-"""Loading: the module that a checkpoint or an exported folder holds, or that was published."""
+"""Loading modules from checkpoints, exported folders and published models."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,8 +22,8 @@ def load_checkpoint(path: str | Path, recipe: Mapping[str, Any] | None = None) -
 
     Args:
         path: A checkpoint of `zoo fit` or `zoo merge`, a folder of `zoo export`, `last`, `best` or
-            a run's folder. All weights come from it alone.
-        recipe: The module's parts in plain data, where they are not those of the checkpoint.
+            a run's folder. It provides all weights.
+        recipe: The module's parts in plain data, None for those in the checkpoint.
 
     Returns:
         The module.
@@ -41,18 +41,20 @@ def load_checkpoint(path: str | Path, recipe: Mapping[str, Any] | None = None) -
         {
             name: tensor
             for name, tensor in checkpoint["state_dict"].items()
-            if name.startswith(("backbone.", "head."))  # an objective may keep any tensors
+            if name.startswith(("backbone.", "head."))  # an objective may have any tensors
         },
-        "training diverged, take an earlier checkpoint or train with a lower learning rate",
+        "training diverged, use an earlier checkpoint or a lower learning rate",
     )
-    wrote = checkpoint.get("zoo", {}).get("version", __version__)
-    by = "" if wrote == __version__ else f" (zoo {wrote} wrote it, this is {__version__})"
+    version = checkpoint.get("zoo", {}).get("version", __version__)
+    versions = (
+        "" if version == __version__ else f" (written by zoo {version}, this is {__version__})"
+    )
     parser = ArgumentParser(exit_on_error=False)
     parser.add_class_arguments(ZooModule, "module", fail_untyped=False)
     try:
         parsed = parser.parse_object({"module": recipe})
         module: ZooModule = parser.instantiate(parsed).module
-        module.teacher = None  # training alone asks it
+        module.teacher = None  # used only in training
         checkpoint["state_dict"] = {
             name: tensor
             for name, tensor in checkpoint["state_dict"].items()
@@ -61,11 +63,11 @@ def load_checkpoint(path: str | Path, recipe: Mapping[str, Any] | None = None) -
         module.on_load_checkpoint(checkpoint)
     except ArgumentError as error:
         raise ZooError(
-            f"the model in {path} cannot be built{by} ({sentence(str(error))}): run this where the "
-            "classes of its recipe can be imported, with the versions that wrote it"
+            f"the model in {path} cannot be built{versions} ({sentence(str(error))}): use the "
+            "versions that wrote it, and check that the classes of its recipe can be imported"
         ) from error
     except ZooError as error:
-        raise ZooError(f"{path} cannot be loaded{by}: {error}") from error
+        raise ZooError(f"{path} cannot be loaded{versions}: {error}") from error
     module.load_state_dict(checkpoint["state_dict"])
     module.checkpoint = str(path)
     return module
@@ -81,22 +83,22 @@ def load_published(name: str) -> ZooModule:
         The module.
 
     Raises:
-        ZooError: There is no such model, or its weights cannot be had or do not fit.
+        ZooError: There is no such model, or its weights cannot be downloaded or do not fit.
     """
     return _build_module(settings(name), f"the model {name}")
 
 
 def load_measured(model: Mapping[str, Any]) -> ZooModule:
-    """Loads the module whose results these are.
+    """Loads the module that produced given results.
 
     Args:
-        model: What the results say of the model.
+        model: The description of the model in the results.
 
     Returns:
         The module, in evaluation mode.
 
     Raises:
-        ZooError: It is not there, cannot be built, or has other weights than were measured.
+        ZooError: It is missing, cannot be built, or its weights are not those that were measured.
     """
     checkpoint, recipe = model.get("checkpoint"), model.get("recipe")
     if checkpoint is not None:
@@ -105,21 +107,21 @@ def load_measured(model: Mapping[str, Any]) -> ZooModule:
         refuse_code(recipe, ZooModule, "the recipe of the model in these results")
         module = _build_module(recipe, "the model that was measured")
     else:
-        raise ZooError(f"{model.get('model')} is no model of zoo, and cannot be loaded")
+        raise ZooError(f"{model.get('model')} is not a zoo model, so it cannot be loaded")
     if weights_hash(module.backbone, module.head) != model.get("weights_sha256"):
         raise ZooError(
-            f"the weights of {checkpoint or 'the recipe in these results'} are not those that were "
-            "measured: measure them again, from a checkpoint"
+            f"the weights of {checkpoint or 'the recipe in these results'} have changed since they "
+            "were measured: measure them again, from a checkpoint"
         )
     return module.eval()
 
 
 def _build_module(recipe: Mapping[str, Any], name: str) -> ZooModule:
-    """Builds a module of its parts in plain data.
+    """Builds a module from its parts in plain data.
 
     Args:
         recipe: The parts.
-        name: What errors call it.
+        name: The name of the module in errors.
 
     Raises:
         ZooError: It cannot be built.

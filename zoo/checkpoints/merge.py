@@ -1,7 +1,7 @@
 """`zoo merge`: WiSE-FT (Wortsman et al., 2022), theta(alpha) = (1 - alpha) theta_0 + alpha theta_1.
 
-theta_0 are the weights that training started from, theta_1 those that it came to. Adapters are
-merged first: interpolating their factors would scale B A by alpha squared.
+theta_0 are the weights before training, theta_1 those after it. Adapters are merged first:
+interpolating their factors would scale B A by alpha squared.
 """
 
 import copy
@@ -39,48 +39,46 @@ def merge(
     out: str | Path,
     base: str | Path | None = None,
 ) -> list[Path]:
-    """Writes one checkpoint for each alpha.
+    """Writes one checkpoint per alpha.
 
     Args:
         checkpoint: The tuned model.
-        alphas: Shares of the tuned weights, from 0 to 1, each once.
-        out: The folder that the checkpoints are written into.
-        base: The weights that training started from, a tag or a file. None takes those that the
-            checkpoint's recipe names, or, for adapters, those that lie under them.
+        alphas: Weights of the tuned model, from 0 to 1, without duplicates.
+        out: The folder for the checkpoints.
+        base: The weights that training started from, a tag or a file. None for those in the
+            checkpoint's recipe or, for adapters, the weights that they adapt.
 
     Returns:
         The paths of the checkpoints, in the order of the alphas.
 
     Raises:
-        ZooError: An alpha is no share or comes twice, the checkpoints cannot be written, the start
-            is not known, frozen weights show that the start was another, or the head starts from
-            random weights, which cannot be interpolated.
+        ZooError: An alpha is out of range or a duplicate, the checkpoints cannot be written, the
+            initial weights are not known or not those in `base`, or the head starts from random
+            weights, which cannot be interpolated.
     """
     checkpoint, out = Path(checkpoint), Path(out)
     base = None if base is None else str(base)
     files = [checkpoint_of(out, alpha) for alpha in alphas]
     if not files or len(set(files)) < len(files) or not all(0 <= alpha <= 1 for alpha in alphas):
-        raise ZooError(
-            f"alphas are {list(alphas)}: give shares of the tuned weights from 0 to 1, each once"
-        )
+        raise ZooError(f"alphas are {list(alphas)}: give numbers from 0 to 1, without duplicates")
     check_place(files[0], overwrite=True)
     module = load_checkpoint(checkpoint)
     (start, untuned), tuned = _start(checkpoint, module, base), _plain_state(module)
-    lacking = [
+    unmatched = [
         name for name in tuned if name not in start or start[name].shape != tuned[name].shape
     ]
-    if lacking:
+    if unmatched:
         raise ZooError(
-            f"{base} does not fit {checkpoint} ({lacking[0]} is missing or of another shape): give "
-            "--base what it started from"
+            f"{base} does not fit {checkpoint} ({unmatched[0]} is missing or has another shape): "
+            "set --base to the weights that it started from"
         )
-    unlike = [
+    changed = [
         name for name, tensor in _frozen(module).items() if not torch.equal(tensor, start[name])
     ]
-    if unlike:
+    if changed:
         raise ZooError(
-            f"{base or 'what its recipe names'} is not what {checkpoint} started from ({unlike[0]} "
-            "was frozen, and differs): give --base the weights that it was"
+            f"{checkpoint} was not trained from {base or 'the weights in its recipe'} "
+            f"({changed[0]} was frozen but differs): set --base to the weights that it started from"
         )
     recipe = {**module.recipe(), "backbone": to_config(module.backbone.without_adapters())}
     origin = {
@@ -89,7 +87,7 @@ def merge(
         if name in ("data", "trained_images", "weights")
     }
     for alpha, file in zip(alphas, files, strict=True):
-        seen = origin if alpha > 0 else {**origin, "trained_images": [], "weights": untuned}
+        provenance = origin if alpha > 0 else {**origin, "trained_images": [], "weights": untuned}
         content = {
             "state_dict": interpolate_states(start, tuned, alpha),
             "hyper_parameters": {
@@ -99,7 +97,7 @@ def merge(
             "zoo": {
                 "version": __version__,
                 "lightning": lightning.__version__,
-                **seen,
+                **provenance,
                 "alpha": alpha,
                 "tuned": str(checkpoint),
             },
@@ -114,8 +112,8 @@ def interpolate_states(start: State, tuned: State, alpha: float) -> State:
 
     Args:
         start: The state at alpha 0.
-        tuned: The state at alpha 1. Its tensors of whole numbers, which are counters, are taken.
-        alpha: The share of the tuned state.
+        tuned: The state at alpha 1. Its integer tensors, which are counters, are copied.
+        alpha: The weight of the tuned state.
     """
     return {
         name: ((1 - alpha) * start[name].double() + alpha * tensor.double()).to(tensor.dtype)
@@ -126,28 +124,28 @@ def interpolate_states(start: State, tuned: State, alpha: float) -> State:
 
 
 def _start(checkpoint: Path, module: ZooModule, base: str | None) -> tuple[State, dict[str, str]]:
-    """Returns the state of the plain module before training, and how its weights came about."""
+    """Returns the state of the module before training, and the origin of its weights."""
     recipe = read_checkpoint(checkpoint)["hyper_parameters"]
     recorded = recipe["backbone"]["init_args"]
     source = base if base is not None else recorded.get("pretrained")
     if source is None and module.backbone.tuning.lora is None:
         raise ZooError(
-            f"the recipe of {checkpoint} names no weights that training started from: give --base "
-            "a tag or a file of them"
+            f"the recipe of {checkpoint} has no initial weights: set --base to the tag or the file "
+            "of the weights that training started from"
         )
     if base is None and not (isinstance(source, str) and weights_file(source)):
         refuse_code({"pretrained": source}, Backbone, str(checkpoint))
-    bare = replace(module.backbone.tuning, lora=None)
+    plain_tuning = replace(module.backbone.tuning, lora=None)
     try:
-        given = from_config(source, PublishedWeights) if isinstance(source, dict) else source
-        settings = {**module.backbone._recorded, "pretrained": given, "tuning": bare}
+        pretrained = from_config(source, PublishedWeights) if isinstance(source, dict) else source
+        settings = {**module.backbone._recorded, "pretrained": pretrained, "tuning": plain_tuning}
         backbone = type(module.backbone)(**settings)
     except ZooError as error:
         raise ZooError(
-            f"the weights that {checkpoint} started from cannot be had ({error}): give them by "
-            "--base"
+            f"the weights that {checkpoint} started from cannot be loaded ({error}): give them "
+            "with --base"
         ) from error
-    came = backbone.weights
+    origins = backbone.weights
     if source is None:
         backbone.load_state_dict(_without_adapters(module.backbone).state_dict())
     state = {f"backbone.{name}": tensor for name, tensor in backbone.state_dict().items()}
@@ -160,7 +158,7 @@ def _start(checkpoint: Path, module: ZooModule, base: str | None) -> tuple[State
         for name, tensor in module.state_dict().items()
         if name.startswith("objective.")
     }
-    return state, came
+    return state, origins
 
 
 def _start_of_head(module: ZooModule, backbone: Backbone, weights: str | None) -> State:
@@ -169,10 +167,10 @@ def _start_of_head(module: ZooModule, backbone: Backbone, weights: str | None) -
     Args:
         module: The tuned module.
         backbone: The plain backbone.
-        weights: The file that the head's argument of that name gave; None where it gave none.
+        weights: The file in the head's argument `weights`, or None.
 
     Raises:
-        ZooError: The head starts from other weights each time.
+        ZooError: The head starts from random weights.
     """
     states, settings = [], dict(module.head._recorded)
     if weights is not None:
@@ -183,12 +181,14 @@ def _start_of_head(module: ZooModule, backbone: Backbone, weights: str | None) -
             head = type(module.head)(**settings)
             head.attach(backbone.shapes)
         states.append(head.state_dict())
-    drawn = [name for name, tensor in states[0].items() if not torch.equal(tensor, states[1][name])]
-    if drawn:
+    random_names = [
+        name for name, tensor in states[0].items() if not torch.equal(tensor, states[1][name])
+    ]
+    if random_names:
         raise ZooError(
-            f"{type(module.head).__name__} starts from random weights ({drawn[0]}), so there is "
-            "nothing to interpolate it with: WiSE-FT is for heads with a start of their own, "
-            "Cosine, Linear or MaxSim"
+            f"{type(module.head).__name__} starts from random weights ({random_names[0]}), which "
+            "cannot be interpolated: use WiSE-FT with a head that starts from fixed weights, such "
+            "as Cosine, Linear or MaxSim"
         )
     return states[0]
 
@@ -207,16 +207,16 @@ def _plain_state(module: ZooModule) -> State:
 
 
 def _without_adapters(backbone: Backbone) -> Backbone:
-    """Returns the plain backbone that adapters were put into."""
-    bare = copy.deepcopy(backbone)
-    for name, parameter in bare.named_parameters():
+    """Returns the backbone before adapters were added."""
+    copied = copy.deepcopy(backbone)
+    for name, parameter in copied.named_parameters():
         if "lora_B" in name:
             parameter.data.zero_()
-    return bare.without_adapters()
+    return copied.without_adapters()
 
 
 def _frozen(module: ZooModule) -> State:
-    """Returns the towers' weights that training left alone, under their plain names."""
+    """Returns the towers' weights that were frozen in training, by name."""
     if module.backbone.tuning.lora is None:
         frozen = {
             name: p.detach()

@@ -1,4 +1,4 @@
-"""What `zoo ls benchmarks --long` says of a benchmark."""
+"""The description of a benchmark that `zoo ls benchmarks --long` prints."""
 
 import inspect
 
@@ -7,34 +7,34 @@ from zoo.support.names import class_of
 
 
 def at_length(name: str) -> str:
-    """Returns what a benchmark is, whose it is and how to get it, in lines.
+    """Returns what a benchmark measures, its licence and citation, and how to get it, as lines.
 
     Args:
-        name: Its name, as `zoo ls benchmarks` lists it.
+        name: The name that `zoo ls benchmarks` lists.
 
     Raises:
         ZooError: There is no such benchmark.
     """
     cls: type[Benchmark] = class_of(name, "benchmarks", Benchmark)
-    says = inspect.cleandoc(cls.__doc__ or "").partition("\n\n")[0].replace("\n", " ")
-    lines = [f"{name}: {says}"]
+    summary = inspect.cleandoc(cls.__doc__ or "").partition("\n\n")[0].replace("\n", " ")
+    lines = [f"{name}: {summary}"]
     if cls.behind_colon:
-        lines.append(f"  asked for as {name}:{cls.behind_colon.upper()}")
-    lines += _publication(cls)
+        lines.append(f"  run as {name}:{cls.behind_colon.upper()}")
+    lines += _publication_lines(cls)
     needs = [*inspect.signature(cls.__init__).parameters.values()][1:]
     if any(parameter.default is inspect.Parameter.empty for parameter in needs):
         return "\n".join(lines)
-    by_how: dict[str, list[str]] = {}
+    subsets_by_source: dict[str, list[str]] = {}
     for subset in cls().subsets:
         count = "" if subset.n is None else f" {subset.n:,}"
-        by_how.setdefault(subset.how, []).append(f"{subset.name}{count}")
-    for how, subsets in by_how.items():
-        lines += [f"  cases: {', '.join(subsets)}", f"  get: {how}"]
+        subsets_by_source.setdefault(subset.how, []).append(f"{subset.name}{count}")
+    for source, subsets in subsets_by_source.items():
+        lines += [f"  cases: {', '.join(subsets)}", f"  get: {source}"]
     return "\n".join(lines)
 
 
-def _publication(cls: type[Benchmark]) -> list[str]:
-    told = {"licence": cls.licence, "cite": cls.citation}
-    told["hub"] = "" if cls.hub is None else str(cls.hub)
-    told["in other layouts, which are not read"] = "; ".join(map(str, cls.copies))
-    return [f"  {what}: {text}" for what, text in told.items() if text]
+def _publication_lines(cls: type[Benchmark]) -> list[str]:
+    facts = {"licence": cls.licence, "cite": cls.citation}
+    facts["hub"] = "" if cls.hub is None else str(cls.hub)
+    facts["copies in other formats, which are not supported"] = "; ".join(map(str, cls.copies))
+    return [f"  {label}: {text}" for label, text in facts.items() if text]

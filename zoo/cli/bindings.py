@@ -1,6 +1,6 @@
-"""`zoo bindings`: counts which attributes captions give to which objects, into a table.
+"""`zoo bindings`: counts how often captions pair each attribute with each object.
 
-`zoo validate --familiar_with` and `zoo rescore --familiar_with` take such a table.
+`zoo validate --familiar_with` and `zoo rescore --familiar_with` read the table that it writes.
 """
 
 from pathlib import Path
@@ -14,23 +14,23 @@ from zoo.support.names import import_all
 
 
 def main(argv: list[str]) -> int:
-    """Writes the table, says what it holds, and returns the exit status."""
+    """Writes the table, prints a summary, and returns the exit status."""
     import_all(("readers",))
     speak()
     declared = parser()
-    given = declared.instantiate(declared.parse_args(argv))
-    out = Path(given.out)
-    check_ending(out, ".csv")
-    check_place(out, given.overwrite)
-    if given.reader is None:
-        table = familiar_table(given.captions, [Path(root) for root in given.data_root])
+    args = declared.instantiate(declared.parse_args(argv))
+    out_path = Path(args.out)
+    check_ending(out_path, ".csv")
+    check_place(out_path, args.overwrite)
+    if args.reader is None:
+        table = familiar_table(args.captions, [Path(root) for root in args.data_root])
     else:
-        table = of_captions(given.reader(Path(given.captions)))
-    write(table, out)
+        table = of_captions(args.reader(Path(args.captions)))
+    write(table, out_path)
     perfect = sum(perfect > 0 for perfect, _ in table.counts.values())
     print(
-        f"{out}: {len(table.counts):,} bindings of {table.about['captions']}, {perfect:,} of them "
-        "with a perfect match"
+        f"{out_path}: {len(table.counts):,} bindings of {table.about['captions']}, {perfect:,} of "
+        "them with a perfect match"
     )
     return 0
 
@@ -39,16 +39,17 @@ def parser() -> NamingParser:
     """Returns the parser of the command."""
     parser = NamingParser(
         prog="zoo bindings",
-        description="Count which attributes captions give to which objects, into a table.",
+        description="Count how often captions pair each attribute with each object, and write a "
+        "table.",
     )
     parser.add_captions(f"; a units file; `{COCO}` for COCO's training captions")
-    parser.add_argument("--out", type=str, required=True, help="the table to write, .csv")
-    parser.add_argument("--overwrite", action="store_true", help="write over a file that is there")
+    parser.add_argument("--out", type=str, required=True, help="the table to write (.csv)")
+    parser.add_argument("--overwrite", action="store_true", help="overwrite an existing file")
     parser.add_argument(
         "--data_root",
         type=str,
         nargs="+",
         default=["."],
-        help=f"where `{COCO}` looks for its captions",
+        help=f"the folders in which `{COCO}` looks for its captions",
     )
     return parser

@@ -1,6 +1,6 @@
-"""The command line: `zoo fit` and `zoo validate` are Lightning's, small commands stand beside them.
+"""The command line: `zoo fit` and `zoo validate` use LightningCLI, other commands are functions.
 
-A command is imported when it runs.
+The module of a command is imported when the command runs.
 """
 
 import importlib
@@ -16,15 +16,15 @@ LIGHTNING = {
         "train: zoo fit --config cs_clip.yaml [--config tiny_from_scratch.yaml] [--ckpt_path last]"
     ),
     "validate": (
-        "measure: zoo validate --benchmarks aro,sugarcrepe "
+        "evaluate: zoo validate --benchmarks aro,sugarcrepe "
         "--data_root DIR [--ckpt_path P] [--out DIR]"
     ),
 }
 COMMANDS = {
     "export": (
         "zoo.cli.export:main",
-        "write a checkpoint as a plain model for open_clip "
-        "or Hugging Face, with its head and a model card beside it",
+        "export a checkpoint for open_clip, Hugging Face "
+        "or onnxruntime, with its head and a model card",
     ),
     "push": (
         "zoo.cli.push:main",
@@ -32,71 +32,71 @@ COMMANDS = {
     ),
     "merge": (
         "zoo.cli.merge:main",
-        "interpolate a tuned model with the weights it "
-        "started from (WiSE-FT), and measure what comes out",
+        "interpolate a fine-tuned model with its initial weights "
+        "(WiSE-FT), and evaluate the results",
     ),
     "rescore": (
         "zoo.cli.rescore:main",
-        "make a run's metrics again from its cases.parquet, under another preset",
+        "recompute the metrics of a run from its cases.parquet, under another preset",
     ),
     "compare": (
         "zoo.cli.compare:main",
-        "set runs side by side: differences, intervals, p-values; Markdown, LaTeX, csv, a picture",
+        "compare runs: differences, intervals, p-values; as Markdown, LaTeX, CSV or a figure",
     ),
     "report": (
         "zoo.cli.report:main",
-        "write a folder of pages about runs, with the cases behind every number",
+        "write an HTML report of runs, with the cases behind every number",
     ),
     "study": (
         "zoo.cli.study:main",
-        "train, measure and compare what a file says, and go on where it was killed: "
+        "train, evaluate and compare what a study file lists; resumes an interrupted study: "
         "zoo study methods_on_coco --data_root DIR",
     ),
     "doctor": (
         "zoo.cli.doctor:main",
-        "say what a data root holds, what is missing and how to get it",
+        "check which files a data root holds, what is missing and how to get it",
     ),
     "plan": (
         "zoo.cli.plan:main",
-        "say what a recipe's training step costs on devices: operations, memory, hours",
+        "estimate the cost of training a recipe on a device: operations, memory, hours",
     ),
     "ls": (
         "zoo.cli.ls:main",
-        "list what can be named: objectives, heads, generators of negatives, readers and so on",
+        "list the available objectives, heads, negatives, readers, benchmarks and so on",
     ),
     "negatives": (
         "zoo.cli.negatives:main",
-        "preview or export sentence negatives of captions, or build the table of replacements",
+        "preview or export hard negative captions, or build the table of replacement words",
     ),
     "units": (
         "zoo.cli.units:main",
-        "extract units and foils from captions, or show a file of them",
+        "extract units and foils from captions, or inspect a units file",
     ),
     "data": (
         "zoo.cli.data:main",
-        "pack captions and their images into shards, resized where asked",
+        "pack captions and their images into tar shards, with optional resizing",
     ),
     "bindings": (
         "zoo.cli.bindings:main",
-        "count which attributes captions give to which objects, for --familiar_with",
+        "count attribute-object pairs in captions, for --familiar_with",
     ),
     "halftruth": (
         "zoo.cli.halftruth:main",
-        "settle half-truths in a case file, or show what models made of them",
+        "write a fixed set of half-truth cases, or show the results of models on it",
     ),
     "scenes": ("zoo.cli.scenes:main", "render scenes with exact captions, units and foils"),
     "demo": (
         "zoo.cli.demo:main",
-        "render, train and measure in small: what the paper does, in ten minutes",
+        "render scenes, train and evaluate on a small scale: the paper in ten minutes",
     ),
 }
 
 
-# what is told of a command that a signal ends before it has anything to keep
+# printed when a signal ends a command before it has saved anything
 NOTHING_KEPT = {
-    "fit": "nothing was trained yet and nothing is kept, the same command begins again",
-    "validate": "nothing of the measurement is kept, the same command begins again",
-    "push": "the hub did not say that anything was committed, the same command begins again",
+    "fit": "nothing was trained or saved yet, run the same command to start again",
+    "validate": "nothing was saved, run the same command to start again",
+    "push": "the hub did not confirm a commit, run the same command to start again",
 }
 
 
@@ -104,11 +104,11 @@ def main(argv: list[str] | None = None) -> int:
     """Runs one command.
 
     Args:
-        argv: The command and its arguments; those of the process by default.
+        argv: The command and its arguments; by default those of the process.
 
     Returns:
-        The exit status: 0, 1 after a mistake that a sentence names, 2 for wrong arguments, or 128
-        plus the signal's number where a signal ended it (docs/guides/exit_codes.md).
+        The exit status: 0, 1 after an error that the user can fix, 2 for wrong arguments, or 128
+        plus the signal's number if a signal ended it (docs/guides/exit_codes.md).
     """
     argv = list(sys.argv[1:] if argv is None else argv)
     with (
@@ -119,11 +119,11 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def run_command(argv: list[str], ending: AtOnce) -> int:
-    """Runs one command, and says in a sentence what ends it.
+    """Runs one command, and prints one line if an error or a signal ends it.
 
     Args:
         argv: The command and its arguments.
-        ending: Answers signals, and knows whether something is kept.
+        ending: Handles signals, and knows what was saved.
 
     Returns:
         The exit status.
@@ -134,8 +134,8 @@ def run_command(argv: list[str], ending: AtOnce) -> int:
         print(f"zoo: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt as stop:
-        said = str(stop) or ending.kept
-        print(f"zoo: interrupted: {said}" if said else "zoo: interrupted", file=sys.stderr)
+        hint = str(stop) or ending.kept
+        print(f"zoo: interrupted: {hint}" if hint else "zoo: interrupted", file=sys.stderr)
         return 130
     except Stopped as stop:
         if stop.tells:
@@ -164,10 +164,10 @@ def dispatch(argv: list[str]) -> int:
         argv: The command and its arguments.
 
     Returns:
-        The exit status: 2 where there is no such command.
+        The exit status: 2 if there is no such command.
 
     Raises:
-        ZooError: The command finds a mistake that the user can mend.
+        ZooError: The command fails with an error that the user can fix.
     """
     if not argv or argv[0] in ("-h", "--help", "help"):
         print(usage())
@@ -182,19 +182,21 @@ def dispatch(argv: list[str]) -> int:
         print(script(chosen_shell(rest)))
         return 0
     if name in LIGHTNING:
-        asked = next((i for i, argument in enumerate(rest) if argument in ("-h", "--help")), None)
-        if asked is not None and rest[asked + 1 :] != ["all"]:
+        help_index = next(
+            (i for i, argument in enumerate(rest) if argument in ("-h", "--help")), None
+        )
+        if help_index is not None and rest[help_index + 1 :] != ["all"]:
             from zoo.cli.explain import page
 
             return page(name, rest)
-        if asked is not None:
+        if help_index is not None:
             argv = argv[:-1]
         from zoo.cli.fit import run
 
         return run(argv)
     if name not in COMMANDS:
         print(
-            f"zoo: there is no command {name!r}{suggest_names(name, [*LIGHTNING, *COMMANDS])}; "
+            f"zoo: unknown command {name!r}{suggest_names(name, [*LIGHTNING, *COMMANDS])}; "
             "`zoo --help` lists them",
             file=sys.stderr,
         )
@@ -205,7 +207,7 @@ def dispatch(argv: list[str]) -> int:
 
 
 def chosen_shell(rest: list[str]) -> str:
-    """Returns the shell that `--print_completion` is for.
+    """Returns the shell that follows `--print_completion`.
 
     Raises:
         ZooError: It is neither bash nor zsh.
@@ -220,15 +222,15 @@ def chosen_shell(rest: list[str]) -> str:
 
 def usage() -> str:
     """Returns the text of `zoo --help`."""
-    lines = ["usage: zoo COMMAND [ARGUMENTS]; `zoo COMMAND --help` says more", ""]
+    lines = ["usage: zoo COMMAND [ARGUMENTS]; `zoo COMMAND --help` shows the arguments", ""]
     lines += [f"  {name:<10} {text}" for name, text in LIGHTNING.items()]
     lines += [f"  {name:<10} {text}" for name, (_, text) in COMMANDS.items()]
     lines += [
         "",
-        "--trust_code, with any command, lets checkpoints, exported models, results and model YAML "
-        "files name",
-        "classes that neither zoo nor an installed package offers, and runs their code",
+        "--trust_code, with any command, runs the code of classes that a checkpoint, exported "
+        "model,",
+        "results file or model YAML names and that neither zoo nor an installed package provides",
         "",
-        "`zoo --print_completion bash`, or zsh, prints what the shell completes commands by",
+        "`zoo --print_completion bash` (or zsh) prints a completion script for the shell",
     ]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""`zoo compare`: runs side by side, with paired intervals and tests, as a table or picture."""
+"""`zoo compare`: compares runs with paired intervals and tests, as a table or a figure."""
 
 import sys
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from zoo.results.report import Results
 from zoo.support.arguments import Parser, split_list, whole_number
 from zoo.support.files import check_place, write_bytes
 
-WRITTEN = {
+FORMATTERS = {
     "md": Comparison.to_markdown,
     "latex": Comparison.to_latex,
     "csv": Comparison.to_csv,
@@ -33,39 +33,39 @@ TABLE = "table"
 
 def main(argv: list[str]) -> int:
     """Compares runs, and returns the exit status."""
-    given = parser().parse_args(argv)
-    kind = None if given.plot is None else format_of(given.plot)
-    for picture_at in filter(None, (given.plot, given.rank_shifts)):
-        check_place(picture_at, given.overwrite)
-    presets = [preset_of(name) for name in split_list(given.preset, "--preset")]
-    beside = split_list(given.beside, "--beside") if given.beside else ()
-    aside = split_list(given.aside, "--aside") if given.aside else ()
-    runs = read_runs(folders(given.runs))
-    ranks = None
-    if given.rank_shifts is not None:
-        ranks = _rank_shifts(runs, presets[0].rules)
+    args = parser().parse_args(argv)
+    plot_format = None if args.plot is None else format_of(args.plot)
+    for picture_path in filter(None, (args.plot, args.rank_shifts)):
+        check_place(picture_path, args.overwrite)
+    presets = [preset_of(name) for name in split_list(args.preset, "--preset")]
+    published_models = split_list(args.beside, "--beside") if args.beside else ()
+    untested_runs = split_list(args.aside, "--aside") if args.aside else ()
+    runs = read_runs(folders(args.runs))
+    rank_picture = None
+    if args.rank_shifts is not None:
+        rank_picture = _draw_rank_shifts(runs, presets[0].rules)
     comparison = compare(
         runs,
-        beside,
-        given.group,
+        published_models,
+        args.group,
         presets,
-        given.metrics,
-        given.resamples,
-        given.seed,
-        aside,
+        args.metrics,
+        args.resamples,
+        args.seed,
+        untested_runs,
     )
-    if kind is not None:
-        write_bytes(given.plot, draw_forest(comparison, kind))
-    if ranks is not None:
-        write_bytes(given.rank_shifts, ranks)
-    if given.format == TABLE:
+    if plot_format is not None:
+        write_bytes(args.plot, draw_forest(comparison, plot_format))
+    if rank_picture is not None:
+        write_bytes(args.rank_shifts, rank_picture)
+    if args.format == TABLE:
         show(comparison)
     else:
-        print(WRITTEN[given.format](comparison).rstrip("\n"))
-    if given.format == "csv":
+        print(FORMATTERS[args.format](comparison).rstrip("\n"))
+    if args.format == "csv":
         print(*comparison.notes, sep="\n", file=sys.stderr)
-    if given.outcomes:
-        _list_outcomes(runs, presets[0].rules, given.outcomes)
+    if args.outcomes:
+        _list_outcomes(runs, presets[0].rules, args.outcomes)
     return 0
 
 
@@ -73,68 +73,67 @@ def parser() -> Parser:
     """Returns the parser of the command."""
     parser = Parser(
         prog="zoo compare",
-        description="Set runs side by side over the cases that all of them scored: values with the "
-        "best in bold and what is level with it underlined, differences to the first run with "
-        "intervals over images, p-values, and q-values over all pairs.",
+        description="Compare runs on the cases that all of them scored: values with the best in "
+        "bold and those not significantly different from it underlined, differences to the first "
+        "run with intervals over images, p-values, and q-values over all pairs.",
     )
     parser.add_argument(
         "runs",
         nargs="+",
         metavar="RUN",
-        help="folders that `zoo validate --out` wrote, the first of which the others are compared "
-        "with; NAME=FOLDER names one in the tables",
+        help="folders that `zoo validate --out` wrote; the first one is the baseline of the "
+        "comparison; NAME=FOLDER sets the name in the tables",
     )
     parser.add_argument(
         "--beside",
         metavar="NAMES",
-        help="models, by commas, of `zoo ls models`, whose published figures stand beside, marked "
-        "so",
+        help="models of `zoo ls models`, separated by commas: their published results are added as "
+        "marked columns",
     )
     parser.add_argument(
         "--aside",
         metavar="NAMES",
-        help="runs, by commas, that are shown and take part in no test and no choice of the best, "
-        "as the weights that the others start from",
+        help="runs, separated by commas, that are shown but excluded from tests and from the "
+        "choice of the best, such as the weights from which the other runs start",
     )
     parser.add_argument(
         "--group",
         choices=[SEED],
-        help="take the runs that differ in nothing but their seeds together: mean and standard "
-        "deviation",
+        help="group runs that differ only in their seeds: mean and standard deviation",
     )
     parser.add_argument(
         "--format",
-        choices=[TABLE, *WRITTEN],
+        choices=[TABLE, *FORMATTERS],
         default=TABLE,
-        help="how it is printed: a table for the screen, Markdown, LaTeX with booktabs, "
-        "comma-separated values or JSON, which has the tests of all pairs (default: table)",
+        help="output format: a table for the terminal, Markdown, LaTeX with booktabs, "
+        "comma-separated values, or JSON, which includes the tests of all pairs (default: table)",
     )
     parser.add_argument(
         "--preset",
         "--presets",
         default=",".join(PRESETS),
-        help="ways of counting and averaging, by commas, of `zoo ls presets`, or dotted paths of "
-        f"a Preset (default: {','.join(PRESETS)})",
+        help="rules of counting and averaging, separated by commas: names of `zoo ls presets` or "
+        f"dotted paths of Preset classes (default: {','.join(PRESETS)})",
     )
     parser.add_argument(
         "--metrics",
         nargs="+",
         default=[],
         metavar="PATTERN",
-        help="compare these alone: metrics as `sugarcrepe/*/i2t`, or averages by name, * for "
-        "anything; q is then over these",
+        help="compare only these: metrics such as `sugarcrepe/*/i2t`, or averages by name; * "
+        "matches anything; q-values are then computed over these",
     )
     parser.add_argument(
         "--plot",
         type=Path,
         metavar="FILE",
-        help=f"draw the differences with their intervals into a file ({', '.join(FORMATS)})",
+        help=f"plot the differences with their intervals into a file ({', '.join(FORMATS)})",
     )
     parser.add_argument(
         "--rank_shifts",
         type=Path,
         metavar="FILE",
-        help="draw the ranks of the runs on each split of familiarity into a PNG",
+        help="plot the ranks of the runs on each familiarity split into a PNG",
     )
     parser.add_argument(
         "--outcomes",
@@ -147,75 +146,75 @@ def parser() -> Parser:
         "--resamples",
         type=whole_number(1),
         default=RESAMPLES,
-        help="how often images are resampled for an interval (default: %(default)s)",
+        help="number of bootstrap resamples of images per interval (default: %(default)s)",
     )
     parser.add_argument(
         "--seed",
         type=whole_number(0),
         default=0,
-        help="the seed of the resamples (default: %(default)s)",
+        help="the seed of the resampling (default: %(default)s)",
     )
-    parser.add_argument(
-        "--overwrite", action="store_true", help="write over pictures that are there"
-    )
+    parser.add_argument("--overwrite", action="store_true", help="overwrite existing figures")
     return parser
 
 
 def folders(given: list[str]) -> Mapping[str, Path] | list[Path]:
-    """Returns the folders of runs, by name where any is named.
+    """Returns the folders of runs, by name if the runs are named.
 
     Args:
-        given: Folders, or NAME=FOLDER.
+        given: Folders, or pairs NAME=FOLDER.
 
     Raises:
-        ZooError: Some are named and some not, or two have one name.
+        ZooError: Only some runs are named, or two runs share a name.
     """
     pairs = [_split_name(text) for text in given]
     if not any(name for name, _ in pairs):
         return [path for _, path in pairs]
-    without = next((path for name, path in pairs if not name), None)
-    if without is not None:
-        raise ZooError(f"{without} has no name, and another run has: write NAME={without}")
+    unnamed = next((path for name, path in pairs if not name), None)
+    if unnamed is not None:
+        raise ZooError(f"{unnamed} has no name, but another run has one: write NAME={unnamed}")
     names = [name for name, _ in pairs]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise ZooError(f"two runs are called {twice}: give each a name of its own")
+    duplicate = next((name for name in names if names.count(name) > 1), None)
+    if duplicate is not None:
+        raise ZooError(f"two runs are named {duplicate}: give each a different name")
     return dict(pairs)
 
 
 def _split_name(text: str) -> tuple[str, Path]:
-    """Splits NAME=FOLDER; a folder with such a name is itself."""
+    """Splits NAME=FOLDER, unless the whole text is the path of an existing folder."""
     name, joint, folder = text.partition("=")
     if joint and not (name and folder) and not Path(text).exists():
         raise ZooError(
-            f"{text} has nothing {'after' if name else 'before'} its =: write NAME=FOLDER"
+            f"{text} has nothing {'after' if name else 'before'} the =: write NAME=FOLDER"
         )
     return (name, Path(folder)) if joint and not Path(text).exists() else ("", Path(text))
 
 
-def _rank_shifts(runs: Mapping[str, Results], rules: Rules) -> bytes:
+def _draw_rank_shifts(runs: Mapping[str, Results], rules: Rules) -> bytes:
     cases = {name: results.cases for name, results in runs.items()}
-    first = next(iter(runs))
-    if not pc.any(cases[first]["bucket"].is_valid()).as_py():
+    first_run = next(iter(runs))
+    if not pc.any(cases[first_run]["bucket"].is_valid()).as_py():
         raise ZooError(
-            f"--rank_shifts: {first} is not split by familiarity: split it by "
+            f"--rank_shifts: {first_run} has no familiarity split: create one with "
             "`zoo rescore RUN --familiar_with CAPTIONS --out DIR`"
         )
     return picture(split_tests(cases, rules))
 
 
 def _list_outcomes(runs: Mapping[str, Results], rules: Rules, most: int) -> None:
-    first, *others = runs
+    first_run, *other_runs = runs
     tables = dict(zip(runs, common([run.cases for run in runs.values()]).tables, strict=True))
-    for name in others:
-        found = differences(tables[first], tables[name], rules)
-        apart = largest_difference(tables[first], tables[name])
+    for name in other_runs:
+        differing = differences(tables[first_run], tables[name], rules)
+        max_difference = largest_difference(tables[first_run], tables[name])
         print(
-            f"\n{len(found):,} outcomes of {name} differ from those of {first}, and scores by "
-            f"{apart:.2g} at most" + ("; of the smallest margins:" if found else "")
+            f"\n{len(differing):,} outcomes of {name} differ from those of {first_run}, and "
+            "scores by "
+            f"at most {max_difference:.2g}" + ("; smallest margins first:" if differing else "")
         )
-        for one in found[:most]:
+        for outcome in differing[:most]:
             print(
-                f"  {one.run}/{one.subset}/{one.metric}, case {one.case}: margin "
-                f"{one.first_margin:.3g} in {first} and {one.second_margin:.3g} in {name}"
+                f"  {outcome.run}/{outcome.subset}/{outcome.metric}, case {outcome.case}: margin "
+                f"{outcome.first_margin:.3g} in {first_run} and {outcome.second_margin:.3g} in "
+                f"{name}"
             )

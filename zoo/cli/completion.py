@@ -1,4 +1,4 @@
-"""`zoo --print_completion SHELL`: the script by which a shell completes commands and flags."""
+"""`zoo --print_completion SHELL`: the shell script that completes commands and flags."""
 
 import argparse
 import importlib
@@ -18,13 +18,13 @@ CLASSES = {
     "presets": "presets",
 }
 PATHS = ("data_root", "ckpt_path", "out")
-# shipped recipes are offered beside files
+# shipped recipes are offered as well as files
 RECIPES = {"bash": "_zoo_recipes", "zsh": "_zoo_recipes"}
 FUNCTION = {
     "bash": "_zoo_recipes() {{ compgen -W '{}' -- $1; compgen -f -- $1; }}",
     "zsh": "_zoo_recipes() {{ compadd -- {}; _files }}",
 }
-# the classes whose arguments are flags, by what stands before their names
+# classes whose arguments are flags, by the prefix of these flags
 SETTINGS = {
     "model": "zoo.module.ZooModule",
     "model.backbone": "zoo.backbones.Backbone",
@@ -42,7 +42,7 @@ DATA = {
 
 
 def script(shell: str) -> str:
-    """Returns the script of a shell.
+    """Returns the completion script of a shell.
 
     Args:
         shell: `bash` or `zsh`.
@@ -52,18 +52,20 @@ def script(shell: str) -> str:
     parser.add_argument("--help", action="store_true", help="list the commands")
     parser.add_argument("--version", action="store_true", help="print the version")
     commands = parser.add_subparsers()
-    for name, says in LIGHTNING.items():
-        _declare(commands.add_parser(name, help=says, description=says), name)
-    for name, (where, says) in COMMANDS.items():
-        declared = importlib.import_module(where.partition(":")[0]).parser()
-        commands.add_parser(name, help=says, description=says, parents=[declared], add_help=False)
+    for name, help_text in LIGHTNING.items():
+        _add_flags(commands.add_parser(name, help=help_text, description=help_text), name)
+    for name, (entry_point, help_text) in COMMANDS.items():
+        command_parser = importlib.import_module(entry_point.partition(":")[0]).parser()
+        commands.add_parser(
+            name, help=help_text, description=help_text, parents=[command_parser], add_help=False
+        )
     preamble = FUNCTION[shell].format(" ".join(shipped_recipes()))
     text: str = shtab.complete(parser, shell, preamble=preamble)
     return text
 
 
-def _declare(parser: argparse.ArgumentParser, command: str) -> None:
-    """Declares the flags of `fit` or `validate`, and the settings that are flags too."""
+def _add_flags(parser: argparse.ArgumentParser, command: str) -> None:
+    """Declares the short flags of `fit` or `validate` and the flags of all settings."""
     for flag in (flag for flag in FLAGS if command in flag.commands):
         action = parser.add_argument(f"--{flag.name}", help=flag.says)
         if flag.name in CLASSES:
@@ -73,5 +75,7 @@ def _declare(parser: argparse.ArgumentParser, command: str) -> None:
         elif flag.name == "config":
             action.complete = RECIPES  # type: ignore[attr-defined]
     for prefix, path in {**SETTINGS, "data": DATA[command]}.items():
-        for name, _, says in arguments_of(import_path(path)):
-            parser.add_argument(f"--{prefix}.{name}", help=says.replace("%", "%%") or "a setting")
+        for name, _, help_text in arguments_of(import_path(path)):
+            parser.add_argument(
+                f"--{prefix}.{name}", help=help_text.replace("%", "%%") or "a setting"
+            )

@@ -1,4 +1,4 @@
-"""`zoo data`: packs captions and their images into shards."""
+"""`zoo data`: packs captions and their images into tar shards."""
 
 import logging
 import shutil
@@ -28,80 +28,104 @@ def main(argv: list[str]) -> int:
     import_all(("readers",))
     speak()
     declared = parser()
-    given = declared.parse_args(argv)
-    out = Path(given.pack.out)
-    refuse_foreign(out, given.pack.overwrite)
-    check_place(out / "00000.tar", overwrite=True)
-    made = declared.build_classes(given)
-    place = made.captions if is_url(made.captions) else Path(made.captions)
-    finder = ImageFinder(made.data_root)
-    reader = (made.reader or guess_reader)(place)
-    source = with_images(read(reader), finder, made.tolerate_missing)
-    kept = source.kept.tolist()
-    beside = {**_units(made.units, source), **_negatives(made.negatives, source)}
-    if made.quality and made.side is None and all(image.crop is None for image in source.images):
+    args = declared.parse_args(argv)
+    out_folder = Path(args.pack.out)
+    refuse_foreign(out_folder, args.pack.overwrite)
+    check_place(out_folder / "00000.tar", overwrite=True)
+    built_args = declared.build_classes(args)
+    captions_path = (
+        built_args.captions if is_url(built_args.captions) else Path(built_args.captions)
+    )
+    finder = ImageFinder(built_args.data_root)
+    reader = (built_args.reader or guess_reader)(captions_path)
+    source = with_images(read(reader), finder, built_args.tolerate_missing)
+    row_indices = source.kept.tolist()
+    extra_files = {
+        **_units_file(built_args.units, source),
+        **_negatives_file(built_args.negatives, source),
+    }
+    if (
+        built_args.quality
+        and built_args.side is None
+        and all(image.crop is None for image in source.images)
+    ):
         raise ZooError(
-            f"--quality {made.quality} has no effect without --side, since images are copied as "
-            "they are: leave it out, or give --side"
+            f"--quality {built_args.quality} has no effect without --side, since images are copied "
+            "unchanged: remove it, or add --side"
         )
     packing = PackingSettings(
-        finder, made.side, made.quality or 95, made.per_shard, made.workers, made.tolerate_broken
+        finder,
+        built_args.side,
+        built_args.quality or 95,
+        built_args.per_shard,
+        built_args.workers,
+        built_args.tolerate_broken,
     )
     n = len(source.images)
-    _tell(out, packing.estimate_bytes(source.images), n, -(-n // made.per_shard))
-    with counting("images", n) as done:
-        found = pack(source.samples, kept, out, packing, beside, lambda: done(1))
+    _log_size(out_folder, packing.estimate_bytes(source.images), n, -(-n // built_args.per_shard))
+    with counting("images", n) as advance:
+        packed = pack(
+            source.samples, row_indices, out_folder, packing, extra_files, lambda: advance(1)
+        )
     print(
-        f"{out}: {found.images:,} images and {found.captions:,} captions in {_size(found.bytes)}"
-        + "".join(f"; {name} beside them" for name in beside)
+        f"{out_folder}: {packed.images:,} images and {packed.captions:,} captions in "
+        f"{_format_size(packed.bytes)}"
+        + "".join(f"; with {name}" for name in extra_files)
         + (f"; {source.missing:,} images were missing" if source.missing else "")
-        + (f"; {len(found.broken):,} were broken, as {found.broken[0]}" if found.broken else "")
+        + (
+            f"; {len(packed.broken):,} could not be decoded, such as {packed.broken[0]}"
+            if packed.broken
+            else ""
+        )
     )
     return 0
 
 
-def _tell(out: Path, size: int, images: int, shards: int) -> None:
-    """Says how large the tars will be, before they are made.
+def _log_size(out: Path, size: int, images: int, shards: int) -> None:
+    """Logs the estimated size of the tars before they are written.
 
     Raises:
-        ZooError: The disk has not that much room.
+        ZooError: The disk has not enough free space.
     """
-    above = next(folder for folder in out.absolute().parents if folder.exists())
-    free = shutil.disk_usage(above).free
+    existing_folder = next(folder for folder in out.absolute().parents if folder.exists())
+    free = shutil.disk_usage(existing_folder).free
     tars = "tar" if shards == 1 else "tars"
-    said = f"{images:,} images are packed into {shards:,} {tars} of about {_size(size)} in all"
+    message = (
+        f"{images:,} images are packed into {shards:,} {tars} of about "
+        f"{_format_size(size)} in total"
+    )
     if size > free:
         raise ZooError(
-            f"{said}, and {above} has {_size(free)} left: "
-            "make room, or pack smaller images by --side"
+            f"{message}, but only {_format_size(free)} are free at {existing_folder}: "
+            "free some space, or resize the images with --side"
         )
-    log.info("%s, in %s", said, out)
+    log.info("%s, in %s", message, out)
 
 
-def _size(n: int) -> str:
+def _format_size(n: int) -> str:
     return f"{n / GIB:,.1f} GiB" if n >= GIB else f"{n / MIB:,.1f} MiB"
 
 
-def _units(file: str | None, source: Source) -> dict[str, Path]:
-    """Returns the units file by its name beside the tars.
+def _units_file(file: str | None, source: Source) -> dict[str, Path]:
+    """Returns the units file by the name that it gets in the folder of tars.
 
     Raises:
-        ZooError: It has units of none of the captions.
+        ZooError: It has no units of these captions.
     """
     if file is None:
         return {}
     records = read_units(file)
     ids = source.column("caption_id")
     if not any(name.as_py() in records for name in ids):
-        raise ZooError(f"{file} has units of none of these captions: extract them from these")
+        raise ZooError(f"{file} has no units of these captions: extract units from them")
     return {f"units{Path(file).suffix}": Path(file)}
 
 
-def _negatives(file: str | None, source: Source) -> dict[str, Path]:
-    """Returns the file of negatives by its name beside the tars.
+def _negatives_file(file: str | None, source: Source) -> dict[str, Path]:
+    """Returns the file of negatives by the name that it gets in the folder of tars.
 
     Raises:
-        ZooError: It lacks some of the captions.
+        ZooError: It has no entry for some of the captions.
     """
     if file is None:
         return {}
@@ -116,38 +140,44 @@ def parser() -> NamingParser:
     parser = NamingParser(prog="zoo data", description="Pack captions and their images.")
     commands = parser.add_subcommands(dest="command", required=True)
     packing = NamingParser(
-        description="Write captions and their images into tars, which WebDataset reads."
+        description="Write captions and their images into tar shards in WebDataset format."
     )
     packing.add_captions()
     packing.add_argument("--out", type=str, required=True, help="the folder of tars to write")
     packing.add_argument(
-        "--data_root", type=str, nargs="+", default=["."], help="folders of images, as fit has it"
+        "--data_root",
+        type=str,
+        nargs="+",
+        default=["."],
+        help="folders of images, as for `zoo fit`",
     )
     packing.add_argument(
         "--side",
         type=PositiveInt | None,
-        help="pixels of the shorter side that larger images are resized to; images are copied as "
-        "they are by default",
+        help="resize larger images so that the shorter side has this many pixels; by default "
+        "images are copied unchanged",
     )
     packing.add_argument(
         "--quality",
         type=JpegQuality | None,
-        help="of the JPEGs that --side and crops make, from 1 to 95 (95 by default)",
+        help="quality of the JPEGs written for --side and for crops, from 1 to 95 (default: 95)",
     )
-    packing.add_argument("--per_shard", type=PositiveInt, default=10_000, help="images of a tar")
-    packing.add_argument("--units", type=str, help="a units file to put beside the tars")
+    packing.add_argument("--per_shard", type=PositiveInt, default=10_000, help="images per tar")
+    packing.add_argument("--units", type=str, help="a units file to copy into the folder")
     packing.add_argument(
-        "--negatives", type=str, help="a file of `zoo negatives export` to put beside the tars"
-    )
-    packing.add_argument(
-        "--workers", type=NonNegativeInt, default=2, help="processes that read and resize"
-    )
-    packing.add_argument("--overwrite", action="store_true", help="write over tars that are there")
-    packing.add_argument(
-        "--tolerate_missing", action="store_true", help="leave out images that are not found"
+        "--negatives",
+        type=str,
+        help="a file that `zoo negatives export` wrote, to copy into the folder",
     )
     packing.add_argument(
-        "--tolerate_broken", action="store_true", help="leave out images that cannot be decoded"
+        "--workers", type=NonNegativeInt, default=2, help="processes that read and resize images"
     )
-    commands.add_subcommand("pack", packing, help="write captions and their images into tars")
+    packing.add_argument("--overwrite", action="store_true", help="overwrite existing tars")
+    packing.add_argument(
+        "--tolerate_missing", action="store_true", help="skip images that are not found"
+    )
+    packing.add_argument(
+        "--tolerate_broken", action="store_true", help="skip images that cannot be decoded"
+    )
+    commands.add_subcommand("pack", packing, help="write captions and their images into tar shards")
     return parser

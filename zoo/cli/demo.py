@@ -1,8 +1,8 @@
-"""`zoo demo`: what CS-CLIP's paper does, in small.
+"""`zoo demo`: the experiment of the CS-CLIP paper on a small scale.
 
-One tower learns rendered scenes with CLIP. It is then tuned with CLIP, NegCLIP and CS-CLIP, for
-equally many steps each. Each of the three is asked half-truths and attribute swaps about scenes
-that it never saw.
+A model is trained on rendered scenes with CLIP's loss. It is then fine-tuned with CLIP, NegCLIP and
+CS-CLIP, each for the same number of steps. The three models are evaluated on half-truths and
+attribute swaps of held-out scenes.
 """
 
 import math
@@ -42,14 +42,14 @@ SWAPS = "attribute swaps"
 
 
 def main(argv: list[str]) -> int:
-    """Renders, trains, measures and prints a table, and returns the exit status."""
-    chosen = parser().parse_args(argv)
+    """Renders scenes, trains, evaluates, prints a table, and returns the exit status."""
+    args = parser().parse_args(argv)
     quieten()
-    console, began = Console(), time.monotonic()
-    folder = chosen.out / "scenes"
-    render_scenes(folder, chosen.scenes, workers=chosen.workers)
-    sheet = contact_sheet(folder, chosen.out / "scenes.png")
-    metrics = tuned_arms(folder, chosen.steps, chosen.tuning_steps, console)
+    console, start_time = Console(), time.monotonic()
+    folder = args.out / "scenes"
+    render_scenes(folder, args.scenes, workers=args.workers)
+    sheet = contact_sheet(folder, args.out / "scenes.png")
+    metrics = tuned_arms(folder, args.steps, args.tuning_steps, console)
     console.print(table(metrics))
     widest = max(
         (f.high - f.low) / 2
@@ -58,17 +58,17 @@ def main(argv: list[str]) -> int:
         if f.high is not None and f.low is not None
     )
     console.print(
-        f"Beside each accuracy stands its 95 % interval, up to {widest:.0f} "
-        "points to either side. Smaller differences are noise, and another "
-        "seed moves the metrics as well. Chance is 50 %: where the accuracy is "
-        "lower, a wrong detail raises the score more often than it lowers it."
+        f"Each accuracy is shown with its 95 % interval, which reaches up to {widest:.0f} "
+        "points to either side. Smaller differences are noise, and the metrics also vary with the "
+        "seed. Chance is 50 %: below it, a wrong detail raises the score more often than it "
+        "lowers it."
     )
     console.print(
-        f"pictures: {picture(metrics, chosen.out / 'half_truths.png')}, {sheet}", soft_wrap=True
+        f"figures: {picture(metrics, args.out / 'half_truths.png')}, {sheet}", soft_wrap=True
     )
     console.print(
-        f"{time.monotonic() - began:.0f} s in all. benchmarks/studies/scenes_study.py "
-        "is the long version, with three seeds and a control."
+        f"{time.monotonic() - start_time:.0f} s in total. benchmarks/studies/scenes_study.py "
+        "is the full version, with three seeds and a control."
     )
     return 0
 
@@ -80,31 +80,31 @@ def parser() -> Parser:
         "--out",
         type=Path,
         default=Path("runs/demo"),
-        help="folder of scenes and pictures (default: %(default)s)",
+        help="folder for scenes and figures (default: %(default)s)",
     )
     parser.add_argument(
         "--scenes",
         type=whole_number(1),
         default=1500,
-        help="scenes to render (default: %(default)s)",
+        help="number of scenes to render (default: %(default)s)",
     )
     parser.add_argument(
         "--steps",
         type=whole_number(1),
         default=700,
-        help="steps of CLIP from nothing (default: %(default)s)",
+        help="training steps of CLIP from scratch (default: %(default)s)",
     )
     parser.add_argument(
         "--tuning_steps",
         type=whole_number(1),
         default=200,
-        help="steps of each objective after that (default: %(default)s)",
+        help="fine-tuning steps per objective (default: %(default)s)",
     )
     parser.add_argument(
         "--workers",
         type=whole_number(0),
         default=2,
-        help="processes that render (default: %(default)s)",
+        help="rendering processes (default: %(default)s)",
     )
     return parser
 
@@ -112,20 +112,20 @@ def parser() -> Parser:
 def tuned_arms(
     folder: Path, steps: int, tuning_steps: int, console: Console
 ) -> dict[str, dict[str, Metric]]:
-    """Tunes one tower with each of CLIP, NegCLIP and CS-CLIP, and measures the three.
+    """Trains one model, fine-tunes it with CLIP, NegCLIP and CS-CLIP, and evaluates the three.
 
     Args:
         folder: The folder of rendered scenes.
-        steps: Steps of CLIP from nothing, which make the tower.
-        tuning_steps: Steps of each objective after that.
-        console: Where the stages are named.
+        steps: Training steps of CLIP from scratch.
+        tuning_steps: Fine-tuning steps per objective.
+        console: Prints the stages.
 
     Returns:
         The metrics of each objective, by condition.
     """
     torch.manual_seed(0)
     start = module_of(CLIP(), 1e-3)
-    console.rule(f"CLIP from nothing, {steps} steps")
+    console.rule(f"CLIP from scratch, {steps} steps")
     train(start, folder, steps)
     metrics = {}
     for name, objective in (
@@ -135,27 +135,26 @@ def tuned_arms(
     ):
         module = module_of(objective, 5e-4)
         module.load_state_dict(start.state_dict())
-        console.rule(f"tuned on with {name}, {tuning_steps} steps")
+        console.rule(f"fine-tuning with {name}, {tuning_steps} steps")
         train(module, folder, tuning_steps)
         metrics[name] = measure(module, folder)
     return metrics
 
 
 def module_of(objective: Objective, lr: float) -> ZooModule:
-    """Returns a new tower for scenes with an objective and a peak learning rate."""
+    """Returns a new model for scenes with an objective and a peak learning rate."""
     return ZooModule(
         Backbone("zoo-scenes"),
         objective,
         optimizer=Optimization(lr=lr, weight_decay=0.05, warmup_share=0.05),
-        # one text is true of many scenes of a batch: a text that is known to be true of an image
-        # is no candidate against it
+        # a text may describe several scenes of a batch: mask texts that are known to match an image
         mask_same_image=True,
         mask_same_text=True,
     )
 
 
 def train(module: ZooModule, folder: Path, steps: int) -> None:
-    """Trains a module in place on the training scenes of a folder, and shows progress."""
+    """Trains a module in place on the training scenes of a folder, with a progress bar."""
     needs = module.objective.needs
     data = CaptionDataModule(
         Scenes(str(folder), "train"),
@@ -163,7 +162,7 @@ def train(module: ZooModule, folder: Path, steps: int) -> None:
         batch_size=64,
         negatives=NegCLIPSwap() if needs.negatives else None,
         positives=OtherCaption() if needs.positives else None,
-        # a scene has one relation: without replacement its entities are drawn as well
+        # a scene has one relation: without replacement its entities are sampled as well
         units=UnitSampler(str(folder / "units.train.jsonl"), with_replacement=False)
         if needs.units
         else None,
@@ -181,7 +180,7 @@ def train(module: ZooModule, folder: Path, steps: int) -> None:
 
 
 def measure(module: ZooModule, folder: Path) -> dict[str, Metric]:
-    """Returns accuracies on test scenes: half-truths by condition, and attribute swaps."""
+    """Returns accuracies on test scenes: half-truths per condition, and attribute swaps."""
     questions = [
         HalfTruth(str((folder / "units.test.jsonl").absolute()), preset="paper"),
         SceneSwaps(str(folder.absolute())),
@@ -192,55 +191,61 @@ def measure(module: ZooModule, folder: Path) -> dict[str, Metric]:
     )
     results = data.evaluation.results
     assert results is not None
-    wanted = {(name, "half_truth"): name for name in CONDITIONS} | {("test", "i2t"): SWAPS}
+    condition_by_key = {(name, "half_truth"): name for name in CONDITIONS} | {
+        ("test", "i2t"): SWAPS
+    }
     return {
-        wanted[f.subset, f.metric]: f
+        condition_by_key[f.subset, f.metric]: f
         for f in results.metrics
-        if (f.subset, f.metric) in wanted and f.value is not None
+        if (f.subset, f.metric) in condition_by_key and f.value is not None
     }
 
 
 def table(metrics: dict[str, dict[str, Metric]]) -> Table:
-    """Returns the table of metrics with intervals: a row a condition, a column an objective."""
+    """Returns the metrics and their intervals, one row per condition and one column per arm."""
     added = "; ".join(f"{name}: {wrong}" for name, wrong in WRONG.items())
-    shown = Table(
+    rich_table = Table(
         title="accuracy in % on held-out scenes (95 % interval)",
-        caption=f"what is wrong in what a half-truth adds: {added}",
+        caption=f"what is wrong in the detail that a half-truth adds: {added}",
         caption_justify="left",
     )
-    shown.add_column("half-truths")
+    rich_table.add_column("half-truths")
     for arm in metrics:
-        shown.add_column(arm, justify="right")
-    shown.add_column("chance", justify="right")
-    shown.add_column("n", justify="right")
+        rich_table.add_column(arm, justify="right")
+    rich_table.add_column("chance", justify="right")
+    rich_table.add_column("n", justify="right")
     for name in rows(metrics):
         row = [arm.get(name) for arm in metrics.values()]
         cells = [f"{f.value:.0f} ({f.low:.0f}-{f.high:.0f})" if f else "" for f in row]
-        shown.add_row(
+        rich_table.add_row(
             name,
             *cells,
             "50",
             str(max(f.n for f in row if f)),
             end_section=name == CONDITIONS[-1],
         )
-    return shown
+    return rich_table
 
 
 def picture(metrics: dict[str, dict[str, Metric]], path: Path) -> Path:
-    """Draws the metrics as bars with intervals and the chance level, and returns the path."""
+    """Plots the metrics as bars with intervals and the chance level, and returns the path."""
     names = rows(metrics)
     drawing = matplotlib.figure.Figure(figsize=(10, 5), layout="constrained")
     axes = drawing.subplots()
     for k, (arm, row) in enumerate(metrics.items()):
-        known = [(i, row[n]) for i, n in enumerate(names) if n in row]
-        heights = [f.value or 0.0 for _, f in known]
-        below = [max(h - (f.low or 0.0), 0.0) for h, (_, f) in zip(heights, known, strict=True)]
-        above = [max((f.high or 0.0) - h, 0.0) for h, (_, f) in zip(heights, known, strict=True)]
+        measured = [(i, row[n]) for i, n in enumerate(names) if n in row]
+        heights = [f.value or 0.0 for _, f in measured]
+        lower_errors = [
+            max(h - (f.low or 0.0), 0.0) for h, (_, f) in zip(heights, measured, strict=True)
+        ]
+        upper_errors = [
+            max((f.high or 0.0) - h, 0.0) for h, (_, f) in zip(heights, measured, strict=True)
+        ]
         axes.bar(
-            [i + 0.27 * (k - 1) for i, _ in known],
+            [i + 0.27 * (k - 1) for i, _ in measured],
             heights,
             0.25,
-            yerr=[below, above],
+            yerr=[lower_errors, upper_errors],
             label=arm,
             error_kw={"elinewidth": 1},
         )
@@ -258,5 +263,5 @@ def picture(metrics: dict[str, dict[str, Metric]], path: Path) -> Path:
 
 
 def rows(metrics: dict[str, dict[str, Metric]]) -> list[str]:
-    """Returns the names of what was measured, in the paper's order."""
+    """Returns the names of the measured conditions, in the order of the paper."""
     return [name for name in (*CONDITIONS, SWAPS) if any(name in row for row in metrics.values())]

@@ -1,4 +1,4 @@
-"""`zoo doctor`: what a data root holds, which benchmarks it gives, and how to get the rest."""
+"""`zoo doctor`: checks which data and benchmarks a data root holds, and how to get the rest."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,29 +23,29 @@ from zoo.support.arguments import Parser, split_list
 from zoo.support.caches import caches
 
 MIB = 1 << 20
-DERIVED = {
+DERIVED_FILES = {
     "aro_order": "reordered captions of ARO",
     "ceilings": "ceilings of benchmarks",
     "colorfoil": "foils of ColorFoil",
     "tar_indices": "indices of tars",
 }
-SHOWN = 3  # subsets of a benchmark that are named where some are absent
+MAX_LISTED = 3  # subsets of a benchmark that are listed if some are absent
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One subset of a benchmark, and what there is of it.
+    """One subset of a benchmark, and which of its files were found.
 
     Attributes:
         benchmark: The benchmark's name.
         subset: The subset's name.
-        n: How many questions its annotations have, 0 where these are absent.
+        n: The number of cases in its annotations, 0 if these are absent.
         scorable: How many of them have all their images.
-        published: How many questions the published file has, None where that is not known.
-        images: The images that are asked for.
-        found: Those of them that are there.
+        published: The number of cases in the published file, None if unknown.
+        images: The images that the cases use.
+        found: Those of them that exist.
         how: How to get the files.
-        note: What the report says of its files, such as where derived ones are.
+        note: A note on its files, such as where derived ones are.
     """
 
     benchmark: str
@@ -60,55 +60,61 @@ class Finding:
 
 
 def main(argv: list[str]) -> int:
-    """Prints what it found, and returns 0, or 1 where an annotation file is broken.
+    """Prints the findings, and returns 0, or 1 if an annotation file is broken.
 
     Raises:
-        ZooError: Something is missing that `--require` asks for.
+        ZooError: `--require` is given and something is missing or broken.
     """
     if any(argument.partition("=")[0] in ("--config", "-c") for argument in argv):
         from zoo.cli.checkup import checkup
 
         return checkup([argument for argument in argv if argument != "--require"])
-    given = parser().parse_args(argv)
-    cache = EmbeddingCache(given.cache)
-    if given.empty_cache and cache.store is not None:
+    args = parser().parse_args(argv)
+    cache = EmbeddingCache(args.cache)
+    if args.empty_cache and cache.store is not None:
         cache.store.empty()
-    if given.empty_tables:
+    if args.empty_tables:
         compiled.empty()
-    asked = given.benchmarks
-    names = expand_suites(split_list(asked, "--benchmarks")) if asked else published_names()
-    finder = ImageFinder(given.data_root)
+    benchmark_names = args.benchmarks
+    names = (
+        expand_suites(split_list(benchmark_names, "--benchmarks"))
+        if benchmark_names
+        else published_names()
+    )
+    finder = ImageFinder(args.data_root)
     findings: list[Finding] = []
     broken: list[str] = []
     for benchmark in asked_for(names):
         try:
-            findings += examine(benchmark, given.data_root, finder)
+            findings += examine(benchmark, args.data_root, finder)
         except ZooError as error:
             broken.append(f"{benchmark.name}: {error}")
     console = Console()
-    table = _table(findings)
+    table = _findings_table(findings)
     if table.row_count:
         size = console.measure(table, options=console.options.update(width=UNBROKEN))
         console.width = max(console.width, size.maximum)
         console.print(table)
-    _list(console, "made from the annotations", _format_findings(findings))
-    _list(console, "broken", broken)
-    _list(console, "annotations that are absent, and how to get them", _absent(findings))
-    _list(console, "images that are missing", _missing(findings, finder))
-    _list(console, "training images that are kept", _pixels(given.image_cache))
-    _list(
+    _print_list(console, "created from the annotations", _derived_notes(findings))
+    _print_list(console, "broken", broken)
+    _print_list(console, "missing annotations, and how to get them", _missing_annotations(findings))
+    _print_list(console, "missing images", _missing_images(findings, finder))
+    _print_list(console, "cached training images", _describe_image_sets(args.image_cache))
+    _print_list(
         console,
-        "files derived from data, in folders that may be removed",
+        "files derived from data, in folders that may be deleted",
         _describe_derived_files(),
     )
-    _list(console, "vectors that are kept between measurements", [_describe_vectors(cache)])
-    _list(console, "tables that captions and units were compiled into", [_describe_tables()])
+    _print_list(console, "cached embeddings", [_describe_embeddings(cache)])
+    _print_list(console, "compiled tables of captions and units", [_describe_tables()])
     incomplete = dict.fromkeys(f.benchmark for f in findings if f.scorable < f.n or not f.n)
-    if given.require and (incomplete or broken):
-        named = ", ".join(dict.fromkeys([*incomplete, *(b.partition(":")[0] for b in broken)]))
+    if args.require and (incomplete or broken):
+        benchmarks_at_fault = ", ".join(
+            dict.fromkeys([*incomplete, *(b.partition(":")[0] for b in broken)])
+        )
         raise ZooError(
-            f"not everything is there: files or images of {named} are missing or broken, as listed "
-            "above; name fewer --benchmarks, or leave --require out"
+            f"files or images of {benchmarks_at_fault} are missing or broken, as listed above: "
+            "get them, name fewer --benchmarks, or remove --require"
         )
     return 1 if broken else 0
 
@@ -117,57 +123,59 @@ def parser() -> Parser:
     """Returns the parser of the command."""
     parser = Parser(
         prog="zoo doctor",
-        description="Say what a data root holds, what is missing and how to get it.",
+        description="Check which files a data root holds, what is missing and how to get it.",
     )
     parser.add_argument(
         "--data_root",
         nargs="+",
         type=Path,
         default=[Path(".")],
-        help="one folder or more; the first that holds a file wins",
+        help="one or more folders; a file is taken from the first folder that has it",
     )
     parser.add_argument(
         "--benchmarks",
-        help="names, by commas, or `suite:PRESET`; by default all that need no file of one's own",
+        help="names separated by commas, or `suite:PRESET`; by default all published benchmarks",
     )
     parser.add_argument(
         "--require",
         action="store_true",
-        help="fail (exit code 1) if annotations or images of these benchmarks are missing; with "
-        "--config that is always so",
+        help="fail (exit code 1) if annotations or images of these benchmarks are missing; always "
+        "on with --config",
     )
     parser.add_argument(
         "--config",
-        help="a recipe, once or more, with the flags that "
-        "fit takes: look for all that it needs instead",
+        help="check everything that a recipe needs instead; may be repeated, and takes the flags "
+        "of `zoo fit`",
     )
     parser.add_argument(
-        "--cache", metavar="DIR", help="where vectors are kept, if `validate` was told so"
+        "--cache",
+        metavar="DIR",
+        help="the folder of cached embeddings, if `zoo validate --cache DIR` was used",
     )
     parser.add_argument(
         "--image_cache",
         metavar="DIR",
         type=Path,
-        help="a folder of data.image_cache: list the sets of images that it holds, which may be "
-        "removed one by one",
+        help="a folder given as data.image_cache: list its sets of images, each of which may be "
+        "deleted",
     )
     parser.add_argument(
-        "--empty_cache", action="store_true", help="drop the vectors that are kept, first"
+        "--empty_cache", action="store_true", help="first delete the cached embeddings"
     )
     parser.add_argument(
         "--empty_tables",
         action="store_true",
-        help="drop the tables of captions, units and images that no run uses, first",
+        help="first delete the compiled tables that no run uses",
     )
     return parser
 
 
 def examine(asked: Benchmark, roots: Sequence[Path], finder: ImageFinder) -> list[Finding]:
-    """Returns one finding a subset, for absent subsets too.
+    """Returns one finding per subset, including absent subsets.
 
     Args:
         asked: The benchmark.
-        roots: Folders to look in; the first that holds a file wins.
+        roots: Folders to search; a file is taken from the first folder that has it.
         finder: Finds images.
 
     Returns:
@@ -177,24 +185,29 @@ def examine(asked: Benchmark, roots: Sequence[Path], finder: ImageFinder) -> lis
         ZooError: An annotation file is broken.
     """
     contents = resolve_images(read(asked, roots), finder)
-    known = {subset.name: subset for subset in asked.subsets}
+    subset_by_name = {subset.name: subset for subset in asked.subsets}
     absent = {subset.name for subset in contents.absent}
-    by_subset: dict[str, list[Case]] = {name: [] for name in known if name in absent}
+    by_subset: dict[str, list[Case]] = {name: [] for name in subset_by_name if name in absent}
     for case in contents.cases:
         by_subset.setdefault(case.subset, []).append(case)
     order = sorted(
-        by_subset, key=lambda name: list(known).index(name) if name in known else len(known)
+        by_subset,
+        key=lambda name: (
+            list(subset_by_name).index(name) if name in subset_by_name else len(subset_by_name)
+        ),
     )
     return [
         replace(
-            _finding(asked.name, name, by_subset[name], known.get(name), finder, contents.unfit),
+            _examine_subset(
+                asked.name, name, by_subset[name], subset_by_name.get(name), finder, contents.unfit
+            ),
             note=contents.notes.get(name, ""),
         )
         for name in order
     ]
 
 
-def _finding(
+def _examine_subset(
     benchmark: str,
     name: str,
     cases: list[Case],
@@ -203,28 +216,32 @@ def _finding(
     unfit: frozenset[ImageRef],
 ) -> Finding:
     images = frozenset(_without_box(image) for case in cases for image in case.all_images)
-    found = images.difference(finder.missing(images))
+    found_images = images.difference(finder.missing(images))
     n = scorable = 0
     for case in cases:
-        there = np.array([_without_box(i) in found and i not in unfit for i in case.images])
+        is_usable = np.array(
+            [_without_box(i) in found_images and i not in unfit for i in case.images]
+        )
         if case.gallery:
-            n, scorable = n + len(case.texts), scorable + int(case.match[there].any(0).sum())
+            n, scorable = n + len(case.texts), scorable + int(case.match[is_usable].any(0).sum())
         elif case.prompts:
-            n, scorable = n + len(case.images), scorable + int(there.sum())
+            n, scorable = n + len(case.images), scorable + int(is_usable.sum())
         else:
-            complete = not case.partners or any(_without_box(i) in found for i in case.partners)
-            n, scorable = n + 1, scorable + int(there.all() and complete)
+            complete = not case.partners or any(
+                _without_box(i) in found_images for i in case.partners
+            )
+            n, scorable = n + 1, scorable + int(is_usable.all() and complete)
     published = None if subset is None or any(case.gallery for case in cases) else subset.n
-    how = "" if subset is None else subset.how
-    return Finding(benchmark, name, n, scorable, published, images, found, how)
+    source = "" if subset is None else subset.how
+    return Finding(benchmark, name, n, scorable, published, images, found_images, source)
 
 
 def _without_box(image: ImageRef) -> ImageRef:
     return replace(image, crop=None, size=None)
 
 
-def _table(findings: Iterable[Finding]) -> Table:
-    """Returns the subsets whose annotations are there; others are listed with how to get them."""
+def _findings_table(findings: Iterable[Finding]) -> Table:
+    """Returns the table of the subsets whose annotations were found."""
     table = Table(box=None, pad_edge=False)
     for column in ("benchmark", "subset"):
         table.add_column(column, no_wrap=True)
@@ -238,115 +255,121 @@ def _table(findings: Iterable[Finding]) -> Table:
     return table
 
 
-def _absent(findings: Sequence[Finding]) -> Iterator[str]:
-    """Yields a line for each way of getting files, with the subsets that it brings."""
-    by_how: dict[str, dict[str, list[str]]] = {}
+def _missing_annotations(findings: Sequence[Finding]) -> Iterator[str]:
+    """Yields one line per source of missing annotations, with the subsets that it provides."""
+    subsets_by_source: dict[str, dict[str, list[str]]] = {}
     for f in findings:
         if not f.n:
-            by_how.setdefault(f.how, {}).setdefault(f.benchmark, []).append(f.subset)
-    whole = Counter(f.benchmark for f in findings)
-    for how, subsets in by_how.items():
-        names = (_benchmark_title(name, found, whole[name]) for name, found in subsets.items())
-        yield f"{', '.join(names)}: {how}"
+            subsets_by_source.setdefault(f.how, {}).setdefault(f.benchmark, []).append(f.subset)
+    subset_counts = Counter(f.benchmark for f in findings)
+    for source, subsets in subsets_by_source.items():
+        names = (
+            _benchmark_title(name, absent_subsets, subset_counts[name])
+            for name, absent_subsets in subsets.items()
+        )
+        yield f"{', '.join(names)}: {source}"
 
 
 def _benchmark_title(benchmark: str, subsets: Sequence[str], of: int) -> str:
-    """Returns the name of a benchmark, with subsets where these are not all of it."""
+    """Returns the name of a benchmark, with its subsets unless all of them are meant."""
     if len(subsets) == of:
         return benchmark
-    shown = [*subsets[:SHOWN], "..."] if len(subsets) > SHOWN + 1 else subsets
-    return f"{benchmark} ({len(subsets)} of {of} subsets: {', '.join(shown)})"
+    displayed = [*subsets[:MAX_LISTED], "..."] if len(subsets) > MAX_LISTED + 1 else subsets
+    return f"{benchmark} ({len(subsets)} of {of} subsets: {', '.join(displayed)})"
 
 
-def _format_findings(findings: Iterable[Finding]) -> Iterator[str]:
+def _derived_notes(findings: Iterable[Finding]) -> Iterator[str]:
     yield from (f"{f.benchmark} {f.subset}: {f.note}" for f in findings if f.n and f.note)
 
 
-def _missing(findings: Iterable[Finding], finder: ImageFinder) -> Iterator[str]:
-    """Yields a line for each source of images of which some are missing.
+def _missing_images(findings: Iterable[Finding], finder: ImageFinder) -> Iterator[str]:
+    """Yields one line per source of missing images.
 
-    Images that come with a benchmark are got as its files are.
+    Images that are published with a benchmark are obtained like its other files.
     """
-    shared: dict[str, set[ImageRef]] = {}
-    own: dict[str, set[ImageRef]] = {}
-    how: dict[str, str] = {}
+    shared_images: dict[str, set[ImageRef]] = {}
+    own_images: dict[str, set[ImageRef]] = {}
+    source_by_benchmark: dict[str, str] = {}
     for f in findings:
         for image in f.images - f.found:
             if image.source == "published":
-                own.setdefault(f.benchmark, set()).add(image)
-                how.setdefault(f.benchmark, f.how)
+                own_images.setdefault(f.benchmark, set()).add(image)
+                source_by_benchmark.setdefault(f.benchmark, f.how)
             else:
-                shared.setdefault(image.source, set()).add(image)
+                shared_images.setdefault(image.source, set()).add(image)
     yield from (
         f"{source}: {len(images):,}; {finder.hint(min(images))}"
-        for source, images in sorted(shared.items())
+        for source, images in sorted(shared_images.items())
     )
     yield from (
-        f"{name}'s own: {len(images):,}, such as {min(images).key}; {how[name]}"
-        for name, images in sorted(own.items())
+        f"{name}: {len(images):,}, such as {min(images).key}; {source_by_benchmark[name]}"
+        for name, images in sorted(own_images.items())
     )
 
 
-def _describe_vectors(cache: EmbeddingCache) -> str:
-    """Returns how many vectors are kept, and where."""
+def _describe_embeddings(cache: EmbeddingCache) -> str:
+    """Returns the number, size and folder of the cached embeddings."""
     if cache.store is None:
         return f"none, since {PLACE} is {OFF}"
     try:
-        held = cache.store.summarize()
+        usage = cache.store.summarize()
     except ZooError as error:
         return str(error)
-    if not held.entries:
+    if not usage.entries:
         return f"none, in {cache.store.file.parent}"
     return (
-        f"{held.entries:,}, {held.bytes / MIB:,.1f} MiB, in {cache.store.file.parent} "
-        "(--empty_cache drops them)"
+        f"{usage.entries:,}, {usage.bytes / MIB:,.1f} MiB, in {cache.store.file.parent} "
+        "(--empty_cache deletes them)"
     )
 
 
 def _describe_tables() -> str:
-    """Returns how many tables there are, and where."""
-    held, place = compiled.cached_tables(), compiled.place()
-    if not held.sets:
+    """Returns the number, size and folder of the compiled tables."""
+    usage, place = compiled.cached_tables(), compiled.place()
+    if not usage.sets:
         return f"none, in {place}"
     return (
-        f"{held.sets:,}, {held.bytes / MIB:,.1f} MiB of {compiled.limit():g} GiB at most "
-        f"(${compiled.LIMIT}), in {place} (--empty_tables drops them)"
+        f"{usage.sets:,}, {usage.bytes / MIB:,.1f} MiB of at most {compiled.limit():g} GiB "
+        f"(${compiled.LIMIT}), in {place} (--empty_tables deletes them)"
     )
 
 
 def _describe_derived_files() -> Iterator[str]:
-    """Yields a line for each folder of derived files that no other list names."""
-    found = False
+    """Yields one line per folder of derived files, except those that are listed elsewhere."""
+    any_files = False
     for folder in sorted(caches().glob("*/")):
         files = [file for file in folder.rglob("*") if file.is_file() and file.suffix != ".lock"]
         if files and folder.name not in ("embeddings", "tables"):
-            found = True
+            any_files = True
             size = sum(file.stat().st_size for file in files)
-            yield f"{DERIVED.get(folder.name, folder.name)}: {size / MIB:,.1f} MiB, in {folder}"
-    if not found:
+            title = DERIVED_FILES.get(folder.name, folder.name)
+            yield f"{title}: {size / MIB:,.1f} MiB, in {folder}"
+    if not any_files:
         yield f"none, in {caches()}"
 
 
-def _pixels(folder: Path | None) -> Iterator[str]:
-    """Yields a line for each set of images in a folder.
+def _describe_image_sets(folder: Path | None) -> Iterator[str]:
+    """Yields one line per set of cached images in a folder.
 
     Raises:
-        ZooError: There is no such folder.
+        ZooError: The folder does not exist.
     """
     from zoo.pixels.cache import kept_sets
 
     if folder is None:
-        yield "where data.image_cache says (--image_cache DIR lists them)"
+        yield "in the folder that data.image_cache names (--image_cache DIR lists them)"
         return
     if not folder.is_dir():
-        raise ZooError(f"{folder} is no folder: give that of data.image_cache by --image_cache")
-    for one in (found := kept_sets(folder)):
-        yield f"{one.images:,}, {one.bytes / MIB:,.1f} MiB, in {one.folder}"
-    if not found:
+        raise ZooError(
+            f"--image_cache {folder} is not a folder: give the folder of data.image_cache"
+        )
+    for image_set in (image_sets := kept_sets(folder)):
+        yield f"{image_set.images:,}, {image_set.bytes / MIB:,.1f} MiB, in {image_set.folder}"
+    if not image_sets:
         yield f"none, in {folder}"
 
 
-def _list(console: Console, title: str, lines: Iterable[str]) -> None:
+def _print_list(console: Console, title: str, lines: Iterable[str]) -> None:
     for i, line in enumerate(lines):
         if i == 0:
             console.print(f"\n{title}:")

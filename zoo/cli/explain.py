@@ -1,4 +1,4 @@
-"""`zoo fit --help` and `zoo validate --help`: a page each, and the arguments of named classes."""
+"""`zoo fit --help` and `zoo validate --help`: help pages, and the arguments of named classes."""
 
 import inspect
 from collections.abc import Iterator, Sequence
@@ -12,30 +12,39 @@ from rich.table import Table
 from zoo.cli.flags import FLAGS
 from zoo.support.names import class_of, paths
 
-WHAT = {
-    "fit": "Train a model: a backbone, a head and an objective on captions and their images.",
-    "validate": "Measure a model on benchmarks, and write down every case.",
+DESCRIPTIONS = {
+    "fit": "Train a model (backbone, head and objective) on captions and their images.",
+    "validate": "Evaluate a model on benchmarks, and save the result of every case.",
 }
 EXAMPLES = {
     "fit": (
-        ("train by a recipe", "--config cs_clip.yaml --data_root DATA_ROOT"),
+        ("train with a recipe", "--config cs_clip.yaml --data_root DATA_ROOT"),
         (
             "with another loss",
             "--config clip.yaml --objective SigLIP --lr 1e-6 --data_root DATA_ROOT",
         ),
         (
-            "on a CPU, from nothing",
+            "on a CPU, from scratch",
             "--config clip.yaml --config tiny_from_scratch.yaml --data_root DATA_ROOT",
         ),
         (
-            "measured at every validation",
+            "with benchmarks at every validation",
             "--config negclip.yaml --benchmarks sugarcrepe --data_root DATA_ROOT",
         ),
-        ("go on after a stop", "--config cs_clip.yaml --data_root DATA_ROOT --ckpt_path last"),
+        (
+            "resume an interrupted run",
+            "--config cs_clip.yaml --data_root DATA_ROOT --ckpt_path last",
+        ),
     ),
     "validate": (
-        ("a run", "--benchmarks sugarcrepe,aro --data_root DATA_ROOT --ckpt_path last"),
-        ("kept", "--benchmarks winoground --ckpt_path runs/version_0 --out MEASURED"),
+        (
+            "the last checkpoint",
+            "--benchmarks sugarcrepe,aro --data_root DATA_ROOT --ckpt_path last",
+        ),
+        (
+            "a run, with saved results",
+            "--benchmarks winoground --ckpt_path runs/version_0 --out RESULTS",
+        ),
         ("one subset", "--benchmarks sugarcrepe:swap_obj --ckpt_path best"),
         ("your own pairs", "--benchmarks pairs:FILE.csv --ckpt_path last"),
         (
@@ -44,11 +53,11 @@ EXAMPLES = {
         ),
     ),
 }
-CLASS = {"fit": "--objective CSCLIP", "validate": "--benchmarks pairs"}
-WEIGHTS = "--model.backbone.pretrained"  # which a tag or a file follows too
-LISTS = ("--benchmarks", "--presets")  # which name several classes
+CLASS_EXAMPLES = {"fit": "--objective CSCLIP", "validate": "--benchmarks pairs"}
+WEIGHTS_FLAG = "--model.backbone.pretrained"  # which a tag or a file follows too
+LIST_FLAGS = ("--benchmarks", "--presets")  # which name several classes
 # the flags that name a class, and the room whose classes they take
-NAMING = {
+KIND_BY_FLAG = {
     "--objective": "objectives",
     "--model.objective": "objectives",
     "--head": "heads",
@@ -61,58 +70,60 @@ NAMING = {
     "--data": "datamodules",
     "--benchmarks": "benchmarks",
     "--presets": "presets",
-    WEIGHTS: "published_weights",
+    WEIGHTS_FLAG: "published_weights",
 }
 
 
 def page(command: str, arguments: Sequence[str]) -> int:
-    """Prints the page of a command, and what the classes among its arguments take.
+    """Prints the help page of a command, or the arguments of the classes that are named.
 
     Args:
         command: `fit` or `validate`.
-        arguments: What stands on the command line behind it.
+        arguments: The rest of the command line.
 
     Returns:
         The exit status, 0.
 
     Raises:
-        ZooError: A class is named that there is not.
+        ZooError: A named class does not exist.
     """
     console = Console(highlight=False)
-    named = list(_named_classes(arguments))
-    if not named:
-        console.print(f"usage: zoo {command} FLAGS\n\n{WHAT[command]}\n", markup=False)
-        console.print(_grid(_flags(command)))
+    named_classes = list(_named_classes(arguments))
+    if not named_classes:
+        console.print(f"usage: zoo {command} FLAGS\n\n{DESCRIPTIONS[command]}\n", markup=False)
+        console.print(_grid(_flag_rows(command)))
         console.print("\nexamples:")
         for says, line in EXAMPLES[command]:
             console.print(f"  zoo {command} {line}  # {says}", markup=False, soft_wrap=True)
         console.print(
-            f"\nEvery setting of a recipe is a flag too, as --model.optimizer.weight_decay 0.1.\n"
-            f"  {f'zoo {command} --help all':<41} all of them\n"
-            f"  {f'zoo {command} {CLASS[command]} --help':<41} the arguments of a class\n"
-            f"  zoo doctor --config RECIPE --data_root DIR what a recipe needs and lacks",
+            "\nEvery setting of a recipe is also a flag: --model.optimizer.weight_decay 0.1\n"
+            f"  {f'zoo {command} --help all':<42} all flags\n"
+            f"  {f'zoo {command} {CLASS_EXAMPLES[command]} --help':<42} the arguments of a class\n"
+            "  zoo doctor --config RECIPE --data_root DIR check what a recipe needs",
             markup=False,
         )
-    for flag, room, name in named:
+    for flag, room, name in named_classes:
         cls = class_of(name, room, object)
         console.print(f"{flag} {name}: {_summary(cls)}\n", markup=False)
         rows = [(f"{flag}.{n}", f"{d}", says) for n, d, says in arguments_of(cls)]
-        console.print(_grid(rows) if rows else "it takes no arguments", markup=False)
+        console.print(_grid(rows) if rows else "This class takes no arguments.", markup=False)
     return 0
 
 
 def arguments_of(cls: type) -> list[tuple[str, str, str]]:
-    """Returns name, default and text of every argument of a class, its bases' included."""
+    """Returns name, default and description of each argument of a class and its bases."""
     texts: dict[str, str] = {}
     defaults: dict[str, Any] = {}
     for base in cls.__mro__:
         if "__init__" not in vars(base) or base is object:
             continue
-        built = vars(base)["__init__"]
-        for source in (vars(base).get("__doc__"), built.__doc__):
-            for found in parse(source or "").params:
-                texts.setdefault(found.arg_name, " ".join((found.description or "").split()))
-        parameters = inspect.signature(built).parameters.values()
+        constructor = vars(base)["__init__"]
+        for source in (vars(base).get("__doc__"), constructor.__doc__):
+            for documented in parse(source or "").params:
+                texts.setdefault(
+                    documented.arg_name, " ".join((documented.description or "").split())
+                )
+        parameters = inspect.signature(constructor).parameters.values()
         for parameter in list(parameters)[1:]:
             if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 defaults.setdefault(parameter.name, parameter.default)
@@ -125,29 +136,31 @@ def arguments_of(cls: type) -> list[tuple[str, str, str]]:
 
 def _format_default(default: Any) -> str:
     if default is inspect.Parameter.empty:
-        return "(needed)"
+        return "(required)"
     return "null" if default is None else str(default)
 
 
 def _named_classes(arguments: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    """Yields flag, room and name of every class that is named."""
+    """Yields flag, kind and name of every class that is named."""
     for argument, value in zip(arguments, [*arguments[1:], ""], strict=True):
         flag, _, inline = argument.partition("=")
-        typed = inline or value
-        if flag not in NAMING or not typed or typed.startswith(("-", "{", "[")):
+        named_value = inline or value
+        if flag not in KIND_BY_FLAG or not named_value or named_value.startswith(("-", "{", "[")):
             continue
-        for name in typed.split(",") if flag in LISTS else [typed]:
-            known = paths(NAMING[flag])
-            plain = name.partition(":")[0] if flag in LISTS else name  # subsets follow a colon
-            if flag != WEIGHTS or name in known:
-                yield flag, NAMING[flag], plain if plain in known else name
+        for name in named_value.split(",") if flag in LIST_FLAGS else [named_value]:
+            class_paths = paths(KIND_BY_FLAG[flag])
+            class_name = (
+                name.partition(":")[0] if flag in LIST_FLAGS else name
+            )  # subsets follow a colon
+            if flag != WEIGHTS_FLAG or name in class_paths:
+                yield flag, KIND_BY_FLAG[flag], class_name if class_name in class_paths else name
 
 
 def _summary(cls: type) -> str:
     return (inspect.getdoc(cls) or "").partition("\n")[0]
 
 
-def _flags(command: str) -> list[tuple[str, str, str]]:
+def _flag_rows(command: str) -> list[tuple[str, str, str]]:
     return [(f"--{flag.name}", flag.shown, flag.says) for flag in FLAGS if command in flag.commands]
 
 

@@ -1,4 +1,4 @@
-"""`zoo export`: a checkpoint as a plain model for open_clip, Hugging Face or onnxruntime."""
+"""`zoo export`: exports a checkpoint for open_clip, Hugging Face or onnxruntime."""
 
 from pathlib import Path
 from typing import get_args
@@ -9,15 +9,15 @@ from zoo.support.arguments import Parser
 
 def main(argv: list[str]) -> int:
     """Exports a checkpoint, and returns the exit status."""
-    given = parser().parse_args(argv)
+    args = parser().parse_args(argv)
     print(
         export(
-            given.checkpoint,
-            given.out,
-            given.format,
-            given.measured,
-            given.licence,
-            given.overwrite,
+            args.checkpoint,
+            args.out,
+            args.format,
+            args.measured,
+            args.licence,
+            args.overwrite,
         )
     )
     return 0
@@ -27,21 +27,21 @@ def parser() -> Parser:
     """Returns the parser of the command."""
     parser = Parser(
         prog="zoo export",
-        description="Write a checkpoint as a plain "
-        "model, adapters merged, with its head and a model card beside it.",
+        description="Export a checkpoint for open_clip, Hugging Face or onnxruntime. Adapters are "
+        "merged; the folder also holds the head and a model card.",
     )
     parser.add_argument(
         "checkpoint",
         type=Path,
-        help="of `zoo fit` (a file, its run, `last` or "
-        "`best`) or `zoo merge`, a folder that was exported, or a model of `zoo ls models`",
+        help="a checkpoint of `zoo fit` (a file, the folder of a run, `last` or `best`) or "
+        "`zoo merge`, an exported folder, or a model of `zoo ls models`",
     )
     parser.add_argument("out", type=Path, help="the folder to write")
     parser.add_argument(
         "--format",
         choices=get_args(Format),
         default="open_clip",
-        help="who is to reload it: open_clip, Hugging Face, or onnxruntime",
+        help="the library that loads it (default: %(default)s)",
     )
     parser.add_argument(
         "--measured",
@@ -49,15 +49,13 @@ def parser() -> Parser:
         nargs="+",
         default=[],
         metavar="RUN",
-        help="folders that `zoo validate --out` wrote of these weights: their figures go on the "
-        "model card, README.md",
+        help="folders that `zoo validate --out` wrote for these weights: the results are added to "
+        "the model card, README.md",
     )
     parser.add_argument(
         "--licence",
         metavar="ID",
         help="the licence of the weights, as the hub names it (apache-2.0, mit, cc-by-4.0)",
     )
-    parser.add_argument(
-        "--overwrite", action="store_true", help="write over a folder that was exported before"
-    )
+    parser.add_argument("--overwrite", action="store_true", help="overwrite an earlier export")
     return parser

@@ -1,6 +1,6 @@
-"""`zoo fit` and `zoo validate`: LightningCLI with recipes by name and errors of one line.
+"""`zoo fit` and `zoo validate`: LightningCLI with named recipes and one-line errors.
 
-Flags win over what a checkpoint says.
+Flags override the settings of a checkpoint.
 """
 
 import logging
@@ -44,8 +44,8 @@ from zoo.training.summary import tell
 from zoo.training.trainer import ZooTrainer
 
 log = logging.getLogger(__name__)
-GO_ON = "the same command with --ckpt_path last goes on from the last checkpoint that was written"
-LARGEST_SEED = 2**32 - 1  # NumPy takes no larger one
+RESUME_HINT = "run the same command with --ckpt_path last to resume from the last checkpoint"
+LARGEST_SEED = 2**32 - 1  # the largest seed that NumPy accepts
 LOGGER = {
     "class_path": "zoo.training.MetricsLog",
     "init_args": {"save_dir": str(RUNS), "name": None, "flush_logs_every_n_steps": 1},
@@ -53,17 +53,17 @@ LOGGER = {
 
 
 class ZooCLI(LightningCLI):
-    """LightningCLI with fit and validate alone.
+    """LightningCLI with only fit and validate.
 
     Attributes:
-        claimed: The folder of a measurement's results, where its logger numbers them.
+        claimed: The numbered folder that the logger of an evaluation writes to.
     """
 
     claimed: Path | None = None
 
     @staticmethod
     def subcommands() -> dict[str, set[str]]:
-        """Returns Lightning's description of `fit` and `validate`."""
+        """Returns Lightning's arguments of `fit` and `validate`."""
         return {
             name: arguments
             for name, arguments in LightningCLI.subcommands().items()
@@ -73,20 +73,20 @@ class ZooCLI(LightningCLI):
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         """Adds `last_checkpoint`, `best_checkpoint` and `overwrite`.
 
-        `validate` takes them too, so that it reads the config of a run.
+        `validate` takes them as well, so that it can read the config of a run.
         """
         parser.add_lightning_class_args(LastCheckpoint, "last_checkpoint")
         parser.add_lightning_class_args(BestCheckpoint, "best_checkpoint")
         parser.add_argument(
             "--overwrite",
             action="store_true",
-            help="write where a run's or a measurement's results are, which is refused without it",
+            help="overwrite the results of an earlier run or evaluation",
         )
 
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
-        """Parses, and refuses what jsonargparse takes without a word.
+        """Parses, and rejects two errors that jsonargparse accepts silently.
 
-        That is a seed out of its range, and an unknown name over an empty mapping.
+        These are a seed out of range, and an unknown name with an empty mapping.
         """
         super().parse_arguments(parser, args)
         command = self.config.subcommand
@@ -100,21 +100,21 @@ class ZooCLI(LightningCLI):
                 parser.error(f"Subcommand '{command}': {problem}")
 
     def before_instantiate_classes(self) -> None:
-        """Makes `seed_everything` the seed of data and model too, where they name none."""
+        """Sets the seeds of data and model to `seed_everything` if they are not given."""
         settings = self.config[self.subcommand]
         for part in (settings.model, settings.data.get("init_args")):
             if part is not None and "seed" in part and part.seed is None:
                 part.seed = settings.seed_everything or 0
 
     def instantiate_classes(self) -> None:
-        """Makes the data, looks for its files, and then makes model and trainer.
+        """Builds the data, checks its files, and then builds model and trainer.
 
-        So a file that is missing is named before any weights are fetched.
+        A missing file is thus reported before any weights are downloaded.
         """
         data = data_of(self.config[self.subcommand].data)
         if isinstance(data, BenchmarkedData):
             data.check_files()
-        settings = self.config.clone()  # what was parsed is saved beside the run
+        settings = self.config.clone()  # the parsed settings are saved with the run
         settings[self.subcommand].data = data
         self.config_init = self.parser.instantiate(settings)
         self.datamodule = data
@@ -122,11 +122,11 @@ class ZooCLI(LightningCLI):
         self.trainer = self.instantiate_trainer()
 
     def before_fit(self) -> None:
-        """Refuses what cannot be trained, and sweeps what killed runs left.
+        """Rejects what cannot be trained, and deletes temporary files of killed runs.
 
-        This comes before any process is launched, so that one process says it once.
+        This happens before other processes are launched, so that errors are printed once.
         """
-        root = self._runs()
+        root = self._runs_folder()
         for folder in (root, *root.glob("*/"), *root.glob("**/checkpoints/")):
             sweep(folder)
         if isinstance(self.datamodule, CaptionData):
@@ -137,10 +137,10 @@ class ZooCLI(LightningCLI):
             callbacks[:] = [c for c in callbacks if not isinstance(c, Checkpoint)]
         if wanted_by(self.trainer.loggers):
             callbacks.append(LoggedTables())
-        goes_on = self._find_run() is not None
+        resumes = self._checkpoint_to_resume() is not None
         evaluation = benchmarks_of(self.datamodule)
-        if evaluation is not None:  # a run goes on where its own results are
-            evaluation.overwrite |= goes_on or self.config[self.subcommand].overwrite
+        if evaluation is not None:  # a resumed run continues its own results
+            evaluation.overwrite |= resumes or self.config[self.subcommand].overwrite
             evaluation.check_out()
         best = next(
             (callback for callback in callbacks if isinstance(callback, BestCheckpoint)), None
@@ -153,18 +153,18 @@ class ZooCLI(LightningCLI):
         ):
             callbacks.remove(best)
             log.warning(
-                "there are no validation captions to choose "
-                "best.ckpt by %s: last.ckpt is kept alone",
+                "there are no validation captions, and best.ckpt cannot be chosen by %s: only "
+                "last.ckpt is saved",
                 best.monitor,
             )
 
-    def _runs(self) -> Path:
+    def _runs_folder(self) -> Path:
         """Returns the folder of runs."""
         loggers = self.trainer.loggers
         return Path(loggers[0].save_dir or self.trainer.default_root_dir) if loggers else RUNS
 
-    def _find_run(self) -> Path | None:
-        """Returns the checkpoint to go on from, and refuses the place of another run."""
+    def _checkpoint_to_resume(self) -> Path | None:
+        """Returns the checkpoint to resume from, and rejects the folder of another run."""
         settings = self.config_init[self.subcommand]
         parser = self._parser(self.subcommand)
         data = yaml.safe_load(parser.dump(self.config[self.subcommand], skip_unset=False))["data"]
@@ -172,12 +172,12 @@ class ZooCLI(LightningCLI):
             data.get("init_args", {}).pop(name, None)
         recipe = recipe_of({"hyper_parameters": self.model.recipe()})
         record = {"model": recipe, "data": data, "job": job()}
-        root = self._runs()
-        given = settings.ckpt_path
-        path = None if given is None else Path(given)
-        if given in NAMES:
-            path = same_run(root, record, given)
-        elif given is None:
+        root = self._runs_folder()
+        path_or_name = settings.ckpt_path
+        path = None if path_or_name is None else Path(path_or_name)
+        if path_or_name in NAMES:
+            path = same_run(root, record, path_or_name)
+        elif path_or_name is None:
             path = requeued_run(root, record)
         if path is not None:
             refuse_finished(path, self.trainer)
@@ -191,9 +191,9 @@ class ZooCLI(LightningCLI):
         return path
 
     def before_validate(self) -> None:
-        """Leaves out what a measurement does not write.
+        """Removes the outputs that an evaluation does not write.
 
-        That is checkpoints, and a folder of metrics where `out` says where results go.
+        These are checkpoints, and the CSV log if `out` names the folder of results.
         """
         callbacks: list[Callback] = self.trainer.callbacks  # type: ignore[attr-defined]
         callbacks[:] = [c for c in callbacks if not isinstance(c, Checkpoint)]
@@ -208,24 +208,24 @@ class ZooCLI(LightningCLI):
                 set_version(logger, self.claimed)
 
     def after_fit(self) -> None:
-        """Logs once what the run took, what it came to and what comes next."""
+        """Logs a summary of the run and the next commands, on one process."""
         if self.trainer.is_global_zero:
             tell(self.trainer)
 
     def _run_subcommand(self, subcommand: str) -> None:
-        """Runs it, and says how to go on where Lightning was interrupted and ends the process."""
+        """Runs the command; if the user interrupts it, the error names how to resume."""
         try:
             super()._run_subcommand(subcommand)
         except SystemExit as stop:
             if not isinstance(stop.__context__, KeyboardInterrupt):
                 raise
             trained = subcommand == "fit" and self.trainer.global_step
-            raise KeyboardInterrupt(*[GO_ON] if trained else []) from stop
+            raise KeyboardInterrupt(*[RESUME_HINT] if trained else []) from stop
         finally:
             self._release_unused()
 
     def _release_unused(self) -> None:
-        """Removes a folder that was claimed and in which nothing was written."""
+        """Removes the claimed folder if nothing was written to it."""
         if self.claimed is not None:
             remove_unused(self.claimed)
         for callback in self.trainer.callbacks:  # type: ignore[attr-defined]
@@ -233,14 +233,14 @@ class ZooCLI(LightningCLI):
                 callback.release()
 
     def _parse_ckpt_path(self) -> None:
-        """Does nothing: `arranged` lays a checkpoint's recipe below the flags.
+        """Does nothing, since `order_flags` already applies a checkpoint's recipe below the flags.
 
-        Lightning would lay it over them.
+        Lightning would override the flags with it.
         """
 
 
 class ParsedCLI(ZooCLI):
-    """A ZooCLI that parses, and builds and runs nothing."""
+    """A ZooCLI that only parses."""
 
     def instantiate_classes(self) -> None:
         """Builds nothing."""
@@ -259,14 +259,14 @@ def run(argv: list[str]) -> int:
         The exit status, 0.
 
     Raises:
-        ZooError: There is a mistake that the user can mend.
+        ZooError: The user can fix the error.
     """
     run_as(ZooCLI, argv)
     return 0
 
 
 def settings_of(argv: list[str]) -> Namespace:
-    """Returns all settings that recipes, flags and defaults come to, and builds nothing of them.
+    """Returns the settings that result from recipes, flags and defaults, without building them.
 
     Args:
         argv: The subcommand and its flags.
@@ -275,7 +275,7 @@ def settings_of(argv: list[str]) -> Namespace:
         The settings of the subcommand.
 
     Raises:
-        ZooError: There is a mistake that the user can mend.
+        ZooError: The user can fix the error.
     """
     cli = run_as(ParsedCLI, argv)
     settings: Namespace = cli.config[argv[0]]
@@ -283,7 +283,7 @@ def settings_of(argv: list[str]) -> Namespace:
 
 
 def data_of(settings: Namespace) -> LightningDataModule:
-    """Returns the datamodule of parsed settings."""
+    """Builds the datamodule of parsed settings."""
     parser = ArgumentParser(exit_on_error=False)
     parser.add_subclass_arguments(LightningDataModule, "data")
     data: LightningDataModule = parser.instantiate(Namespace(data=settings)).data
@@ -291,21 +291,21 @@ def data_of(settings: Namespace) -> LightningDataModule:
 
 
 def run_as(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
-    """Runs `fit` or `validate` by a kind of ZooCLI.
+    """Runs `fit` or `validate` with a subclass of ZooCLI.
 
     Args:
-        cli: The kind.
+        cli: The class.
         argv: The subcommand and its flags.
 
     Returns:
-        What was run.
+        The instance.
 
     Raises:
-        ZooError: There is a mistake that the user can mend.
+        ZooError: The user can fix the error.
     """
     quieten()
     speak()
-    # a YAML may name a class only where an argument says of what kind it is
+    # a YAML may name a class only for an argument whose type is a base class
     set_parsing_settings(instantiate_subclass_spec_in_any=False)
     try:
         arguments = order_flags(argv)
@@ -327,10 +327,10 @@ def run_as(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
             args=arguments,
         )
     except Exception as error:
-        found = mistake(error)
-        if found is None or found is error:
+        user_error = mistake(error)
+        if user_error is None or user_error is error:
             raise
-        raise found from error
+        raise user_error from error
     finally:
         leave_group()
 
@@ -338,16 +338,16 @@ def run_as(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
 def empty_and_unknown(
     settings: dict[str, Any], known: Namespace, above: str = "", owner: str | None = None
 ) -> str | None:
-    """Looks in a YAML for an empty mapping under a name that was not parsed.
+    """Finds an empty mapping under an unknown name in a YAML.
 
     Args:
         settings: The settings of the YAML.
-        known: What was parsed from them.
-        above: The dotted name of both, with a dot at its end.
-        owner: The class path of the class whose arguments they are.
+        known: The settings parsed from it.
+        above: The dotted prefix of both, with a trailing dot.
+        owner: The path of the class that takes these arguments.
 
     Returns:
-        What jsonargparse says of an unknown name that holds something, None where there is none.
+        The message of jsonargparse for an unknown name, or None if there is none.
     """
     for name, value in settings.items():
         no_arguments = name == "init_args" and "class_path" in settings
@@ -355,10 +355,10 @@ def empty_and_unknown(
             if owner is not None:
                 return f"Problem with given class_path '{owner}': Option '{name}' is not accepted"
             return f"does not accept option '{above}{name}'"
-        inside = known.get(name)
-        if isinstance(value, dict) and isinstance(inside, Namespace):
-            of = known.get("class_path") if name == "init_args" else None
-            found = empty_and_unknown(value, inside, f"{above}{name}.", of)
-            if found is not None:
-                return found
+        nested = known.get(name)
+        if isinstance(value, dict) and isinstance(nested, Namespace):
+            owner_path = known.get("class_path") if name == "init_args" else None
+            problem = empty_and_unknown(value, nested, f"{above}{name}.", owner_path)
+            if problem is not None:
+                return problem
     return None

@@ -1,4 +1,4 @@
-"""The flags that people use of `zoo fit` and `zoo validate`, and the settings they stand for."""
+"""The short flags of `zoo fit` and `zoo validate`, and the settings that they set."""
 
 import argparse
 from collections.abc import Callable
@@ -12,15 +12,15 @@ BOTH = ("fit", "validate")
 
 @dataclass(frozen=True)
 class Flag:
-    """A flag that people use, and the setting that it stands for.
+    """A short flag, and the setting that it sets.
 
     Args:
-        name: Without the dashes.
-        shown: What stands for its value in the help.
-        says: What it does, in a line.
-        setting: The dotted name of the setting. Empty for a flag that stands for none, or for one
-            that is another in each command.
-        type: Makes the value of the text.
+        name: The name without dashes.
+        shown: The placeholder for its value in the help.
+        says: The help text.
+        setting: The dotted name of the setting. Empty if the flag sets none, or another one in
+            each command.
+        type: Parses the text of the value.
         commands: The commands that take it.
     """
 
@@ -33,7 +33,7 @@ class Flag:
 
 
 def named_class(text: str) -> dict[str, Any]:
-    """Returns a class as a recipe names one."""
+    """Returns the entry of a recipe that names a class."""
     return {"class_path": text}
 
 
@@ -41,7 +41,7 @@ def parse_switch(text: str) -> bool:
     """Returns whether a switch is on.
 
     Raises:
-        argparse.ArgumentTypeError: It is neither.
+        argparse.ArgumentTypeError: The text is neither true nor false.
     """
     if text not in ("true", "false"):
         raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
@@ -49,17 +49,17 @@ def parse_switch(text: str) -> bool:
 
 
 def count_or_name(text: str) -> int | str:
-    """Returns a whole number as such, and anything else, as `auto`, as it is."""
+    """Returns a whole number as int, and any other text, such as `auto`, unchanged."""
     return int(text) if text.isdecimal() else text
 
 
 def kept_in(text: str) -> dict[str, Any] | None:
-    """Returns the settings of the cache of vectors: a folder, or none of it."""
+    """Returns the settings of the embedding cache: a folder, or None for `off`."""
     return None if text == "off" else {"folder": text}
 
 
 def names(text: str) -> list[str]:
-    """Returns names that are given by commas."""
+    """Splits names that are separated by commas."""
     return split_list(text, "--beside")
 
 
@@ -67,14 +67,15 @@ FLAGS = (
     Flag(
         "config",
         "NAME",
-        "a recipe or an overlay, shipped (`zoo ls configs`) or a file; a later one wins",
+        "a recipe or overlay: a shipped one (`zoo ls configs`) or a file; later ones override "
+        "earlier ones",
     ),
-    Flag("data_root", "DIR", "where images, captions and annotations lie"),
+    Flag("data_root", "DIR", "the folder of images, captions and annotations"),
     Flag(
         "model",
         "NAME",
-        "published weights with the architecture, activation and preprocessing that are theirs "
-        "(`zoo ls models`), NAME:FILE with a file of one's own, or a YAML file that describes them",
+        "a published model with its preprocessing (`zoo ls models`); NAME:FILE with your own copy "
+        "of the weights; or a YAML file that describes a model",
     ),
     Flag("objective", "NAME", "the loss (`zoo ls objectives`)", "model.objective", named_class),
     Flag("head", "NAME", "how pairs are scored (`zoo ls heads`)", "model.head", named_class),
@@ -82,7 +83,7 @@ FLAGS = (
     Flag(
         "batch_size",
         "N",
-        "captions a step, over all devices",
+        "captions per step, over all devices",
         "data.init_args.batch_size",
         whole_number(1),
         ("fit",),
@@ -95,45 +96,44 @@ FLAGS = (
         whole_number(1),
         ("fit",),
     ),
-    Flag("devices", "N", "how many GPUs or processes, or auto", "trainer.devices", count_or_name),
+    Flag("devices", "N", "number of GPUs or processes, or auto", "trainer.devices", count_or_name),
     Flag(
         "ckpt_path",
         "RUN",
-        "a run's folder, a checkpoint, `last` or `best`: gone on from, or measured",
+        "a run's folder, a checkpoint, `last` or `best`: to resume, or to evaluate",
     ),
     Flag(
         "benchmarks",
         "A,B",
-        "what is measured (`zoo ls benchmarks`, `all`, or `suite:PRESET` for those of a preset); "
-        "by fit, at every validation; given again, it adds. --benchmarks.ARG VALUE is an argument "
-        "of the one named last before it",
+        "benchmarks to run (`zoo ls benchmarks`, `all`, or `suite:PRESET` for those of a preset); "
+        "fit runs them at every validation; may be repeated. --benchmarks.ARG VALUE sets an "
+        "argument of the preceding benchmark",
     ),
-    Flag("out", "DIR", "where results.json and cases.parquet go"),
+    Flag("out", "DIR", "the folder for results.json and cases.parquet"),
     Flag(
         "presets",
         "A,B",
-        "ways of counting (`zoo ls presets`), official where none is named. --presets.ARG VALUE "
-        "is an argument of the one named last before it",
+        "rules of counting (`zoo ls presets`; default: official). --presets.ARG VALUE sets an "
+        "argument of the preceding preset",
     ),
     Flag(
         "familiar_with",
         "CAPTIONS",
-        "captions by whose bindings cases are split, or their table (`zoo bindings`); `training`, "
-        "the model's own; `coco`, its training captions, which count where none are named",
+        "split cases by whether these captions contain their attribute-object pairs: a file, a "
+        "table of `zoo bindings`, `training` (the model's own) or `coco` (default)",
         commands=("validate",),
     ),
     Flag(
         "cache",
         "DIR",
-        "where vectors are kept for further runs, or `off`; `zoo doctor` shows the folder and its "
-        "size",
+        "the folder of cached embeddings, or `off`; `zoo doctor` shows its size",
         type=kept_in,
         commands=("validate",),
     ),
     Flag(
         "cache_tokens",
         "",
-        "keep the tokens that a head reads as well: some fifty times the room",
+        "also cache tokens for the head; about fifty times the space",
         "data.init_args.cache.tokens",
         parse_switch,
         ("validate",),
@@ -141,23 +141,22 @@ FLAGS = (
     Flag(
         "beside",
         "A,B",
-        "models whose published figures stand beside the run's (`zoo ls models`)",
+        "add the published results of these models to the tables (`zoo ls models`)",
         type=names,
         commands=("validate",),
     ),
     Flag(
         "exclude_images",
         "IDS",
-        "leave out cases of images that the model has seen, beside the full metrics: a file of "
-        "them, one a line, or of captions; `karpathy_train`, train and restval; `trained`, the "
-        "model's own, which count where none are named",
+        "also report metrics without images seen in training: a file of image ids (one per line) "
+        "or captions, `karpathy_train`, or `trained` (the model's own, default)",
         commands=("validate",),
     ),
     Flag(
         "fast_images",
         "",
-        "decode and resize images by torchvision, which takes less time and gives other last "
-        "digits than PIL; results.json says so",
+        "decode and resize images with torchvision: faster, but the last digits differ from those "
+        "with PIL; recorded in results.json",
         type=parse_switch,
         commands=("validate",),
     ),
@@ -180,5 +179,5 @@ FLAGS = (
         "",
         "run the code that checkpoints and other files name",
     ),
-    Flag("overwrite", "", "write over the results of a run or a measurement"),
+    Flag("overwrite", "", "overwrite the results of an earlier run or evaluation"),
 )

@@ -1,4 +1,4 @@
-"""`zoo halftruth`: settles half-truths in a case file, and shows what models made of them."""
+"""`zoo halftruth`: writes a fixed set of half-truth cases, and shows the results of models."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -31,45 +31,47 @@ from zoo.support.ranges import PositiveInt
 from zoo.units.reader import read_units
 from zoo.units.record import UnitRecord
 
-READER: dict[str, Any] = {"type": Callable[[Path], Reader], "metavar": "CLASS"}
+READER_ARGUMENT: dict[str, Any] = {"type": Callable[[Path], Reader], "metavar": "CLASS"}
 
 
 def main(argv: list[str]) -> int:
     """Runs `build`, `show` or `compare`, and returns the exit status."""
     import_all(("readers",))
     declared = parser()
-    given = declared.parse_args(argv)
-    if given.command == "build":
-        check_ending(Path(given.build.out), ".jsonl")
-        check_place(Path(given.build.out), given.build.overwrite)
-        build(declared.build_classes(given))
-    elif given.command == "show":
-        show(given.show)
+    args = declared.parse_args(argv)
+    if args.command == "build":
+        check_ending(Path(args.build.out), ".jsonl")
+        check_place(Path(args.build.out), args.build.overwrite)
+        build(declared.build_classes(args))
+    elif args.command == "show":
+        show(args.show)
     else:
-        compare(given.compare)
+        compare(args.compare)
     return 0
 
 
 def build(made: Namespace) -> None:
-    """Writes a case file, and prints what it holds.
+    """Writes a case file, and prints a summary.
 
     Args:
         made: The arguments of the command, with its readers built.
 
     Raises:
-        ZooError: The units give no such cases, or a file is wrong.
+        ZooError: The units yield no half-truth cases, or a file is invalid.
     """
-    units, out = Path(made.units), Path(made.out)
+    units, out_path = Path(made.units), Path(made.out)
     if is_case_file(units):
         raise ZooError(
-            f"{units} is a case file already: `zoo validate --benchmarks half_truth:{units}` "
-            "measures on it"
+            f"{units} is already a case file: evaluate on it with "
+            f"`zoo validate --benchmarks half_truth:{units}`"
         )
     for reader, file in (("reader", "captions"), ("corpus_reader", "corpus")):
         if made[reader] is not None and made[file] is None:
-            raise ZooError(f"--{reader} reads --{file}, which is not given: name the captions too")
+            raise ZooError(
+                f"--{reader} reads the file of --{file}, which is not given: add --{file}"
+            )
     records = list(read_units(units).values())
-    _check(records, made)
+    _check_units(records, made)
     captions = (made.reader or guess_reader)(Path(made.captions)) if made.captions else None
     settings = {"preset": made.preset, "max_images": made.images, "seed": made.seed}
     contents = HalfTruth(str(units), captions=captions, **settings).build_cases(units, records)
@@ -79,123 +81,129 @@ def build(made: Namespace) -> None:
             samples_of(made.corpus, made.corpus_reader), records, contents, made.corpus
         )
         notes["corpus"] = f"{Path(made.corpus).name}, {len(corpus):,} captions of other images"
-    guessed = baselines(contents.cases, corpus)
-    header = write_cases(out, contents.cases, contents.files, notes, guessed, **settings)
+    baseline_accuracies = baselines(contents.cases, corpus)
+    header = write_cases(
+        out_path, contents.cases, contents.files, notes, baseline_accuracies, **settings
+    )
     console = screen()
     counts = TextTable(
         ("condition", "cases"), tuple((c, f"{n:,}") for c, n in header.conditions.items())
     )
     console.print(rich_table(counts))
-    console.print("guessed without the image, %:", highlight=False)
-    console.print(rich_table(baselines_table(guessed)))
+    console.print("text-only baselines (without the image), %:", highlight=False)
+    console.print(rich_table(baselines_table(baseline_accuracies)))
     for line in (
         *(f"{subject}: {note}" for subject, note in notes.items()),
-        f"{out}: {header.cases:,} cases of {header.images:,} images, SHA-256 {header.sha256}",
+        f"{out_path}: {header.cases:,} cases of {header.images:,} images, SHA-256 {header.sha256}",
     ):
         console.print(line, highlight=False, soft_wrap=True)
 
 
-def _check(records: Sequence[UnitRecord], arguments: Namespace) -> None:
-    """Refuses units of too few images, and units without foils."""
+def _check_units(records: Sequence[UnitRecord], arguments: Namespace) -> None:
+    """Rejects units of too few images, and units without foils."""
     images = len({record.image_id for record in records})
     if images < arguments.images:
         raise ZooError(
-            f"--images {arguments.images} asks for more images than {arguments.units} has units "
-            f"of: name at most {images}"
+            f"--images {arguments.images} is more than the {images} images in {arguments.units}: "
+            f"give at most {images}"
         )
     if not any(u.foils for r in records for units in (r.entities, r.relations) for u in units):
         raise ZooError(
-            f"{arguments.units} has units without a single foil, and a half-truth is made of one: "
-            "extract the units by an extractor that makes foils, as `zoo units extract` does"
+            f"{arguments.units} has no foils, and every half-truth is built from one: extract the "
+            "units with an extractor that creates foils, as `zoo units extract` does by default"
         )
 
 
 def _other_captions(
     samples: Sequence[Sample], records: Sequence[UnitRecord], contents: Contents, corpus: str
 ) -> list[str]:
-    """Returns the captions of a corpus that are none of an image that is asked about."""
-    asked = {case.id for case in contents.cases}
-    images = {record.image_id for record in records if record.caption_id in asked}
-    own = {record.caption for record in records if record.image_id in images}
-    others = [sample.caption for sample in samples if sample.caption not in own]
-    if not others:
+    """Returns the captions of a corpus that do not describe an image of the cases."""
+    case_ids = {case.id for case in contents.cases}
+    images = {record.image_id for record in records if record.caption_id in case_ids}
+    own_captions = {record.caption for record in records if record.image_id in images}
+    other_captions = [sample.caption for sample in samples if sample.caption not in own_captions]
+    if not other_captions:
         raise ZooError(
-            f"--corpus {corpus} has no caption but those of the images that are asked about: "
-            "name a corpus with others, such as the training captions"
+            f"--corpus {corpus} has only captions of the images in the cases: give a corpus with "
+            "captions of other images, such as the training captions"
         )
-    return others
+    return other_captions
 
 
 def show(arguments: Namespace) -> None:
-    """Prints what a model made of half-truths, and writes pictures and page where asked for.
+    """Prints the half-truth results of a model, and writes figures and a page if `out` is given.
 
     Args:
         arguments: The arguments of the command.
 
     Raises:
-        ZooError: The results have no half-truths, or the images of the worst are not found.
+        ZooError: The results have no half-truths, or images of the worst cases are not found.
     """
-    out = None if arguments.out is None else Path(arguments.out)
+    out_folder = None if arguments.out is None else Path(arguments.out)
 
     def check_places(n: int) -> None:
-        for path in [] if out is None else files(n, out):
+        for path in [] if out_folder is None else files(n, out_folder):
             check_place(path, arguments.overwrite)
 
-    check_places(1)  # before the results are read, which say how many there are
+    check_places(1)  # checks the first files before the results are read
     results = read(Path(arguments.results))
-    found = diagnostics(results, preset_of(arguments.preset))
-    check_places(len(found))
+    run_diagnostics = diagnostics(results, preset_of(arguments.preset))
+    check_places(len(run_diagnostics))
     console = screen()
-    for diagnostic in found:
+    for diagnostic in run_diagnostics:
         console.print(f"{diagnostic.run}, {diagnostic.says}", highlight=False)
         console.print(rich_table(diagnostic.table()))
         for subject, note in diagnostic.notes.items():
             console.print(f"{subject}: {note}", highlight=False, soft_wrap=True)
-    if out is None:
+    if out_folder is None:
         return
     finder = None
     if arguments.data_root:
         finder = ImageFinder([arguments.data_root], confined=True)
     else:
         console.print(
-            f"{PAGE} has no images: add --data_root FOLDER, since only images below a folder that "
-            "you give are read",
+            f"{PAGE} has no images: add --data_root FOLDER, since images are read only from "
+            "folders that you name",
             highlight=False,
             soft_wrap=True,
         )
-    for path in write(found, results.header["model"], finder, arguments.worst, out):
+    for path in write(
+        run_diagnostics, results.header["model"], finder, arguments.worst, out_folder
+    ):
         console.print(str(path), highlight=False, soft_wrap=True)
 
 
 def compare(arguments: Namespace) -> None:
-    """Prints what several models made of the same half-truths, and draws it where asked for.
+    """Prints the results of several models on the same half-truths, and plots them if asked.
 
     Args:
         arguments: The arguments of the command.
 
     Raises:
-        ZooError: There are fewer than two results, or they are of other half-truths.
+        ZooError: There are fewer than two results, or their half-truths differ.
     """
     picture = None if arguments.out is None else Path(arguments.out) / half_truth_models.PICTURE
     if picture is not None:
         check_place(picture, arguments.overwrite)
     preset = preset_of(arguments.preset)
-    found = {}
+    by_name = {}
     for folder in dict.fromkeys(arguments.results):
-        several = diagnostics(read(Path(folder)), preset)
-        for one in several:
-            found[folder if len(several) == 1 else f"{folder} {one.run}"] = one
-    if len(found) < 2:
+        run_diagnostics = diagnostics(read(Path(folder)), preset)
+        for diagnostic in run_diagnostics:
+            by_name[folder if len(run_diagnostics) == 1 else f"{folder} {diagnostic.run}"] = (
+                diagnostic
+            )
+    if len(by_name) < 2:
         raise ZooError(
-            f"{arguments.results[0]} alone is nothing to compare: name the results of another "
-            "model too, or take `zoo halftruth show`"
+            f"{arguments.results[0]} cannot be compared alone: add the results of another model, "
+            "or use `zoo halftruth show`"
         )
-    half_truth_models.check_alike(found)
+    half_truth_models.check_alike(by_name)
     console = screen()
-    console.print(next(iter(found.values())).says.partition(";")[0], highlight=False)
-    console.print(rich_table(half_truth_models.table(found)))
+    console.print(next(iter(by_name.values())).says.partition(";")[0], highlight=False)
+    console.print(rich_table(half_truth_models.table(by_name)))
     if picture is not None:
-        write_bytes(picture, png(half_truth_models.drawing(found)))
+        write_bytes(picture, png(half_truth_models.drawing(by_name)))
         console.print(str(picture), highlight=False, soft_wrap=True)
 
 
@@ -203,75 +211,93 @@ def parser() -> NamingParser:
     """Returns the parser of the command."""
     parser = NamingParser(
         prog="zoo halftruth",
-        description="Settle half-truths in a case file, or show what models made of them.",
+        description="Write a fixed set of half-truth cases, or show the results of models on it.",
     )
     commands = parser.add_subcommands(dest="command", required=True)
-    make = NamingParser(
-        description="Write a case file, which is published, cited and measured on: "
-        "zoo validate --benchmarks half_truth:CASES."
+    build_parser = NamingParser(
+        description="Write a case file, a fixed benchmark that can be published and cited. "
+        "Evaluate on it with: zoo validate --benchmarks half_truth:CASES."
     )
-    make.add_argument("units", type=str, help="a units file, or a folder of them")
-    make.add_argument("--out", type=str, required=True, help="the file to write, .jsonl")
-    make.add_argument("--overwrite", action="store_true", help="write over a file that is there")
-    make.add_argument(
+    build_parser.add_argument("units", type=str, help="a units file, or a folder of them")
+    build_parser.add_argument("--out", type=str, required=True, help="the file to write (.jsonl)")
+    build_parser.add_argument("--overwrite", action="store_true", help="overwrite an existing file")
+    build_parser.add_argument(
         "--preset",
         type=str,
         default=CHECKED,
-        help="the rule by which texts are made: paper, checked (the paper's without foils that "
-        "another caption of the image bears out) or public_code",
+        help="the rules that create the texts: paper, checked (those of the paper, without foils "
+        "that another caption of the image supports) or public_code",
     )
-    make.add_argument("--images", type=PositiveInt, default=MAX_IMAGES, help="how many are drawn")
-    make.add_argument("--seed", type=int, default=0, help="settles all draws")
-    make.add_argument(
+    build_parser.add_argument(
+        "--images", type=PositiveInt, default=MAX_IMAGES, help="number of images to sample"
+    )
+    build_parser.add_argument("--seed", type=int, default=0, help="the seed of all sampling")
+    build_parser.add_argument(
         "--captions",
         type=str,
-        help="the captions that the units are of, where the units do not say which image they "
-        "mean, or where the captions say more of it",
+        help="the captions from which the units were extracted; needed if the units do not name "
+        "their images, or to use what the captions file adds about them",
     )
-    make.add_argument("--reader", **READER, help="the class that reads --captions")
-    make.add_argument(
+    build_parser.add_argument("--reader", **READER_ARGUMENT, help="the class that reads --captions")
+    build_parser.add_argument(
         "--corpus",
         type=str,
-        help="captions of other images, from which the half-truth is guessed without the image: "
-        "the more frequent addition is taken for the true one",
+        help="captions of other images, for a text-only baseline that chooses the more frequent "
+        "of two additions",
     )
-    make.add_argument("--corpus_reader", **READER, help="the class that reads --corpus")
-    view = NamingParser(
-        description="Print accuracies and gaps by condition, and write pictures and a page of the "
-        "worst cases. Nothing is scored again."
+    build_parser.add_argument(
+        "--corpus_reader", **READER_ARGUMENT, help="the class that reads --corpus"
     )
-    view.add_argument("results", type=str, help="the folder that `zoo validate --out` wrote")
-    view.add_argument(
-        "--out", type=str, help=f"a folder for {PAGE}, accuracy.png and gaps.png; none by default"
+    show_parser = NamingParser(
+        description="Print accuracies and gaps by condition, and write figures and a page of the "
+        "worst cases. Existing scores are used."
     )
-    view.add_argument("--overwrite", action="store_true", help="write over files that are there")
-    view.add_argument(
-        "--worst", type=PositiveInt, default=12, help="how many cases of a condition the page has"
+    show_parser.add_argument("results", type=str, help="the folder that `zoo validate --out` wrote")
+    show_parser.add_argument(
+        "--out",
+        type=str,
+        help=f"a folder for {PAGE}, accuracy.png and gaps.png; by default nothing is written",
     )
-    view.add_argument(
+    show_parser.add_argument("--overwrite", action="store_true", help="overwrite existing files")
+    show_parser.add_argument(
+        "--worst", type=PositiveInt, default=12, help="number of cases per condition on the page"
+    )
+    show_parser.add_argument(
         "--data_root",
         type=str,
-        help="the folder of the images; only images below it are read, and without this flag the "
-        "page has none",
+        help="the folder of the images; images are read only from this folder, and without this "
+        "flag the page has none",
     )
-    view.add_argument(
-        "--preset", type=str, default="official", help="how ties count, one of `zoo ls presets`"
+    show_parser.add_argument(
+        "--preset",
+        type=str,
+        default="official",
+        help="the preset that decides how ties count (`zoo ls presets`)",
     )
-    several = NamingParser(
-        description="Print the accuracies of several models on the same half-truths beside each "
-        "other, and draw them. Nothing is scored again."
+    compare_parser = NamingParser(
+        description="Print and plot the accuracies of several models on the same half-truths. "
+        "Existing scores are used."
     )
-    several.add_argument(
+    compare_parser.add_argument(
         "results", type=str, nargs="+", help="folders that `zoo validate --out` wrote"
     )
-    several.add_argument(
-        "--out", type=str, help=f"a folder for {half_truth_models.PICTURE}; none by default"
+    compare_parser.add_argument(
+        "--out",
+        type=str,
+        help=f"a folder for {half_truth_models.PICTURE}; by default nothing is written",
     )
-    several.add_argument("--overwrite", action="store_true", help="write over a picture")
-    several.add_argument(
-        "--preset", type=str, default="official", help="how ties count, one of `zoo ls presets`"
+    compare_parser.add_argument(
+        "--overwrite", action="store_true", help="overwrite an existing figure"
     )
-    commands.add_subcommand("build", make, help="write a case file from units")
-    commands.add_subcommand("show", view, help="print, draw and lay out what a model made of one")
-    commands.add_subcommand("compare", several, help="print and draw several models together")
+    compare_parser.add_argument(
+        "--preset",
+        type=str,
+        default="official",
+        help="the preset that decides how ties count (`zoo ls presets`)",
+    )
+    commands.add_subcommand("build", build_parser, help="write a case file from units")
+    commands.add_subcommand(
+        "show", show_parser, help="show the results of one model, with figures and a page"
+    )
+    commands.add_subcommand("compare", compare_parser, help="compare the results of several models")
     return parser

@@ -1,7 +1,7 @@
-"""`zoo ls`: what is built in and what installed packages offer.
+"""`zoo ls`: lists what is built in and what installed packages provide.
 
-Classes are read from source, which is not imported but for `--long`. What is listed first is what
-one types.
+Classes are read from source code, which is imported only for `--long`. The first column is the name
+to type.
 """
 
 from collections.abc import Iterable
@@ -16,62 +16,68 @@ from zoo.errors import ZooError
 from zoo.support.arguments import Parser
 from zoo.support.names import ROOMS, classes
 
-# columns, more than any line has: programs read what is piped, and people copy names and paths
+# a width that no line exceeds: piped output and names to copy must not be wrapped
 UNBROKEN = 10_000
-# what each list is of, and the flag that takes a name of it
+# a description of each list, and the flag that takes its names
 LISTS = {
     "objectives": ("losses", "--objective"),
-    "heads": ("ways to score pairs", "--head"),
+    "heads": ("scores of image-text pairs", "--head"),
     "views": ("views of an image that a head compares", "--model.head.views"),
     "segments": ("segments of a text that a head compares", "--model.head.segments"),
-    "negatives": ("generators of sentence negatives", "--data.negatives"),
-    "positives": ("finders of further positives", "--data.positives"),
-    "readers": ("formats of captions", "--data.train"),
-    "datamodules": ("data to train on or to measure", "--data"),
-    "benchmarks": ("what a model is measured on", "--benchmarks"),
-    "extractors": ("ways to find units", "zoo units extract --extractor"),
-    "taggers": ("taggers of words", "zoo units extract --tagger"),
-    "published_weights": ("publications of weights", "--model.backbone.pretrained"),
-    "protocols": ("ways to judge scores, which benchmarks ask for", ""),
-    "presets": ("ways to count and average", "--presets"),
-    "models": ("published models, beside open_clip's weights", "--model"),
+    "negatives": ("generators of hard negative captions", "--data.negatives"),
+    "positives": ("finders of additional positives", "--data.positives"),
+    "readers": ("readers of caption formats", "--data.train"),
+    "datamodules": ("training and evaluation data", "--data"),
+    "benchmarks": ("evaluation benchmarks", "--benchmarks"),
+    "extractors": ("extractors of units", "zoo units extract --extractor"),
+    "taggers": ("part-of-speech taggers", "zoo units extract --tagger"),
+    "published_weights": ("loaders of published weights", "--model.backbone.pretrained"),
+    "protocols": ("rules that turn scores into outcomes", ""),
+    "presets": ("rules of counting and averaging", "--presets"),
+    "models": ("published models, in addition to open_clip's", "--model"),
     "backbones": ("architectures", "--model.backbone.name"),
     "configs": ("recipes and overlays", "--config"),
-    "studies": ("studies, and overlays that make them small", "zoo study"),
+    "studies": ("studies, and overlays that shrink them", "zoo study"),
 }
-MODELS = Path(__file__).parents[1] / "backbones" / "catalogue" / "entries"
-BY_NAME = ("benchmarks", "protocols", "presets")  # by which results tell them apart, and commands
+MODEL_FOLDER = Path(__file__).parents[1] / "backbones" / "catalogue" / "entries"
+BY_NAME = ("benchmarks", "protocols", "presets")  # lists whose names appear in results and commands
 
 
 def main(argv: list[str]) -> int:
-    """Prints one list, or which there are, and returns the exit status."""
-    given = parser().parse_args(argv)
-    what = given.what
-    if given.long:
-        print("\n\n".join(_at_length(what)))
-    elif what is None:
-        show(("list", "", "what it has", "where a name is typed"), _lists(), fold=3)
-        print("\n`zoo ls LIST` shows one, as in `zoo ls objectives`")
-    elif what in BY_NAME:
-        rows = ((name, typed_name(path), text) for name, path, text in classes(what))
-        show(("name", "class", "what it is"), rows)
-    elif what in ROOMS:
-        show(("name", "what it is"), ((typed_name(path), text) for _, path, text in classes(what)))
-    elif what == "configs":
+    """Prints one list, or the names of all lists, and returns the exit status."""
+    args = parser().parse_args(argv)
+    list_name = args.what
+    if args.long:
+        print("\n\n".join(_detailed_entries(list_name)))
+    elif list_name is None:
+        show(("list", "entries", "contents", "used with"), _list_rows(), fold=3)
+        print("\n`zoo ls LIST` shows one list, for example `zoo ls objectives`")
+    elif list_name in BY_NAME:
+        rows = ((name, typed_name(path), text) for name, path, text in classes(list_name))
+        show(("name", "class", "description"), rows)
+    elif list_name in ROOMS:
+        show(
+            ("name", "description"),
+            ((typed_name(path), text) for _, path, text in classes(list_name)),
+        )
+    elif list_name == "configs":
         recipes = shipped_recipes().items()
-        show(("name", "what it is"), ((name, first_comment(file)) for name, file in recipes))
-    elif what == "studies":
+        show(("name", "description"), ((name, first_comment(file)) for name, file in recipes))
+    elif list_name == "studies":
         studies = shipped_studies().values()
-        show(("name", "what it is"), ((file.stem, first_comment(file)) for file in studies))
-    elif what == "models":
+        show(("name", "description"), ((file.stem, first_comment(file)) for file in studies))
+    elif list_name == "models":
         from zoo.cli import models
 
-        show(("name", "what it is", "weights", "published"), models.lines(), fold=1)
+        show(("name", "description", "weights", "published"), models.lines(), fold=1)
     else:
-        own = shipped_backbones()
+        shipped = shipped_backbones()
         show(
-            ("name", "what it is"),
-            ((name, "shipped with zoo" if name in own else "open_clip") for name in backbones()),
+            ("name", "description"),
+            (
+                (name, "shipped with zoo" if name in shipped else "open_clip")
+                for name in backbones()
+            ),
         )
     return 0
 
@@ -79,27 +85,30 @@ def main(argv: list[str]) -> int:
 def parser() -> Parser:
     """Returns the parser of the command."""
     parser = Parser(
-        prog="zoo ls", description="List what can be named in a YAML or on the command line."
+        prog="zoo ls", description="List the names that a YAML or the command line can use."
     )
     parser.add_argument(
-        "what", nargs="?", choices=list(LISTS), help="which list; all lists where none is named"
+        "what",
+        nargs="?",
+        choices=list(LISTS),
+        help="the list to show; without it, an overview of all lists",
     )
     parser.add_argument(
         "--long",
         action="store_true",
-        help="of benchmarks: their cases, licences, what to cite, and how to get them; of models: "
-        "all that is known of them",
+        help="show details: for benchmarks, the cases, licence, citation and download; for models, "
+        "all entries of the catalogue",
     )
     return parser
 
 
 def show(header: tuple[str, ...], rows: Iterable[tuple[str, ...]], fold: int = -1) -> None:
-    """Prints a table whose names are never broken.
+    """Prints a table whose names are never wrapped.
 
     Args:
         header: The columns.
         rows: The lines.
-        fold: The column that is broken where a terminal is narrow.
+        fold: The index of the column that is wrapped on a narrow terminal.
     """
     table = Table(box=None, pad_edge=False)
     for i, column in enumerate(header):
@@ -113,11 +122,11 @@ def show(header: tuple[str, ...], rows: Iterable[tuple[str, ...]], fold: int = -
     console.print(table)
 
 
-def _at_length(what: str | None) -> Iterable[str]:
-    """Returns all that is known of what a list has.
+def _detailed_entries(what: str | None) -> Iterable[str]:
+    """Returns the detailed entries of a list.
 
     Raises:
-        ZooError: No more is known of it.
+        ZooError: The list has no details.
     """
     if what == "models":
         from zoo.cli import models
@@ -128,50 +137,52 @@ def _at_length(what: str | None) -> Iterable[str]:
 
         return (benchmark_at_length(name) for name, _, _ in classes(what))
     raise ZooError(
-        "--long tells of benchmarks and of models: write `zoo ls benchmarks --long`, or "
+        "--long works only with benchmarks and models: run `zoo ls benchmarks --long`, or "
         f"`zoo ls{'' if what is None else f' {what}'}`"
     )
 
 
-def _lists() -> Iterable[tuple[str, ...]]:
+def _list_rows() -> Iterable[tuple[str, ...]]:
     counts = {"backbones": len(backbones()), "configs": len(shipped_recipes())}
     counts["studies"] = len(shipped_studies())
-    counts["models"] = len(list(MODELS.glob("*.yaml")))
-    for name, (says, flag) in LISTS.items():
+    counts["models"] = len(list(MODEL_FOLDER.glob("*.yaml")))
+    for name, (description, flag) in LISTS.items():
         count = counts[name] if name in counts else len(classes(name))
-        yield name, str(count), says, f"{flag} NAME" if flag else ""
+        yield name, str(count), description, f"{flag} NAME" if flag else ""
 
 
 def typed_name(path: str) -> str:
-    """Returns what names a class: a short name, or the path of one from outside."""
+    """Returns the name of a class to type: short if zoo provides it, else the full path."""
     return path.rpartition(".")[2] if path.startswith("zoo.") else path
 
 
 def first_comment(file: Path) -> str:
-    """Returns the first sentence of the comment that a YAML begins with, without the marks."""
-    said: list[str] = []
+    """Returns the first sentence of the comment at the top of a YAML file."""
+    comment_lines: list[str] = []
     for line in file.read_text("utf-8").splitlines():
         if not line.startswith("# ") or line.startswith("#  "):
             break
-        said.append(line.removeprefix("# ").strip())
-        if ". " in f"{said[-1]} ":
+        comment_lines.append(line.removeprefix("# ").strip())
+        if ". " in f"{comment_lines[-1]} ":
             break
-    text, end, _ = f"{' '.join(said)} ".partition(". ")
+    text, end, _ = f"{' '.join(comment_lines)} ".partition(". ")
     return (text + end).strip()
 
 
 def shipped_backbones() -> list[str]:
-    """Returns the names of the architectures that zoo ships."""
+    """Returns the names of the architectures that are shipped with zoo."""
     return sorted(
         p.stem for p in (Path(__file__).parents[1] / "backbones/architectures").glob("*.json")
     )
 
 
 def backbones() -> list[str]:
-    """Returns the names of architectures: shipped ones first, then open_clip's, by its files."""
+    """Returns the names of all architectures: shipped ones first, then those of open_clip."""
     spec = find_spec("open_clip")
     assert spec is not None
     assert spec.origin is not None
-    theirs = sorted(p.stem for p in (Path(spec.origin).parent / "model_configs").glob("*.json"))
-    own = shipped_backbones()
-    return own + [name for name in theirs if name not in own]
+    open_clip_names = sorted(
+        p.stem for p in (Path(spec.origin).parent / "model_configs").glob("*.json")
+    )
+    shipped = shipped_backbones()
+    return shipped + [name for name in open_clip_names if name not in shipped]

@@ -1,4 +1,4 @@
-"""`zoo merge`: checkpoints between a tuned model and its start, and what they score."""
+"""`zoo merge`: interpolates a fine-tuned model with its initial weights, and evaluates it."""
 
 import math
 import re
@@ -15,36 +15,38 @@ from zoo.results.report import CASES, RESULTS, Results
 from zoo.results.trajectory import METRICS, PICTURE, Trajectory, show, write
 from zoo.support.arguments import Parser, split_list
 
-MOST = 1_000  # steps between two alphas; each is a checkpoint
+MAX_STEPS = 1_000  # the most checkpoints that `...` may expand to
 
 
 def main(argv: list[str]) -> int:
-    """Writes interpolated checkpoints, and what they score where benchmarks are named.
+    """Writes interpolated checkpoints, and evaluates them if benchmarks are named.
 
     Args:
-        argv: What follows `zoo merge`.
+        argv: The arguments after `zoo merge`.
 
     Returns:
         The exit status, 0.
 
     Raises:
-        ZooError: An argument or a file is wrong, or another merge would lose what it wrote.
+        ZooError: An argument or a file is invalid, or files of another merge would be overwritten.
     """
-    given = parser().parse_args(argv)
-    alphas = parse_alphas(given.alphas)
-    given.ckpt_path = find_checkpoint(given.ckpt_path)
-    out = given.out or given.ckpt_path.parent / "merged"
-    _refuse_what_is_there(out, alphas, given.overwrite)
-    if given.benchmarks is not None:
-        # before anything is written, since the checkpoints are many and large
-        Evaluation(list(split_list(given.benchmarks, "--benchmarks")), given.data_root).prepare()
-    files = merge(given.ckpt_path, alphas, out, given.base)
+    args = parser().parse_args(argv)
+    alphas = parse_alphas(args.alphas)
+    args.ckpt_path = find_checkpoint(args.ckpt_path)
+    out_folder = args.out or args.ckpt_path.parent / "merged"
+    _refuse_existing(out_folder, alphas, args.overwrite)
+    if args.benchmarks is not None:
+        # check the benchmarks before many large checkpoints are written
+        Evaluation(list(split_list(args.benchmarks, "--benchmarks")), args.data_root).prepare()
+    files = merge(args.ckpt_path, alphas, out_folder, args.base)
     for file in files:
         print(file)
-    if given.benchmarks is not None:
-        found = measure(files, split_list(given.benchmarks, "--benchmarks"), given.data_root, True)
-        trajectory = Trajectory(alphas, [results.scalars() for results in found])
-        write(trajectory, out)
+    if args.benchmarks is not None:
+        results_by_alpha = measure(
+            files, split_list(args.benchmarks, "--benchmarks"), args.data_root, True
+        )
+        trajectory = Trajectory(alphas, [results.scalars() for results in results_by_alpha])
+        write(trajectory, out_folder)
         show(trajectory)
     return 0
 
@@ -53,60 +55,63 @@ def parser() -> Parser:
     """Returns the parser of the command."""
     parser = Parser(
         prog="zoo merge",
-        description="Interpolate a tuned model with the weights that it started from (WiSE-FT).",
+        description="Interpolate a fine-tuned model with its initial weights (WiSE-FT).",
     )
     parser.add_argument(
         "--ckpt_path",
         type=Path,
         required=True,
-        help="the tuned model: a checkpoint of `zoo fit`, the folder of its run, `last` or `best`",
+        help="the fine-tuned model: a checkpoint of `zoo fit`, the folder of its run, `last` or "
+        "`best`",
     )
     parser.add_argument(
         "--alphas",
         default="0,0.1,...,1",
-        help="shares of the tuned weights: 0 is the start, 1 the tuned model",
+        help="weights of the fine-tuned model: 0 is the initial model, 1 the fine-tuned model",
     )
     parser.add_argument(
         "--base",
-        help="a tag or a file of the weights it started "
-        "from; without it, what the checkpoint's recipe names",
+        help="a tag or a file of the initial weights; by default those that the checkpoint's "
+        "recipe names",
     )
     parser.add_argument(
-        "--out", type=Path, help="a folder; without it, `merged` beside the checkpoint"
-    )
-    parser.add_argument("--benchmarks", help="measure each, by commas")
-    parser.add_argument(
-        "--data_root", default=".", help="where the benchmarks' files and images lie"
+        "--out", type=Path, help="the folder to write (default: `merged` next to the checkpoint)"
     )
     parser.add_argument(
-        "--overwrite", action="store_true", help="write over what the folder holds of such a merge"
+        "--benchmarks", help="evaluate each checkpoint on these benchmarks, separated by commas"
+    )
+    parser.add_argument(
+        "--data_root", default=".", help="the folder of the benchmarks' files and images"
+    )
+    parser.add_argument(
+        "--overwrite", action="store_true", help="overwrite the files of an earlier merge"
     )
     return parser
 
 
-def _refuse_what_is_there(out: Path, alphas: Sequence[float], overwrite: bool) -> None:
-    """Raises ZooError, before any work, where another merge would lose what it wrote."""
+def _refuse_existing(out: Path, alphas: Sequence[float], overwrite: bool) -> None:
+    """Raises ZooError, before any work, if files of another merge would be overwritten."""
     files = [checkpoint_of(out, alpha) for alpha in alphas]
     results = [file.with_suffix("") / name for file in files for name in (RESULTS, CASES)]
-    kept = [*files, *results, out / METRICS, out / PICTURE]
-    there = next((path for path in kept if path.exists()), None)
-    if there is not None and not overwrite:
+    outputs = [*files, *results, out / METRICS, out / PICTURE]
+    existing = next((path for path in outputs if path.exists()), None)
+    if existing is not None and not overwrite:
         raise ZooError(
-            f"{there} exists: name another folder by --out, or add --overwrite if it may be lost"
+            f"{existing} already exists: choose another folder with --out, or add --overwrite"
         )
 
 
 def parse_alphas(text: str) -> list[float]:
-    """Returns the alphas that a text names.
+    """Parses a list of alphas.
 
     Args:
-        text: Numbers by commas. Dots stand for the numbers between (`0,0.1,...,1`).
+        text: Numbers separated by commas. `...` continues a sequence (`0,0.1,...,1`).
 
     Returns:
-        The numbers, ascending, each once.
+        The distinct numbers in ascending order.
 
     Raises:
-        ZooError: The text has anything else than numbers from 0 to 1.
+        ZooError: The text contains anything but numbers from 0 to 1.
     """
     names = split_list(text, "--alphas")
     alphas: list[float] = []
@@ -114,39 +119,40 @@ def parse_alphas(text: str) -> list[float]:
         if name == "...":
             if i < 2 or i + 1 == len(names):
                 raise ZooError(
-                    f"--alphas {text} has dots without two numbers before and one after: write "
-                    "them as in 0,0.1,...,1"
+                    f"--alphas {text}: `...` must follow two numbers and precede one, as in "
+                    "0,0.1,...,1"
                 )
-            step, last = (
-                _number(names[i - 1], text) - _number(names[i - 2], text),
-                _number(names[i + 1], text),
+            step, end = (
+                _parse_alpha(names[i - 1], text) - _parse_alpha(names[i - 2], text),
+                _parse_alpha(names[i + 1], text),
             )
-            count = (last - alphas[-1]) / step if step else 0.0
-            if count > MOST:
+            count = (end - alphas[-1]) / step if step else 0.0
+            if count > MAX_STEPS:
                 raise ZooError(
-                    f"--alphas {text} would be {count:.3g} checkpoints: give at most {MOST:,} steps"
+                    f"--alphas {text} would write {count:.3g} checkpoints: give at most "
+                    f"{MAX_STEPS:,} steps"
                 )
             if not (count > 0 and math.isclose(count, round(count), abs_tol=1e-6)):
                 raise ZooError(
-                    f"--alphas {text} does not come to {names[i + 1]} "
-                    f"in steps of {step:g}: write out the numbers"
+                    f"--alphas {text} does not reach {names[i + 1]} "
+                    f"in steps of {step:g}: list the numbers"
                 )
             start = alphas[-1]
             alphas += [round(start + k * step, 9) for k in range(1, round(count))]
         else:
-            alphas.append(_number(name, text))
+            alphas.append(_parse_alpha(name, text))
     return sorted(set(alphas))
 
 
-def _number(name: str, text: str) -> float:
+def _parse_alpha(name: str, text: str) -> float:
     if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", name):
         raise ZooError(
-            f"--alphas {text} has {name!r}, which is no number: "
-            "give shares of the tuned weights from 0 to 1"
+            f"--alphas {text}: {name!r} is not a number: give weights of the fine-tuned model "
+            "from 0 to 1"
         )
     if not 0 <= float(name) <= 1:
         raise ZooError(
-            f"--alphas {text} has {name}, which is outside [0, 1]: give shares of the tuned weights"
+            f"--alphas {text}: {name} is outside [0, 1]: give weights of the fine-tuned model"
         )
     return float(name)
 
@@ -154,15 +160,15 @@ def _number(name: str, text: str) -> float:
 def measure(
     files: Sequence[Path], benchmarks: Sequence[str], data_root: str, overwrite: bool = False
 ) -> list[Results]:
-    """Measures each checkpoint.
+    """Evaluates each checkpoint.
 
-    Each one's results.json and cases.parquet go into a folder of its name beside it.
+    The results.json and cases.parquet of a checkpoint are written to a folder of the same name.
 
     Args:
         files: The checkpoints.
         benchmarks: Names of the benchmarks.
-        data_root: Where the benchmarks' files and images lie.
-        overwrite: Whether results that these folders hold may be lost.
+        data_root: The folder of the benchmarks' files and images.
+        overwrite: Whether existing results may be overwritten.
 
     Returns:
         The results of each checkpoint.

@@ -1,4 +1,4 @@
-"""What `zoo ls models` says of published models: a line each, or all that is known of them."""
+"""The lines that `zoo ls models` prints about published models, short or detailed."""
 
 from collections.abc import Iterator
 
@@ -7,26 +7,29 @@ from zoo.results.published import models as with_figures
 
 
 def lines() -> Iterator[tuple[str, str, str, str]]:
-    """Yields name, what it is, where its weights are, and whether figures of it were published."""
+    """Yields name, description, source of the weights, and whether there are published results."""
     figures = with_figures()
     for name, entry in entries().items():
-        yield name, entry.says, _weights_location(entry), "figures" if name in figures else ""
+        yield name, entry.says, _weights_location(entry), "results" if name in figures else ""
     for name in tags():
-        yield name, "open_clip's weights", "hub", "figures" if name in figures else ""
+        yield name, "open_clip's weights", "hub", "results" if name in figures else ""
 
 
 def at_length() -> Iterator[str]:
-    """Yields all that is known of each model of the catalogue, in lines."""
+    """Yields the catalogue entry of each model, as lines of text."""
     for name, entry in entries().items():
-        built = [entry.architecture, entry.activation or "the activation that the weights say"]
-        built += [f"over open_clip's {entry.tag}"] if entry.tag else []
-        told = {
-            "built as": ", ".join(built),
+        construction = [
+            entry.architecture,
+            entry.activation or "the activation that the weights name",
+        ]
+        construction += [f"on top of open_clip's {entry.tag}"] if entry.tag else []
+        facts = {
+            "built as": ", ".join(construction),
             "images": str(entry.preprocess) if entry.preprocess else "",
-            "read by": entry.rule or entry.head or "",
-            "weights": _address(entry),
+            "loaded by": entry.rule or entry.head or "",
+            "weights": _download_location(entry),
             "file": entry.file,
-            "sha256": _hashes(entry),
+            "sha256": _format_hashes(entry),
             "licence": entry.licence,
             "trained on": entry.trained_on,
             "paper": entry.paper,
@@ -34,11 +37,11 @@ def at_length() -> Iterator[str]:
             "notes": "; ".join(entry.notes),
             "not found": ", ".join(entry.unknown),
         }
-        said = [f"  {what}: {text}" for what, text in told.items() if text]
-        yield "\n".join([f"{name}: {entry.says}", *said])
+        lines_of_facts = [f"  {label}: {text}" for label, text in facts.items() if text]
+        yield "\n".join([f"{name}: {entry.says}", *lines_of_facts])
 
 
-def _hashes(entry: ModelEntry) -> str:
+def _format_hashes(entry: ModelEntry) -> str:
     if not isinstance(entry.sha256, dict):
         return entry.sha256 or ""
     return ", ".join(f"{file} {value}" for file, value in entry.sha256.items())
@@ -50,9 +53,9 @@ def _weights_location(entry: ModelEntry) -> str:
     return "hub" if entry.hub is not None else "NAME:FILE"
 
 
-def _address(entry: ModelEntry) -> str:
+def _download_location(entry: ModelEntry) -> str:
     if entry.hub is not None:
-        return f"{entry.hub.page}, fetched where they are not in the cache"
+        return f"{entry.hub.page}, downloaded if they are not in the cache"
     if entry.url is None:
-        return "no address was found"
-    return f"{entry.url}, to be fetched and named, as NAME:FILE"
+        return "no address found"
+    return f"{entry.url}, download them and pass NAME:FILE"

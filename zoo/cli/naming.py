@@ -1,4 +1,4 @@
-"""Arguments that name classes, which take arguments of their own: --reader CsvTable."""
+"""Arguments that name classes and set their arguments, such as --reader CsvTable."""
 
 import re
 import sys
@@ -18,62 +18,66 @@ from zoo.sources.sample import Sample
 from zoo.support.arguments import empty, twice
 
 
-class _Plain(DefaultHelpFormatter):  # type: ignore[misc]
-    """Help without types: what an argument is for, and its default."""
+class _HelpFormatter(DefaultHelpFormatter):  # type: ignore[misc]
+    """Formats help without types: the help text of an argument, and its default."""
 
     def _get_help_string(self, action: Action) -> str:
-        said = action.help or ""
+        text = action.help or ""
         if action.required:
-            return f"{said} (needed)" if action.option_strings else said
+            return f"{text} (required)" if action.option_strings else text
         default = action.default
         if isinstance(default, Namespace):
             default = default.class_path.rpartition(".")[2]
-        silent = any(default is nothing for nothing in (None, False, SUPPRESS))
-        return said if silent else f"{said} ({default})"
+        hides_default = any(default is value for value in (None, False, SUPPRESS))
+        return text if hides_default else f"{text} (default: {default})"
 
 
 class NamingParser(ArgumentParser):  # type: ignore[misc]
-    """jsonargparse's parser, without abbreviated options and with errors of one line.
+    """jsonargparse's parser, without abbreviated options and with one-line errors.
 
     Args:
-        **given: jsonargparse's.
+        **given: The arguments of jsonargparse's parser.
     """
 
     def __init__(self, **given: Any) -> None:
-        super().__init__(**{"allow_abbrev": False, "formatter_class": _Plain, **given})
+        super().__init__(**{"allow_abbrev": False, "formatter_class": _HelpFormatter, **given})
 
     def parse_args(self, args: Any = None, *more: Any, **named: Any) -> Any:
-        """Parses, and refuses an empty value and a list that is given twice."""
+        """Parses, and rejects an empty value and a repeated list flag."""
         words = sys.argv[1:] if args is None else args
         commands = self._subcommands_action.choices if self._subcommands_action else {}
-        asked = [commands[word] for word in words[:1] if word in commands]
-        for parser in (self, *asked):
+        subparsers = [commands[word] for word in words[:1] if word in commands]
+        for parser in (self, *subparsers):
             if (message := twice(parser._actions, words) or empty(words)) is not None:
                 print(f"zoo: {message}", file=sys.stderr)
                 sys.exit(2)
         return super().parse_args(args, *more, **named)
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
-        """Prints a mistake in one line with near names, and ends with status 2.
+        """Prints an error in one line with suggestions, and exits with status 2.
 
-        Where `exit_on_error` is false, it raises as jsonargparse does.
+        If `exit_on_error` is false, it raises as jsonargparse does.
         """
         if not self.exit_on_error:
             super().error(message, ex)
         for wrong in (r"\w+\.\w+", r'(?<=\AParser key ")\w+(?=")'):
-            message = re.sub(wrong, lambda found: self._flags().get(found[0], found[0]), message)
-        wanted = re.search(r'"command" to be one of \{(.*)\}, but it was not', message)
-        if wanted is not None:
-            message = f"`{self.prog}` wants a command, {' or '.join(wanted[1].split(','))}"
+            message = re.sub(
+                wrong, lambda found: self._flag_by_key().get(found[0], found[0]), message
+            )
+        missing_command = re.search(r'"command" to be one of \{(.*)\}, but it was not', message)
+        if missing_command is not None:
+            message = (
+                f"`{self.prog}` requires a command: {' or '.join(missing_command[1].split(','))}"
+            )
         unknown = re.search(r"nrecognized arguments: (-[^\s=]+)", message)
-        mend = suggest_names(unknown[1], self._option_string_actions) if unknown else ""
-        if wanted or message.startswith("the following arguments are required"):
-            mend = f": `{self.prog} --help` lists what can be given"
-        print(f"zoo: {message}{mend}" if mend else f"zoo: {sentence(message)}", file=sys.stderr)
+        advice = suggest_names(unknown[1], self._option_string_actions) if unknown else ""
+        if missing_command or message.startswith("the following arguments are required"):
+            advice = f": `{self.prog} --help` lists the arguments"
+        print(f"zoo: {message}{advice}" if advice else f"zoo: {sentence(message)}", file=sys.stderr)
         sys.exit(2)
 
-    def _flags(self) -> dict[str, str]:
-        """Returns how arguments of the commands are typed, by what jsonargparse calls them."""
+    def _flag_by_key(self) -> dict[str, str]:
+        """Returns the flags of the commands' arguments, by the keys of jsonargparse."""
         commands = self._subcommands_action.choices if self._subcommands_action else {}
         return {
             f"{prefix}{action.dest}": (action.option_strings or [action.dest])[0]
@@ -82,50 +86,50 @@ class NamingParser(ArgumentParser):  # type: ignore[misc]
         }
 
     def add_captions(self, others: str = "") -> None:
-        """Adds the file of captions and the reader that reads it.
+        """Adds the arguments for a file of captions and its reader.
 
         Args:
-            others: What the command takes besides, as its help says it.
+            others: The end of the help text: what else the command accepts.
         """
         self.add_argument(
             "captions",
             type=str,
-            help="a text file, a Flickr token file, csv or tsv, COCO's or Karpathy's JSON, JSON "
-            f"lines, Parquet, tars of webdataset (by URL too), a folder of scenes{others}",
+            help="a text file, Flickr token file, CSV or TSV, COCO's or Karpathy's JSON, JSON "
+            f"lines, Parquet, WebDataset tars (files or URLs) or a folder of scenes{others}",
         )
         self.add_argument(
             "--reader",
             type=Callable[[Path], Reader],
             metavar="CLASS",
-            help="the class that reads the captions, one of `zoo ls readers` or of your own; "
-            "guessed from the file where none is named",
+            help="the class that reads the captions, from `zoo ls readers` or a custom class; by "
+            "default it is inferred from the file",
         )
 
     def build_classes(self, given: Namespace) -> Namespace:
-        """Returns the arguments of the command that was given, with its classes built.
+        """Returns the arguments of the chosen command, with its classes instantiated.
 
         Args:
-            given: What was parsed.
+            given: The parsed arguments.
 
         Raises:
-            ZooError: A class refuses its arguments.
+            ZooError: A class rejects its arguments.
         """
         try:
             return self.instantiate(given)[given.command]
         except Exception as error:
-            found = mistake(error)
-            if found is None or found is error:
+            user_error = mistake(error)
+            if user_error is None or user_error is error:
                 raise
-            raise found from error
+            raise user_error from error
 
 
 def lend(maker: Namespace, flag: str, **own: Any) -> None:
-    """Gives a class that was named what the command was given by a flag of its own.
+    """Passes the values of a command's own flags to a class that was named.
 
     Args:
-        maker: The class and its arguments, as they were parsed.
+        maker: The parsed class and its arguments.
         flag: The flag that named the class.
-        **own: What the command was given, None where nothing.
+        **own: The values by argument; None for a flag that was not given.
 
     Raises:
         ZooError: The class takes no such argument.
@@ -135,7 +139,7 @@ def lend(maker: Namespace, flag: str, **own: Any) -> None:
             continue
         if name not in maker.get("init_args", ()):
             raise ZooError(
-                f"{flag} {maker.class_path.rpartition('.')[2]} takes no {name}: leave --{name} out"
+                f"{flag} {maker.class_path.rpartition('.')[2]} takes no {name}: remove --{name}"
             )
         maker.init_args[name] = value
 
@@ -145,19 +149,19 @@ def samples_of(captions: str, reader: Callable[[Path], Reader] | None) -> list[S
 
     Args:
         captions: The file or folder.
-        reader: Makes the reader of it, which is guessed where None.
+        reader: Makes the reader; None infers it from the file.
 
     Raises:
-        ZooError: There are none, or the file is wrong.
+        ZooError: The file has no captions, or is invalid.
     """
-    # a path would make one slash of the two of a URL
+    # Path would collapse the two slashes of a URL
     place: Any = captions if is_url(captions) else Path(captions)
     samples = (reader or guess_reader)(place).read()
     if not samples:
-        raise ZooError(f"{captions} has no captions: give a file that has some")
+        raise ZooError(f"{captions} has no captions: give a file with captions")
     return samples
 
 
 def in_words(described: Iterable[tuple[str, object]]) -> str:
-    """Returns names and values in a line."""
+    """Formats names and values in one line."""
     return ", ".join(f"{key} {value}" for key, value in described)

@@ -1,6 +1,6 @@
-"""`zoo negatives`: shows what a generator makes of captions, or writes a file of it.
+"""`zoo negatives`: previews the negatives that a generator makes, or writes them to a file.
 
-`fit` can replay such a file. `build` writes the table of words that Replace draws from.
+`zoo fit` can replay such a file. `build` writes the table of replacement words for Replace.
 """
 
 import difflib
@@ -40,32 +40,32 @@ def main(argv: list[str]) -> int:
     """Runs `preview`, `export` or `build`, and returns the exit status."""
     import_all(("negatives", "readers", "taggers"))
     declared = parser()
-    given = declared.parse_args(argv)
-    arguments = given[given.command]
-    if given.command in ("build", "export"):
+    args = declared.parse_args(argv)
+    arguments = args[args.command]
+    if args.command in ("build", "export"):
         check_place(Path(arguments.out), arguments.overwrite)
-    if given.command != "build":
+    if args.command != "build":
         lend(arguments.generator, "--generator", tagger=arguments.tagger)
-    made = declared.build_classes(given)
-    if given.command == "build":
-        _build_table(samples_of(arguments.captions, made.reader), made)
+    built_args = declared.build_classes(args)
+    if args.command == "build":
+        _build_table(samples_of(arguments.captions, built_args.reader), built_args)
         return 0
-    generator: NegativeGenerator = made.generator
+    generator: NegativeGenerator = built_args.generator
     if isinstance(generator, EntityFoilInPlace) and arguments.units is None:
         raise ZooError(
-            f"{type(generator).__name__} puts foils of a units file in place: name one with "
-            "--units, `zoo units extract` makes it"
+            f"{type(generator).__name__} inserts foils of a units file: give one with --units "
+            "(`zoo units extract` writes it)"
         )
-    samples = samples_of(arguments.captions, made.reader)
+    samples = samples_of(arguments.captions, built_args.reader)
     generator.check([sample.caption for sample in samples])
     units = None if arguments.units is None else Path(arguments.units)
-    records = {} if units is None else _records(units, samples)
-    if given.command == "preview":
+    records = {} if units is None else _unit_records(units, samples)
+    if args.command == "preview":
         preview(generator, samples, records, arguments.seed, arguments.n, arguments.judged)
         return 0
     captions = with_seeds(enumerate(samples), arguments.seed)
-    if made.ray.workers:
-        negatives = make_on_ray(made.ray, generator, list(captions), units)
+    if built_args.ray.workers:
+        negatives = make_on_ray(built_args.ray, generator, list(captions), units)
     else:
         negatives = make(generator, captions, records)
     made_by = {**generator.describe(), "seed": arguments.seed}
@@ -79,7 +79,7 @@ class Made:
 
     Attributes:
         sample: The caption.
-        negative: What the generator made of it, None where it made nothing.
+        negative: The negative, None if the generator made none.
     """
 
     sample: Sample
@@ -87,7 +87,7 @@ class Made:
 
 
 def with_seeds(samples: Iterable[tuple[int, Sample]], seed: int) -> Iterator[Seeded]:
-    """Yields captions with the seeds by which `fit` makes their negatives in its first epoch.
+    """Yields captions with the seeds that `zoo fit` uses for their negatives in the first epoch.
 
     Args:
         samples: The captions, with their positions in the source.
@@ -105,22 +105,22 @@ def preview(
     n: int,
     judged: int = JUDGED,
 ) -> None:
-    """Prints captions with their negatives, and the shares of useful and useless ones.
+    """Prints captions with their negatives, and the quality rates of the negatives.
 
     Args:
         generator: Makes the negatives.
         samples: The captions, in the order of the source.
         records: Units by caption id.
-        seed: Draws captions, and seeds their negatives.
-        n: How many captions are printed.
-        judged: How many captions the shares are of; all, where there are fewer.
+        seed: The seed for sampling captions and making their negatives.
+        n: The number of captions to print.
+        judged: The number of captions for the rates; all captions if there are fewer.
     """
-    drawn = sorted(Random(seed).sample(range(len(samples)), min(judged, len(samples))))
-    captions = with_seeds([(i, samples[i]) for i in drawn], seed)
-    negatives = track(make(generator, captions, records), "negatives", len(drawn))
-    made = [Made(samples[i], negative) for i, negative in zip(drawn, negatives, strict=True)]
+    indices = sorted(Random(seed).sample(range(len(samples)), min(judged, len(samples))))
+    captions = with_seeds([(i, samples[i]) for i in indices], seed)
+    negatives = track(make(generator, captions, records), "negatives", len(indices))
+    examples = [Made(samples[i], negative) for i, negative in zip(indices, negatives, strict=True)]
     table = Table("caption", "negative", show_lines=True)
-    for item in Random(seed).sample(made, min(n, len(made))):
+    for item in Random(seed).sample(examples, min(n, len(examples))):
         table.add_row(*_highlight_difference(item.sample.caption, item.negative))
     console = Console()
     console.print(table)
@@ -128,7 +128,7 @@ def preview(
         "\n".join(
             [
                 in_words(generator.describe().items()),
-                *rates(made),
+                *rates(examples),
             ]
         ),
         highlight=False,
@@ -137,43 +137,43 @@ def preview(
 
 
 def rates(made: Sequence[Made]) -> list[str]:
-    """Returns the shares that tell how useful negatives are, a line each.
+    """Returns rates that measure the quality of negatives, one line each.
 
-    The first counts captions that have a negative. The others count negatives that are their
-    caption, only reorder it, repeat another negative, or are another caption.
+    The first is the share of captions that have a negative. The others are shares of negatives that
+    equal their caption, only reorder it, repeat another negative, or equal another caption.
     """
     negatives = [(item.sample.caption, item.negative) for item in made if item.negative is not None]
-    captions = {_key(item.sample.caption) for item in made}
+    captions = {_normalize(item.sample.caption) for item in made}
     identical = sum(same_words(caption, negative) for caption, negative in negatives)
     reordered = sum(only_reordered(caption, negative) for caption, negative in negatives)
-    distinct = len({_key(negative) for _, negative in negatives})
+    distinct = len({_normalize(negative) for _, negative in negatives})
     captioned = sum(
-        _key(negative) in captions and not same_words(caption, negative)
+        _normalize(negative) in captions and not same_words(caption, negative)
         for caption, negative in negatives
     )
     return [
-        _share("yield", len(negatives), len(made), "captions have a negative"),
-        _share(
+        _format_share("yield", len(negatives), len(made), "captions have a negative"),
+        _format_share(
             "identity",
             identical,
             len(negatives),
-            "negatives are their caption in other spacing or case",
+            "negatives equal their caption except for whitespace or case",
         ),
-        _share(
+        _format_share(
             "reordered",
             reordered,
             len(negatives),
-            "negatives only put the members of a list (joined by 'and', 'or' or commas) in "
-            "another order, and stay true",
+            "negatives only reorder the items of a list (joined by 'and', 'or' or commas), and "
+            "remain true",
         ),
-        _share(
+        _format_share(
             "duplicates", len(negatives) - distinct, len(negatives), "negatives repeat another one"
         ),
-        _share(
+        _format_share(
             "captions",
             captioned,
             len(negatives),
-            "negatives are another caption of these, perhaps a true one",
+            "negatives equal another caption of this file, and may be true",
         ),
     ]
 
@@ -186,13 +186,13 @@ def export(
 ) -> None:
     """Writes the negatives of captions as JSON lines.
 
-    Each line has caption_id, caption, negative (null where there is none), and what made it. The
-    file appears when it is whole.
+    Each line has caption_id, caption, negative (null if there is none), and the generator's
+    settings. The file appears only when it is complete.
 
     Args:
         samples: The captions, in the order of the source.
-        negatives: Their negatives, None where there is none.
-        made_by: What made them.
+        negatives: Their negatives, None for a caption without one.
+        made_by: The settings of the generator.
         out: The file to write.
 
     Raises:
@@ -200,8 +200,8 @@ def export(
     """
     n = 0
     with write_atomically(out) as part, part.open("w", encoding="utf-8") as file:
-        shown = track(negatives, "negatives", len(samples))
-        for sample, negative in zip(samples, shown, strict=True):
+        progress = track(negatives, "negatives", len(samples))
+        for sample, negative in zip(samples, progress, strict=True):
             line = {
                 "caption_id": sample.caption_id,
                 "caption": sample.caption,
@@ -215,56 +215,66 @@ def export(
 
 def parser() -> NamingParser:
     """Returns the parser of the command."""
-    parser = NamingParser(prog="zoo negatives", description="Make sentence negatives of captions.")
+    parser = NamingParser(prog="zoo negatives", description="Make hard negative captions.")
     commands = parser.add_subcommands(dest="command", required=True)
-    show = NamingParser(description="Print captions beside their negatives, and rates.")
-    _add_generator(show)
-    show.add_argument("--n", type=NonNegativeInt, default=20, help="how many to print")
-    show.add_argument(
-        "--judged", type=PositiveInt, default=JUDGED, help="how many captions the rates are of"
+    preview_parser = NamingParser(
+        description="Print captions with their negatives, and quality rates."
     )
-    write = NamingParser(description="Write the negatives of captions into a file.")
-    _add_generator(write)
-    write.add_argument("--out", type=str, required=True, help="the file to write, .jsonl")
-    write.add_argument("--overwrite", action="store_true", help="write over a file that is there")
-    write.add_class_arguments(Ray, "ray", help="Ray, for many machines")
-    table = NamingParser(description="Write the table of words that Replace draws from.")
-    table.add_captions()
-    table.add_argument(
+    _add_generator(preview_parser)
+    preview_parser.add_argument(
+        "--n", type=NonNegativeInt, default=20, help="number of captions to print"
+    )
+    preview_parser.add_argument(
+        "--judged", type=PositiveInt, default=JUDGED, help="number of captions for the rates"
+    )
+    export_parser = NamingParser(description="Write the negatives of captions to a file.")
+    _add_generator(export_parser)
+    export_parser.add_argument("--out", type=str, required=True, help="the file to write (.jsonl)")
+    export_parser.add_argument(
+        "--overwrite", action="store_true", help="overwrite an existing file"
+    )
+    export_parser.add_class_arguments(Ray, "ray", help="settings of Ray, to use several machines")
+    build_parser = NamingParser(description="Write the table of replacement words for Replace.")
+    build_parser.add_captions()
+    build_parser.add_argument(
         "--tagger",
         type=Tagger,
         metavar="CLASS",
-        help="the class that finds words and tags, one of `zoo ls taggers` or of your own; spaCy's "
-        "where it is installed, else TextBlob's",
+        help="the part-of-speech tagger, from `zoo ls taggers` or a custom class; by default "
+        "spaCy's if it is installed, else TextBlob's",
     )
-    table.add_argument(
+    build_parser.add_argument(
         "--out",
         required=True,
         type=Path,
-        help="the file to write, .arrow; a build that was stopped goes on",
+        help="the file to write (.arrow); an interrupted build is resumed",
     )
-    table.add_argument("--overwrite", action="store_true", help="write over a file that is there")
-    table.add_argument(
+    build_parser.add_argument("--overwrite", action="store_true", help="overwrite an existing file")
+    build_parser.add_argument(
         "--wordnet",
         type=Path,
-        help="the folder of WordNet's database files (NLTK's own, or Debian's)",
+        help="the folder of WordNet's database files, as in NLTK or Debian",
     )
-    table.add_argument(
+    build_parser.add_argument(
         "--sense_prior",
         action="store_true",
-        help="weigh the senses of a word by how often it has them",
+        help="weight the senses of a word by their frequency",
     )
-    table.add_argument(
+    build_parser.add_argument(
         "--min_count",
         type=NonNegativeInt,
         default=0,
-        help="how often WordNet's texts must have an alternative",
+        help="the minimum frequency of a replacement in WordNet's texts",
     )
     commands.add_subcommand(
-        "preview", show, help="print captions beside their negatives, and rates"
+        "preview", preview_parser, help="print captions with their negatives, and quality rates"
     )
-    commands.add_subcommand("export", write, help="write a file that Replay reads")
-    commands.add_subcommand("build", table, help="write the table of words that Replace draws from")
+    commands.add_subcommand(
+        "export", export_parser, help="write the negatives to a file that Replay reads"
+    )
+    commands.add_subcommand(
+        "build", build_parser, help="write the table of replacement words for Replace"
+    )
     return parser
 
 
@@ -275,14 +285,14 @@ def _add_generator(parser: NamingParser) -> None:
         type=NegativeGenerator,
         metavar="CLASS",
         default={"class_path": "zoo.negatives.NegCLIPSwap"},
-        help="the class that makes negatives, one of `zoo ls negatives` or of your own; its "
+        help="the class that makes negatives, from `zoo ls negatives` or a custom class; set its "
         "arguments as in --generator.table FILE",
     )
     parser.add_argument(
         "--tagger",
         type=Tagger,
         metavar="CLASS",
-        help="the generator's tagger, one of `zoo ls taggers` or of your own; short for "
+        help="the generator's tagger, from `zoo ls taggers` or a custom class; short for "
         "--generator.tagger",
     )
     parser.add_argument("--units", type=str, help="a units file, for entity foils")
@@ -290,47 +300,52 @@ def _add_generator(parser: NamingParser) -> None:
         "--seed",
         type=int,
         default=0,
-        help="settles the negatives, as a run's does",
+        help="the seed of the negatives, as in a run",
     )
 
 
-def _records(units: Path, samples: Sequence[Sample]) -> Mapping[str, UnitRecord]:
+def _unit_records(units: Path, samples: Sequence[Sample]) -> Mapping[str, UnitRecord]:
     """Returns the units of captions by caption id.
 
     Raises:
-        ZooError: They are of other captions.
+        ZooError: The units belong to other captions.
     """
     records = unit_table(units)
     captions = {sample.caption_id: sample.caption for sample in samples}
     common = 0
-    for caption_id, of in zip(records.caption_ids, records.captions, strict=True):
+    for caption_id, unit_caption in zip(records.caption_ids, records.captions, strict=True):
         caption = captions.get(caption_id.as_py())
-        if caption is not None and not same_words(caption, of.as_py()):
+        if caption is not None and not same_words(caption, unit_caption.as_py()):
             raise ZooError(
-                f"{units} has other words than the captions for "
-                f"{caption_id.as_py()!r}: extract the units of these captions"
+                f"{units}: the text of caption {caption_id.as_py()!r} differs from the captions "
+                "file: extract the units of these captions"
             )
         common += caption is not None
     if not common:
         raise ZooError(
-            f"{units} has no units of these captions (their "
-            "ids differ): extract the units of these captions"
+            f"{units} has no units of these captions (no id matches): extract the units of "
+            "these captions"
         )
     return records
 
 
 def _highlight_difference(caption: str, negative: str | None) -> tuple[Text, Text]:
-    """Returns both with the words in which they differ marked."""
+    """Returns both texts with the differing words marked."""
     if negative is None:
         return Text(caption), Text("none", style="dim")
-    left, right = caption.split(), negative.split()
+    caption_words, negative_words = caption.split(), negative.split()
     matcher = difflib.SequenceMatcher(
-        None, [w.lower() for w in left], [w.lower() for w in right], autojunk=False
+        None,
+        [w.lower() for w in caption_words],
+        [w.lower() for w in negative_words],
+        autojunk=False,
     )
-    same = matcher.get_matching_blocks()
-    kept_left = {i for block in same for i in range(block.a, block.a + block.size)}
-    kept_right = {i for block in same for i in range(block.b, block.b + block.size)}
-    return _mark_words(left, kept_left, "yellow"), _mark_words(right, kept_right, "bold red")
+    matching_blocks = matcher.get_matching_blocks()
+    kept_left = {i for block in matching_blocks for i in range(block.a, block.a + block.size)}
+    kept_right = {i for block in matching_blocks for i in range(block.b, block.b + block.size)}
+    return _mark_words(caption_words, kept_left, "yellow"), _mark_words(
+        negative_words, kept_right, "bold red"
+    )
 
 
 def _mark_words(words: Sequence[str], kept: set[int], style: str) -> Text:
@@ -339,17 +354,17 @@ def _mark_words(words: Sequence[str], kept: set[int], style: str) -> Text:
     )
 
 
-def _key(text: str) -> str:
+def _normalize(text: str) -> str:
     return "".join(text.split()).casefold()
 
 
-def _share(name: str, part: int, whole: int, what: str) -> str:
+def _format_share(name: str, part: int, whole: int, what: str) -> str:
     return f"{name:<11}{part / whole if whole else 0:7.1%}  {part:,} of {whole:,} {what}"
 
 
 def _build_table(samples: Sequence[Sample], arguments: Namespace) -> None:
-    """Looks every word of the captions up in WordNet, and prints what was found."""
-    # NLTK takes a second to import
+    """Looks up every word of the captions in WordNet, and prints a summary."""
+    # imported here because NLTK takes a second to import
     from zoo.language.inflection import inflection
     from zoo.language.wordnet import WordNet
     from zoo.negatives.build import build, replacements, vocabulary
@@ -365,18 +380,18 @@ def _build_table(samples: Sequence[Sample], arguments: Namespace) -> None:
         | {"wordnet": wordnet.version}
         | {name: str(value).lower() for name, value in rule.items()}
     )
-    with counting("words", len(keys)) as done:
+    with counting("words", len(keys)) as advance:
         build(
             keys,
             lambda key: replacements(key, wordnet, **rule),
             arguments.out,
-            done,
+            advance,
             **made_by,
         )
     table = ReplacementTable(arguments.out)
     counts = [count for key in keys if (count := table.count(key))]
     print(
         f"{arguments.out}: {len(counts):,} of {len(keys):,} words of {len(samples):,} captions "
-        f"have alternatives, {sum(counts) / max(len(counts), 1):,.0f} each; "
+        f"have replacements, {sum(counts) / max(len(counts), 1):,.0f} each; "
         f"{in_words(made_by.items())}"
     )

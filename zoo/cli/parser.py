@@ -1,7 +1,7 @@
-"""The parser of `zoo fit` and `zoo validate`: Lightning's, with recipes by name and short flags.
+"""The parser of `zoo fit` and `zoo validate`: Lightning's, with named recipes and short flags.
 
-A short flag is declared as an argument that stands for a setting. It lies over all recipes and
-below whole flags, wherever it is typed.
+A short flag is an argument that sets a setting. It overrides all recipes and is overridden by full
+flags, independent of their order on the command line.
 """
 
 import argparse
@@ -32,12 +32,12 @@ from zoo.support.names import class_of, paths
 from zoo.support.spec import class_path
 from zoo.support.trust import trust_names
 
-# where a command keeps what it measures, and the class that measures
-EVALUATION = {"fit": "data.init_args.evaluation", "validate": "data"}
-EVALUATED_BY = {"fit": "Evaluation", "validate": "EvaluationDataModule"}
-LISTS = ("benchmarks", "presets")  # flags that name several classes
-# what a flag means that stands alone
-ALONE = {
+# the setting that holds the evaluation of a command, and the class of the evaluation
+EVALUATION_SETTING = {"fit": "data.init_args.evaluation", "validate": "data"}
+EVALUATION_CLASS = {"fit": "Evaluation", "validate": "EvaluationDataModule"}
+LIST_FLAGS = ("benchmarks", "presets")  # flags that name several classes
+# the value of a flag that is given without one
+DEFAULT_VALUES = {
     "familiar_with": COCO,
     "cache_tokens": "true",
     "exclude_images": TRAINED,
@@ -45,36 +45,36 @@ ALONE = {
     "long": "true",
     "require": "true",
 }
-OF_BENCHMARKS = {
+BENCHMARK_FLAGS = {
     "fit": ("out", "presets"),
-    "validate": ("out", "presets", *ALONE, "cache", "beside", "overwrite"),
+    "validate": ("out", "presets", *DEFAULT_VALUES, "cache", "beside", "overwrite"),
 }
 
 
 def order_flags(argv: list[str]) -> list[str]:
-    """Returns a command with its flags in the order in which they lie over each other.
+    """Returns a command with its flags in order of precedence, the lowest first.
 
-    That is the recipe of a checkpoint, recipes, a published model, short flags, whole flags. Those
-    of one layer stay as they are typed.
+    The order is: the recipe of a checkpoint, recipes, a published model, short flags, full flags.
+    Flags of one layer keep the order of the command line.
 
     Args:
         argv: `fit` or `validate`, and its flags.
 
     Raises:
-        ZooError: A word stands where a flag is wanted, or the checkpoint cannot be taken.
+        ZooError: A word is given in place of a flag, or the checkpoint cannot be used.
     """
-    command, *after = argv
-    if after and not after[0].startswith("-"):
-        raise ZooError(_suggest_flag(command, after[0]))
+    command, *words = argv
+    if words and not words[0].startswith("-"):
+        raise ZooError(_suggest_flag(command, words[0]))
     flags: list[list[str]] = []  # each with its values
-    for argument in after:
+    for argument in words:
         if argument.startswith("--") or argument.partition("=")[0] in ("-c", "-h"):
             flags.append([argument])
         else:
             flags[-1].append(argument)
     _refuse_two_models(flags)
-    _trust_named_classes(after, flags)
-    _refuse_tokens_of_no_cache(flags)
+    _trust_named_classes(words, flags)
+    _refuse_tokens_without_cache(flags)
     recipe, path = checkpoint_of(command, flags)
     by_layer = sorted(flags, key=_layer)
     ordered = (_published_recipe(flag) if _name(flag) == "--model" else flag for flag in by_layer)
@@ -82,7 +82,7 @@ def order_flags(argv: list[str]) -> list[str]:
 
 
 def _trust_named_classes(words: list[str], flags: list[list[str]]) -> None:
-    """Trusts the classes that flags and recipes name, which may lie beside their recipe too."""
+    """Trusts the classes that flags and recipes name; a recipe may name modules in its folder."""
     trust_flags(words)
     for value in (_value(flag) for flag in flags if _name(flag) in ("--config", "-c")):
         if value:
@@ -91,33 +91,33 @@ def _trust_named_classes(words: list[str], flags: list[list[str]]) -> None:
 
 
 def _published_recipe(flag: list[str]) -> list[str]:
-    """Returns the recipe of the published model that a flag names, as a flag."""
+    """Returns the settings of the published model that a flag names, as a `--config` flag."""
     return ["--config", as_yaml({"model": settings_of_model(_value(flag), "--model")})]
 
 
 def _refuse_two_models(flags: list[list[str]]) -> None:
-    given = {_name(flag): _value(flag) for flag in flags}
-    if {"--model", "--ckpt_path"} <= given.keys():
+    values = {_name(flag): _value(flag) for flag in flags}
+    if {"--model", "--ckpt_path"} <= values.keys():
         raise ZooError(
-            f"--model {given['--model']} and --ckpt_path {given['--ckpt_path']} both name a model: "
-            "leave one out"
+            f"--model {values['--model']} and --ckpt_path {values['--ckpt_path']} both name a "
+            "model: remove one of them"
         )
 
 
-def _refuse_tokens_of_no_cache(flags: list[list[str]]) -> None:
-    given = {_name(flag): _value(flag) for flag in flags}
-    if given.get("--cache") == "off" and given.get("--cache_tokens", "false") != "false":
-        raise ZooError("--cache off keeps nothing, and --cache_tokens keeps tokens: leave one out")
+def _refuse_tokens_without_cache(flags: list[list[str]]) -> None:
+    values = {_name(flag): _value(flag) for flag in flags}
+    if values.get("--cache") == "off" and values.get("--cache_tokens", "false") != "false":
+        raise ZooError("--cache off and --cache_tokens contradict each other: remove one of them")
 
 
 def _layer(flag: list[str]) -> int:
-    """Returns the layer of a flag: 0 for the data root, 1 for recipes, up to 5 for whole flags."""
+    """Returns the layer of a flag: 0 for the data root, 1 for recipes, up to 5 for full flags."""
     name, _, argument = _name(flag).lstrip("-").partition(".")
-    if argument and name not in LISTS:
+    if argument and name not in LIST_FLAGS:
         return 5
-    short = {known.name: 3 for known in FLAGS if known.setting}
+    short = {declared.name: 3 for declared in FLAGS if declared.setting}
     layers = {"data_root": 0, "config": 1, "c": 1, "model": 2, "benchmarks": 3}
-    layers |= {"presets": 4, "out": 4, "cache": 4, "beside": 4, **dict.fromkeys(ALONE, 4)}
+    layers |= {"presets": 4, "out": 4, "cache": 4, "beside": 4, **dict.fromkeys(DEFAULT_VALUES, 4)}
     return (short | layers).get(name, 5)
 
 
@@ -130,20 +130,20 @@ def _value(flag: list[str]) -> str:
 
 
 def _suggest_flag(command: str, word: str) -> str:
-    """Returns what was probably meant by a word that stands where a flag is wanted."""
+    """Returns the error message for a word in place of a flag, with the probable flag."""
     flag = "--benchmarks" if command == "validate" else "--config"
     if word.endswith((".yaml", ".yml")) or f"{word}.yaml" in shipped_recipes():
         flag = "--config"
     return (
-        f"`zoo {command} {word}` names {word} without a flag: "
-        f"write `zoo {command} {flag} {word}` (`zoo {command} --help` shows all)"
+        f"`zoo {command} {word}` has no flag before {word}: "
+        f"write `zoo {command} {flag} {word}` (`zoo {command} --help` lists the flags)"
     )
 
 
 def checkpoint_of(command: str, flags: list[list[str]]) -> tuple[list[str], list[str]]:
-    """Returns what a checkpoint adds: its recipe, which all else lies over, and its path.
+    """Returns the arguments that a checkpoint adds: its recipe, of lowest precedence, and its path.
 
-    `last` and `best` stay for `fit`, which looks them up by recipe and data.
+    `last` and `best` are left to `fit`, which finds them by recipe and data.
 
     Args:
         command: `fit` or `validate`.
@@ -153,32 +153,34 @@ def checkpoint_of(command: str, flags: list[list[str]]) -> tuple[list[str], list
         The arguments that come first, and those that come last.
 
     Raises:
-        ZooError: `fit` is to go on from a checkpoint without an optimiser, it cannot be read, or
-            it names a class that is not trusted.
+        ZooError: `fit` is to resume a checkpoint without an optimizer state, the checkpoint cannot
+            be read, or it names a class that is not trusted.
     """
-    given = [_value(flag) for flag in flags if _name(flag) == "--ckpt_path" and flag[0] != flag[-1]]
-    if not given or (command == "fit" and given[-1] in NAMES):
+    paths_given = [
+        _value(flag) for flag in flags if _name(flag) == "--ckpt_path" and flag[0] != flag[-1]
+    ]
+    if not paths_given or (command == "fit" and paths_given[-1] in NAMES):
         return [], []
-    path = find_checkpoint(given[-1], runs_folder(flags))
+    path = find_checkpoint(paths_given[-1], runs_folder(flags))
     checkpoint = read_checkpoint(path)
     if command == "fit" and "optimizer_states" not in checkpoint:
         weights = path / OPEN_CLIP if path.is_dir() else path
-        mend = f"start anew from its weights by --model.backbone.pretrained {weights}"
+        advice = f"start a new run from its weights with --model.backbone.pretrained {weights}"
         if not weights.exists():
-            mend = (
-                "export the run for open_clip (`--format open_clip`), and start anew from that "
-                "by --model.backbone.pretrained"
+            advice = (
+                "export the run for open_clip (`--format open_clip`), and start a new run from the "
+                "export with --model.backbone.pretrained"
             )
-        raise ZooError(f"--ckpt_path {path} holds no optimiser to go on with: {mend}")
+        raise ZooError(f"--ckpt_path {path} has no optimizer state to resume from: {advice}")
     recipe = recipe_of(checkpoint)
     refuse_code(recipe, ZooModule, str(path), "--model")
     return ["--config", as_yaml({"model": recipe})], ["--ckpt_path", str(path)]
 
 
 def runs_folder(flags: list[list[str]]) -> Path:
-    """Returns the folder in which the logger of these flags keeps its runs.
+    """Returns the folder in which the logger of these flags saves its runs.
 
-    The last recipe or flag that names it counts. It is `runs` where none does.
+    The last recipe or flag that names it counts. The default is `runs`.
     """
     folder = RUNS
     for flag in flags:
@@ -192,44 +194,44 @@ def runs_folder(flags: list[list[str]]) -> Path:
 
 
 class Recipe(ActionConfigFile):  # type: ignore[misc]
-    """A recipe by its name, whose place for the data root is filled."""
+    """Loads a recipe by name, and fills in the data root."""
 
     def __call__(
         self, parser: "ZooParser", settings: Namespace, value: str, option: str | None = None
     ) -> None:
-        """Lays the recipe over the settings, and remembers it."""
+        """Applies the recipe to the settings, and records it."""
         text, recipe = load_recipe(value, parser.data_roots)
         super().__call__(parser, settings, text, option)
         parser.recipes.append(recipe)
 
 
 class DataRoot(argparse.Action):
-    """Where images, captions and annotations lie, which recipes and benchmarks are told."""
+    """The folder of images, captions and annotations, for recipes and benchmarks."""
 
     def __call__(self, parser: Any, settings: Any, value: Any, option: str | None = None) -> None:
-        """Remembers the data roots; given again, it adds.
+        """Records the data roots; a repeated flag adds more.
 
         Raises:
-            ZooError: There are several, and the command takes one.
+            ZooError: Several are given, and the command takes only one.
         """
         parser.data_roots = list(dict.fromkeys([*parser.data_roots, *value]))
         if self.nargs == 1 and len(parser.data_roots) > 1:
             raise ZooError(
-                f"--data_root is given as {' and as '.join(parser.data_roots)}, and fit takes one: "
-                "list further folders of images as `image_roots` in its YAML"
+                f"--data_root is given as {' and as '.join(parser.data_roots)}, but fit takes "
+                "only one: list additional folders of images as `image_roots` in the YAML"
             )
 
 
 class Short(argparse.Action):
-    """A flag that stands for a setting.
+    """A short flag that sets a setting.
 
-    An argument of the class that it names, as `--objective.foils`, is one of the setting.
+    An argument of the class that it names, such as `--objective.foils`, is set as well.
 
     Args:
-        option_strings: As argparse has it.
-        dest: As argparse has it.
+        option_strings: As in argparse.
+        dest: As in argparse.
         flag: The flag.
-        **given: argparse's.
+        **given: Further arguments of argparse.
     """
 
     def __init__(self, option_strings: list[str], dest: str, flag: Flag, **given: Any) -> None:
@@ -237,7 +239,7 @@ class Short(argparse.Action):
         self.flag = flag
 
     def __call__(self, parser: Any, settings: Any, value: Any, option: str | None = None) -> None:
-        """Lays the value over the setting."""
+        """Sets the setting to the value."""
         setting, argument = self.setting(parser), (option or "").partition(".")[2]
         if argument:
             parser.hand_on(settings, f"{setting}.{argument}", value)
@@ -245,14 +247,16 @@ class Short(argparse.Action):
             parser.lay(settings, setting, self.parse_value(value))
 
     def setting(self, parser: "ZooParser") -> str:
-        """Returns the dotted name of the setting; what is measured is another in each command."""
-        return self.flag.setting or f"{EVALUATION[parser.command]}.init_args.{self.flag.name}"
+        """Returns the dotted name of the setting; that of the evaluation depends on the command."""
+        return (
+            self.flag.setting or f"{EVALUATION_SETTING[parser.command]}.init_args.{self.flag.name}"
+        )
 
     def parse_value(self, value: str) -> Any:
-        """Returns the value of a text.
+        """Parses the text of a value.
 
         Raises:
-            argparse.ArgumentError: It is none.
+            argparse.ArgumentError: The text is not a valid value.
         """
         try:
             return self.flag.type(value)
@@ -264,77 +268,77 @@ class Short(argparse.Action):
 
 
 class Classes(Short):
-    """A flag that names classes, several at once or given again, each with arguments behind it.
+    """A flag that names classes, as a list or repeated, each followed by its arguments.
 
-    `--presets strict,my.Preset --presets.least 3` gives the last class its argument.
+    `--presets strict,my.Preset --presets.least 3` sets an argument of the last class.
     """
 
-    begun = False
+    has_names = False
 
     def __call__(self, parser: Any, settings: Any, value: Any, option: str | None = None) -> None:
-        """Adds classes to those of this command, or gives the last of them an argument."""
+        """Adds classes to those of this command, or sets an argument of the last one."""
         setting = self.setting(parser)
         if "." in (option or ""):
-            if not self.begun:
+            if not self.has_names:
                 raise ZooError(
-                    f"{option} is an argument of what --{self.flag.name} names, which does not "
-                    f"stand before it: write --{self.flag.name} NAME {option} {value}"
+                    f"{option} sets an argument of the preceding --{self.flag.name}, which is "
+                    f"missing: write --{self.flag.name} NAME {option} {value}"
                 )
             self._name_class(settings[setting], option)
             super().__call__(parser, settings, value, option)
-        elif self.begun:
+        elif self.has_names:
             for name in split_list(value, f"--{self.flag.name}"):
                 parser.hand_on(settings, f"{setting}+", name)
         else:
             self.begin(parser, settings, split_list(value, f"--{self.flag.name}"))
-            self.begun = True
+            self.has_names = True
 
     def begin(self, parser: Any, settings: Any, names: list[str]) -> None:
-        """Lays the first names over those of recipes."""
+        """Replaces the names of recipes by the first names given."""
         parser.lay(settings, self.setting(parser), names)
 
     def _name_class(self, named: list[Any], option: str | None) -> None:
-        """Names the last class by its path, so that it takes arguments."""
+        """Replaces the name of the last class by its path, so that it takes arguments."""
         name = named[-1]
         if not isinstance(name, str):
             return
-        before = name.partition(":")[0]
-        if before != name and before in paths(self.flag.name):
+        class_name = name.partition(":")[0]
+        if class_name != name and class_name in paths(self.flag.name):
             raise ZooError(
-                f"{option} is given to {name}, whose arguments stand behind its colon: name the "
-                f"class alone, as in --{self.flag.name} {before} {option} VALUE"
+                f"{option} cannot be combined with the arguments after the colon in {name}: give "
+                f"the name alone, as in --{self.flag.name} {class_name} {option} VALUE"
             )
         named[-1] = class_path(class_of(name, self.flag.name, object))
 
 
 class Benchmarks(Classes):
-    """What is measured: by `validate` as its data, by `fit` beside its data."""
+    """The benchmarks: the data of `validate`, or the evaluation during `fit`."""
 
     def begin(self, parser: Any, settings: Any, names: list[str]) -> None:
-        """Lays a measurement over what recipes measure."""
+        """Replaces the evaluation of recipes by one on these benchmarks."""
         arguments: dict[str, Any] = {"benchmarks": names}
         if parser.data_roots:
             arguments["data_root"] = parser.data_roots
         if parser.command == "validate" and "--overwrite" in parser.args:
             arguments["overwrite"] = True
-        by = {"class_path": EVALUATED_BY[parser.command], "init_args": arguments}
-        parser.lay(settings, EVALUATION[parser.command], by)
+        evaluation = {"class_path": EVALUATION_CLASS[parser.command], "init_args": arguments}
+        parser.lay(settings, EVALUATION_SETTING[parser.command], evaluation)
 
 
 ACTIONS: dict[str, type[Short]] = {
-    **dict.fromkeys(("out", "cache", "beside", *ALONE), Short),
+    **dict.fromkeys(("out", "cache", "beside", *DEFAULT_VALUES), Short),
     "benchmarks": Benchmarks,
     "presets": Classes,
 }
 
 
 class ZooParser(LightningArgumentParser):
-    """Lightning's parser, with the flags that people use and errors of one line with near names.
+    """Lightning's parser, with short flags and one-line errors with suggestions.
 
     Args:
-        *given: Lightning's.
-        command: `fit` or `validate`; empty for the parser over both.
-        **named: Lightning's.
+        *given: Arguments of Lightning's parser.
+        command: `fit` or `validate`; empty for the parser of both.
+        **named: Keyword arguments of Lightning's parser.
 
     Attributes:
         data_roots: The data roots that were given.
@@ -346,16 +350,16 @@ class ZooParser(LightningArgumentParser):
         self.command, self.data_roots = command, list[str]()
         self.recipes: list[dict[str, Any]] = []
         self.register("action", ActionConfigFile, Recipe)
-        nowhere = {"dest": argparse.SUPPRESS, "default": argparse.SUPPRESS}  # in the settings
+        unstored = {"dest": argparse.SUPPRESS, "default": argparse.SUPPRESS}
         for flag in (flag for flag in FLAGS if command in flag.commands):
             action = ACTIONS.get(flag.name, Short if flag.setting else None)
             if action is not None:
-                also = ["--preset"] if flag.name == "presets" else []
-                added = self.add_argument(
-                    f"--{flag.name}", *also, action=action, flag=flag, **nowhere
+                aliases = ["--preset"] if flag.name == "presets" else []
+                added_action = self.add_argument(
+                    f"--{flag.name}", *aliases, action=action, flag=flag, **unstored
                 )
-                if flag.name in ALONE:
-                    added.nargs, added.const = "?", ALONE[flag.name]
+                if flag.name in DEFAULT_VALUES:
+                    added_action.nargs, added_action.const = "?", DEFAULT_VALUES[flag.name]
             elif flag.name == "data_root":
                 many = "+" if command == "validate" else 1
                 self.add_argument(
@@ -364,14 +368,14 @@ class ZooParser(LightningArgumentParser):
                     nargs=many,
                     metavar=flag.shown,
                     help=flag.says,
-                    **nowhere,
+                    **unstored,
                 )
 
     def parse_args(self, args: Any = None, *others: Any, **named: Any) -> Namespace:
-        """Parses; the null of an argument within a group is null, which jsonargparse makes None.
+        """Parses arguments, and restores null, which jsonargparse turns into None within a group.
 
         Raises:
-            ZooError: A flag is of benchmarks, and none is named, or a value nests too deep.
+            ZooError: A flag needs benchmarks and none are named, or a value nests too deeply.
         """
         if (message := empty(args or ())) is not None:
             raise ZooError(message)
@@ -379,7 +383,7 @@ class ZooParser(LightningArgumentParser):
             refuse_nested(argument)
             option = argument.partition("=")[0]
             flag = self._option_string_actions.get(option.partition(".")[0])
-            if isinstance(flag, Short):  # an argument of a class is its flag's
+            if isinstance(flag, Short):  # its flag handles the arguments of a class
                 self._option_string_actions[option] = flag
         self._refuse_without_benchmarks({argument.partition("=")[0] for argument in args or ()})
         if args is not None:
@@ -388,59 +392,60 @@ class ZooParser(LightningArgumentParser):
         return settings
 
     def _refuse_without_benchmarks(self, options: set[str]) -> None:
-        own = OF_BENCHMARKS.get(self.command, ())
+        benchmark_flags = BENCHMARK_FLAGS.get(self.command, ())
         actions = self._option_string_actions
-        lost = [name for name in own if options & {*actions[f"--{name}"].option_strings}]
-        if lost and "--benchmarks" not in options:
-            own_setting = next(flag.setting for flag in FLAGS if flag.name == lost[0])
-            setting = own_setting or f"{EVALUATION[self.command]}.{lost[0]}"
+        orphans = [
+            name for name in benchmark_flags if options & {*actions[f"--{name}"].option_strings}
+        ]
+        if orphans and "--benchmarks" not in options:
+            flag_setting = next(flag.setting for flag in FLAGS if flag.name == orphans[0])
+            setting = flag_setting or f"{EVALUATION_SETTING[self.command]}.{orphans[0]}"
             raise ZooError(
-                f"--{lost[0]} is of --benchmarks, which is not given: name benchmarks, "
+                f"--{orphans[0]} requires --benchmarks: name benchmarks, "
                 f"or set --{setting.replace('.init_args', '')}"
             )
 
     def lay(self, settings: Namespace, setting: str, value: Any) -> None:
-        """Lays a value over a setting, as a recipe does.
+        """Sets a setting to a value, as a recipe does.
 
         Args:
-            settings: What was parsed so far.
+            settings: The settings parsed so far.
             setting: The dotted name of the setting.
-            value: The value, as a recipe holds it.
+            value: The value, in the form of a recipe.
         """
         for name in reversed(setting.split(".")):
             value = {name: value}
         ActionConfigFile.apply_config(self, settings, "config", as_yaml(value))
 
     def hand_on(self, settings: Namespace, setting: str, value: str) -> None:
-        """Gives a value to the whole flag of a setting, or of the class whose setting it is.
+        """Passes a value to the full flag of a setting, or to the flag of its class.
 
         Args:
-            settings: What was parsed so far.
+            settings: The settings parsed so far.
             setting: The dotted name of the setting.
-            value: The value, as it is typed.
+            value: The text of the value.
         """
-        whole = setting.replace(".init_args", "")
-        starts = [f"--{start}" for start in accumulate(whole.split("."), "{}.{}".format)]
-        actions = (self._option_string_actions.get(start) for start in reversed(starts))
-        next(filter(None, actions))(self, settings, value, f"--{whole}")
+        full_name = setting.replace(".init_args", "")
+        candidates = [f"--{start}" for start in accumulate(full_name.split("."), "{}.{}".format)]
+        actions = (self._option_string_actions.get(start) for start in reversed(candidates))
+        next(filter(None, actions))(self, settings, value, f"--{full_name}")
 
     def add_class_arguments(self, *given: Any, **named: Any) -> list[str]:
-        """Adds a class's arguments, of which none is read from a file that its value names.
+        """Adds the arguments of a class, without reading values from files that they name.
 
-        A path of weights is a value of an argument that may name a class as well; `--config` is
-        what reads YAML.
+        An argument may accept a class or a path of weights; only `--config` reads YAML.
         """
         added: list[str] = super().add_class_arguments(*given, **{**named, "sub_configs": False})
         return added
 
     def error(self, message: str, ex: Exception | None = None) -> None:
-        """Prints a wrong argument in one line with near names, and ends with status 2.
+        """Prints an error in one line with suggestions, and exits with status 2.
 
-        Where `exit_on_error` is false, it raises as jsonargparse does.
+        If `exit_on_error` is false, it raises as jsonargparse does.
         """
         if not self.exit_on_error:
             super().error(message, ex)
         unknown = re.search(r"nrecognized arguments: --(\w+)", message)
-        mend = suggest_names(unknown[1], [flag.name for flag in FLAGS]) if unknown else ""
-        print(f"zoo: {message}{mend}" if mend else f"zoo: {sentence(message)}", file=sys.stderr)
+        advice = suggest_names(unknown[1], [flag.name for flag in FLAGS]) if unknown else ""
+        print(f"zoo: {message}{advice}" if advice else f"zoo: {sentence(message)}", file=sys.stderr)
         sys.exit(2)

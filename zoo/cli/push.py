@@ -1,4 +1,4 @@
-"""`zoo push`: uploads an exported model, with its card, to the Hugging Face hub."""
+"""`zoo push`: uploads an exported model with its model card to the Hugging Face hub."""
 
 from pathlib import Path
 
@@ -7,12 +7,12 @@ from zoo.support.arguments import Parser
 
 
 def main(argv: list[str]) -> int:
-    """Says what is uploaded, uploads it, and returns the exit status."""
-    given = parser().parse_args(argv)
-    check_name(given.repo)
-    print(f"{given.folder}, to {given.repo}:", *contents(given.folder), sep="\n", flush=True)
-    if not given.dry_run:
-        print(push(given.folder, given.repo, given.create, given.private, given.message))
+    """Lists the files, uploads them, and returns the exit status."""
+    args = parser().parse_args(argv)
+    check_name(args.repo)
+    print(f"{args.folder}, to {args.repo}:", *contents(args.folder), sep="\n", flush=True)
+    if not args.dry_run:
+        print(push(args.folder, args.repo, args.create, args.private, args.message))
     return 0
 
 
@@ -21,18 +21,20 @@ def parser() -> Parser:
     parser = Parser(
         prog="zoo push",
         description="Upload a folder that `zoo export` wrote to the Hugging Face hub, in one "
-        "commit. What is uploaded is listed first.",
+        "commit. The files are listed first.",
     )
     parser.add_argument("folder", type=Path, help="a folder that `zoo export` wrote")
     parser.add_argument("repo", help="the repository, USER/NAME")
     parser.add_argument(
-        "--create", action="store_true", help="make the repository where there is none"
+        "--create", action="store_true", help="create the repository if it does not exist"
     )
     parser.add_argument(
-        "--private", action="store_true", help="make it private, and upload nothing to a public one"
+        "--private",
+        action="store_true",
+        help="create a private repository, and refuse to upload to a public one",
     )
-    parser.add_argument("--message", help="what the commit says (default: the folder's name)")
+    parser.add_argument("--message", help="the commit message (default: the name of the folder)")
     parser.add_argument(
-        "--dry_run", action="store_true", help="list what would be uploaded, and upload nothing"
+        "--dry_run", action="store_true", help="only list the files that would be uploaded"
     )
     return parser

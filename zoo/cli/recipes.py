@@ -1,4 +1,4 @@
-"""Recipes: where `--config NAME` finds a YAML, and how ${data_root} in it is filled."""
+"""Recipes: finds the YAML of `--config NAME`, and replaces ${data_root} in it."""
 
 import json
 from collections.abc import Sequence
@@ -9,21 +9,21 @@ import yaml
 
 from zoo.errors import ZooError, suggest_names
 
-PLACE = "${data_root}"
+DATA_ROOT_PLACEHOLDER = "${data_root}"
 INLINE = "--config"
-STUDIES = "studies"  # the folder of studies among the recipes
-DEEPEST = 1_000  # brackets within brackets
-MOST = 100_000  # values in one recipe; those that ship have fewer than a hundred
+STUDIES = "studies"  # the folder of studies within the folder of recipes
+MAX_NESTING = 1_000  # the deepest nesting of brackets
+MAX_VALUES = 100_000  # the most values in one recipe; shipped recipes have fewer than a hundred
 
 
 def recipe_folder() -> Path:
     """Returns the folder of shipped recipes.
 
-    It is zoo/configs in a wheel, and configs/ beside the package in an editable install.
+    It is zoo/configs in a wheel, and configs/ next to the package in an editable install.
     """
     package = Path(__file__).parents[1]
-    inside = package / "configs"
-    return inside if inside.is_dir() else package.parent / "configs"
+    packaged = package / "configs"
+    return packaged if packaged.is_dir() else package.parent / "configs"
 
 
 def shipped_recipes() -> dict[str, Path]:
@@ -32,18 +32,18 @@ def shipped_recipes() -> dict[str, Path]:
 
 
 def shipped_studies() -> dict[str, Path]:
-    """Returns the shipped studies, and overlays of studies, by file name."""
+    """Returns the shipped studies and overlays of studies, by file name."""
     return {path.name: path for path in sorted((recipe_folder() / STUDIES).glob("*.yaml"))}
 
 
 def find_study(name: str) -> Path:
-    """Returns the file that `zoo study NAME` means.
+    """Returns the file of `zoo study NAME`.
 
     Args:
         name: The path of a file, or the name of a shipped study, with or without `.yaml`.
 
     Raises:
-        ZooError: There is no such file and no such study.
+        ZooError: The name is neither a file nor a shipped study.
     """
     if Path(name).is_file():
         return Path(name)
@@ -60,16 +60,16 @@ def find_study(name: str) -> Path:
 
 
 def find_recipe(name: str) -> Path:
-    """Returns the file that `--config NAME` means.
+    """Returns the file of `--config NAME`.
 
     Args:
         name: The path of a file, or the name of a shipped recipe, with or without `.yaml`.
 
     Returns:
-        The file; one that lies at the path comes before a shipped recipe.
+        The file. An existing file takes precedence over a shipped recipe.
 
     Raises:
-        ZooError: There is no such file and no such recipe.
+        ZooError: The name is neither a file nor a shipped recipe.
     """
     if Path(name).is_file():
         return Path(name)
@@ -84,71 +84,71 @@ def find_recipe(name: str) -> Path:
 
 
 def load_recipe(value: str, data_roots: Sequence[str] | None) -> tuple[str, dict[str, Any]]:
-    """Finds a recipe, and fills its place for the data root.
+    """Loads a recipe, and replaces ${data_root} in it.
 
     Args:
-        value: What `--config` is given: a path, the name of a shipped recipe, or JSON.
-        data_roots: The data roots that were given; None leaves the place as it is.
+        value: The value of `--config`: a path, the name of a shipped recipe, or JSON.
+        data_roots: The data roots that were given; None keeps ${data_root}.
 
     Returns:
-        The path of the recipe, or JSON where it has a place that was filled; and its settings.
+        The path of the recipe, or JSON if ${data_root} was replaced; and its settings.
 
     Raises:
-        ZooError: The recipe does not exist, is no YAML, or wants one data root where none or
-            several were given.
+        ZooError: The recipe does not exist, is not valid YAML, or needs exactly one data root and
+            none or several were given.
     """
-    name, settings = _read(value)
+    name, settings = _read_recipe(value)
     text = value if name == INLINE else name
     try:
-        plain = as_yaml(settings)
+        document = as_yaml(settings)
     except TypeError as error:
-        raise ZooError(f"{name} has a key that is no text ({error}): mend it") from error
-    if PLACE not in plain or data_roots is None:
+        raise ZooError(f"{name} has a key that is not a string ({error}): quote it") from error
+    if DATA_ROOT_PLACEHOLDER not in document or data_roots is None:
         return text, settings
     if not data_roots:
         raise ZooError(
-            f"{Path(name).name} reads files under {PLACE}: say "
-            "where images and captions lie by --data_root DIR"
+            f"{Path(name).name} reads files under {DATA_ROOT_PLACEHOLDER}: give the "
+            "folder of images and captions with --data_root DIR"
         )
     if len(data_roots) > 1:
         raise ZooError(
-            f"{Path(name).name} has one place for the data root, and --data_root names "
+            f"{Path(name).name} takes one data root, but --data_root names "
             f"{len(data_roots)}: list them in the file"
         )
     root = as_yaml(str(Path(data_roots[0]).expanduser()))[1:-1]
-    plain = plain.replace(PLACE, root)
-    return plain, json.loads(plain)
+    document = document.replace(DATA_ROOT_PLACEHOLDER, root)
+    return document, json.loads(document)
 
 
 def as_yaml(settings: Any) -> str:
-    """Returns settings as JSON that YAML's reader takes too.
+    """Returns settings as JSON that is also valid YAML.
 
-    That reader refuses the pairs of escapes by which JSON may write signs such as emoji.
+    PyYAML rejects surrogate escapes, with which JSON may write characters such as emoji.
     """
     return json.dumps(settings, default=str, ensure_ascii=False)
 
 
 def refuse_nested(argument: str) -> None:
-    """Refuses an argument whose value nests too deep.
+    """Rejects an argument whose value is nested too deeply.
 
-    YAML's reader in C recurses without a bound, and would not survive it.
+    PyYAML's C parser recurses without a limit, and would crash.
 
     Raises:
-        ZooError: It does.
+        ZooError: The value is nested too deeply.
     """
     depth = deepest = 0
-    for sign in argument if len(argument) > DEEPEST else "":
+    for sign in argument if len(argument) > MAX_NESTING else "":
         depth += (sign in "[{") - (sign in "]}")
         deepest = max(deepest, depth)
-    if deepest > DEEPEST:
+    if deepest > MAX_NESTING:
         raise ZooError(
-            f"the argument that begins with {argument[:40]!r} nests {deepest:,} brackets: no "
-            "setting needs that, mend it"
+            f"the argument that begins with {argument[:40]!r} nests {deepest:,} brackets, at "
+            f"most {MAX_NESTING:,} are allowed: simplify it"
         )
 
 
-def _read(value: str) -> tuple[str, dict[str, Any]]:
-    """Returns the path that `--config VALUE` means (INLINE for JSON), and the settings."""
+def _read_recipe(value: str) -> tuple[str, dict[str, Any]]:
+    """Returns the path of `--config VALUE` (INLINE for JSON), and the settings."""
     inline = value.lstrip().startswith("{")
     name = INLINE if inline else str(find_recipe(value))
     return name, settings_in(name, value if inline else None)
@@ -157,90 +157,88 @@ def _read(value: str) -> tuple[str, dict[str, Any]]:
 def settings_in(
     name: str, text: str | None = None, begins: str = "`model:`, `data:` or `trainer:`"
 ) -> dict[str, Any]:
-    """Reads the settings of a YAML, by name.
+    """Reads the settings of a YAML file or text.
 
     Args:
-        name: The file, or what messages call the text.
-        text: What it holds; None reads the file.
-        begins: What such a file begins with, for messages.
+        name: The file, or the name of the text in messages.
+        text: The content; None reads the file.
+        begins: The keys with which such a file begins, for messages.
 
     Returns:
         The settings.
 
     Raises:
-        ZooError: It cannot be read, is no YAML, names something twice, or holds no settings.
+        ZooError: It cannot be read, is not valid YAML, repeats a key, or holds no settings.
     """
     try:
         text = Path(name).read_text("utf-8") if text is None else text
         document = yaml.compose(text, yaml.SafeLoader)
-        _refuse_twice(document, name)
-        _refuse_endless(document, name)
+        _refuse_repeated_keys(document, name)
+        _refuse_alias_bombs(document, name)
         settings = yaml.safe_load(text)
     except OSError as error:
         raise ZooError(
-            f"--config {name} cannot be read ({error.strerror}): give a file that you may read"
+            f"--config {name} cannot be read ({error.strerror}): check the path and its permissions"
         ) from error
     except (UnicodeDecodeError, yaml.YAMLError, ValueError) as error:
         fault = " ".join(str(error).replace('in "<unicode string>", ', "at ").split())
-        raise ZooError(f"{name} is no YAML ({fault}): mend it") from error
+        raise ZooError(f"{name} is not valid YAML ({fault}): fix the file") from error
     except RecursionError as error:
-        raise ZooError(
-            f"{name} nests settings in settings thousands of times: no recipe needs that, mend it"
-        ) from error
+        raise ZooError(f"{name} nests settings thousands of levels deep: simplify it") from error
     if not isinstance(settings, dict):
-        held = "nothing" if settings is None else f"a {type(settings).__name__}"
+        content = "nothing" if settings is None else f"a {type(settings).__name__}"
         raise ZooError(
-            f"{name} holds {held}, where settings by name are wanted: begin it with {begins}"
+            f"{name} holds {content} instead of a mapping of settings: begin it with {begins}"
         )
     return settings
 
 
-def _refuse_endless(document: yaml.Node | None, name: str) -> None:
-    """Raises ZooError where an alias holds itself, or aliases unfold to more than `MOST` values."""
-    sizes: dict[int, int] = {}  # values that a node unfolds to; 0 while they are counted
-    waiting = [] if document is None else [document]
-    while waiting:
-        node = waiting[-1]
-        parts = _parts(node)
+def _refuse_alias_bombs(document: yaml.Node | None, name: str) -> None:
+    """Raises ZooError if an alias contains itself, or aliases expand to too many values."""
+    sizes: dict[int, int] = {}  # values to which a node expands; 0 while they are counted
+    pending = [] if document is None else [document]
+    while pending:
+        node = pending[-1]
+        parts = _child_nodes(node)
         if id(node) not in sizes:
             sizes[id(node)] = 0
             for part in parts:
                 if sizes.get(id(part)) == 0:
                     raise ZooError(
-                        f"{name}:{part.start_mark.line + 1} holds an alias of itself, and has no "
-                        "end: write out what is meant"
+                        f"{name}:{part.start_mark.line + 1} contains an alias of itself: write out "
+                        "the values"
                     )
-            waiting += [part for part in parts if id(part) not in sizes]
+            pending += [part for part in parts if id(part) not in sizes]
             continue
-        waiting.pop()
+        pending.pop()
         sizes[id(node)] = 1 + sum(sizes[id(part)] for part in parts)
-        if sizes[id(node)] > MOST:
+        if sizes[id(node)] > MAX_VALUES:
             raise ZooError(
-                f"{name}:{node.start_mark.line + 1} unfolds to more than {MOST:,} values by "
-                "aliases of aliases: write out what is meant"
+                f"{name}:{node.start_mark.line + 1} expands to more than {MAX_VALUES:,} values "
+                "through nested aliases: write out the values"
             )
 
 
-def _parts(node: yaml.Node) -> list[yaml.Node]:
-    """Returns the keys and values of a mapping, the items of a sequence."""
+def _child_nodes(node: yaml.Node) -> list[yaml.Node]:
+    """Returns the keys and values of a mapping, or the items of a sequence."""
     if isinstance(node, yaml.MappingNode):
         return [part for pair in node.value for part in pair]
     return list(node.value) if isinstance(node, yaml.SequenceNode) else []
 
 
-def _refuse_twice(document: yaml.Node | None, name: str) -> None:
-    """Raises ZooError where a mapping has a key twice.
+def _refuse_repeated_keys(document: yaml.Node | None, name: str) -> None:
+    """Raises ZooError if a mapping repeats a key.
 
-    YAML's reader would drop the first without a word.
+    PyYAML would silently drop the first value.
     """
-    waiting, seen = [document], set[int]()
-    while waiting:
-        node = waiting.pop()
-        if id(node) in seen:
-            continue  # an alias leads to the same node once more
-        seen.add(id(node))
+    pending, visited = [document], set[int]()
+    while pending:
+        node = pending.pop()
+        if id(node) in visited:
+            continue  # an alias refers to the same node again
+        visited.add(id(node))
         if node is not None:
-            waiting += _parts(node)
+            pending += _child_nodes(node)
         if isinstance(node, yaml.MappingNode):
             lines: dict[str, int] = {}
             for key, _ in node.value:
@@ -249,7 +247,7 @@ def _refuse_twice(document: yaml.Node | None, name: str) -> None:
                 line = key.start_mark.line + 1
                 if key.value in lines:
                     raise ZooError(
-                        f"{name}:{line} gives {key.value!r} a second time (first in line "
-                        f"{lines[key.value]}), and only one would count: leave one of the two out"
+                        f"{name}:{line} repeats the key {key.value!r} of line {lines[key.value]}: "
+                        "remove one of the two"
                     )
                 lines[key.value] = line

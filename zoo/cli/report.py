@@ -1,4 +1,4 @@
-"""`zoo report`: a folder of pages of what runs found, with every case behind its numbers."""
+"""`zoo report`: writes an HTML report of runs, with every case behind the numbers."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,85 +16,86 @@ from zoo.support.arguments import Parser, split_list, whole_number
 
 def main(argv: list[str]) -> int:
     """Writes a report, and returns the exit status."""
-    given = parser().parse_args(argv)
-    check_out(given.out, given.overwrite)
-    presets = [preset_of(name) for name in split_list(given.preset, "--preset")]
-    asked = folders(given.runs)
-    runs = read_runs(asked, least=1)
-    groups = by_seed(runs) if given.group else {name: [name] for name in runs}
-    shown = {group: runs[of[0]] for group, of in groups.items()}
-    paths = asked.values() if isinstance(asked, Mapping) else asked
-    said = write(
+    args = parser().parse_args(argv)
+    check_out(args.out, args.overwrite)
+    presets = [preset_of(name) for name in split_list(args.preset, "--preset")]
+    run_folders = folders(args.runs)
+    runs = read_runs(run_folders, least=1)
+    groups = by_seed(runs) if args.group else {name: [name] for name in runs}
+    shown_runs = {group: runs[names[0]] for group, names in groups.items()}
+    paths = run_folders.values() if isinstance(run_folders, Mapping) else run_folders
+    messages = write(
         runs,
         presets,
-        given.out,
+        args.out,
         dict(zip(runs, paths, strict=True)),
-        given.data_root,
-        given.most_mb,
-        given.publish,
-        given.overwrite,
-        Mapped(_mappers(shown), given.patch_words) if given.patch_words else None,
+        args.data_root,
+        args.most_mb,
+        args.publish,
+        args.overwrite,
+        Mapped(_patch_word_mappers(shown_runs), args.patch_words) if args.patch_words else None,
         groups,
-        split_list(given.aside, "--aside") if given.aside else (),
+        split_list(args.aside, "--aside") if args.aside else (),
     )
-    for line in said:
+    for line in messages:
         print(line)
-    print(given.out / PAGE)
+    print(args.out / PAGE)
     return 0
 
 
-def _mappers(runs: Mapping[str, Results]) -> dict[str, Mapper]:
-    """Returns what gives words and patches, of the runs whose head's score is made of them.
+def _patch_word_mappers(runs: Mapping[str, Results]) -> dict[str, Mapper]:
+    """Returns the word-patch mappers of the runs whose head scores words against patches.
 
     Raises:
-        ZooError: A model is not there or another one, or none of them has such a head.
+        ZooError: A model is missing or has changed, or no head scores words against patches.
     """
     from zoo.checkpoints.load import load_measured
     from zoo.evaluation.patch_words import mapper
 
-    found = {name: mapper(load_measured(run.header["model"])) for name, run in runs.items()}
-    known = {name: one for name, one in found.items() if one is not None}
-    if not known:
+    mapper_by_run = {name: mapper(load_measured(run.header["model"])) for name, run in runs.items()}
+    mappers = {
+        name: run_mapper for name, run_mapper in mapper_by_run.items() if run_mapper is not None
+    }
+    if not mappers:
         raise ZooError(
-            f"no head of {', '.join(runs)} scores by words and patches: leave --patch_words out, "
-            "or measure a model with MaxSim"
+            f"no head of {', '.join(runs)} scores words against patches: remove --patch_words, "
+            "or evaluate a model with MaxSim"
         )
-    return known
+    return mappers
 
 
 def parser() -> Parser:
     """Returns the parser of the command."""
     parser = Parser(
         prog="zoo report",
-        description="Write a folder of pages that a browser opens without a network: numbers with "
-        "intervals and coverage, pictures, and the cases behind every number. Nothing is scored "
-        "again.",
+        description="Write an HTML report that a browser opens offline: results with intervals and "
+        "coverage, figures, and the cases behind every number. Existing scores are used.",
     )
     parser.add_argument(
         "runs",
         nargs="+",
         metavar="RUN",
-        help="folders that `zoo validate --out` wrote, the first of which the others are compared "
-        "with; NAME=FOLDER names one on the pages",
+        help="folders that `zoo validate --out` wrote; the first one is the baseline of the "
+        "comparison; NAME=FOLDER sets the name in the report",
     )
     parser.add_argument("--out", type=Path, required=True, help="the folder to write")
     parser.add_argument(
         "--group",
         choices=[SEED],
-        help="take the runs that differ in nothing but their seeds together: numbers are means and "
-        "standard deviations, and cases those of the first",
+        help="group runs that differ only in their seeds: numbers are means and standard "
+        "deviations, cases are those of the first run",
     )
     parser.add_argument(
         "--aside",
         metavar="NAMES",
-        help="runs, by commas, that are shown and take part in no test, as the weights that the "
-        "others start from",
+        help="runs, separated by commas, that are shown but excluded from tests, such as the "
+        "weights from which the other runs start",
     )
     parser.add_argument(
         "--preset",
         "--presets",
         default=",".join(PRESETS),
-        help="ways of counting and averaging, by commas, of `zoo ls presets`; metrics are those of "
+        help="rules of counting and averaging, separated by commas (`zoo ls presets`); metrics use "
         f"the first (default: {','.join(PRESETS)})",
     )
     parser.add_argument(
@@ -102,14 +103,14 @@ def parser() -> Parser:
         nargs="+",
         type=Path,
         default=(),
-        help="the folders of the images; only images below them are read, and without this flag "
-        "the pages have none",
+        help="the folders of the images; images are read only from these folders, and without this "
+        "flag the report has none",
     )
     parser.add_argument(
         "--most_mb",
         type=whole_number(1),
         default=100,
-        help="how many megabytes the folder may have; small copies of images are left out beyond "
+        help="the largest size of the folder in megabytes; further thumbnails are omitted "
         "(default: %(default)s)",
     )
     parser.add_argument(
@@ -117,17 +118,15 @@ def parser() -> Parser:
         type=whole_number(0),
         default=0,
         metavar="N",
-        help="show which patches of the image the words of a text are like, for heads that score "
-        "by them, as MaxSim: of the N cases of each metric that a run has most wrong. The models "
-        "are loaded for that (default: %(default)s)",
+        help="for heads that score words against patches, such as MaxSim: show the image patches "
+        "that match the words of a text, for the N worst cases of each metric. This loads the "
+        "models (default: %(default)s)",
     )
     parser.add_argument(
         "--publish",
         action="store_true",
-        help="link the images of data sets rather than copy them, so that the folder can be "
+        help="link to the images of datasets instead of copying them, so that the folder can be "
         "published",
     )
-    parser.add_argument(
-        "--overwrite", action="store_true", help="write over a report that lies there"
-    )
+    parser.add_argument("--overwrite", action="store_true", help="overwrite an existing report")
     return parser

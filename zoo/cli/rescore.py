@@ -1,4 +1,4 @@
-"""`zoo rescore`: metrics made again from cases.parquet."""
+"""`zoo rescore`: recomputes metrics from cases.parquet."""
 
 from pathlib import Path
 
@@ -14,74 +14,73 @@ from zoo.support.arguments import Parser, split_list
 
 
 def main(argv: list[str]) -> int:
-    """Counts a run's outcomes under presets, and returns the exit status."""
-    given = parser().parse_args(argv)
-    refuse_results(given.out, given.overwrite, given.familiar_with is not None)
-    presets = [preset_of(name) for name in split_list(given.preset, "--preset")]
-    results = read(given.run)
-    roots = given.data_root or [Path(root) for root in results.header["data_root"]]
+    """Recomputes the metrics of a run under presets, and returns the exit status."""
+    args = parser().parse_args(argv)
+    refuse_results(args.out, args.overwrite, args.familiar_with is not None)
+    presets = [preset_of(name) for name in split_list(args.preset, "--preset")]
+    results = read(args.run)
+    roots = args.data_root or [Path(root) for root in results.header["data_root"]]
     familiarity = None
-    if given.familiar_with is not None:
+    if args.familiar_with is not None:
         trained = training_captions(results.header["model"])
-        familiarity = Familiarity(familiar_table(given.familiar_with, roots, trained))
-    seen = None
-    if given.exclude_images is not None:
+        familiarity = Familiarity(familiar_table(args.familiar_with, roots, trained))
+    excluded_images = None
+    if args.exclude_images is not None:
         model = results.header["model"]
-        own = trained_images(results.cases)
+        own_images = trained_images(results.cases)
         sources = model.get(TRAINED_IMAGES)
         captions = training_captions(model)
-        seen = seen_images(given.exclude_images, roots, own, captions, sources)
-    results = finish_results(results, presets, given.out, familiarity, seen)
-    show(results, long=given.long)
+        excluded_images = seen_images(args.exclude_images, roots, own_images, captions, sources)
+    results = finish_results(results, presets, args.out, familiarity, excluded_images)
+    show(results, long=args.long)
     return 0
 
 
 def parser() -> Parser:
     """Returns the parser of the command."""
     parser = Parser(
-        prog="zoo rescore", description="Make the metrics of a run again from its cases.parquet."
+        prog="zoo rescore", description="Recompute the metrics of a run from its cases.parquet."
     )
     parser.add_argument("run", type=Path, help="the folder that `zoo validate --out` wrote")
     parser.add_argument(
         "--preset",
         "--presets",
         default="official",
-        help="one or several, by commas, of `zoo ls presets`, or the dotted path of a Preset",
+        help="presets, separated by commas: names of `zoo ls presets` or dotted paths of Preset "
+        "classes (default: %(default)s)",
     )
     parser.add_argument(
-        "--out", type=Path, help="a folder for the new results; without it they are only printed"
+        "--out", type=Path, help="a folder for the new results; by default they are only printed"
     )
     parser.add_argument(
         "--familiar_with",
         metavar="CAPTIONS",
         nargs="?",
         const=COCO,
-        help="captions by whose bindings cases are split, or their table (`zoo bindings`); "
-        "`training`, the model's own; `coco`, its training captions, which count where none are "
-        "named",
+        help="split cases by whether these captions contain their attribute-object pairs: a file "
+        "of captions, a table of `zoo bindings`, `training` (the captions the model was trained "
+        "on) or `coco` (COCO's training captions, the default)",
     )
     parser.add_argument(
         "--exclude_images",
         metavar="IDS",
         nargs="?",
         const=TRAINED,
-        help="leave out cases of images that the model has seen, beside the full metrics: a file "
-        "of them, one a line, or of captions; `karpathy_train`, train and restval; `trained`, the "
-        "model's own, which count where none are named",
+        help="also report metrics without the images that the model was trained on: a file of "
+        "image ids, one per line, a file of captions, `karpathy_train` (train and restval) or "
+        "`trained` (the model's own training images, the default)",
     )
     parser.add_argument(
         "--data_root",
         type=Path,
         nargs="+",
-        help="where `--familiar_with` and `--exclude_images` look for files; by default where the "
-        "run did",
+        help="the folders in which --familiar_with and --exclude_images look for files; by default "
+        "those of the run",
     )
     parser.add_argument(
         "--long",
         action="store_true",
-        help="print every subset, note and way of getting files, however many there are",
+        help="print all subsets, notes and download instructions",
     )
-    parser.add_argument(
-        "--overwrite", action="store_true", help="write over the results that --out holds"
-    )
+    parser.add_argument("--overwrite", action="store_true", help="overwrite the results in --out")
     return parser

@@ -1,4 +1,4 @@
-"""`zoo scenes`: render scenes into a folder, or lay a folder out as one picture to look at."""
+"""`zoo scenes`: renders scenes into a folder, or writes a contact sheet of a folder."""
 
 import argparse
 import time
@@ -25,91 +25,97 @@ def main(argv: list[str]) -> int:
 
 def parser() -> Parser:
     """Returns the parser of the command."""
-    parser = Parser(prog="zoo scenes", description=__doc__)
+    parser = Parser(
+        prog="zoo scenes",
+        description="Render scenes into a folder, or write a contact sheet of a folder.",
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     rendering = commands.add_parser(
         "render",
-        help="render scenes with captions, units and foils; goes on where it was interrupted",
+        help="render scenes with captions, units and foils; resumes an interrupted run",
     )
-    _add_rendering(rendering, n=1500, size=48, samples="16; 64 from 128 pixels on")
+    _add_rendering(rendering, n=1500, size=48, samples="16; from 128 pixels on 64")
     rendering.add_argument(
-        "--objects", default="2-2", help="fewest and most objects, as 2-4 (default: %(default)s)"
+        "--objects",
+        default="2-2",
+        help="minimum and maximum number of objects, such as 2-4 (default: %(default)s)",
     )
     rendering.add_argument(
         "--held_out",
         default=None,
-        help="pairs that training never has, as 'red cube,blue sphere'; '' for none",
+        help="colour-shape pairs to keep out of training, such as 'red cube,blue sphere'; '' for "
+        "none",
     )
     grid = commands.add_parser(
         "grid",
-        help="render two objects of 8 colours and 8 shapes, 3 by 3 bindings held out of training",
+        help="render pairs of objects with 8 colours and 8 shapes; 3 x 3 pairs are held out of "
+        "training",
     )
     _add_rendering(grid, n=2500, size=64, samples="48")
     grid.add_argument(
         "--block_seed",
         type=int,
         default=0,
-        help="of the block of bindings that is held out (default: %(default)s)",
+        help="the seed of the block of held-out colour-shape pairs (default: %(default)s)",
     )
     pairs = commands.add_parser(
         "pairs",
-        help="render pairs of scenes with a colour, size, material or quantity exchanged",
+        help="render pairs of scenes in which a colour, size, material or quantity is swapped",
     )
     _add_rendering(pairs, n=400, size=96, samples="64")
     negatives = commands.add_parser(
         "negatives",
-        help="write for each training caption its attribute swap and a scene that shows it",
+        help="write the attribute swap of each training caption, and a scene that shows it",
     )
-    negatives.add_argument("folder", help="folder of rendered scenes")
+    negatives.add_argument("folder", help="the folder of rendered scenes")
     negatives.add_argument(
         "--out",
         required=True,
         type=Path,
-        help="JSON lines to write, for NegativeImages and Replay",
+        help="the file to write (.jsonl), for NegativeImages and Replay",
     )
-    negatives.add_argument(
-        "--overwrite", action="store_true", help="write over a file that is there"
-    )
+    negatives.add_argument("--overwrite", action="store_true", help="overwrite an existing file")
     laying_out = commands.add_parser(
-        "sheet", help="write a picture of the first scenes with their captions"
+        "sheet", help="write a contact sheet of the first scenes with their captions"
     )
-    laying_out.add_argument("folder", help="folder of rendered scenes")
-    laying_out.add_argument("--out", required=True, help="PNG to write")
+    laying_out.add_argument("folder", help="the folder of rendered scenes")
+    laying_out.add_argument("--out", required=True, help="the PNG to write")
+    laying_out.add_argument("--overwrite", action="store_true", help="overwrite an existing file")
     laying_out.add_argument(
-        "--overwrite", action="store_true", help="write over a file that is there"
-    )
-    laying_out.add_argument(
-        "--n", type=whole_number(1), default=24, help="scenes (default: %(default)s)"
+        "--n", type=whole_number(1), default=24, help="number of scenes (default: %(default)s)"
     )
     laying_out.add_argument(
-        "--split", default=None, help="a split of the folder, such as train; all by default"
+        "--split", default=None, help="a split of the folder, such as train (default: all)"
     )
     return parser
 
 
 def _add_rendering(parser: argparse.ArgumentParser, n: int, size: int, samples: str) -> None:
-    """Adds the flags of all commands that render, with their defaults."""
-    parser.add_argument("--out", required=True, help="folder to fill")
+    """Adds the flags of the rendering commands, with their defaults."""
+    parser.add_argument("--out", required=True, help="the folder to write")
     parser.add_argument(
-        "--n", type=whole_number(1), default=n, help="layouts of scenes (default: %(default)s)"
+        "--n",
+        type=whole_number(1),
+        default=n,
+        help="number of scene layouts (default: %(default)s)",
     )
     parser.add_argument(
         "--size",
         type=int,
         default=size,
-        help="pixels a side; from 128 on CLEVR's view (default: %(default)s)",
+        help="pixels per side; from 128 on with the camera view of CLEVR (default: %(default)s)",
     )
     parser.add_argument(
-        "--samples", type=int, default=None, help=f"paths a pixel (default: {samples})"
+        "--samples", type=int, default=None, help=f"light paths per pixel (default: {samples})"
     )
     parser.add_argument(
-        "--seed", type=int, default=0, help="of everything that is drawn (default: %(default)s)"
+        "--seed", type=int, default=0, help="the seed of all sampling (default: %(default)s)"
     )
     parser.add_argument(
         "--workers",
         type=whole_number(0),
         default=2,
-        help="processes; 0 renders in this one (default: %(default)s)",
+        help="rendering processes; 0 renders in this process (default: %(default)s)",
     )
 
 
@@ -124,10 +130,10 @@ def _render(arguments: argparse.Namespace) -> int:
             arguments.n,
             arguments.seed,
             arguments.size,
-            _samples(arguments.size) if arguments.samples is None else arguments.samples,
-            _span(arguments.objects),
+            _default_samples(arguments.size) if arguments.samples is None else arguments.samples,
+            _parse_range(arguments.objects),
             arguments.workers,
-            HELD_OUT if arguments.held_out is None else _bindings(arguments.held_out),
+            HELD_OUT if arguments.held_out is None else _parse_pairs(arguments.held_out),
         ),
     )
 
@@ -155,11 +161,11 @@ def _pairs(arguments: argparse.Namespace) -> int:
 
 
 def _render_and_report(arguments: argparse.Namespace, render: Callable[[], int]) -> int:
-    """Renders, and says how many scenes were rendered and how fast."""
+    """Renders scenes, and prints their number and the speed."""
     start = time.monotonic()
     count = render()
     seconds = time.monotonic() - start
-    pace = f" in {seconds:.1f} s, {seconds / count:.3f} s a scene" if count else ""
+    pace = f" in {seconds:.1f} s, {seconds / count:.3f} s per scene" if count else ""
     print(f"{arguments.out}: {arguments.n} scenes, {count} rendered now{pace}")
     return 0
 
@@ -168,8 +174,8 @@ def _negatives(arguments: argparse.Namespace) -> int:
     from zoo.scenes.negative_images import write_negative_images
 
     check_place(arguments.out, arguments.overwrite)
-    swaps, shown = write_negative_images(arguments.folder, arguments.out)
-    print(f"{arguments.out}: {swaps:,} captions with a swap, {shown:,} of which a scene shows")
+    swaps, shown_count = write_negative_images(arguments.folder, arguments.out)
+    print(f"{arguments.out}: {swaps:,} captions with a swap, {shown_count:,} of them with a scene")
     return 0
 
 
@@ -181,25 +187,27 @@ def _sheet(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _samples(size: int) -> int:
-    """Returns paths a pixel.
+def _default_samples(size: int) -> int:
+    """Returns the number of light paths per pixel.
 
-    Small objects of CLEVR's view drown in the noise of few paths: a cylinder looks like a cube.
+    With few paths, small objects in CLEVR's view are too noisy: a cylinder looks like a cube.
     """
     return 16 if size < 128 else 64
 
 
-def _span(text: str) -> tuple[int, int]:
-    fewest, _, most = text.partition("-")
-    if not fewest.isdigit() or not (most or fewest).isdigit():
-        raise ZooError(f"--objects {text}: give a number or a span, as 2-4")
-    span = int(fewest), int(most or fewest)
-    if not 2 <= span[0] <= span[1]:
-        raise ZooError(f"--objects {text}: give two objects or more, the fewest first, as 2-4")
-    return span
+def _parse_range(text: str) -> tuple[int, int]:
+    minimum, _, maximum = text.partition("-")
+    if not minimum.isdigit() or not (maximum or minimum).isdigit():
+        raise ZooError(f"--objects {text}: give a number or a range, such as 2-4")
+    limits = int(minimum), int(maximum or minimum)
+    if not 2 <= limits[0] <= limits[1]:
+        raise ZooError(
+            f"--objects {text}: give at least two objects, the minimum first, such as 2-4"
+        )
+    return limits
 
 
-def _bindings(text: str) -> frozenset[tuple[str, str]]:
+def _parse_pairs(text: str) -> frozenset[tuple[str, str]]:
     from zoo.scenes.graph import PAIRS
 
     pairs = frozenset(
@@ -210,7 +218,7 @@ def _bindings(text: str) -> frozenset[tuple[str, str]]:
     )
     for pair in sorted(pairs.difference(PAIRS)):
         raise ZooError(
-            f"--held_out names '{' '.join(pair).strip()}', which is no colour and shape: name "
-            "pairs as 'red cube,blue sphere'"
+            f"--held_out: '{' '.join(pair).strip()}' is not a colour and a shape: give pairs such "
+            "as 'red cube,blue sphere'"
         )
     return pairs

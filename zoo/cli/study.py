@@ -1,4 +1,4 @@
-"""`zoo study`: recipes x overlays x seeds, trained, measured and compared, as a file says."""
+"""`zoo study`: trains, evaluates and compares the recipes x overlays x seeds of a study file."""
 
 import argparse
 import sys
@@ -23,49 +23,49 @@ from zoo.errors import ZooError
 from zoo.results.comparison.layout import show
 from zoo.support.arguments import Parser, whole_number
 
-FOLDER = Path("studies")
+STUDIES_FOLDER = Path("studies")
 
 
 def main(argv: list[str]) -> int:
-    """Does what of a study is not done, prints its table, and returns the exit status."""
-    given = parser().parse_args(argv)
-    study = read_study(given.study, given.objective)
-    root = (given.work or FOLDER / folder_name(study.name)).absolute()
-    place = WorkFolder(root, _data_root(study, given.data_root, root), study)
+    """Executes the remaining runs of a study, prints its table, and returns the exit status."""
+    args = parser().parse_args(argv)
+    study = read_study(args.study, args.objective)
+    root = (args.work or STUDIES_FOLDER / folder_name(study.name)).absolute()
+    place = WorkFolder(root, _resolve_data_root(study, args.data_root, root), study)
     runs = runs_of(study)
-    if given.only is not None and given.only >= len(runs):
+    if args.only is not None and args.only >= len(runs):
         raise ZooError(
-            f"--only {given.only}: {study.name} has the runs 0 to {len(runs) - 1}: `zoo study "
-            f"{' '.join(given.study)} --list` lists them"
+            f"--only {args.only}: the runs of {study.name} are numbered 0 to {len(runs) - 1}: "
+            f"`zoo study {' '.join(args.study)} --list` lists them"
         )
     check_names(study)
-    to_slurm = None if given.slurm is None else settings(given.slurm)
-    work = Work(place, _say)
-    if given.list:
+    slurm_settings = None if args.slurm is None else settings(args.slurm)
+    work = Work(place, _print_now)
+    if args.list:
         work.check()
-        _list(place, runs)
+        _print_runs(place, runs)
         return 0
-    if given.table:
+    if args.table:
         work.check()
-        refuse_others(work.records, runs, given.any_version)
+        refuse_others(work.records, runs, args.any_version)
         failed = {}
     else:
-        asked = runs if given.only is None else [runs[given.only]]
-        of_rows = with_firsts(asked, place)
-        _begin(work, [run for run in of_rows if work.records.stage(run) != WHOLE])
-        if given.search:
-            for file in search(work, given.again, given.any_version):
-                _say(str(file))
+        selected = runs if args.only is None else [runs[args.only]]
+        with_row_firsts = with_firsts(selected, place)
+        _prepare(work, [run for run in with_row_firsts if work.records.stage(run) != WHOLE])
+        if args.search:
+            for file in search(work, args.again, args.any_version):
+                _print_now(str(file))
             return 0
-        if given.again:
-            _forget_others(work, with_firsts(asked, place))
-        refuse_others(work.records, with_firsts(asked, place), given.any_version)
-        if to_slurm is not None:
-            left = [i for i, run in enumerate(runs) if work.records.stage(run) != WHOLE]
-            _submit(place, argv, left, to_slurm)
+        if args.again:
+            _delete_outdated(work, with_firsts(selected, place))
+        refuse_others(work.records, with_firsts(selected, place), args.any_version)
+        if slurm_settings is not None:
+            remaining = [i for i, run in enumerate(runs) if work.records.stage(run) != WHOLE]
+            _submit(place, argv, remaining, slurm_settings)
             return 0
-        failed = _do(work, asked, given)
-        if given.only is not None:
+        failed = _execute(work, selected, args)
+        if args.only is not None:
             return int(bool(failed))
     status = _print_table(place, runs)
     for run, reason in failed.items():
@@ -78,106 +78,105 @@ def parser() -> Parser:
     parser = Parser(
         prog="zoo study",
         formatter_class=RawDescriptionHelpFormatter,
-        description="Train, measure and compare what a study file says: recipes x overlays x "
-        "seeds.\nRuns that are whole are not done again, and a killed one goes on from its last "
+        description="Train, evaluate and compare the runs of a study file: recipes x overlays x "
+        "seeds.\nFinished runs are not repeated, and an interrupted run resumes from its last "
         "checkpoint.\n\n"
         "  zoo study methods_on_coco --data_root DATA_ROOT\n"
-        "  zoo study methods_on_coco small_with_scenes --data_root DATA_ROOT   # in small\n"
-        "  zoo study scenes_first_try --objective my_package.MyLoss        # a loss of one's own\n"
-        "  zoo study methods_on_coco --data_root DATA_ROOT --list          # which runs there are",
+        "  zoo study methods_on_coco small_with_scenes --data_root DATA_ROOT   # on a small scale\n"
+        "  zoo study scenes_first_try --objective my_package.MyLoss        # with your own loss\n"
+        "  zoo study methods_on_coco --data_root DATA_ROOT --list          # list the runs",
     )
     parser.add_argument(
         "study",
         nargs="+",
         metavar="STUDY",
-        help="a study file or the name of a shipped one (`zoo ls studies`), and files that are "
-        "laid over it",
+        help="a study file or the name of a shipped study (`zoo ls studies`), followed by files "
+        "that override it",
     )
-    parser.add_argument("--data_root", metavar="DIR", help="where images and captions lie")
+    parser.add_argument("--data_root", metavar="DIR", help="the folder of images and captions")
     parser.add_argument(
         "--work",
         type=Path,
         metavar="DIR",
-        help="the folder of runs, results and table (default: studies/STUDY)",
+        help="the folder for runs, results and the table (default: studies/STUDY)",
     )
     parser.add_argument(
         "--objective",
         action="append",
         default=[],
         metavar="NAME",
-        help="a further objective that the study's layers are run with, by its dotted path; may be "
-        "given again",
+        help="the dotted path of an additional objective to run in the study; may be repeated",
     )
     parser.add_argument(
-        "--list", action="store_true", help="list the runs by number, with how far they are"
+        "--list", action="store_true", help="list the runs with their numbers and progress"
     )
     parser.add_argument(
         "--only",
         type=whole_number(0),
         metavar="K",
-        help="do the run of this number alone, as the task of a job array, and make no table",
+        help="execute only the run with this number, as a task of a job array does, and print no "
+        "table",
     )
-    parser.add_argument(
-        "--table", action="store_true", help="make the table of the runs that are whole"
-    )
+    parser.add_argument("--table", action="store_true", help="print the table of the finished runs")
     parser.add_argument(
         "--trial",
         type=whole_number(0),
         default=5,
         metavar="N",
-        help="steps by which time and disk are told beforehand; 0 for none (default: %(default)s)",
+        help="trial steps that estimate time and disk space beforehand; 0 skips them (default: "
+        "%(default)s)",
     )
     parser.add_argument(
         "--slurm",
         nargs="*",
         metavar="NAME=VALUE",
-        help="send the runs that are left to SLURM by submitit, with parameters of its executor",
+        help="submit the remaining runs to SLURM with submitit, with parameters of its executor",
     )
     parser.add_argument(
         "--search",
         action="store_true",
-        help="look for the settings that the study gives ranges of, by validation captions, and "
-        "write the best of each row as an overlay",
+        help="search the settings for which the study gives ranges, using validation captions, and "
+        "write the best settings of each row as an overlay",
     )
-    kept = parser.add_mutually_exclusive_group()
-    kept.add_argument(
+    version_group = parser.add_mutually_exclusive_group()
+    version_group.add_argument(
         "--again",
         action="store_true",
-        help="delete runs that were of another file, other data or other code, and do them anew",
+        help="delete and repeat runs made with another study file, other data or other code",
     )
-    kept.add_argument(
+    version_group.add_argument(
         "--any_version",
         action="store_true",
-        help="take runs of another version of the code as they are",
+        help="accept runs of another version of the code",
     )
     return parser
 
 
-def _say(line: str) -> None:
+def _print_now(line: str) -> None:
     print(line, flush=True)
 
 
-def _data_root(study: Study, given: str | None, root: Path) -> str:
-    """Returns the data root of the command line, else the study's.
+def _resolve_data_root(study: Study, given: str | None, root: Path) -> str:
+    """Returns the data root of the command line, or else that of the study.
 
     Raises:
-        ZooError: There is neither, or that of the command line is no folder.
+        ZooError: Neither is given, or that of the command line is not a folder.
     """
     if given is not None and not Path(given).expanduser().is_dir():
-        raise ZooError(f"data root {given} is not a folder: give one that exists")
+        raise ZooError(f"data root {given} is not a folder: give an existing one")
     named = given or study.data_root
     if named is None:
         raise ZooError(
-            f"{study.name} reads files under a data root: say where images and captions lie by "
-            "--data_root DIR"
+            f"{study.name} reads files under a data root: give the folder of images and captions "
+            "with --data_root DIR"
         )
     return str(Path(named.replace("${work}", str(root))).expanduser().absolute())
 
 
-def _begin(work: Work, left: Sequence[Run]) -> None:
-    """Checks the rows that are left, and makes what the study prepares.
+def _prepare(work: Work, left: Sequence[Run]) -> None:
+    """Checks the remaining rows, and creates the files that the study prepares.
 
-    What needs files that are not made yet is checked as soon as they are.
+    Rows that need such files are checked once these exist.
     """
     work.check()
     is_prepared = work.is_prepared()
@@ -192,40 +191,40 @@ def _submit(
     place: WorkFolder, argv: Sequence[str], left: Sequence[int], given: Mapping[str, Any]
 ) -> None:
     if not left:
-        _say("all runs are whole: leave --slurm out to see the table")
+        _print_now("all runs are finished: remove --slurm to see the table")
         return
     ids = submit(place, without_slurm(argv), left, given)
-    _say(f"{len(ids)} jobs: {', '.join(ids)}; `zoo study ... --table` makes the table")
+    _print_now(f"{len(ids)} jobs: {', '.join(ids)}; `zoo study ... --table` prints the table")
 
 
-def _forget_others(work: Work, runs: Sequence[Run]) -> None:
+def _delete_outdated(work: Work, runs: Sequence[Run]) -> None:
     for run in runs:
         changed, by_code = work.records.differences(run)
         if changed or by_code:
-            _say(f"{run}: done anew")
+            _print_now(f"{run}: deleted, and will be repeated")
             forget(work.place.root)
             work.forget(run)
 
 
-def _do(work: Work, runs: list[Run], given: argparse.Namespace) -> dict[str, str]:
-    """Does runs one after the other, and returns why some failed."""
+def _execute(work: Work, runs: list[Run], given: argparse.Namespace) -> dict[str, str]:
+    """Executes runs one after the other, and returns the errors of failed runs."""
     estimate = Estimate(work, runs)
     if given.only is None:
         estimate.begin(given.trial)
     failed: dict[str, str] = {}
-    waiting = [run for run in runs if not estimate.is_complete(run)]
-    elsewhere: list[Run] = []
-    for number, run in enumerate(waiting, 1):
+    pending = [run for run in runs if not estimate.is_complete(run)]
+    done_elsewhere: list[Run] = []
+    for number, run in enumerate(pending, 1):
         try:
             if work.do(run, wait=given.only is not None):
-                _say(f"[{number}/{len(waiting)}] {run}: {estimate.describe_completed(run)}")
+                _print_now(f"[{number}/{len(pending)}] {run}: {estimate.describe_completed(run)}")
             else:
-                _say(f"[{number}/{len(waiting)}] {run}: done by another process")
-                elsewhere.append(run)
+                _print_now(f"[{number}/{len(pending)}] {run}: done by another process")
+                done_elsewhere.append(run)
         except Failed as error:
-            _say(f"[{number}/{len(waiting)}] {run} failed: {error}")
+            _print_now(f"[{number}/{len(pending)}] {run} failed: {error}")
             failed[str(run)] = str(error)
-    for run in elsewhere:
+    for run in done_elsewhere:
         try:
             work.do(run, wait=True)
         except Failed as error:
@@ -233,15 +232,15 @@ def _do(work: Work, runs: list[Run], given: argparse.Namespace) -> dict[str, str
     return failed
 
 
-def _list(place: WorkFolder, runs: Sequence[Run]) -> None:
+def _print_runs(place: WorkFolder, runs: Sequence[Run]) -> None:
     records, table = Records(place), Table(box=None, pad_edge=False)
-    for column in ("K", "run", "is", "seconds of fit", "of validate"):
+    for column in ("K", "run", "status", "fit (s)", "validate (s)"):
         table.add_column(column, no_wrap=True)
     for number, run in enumerate(runs):
-        there = records.read_record(run)
-        seconds = there.get("seconds", {})
-        took = [str(seconds.get(name, "")) for name in ("fit", "validate")]
-        table.add_row(str(number), str(run), records.stage(run) or "to do", *took)
+        record = records.read_record(run)
+        seconds = record.get("seconds", {})
+        durations = [str(seconds.get(name, "")) for name in ("fit", "validate")]
+        table.add_row(str(number), str(run), records.stage(run) or "to do", *durations)
     Console(highlight=False, markup=False).print(table)
 
 
@@ -249,16 +248,16 @@ def _print_table(place: WorkFolder, runs: list[Run]) -> int:
     comparison = compare_rows(place, runs)
     if comparison is None:
         print(
-            f"zoo: fewer than two rows of {place.study.name} have a whole run, so that there is no "
-            "table: the same command with --list says how far they are",
+            f"zoo: fewer than two rows of {place.study.name} have a finished run, so no table "
+            "is printed: run the same command with --list to see their progress",
             file=sys.stderr,
         )
         return 1
     show(comparison)
     for file in write(comparison, place.root):
-        _say(str(file))
+        _print_now(str(file))
     try:
-        _say(str(report(place, runs)))
+        _print_now(str(report(place, runs)))
     except ZooError as error:
-        print(f"zoo: there is no report: {error}", file=sys.stderr)
+        print(f"zoo: the report was not written: {error}", file=sys.stderr)
     return 0

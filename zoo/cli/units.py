@@ -1,7 +1,7 @@
 """`zoo units`: extracts units and their foils from captions into a file.
 
-`fit` samples from such a file. `show` prints it, `report` counts it or compares two, and `audit`
-has it judged by hand.
+`zoo fit` samples from such a file. `show` prints it, `report` summarizes it or compares two files,
+and `audit` creates a sheet for manual evaluation.
 """
 
 from collections.abc import Iterable, Sequence
@@ -50,30 +50,30 @@ def main(argv: list[str]) -> int:
     """Runs `extract`, `show`, `report` or `audit`, and returns the exit status."""
     import_all(("extractors", "readers", "taggers"))
     declared = parser()
-    given = declared.parse_args(argv)
-    arguments = given[given.command]
-    if given.command == "show":
+    args = declared.parse_args(argv)
+    arguments = args[args.command]
+    if args.command == "show":
         records = list(read_units(arguments.file).values())
-        drawn = Random(arguments.seed).sample(records, min(arguments.n, len(records)))
-        show(drawn, len(records))
+        sampled = Random(arguments.seed).sample(records, min(arguments.n, len(records)))
+        show(sampled, len(records))
         return 0
-    if given.command == "audit":
+    if args.command == "audit":
         audit(arguments)
         return 0
-    if given.command == "report":
+    if args.command == "report":
         report(arguments)
         return 0
     if not arguments.ray.workers:
         check_out(Path(arguments.out), arguments.overwrite)
     lend(arguments.extractor, "--extractor", seed=arguments.seed, tagger=arguments.tagger)
-    made = declared.build_classes(given)
-    extractor: UnitExtractor = made.extractor
-    samples = _of_splits(
-        samples_of(arguments.captions, made.reader), arguments.splits, arguments.captions
+    built_args = declared.build_classes(args)
+    extractor: UnitExtractor = built_args.extractor
+    samples = _select_splits(
+        samples_of(arguments.captions, built_args.reader), arguments.splits, arguments.captions
     )
     console = Console()
-    found = extract(extractor, samples, Path(arguments.out), made.ray, arguments.overwrite)
-    console.print(boxed_table(counts_table({"count": found})))
+    counts = extract(extractor, samples, Path(arguments.out), built_args.ray, arguments.overwrite)
+    console.print(boxed_table(counts_table({"count": counts})))
     console.print(
         f"{arguments.out}: {len(samples):,} captions, {in_words(extractor.describe().items())}",
         highlight=False,
@@ -85,36 +85,35 @@ def main(argv: list[str]) -> int:
 def extract(
     extractor: UnitExtractor, samples: Sequence[Sample], out: Path, ray: Ray, overwrite: bool
 ) -> Counts:
-    """Writes one record a sample, with the sample's caption and image ids.
+    """Writes one record per sample, with the caption and image ids of the sample.
 
     Args:
         extractor: Finds the units and makes their foils.
         samples: The captions, in the order of the records.
-        out: The file to write, or the folder where Ray extracts.
-        ray: Extracts, where it has workers.
-        overwrite: Whether parts of Ray that are there may be lost.
+        out: The file to write, or a folder if Ray is used.
+        ray: Runs the extraction if it has workers.
+        overwrite: Whether existing parts of Ray may be overwritten.
 
     Returns:
-        What was found.
+        The counts of units and foils.
 
     Raises:
-        ZooError: Two captions have one id, by which a units file is read, or the file cannot be
-            written.
+        ZooError: Two captions have the same id, or the file cannot be written.
     """
-    _refuse_twice(samples)
+    _refuse_duplicate_ids(samples)
     captions = [(sample.caption, sample.caption_id, sample.image_id) for sample in samples]
-    with counting("units", len(samples)) as done:
+    with counting("units", len(samples)) as advance:
         if ray.workers:
-            return extract_on_ray(ray, extractor, captions, out, overwrite, done)
-        return write_extracted(extractor, captions, out, done)
+            return extract_on_ray(ray, extractor, captions, out, overwrite, advance)
+        return write_extracted(extractor, captions, out, advance)
 
 
 def show(records: Sequence[UnitRecord], of: int) -> None:
-    """Prints records: each unit beside its foils.
+    """Prints records: each unit with its foils.
 
     Args:
         records: The records.
-        of: How many records there are in the file.
+        of: The number of records in the file.
     """
     console = Console()
     for record in records:
@@ -139,56 +138,62 @@ def show(records: Sequence[UnitRecord], of: int) -> None:
 
 
 def report(arguments: Namespace) -> None:
-    """Prints what is in one units file or two, and writes a page of it where asked for.
+    """Prints a summary of one or two units files, and writes it as a page if `out` is given.
 
     Args:
         arguments: The arguments of the command.
 
     Raises:
-        ZooError: A file is wrong, two have no caption in common, or no image is found.
+        ZooError: A file is invalid, two files share no caption, or no image is found.
     """
-    out = None if arguments.out is None else Path(arguments.out)
-    if out is not None:
-        check_place(out, arguments.overwrite)
+    out_path = None if arguments.out is None else Path(arguments.out)
+    if out_path is not None:
+        check_place(out_path, arguments.overwrite)
     paths = [Path(path) for path in (arguments.file, arguments.other) if path is not None]
-    made = read_report(paths, arguments.n, arguments.seed)
+    file_report = read_report(paths, arguments.n, arguments.seed)
     root = arguments.data_root
     roots = [root] if root else [path.parent for path in paths]
-    page = made.page(ImageFinder(roots, confined=True), must_find=root is not None) if out else ""
+    page = (
+        file_report.page(ImageFinder(roots, confined=True), must_find=root is not None)
+        if out_path
+        else ""
+    )
     console = Console()
 
     def say(text: str) -> None:
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 
-    console.print(boxed_table(made.counts))
-    for file in made.files:
+    console.print(boxed_table(file_report.counts))
+    for file in file_report.files:
         say(f"{file.name}: {file.description}")
-    for note in made.notes:
+    for note in file_report.notes:
         say(note)
-    if made.overlap is None:
-        show(made.samples[made.files[0].name], len(made.files[0].records))
+    if file_report.overlap is None:
+        show(file_report.samples[file_report.files[0].name], len(file_report.files[0].records))
     else:
-        console.print(boxed_table(made.shared_table()))
+        console.print(boxed_table(file_report.shared_table()))
         say(RULE)
-        say(made.describe_comparison())
-        for found in made.disagreements:
-            console.print(_disagreement(found, *(file.name for file in made.files)))
-    if out is not None:
-        write_bytes(out, page.encode())
-        say(str(out))
+        say(file_report.describe_comparison())
+        for disagreement in file_report.disagreements:
+            console.print(
+                _disagreement_table(disagreement, *(file.name for file in file_report.files))
+            )
+    if out_path is not None:
+        write_bytes(out_path, page.encode())
+        say(str(out_path))
 
 
 def boxed_table(made: TextTable) -> Table:
-    """Returns a table for the screen, with lines around it."""
+    """Returns a table for the terminal, with borders."""
     table = Table(*made.header)
     for row in made.rows:
         table.add_row(*row)
     return table
 
 
-def _disagreement(found: Disagreement, first: str, second: str) -> Table:
+def _disagreement_table(found: Disagreement, first: str, second: str) -> Table:
     table = Table(title=found.record.caption, title_justify="left", title_style="bold")
-    for name in ("in both", f"{first} alone", f"{second} alone"):
+    for name in ("in both", f"only {first}", f"only {second}"):
         table.add_column(name)
     for texts in zip_longest(found.both, found.first, found.second, fillvalue=""):
         table.add_row(*texts)
@@ -196,24 +201,24 @@ def _disagreement(found: Disagreement, first: str, second: str) -> Table:
 
 
 def audit(arguments: Namespace) -> None:
-    """Counts the verdicts of a sheet, or draws a new one from a units file."""
+    """Counts the verdicts of a sheet, or samples a new sheet from a units file."""
     file = Path(arguments.file)
     if file.suffix == ".csv":
         rows = read_sheet(file)
         print_shares(rows, file)
         return
-    out = Path(arguments.out or file.with_suffix(".audit.csv"))
+    out_path = Path(arguments.out or file.with_suffix(".audit.csv"))
     rows = draw(read_units(file), arguments.n, arguments.seed, arguments.edit)
-    write_sheet(rows, out)
+    write_sheet(rows, out_path)
     print(
-        f"{out}: {len(rows):,} units with a foil each; write {', '.join(UNIT_VERDICTS)} under "
-        f"unit_verdict, {', '.join(FOIL_VERDICTS)} under foil_verdict, then "
-        f"`zoo units audit {out}` counts"
+        f"{out_path}: {len(rows):,} units with one foil each; enter {', '.join(UNIT_VERDICTS)} as "
+        f"unit_verdict and {', '.join(FOIL_VERDICTS)} as foil_verdict, then run "
+        f"`zoo units audit {out_path}` to count them"
     )
 
 
 def print_shares(rows: Sequence[SheetRow], sheet: Path) -> None:
-    """Prints the share of each verdict with its 95 % interval, and how many are not judged yet."""
+    """Prints the share of each verdict with its 95 % interval, and the number of judged rows."""
     judged = sum(bool(row.unit_verdict and row.foil_verdict) for row in rows)
     table = Table("verdict", "of", "count", "share", "95 % (Wilson)")
     for share in shares(rows):
@@ -230,26 +235,26 @@ def print_shares(rows: Sequence[SheetRow], sheet: Path) -> None:
     console.print(f"{sheet}: {judged:,} of {len(rows):,} judged", highlight=False, soft_wrap=True)
 
 
-def _refuse_twice(samples: Iterable[Sample]) -> None:
+def _refuse_duplicate_ids(samples: Iterable[Sample]) -> None:
     origins: dict[str, str] = {}
     for sample in samples:
-        first = origins.setdefault(sample.caption_id, sample.origin)
-        if first != sample.origin:
+        first_origin = origins.setdefault(sample.caption_id, sample.origin)
+        if first_origin != sample.origin:
             raise ZooError(
-                f"{sample.origin} has caption id {sample.caption_id!r}, "
-                f"and so has {first}: make ids unique"
+                f"{sample.origin} and {first_origin} have the same caption id "
+                f"{sample.caption_id!r}: make ids unique"
             )
 
 
-def _of_splits(samples: list[Sample], splits: list[str] | None, captions: str) -> list[Sample]:
+def _select_splits(samples: list[Sample], splits: list[str] | None, captions: str) -> list[Sample]:
     if not splits:
         return samples
-    known = {sample.split for sample in samples if sample.split}
+    known_splits = {sample.split for sample in samples if sample.split}
     for split in splits:
-        if split not in known:
+        if split not in known_splits:
             raise ZooError(
-                f"{captions} has no split '{split}'{suggest_names(split, known)}: it has "
-                f"{', '.join(sorted(known)) or 'none'}"
+                f"{captions} has no split '{split}'{suggest_names(split, known_splits)}: it has "
+                f"{', '.join(sorted(known_splits)) or 'none'}"
             )
     return [sample for sample in samples if sample.split in splits]
 
@@ -257,85 +262,102 @@ def _of_splits(samples: list[Sample], splits: list[str] | None, captions: str) -
 def parser() -> NamingParser:
     """Returns the parser of the command."""
     parser = NamingParser(
-        prog="zoo units", description="Find the units of captions and make their foils."
+        prog="zoo units", description="Extract units of captions and their foils."
     )
     commands = parser.add_subcommands(dest="command", required=True)
-    make = NamingParser(description="Write the units and foils of captions into a file.")
-    make.add_captions()
-    make.add_argument(
+    extract_parser = NamingParser(description="Write the units and foils of captions to a file.")
+    extract_parser.add_captions()
+    extract_parser.add_argument(
         "--out",
         type=str,
         required=True,
-        help="the file to write, .jsonl or .parquet; the folder of parts where Ray extracts",
+        help="the file to write (.jsonl or .parquet), or a folder of parts if Ray is used",
     )
-    make.add_argument("--overwrite", action="store_true", help="write over a file that is there")
-    make.add_argument(
+    extract_parser.add_argument(
+        "--overwrite", action="store_true", help="overwrite an existing file"
+    )
+    extract_parser.add_argument(
         "--extractor",
         type=UnitExtractor,
         metavar="CLASS",
         default={"class_path": "zoo.units.RuleExtractor"},
-        help="the class that finds units and makes foils, one of `zoo ls extractors` or of your "
-        "own; its arguments as in --extractor.seed 3",
+        help="the class that extracts units and foils, from `zoo ls extractors` or a custom class; "
+        "set its arguments as in --extractor.seed 3",
     )
-    make.add_argument(
+    extract_parser.add_argument(
         "--tagger",
         type=Tagger,
         metavar="CLASS",
-        help="the extractor's tagger, one of `zoo ls taggers` or of your own; short for "
+        help="the extractor's tagger, from `zoo ls taggers` or a custom class; short for "
         "--extractor.tagger",
     )
-    make.add_argument(
+    extract_parser.add_argument(
         "--seed",
         type=int,
-        help="settles which foils are made, short for --extractor.seed",
+        help="the seed of the foils; short for --extractor.seed",
     )
-    make.add_class_arguments(Ray, "ray", help="Ray, for many machines")
-    make.add_argument(
+    extract_parser.add_class_arguments(Ray, "ray", help="settings of Ray, to use several machines")
+    extract_parser.add_argument(
         "--splits",
         type=str,
         nargs="+",
-        help="those to take, by the source's own names; all by default",
+        help="the splits to use, by their names in the source (default: all)",
     )
-    view = NamingParser(description="Print records of a units file, each unit beside its foils.")
-    view.add_argument("file", type=str, help="a units file, or a folder of them")
-    view.add_argument("--n", type=NonNegativeInt, default=10, help="how many to print")
-    view.add_argument("--seed", type=int, default=0, help="settles which are printed")
-    tell = NamingParser(
-        description="Print what is in a units file, or what two of the same captions share."
+    show_parser = NamingParser(
+        description="Print records of a units file, each unit with its foils."
     )
-    tell.add_argument("file", type=str, help="a units file, or a folder of them")
-    tell.add_argument(
-        "other", type=str, nargs="?", help="another of the same captions, which it is compared with"
+    show_parser.add_argument("file", type=str, help="a units file, or a folder of them")
+    show_parser.add_argument(
+        "--n", type=NonNegativeInt, default=10, help="number of records to print"
     )
-    tell.add_argument(
-        "--n", type=NonNegativeInt, default=6, help="how many captions are drawn as samples"
+    show_parser.add_argument("--seed", type=int, default=0, help="the seed of the sample")
+    report_parser = NamingParser(
+        description="Summarize a units file, or compare two files of the same captions."
     )
-    tell.add_argument("--seed", type=int, default=0, help="settles which are drawn")
-    tell.add_argument("--out", type=str, help="a page to write, .html; none by default")
-    tell.add_argument("--overwrite", action="store_true", help="write over a page that is there")
-    tell.add_argument(
+    report_parser.add_argument("file", type=str, help="a units file, or a folder of them")
+    report_parser.add_argument(
+        "other", type=str, nargs="?", help="a second units file of the same captions, to compare"
+    )
+    report_parser.add_argument(
+        "--n", type=NonNegativeInt, default=6, help="number of captions to sample"
+    )
+    report_parser.add_argument("--seed", type=int, default=0, help="the seed of the sample")
+    report_parser.add_argument("--out", type=str, help="a page to write (.html); by default none")
+    report_parser.add_argument(
+        "--overwrite", action="store_true", help="overwrite an existing page"
+    )
+    report_parser.add_argument(
         "--data_root",
         type=str,
-        help="where the page's images are; the folders of the units files by default",
+        help="the folder of the page's images (default: the folders of the units files)",
     )
-    judge = NamingParser(
-        description="Draw a sheet of units and foils to judge by hand, or count a judged one."
+    audit_parser = NamingParser(
+        description="Sample a sheet of units and foils for manual evaluation, or count the "
+        "verdicts of one."
     )
-    judge.add_argument(
-        "file", type=str, help="a units file, or a folder of them; a sheet (.csv) is counted"
+    audit_parser.add_argument(
+        "file",
+        type=str,
+        help="a units file or a folder of them to sample from; or a sheet (.csv) to count",
     )
-    judge.add_argument("--n", type=PositiveInt, default=200, help="how many to draw")
-    judge.add_argument("--seed", type=int, default=0, help="settles which are drawn")
-    judge.add_argument("--edit", type=str, help="draw foils of this edit alone, as argument_swap")
-    judge.add_argument(
+    audit_parser.add_argument(
+        "--n", type=PositiveInt, default=200, help="number of units to sample"
+    )
+    audit_parser.add_argument("--seed", type=int, default=0, help="the seed of the sample")
+    audit_parser.add_argument(
+        "--edit", type=str, help="sample only foils of this edit, such as argument_swap"
+    )
+    audit_parser.add_argument(
         "--out",
         type=str,
-        help="the sheet to write; UNITS.audit.csv beside the units file by default",
+        help="the sheet to write (default: UNITS.audit.csv next to the units file)",
     )
-    commands.add_subcommand("extract", make, help="write a units file")
-    commands.add_subcommand("show", view, help="print records of a units file")
-    commands.add_subcommand("report", tell, help="count a units file, or compare two")
+    commands.add_subcommand("extract", extract_parser, help="write a units file")
+    commands.add_subcommand("show", show_parser, help="print records of a units file")
+    commands.add_subcommand("report", report_parser, help="summarize a units file, or compare two")
     commands.add_subcommand(
-        "audit", judge, help="draw a sheet of units and foils to judge by hand, or count one"
+        "audit",
+        audit_parser,
+        help="sample a sheet of units and foils for manual evaluation, or count one",
     )
     return parser

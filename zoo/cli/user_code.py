@@ -1,4 +1,4 @@
-"""Code that a command may import because the user named it, or trusts all of it."""
+"""Which code a command may import: classes that the user names, or all with `--trust_code`."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from zoo.support.trust import FLAG, trust_names, trusting_code, user_modules
 
-# the first words of flags that name classes, or have arguments that do
+# first parts of flags that name classes or whose arguments do
 NAMING_FLAGS = {
     "benchmarks",
     "corpus_reader",
@@ -27,7 +27,7 @@ NAMING_FLAGS = {
 
 @contextmanager
 def user_code(arguments: Sequence[str]) -> Iterator[list[str]]:
-    """Lets a command import the classes that its flags name, from the working folder too.
+    """Lets a command import the classes that its flags name, including from the working folder.
 
     Args:
         arguments: The words of the command.
@@ -41,7 +41,7 @@ def user_code(arguments: Sequence[str]) -> Iterator[list[str]]:
 
 
 def trust_flags(arguments: Sequence[str]) -> None:
-    """Trusts the classes that flags name. Flags of files and folders name none.
+    """Trusts the classes that flags name, ignoring flags of files and folders.
 
     Args:
         arguments: The words of a command.

@@ -1,4 +1,4 @@
-"""Devices: what their makers say of them, as data with sources."""
+"""Devices and their published specifications, with sources."""
 
 import json
 from dataclasses import dataclass
@@ -18,11 +18,13 @@ class Device:
     """A device.
 
     Attributes:
-        name: What its maker calls it.
+        name: The manufacturer's name.
         memory_gb: Memory in 10^9 bytes.
-        tflops: Dense products at most, in 10^12 floating-point operations a second, by arithmetic.
-        link_gb_a_second: 10^9 bytes a second to the other devices of its machine, in one direction.
-        sources: Where these figures were read.
+        tflops: Peak throughput of dense matrix products, in 10^12 floating-point operations per
+            second, by arithmetic.
+        link_gb_a_second: Bandwidth to the other devices of its machine, in 10^9 bytes per second in
+            one direction.
+        sources: Sources of these figures.
     """
 
     name: str
@@ -34,24 +36,26 @@ class Device:
 
 @cache
 def devices() -> dict[str, Device]:
-    """Returns the devices that are known, by their short names."""
-    held = json.loads(FILE.read_text("utf-8"))
-    return {name: Device(**{**it, "sources": tuple(it["sources"])}) for name, it in held.items()}
+    """Returns the known devices by short name."""
+    entries = json.loads(FILE.read_text("utf-8"))
+    return {
+        name: Device(**{**fields, "sources": tuple(fields["sources"])})
+        for name, fields in entries.items()
+    }
 
 
 def device_of(name: str) -> Device:
     """Returns a device by its short name.
 
     Args:
-        name: As `zoo plan --device` takes it.
+        name: The name, as in `zoo plan --device`.
 
     Raises:
-        ZooError: It is not known.
+        ZooError: The device is unknown.
     """
     if name.lower() not in devices():
         raise ZooError(
-            f"--device {name} is no device whose figures are "
-            f"known{suggest_names(name, devices())}: "
+            f"--device {name} is unknown{suggest_names(name, devices())}: "
             f"choose one of {', '.join(devices())}"
         )
     return devices()[name.lower()]

@@ -1,4 +1,4 @@
-"""Step: operations, memory, communication and seconds of a training step on each device."""
+"""Estimated operations, memory, communication and seconds of a training step per device."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,22 +15,22 @@ GB, TERA = 1e9, 1e12
 
 @dataclass(frozen=True)
 class Step:
-    """A step of an objective by cosine, on devices that each hold all weights (DDP).
+    """A training step with the cosine head, on devices that each hold all weights (DDP).
 
     Args:
         image: The image tower.
         text: The text tower.
-        parameters: Numbers of the model.
-        trained: Those of them that are trained.
-        trains: Which towers are trained, 'image' and 'text'.
-        rows: Rows of the batch of all devices.
+        parameters: Number of parameters.
+        trained: Number of trained parameters.
+        trains: The towers that are trained, 'image' and 'text'.
+        rows: Rows of the global batch.
         devices: Number of devices.
-        sentences: Captions and negatives of a row.
-        units: Units and foils of a row.
-        sentence_tokens: The length that a caption or negative is cut to.
-        unit_tokens: The length that a unit or foil is cut to.
-        arithmetic: What products are run in.
-        chunk: Items that a tower takes at once, under activation checkpointing; None for all.
+        sentences: Captions and negatives per row.
+        units: Units and foils per row.
+        sentence_tokens: Length to which captions and negatives are truncated, in tokens.
+        unit_tokens: Length to which units and foils are truncated, in tokens.
+        arithmetic: Arithmetic of matrix products.
+        chunk: Items per forward pass of a tower, with activation checkpointing; None for all.
     """
 
     image: TowerCost
@@ -79,7 +79,7 @@ class Step:
 
     @cached_property
     def memory(self) -> dict[str, float]:
-        """Bytes on one device, by part, where they are most."""
+        """Peak bytes on one device, by part."""
         half = self.arithmetic == "bf16"
         pixels = self.image.patch * (self.image.tokens - self.image.prefix)
         return {
@@ -98,38 +98,38 @@ class Step:
             return 0
         share = 1.0
         if tower == "image":
-            items, whole = self.local, self.local * self.image.activation_bytes(half=half)
+            items, total = self.local, self.local * self.image.activation_bytes(half=half)
         else:
             items = self.local * (self.sentences + self.units)
-            whole = self.local * (
+            total = self.local * (
                 self.sentences * self.text.activation_bytes(self.sentence_tokens, half)
                 + self.units * self.text.activation_bytes(self.unit_tokens, half)
             )
         if self.chunk is not None:
             share = min(1.0, self.chunk / items)
-        return whole * share
+        return total * share
 
     @cached_property
     def communication(self) -> dict[str, float]:
         """Bytes that one device sends in a step, by part."""
-        others = (self.devices - 1) / self.devices
+        share_of_others = (self.devices - 1) / self.devices
         columns = self.rows * (1 + self.sentences + self.units)  # images are gathered as scores
         return {
-            "gradients": 2 * others * FP32 * self.trained,
-            "gathered texts and scores": 2 * others * FP32 * columns * self.image.out,
+            "gradients": 2 * share_of_others * FP32 * self.trained,
+            "gathered texts and scores": 2 * share_of_others * FP32 * columns * self.image.out,
         }
 
     def seconds(
         self, device: Device, utilization: float, workers: int, image_ms: float, texts_ms: float
     ) -> Mapping[str, float]:
-        """Returns the seconds of a step by what they are spent on, each as if it were alone.
+        """Returns the seconds of a step by activity, each without overlap with the others.
 
         Args:
-            device: What it runs on.
-            utilization: Share of the device's operations that towers reach.
-            workers: Processes that load, on each device.
-            image_ms: Milliseconds in which a process loads an image.
-            texts_ms: Milliseconds in which it draws and tokenises the texts of a row.
+            device: The device.
+            utilization: Share of the device's peak throughput that towers reach.
+            workers: Loader processes per device.
+            image_ms: Milliseconds per image in a loader process.
+            texts_ms: Milliseconds to sample and tokenise the texts of a row in a loader process.
         """
         reached = device.tflops[self.arithmetic] * TERA * utilization
         return {

@@ -1,7 +1,7 @@
-"""Towers: floating-point operations and kept activations of plain transformers.
+"""Floating-point operations and stored activations of plain transformer towers.
 
-A product of `[a, b]` by `[b, c]` is 2 a b c operations. Norms, activations and sums are left out,
-as torch's own counter leaves them out.
+A product of `[a, b]` by `[b, c]` is 2 a b c operations. Norms, activations and sums are not
+counted, as in torch's FLOP counter.
 """
 
 from collections.abc import Mapping
@@ -11,22 +11,22 @@ from typing import Any
 from zoo.errors import ZooError
 
 STREAM, IN_BLOCK = 2, 6  # widths of a token that a block keeps for its backward pass
-HALF, WHOLE = 2, 4  # bytes
+HALF, FULL = 2, 4  # bytes
 
 
 @dataclass(frozen=True)
 class TowerCost:
-    """A transformer of open_clip's own kind.
+    """A plain transformer of open_clip.
 
     Attributes:
         width: Width of a token.
         layers: Number of blocks.
-        hidden: Width inside of a block's perceptron.
+        hidden: Hidden width of a block's MLP.
         out: Width of the pooled vector.
-        patch: Numbers of a patch of the image; 0 for texts.
-        prefix: Tokens beside the patches.
+        patch: Values per image patch; 0 for texts.
+        prefix: Tokens in addition to the patches.
         tokens: Tokens of an image, or of a text at full length.
-        quickgelu: Whether the activation is x sigmoid(1.702 x), which keeps one tensor more.
+        quickgelu: Whether the activation is x sigmoid(1.702 x), which stores one more tensor.
     """
 
     width: int
@@ -39,10 +39,10 @@ class TowerCost:
     quickgelu: bool
 
     def flops(self, tokens: int | None = None) -> int:
-        """Returns the operations of one item forward.
+        """Returns the operations of the forward pass of one item.
 
         Args:
-            tokens: Its tokens; all where None.
+            tokens: Its number of tokens; None for all.
         """
         n = self.tokens if tokens is None else tokens
         linear = 2 * n * (4 * self.width**2 + 2 * self.width * self.hidden)
@@ -51,20 +51,20 @@ class TowerCost:
         return self.layers * (linear + attention) + patches + 2 * self.width * self.out
 
     def activation_bytes(self, tokens: int | None = None, half: bool = False) -> int:
-        """Returns the bytes that one item keeps for its backward pass.
+        """Returns the bytes that one item stores for its backward pass.
 
-        A block keeps, a token, both inputs of its norms, their outputs, query, key and value,
-        what attention gives, and two or three tensors of its perceptron.
+        Per token, a block stores both inputs of its norms, their outputs, query, key and value,
+        the output of attention, and two or three tensors of its MLP.
 
         Args:
-            tokens: Its tokens; all where None.
-            half: Whether products run in half precision, beside a stream in fp32.
+            tokens: Its number of tokens; None for all.
+            half: Whether products run in half precision; the residual stream stays in fp32.
         """
         n = self.tokens if tokens is None else tokens
         perceptron = (3 if self.quickgelu else 2) * self.hidden
-        inside = IN_BLOCK * self.width + perceptron
-        stream = STREAM * self.width * WHOLE
-        return n * self.layers * (stream + inside * (HALF if half else WHOLE))
+        in_block = IN_BLOCK * self.width + perceptron
+        stream = STREAM * self.width * FULL
+        return n * self.layers * (stream + in_block * (HALF if half else FULL))
 
 
 def towers_of(config: Mapping[str, Any], quickgelu: bool, name: str) -> tuple[TowerCost, TowerCost]:
@@ -73,17 +73,19 @@ def towers_of(config: Mapping[str, Any], quickgelu: bool, name: str) -> tuple[To
     Args:
         config: The architecture in open_clip's format.
         quickgelu: Whether its activation is QuickGELU.
-        name: What messages call it.
+        name: Its name in messages.
 
     Raises:
-        ZooError: A tower is none of open_clip's own transformers.
+        ZooError: A tower is not a plain transformer of open_clip.
     """
     image, text = config["vision_cfg"], config["text_cfg"]
-    foreign = [key for key in ("timm_model_name", "hf_model_name") if key in image or key in text]
-    if foreign or not isinstance(image.get("layers"), int):
+    unsupported = [
+        key for key in ("timm_model_name", "hf_model_name") if key in image or key in text
+    ]
+    if unsupported or not isinstance(image.get("layers"), int):
         raise ZooError(
-            f"{name} has a tower that is no plain transformer of open_clip, and only those are "
-            "counted: plan with one such as ViT-B-32-quickgelu"
+            f"{name} has a tower that is not a plain transformer of open_clip, and only those can "
+            "be counted: plan with another model, such as ViT-B-32-quickgelu"
         )
     size = image.get("image_size", 224)
     height, width = (size, size) if isinstance(size, int) else size

@@ -1,4 +1,4 @@
-"""Datamodules: captions with their images, negatives and units, as batches."""
+"""Datamodules, which yield batches of captions with their images, negatives and units."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""EvaluationDataModule: what `zoo validate --benchmarks` runs on."""
+"""EvaluationDataModule, the data of `zoo validate --benchmarks`."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from torch.utils.data import DataLoader
 from zoo.benchmarks.base import Benchmark
 from zoo.caption_data import BenchmarkedData
 from zoo.evaluation.engine import Evaluation
-from zoo.evaluation.kept import kept_vectors
+from zoo.evaluation.kept import stored_vectors
 from zoo.evaluation.store import EmbeddingCache
 from zoo.module import ZooModule
 from zoo.results.presets.base import Preset
@@ -17,38 +17,39 @@ from zoo.support.ranges import NonNegativeInt, PositiveInt, Ranged
 
 
 class EvaluationDataModule(Ranged, BenchmarkedData):
-    """Benchmarks and nothing else.
+    """Only benchmarks, without captions for a loss.
 
     Args:
         benchmarks: Names, such as sugarcrepe or pairs:FILE.csv, or benchmarks with their options.
-        data_root: Folder of annotations and images, or several. The first that has a file wins.
-        out: Folder of results.json and cases.parquet; the logger's folder where None.
-        presets: Ways of counting and averaging, `official` where None. The first is logged.
+        data_root: Folders of annotations and images, one or several. A file is read from the first
+            folder that has it.
+        out: Folder of results.json and cases.parquet; the logger's folder if None.
+        presets: Protocols of scoring and averaging, `official` if None. The first is logged.
         image_batch: Number of images that are encoded at once.
         text_batch: Number of texts that are encoded at once.
-        shortlist: Number of candidates by cosine that a head orders, where a pair costs it too much
-            for a whole gallery.
-        workers: Number of processes that load images, on each device.
-        quiet: Whether to leave the table out.
-        overwrite: Whether results that lie in `out` may be lost.
-        upright: Whether a user's own images are turned as their EXIF orientation says. Images of
-            published benchmarks are always decoded as their scripts do.
-        background: Colour under transparent pixels of a user's own images, such as white. Where
-            None, the colour that these pixels hide is shown.
+        shortlist: Number of candidates by cosine that a head re-ranks, if scoring all pairs of a
+            gallery is too expensive.
+        workers: Number of processes that load images, per device.
+        quiet: Whether to leave out the table of results.
+        overwrite: Whether existing results in `out` may be overwritten.
+        upright: Whether the EXIF orientation of custom images is applied. Images of published
+            benchmarks are always decoded like in their scripts.
+        background: Colour under transparent pixels of custom images, such as white. None shows the
+            colour that these pixels hide.
         familiar_with: Captions by whose bindings cases are split: a table of bindings, a units
-            file, a file of captions, `coco` for COCO's training captions, or `training` for those
-            that the model was trained on.
-        cache: Where the vectors of images and texts are kept, so that further runs need not encode
-            them; null encodes all anew. What heads that read tokens encode is kept where it says
-            so.
-        beside: Models whose published figures stand beside the run's (`zoo ls models`).
-        exclude_images: Images whose cases are left out of metrics that stand beside the full ones:
-            a file of images, one a line, a file of captions, `karpathy_train` for Karpathy's train
-            and restval, or `trained` for those that the model was trained on.
-        fast_images: Whether torchvision decodes and resizes images, in place of PIL, by whose
-            pixels published numbers were measured.
-        long: Whether the table has every subset and note where there are many.
-        require: Whether it is an error that something cannot be measured, as its files are missing.
+            file, a file of captions, `coco` for COCO's training captions, or `training` for the
+            captions that the model was trained on.
+        cache: The cache of the vectors of images and texts, so that further runs need not encode
+            them; null encodes everything again. Tokens are only cached with its option `tokens`.
+        beside: Models whose published numbers are shown next to the run's (`zoo ls models`).
+        exclude_images: Images whose cases are left out of additional metrics, shown next to the
+            full ones: a file with one image per line, a file of captions, `karpathy_train` for
+            Karpathy's train and restval, or `trained` for the images that the model was trained on.
+        fast_images: Whether torchvision decodes and resizes images instead of PIL. Published
+            numbers were measured with PIL.
+        long: Whether the table shows every subset and note even if there are many.
+        require: Whether it is an error if a benchmark cannot be run, for example because files are
+            missing.
 
     Raises:
         ZooError: No benchmark is given, or a name or number is not valid.
@@ -98,23 +99,23 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
         )
 
     def check_files(self) -> None:
-        """Looks at `out`, reads the benchmarks and finds their images, before a model is built.
+        """Checks `out`, reads the benchmarks and finds their images, before a model is built.
 
         Raises:
-            ZooError: `out` holds results that may not be lost, or nothing can be scored with what
-                is there.
+            ZooError: `out` holds results and `overwrite` is false, or nothing can be scored with
+                the existing files.
         """
         self.evaluation.check_out()
         super().check_files()
 
     def setup(self, stage: str) -> None:
-        """Reads the benchmarks and finds their images, where `check_files` did not."""
+        """Reads the benchmarks and finds their images, unless `check_files` already did."""
         self.check_files()
 
     def val_dataloader(self) -> list[DataLoader[Any]]:
         """Returns the loaders of the evaluation.
 
-        Its results go to the logger's folder where `out` says no other.
+        Its results are written to the logger's folder if `out` is None.
         """
         assert self.trainer is not None
         module = self.trainer.lightning_module
@@ -126,13 +127,13 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
             and self.trainer.log_dir is not None
         ):
             self.evaluation.out = Path(self.trainer.log_dir)
-        kept = None
+        stored = None
         if self.cache is not None:
             precision = str(self.trainer.precision)
-            kept = kept_vectors(
+            stored = stored_vectors(
                 self.cache, module.backbone, module.head, precision, self.evaluation.decoder
             )
-        return self.evaluation.loaders(module.backbone, module.head, kept)
+        return self.evaluation.loaders(module.backbone, module.head, stored)
 
     def teardown(self, stage: str) -> None:
         """Prints the table of results, unless `quiet`."""

@@ -1,4 +1,4 @@
-"""Broken images: those that could not be decoded, counted as their empty rows come."""
+"""Counts images that could not be decoded, whose rows are empty."""
 
 import logging
 
@@ -8,20 +8,20 @@ log = logging.getLogger(__name__)
 
 
 class BrokenImages:
-    """Images whose rows were left empty on this device, each told once.
+    """Images whose rows were left empty on this device; a warning is logged once per image.
 
     Attributes:
-        names: The images, as references in text.
+        names: The references of the images.
     """
 
     def __init__(self) -> None:
         self.names: set[str] = set()
 
     def look_at(self, batch: Batch) -> None:
-        """Notes the broken images of a batch.
+        """Records the broken images of a batch.
 
         Args:
-            batch: A batch as it was loaded.
+            batch: A loaded batch.
         """
         for image in batch.broken:
             if image not in self.names:

@@ -1,7 +1,7 @@
 """CaptionDataModule: images and captions of any reader, with negatives, units and hard images.
 
-It reads from top to bottom: what it is given, what is found, what is checked, the loaders, where a
-run goes on, and what checkpoints keep of it.
+In order: arguments, captions and images, checks, loaders, the state of a resumed run, and the
+description for checkpoints.
 """
 
 import logging
@@ -60,61 +60,61 @@ log = logging.getLogger(__name__)
 class CaptionDataModule(Ranged, CaptionData):
     """Batches of images and captions.
 
-    What a sample becomes is a function of (seed, epoch, sample), whatever the number of workers and
-    devices. Training resumes between any two batches.
+    A row is a function of (seed, epoch, sample), independent of the numbers of workers and devices.
+    Training can be resumed between any two batches.
 
     Args:
         train: Captions to train on.
-        image_roots: Data roots in which images are looked for.
+        image_roots: Folders in which images are searched.
         val: Captions of the validation loss. Without it, `val_share` or `val_images` of the
             training images are held out, or there is no validation loss.
         val_share: Share of the images to hold out, with all of their captions.
-        val_images: Number of images to hold out, in place of a share.
-        batch_size: Rows of one step over all devices, hard images not counted. The number of
-            devices must divide it.
-        val_batch_size: Rows of one validation step over all devices; `batch_size` where None.
-        negatives: Makers of sentence negatives, one column each.
-        positives: Finders of further texts that are true of a caption's image, one column each.
-        negative_images: Images that captions do not fit, from a file.
-        joined: Whether every row is two images in one with both of their captions (CLIC), which
-            brings a further positive, the captions the other way round. `alternate` has such rows
-            in every other training step of an epoch, from the first on, and in between single
-            images with their captions alone, as CLIC's public script does.
-        source_negatives: Whether one of the negatives that came with a caption is drawn as a
-            further column, the first.
+        val_images: Number of images to hold out, instead of a share.
+        batch_size: Rows per step over all devices, without hard images. It must be a multiple of
+            the number of devices.
+        val_batch_size: Rows per validation step over all devices; `batch_size` if None.
+        negatives: Generators of sentence negatives, one column each.
+        positives: Generators of further texts that are true of a caption's image, one column each.
+        negative_images: Images that do not match captions, from a file.
+        joined: Whether every row joins two images and their captions (CLIC), which adds a further
+            positive with the captions in reverse order. `alternate` joins them in every other
+            training step of an epoch, starting with the first; the other steps have single images
+            with only their captions, as in CLIC's public script.
+        source_negatives: Whether one of the negatives in the source of a caption is drawn as the
+            first column of negatives.
         units: Draws units and foils from a units file.
-        hard_images: Whether every row brings one of its companions, with that one's own caption and
-            negatives (NegCLIP). In validation, only companions that are never rows by themselves
-            come along (TROHN-Img).
-        redraw: Whether negatives, positives and units are drawn anew in every epoch. Otherwise they
-            are drawn once, before the first.
-        features: Encodes images and texts once, for frozen towers, and reads them from a folder.
-            Augmentation is off and `redraw` is false then.
-        captions_per_image: 'all' makes every caption a row of an epoch, 'one' draws one for each
-            image and epoch.
-        seed: Seed of order, augmentation, negatives and units. Where None, the command line takes
-            that of seed_everything; otherwise it is 0.
-        workers: Number of processes that load, on each device.
-        expect_n: Number of training images that there must be.
-        overlong: 'cut' reports captions over the context length, counted in a sample. 'error' looks
-            at all captions and refuses such.
-        tolerate_missing: Whether images that are not found are left out, counted and reported.
+        hard_images: Whether every row adds one of its companions, with its own caption and
+            negatives (NegCLIP). In validation, only companions that are never rows themselves are
+            added (TROHN-Img).
+        redraw: Whether negatives, positives and units are drawn again in every epoch. Otherwise
+            they are drawn once, before the first.
+        features: Encodes images and texts once, for frozen towers, and reads them from a folder. It
+            needs augmentation off and `redraw` false.
+        captions_per_image: 'all' makes every caption a row of an epoch, 'one' draws one per image
+            and epoch.
+        seed: Seed of order, augmentation, negatives and units. If None, the command line takes
+            seed_everything; otherwise it is 0.
+        workers: Number of processes that load data, per device.
+        expect_n: Expected number of training images; another number is an error.
+        overlong: 'cut' truncates captions over the context length and reports their number in a
+            sample. 'error' checks all captions and rejects such captions.
+        tolerate_missing: Whether missing images are left out, counted and reported.
         tolerate_broken: Whether rows of images that cannot be decoded are left empty, counted and
             reported.
         evaluation: Benchmarks to run with every validation.
-        upright: Whether a user's own images are turned as their EXIF orientation says. Published
-            ones never are.
-        background: Colour under transparent pixels of a user's own images, such as white. Where
-            None, the colour that these pixels hide is shown.
-        decoder: What decodes and resizes images. `torchvision` is more than twice as fast as `pil`,
-            from whose pixels its own differ by a grey level at most. It leaves other files than
-            JPEGs to PIL. Benchmarks are not asked.
+        upright: Whether the EXIF orientation of custom images is applied. It never is for published
+            images.
+        background: Colour under transparent pixels of custom images, such as white. None shows the
+            colour that these pixels hide.
+        decoder: The decoder that also resizes images. `torchvision` is more than twice as fast as
+            `pil`, and its pixels differ by one grey level at most. It decodes JPEGs; PIL decodes
+            other files. Benchmarks do not use this setting.
         image_cache: Decodes and resizes training images once, and reads them from a folder. Random
-            crops are drawn anew in every epoch.
+            crops are still drawn in every epoch.
 
     Raises:
-        ZooError: An argument or the data it names is wrong. Whatever can be known before the first
-            batch is raised before it.
+        ZooError: An argument or its data is wrong. Errors that can be detected before the first
+            batch are raised before it.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class CaptionDataModule(Ranged, CaptionData):
         super().__init__()
         if sum(choice is not None for choice in (val, val_share, val_images)) > 1:
             raise ZooError(
-                "val, val_share and val_images each say what to validate on: give one of them"
+                "val, val_share and val_images each define the validation data: give one of them"
             )
         self.train_reader, self.val_reader, self.roots = train, val, image_roots
         self.val_share, self.val_images = val_share, val_images
@@ -192,7 +192,7 @@ class CaptionDataModule(Ranged, CaptionData):
 
     @property
     def provides(self) -> Capabilities:
-        """What the batches hold."""
+        """What the batches contain."""
         names = tuple(generator.name for generator in self.generators)
         return Capabilities(
             (("source",) if self.source_negatives else ()) + names,
@@ -214,7 +214,7 @@ class CaptionDataModule(Ranged, CaptionData):
 
     @cached_property
     def sources(self) -> tuple[Source, Source | None]:
-        """Training and validation captions whose images are there."""
+        """Training and validation captions whose images exist."""
         train = self._source(self.train_reader)
         if self.val_share is not None or self.val_images is not None:
             return split_by_image(train, self.val_share, self.val_images)
@@ -227,23 +227,23 @@ class CaptionDataModule(Ranged, CaptionData):
         return [source for source in self.sources if source is not None]
 
     def _source(self, reader: Reader) -> Source:
-        used = read(reader)
+        source = read(reader)
         if not self.hard_images:
-            used = used.without_companions()
-        return with_images(used, self.finder, self.tolerate_missing)
+            source = source.without_companions()
+        return with_images(source, self.finder, self.tolerate_missing)
 
     @cached_property
     def texts(self) -> CaptionTexts:
-        """The maker of texts, its units file checked against the captions."""
+        """The generator of texts; its units file is checked against the captions."""
         records: Mapping[str, UnitRecord] = {}
         if self.units is not None:
             splits = self._splits
             # splits of one reader share its samples
             read_once = {id(split.samples): split.samples for split in splits}.values()
-            whole = (split.reader.all_splits() for split in splits)
-            records = check_units(self.units, read_once, lambda: map(kept_samples, whole))
-        made_by = CaptionTexts if self.redraw and self.features is None else DrawnOnce
-        return made_by(
+            whole_readers = (split.reader.all_splits() for split in splits)
+            records = check_units(self.units, read_once, lambda: map(kept_samples, whole_readers))
+        kind = CaptionTexts if self.redraw and self.features is None else DrawnOnce
+        return kind(
             self.seed,
             self.generators,
             self.source_negatives,
@@ -255,49 +255,53 @@ class CaptionDataModule(Ranged, CaptionData):
 
     @cached_property
     def found_images(self) -> FoundImages:
-        """The negative images that are there."""
+        """The negative images that exist."""
         if self.negative_images is None:
             return FoundImages()
         return self.negative_images.find_images(self.finder, self.tolerate_missing)
 
     def check_files(self) -> None:
-        """Looks for captions, images, units and benchmarks, before a model is built.
+        """Reads captions, units and benchmarks and finds images, before a model is built.
 
         Raises:
-            ZooError: Some of them are not there.
+            ZooError: A file is missing.
         """
-        # each is kept, so that `setup` looks for nothing again
+        # these properties are cached for `setup`
         _ = self.finder, self.sources, self.texts, self.found_images
         super().check_files()
 
     def check_devices(self, world: int) -> None:
-        """Checks that a number of devices divides the batch sizes.
+        """Checks that the batch sizes are multiples of the number of devices.
 
         Raises:
-            ZooError: It does not.
+            ZooError: They are not.
         """
         for size in (self.batch_size, self.val_batch_size):
             local_batch_size(size, world)
 
     def setup(self, stage: str) -> None:
-        """Checks what the data holds against what is asked, and reports what is left out.
+        """Checks the data against the settings, and reports what is left out.
 
         Raises:
-            ZooError: The data does not hold what is asked.
+            ZooError: The data does not have what the settings need.
         """
         assert self.trainer is not None
         self.check_devices(self.trainer.world_size)
         self._store = None
         if self.features is not None:
-            drawn = self.generators or self.positives or self.source_negatives or self.units
-            check_fixed(self._backbone, self.trainer.strategy, redrawn=bool(drawn) and self.redraw)
+            has_drawn_texts = (
+                self.generators or self.positives or self.source_negatives or self.units
+            )
+            check_fixed(
+                self._backbone, self.trainer.strategy, redrawn=bool(has_drawn_texts) and self.redraw
+            )
         self.check_files()
         for note in self._check_captions():
             if self.trainer.is_global_zero:
                 log.warning(note)
 
     def _check_captions(self) -> Iterator[str]:
-        """Yields what is left out or cut, while the captions are held to what is asked."""
+        """Checks the captions against the settings, and yields notes on what is left out or cut."""
         train, val = self.sources
         check_count(train, self.expect_n)
         yield from note_large_batch(
@@ -314,10 +318,10 @@ class CaptionDataModule(Ranged, CaptionData):
         yield from notes_on_images(train, val, self.found_images, self.finder)
 
     def train_dataloader(self) -> BatchLoader:
-        """Returns the training loader, at the place of the run that is resumed.
+        """Returns the training loader, at the position of the resumed run.
 
         Raises:
-            ZooError: The run that is resumed had its samples in another order.
+            ZooError: The resumed run had its samples in another order.
         """
         loader = self._loader(self.sources[0], self.batch_size, fixed=False)
         if self._resumed is not None:
@@ -326,7 +330,7 @@ class CaptionDataModule(Ranged, CaptionData):
         return loader
 
     def val_dataloader(self) -> list[DataLoader[Any]]:
-        """Returns the loaders of the validation loss, where there is one, and of the evaluation."""
+        """Returns the loaders of the validation loss, if there is one, and of the evaluation."""
         source = self.sources[1]
         loaders: list[DataLoader[Any]] = []
         if source is not None:
@@ -338,8 +342,10 @@ class CaptionDataModule(Ranged, CaptionData):
 
     def _loader(self, source: Source, batch_size: int, fixed: bool) -> BatchLoader:
         assert self.trainer is not None
-        kept = None if fixed else self._kept_pixels(source)
-        images: RowImages = ImageFiles(self.finder, self._transform(fixed), self.decoder, kept)
+        cached_pixels = None if fixed else self._kept_pixels(source)
+        images: RowImages = ImageFiles(
+            self.finder, self._transform(fixed), self.decoder, cached_pixels
+        )
         collate = Collate(self._backbone.tokenizer)
         if self.features is not None:
             store, images = self._encoded_once()
@@ -398,9 +404,9 @@ class CaptionDataModule(Ranged, CaptionData):
         return source.select(source.column("companion_only").to_numpy()).kept
 
     def _encoded_once(self) -> tuple[FeatureStore, StoredImages]:
-        """Returns the store with all that is asked of it.
+        """Returns the feature store, filled with all needed images and texts.
 
-        It is made when the first loader is. Before that, a resumed run has not loaded its weights.
+        It is built with the first loader, since a resumed run loads its weights just before that.
         """
         assert self.trainer is not None
         if self._store is None:
@@ -414,12 +420,12 @@ class CaptionDataModule(Ranged, CaptionData):
                 module.text_keys,
                 self.decoder,
             )
-            asked = self._splits if self.trainer.state.fn == "fit" else self._splits[1:]
-            images = [image for source in asked for image in source.images]
+            sources = self._splits if self.trainer.state.fn == "fit" else self._splits[1:]
+            images = [image for source in sources for image in source.images]
             images += self.found_images.by_caption.values()
             texts = [
                 text
-                for source in asked
+                for source in sources
                 for i in source.kept.tolist()
                 for text in self.texts.all_of(source.samples[i], i)
             ]
@@ -439,10 +445,10 @@ class CaptionDataModule(Ranged, CaptionData):
         return self._module.backbone
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns where training is in its epoch.
+        """Returns the position of training in its epoch.
 
-        It is kept here since Lightning forgets the loader's own state where the schedule has asked
-        for the loader's length before (its issue 20550).
+        The datamodule stores it, since Lightning loses the loader's own state if the schedule has
+        read the loader's length before (its issue 20550).
         """
         loader = None if self.trainer is None else self.trainer.train_dataloader
         return (
@@ -450,7 +456,7 @@ class CaptionDataModule(Ranged, CaptionData):
         )
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Keeps the place in an epoch for the training loader."""
+        """Stores the position in an epoch for the training loader."""
         self._resumed = state_dict or None
 
     @property
@@ -459,20 +465,20 @@ class CaptionDataModule(Ranged, CaptionData):
         return SampleOrder(self.batch_size, self.seed, len(entries), self.decoder)
 
     def trained_images(self) -> list[str]:
-        """Returns the training images, as references in text."""
+        """Returns the references of the training images as strings."""
         return [str(image) for image in self.sources[0].images]
 
     def describe(self) -> dict[str, Any]:
-        """Returns what checkpoints and results keep of the data, as plain values."""
+        """Returns the description of the data in checkpoints and results, as plain values."""
         return {**self._description, "broken_images": sorted(self.broken.names)}
 
     @cached_property
     def _description(self) -> dict[str, Any]:
         train, val = self.sources
-        cut, units = self.overlong_found, None
+        overlong, units = self.overlong_found, None
         if self.units is not None:
-            known = self.units.records().n_of(train.column("caption_id"))
-            units = {**self.units.describe(), "training_captions_with_units": known}
+            with_units = self.units.records().n_of(train.column("caption_id"))
+            units = {**self.units.describe(), "training_captions_with_units": with_units}
         return {
             "train": train.describe(),
             "val": None if val is None else val.describe(),
@@ -496,5 +502,7 @@ class CaptionDataModule(Ranged, CaptionData):
             "negative_images": self.negative_images
             and {**self.negative_images.describe(), "missing": self.found_images.missing},
             "units": units,
-            "overlong": {} if cut is None else {"checked": cut.checked, "cut": cut.cut},
+            "overlong": {}
+            if overlong is None
+            else {"checked": overlong.checked, "cut": overlong.cut},
         }

@@ -1,4 +1,4 @@
-"""Collate: makes a batch of rows, with one bank of distinct texts that the rows point into."""
+"""Builds a batch from rows, with one bank of distinct texts that the rows index."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ from zoo.sources.seeds import stable_hash
 
 
 class Collate:
-    """Turns what the data set yields into a Batch, primary rows first, then their companions.
+    """Builds a Batch from the rows of the data set, primary rows first, then their companions.
 
     Args:
         tokenizer: From texts to ids `[n, L]`, lengths `[n]` and hashes `[n]`.
@@ -32,17 +32,17 @@ class Collate:
 
         Args:
             distinct: Distinct texts of the batch.
-            asked: Number of texts that the batch named.
+            asked: Number of texts in the batch before duplicates were removed.
 
         Returns:
             The bank, its hashes, and the row in it of each distinct text.
         """
-        # a rank whose rows are all filling still encodes one text, as every rank has to
+        # a rank with only filling rows still encodes one text, since every rank must
         bank, rows = text_bank(*self.tokenizer(distinct or [""]))
         return replace(bank, asked=asked), bank.hashes, rows[: len(distinct)]
 
     def __call__(self, places: list[list[BatchRow]]) -> Batch:
-        """Returns the batch of the rows of each place."""
+        """Builds the batch from the rows of each place."""
         rows = [row for nth in zip(*places, strict=True) for row in nth]
         captions = [row.caption for row in rows]
         negatives = [list(row.negatives) for row in rows]
@@ -50,27 +50,27 @@ class Collate:
         foils = [[None if pair is None else pair[1] for pair in row.pairs] for row in rows]
         positives = [list(row.positives) for row in rows]
         roles = [captions, *negatives, *positives, *units, *foils]
-        asked = [text for role in roles for text in role if text is not None]
-        distinct = list(dict.fromkeys(asked))
-        texts, hashes, in_bank = self.texts(distinct, len(asked))
-        where: dict[str | None, int] = dict(zip(distinct, in_bank.tolist(), strict=True))
+        all_texts = [text for role in roles for text in role if text is not None]
+        distinct = list(dict.fromkeys(all_texts))
+        texts, hashes, in_bank = self.texts(distinct, len(all_texts))
+        row_of_text: dict[str | None, int] = dict(zip(distinct, in_bank.tolist(), strict=True))
 
         def pointers(texts: Sequence[Sequence[str | None]]) -> Tensor:
             return torch.tensor(
-                [[MISSING if text is None else where[text] for text in row] for row in texts],
+                [[MISSING if text is None else row_of_text[text] for text in row] for row in texts],
                 dtype=torch.long,
             )
 
-        further = [row.negative_image for row in rows if row.negative_image is not None]
-        behind = iter(range(len(rows), len(rows) + len(further)))
+        more_images = [row.negative_image for row in rows if row.negative_image is not None]
+        negative_rows = iter(range(len(rows), len(rows) + len(more_images)))
         return Batch(
-            images=self.images([*(row.image for row in rows), *further]),
+            images=self.images([*(row.image for row in rows), *more_images]),
             texts=texts,
             captions=pointers([[text] for text in captions])[:, 0],
             negatives=pointers(negatives),
             positives=pointers(positives),
             negative_images=torch.tensor(
-                [MISSING if row.negative_image is None else next(behind) for row in rows]
+                [MISSING if row.negative_image is None else next(negative_rows) for row in rows]
             ),
             units=pointers(units),
             foils=pointers(foils),
@@ -84,7 +84,7 @@ class Collate:
 
 
 class StoredCollate(Collate):
-    """Makes a batch of items that were encoded before; an image of a row is its place in the store.
+    """Builds a batch of stored encodings; the image of a row is its row in the store.
 
     Args:
         stored_images: Encoded images.

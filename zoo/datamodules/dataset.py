@@ -1,7 +1,4 @@
-"""Dataset: what a sample becomes, as a function of (seed, epoch, sample) alone.
-
-It becomes a row with its image and texts.
-"""
+"""Data set of rows with image and texts, each a function of (seed, epoch, sample) only."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -35,21 +32,21 @@ Transform = Callable[[Any], Tensor]
 
 @dataclass(frozen=True)
 class BatchRow:
-    """One row of a batch before its texts are tokens.
+    """One row of a batch before its texts are tokenized.
 
-    A row with a sample and no caption is one of which an image was broken.
+    A row with a sample and no caption has a broken image.
 
     Attributes:
-        image: What `RowImages` gave.
+        image: The image from `RowImages`.
         caption: The caption, None in a filling row.
-        negatives: K sentence negatives, None where one is missing.
-        positives: P further positives, None where one is missing.
-        pairs: N pairs of a unit and its foil, None where one is missing.
+        negatives: K sentence negatives, None for missing ones.
+        positives: P further positives, None for missing ones.
+        pairs: N pairs of a unit and its foil, None for missing ones.
         image_id: Id of the image.
         sample: Position in the source, -1 in a filling row.
-        negative_image: What `RowImages` gave for the negative image, None where there is none.
-        broken: The image that was broken, None where none was.
-        single: Whether the row is a single image of data that joins images in other steps.
+        negative_image: The negative image from `RowImages`, None if there is none.
+        broken: The image that could not be decoded, None if there is none.
+        single: Whether the row is a single image, in data that joins images in other steps.
     """
 
     image: Tensor
@@ -65,14 +62,14 @@ class BatchRow:
 
 
 class RowImages(Protocol):
-    """Gives images by reference."""
+    """Returns images by reference."""
 
     @property
     def blank(self) -> Tensor:
-        """The image of a filling row, `[3, H, W]` or whatever all images are."""
+        """The image of a filling row, `[3, H, W]` or the shape of all images."""
 
     def __call__(self, image: ImageRef, seed: str) -> Tensor:
-        """Returns the image; what is random about it is a function of the seed.
+        """Returns the image; its random augmentation is a function of the seed.
 
         Raises:
             BrokenImage: The image cannot be decoded.
@@ -86,10 +83,10 @@ class ImageFiles:
 
     Args:
         finder: Finds and opens images.
-        transform: From what the decoder gives to a tensor, random by torch's global generator
-            alone.
-        decoder: What decodes them.
-        kept: Pixels that were decoded before, which are read in the place of files.
+        transform: From a decoded image to a tensor; its only randomness is torch's global
+            generator.
+        decoder: The decoder of images.
+        kept: Cached pixels, which are read instead of files.
     """
 
     finder: ImageFinder
@@ -99,7 +96,7 @@ class ImageFiles:
 
     @cached_property
     def blank(self) -> Tensor:
-        """A black image, transformed as the others."""
+        """A black image, transformed like the others."""
         black = Image.new("RGB", (64, 64))
         return torch.zeros_like(
             self._transform(black if self.decoder == "pil" else pil_to_tensor(black), "")
@@ -112,16 +109,16 @@ class ImageFiles:
             BrokenImage: The image cannot be decoded.
             ZooError: The image is not found.
         """
-        whole = (
+        picture = (
             decode_image(self.finder, image, self.decoder)
             if self.kept is None
             else self.kept[image]
         )
-        return self._transform(whole, seed)
+        return self._transform(picture, seed)
 
     def _transform(self, image: Any, seed: str) -> Tensor:
         with torch.random.fork_rng(devices=[]):
-            # the generator of the CPU alone: torch.manual_seed would reseed the devices' as well
+            # only the CPU's generator: torch.manual_seed would also reseed those of devices
             torch.default_generator.manual_seed(stable_hash(seed))
             return self.transform(image)
 
@@ -132,13 +129,13 @@ class CaptionDataset(Dataset[list[BatchRow]]):
     Args:
         samples: All samples of the source.
         entries: Groups of positions in `samples`. Each epoch draws one position of every group. A
-            group of one is a caption; where one caption an image is wanted, all captions of an
-            image are a group.
-        texts: Makes negatives, units and foils.
-        images: Gives images.
+            group of one is a caption; with one caption per image, all captions of an image are a
+            group.
+        texts: Generates negatives, units and foils.
+        images: Returns images.
         seed: Seed of all draws.
-        companions: Positions in `samples` that may come along as hard images.
-        tolerate_broken: Whether an image that cannot be decoded makes a filling row. Otherwise it
+        companions: Positions in `samples` that may be added as hard images.
+        tolerate_broken: Whether an image that cannot be decoded gives a filling row. Otherwise it
             raises ZooError.
         negative_images: Negative images by caption.
     """
@@ -170,8 +167,8 @@ class CaptionDataset(Dataset[list[BatchRow]]):
         epoch, index = self._position(place)
         if self.companions is None:
             return [self._row(epoch, index)]
-        named = () if index == MISSING else self.samples[index].companions
-        hard = tuple(c for c in named if self.companions[c])
+        candidates = () if index == MISSING else self.samples[index].companions
+        hard = tuple(c for c in candidates if self.companions[c])
         return [
             self._row(epoch, index),
             self._row(epoch, self._draw(hard, epoch, index, "companion") if hard else MISSING),
@@ -195,19 +192,21 @@ class CaptionDataset(Dataset[list[BatchRow]]):
         if index == MISSING:
             return self._filling(MISSING)
         sample = self.samples[index]
-        asked, other = sample.image, self.negative_images.image_for(sample.caption)
+        current, negative_ref = sample.image, self.negative_images.image_for(sample.caption)
         negative = None
         try:
-            image = self.images(asked, seed_of(self.seed, epoch, index, "augmentation"))
-            if other is not None:
-                asked = other
-                negative = self.images(other, seed_of(self.seed, epoch, index, "negative_image"))
+            image = self.images(current, seed_of(self.seed, epoch, index, "augmentation"))
+            if negative_ref is not None:
+                current = negative_ref
+                negative = self.images(
+                    negative_ref, seed_of(self.seed, epoch, index, "negative_image")
+                )
         except BrokenImage as error:
             if not self.tolerate_broken:
                 raise BrokenImage(
                     f"{error}, or set data.tolerate_broken: true to leave its rows empty"
                 ) from error
-            return self._filling(index, asked)
+            return self._filling(index, current)
         return BatchRow(
             image,
             sample.caption,

@@ -1,4 +1,4 @@
-"""Encoder: encodes images and texts once, batch by batch, as features are kept."""
+"""Encodes images and texts once, batch by batch, for the feature store."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeVar
@@ -39,9 +39,9 @@ class NamedItems(NamedTuple):
 
 
 class _Decoded(Dataset[tuple[ImageRef, Tensor | None, ZooError | None]]):
-    """Images as the towers take them.
+    """Images, prepared for the tower.
 
-    Errors are values, since a worker's exception would come with its traceback.
+    Errors are values, since a worker's exception would print its traceback.
     """
 
     def __init__(
@@ -62,14 +62,14 @@ class _Decoded(Dataset[tuple[ImageRef, Tensor | None, ZooError | None]]):
 
 
 class ItemEncoder:
-    """Encodes in the precision of the weights, on the device that they are on.
+    """Encodes in the precision and on the device of the weights.
 
     Args:
-        backbone: Encodes.
+        backbone: The backbone.
         finder: Finds and opens images.
         workers: Number of processes that load images.
         tolerate_broken: Whether images that cannot be decoded are left out.
-        decoder: What decodes images.
+        decoder: The decoder of images.
     """
 
     def __init__(
@@ -90,63 +90,63 @@ class ItemEncoder:
     def images(
         self, refs: Sequence[ImageRef], names: dict[ImageRef, str], keys: frozenset[TokenKey]
     ) -> Iterator[NamedItems]:
-        """Yields images, encoded.
+        """Yields encoded images.
 
         Args:
             refs: The images.
             names: Their names.
-            keys: Tokens that are kept.
+            keys: The tokens to store.
 
         Raises:
-            ZooError: An image cannot be had.
+            ZooError: An image is missing or cannot be decoded.
         """
         backbone = self.backbone
         transform = backbone.eval_transform if self.decoder == "pil" else backbone.eval_pixels
         images = _Decoded(refs, self.finder, transform, self.decoder)
         loader = DataLoader(images, IMAGE_BATCH, num_workers=self.workers, collate_fn=list)
         for batch in track(loader, "encoding images", len(loader), rank() == 0):
-            whole = []
+            named_pixels = []
             for ref, pixels, error in batch:
                 if pixels is not None:
-                    whole.append((names[ref], pixels))
+                    named_pixels.append((names[ref], pixels))
                 elif not (self.tolerate_broken and isinstance(error, BrokenImage)):
                     raise error
-            if whole:
-                encoded = self._images(torch.stack([pixels for _, pixels in whole]), keys)
-                no_hashes = torch.zeros(len(whole), dtype=torch.long)
-                yield NamedItems([name for name, _ in whole], encoded.to("cpu"), no_hashes)
+            if named_pixels:
+                encoded = self._images(torch.stack([pixels for _, pixels in named_pixels]), keys)
+                no_hashes = torch.zeros(len(named_pixels), dtype=torch.long)
+                yield NamedItems([name for name, _ in named_pixels], encoded.to("cpu"), no_hashes)
 
     @torch.no_grad()
     def texts(self, texts: Sequence[str], keys: frozenset[TokenKey]) -> Iterator[NamedItems]:
-        """Yields texts, encoded, each under its own words.
+        """Yields encoded texts, each named by itself.
 
         Args:
             texts: The texts.
-            keys: Tokens that are kept.
+            keys: The tokens to store.
         """
-        some = list(batches(texts, TEXT_BATCH))
-        for batch in track(some, "encoding texts", len(some), rank() == 0):
+        text_batches = list(batches(texts, TEXT_BATCH))
+        for batch in track(text_batches, "encoding texts", len(text_batches), rank() == 0):
             bank = self.bank(batch)
             yield NamedItems(list(batch), self._texts(bank, keys).to("cpu"), bank.hashes)
 
     def bank(self, texts: Sequence[str]) -> TextBank:
-        """Returns the texts as they are, duplicates among their tokens included."""
+        """Tokenizes texts without removing duplicates."""
         return TextBank(*self.backbone.tokenizer(list(texts)))
 
     @torch.no_grad()
     def blank_image(self, keys: frozenset[TokenKey]) -> Encoded:
-        """Returns a black image, encoded, for its size."""
+        """Encodes a black image, to measure its size."""
         return self._images(self.backbone.eval_transform(Image.new("RGB", (64, 64)))[None], keys)
 
     @torch.no_grad()
     def blank_text(self, keys: frozenset[TokenKey]) -> Encoded:
-        """Returns an empty text, encoded, for its size."""
+        """Encodes an empty text, to measure its size."""
         return self._texts(self.bank([""]), keys)
 
     def _images(self, pixels: Tensor, keys: frozenset[TokenKey]) -> Encoded:
-        there = pixels.to(self.device)
+        inputs = pixels.to(self.device)
         return self.backbone.encode_images(
-            there.to(self.dtype) if there.is_floating_point() else there, keys
+            inputs.to(self.dtype) if inputs.is_floating_point() else inputs, keys
         )
 
     def _texts(self, bank: TextBank, keys: frozenset[TokenKey]) -> Encoded:
@@ -154,5 +154,5 @@ class ItemEncoder:
 
 
 def batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    """Yields the items in order, `size` at once."""
+    """Yields the items in order, in batches of `size`."""
     return (items[start : start + size] for start in range(0, len(items), size))

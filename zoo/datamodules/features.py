@@ -1,4 +1,4 @@
-"""Frozen features: what frozen towers make of images and texts, encoded once and kept on disk.
+"""Frozen features: images and texts, encoded once by frozen towers and stored on disk.
 
 Every epoch reads them from a folder:
 
@@ -7,8 +7,8 @@ Every epoch reads them from a folder:
     images/*.safetensors    by reference, crop and size of the image's file
     texts/*.safetensors     by the text
 
-Every file is written beside and renamed. A folder belongs to one manifest; runs that share it share
-its features.
+Files are written atomically. A folder has one manifest; runs that use the folder share its
+features.
 """
 
 import dataclasses
@@ -45,12 +45,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Features(metaclass=RangedType):
-    """Where frozen features are kept.
+    """The store of frozen features.
 
     Args:
-        folder: Folder of the features; it is made where there is none.
-        limit_gib: Size that the folder may have at most, in GiB.
-        precision: Precision of what is kept; fp16 is half the size.
+        folder: Folder of the features; it is created if it does not exist.
+        limit_gib: Maximum size of the folder in GiB.
+        precision: Precision of the stored features; fp16 is half the size.
     """
 
     folder: str
@@ -60,7 +60,7 @@ class Features(metaclass=RangedType):
 
 @dataclass(frozen=True)
 class StoredImages:
-    """The rows of images in the store; it stands where a data set would decode and transform them.
+    """The rows of images in the store, which replace decoded and transformed images.
 
     Args:
         stored: Rows in the store, by reference.
@@ -77,7 +77,7 @@ class StoredImages:
             BrokenImage: The image could not be encoded.
         """
         if image not in self.stored:
-            raise BrokenImage(f"{image} is not a whole image: fetch it again")
+            raise BrokenImage(f"{image} is not a whole image: download it again")
         return torch.tensor(self.stored[image])
 
 
@@ -85,11 +85,11 @@ class FeatureStore:
     """Encoded images and texts of one backbone, on disk.
 
     Args:
-        settings: Where features are kept.
+        settings: Folder, limit and precision.
         backbone: Encodes images and texts.
-        image_keys: Image tokens that are kept.
-        text_keys: Text tokens that are kept.
-        decoder: What decodes the images.
+        image_keys: The image tokens to store.
+        text_keys: The text tokens to store.
+        decoder: The decoder of images.
 
     Raises:
         ZooError: The folder holds features of other weights or settings, or a damaged file.
@@ -128,20 +128,20 @@ class FeatureStore:
         workers: int = 0,
         tolerate_broken: bool = False,
     ) -> StoredImages:
-        """Encodes what is not there yet, each rank its share, and returns where the images are.
+        """Encodes what is not stored yet, each rank its share, and returns the rows of the images.
 
-        The backbone encodes on the device that it is on.
+        The backbone encodes on its device.
 
         Args:
-            images: Images that are asked for.
-            texts: Texts that are asked for.
+            images: The needed images.
+            texts: The needed texts.
             backbone: Encodes them.
             finder: Finds and opens images.
             workers: Number of processes that load images.
             tolerate_broken: Whether images that cannot be decoded are left out.
 
         Raises:
-            ZooError: On every rank, where the store would grow over its limit (before anything is
+            ZooError: On every rank, if the store would exceed its limit (before anything is
                 encoded), a file cannot be written, or an image is broken and not tolerated.
         """
         names = {ref: _name(ref, finder) for ref in images}
@@ -149,11 +149,11 @@ class FeatureStore:
         new_texts = [text for text in dict.fromkeys(texts) if text not in self.texts]
         if new_images or new_texts:
             self._refuse_over_limit(new_images, new_texts, backbone)
-        gather_objects(None)  # no rank writes before every rank has seen what is missing
+        gather_objects(None)  # no rank writes before every rank knows what is missing
         encoder = ItemEncoder(backbone, finder, workers, tolerate_broken, self.decoder)
         encoded = encoder.images(_share(new_images), names, frozenset(self.images.keys))
         run_on_all_ranks(lambda: _write_shards(self.images, encoded, IMAGES_A_FILE))
-        by_length = sorted(new_texts, key=len)  # texts of like length are cut alike
+        by_length = sorted(new_texts, key=len)  # texts of similar length are cut to one length
         texts_encoded = encoder.texts(_share(by_length), frozenset(self.texts.keys))
         run_on_all_ranks(lambda: _write_shards(self.texts, texts_encoded, TEXTS_A_FILE))
         self.images.open()
@@ -169,121 +169,120 @@ class FeatureStore:
     def _refuse_over_limit(
         self, images: Sequence[ImageRef], texts: Sequence[str], backbone: Backbone
     ) -> None:
-        each = DTYPES[self.settings.precision].itemsize
+        item_bytes = DTYPES[self.settings.precision].itemsize
         size = self.images.bytes + self.texts.bytes
         probe = ItemEncoder(backbone, ImageFinder([]), 0, False)
         if images:
             item = probe.blank_image(frozenset(self.images.keys))
             size += (
                 len(images)
-                * each
+                * item_bytes
                 * (item.pooled.numel() + sum(t.numel() for t in item.tokens.values()))
             )
         if texts:
             item = probe.blank_text(frozenset(self.texts.keys))
             widths = sum(t.shape[-1] for t in item.tokens.values())
             lengths = (
-                sum(int(probe.bank(some).lengths.sum()) for some in batches(texts, TEXTS_A_FILE))
+                sum(int(probe.bank(batch).lengths.sum()) for batch in batches(texts, TEXTS_A_FILE))
                 if widths
                 else 0
             )
-            size += each * (len(texts) * item.pooled.numel() + widths * lengths) + sum(
+            size += item_bytes * (len(texts) * item.pooled.numel() + widths * lengths) + sum(
                 map(len, texts)
             )
         if size > self.settings.limit_gib * GIB:
             raise ZooError(
-                f"{len(images):,} images and {len(texts):,} texts would make {self.folder} "
-                f"{size / GIB:.3g} GiB large, and data.features.limit_gib is "
-                f"{self.settings.limit_gib:g}: raise it, or set data.features.precision to fp16"
+                f"{self.folder} would need {size / GIB:.3g} GiB with {len(images):,} more images "
+                f"and {len(texts):,} more texts, and data.features.limit_gib is "
+                f"{self.settings.limit_gib:g}: increase it, or set data.features.precision to fp16"
             )
 
     def _refuse_absent(self, images: int, texts: int, tolerate_broken: bool) -> None:
         if texts or (images and not tolerate_broken):
             raise ZooError(
-                f"{self.folder} lacks {images:,} images and {texts:,} texts that other processes "
-                "encoded: give data.features.folder a place that all of them share"
+                f"{images:,} images and {texts:,} texts that other processes encoded are missing "
+                f"in {self.folder}: set data.features.folder to a folder that all processes share"
             )
 
 
 def check_fixed(backbone: Backbone, strategy: Strategy, redrawn: bool) -> None:
-    """Checks that features are what a step would encode.
+    """Checks that stored features equal what a training step would encode.
 
     Args:
         backbone: The backbone.
         strategy: Lightning's strategy.
-        redrawn: Whether texts are drawn anew in every epoch.
+        redrawn: Whether texts are drawn again in every epoch.
 
     Raises:
-        ZooError: They are not, since towers are trained or cut up, or images or texts change.
+        ZooError: They do not, since towers are trained or sharded, or images or texts change.
     """
-    wants = "data.features encodes images and texts once"
+    reason = "data.features encodes images and texts once"
     if any(backbone.trains(tower) for tower in ("image", "text")):
         raise ZooError(
-            f"{wants}, and model.backbone.tuning.towers is {backbone.tuning.towers}: "
+            f"{reason}, and model.backbone.tuning.towers is {backbone.tuning.towers}: "
             "set it to none, or data.features to null"
         )
     if backbone.augmentation is not None:
         raise ZooError(
-            f"{wants}, and model.backbone.augmentation crops training images at random: "
+            f"{reason}, and model.backbone.augmentation crops training images at random: "
             "set it to null, or data.features to null"
         )
     if redrawn:
         raise ZooError(
-            f"{wants}, and data.redraw draws negatives and units anew in every epoch: "
+            f"{reason}, and data.redraw draws negatives and units again in every epoch: "
             "set it to false, or data.features to null"
         )
     if strategy.restore_checkpoint_after_setup:
         raise ZooError(
-            f"{wants} with whole towers, and {type(strategy).__name__} cuts them up: "
+            f"{reason} with complete towers, and {type(strategy).__name__} shards them: "
             "set trainer.strategy to ddp"
         )
 
 
 def run_on_all_ranks(share: Callable[[], None]) -> None:
-    """Runs this rank's share of some work and waits for all.
+    """Runs this rank's share of some work and waits for all ranks.
 
     Raises:
-        ZooError: On every rank, where one of them raised it.
+        ZooError: On every rank, if one of them raised it.
     """
-    failed: ZooError | None = None
+    own_error: ZooError | None = None
     try:
         share()
     except ZooError as error:
-        failed = error
+        own_error = error
     messages = [
         message
-        for message in gather_objects(None if failed is None else str(failed))
+        for message in gather_objects(None if own_error is None else str(own_error))
         if message is not None
     ]
     if messages:
-        raise ZooError(messages[0]) from failed
+        raise ZooError(messages[0]) from own_error
 
 
 def _claim(folder: Path, claims: dict[str, Any]) -> None:
-    """Marks the folder as that of these features, or checks that it is."""
+    """Writes the manifest of these features to a new folder, or checks an existing one."""
     manifest = folder / "manifest.json"
     if not manifest.exists():
         if any(folder.glob("*/*.safetensors")):
             raise ZooError(
-                f"{folder} holds features and no {manifest.name} that says of what: "
-                "delete the folder, or name another one"
+                f"{folder} holds features without {manifest.name}, so their origin is unknown: "
+                "delete the folder, or use another one"
             )
         write_bytes(manifest, json.dumps(claims, indent=2).encode())
         return
     try:
-        there = dict(json_value(manifest.read_text(encoding="utf-8")))
+        recorded = dict(json_value(manifest.read_text(encoding="utf-8")))
     except (OSError, TypeError, ValueError) as error:
         raise ZooError(
             f"{manifest} cannot be read ({error}): "
-            "name another data.features.folder, or delete the folder"
+            "set another data.features.folder, or delete the folder"
         ) from error
     for name, value in claims.items():
-        if there.get(name) != value:
+        if recorded.get(name) != value:
             raise ZooError(
-                f"{folder} holds features of other {name} ({_format_value(there.get(name))}, and "
-                "this run "
-                f"has {_format_value(value)}): name another data.features.folder, or delete the "
-                "folder"
+                f"{folder} holds features of other {name} ({_format_value(recorded.get(name))}, "
+                f"and this run has {_format_value(value)}): set another data.features.folder, or "
+                "delete the folder"
             )
 
 
@@ -295,8 +294,8 @@ def _format_value(value: Any) -> str:
 def _name(ref: ImageRef, finder: ImageFinder) -> str:
     path = finder.find(ref)
     if path is None:
-        raise ZooError(f"image {ref} is not there: {finder.hint(ref)}")
-    # the same image in another size, or decoded in another way, is another input
+        raise ZooError(f"image {ref} is missing: {finder.hint(ref)}")
+    # the same image with another file size, or decoded differently, is another input
     return " ".join(
         filter(None, (str(ref), str(path.stat().st_size), str(finder.decoding_of(ref))))
     )
@@ -310,7 +309,7 @@ def _write_shards(shards: Shards, batches: Iterable[NamedItems], items_a_file: i
     waiting: list[NamedItems] = []
     for batch in batches:
         waiting.append(batch)
-        if sum(len(some.names) for some in waiting) >= items_a_file:
+        if sum(len(part.names) for part in waiting) >= items_a_file:
             _write(shards, waiting)
             waiting = []
     if waiting:
@@ -320,5 +319,7 @@ def _write_shards(shards: Shards, batches: Iterable[NamedItems], items_a_file: i
 def _write(shards: Shards, batches: Sequence[NamedItems]) -> None:
     names, items, hashes = zip(*batches, strict=True)
     shards.write(
-        [name for some in names for name in some], concatenate(list(items)), torch.cat(hashes)
+        [name for batch_names in names for name in batch_names],
+        concatenate(list(items)),
+        torch.cat(hashes),
     )

@@ -1,4 +1,4 @@
-"""ImageCaptions: the captions of each image, found when they are asked for."""
+"""ImageCaptions: the captions of each image, looked up on access."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -27,8 +27,8 @@ class ImageCaptions(Mapping[str, Sequence[str]]):
         captions = [
             str(source.samples.captions.column("caption")[position].as_py())
             for source, groups, keys in self._found
-            for place in keys.rows(image_id)
-            for position in groups[place]
+            for row in keys.rows(image_id)
+            for position in groups[row]
         ]
         if not captions:
             raise KeyError(image_id)

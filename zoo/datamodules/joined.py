@@ -1,4 +1,4 @@
-"""Joined pairs: two images side by side with both captions, as CLIC makes them."""
+"""Joined pairs of images with both captions, as in CLIC."""
 
 from dataclasses import replace
 from functools import cached_property
@@ -20,15 +20,15 @@ T = TypeVar("T")
 
 
 class JoinedDataset(CaptionDataset):
-    """Rows of which each is the image of an entry and another one, squeezed into one image.
+    """Rows in which the image of an entry and another image are resized into one image.
 
-    The two are never the same image where the data has several. The caption is both captions. The
-    first further positive is the same the other way round; those of the generators follow, for both
-    captions in an order that is drawn. There are no units and no negative images.
+    The two images differ if the data has several. The caption consists of both captions. The first
+    further positive has them in reverse order; those of the generators follow, for both captions in
+    random order. Rows have no units and no negative images.
     """
 
     def single_row(self, place: Place) -> BatchRow:
-        """Returns the row of an entry's own image and caption, without further texts."""
+        """Returns the row of an entry's own image and caption, without other texts."""
         row = super()._row(*self._position(place))
         return replace(
             row,
@@ -39,52 +39,54 @@ class JoinedDataset(CaptionDataset):
 
     def _row(self, epoch: int, index: int) -> BatchRow:
         row, draws = super()._row(epoch, index), Random(seed_of(self.seed, epoch, index, "joined"))
-        other = super()._row(epoch, self._partner(index, draws))
-        if row.caption is None or other.caption is None:
-            filling = self._filling(index, row.broken or other.broken)
+        partner = super()._row(epoch, self._partner(index, draws))
+        if row.caption is None or partner.caption is None:
+            filling = self._filling(index, row.broken or partner.broken)
             return replace(filling, positives=[None, *filling.positives])
-        caption = joined_texts(row.caption, other.caption)
-        further = [
-            None if one is None or two is None else joined_texts(*_shuffle((one, two), draws))
-            for one, two in zip(row.positives, other.positives, strict=True)
+        caption = joined_texts(row.caption, partner.caption)
+        joined_positives = [
+            None
+            if text is None or partner_text is None
+            else joined_texts(*_shuffle((text, partner_text), draws))
+            for text, partner_text in zip(row.positives, partner.positives, strict=True)
         ]
         axis = draws.choice((SIDE_BY_SIDE, STACKED))
         return replace(
             row,
-            image=joined_images(_shuffle((row.image, other.image), draws), axis),
+            image=joined_images(_shuffle((row.image, partner.image), draws), axis),
             caption=caption,
             negatives=self.texts.negatives(
                 replace(self.samples[index], caption=caption, negatives=()), epoch, index
             ),
-            positives=[joined_texts(other.caption, row.caption), *further],
+            positives=[joined_texts(partner.caption, row.caption), *joined_positives],
             pairs=[None] * self.texts.n_units,
-            image_id=f"{row.image_id} {other.image_id}",
+            image_id=f"{row.image_id} {partner.image_id}",
             negative_image=None,
         )
 
     def _partner(self, index: int, draws: Random) -> int:
-        """Returns a caption of another image than a sample's; any where there is one image."""
+        """Returns a random sample with another image; any sample if there is only one image."""
         image = None if self._is_one_image else self.samples[index].image_id
         while True:
-            drawn = draws.choice(self.entries[draws.randrange(len(self.entries))])
-            if self.samples[drawn].image_id != image:
-                return drawn
+            candidate = draws.choice(self.entries[draws.randrange(len(self.entries))])
+            if self.samples[candidate].image_id != image:
+                return candidate
 
     @cached_property
     def _is_one_image(self) -> bool:
         images = (self.samples[i].image_id for entry in self.entries for i in entry)
-        first = next(images)
-        return all(image == first for image in images)
+        first_image = next(images)
+        return all(image == first_image for image in images)
 
 
 class AlternatingDataset(Dataset[list[BatchRow]]):
-    """Joined rows in every other step of an epoch, from the first on, and single ones in between.
+    """Alternates joined rows and single rows by step, starting with joined rows in each epoch.
 
     A row is a function of (seed, epoch, sample) and the number of its step.
 
     Args:
-        joined: Makes the rows.
-        batches_per_step: How many batches an optimiser's step accumulates.
+        joined: Builds the rows.
+        batches_per_step: How many batches an optimiser step accumulates.
     """
 
     def __init__(self, joined: JoinedDataset, batches_per_step: int = 1) -> None:
@@ -99,16 +101,16 @@ class AlternatingDataset(Dataset[list[BatchRow]]):
 
 
 def joined_texts(first: str, second: str) -> str:
-    """Returns two captions as two sentences."""
+    """Joins two captions as two sentences."""
     return " ".join(f"{text.strip().rstrip('.')}." for text in (first, second))
 
 
 def joined_images(images: list[Tensor], axis: int) -> Tensor:
-    """Squeezes two images of one size, `[3, H, W]`, into one of that size.
+    """Resizes two images of the same size, `[3, H, W]`, into one image of that size.
 
     Args:
-        images: The images, in their order.
-        axis: Along which they stand, SIDE_BY_SIDE or STACKED.
+        images: The images in order.
+        axis: The axis along which they are joined, SIDE_BY_SIDE or STACKED.
     """
     half = list(images[0].shape[1:])
     half[axis - 1] //= 2

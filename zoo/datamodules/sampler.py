@@ -1,6 +1,6 @@
-"""Sampler: the order of samples, and a loader that resumes in it.
+"""The order of samples, and a loader that can be resumed.
 
-Samples are dealt so that a global batch holds the same ones on any number of ranks.
+A global batch holds the same samples on any number of ranks.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -23,19 +23,19 @@ Place = tuple[int, ...]
 class GlobalBatchSampler(DistributedSampler[Place]):
     """Yields (epoch, entry, batch) places of this rank's rows, batch by batch.
 
-    Entry -1 fills up the last batch. The order is a function of (seed, epoch). It is a
-    DistributedSampler, since Lightning would wrap any other in one that pads with repeated samples.
+    Entry -1 fills the last batch. The order is a function of (seed, epoch). It is a
+    DistributedSampler, since Lightning wraps other samplers in one that repeats samples as padding.
 
     Args:
         n: Number of entries of the data set.
-        batch_size: Rows of the batch of all ranks, which `world` must divide.
+        batch_size: Rows of the batch over all ranks, a multiple of `world`.
         seed: Seed of the order.
         rank: Number of this rank.
         world: Number of ranks.
-        fixed: Whether the order is a function of the seed alone, as validation wants.
+        fixed: Whether the order only depends on the seed, for validation.
 
     Raises:
-        ZooError: The ranks do not divide the batch.
+        ZooError: batch_size is not a multiple of `world`.
     """
 
     def __init__(
@@ -54,12 +54,12 @@ class GlobalBatchSampler(DistributedSampler[Place]):
         self._resume = (0, 0)
 
     def resume_at(self, epoch: int, batches: int) -> None:
-        """Leaves out the first batches of that epoch, and of no other."""
+        """Skips the first batches of one epoch."""
         self.epoch, self._resume = epoch, (epoch, batches)
 
     @property
     def skipped_batches(self) -> int:
-        """The number of batches of the present epoch that are left out."""
+        """The number of skipped batches of the current epoch."""
         epoch, batches = self._resume
         return batches if epoch == self.epoch else 0
 
@@ -69,48 +69,48 @@ class GlobalBatchSampler(DistributedSampler[Place]):
         generator.manual_seed(stable_hash(seed_of(self.seed, epoch, 0, "order")))
         order = torch.full((self.total_size,), MISSING)
         order[: self.n] = torch.randperm(self.n, generator=generator)
-        mine = order.view(self.batches, self.num_replicas, self.local)[
+        rank_order = order.view(self.batches, self.num_replicas, self.local)[
             self.skipped_batches :, self.rank
         ]
-        # batch by batch, since an epoch of numbers of Python's would take a hundred times the room
+        # batch by batch, since Python integers of a whole epoch need a hundred times the memory
         return (
             (epoch, entry, number)
-            for number, batch in enumerate(mine, self.skipped_batches)
+            for number, batch in enumerate(rank_order, self.skipped_batches)
             for entry in batch.tolist()
         )
 
 
 def local_batch_size(batch_size: int, world: int) -> int:
-    """Returns the rows of one rank.
+    """Returns the number of rows per rank.
 
     Args:
-        batch_size: Rows of the batch of all ranks.
+        batch_size: Rows of the batch over all ranks.
         world: Number of ranks.
 
     Raises:
-        ZooError: There are no rows, or the ranks do not divide them.
+        ZooError: batch_size is below 1, or not a multiple of `world`.
     """
     if batch_size < 1:
         raise ZooError(f"batch_size {batch_size} is not a number of rows: give at least 1")
     if batch_size % world:
-        below, above = batch_size // world * world, -(-batch_size // world) * world
-        choice = f"{below} or {above}" if below else f"{above}"
+        smaller, larger = batch_size // world * world, -(-batch_size // world) * world
+        choice = f"{smaller} or {larger}" if smaller else f"{larger}"
         raise ZooError(
-            f"batch_size {batch_size} counts the rows of all devices, "
-            f"and {world} devices do not divide it: give {choice}"
+            f"batch_size {batch_size} is the number of rows over all devices, and is not a "
+            f"multiple of {world} devices: give {choice}"
         )
     return batch_size // world
 
 
 @dataclass(frozen=True)
 class SampleOrder:
-    """What makes a place in an epoch mean the same samples.
+    """The settings that determine the samples at a position in an epoch.
 
     Attributes:
-        batch_size: Rows of the batch of all ranks.
+        batch_size: Rows of the batch over all ranks.
         seed: Seed of the order.
         rows: Number of rows of an epoch.
-        decoder: What decodes images, whose pixels are not quite another's.
+        decoder: The decoder of images; the pixels of decoders differ slightly.
     """
 
     batch_size: int
@@ -119,20 +119,22 @@ class SampleOrder:
     decoder: Decoder = "torchvision"
 
     def refuse_other(self, resumed: Mapping[str, int | str]) -> None:
-        """Holds a run that is resumed to this order.
+        """Checks that a resumed run had this order.
 
         Args:
-            resumed: What the run's checkpoint says of its order.
+            resumed: The order that the run's checkpoint recorded.
 
         Raises:
-            ZooError: The run had another.
+            ZooError: The run had another order.
         """
-        for name, now in vars(self).items():
-            if resumed.get(name, now) != now:
-                was, now = (f"{n:,}" if isinstance(n, int) else n for n in (resumed[name], now))
+        for name, value in vars(self).items():
+            if resumed.get(name, value) != value:
+                before, value = (
+                    f"{n:,}" if isinstance(n, int) else n for n in (resumed[name], value)
+                )
                 raise ZooError(
-                    f"the run that is resumed had {name} {was}, and now it is {now}: "
-                    "resume with the same data, or start anew from the weights by "
+                    f"the resumed run had {name} {before}, and now it is {value}: resume with the "
+                    "same data, or start a new run from the weights with "
                     "--model.backbone.pretrained"
                 )
 
@@ -140,15 +142,15 @@ class SampleOrder:
 class BatchLoader(Loader):
     """A loader of global batches that can be stopped and resumed between any two of them.
 
-    Lightning keeps `state_dict` in its checkpoints. Errors of workers arrive as they were raised.
+    Lightning saves `state_dict` in its checkpoints. Errors of workers are raised unchanged.
 
     Args:
         data: The data set.
         sampler: The order of its entries.
-        collate: Makes a batch of rows.
-        workers: Number of processes that load.
-        pin_memory: Whether batches are put into pinned memory.
-        seen: Called with every batch, in the main process.
+        collate: Builds a batch from rows.
+        workers: Number of processes that load data.
+        pin_memory: Whether batches are copied to pinned memory.
+        seen: A function that is called with every batch in the main process.
     """
 
     sampler: GlobalBatchSampler
@@ -170,7 +172,7 @@ class BatchLoader(Loader):
             num_workers=workers,
             persistent_workers=workers > 0,
             pin_memory=pin_memory,
-            # so that starting an epoch takes nothing from the global random state
+            # so that the start of an epoch does not change the global random state
             generator=torch.Generator(),
         )
         self.seen = seen
@@ -188,15 +190,15 @@ class BatchLoader(Loader):
         except ZooError as error:
             # torch wraps a worker's error in the text of its traceback
             reason = str(error).rstrip().rsplit(f"{type(error).__name__}: ", 1)[-1]
-            # The traceback holds the workers' iterator, in a cycle. Without it the workers end now,
-            # and not some time later in another process.
+            # The traceback refers to the workers' iterator, in a cycle. Without it the workers end
+            # now, and not at some later time.
             error.__traceback__ = self._iterator = None
         raise ZooError(reason)
 
     def state_dict(self) -> dict[str, int]:
-        """Returns the epoch and how many of its batches were handed out."""
+        """Returns the epoch and how many of its batches were loaded."""
         return {"epoch": self.sampler.epoch, "batches": self.done}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Goes on after the batches that `state_dict` counted."""
+        """Resumes after the batches that `state_dict` counted."""
         self.sampler.resume_at(state["epoch"], state["batches"])

@@ -1,8 +1,8 @@
-"""Shards: encoded items in files that are whole or absent, found by name.
+"""Encoded items in atomically written files, looked up by name.
 
-They are read at random through memory maps. A file holds n items: their names, `pooled` [n, D],
+Files are memory-mapped for random access. A file holds n items: their names, `pooled` [n, D],
 `hashes` [n], and for every token key `tokens` [sum of lengths, W] and `lengths` [n]. Padding is not
-kept.
+stored.
 """
 
 import json
@@ -29,13 +29,14 @@ DTYPES = {"fp32": torch.float32, "fp16": torch.float16}
 
 @dataclass(frozen=True)
 class _Shard:
-    """One file, mapped.
+    """One memory-mapped file.
 
     Attributes:
         pooled: Pooled vectors, `[n, D]`.
         hashes: Hashes, `[n]`.
-        tokens: Tokens of all items, one array a key.
-        ends: Ends of the items' tokens, one array a key. Item r has tokens[ends[r] : ends[r + 1]].
+        tokens: Tokens of all items, one array per key.
+        ends: Ends of the items' tokens, one array per key. Item r has
+            tokens[ends[r] : ends[r + 1]].
     """
 
     pooled: NDArray[Any]
@@ -49,8 +50,8 @@ class Shards:
 
     Args:
         folder: The folder.
-        keys: Tokens that every item has.
-        precision: Precision of what is written; what is read is fp32.
+        keys: The tokens of every item.
+        precision: Precision of written items; they are read as fp32.
 
     Raises:
         ZooError: A file is damaged.
@@ -63,7 +64,7 @@ class Shards:
         self.open()
 
     def open(self) -> None:
-        """Reads which items there are now.
+        """Reads the list of existing items.
 
         Raises:
             ZooError: A file is damaged.
@@ -79,17 +80,17 @@ class Shards:
         self._starts = np.array(starts)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # a worker maps the files anew rather than be sent them
+        # a worker maps the files again instead of receiving a copy
         return Shards, (self.folder, frozenset(self.keys), self.precision)
 
     def __contains__(self, name: str) -> bool:
         return name in self._names
 
     def row(self, name: str) -> int:
-        """Returns where an item is, for `rows`.
+        """Returns the row of an item, for `rows`.
 
         Raises:
-            KeyError: There is no item of that name.
+            KeyError: There is no item with that name.
         """
         return self._names[name]
 
@@ -99,7 +100,7 @@ class Shards:
         return sum(file.stat().st_size for file in self.folder.glob("*.safetensors"))
 
     def write(self, names: Sequence[str], items: Encoded, hashes: Tensor) -> None:
-        """Adds a file of items, which `open` will find.
+        """Adds a file of items, which the next `open` reads.
 
         Args:
             names: Names of the items.
@@ -107,7 +108,7 @@ class Shards:
             hashes: Their hashes, `[n]`.
 
         Raises:
-            ZooError: The file cannot be written, or the precision cannot hold the items.
+            ZooError: The file cannot be written, or values are out of the range of the precision.
         """
         dtype = DTYPES[self.precision]
         tensors = {"pooled": items.pooled.to(dtype), "hashes": hashes}
@@ -117,15 +118,15 @@ class Shards:
             tensors[f"lengths{number}"] = mask.sum(1)
         if not all(t.isfinite().all() for t in tensors.values()):
             raise ZooError(
-                f"{self.folder} was to hold numbers over the range of {self.precision}: "
-                "set data.features.precision to fp32"
+                f"features for {self.folder} are out of the range of {self.precision}: set "
+                "data.features.precision to fp32"
             )
-        listed = json.dumps(list(names))
+        names_json = json.dumps(list(names))
         content = save(
-            {name: t.cpu().contiguous() for name, t in tensors.items()}, {"names": listed}
+            {name: t.cpu().contiguous() for name, t in tensors.items()}, {"names": names_json}
         )
         write_bytes(
-            self.folder / f"{blake2b(listed.encode(), digest_size=16).hexdigest()}.safetensors",
+            self.folder / f"{blake2b(names_json.encode(), digest_size=16).hexdigest()}.safetensors",
             content,
             sweeps=False,
         )
@@ -174,7 +175,7 @@ class Shards:
                 )
         except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
             raise ZooError(
-                f"{file} is no whole file of features ({error}): "
-                "delete it, what it held is encoded again"
+                f"{file} is not a complete file of features ({error}): delete it, and its items "
+                "will be encoded again"
             ) from error
         return names, shard

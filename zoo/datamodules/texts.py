@@ -1,4 +1,4 @@
-"""Texts: what stands beside a caption in a batch: negatives, positives, units and foils."""
+"""The texts that a caption has in a batch: negatives, positives, units and foils."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,16 +17,16 @@ SOURCE_NEGATIVES = "source"
 
 @dataclass(frozen=True)
 class CaptionTexts:
-    """Makes the texts beside a caption, as a function of (seed, epoch, sample).
+    """Generates the texts of a caption, as a function of (seed, epoch, sample).
 
     Args:
         seed: Seed of all draws.
-        generators: Makers of sentence negatives, one column each.
+        generators: Generators of sentence negatives, one column each.
         from_source: Whether one of the sample's own negatives is drawn, as the first column.
-        units: Draws units and foils; None where none are wanted.
+        units: Draws units and foils; None for no units.
         records: Records of units by caption id.
-        positive_generators: Finders of further positives, one column each.
-        of_image: The captions of each image by its id, where positives are wanted.
+        positive_generators: Generators of further positives, one column each.
+        of_image: The captions of each image by its id, if there are generators of positives.
     """
 
     seed: int = 0
@@ -39,39 +39,43 @@ class CaptionTexts:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What makes the negatives, one name a column."""
+        """The names of the sources of negatives, one per column."""
         return (SOURCE_NEGATIVES,) * self.from_source + tuple(g.name for g in self.generators)
 
     @property
     def n_units(self) -> int:
-        """The number of units a row."""
+        """The number of units per row."""
         return 0 if self.units is None else self.units.n_units
 
     def negatives(self, sample: Sample, epoch: int, index: int) -> list[str | None]:
-        """Returns a negative for each name, None where one cannot be made."""
-        made: list[str | None] = []
+        """Returns one negative per column, None if there is none."""
+        texts: list[str | None] = []
         if self.from_source:
-            own = usable_negatives(sample)
-            made.append(self._random(epoch, index, SOURCE_NEGATIVES).choice(own) if own else None)
+            source_negatives = usable_negatives(sample)
+            texts.append(
+                self._random(epoch, index, SOURCE_NEGATIVES).choice(source_negatives)
+                if source_negatives
+                else None
+            )
         record = self.records.get(sample.caption_id)
         for k, generator in enumerate(self.generators):
             draws = self._random(epoch, index, f"negative/{k}")
             negative = generator.negative(sample.caption, draws, record)
-            made.append(_text(negative, f"{type(generator).__name__}.negative", sample.caption))
-        return made
+            texts.append(_text(negative, f"{type(generator).__name__}.negative", sample.caption))
+        return texts
 
     def positives(self, sample: Sample, epoch: int, index: int) -> list[str | None]:
-        """Returns a further positive of each generator, None where there is none."""
-        found: list[str | None] = []
+        """Returns one further positive per generator, None if there is none."""
+        texts: list[str | None] = []
         for k, generator in enumerate(self.positive_generators):
             draws = self._random(epoch, index, f"positive/{k}")
-            others = self.of_image.get(sample.image_id, (sample.caption,))
-            positive = generator.positive(sample.caption, others, draws)
-            found.append(_text(positive, f"{type(generator).__name__}.positive", sample.caption))
-        return found
+            captions = self.of_image.get(sample.image_id, (sample.caption,))
+            positive = generator.positive(sample.caption, captions, draws)
+            texts.append(_text(positive, f"{type(generator).__name__}.positive", sample.caption))
+        return texts
 
     def pairs(self, sample: Sample, epoch: int, index: int) -> list[UnitAndFoil | None]:
-        """Returns n_units draws of (unit, foil or None), None for a draw that finds nothing."""
+        """Returns n_units draws of (unit, foil or None), None if there is no unit."""
         record = self.records.get(sample.caption_id)
         if self.units is None or record is None:
             return [None] * self.n_units
@@ -83,7 +87,7 @@ class CaptionTexts:
 
 @dataclass(frozen=True)
 class DrawnOnce(CaptionTexts):
-    """The texts beside a caption, drawn once: every epoch has what the first would have."""
+    """The texts of a caption, drawn once: every epoch has those of the first."""
 
     _negatives: dict[tuple[int, Sample], list[str | None]] = field(default_factory=dict)
     _positives: dict[tuple[int, Sample], list[str | None]] = field(default_factory=dict)
@@ -111,24 +115,24 @@ class DrawnOnce(CaptionTexts):
         return self._pairs[place]
 
     def all_of(self, sample: Sample, index: int) -> list[str]:
-        """Returns every text that comes with the sample: caption and all beside it."""
-        beside = [
+        """Returns all texts of a sample, including its caption."""
+        texts = [
             *self.negatives(sample, 0, index),
             *self.positives(sample, 0, index),
             *(text for pair in self.pairs(sample, 0, index) if pair for text in pair),
         ]
-        return [sample.caption, *(text for text in beside if text is not None)]
+        return [sample.caption, *(text for text in texts if text is not None)]
 
 
-def _text(made: object, method: str, caption: str) -> str | None:
-    """Returns what a generator made of a caption.
+def _text(text: object, method: str, caption: str) -> str | None:
+    """Checks the text that a generator returned for a caption.
 
     Raises:
         ZooError: It is neither a text nor None.
     """
-    if made is None or isinstance(made, str):
-        return made
+    if text is None or isinstance(text, str):
+        return text
     raise ZooError(
-        f"{method} returned a {type(made).__name__} for the caption {caption!r}: "
-        "return a text, or None where there is none"
+        f"{method} returned a {type(text).__name__} for the caption {caption!r}: "
+        "return a text, or None if there is none"
     )

@@ -1,4 +1,4 @@
-"""Evaluation: the engine that scores what benchmarks ask, judges and reports."""
+"""Evaluation: the engine that scores the cases of benchmarks, judges and reports them."""
 
 import lazy_loader
 

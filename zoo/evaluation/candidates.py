@@ -1,7 +1,7 @@
-"""Candidates: where a pair costs a head too much for a whole gallery, it orders short-lists.
+"""Short lists of candidates, for heads that are too expensive to score all pairs of a gallery.
 
-The cosine of pooled vectors chooses K texts for every image and K images for every text, and the
-head orders those.
+The cosine of pooled vectors selects K texts for every image and K images for every text, and the
+head re-ranks them.
 """
 
 from dataclasses import dataclass
@@ -35,32 +35,32 @@ class ShortLists:
         return self.pairs // len(self.images), self.pairs % len(self.images)
 
     def ranks(self, match: NDArray[np.bool_], scores: NDArray[np.float32]) -> tuple[Ranks, Ranks]:
-        """Ranks images among texts and texts among images.
+        """Ranks texts for each image and images for each text.
 
-        An answer that is on no short-list scores minus infinity, under all that are.
+        A correct answer that is not on a short list scores minus infinity, below all that are.
 
         Args:
-            match: Which texts are right for which images, `[n, m]`.
+            match: Which texts are correct for which images, `[n, m]`.
             scores: Scores of the pairs, `[P]`.
         """
         n, m = len(self.texts), len(self.images)
-        of_images, of_texts = np.arange(n)[:, None], np.arange(m)[:, None]
+        image_rows, text_rows = np.arange(n)[:, None], np.arange(m)[:, None]
         return (
             _ranks(
                 self.texts,
-                match[of_images, self.texts],
-                scores[np.searchsorted(self.pairs, of_images * m + self.texts)],
+                match[image_rows, self.texts],
+                scores[np.searchsorted(self.pairs, image_rows * m + self.texts)],
             ),
             _ranks(
                 self.images,
-                match[self.images, of_texts],
-                scores[np.searchsorted(self.pairs, self.images * m + of_texts)],
+                match[self.images, text_rows],
+                scores[np.searchsorted(self.pairs, self.images * m + text_rows)],
             ),
         )
 
 
 def short_lists(images: NDArray[np.float32], texts: NDArray[np.float32], k: int) -> ShortLists:
-    """Returns the k nearest candidates by cosine, or all where there are fewer.
+    """Returns the k nearest candidates by cosine, or all if there are fewer.
 
     Args:
         images: Pooled vectors, `[n, D]`.
@@ -71,16 +71,19 @@ def short_lists(images: NDArray[np.float32], texts: NDArray[np.float32], k: int)
         vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         for vectors in (images, texts)
     )
-    of_images, of_texts = _nearest(images, texts, k), _nearest(texts, images, k)
+    nearest_texts, nearest_images = _nearest(images, texts, k), _nearest(texts, images, k)
     m = len(texts)
-    pairs = [np.arange(len(images))[:, None] * m + of_images, of_texts * m + np.arange(m)[:, None]]
+    pairs = [
+        np.arange(len(images))[:, None] * m + nearest_texts,
+        nearest_images * m + np.arange(m)[:, None],
+    ]
     return ShortLists(
-        of_images, of_texts, np.unique(np.concatenate([part.ravel() for part in pairs]))
+        nearest_texts, nearest_images, np.unique(np.concatenate([part.ravel() for part in pairs]))
     )
 
 
 def short_lists_note(head: Head, k: int) -> dict[str, str]:
-    """Returns what results say of galleries that were scored by short-lists of k candidates."""
+    """Returns the note in results about short lists of k candidates."""
     return {
         SHORT_LISTS: f"the {k} best by cosine of pooled vectors, ordered by {type(head).__name__}"
     }
@@ -103,12 +106,12 @@ def _ranks(
 
     Args:
         candidates: Their rows in the gallery, `[q, K]`.
-        right: Which candidates are right, `[q, K]`.
+        right: Which candidates are correct, `[q, K]`.
         scores: Scores of the candidates, `[q, K]`.
     """
     best = np.where(right, scores, -np.inf).max(1)
     hardest = np.where(right, -np.inf, scores).max(1)
-    first = np.where(~right & (scores == hardest[:, None]), candidates, np.iinfo(np.int64).max)
-    wrong = np.where(np.isneginf(hardest), -1, first.min(1))
+    wrong_rows = np.where(~right & (scores == hardest[:, None]), candidates, np.iinfo(np.int64).max)
+    wrong = np.where(np.isneginf(hardest), -1, wrong_rows.min(1))
     above = ((scores > best[:, None]) & ~right).sum(1)
     return Ranks(best, hardest, wrong, above, ((scores == best[:, None]) & ~right).sum(1))

@@ -1,4 +1,4 @@
-"""Case by case: an object that scores images against texts is asked what a case asks."""
+"""Case-by-case evaluation of objects that score images against texts."""
 
 from typing import Any
 
@@ -13,38 +13,38 @@ from zoo.sources.images import ImageFinder
 
 
 def scores_of(
-    model: Any, named: str, question: ScorableCase, finder: ImageFinder, at_once: int
+    model: Any, name: str, question: ScorableCase, finder: ImageFinder, at_once: int
 ) -> NDArray[np.float32]:
     """Returns the scores of a question in fp32, `[images, texts]`.
 
     Args:
-        model: Has `score(images, texts)`, which gives `[n, m]`.
-        named: What messages call it.
+        model: An object with `score(images, texts)`, which returns `[n, m]`.
+        name: Its name in messages.
         question: The question.
         finder: Opens the images.
-        at_once: Number of images that it is given at once.
+        at_once: Number of images per call.
 
     Raises:
-        ZooError: Its scores are no numbers, not finite, or of another shape.
+        ZooError: Its scores are not numbers, not finite, or have another shape.
     """
     case, parts = question.case, []
     for start in range(0, len(case.images), at_once):
         images = [finder.load(image) for image in case.images[start : start + at_once]]
-        found = as_array(model.score(images, list(case.texts)), named)
-        if found.shape != (len(images), len(case.texts)):
+        scores = as_array(model.score(images, list(case.texts)), name)
+        if scores.shape != (len(images), len(case.texts)):
             raise ZooError(
-                f"{named} gave scores of shape {found.shape} for {len(images)} images "
-                f"and {len(case.texts)} texts: it must be ({len(images)}, {len(case.texts)})"
+                f"{name} returned scores of shape {scores.shape} for {len(images)} images and "
+                f"{len(case.texts)} texts: return shape ({len(images)}, {len(case.texts)})"
             )
-        parts.append(found)
+        parts.append(scores)
     return finite(question, np.concatenate(parts))
 
 
 def as_array(scores: Any, model: str) -> NDArray[np.float32]:
-    """Returns scores of any make in fp32.
+    """Converts scores to an array in fp32.
 
     Raises:
-        ZooError: They are no table of numbers.
+        ZooError: They are not an array of numbers.
     """
     if isinstance(scores, Tensor):
         scores = scores.detach().float().cpu()
@@ -52,6 +52,6 @@ def as_array(scores: Any, model: str) -> NDArray[np.float32]:
         return np.asarray(scores, dtype=np.float32)
     except (TypeError, ValueError) as error:
         raise ZooError(
-            f"{model} gave no scores but a {type(scores).__name__} ({error}): "
-            "it must give an array, images by texts"
+            f"{model} returned a {type(scores).__name__}, not scores ({error}): return an array, "
+            "images by texts"
         ) from error

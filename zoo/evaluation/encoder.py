@@ -1,4 +1,4 @@
-"""Encoder: the images and texts of a portion, encoded or from what is kept."""
+"""Encodes the images and texts of a batch, or reads stored encodings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,19 +8,19 @@ import torch
 from zoo.backbones.backbone import Backbone
 from zoo.batch import Encoded, concatenate
 from zoo.evaluation.kept import Side
-from zoo.evaluation.kept_tokens import KeptTokens
+from zoo.evaluation.kept_tokens import StoredTokens
 from zoo.evaluation.portions import EvaluationBatch, LoaderFactory, encode
 from zoo.needs import Needs
 
 
 @dataclass(frozen=True)
-class Made:
+class EncodedItems:
     """Items that were just encoded.
 
     Attributes:
         rows: Their rows of the plan's images or texts.
-        items: The items, one for each row.
-        lengths: How many tokens of each the tower gave, before padding; None where it gave all.
+        items: The items, one per row.
+        lengths: How many tokens of each the tower returned, before padding; None for all.
     """
 
     rows: Sequence[int]
@@ -30,96 +30,112 @@ class Made:
 
 @dataclass(frozen=True)
 class Encoder:
-    """Encodes portions; where tokens are kept, it reads what portions come without.
+    """Encodes batches; stored tokens are read instead.
 
     Attributes:
-        loading: Makes the portions.
-        kept: Has tokens that were encoded before, and gets new ones; None where none are kept.
+        loader_factory: Creates the batches.
+        stored: The stored tokens, to which new ones are added; None if none are stored.
     """
 
-    loading: LoaderFactory
-    kept: KeptTokens | None = None
+    loader_factory: LoaderFactory
+    stored: StoredTokens | None = None
 
     def __call__(
-        self, backbone: Backbone, portion: EvaluationBatch, needs: Needs
+        self, backbone: Backbone, batch: EvaluationBatch, needs: Needs
     ) -> tuple[Encoded | None, Encoded | None]:
-        """Returns all images and texts of a portion, None for what it lacks.
+        """Returns all images and texts of a batch, None if it has none.
 
-        An item whose tokens are kept is what was kept, to the last bit, also where the portion has
-        it encoded again.
+        Stored tokens take precedence, bit for bit, even if the batch encodes the item again.
 
         Args:
-            backbone: Encodes what is not kept.
-            portion: Images and texts.
-            needs: Which tokens are wanted beside pooled vectors, or which views in their place.
+            backbone: Encodes what is not stored.
+            batch: Images and texts.
+            needs: Which tokens are needed in addition to pooled vectors, or which views instead.
 
         Raises:
-            ZooError: An image is broken.
+            ZooError: An image cannot be decoded.
         """
-        if self.kept is None or not needs.tokens:
+        if self.stored is None or not needs.tokens:
             return encode(
-                backbone, portion, needs, self.loading.image_batch, self.loading.text_batch
+                backbone,
+                batch,
+                needs,
+                self.loader_factory.image_batch,
+                self.loader_factory.text_batch,
             )
-        maker = self.loading.maker
-        images, texts = portion.image_rows.tolist(), portion.text_rows.tolist()
-        made = self._encode(backbone, portion, needs, maker.unknown(images, texts))
-        kept_images, kept_texts = self.kept.get("image", images), self.kept.get("text", texts)
-        # what was there at the start, and made room for others since
-        lost = (
-            [row for row in images if row in maker.known_images and row not in kept_images],
-            [row for row in texts if row in maker.known_texts and row not in kept_texts],
+        builder = self.loader_factory.builder
+        images, texts = batch.image_rows.tolist(), batch.text_rows.tolist()
+        encoded = self._encode(backbone, batch, needs, builder.unknown(images, texts))
+        stored_images, stored_texts = (
+            self.stored.get("image", images),
+            self.stored.get("text", texts),
         )
-        if any(lost):
-            whole = replace(maker, known_images=frozenset(), known_texts=frozenset())
-            again = whole.of_rows(*lost).check_decoded().to(next(backbone.parameters()).device)
-            more = self._encode(backbone, again, needs, lost)
-            made = made[0] + more[0], made[1] + more[1]
+        # entries that existed at the start and have been deleted to free space since
+        deleted = (
+            [row for row in images if row in builder.known_images and row not in stored_images],
+            [row for row in texts if row in builder.known_texts and row not in stored_texts],
+        )
+        if any(deleted):
+            full_builder = replace(builder, known_images=frozenset(), known_texts=frozenset())
+            deleted_batch = (
+                full_builder.of_rows(*deleted)
+                .check_decoded()
+                .to(next(backbone.parameters()).device)
+            )
+            reencoded = self._encode(backbone, deleted_batch, needs, deleted)
+            encoded = encoded[0] + reencoded[0], encoded[1] + reencoded[1]
         return (
-            self._join_and_store("image", images, made[0], kept_images),
-            self._join_and_store("text", texts, made[1], kept_texts),
+            self._join_and_store("image", images, encoded[0], stored_images),
+            self._join_and_store("text", texts, encoded[1], stored_texts),
         )
 
     def _encode(
         self,
         backbone: Backbone,
-        portion: EvaluationBatch,
+        batch: EvaluationBatch,
         needs: Needs,
         rows: tuple[Sequence[int], Sequence[int]],
-    ) -> tuple[list[Made], list[Made]]:
-        """Encodes the images and texts that a portion brings.
+    ) -> tuple[list[EncodedItems], list[EncodedItems]]:
+        """Encodes the images and texts that a batch has loaded.
 
         Args:
             backbone: Encodes them.
-            portion: The portion.
-            needs: Which tokens are wanted.
-            rows: Rows of the images and of the texts that it brings.
+            batch: The batch.
+            needs: Which tokens are needed.
+            rows: Rows of the images and of the texts that it has loaded.
         """
         images, texts = encode(
-            backbone, portion, needs, self.loading.image_batch, self.loading.text_batch
+            backbone, batch, needs, self.loader_factory.image_batch, self.loader_factory.text_batch
         )
-        made_texts = []
+        encoded_texts = []
         if texts is not None:
-            assert portion.texts is not None
-            lengths = backbone.cut_lengths(portion.texts.lengths)[portion.bank_rows]
-            made_texts = [Made(rows[1], texts, lengths.tolist())]
-        return [] if images is None else [Made(rows[0], images)], made_texts
+            assert batch.texts is not None
+            lengths = backbone.cut_lengths(batch.texts.lengths)[batch.bank_rows]
+            encoded_texts = [EncodedItems(rows[1], texts, lengths.tolist())]
+        return [] if images is None else [EncodedItems(rows[0], images)], encoded_texts
 
     def _join_and_store(
-        self, side: Side, rows: Sequence[int], made: Sequence[Made], kept: Mapping[int, Encoded]
+        self,
+        side: Side,
+        rows: Sequence[int],
+        encoded: Sequence[EncodedItems],
+        stored: Mapping[int, Encoded],
     ) -> Encoded | None:
-        """Returns the items of some rows, and keeps those that were not kept before."""
-        assert self.kept is not None
-        for new in made:
-            self.kept.put(side, new.rows, new.items, new.lengths, kept.keys())
-        if not kept and len(made) == 1:
-            return made[0].items
+        """Returns the items of some rows, and stores those that were not stored before."""
+        assert self.stored is not None
+        for new in encoded:
+            self.stored.put(side, new.rows, new.items, new.lengths, stored.keys())
+        if not stored and len(encoded) == 1:
+            return encoded[0].items
         if not rows:
             return None
-        parts, order = [new.items for new in made], [row for new in made for row in new.rows]
-        if kept:
-            held = concatenate(list(kept.values()))
-            parts.append(held.to(parts[0].pooled.device) if parts else held)
-            order += kept
-        place = {row: i for i, row in enumerate(order)}  # the last one, which is kept
-        whole = concatenate(parts)
-        return whole.rows(torch.tensor([place[row] for row in rows], device=whole.pooled.device))
+        parts, order = [new.items for new in encoded], [row for new in encoded for row in new.rows]
+        if stored:
+            stored_items = concatenate(list(stored.values()))
+            parts.append(stored_items.to(parts[0].pooled.device) if parts else stored_items)
+            order += stored
+        positions = {row: i for i, row in enumerate(order)}  # the last one, which is the stored one
+        all_items = concatenate(parts)
+        return all_items.rows(
+            torch.tensor([positions[row] for row in rows], device=all_items.pooled.device)
+        )

@@ -1,4 +1,4 @@
-"""Evaluation: runs benchmarks on a model, by the strategy that its head needs, and reports."""
+"""Evaluation: runs benchmarks on a model, with the strategy that its head needs, and reports."""
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,15 +21,20 @@ from zoo.errors import ZooError
 from zoo.evaluation.case_by_case import scores_of
 from zoo.evaluation.encoder import Encoder
 from zoo.evaluation.foreign import TwoTowers
-from zoo.evaluation.kept import KeptVectors, kept_vectors_of_towers
-from zoo.evaluation.kept_tokens import KeptTokens, find_known
+from zoo.evaluation.kept import StoredVectors, stored_vectors_of_towers
+from zoo.evaluation.kept_tokens import StoredTokens, find_stored
 from zoo.evaluation.pooled import Pooled
-from zoo.evaluation.portions import EvaluationBatch, LoaderFactory, Maker, cut_texts
+from zoo.evaluation.portions import (
+    BatchBuilder,
+    EvaluationBatch,
+    LoaderFactory,
+    count_truncated_texts,
+)
 from zoo.evaluation.scoring import device_of, held_bytes
 from zoo.evaluation.short_listed import ShortListed
 from zoo.evaluation.store import EmbeddingCache
 from zoo.evaluation.strategy import Strategy
-from zoo.evaluation.vectors import Known
+from zoo.evaluation.vectors import StoredItems
 from zoo.evaluation.windowed import Windowed, windows
 from zoo.familiarity.captions import TRAINING, familiar_table, training_captions
 from zoo.familiarity.images import TRAINED, SeenImages, seen_images, sources_of
@@ -67,36 +72,38 @@ WEIGHTS = "weights_sha256"
 
 
 class Evaluation(Ranged):
-    """One run of some benchmarks on one model; it can run again and again in `fit`.
+    """A run of benchmarks on a model, which can be repeated during `fit`.
 
     Args:
         benchmarks: Names, such as sugarcrepe or pairs:FILE.csv, or benchmarks with their options;
             `all`, or `suite:NAME` for those of a preset.
-        data_root: Folder of annotations and images, or several. The first that has a file wins.
-        out: Folder of results.json and cases.parquet; nothing is written where None.
-        presets: Ways of counting and averaging, `official` where None. The first is logged.
+        data_root: Folders of annotations and images, one or several. A file is read from the first
+            folder that has it.
+        out: Folder of results.json and cases.parquet; None writes nothing.
+        presets: Protocols of scoring and averaging, `official` if None. The first is logged.
         image_batch: Number of images that are encoded at once.
         text_batch: Number of texts that are encoded at once.
-        window_bytes: Bytes of tokens that are held at once, for heads that read tokens.
-        shortlist: Number of candidates by cosine that a head orders, where a pair costs it too much
-            for a whole gallery.
-        workers: Number of processes that load images, on each device.
-        trained_images: Images that the model was trained on, as references in text.
-        overwrite: Whether results that lie in `out` may be lost.
-        upright: Whether a user's own images are turned as their EXIF orientation says. Images of
-            published benchmarks are always decoded as their scripts do.
-        background: Colour under transparent pixels of a user's own images, such as white. Where
-            None, the colour that these pixels hide is shown.
+        window_bytes: Bytes of tokens that are in memory at once, for heads that read tokens.
+        shortlist: Number of candidates by cosine that a head re-ranks, if scoring all pairs of a
+            gallery is too expensive.
+        workers: Number of processes that load images, per device.
+        trained_images: References of images that the model was trained on.
+        overwrite: Whether existing results in `out` may be overwritten.
+        upright: Whether the EXIF orientation of custom images is applied. Images of published
+            benchmarks are always decoded like in their scripts.
+        background: Colour under transparent pixels of custom images, such as white. None shows the
+            colour that these pixels hide.
         familiar_with: Captions by whose bindings cases are split: a table of bindings, a units
-            file, a file of captions, `coco` for COCO's training captions, or `training` for those
-            that the model was trained on.
-        beside: Models whose published figures stand beside the run's (`zoo ls models`).
-        exclude_images: Images whose cases are left out of metrics that stand beside the full ones:
-            a file of images, one a line, a file of captions, `karpathy_train` for Karpathy's train
-            and restval, or `trained` for those that the model was trained on.
-        fast_images: Whether torchvision decodes and resizes images, in place of PIL, by whose
-            pixels published numbers were measured.
-        require: Whether it is an error that something cannot be measured, as its files are missing.
+            file, a file of captions, `coco` for COCO's training captions, or `training` for the
+            captions that the model was trained on.
+        beside: Models whose published numbers are shown next to the run's (`zoo ls models`).
+        exclude_images: Images whose cases are left out of additional metrics, shown next to the
+            full ones: a file with one image per line, a file of captions, `karpathy_train` for
+            Karpathy's train and restval, or `trained` for the images that the model was trained on.
+        fast_images: Whether torchvision decodes and resizes images instead of PIL. Published
+            numbers were measured with PIL.
+        require: Whether it is an error if a benchmark cannot be run, for example because files are
+            missing.
 
     Raises:
         ZooError: No benchmark is given, or a name or number is not valid.
@@ -124,14 +131,14 @@ class Evaluation(Ranged):
         require: bool = False,
     ) -> None:
         if not benchmarks:
-            raise ZooError("no benchmark is asked for: name one, such as sugarcrepe")
+            raise ZooError("no benchmark is given: name one, such as sugarcrepe")
         deepest = max(Recall.depths)
         if shortlist < deepest:
             raise ZooError(
                 f"Evaluation(shortlist={shortlist}): give a whole number from {deepest} up"
             )
         self.benchmarks = asked_for(expand_suites(benchmarks))
-        self.presets = [preset_of(named) for named in presets or ["official"]]
+        self.presets = [preset_of(preset) for preset in presets or ["official"]]
         self.roots = [
             Path(root) for root in ([data_root] if isinstance(data_root, str) else data_root)
         ]
@@ -145,36 +152,36 @@ class Evaluation(Ranged):
         self.familiar_with = familiar_with
         self.beside = tuple(beside or ())
         for model in self.beside:
-            figures(model)  # or there are none of it, which is said before anything is measured
+            figures(model)  # raises early if there are no published numbers of the model
         self.familiarity: Familiarity | None = None
         self.exclude_images = exclude_images
         self.seen: SeenImages | None = None
         self.decoder: Decoder = "torchvision" if fast_images else "pil"
         self._plan: Plan | None = None
-        self._cut: dict[str, int] | None = None
+        self._truncated_texts: dict[str, int] | None = None
         self._strategies: list[Strategy] = []
         self._encoder: Encoder | None = None
         self._segments: tuple[Segments | None, list[tuple[str, ...]]] = None, []
         self._towers, self._weights = "", ""
-        self._kept: KeptVectors | None = None
-        self._asked: Plan | None = None
-        self._known, self._known_tokens = Known(), Known()
+        self._stored_vectors: StoredVectors | None = None
+        self._keyed_plan: Plan | None = None
+        self._stored_items, self._stored_tokens = StoredItems(), StoredItems()
 
     def prepare(self) -> None:
         """Reads the benchmarks and finds their images, once.
 
         Raises:
-            ZooError: A benchmark is broken, nothing can be scored, something is missing that
-                `require` asks for, or cases cannot be split.
+            ZooError: A benchmark is broken, nothing can be scored, files are missing and `require`
+                is set, or cases cannot be split.
         """
         if self._plan is None:
             with collector_off():
                 plan = make_plan(self.benchmarks, self.roots, self.finder)
             if self.require and (missing := missing_parts(plan)):
                 raise ZooError(
-                    f"not everything can be measured: {'; '.join(missing)}. `zoo doctor "
-                    f"--data_root {' '.join(map(str, self.roots))}` says how to get the files; "
-                    "without --require (in Python require=True) the rest is measured"
+                    f"some benchmarks cannot be run: {'; '.join(missing)}. `zoo doctor "
+                    f"--data_root {' '.join(map(str, self.roots))}` explains how to get the files; "
+                    "without --require (in Python require=True) the rest is evaluated"
                 )
             self._plan = plan
             if self.familiar_with != TRAINING:
@@ -186,10 +193,10 @@ class Evaluation(Ranged):
         """Reads the captions that `familiar_with` names, once.
 
         Args:
-            trained: What a checkpoint says of its training captions, None where it says nothing.
+            trained: The checkpoint's record of its training captions, None if it has none.
 
         Raises:
-            ZooError: The captions are not there or have no bindings, or a benchmark has no case to
+            ZooError: The captions are missing or have no bindings, or a benchmark has no case to
                 split.
         """
         if self.familiar_with is not None and self.familiarity is None:
@@ -198,115 +205,116 @@ class Evaluation(Ranged):
             self.familiarity.check(self.plan)
 
     def find_seen(self, captions: Mapping[str, Any] | None = None) -> None:
-        """Reads which images `exclude_images` names, once.
+        """Reads the images that `exclude_images` names, once.
 
         Args:
-            captions: What a checkpoint says of its training captions, None where it says nothing.
+            captions: The checkpoint's record of its training captions, None if it has none.
 
         Raises:
-            ZooError: The images are not there, or the model does not say which they are.
+            ZooError: The images are missing, or the model has no record of them.
         """
         if self.exclude_images is not None and self.seen is None:
             self.seen = seen_images(self.exclude_images, self.roots, self.trained_images, captions)
 
     @property
     def plan(self) -> Plan:
-        """What is asked, prepared when first needed."""
+        """The questions, images and texts to score, prepared on first use."""
         self.prepare()
         assert self._plan is not None
         return self._plan
 
     def check_out(self) -> None:
-        """Makes sure that no results of another run will be lost.
+        """Checks that no results of another run would be overwritten.
 
         Raises:
-            ZooError: `out` holds such results, and they may not be lost.
+            ZooError: `out` holds such results, and `overwrite` is false.
         """
         if self.results is None:
             refuse_results(self.out, self.overwrite, self.familiar_with is not None)
 
     def loaders(
-        self, backbone: Backbone, head: Head, kept: KeptVectors | None = None
+        self, backbone: Backbone, head: Head, stored: StoredVectors | None = None
     ) -> list[DataLoader[Any]]:
-        """Returns the loaders whose portions `step` takes; every rank calls this.
+        """Returns the loaders of batches for `step`; every rank calls this.
 
         Args:
             backbone: Encodes images and texts.
             head: Scores the pairs.
-            kept: What other runs kept, to which this one adds its own. It is of the weights as they
-                are now.
+            stored: The stored vectors of the current weights, which this run reads and extends.
         """
         tokenizer = remembering(backbone.tokenizer)
-        if self._cut is None and rank() == 0:
-            self._cut = cut_texts(self.plan, tokenizer)
-        self._leave_out_for(head)
-        self._kept, self._asked = kept, self.plan
-        self._known, self._known_tokens = Known(), Known()
-        if kept is not None:
-            self._asked = kept.with_keys(self.plan, self.finder, tokenizer)
-            self._known, self._known_tokens = find_known(kept, backbone, head, self._asked)
+        if self._truncated_texts is None and rank() == 0:
+            self._truncated_texts = count_truncated_texts(self.plan, tokenizer)
+        self._exclude_unscorable(head)
+        self._stored_vectors, self._keyed_plan = stored, self.plan
+        self._stored_items, self._stored_tokens = StoredItems(), StoredItems()
+        if stored is not None:
+            self._keyed_plan = stored.with_keys(self.plan, self.finder, tokenizer)
+            self._stored_items, self._stored_tokens = find_stored(
+                stored, backbone, head, self._keyed_plan
+            )
         strategies = self._strategies_for(backbone, head)
         return [loader for strategy in strategies for loader in strategy.loaders()]
 
     def start(self, backbone: Backbone, head: Head, about: Mapping[str, Any]) -> None:
-        """Forgets an unfinished run and remembers which weights are measured.
+        """Discards an unfinished run and records the hash of the weights.
 
         Args:
             backbone: Encodes images and texts.
             head: Scores the pairs.
-            about: What is known of the model, the captions that it was trained on among it.
+            about: The description of the model, including its training captions.
 
         Raises:
-            ZooError: `out` holds results of another run that may not be lost, or cases cannot be
-                split by those captions.
+            ZooError: `out` holds results of another run and `overwrite` is false, or cases cannot
+                be split by the training captions.
         """
         self.check_out()
         self.find_familiar(training_captions(about))
         self.find_seen(training_captions(about))
-        self._leave_out_for(head)
+        self._exclude_unscorable(head)
         self._strategies = self._strategies_for(backbone, head)
         if head.needs.pieces and rank() == 0:
-            cost = ", ".join(f"{n:,} {what}" for what, n in self._cost(head).items())
-            log.info("measuring with %s takes %s", type(head).__name__, cost)
-        towers = None if self._kept is None else self._kept.weights
+            cost = ", ".join(f"{n:,} {name}" for name, n in self._cost(head).items())
+            log.info("evaluating with %s needs %s", type(head).__name__, cost)
+        towers = None if self._stored_vectors is None else self._stored_vectors.weights
         modules = (backbone, head) if towers is None else (head,)
         self._towers, self._weights = "", weights_digest(*modules, after=towers).hexdigest()
 
     @torch.no_grad()
-    def step(self, backbone: Backbone, head: Head, portion: EvaluationBatch) -> None:
-        """Encodes one portion for the strategy whose loader brought it.
+    def step(self, backbone: Backbone, head: Head, batch: EvaluationBatch) -> None:
+        """Encodes a batch for the strategy whose loader it comes from.
 
         Raises:
-            ZooError: An image is broken.
+            ZooError: An image cannot be decoded.
         """
-        portion.check_decoded()
+        batch.check_decoded()
         assert self._encoder is not None
         for strategy in self._strategies:
-            if strategy.takes(portion):
+            if strategy.takes(batch):
                 needs = strategy.needs(head)
-                images, texts = self._encoder(backbone, portion, needs)
+                images, texts = self._encoder(backbone, batch, needs)
                 encoded = images if images is not None else texts
                 if encoded is not None and (images is not None or not self._towers):
                     self._towers = str(encoded.pooled.dtype).removeprefix("torch.")
-                strategy.step(head, portion, images, texts)
-                if self._kept is not None and not needs.tokens:
-                    self._kept.add(portion, images, texts)
+                strategy.step(head, batch, images, texts)
+                if self._stored_vectors is not None and not needs.tokens:
+                    self._stored_vectors.add(batch, images, texts)
 
     @torch.no_grad()
     def finish(self, backbone: Backbone, head: Head, about: dict[str, Any]) -> Results:
-        """Gathers, judges and writes; `start` begins anew.
+        """Gathers scores, judges the cases and writes results; `start` starts the next run.
 
         Args:
-            backbone: Encodes the pairs of short-lists, for heads that read tokens.
+            backbone: Encodes the pairs of short lists, for heads that read tokens.
             head: Scores the pairs.
-            about: What results say of the model.
+            about: The description of the model in results.
 
         Returns:
             The results, on every rank.
 
         Raises:
-            ZooError: On every rank, where scores are not finite, the results cannot be written, or
-                an image is broken.
+            ZooError: On every rank, if scores are not finite, the results cannot be written, or an
+                image cannot be decoded.
         """
         judged = [strategy.finish(backbone, head) for strategy in self._strategies]
         towers = next(filter(None, gather_objects(self._towers)), "")
@@ -326,29 +334,34 @@ class Evaluation(Ranged):
         return self.results
 
     def run(self, model: Any, name: str | None = None) -> Results:
-        """Measures any object with score(images, texts) -> [n, m], case by case.
+        """Evaluates any object with score(images, texts) -> [n, m], case by case.
 
         Args:
             model: The object. It gets PIL images in RGB.
-            name: What results call it; its class where None.
+            name: Its name in results; its class if None.
 
         Raises:
-            ZooError: `out` holds results of another run that may not be lost, or the object's
-                scores are no numbers, or of another shape.
+            ZooError: `out` holds results of another run and `overwrite` is false, or the object's
+                scores are not numbers, or have another shape.
         """
         self._check_other_library()
-        named = name or f"{type(model).__module__}.{type(model).__qualname__}"
-        about = {"model": named}
-        self._leave_out_whole_texts(
-            f"{named} scores images against texts alone", "measure a model of zoo"
+        model_name = name or f"{type(model).__module__}.{type(model).__qualname__}"
+        about = {"model": model_name}
+        self._exclude_whole_text_questions(
+            f"{model_name} only scores images against texts", "evaluate a model of zoo"
         )
         self.find_familiar(training_captions(about))
         self.find_seen(training_captions(about))
 
         questions = track(self.plan.questions, "cases", len(self.plan.questions))
         judged = (
-            (q, asked.case.judge(scores_of(model, named, asked, self.finder, self.image_batch)))
-            for q, asked in enumerate(questions)
+            (
+                q,
+                question.case.judge(
+                    scores_of(model, model_name, question, self.finder, self.image_batch)
+                ),
+            )
+            for q, question in enumerate(questions)
         )
         self.results = self._report(judged, about, {"pairs": "as the model gives them"})
         return self.results
@@ -356,136 +369,142 @@ class Evaluation(Ranged):
     def run_towers(
         self, model: TwoTowers, name: str, cache: EmbeddingCache | None = None
     ) -> Results:
-        """Measures a model of another library by the vectors of its two towers.
+        """Evaluates a model of another library by the vectors of its two towers.
 
         Args:
             model: The model.
-            name: What results call it.
-            cache: Where its vectors are kept; None keeps none.
+            name: Its name in results.
+            cache: The store of its vectors; None stores none.
 
         Raises:
-            ZooError: `out` holds results of another run that may not be lost, or the model does
-                not return a vector per image and per text.
+            ZooError: `out` holds results of another run and `overwrite` is false, or the model does
+                not return one vector per image and per text.
         """
         self._check_other_library()
         backbone, head = cast(Backbone, model), model.head
         with model.evaluating():
-            kept = None if cache is None else kept_vectors_of_towers(cache, model)
-            loaders = self.loaders(backbone, head, kept)
+            stored = None if cache is None else stored_vectors_of_towers(cache, model)
+            loaders = self.loaders(backbone, head, stored)
             self.start(backbone, head, {"model": name})
-            for loader, what in zip(loaders, ["images", "texts"][-len(loaders) :], strict=True):
-                with counting(f"encoding {what}", len(cast(Any, loader.dataset))) as done:
-                    for portion in loader:
-                        self.step(backbone, head, portion.to(model.device))
-                        done(max(len(portion.image_rows), len(portion.text_rows)))
+            for loader, side in zip(loaders, ["images", "texts"][-len(loaders) :], strict=True):
+                with counting(f"encoding {side}", len(cast(Any, loader.dataset))) as advance:
+                    for batch in loader:
+                        self.step(backbone, head, batch.to(model.device))
+                        advance(max(len(batch.image_rows), len(batch.text_rows)))
             return self.finish(backbone, head, {"model": name})
 
     def _check_other_library(self) -> None:
-        """Makes sure that a model of another library can be measured as this run is set up.
+        """Checks that a model of another library can be evaluated with these settings.
 
         Raises:
-            ZooError: `out` holds results that may not be lost, or torchvision decodes images.
+            ZooError: `out` holds results and `overwrite` is false, or torchvision decodes images.
         """
         self.check_out()
         if self.decoder != "pil":
             raise ZooError(
-                "Evaluation(fast_images=True) is for models of zoo, and models of other libraries "
-                "prepare the images that PIL decodes: leave it out"
+                "Evaluation(fast_images=True) only works with models of zoo, since models of other "
+                "libraries need images decoded by PIL: leave it out"
             )
 
     def _strategies_for(self, backbone: Backbone, head: Head) -> list[Strategy]:
-        plan, needs = self._asked or self.plan, head.needs
-        fast = self.decoder == "torchvision"
-        if fast and needs.views is not None:
+        plan, needs = self._keyed_plan or self.plan, head.needs
+        uses_torchvision = self.decoder == "torchvision"
+        if uses_torchvision and needs.views is not None:
             raise ZooError(
-                f"{type(head).__name__} makes views of images that PIL decodes: leave "
-                "--fast_images out"
+                f"{type(head).__name__} makes views of images decoded by PIL: leave --fast_images "
+                "out"
             )
         segments = self._segments_for(needs)
-        maker = Maker(
+        builder = BatchBuilder(
             plan.images,
             plan.texts,
             self.finder,
-            backbone.eval_pixels if fast else backbone.eval_transform,
+            backbone.eval_pixels if uses_torchvision else backbone.eval_transform,
             backbone.tokenizer,
             None if needs.views is None else backbone.square_transform(needs.views.side),
             segments,
             self.decoder,
-            self._known_tokens.images,
-            self._known_tokens.texts,
+            self._stored_tokens.images,
+            self._stored_tokens.texts,
         )
-        loading = LoaderFactory(maker, self.image_batch, self.text_batch, self.workers)
-        kept = KeptTokens(self._kept, needs) if self._kept is not None and needs.tokens else None
-        self._encoder = Encoder(loading, kept)
+        loader_factory = LoaderFactory(builder, self.image_batch, self.text_batch, self.workers)
+        stored_tokens = (
+            StoredTokens(self._stored_vectors, needs)
+            if self._stored_vectors is not None and needs.tokens
+            else None
+        )
+        self._encoder = Encoder(loader_factory, stored_tokens)
         if not needs.tokens and not needs.pieces:
-            return [Pooled(plan, loading, self.shortlist, self._known)]
-        most = max(map(len, segments)) if segments else 1
-        image_bytes, text_bytes = held_bytes(backbone, head, most)
+            return [Pooled(plan, loader_factory, self.shortlist, self._stored_items)]
+        most_segments = max(map(len, segments)) if segments else 1
+        image_bytes, text_bytes = held_bytes(backbone, head, most_segments)
         windowed = Windowed(
-            plan, loading, windows(plan, image_bytes, text_bytes, self.window_bytes)
+            plan, loader_factory, windows(plan, image_bytes, text_bytes, self.window_bytes)
         )
         if not any(question.case.gallery for question in plan.questions):
             return [windowed]
         images_at_once = min(self.window_bytes // max(image_bytes, 1), 8 * self.image_batch)
         return [
             windowed,
-            ShortListed(plan, self._encoder, self.shortlist, max(1, images_at_once), self._known),
+            ShortListed(
+                plan, self._encoder, self.shortlist, max(1, images_at_once), self._stored_items
+            ),
         ]
 
-    def _leave_out_for(self, head: Head) -> None:
-        """Takes out of the plan, with a note, what a head cannot score.
+    def _exclude_unscorable(self, head: Head) -> None:
+        """Removes the questions that a head cannot score from the plan, with a note.
 
         Raises:
-            ZooError: There is nothing else in the plan.
+            ZooError: No other question is left.
         """
         if head.reranks:
-            self._leave_out_whole_texts(
+            self._exclude_whole_text_questions(
                 f"{type(head).__name__} has no vector of a whole text",
-                "take a head of pooled vectors, such as Cosine",
+                "use a head of pooled vectors, such as Cosine",
             )
 
-    def _leave_out_whole_texts(self, reason: str, mend: str) -> None:
-        """Takes out of the plan, with a note, what needs vectors of whole texts.
+    def _exclude_whole_text_questions(self, reason: str, advice: str) -> None:
+        """Removes the questions that need vectors of whole texts from the plan, with a note.
 
         Args:
-            reason: Why that cannot be.
-            mend: What the user can do.
+            reason: Why there are no such vectors.
+            advice: What the user can do.
 
         Raises:
-            ZooError: There is nothing else in the plan.
+            ZooError: No other question is left.
         """
-        left = [question for question in self.plan.questions if question.case.needs_whole_texts]
-        if not left:
+        excluded = [question for question in self.plan.questions if question.case.needs_whole_texts]
+        if not excluded:
             return
-        does = [_of_whole_texts(question.case) for question in left]
-        if len(left) == len(self.plan.questions):
-            raise ZooError(f"{left[0].run} {does[0]}, and {reason}: {mend}, or leave it out")
+        uses = [_describe_whole_text_use(question.case) for question in excluded]
+        if len(excluded) == len(self.plan.questions):
+            raise ZooError(f"{excluded[0].run} {uses[0]}, and {reason}: {advice}, or leave it out")
         if self.require:
             raise ZooError(
-                f"not everything can be measured: {len(left):,} cases of {left[0].run}, since it "
-                f"{does[0]}, and {reason}: {mend}, or leave --require out"
+                f"{len(excluded):,} cases of {excluded[0].run} cannot be scored, since it "
+                f"{uses[0]}, and {reason}: {advice}, or leave --require out"
             )
         self.plan.questions = [q for q in self.plan.questions if not q.case.needs_whole_texts]
-        for question, done in zip(left, does, strict=True):
+        for question, use in zip(excluded, uses, strict=True):
             self.plan.unscored.append((question.run, question.case))
-            note = f"not scored, since it {done}, and {reason}"
+            note = f"not scored, since it {use}, and {reason}"
             self.plan.contents[question.run].notes["whole texts"] = note
 
     def _segments_for(self, needs: Needs) -> list[tuple[str, ...]] | None:
-        """Returns the segments of every text, None where texts stay whole.
+        """Returns the segments of every text, None if texts are not split.
 
-        They are made once, so that a text of which nothing is known is named before any is encoded.
+        They are computed once, so that texts with unknown units are reported before encoding.
         """
         if needs.segments is None:
             return None
-        maker, made = self._segments
-        if maker is not needs.segments:
-            made = [needs.segments.split(text) for text in self.plan.texts]
-            self._segments = needs.segments, made
-        return made
+        source, segments = self._segments
+        if source is not needs.segments:
+            segments = [needs.segments.split(text) for text in self.plan.texts]
+            self._segments = needs.segments, segments
+        return segments
 
     def _cost(self, head: Head) -> dict[str, int]:
-        """Returns how much is encoded in pieces, by what it is."""
+        """Returns the numbers of encoded pieces by name."""
         views, cost = head.needs.views, dict[str, int]()
         if views is not None:
             cost["views an image"] = views.count
@@ -494,14 +513,14 @@ class Evaluation(Ranged):
         if segments is not None:
             cost["texts"] = len(segments)
             cost["segments"] = sum(map(len, segments))
-            cost["texts without a phrase"] = sum(len(some) == 1 for some in segments)
+            cost["texts without a phrase"] = sum(len(parts) == 1 for parts in segments)
         return cost
 
     def _notes(self, head: Head, towers: str) -> dict[str, Any]:
-        """Returns what results say of the scoring.
+        """Returns the description of the scoring for results.
 
         Args:
-            head: Scored the pairs.
+            head: The head that scored the pairs.
             towers: The precision in which images were encoded.
         """
         device = device_of(head)
@@ -512,17 +531,17 @@ class Evaluation(Ranged):
             "device": torch.cuda.get_device_name(device) if device.type == "cuda" else str(device),
             "image_batch": self.image_batch,
             "text_batch": self.text_batch,
-            CUT: self._cut or {},
+            CUT: self._truncated_texts or {},
         }
         if self.decoder != "pil":
             notes[DECODED] = self.decoder
         for strategy in self._strategies:
             notes |= strategy.notes(head)
-        if self._kept is not None:
+        if self._stored_vectors is not None:
             notes[KEPT] = {
-                "folder": str(self._kept.store.file.parent),
-                "images": len(self._known.images | self._known_tokens.images),
-                "texts": len(self._known.texts | self._known_tokens.texts),
+                "folder": str(self._stored_vectors.store.file.parent),
+                "images": len(self._stored_items.images | self._stored_tokens.images),
+                "texts": len(self._stored_items.texts | self._stored_tokens.texts),
             }
         if head.needs.segments is not None:
             notes["segments"] = head.needs.segments.describe()
@@ -534,22 +553,24 @@ class Evaluation(Ranged):
         about: dict[str, Any],
         notes: dict[str, Any],
     ) -> Results:
-        """Counts and writes.
+        """Computes metrics and writes results.
 
         Args:
             judged: Rows of questions with their outcomes. Questions that are not among them were
                 not reached.
-            about: What results say of the model.
-            notes: What results say of the scoring.
+            about: The description of the model in results.
+            notes: The description of the scoring in results.
         """
-        left = dict(enumerate(self.plan.questions))
+        unreached = dict(enumerate(self.plan.questions))
         trained = frozenset(identity(image_ref(image)) for image in self.trained_images)
-        cases = table(self._rows(judged, left, trained))
-        if left:
-            notes = {**notes, "cases not reached, the run was cut short": len(left)}
-        told = dict(chain.from_iterable(s.told_by_texts().items() for s in self._strategies))
-        if told:
-            notes = {**notes, TEXTS_ALONE: told}
+        cases = table(self._rows(judged, unreached, trained))
+        if unreached:
+            notes = {**notes, "cases not reached, the run was cut short": len(unreached)}
+        text_only = dict(
+            chain.from_iterable(s.text_only_accuracy().items() for s in self._strategies)
+        )
+        if text_only:
+            notes = {**notes, TEXTS_ALONE: text_only}
         if trained:
             about = {**about, TRAINED_IMAGES: sources_of(trained)}
         results = report(
@@ -565,35 +586,35 @@ class Evaluation(Ranged):
             self.beside,
             self.seen,
         )
-        if left and self.require:
+        if unreached and self.require:
             raise ZooError(
-                f"not everything was measured: {len(left):,} cases were not reached, as the run "
-                "was cut short; leave --trainer.limit_val_batches or --require out"
+                f"{len(unreached):,} cases were not scored, since the run ended early: leave "
+                "--trainer.limit_val_batches or --require out"
             )
         return results
 
     def _rows(
         self,
         judged: Iterable[tuple[int, list[Outcome]]],
-        left: dict[int, ScorableCase],
+        unreached: dict[int, ScorableCase],
         trained: frozenset[str],
     ) -> Iterator[OutcomeRow]:
-        """Yields the rows of cases that were judged, and then of all others.
+        """Yields the rows of judged cases, and then those of all others.
 
         Args:
             judged: Rows of questions with their outcomes.
-            left: All questions by row. Those that were judged are taken out.
+            unreached: All questions by row. Judged ones are removed.
             trained: Identities of the images that the model was trained on.
         """
         for q, outcomes in judged:
-            question = left.pop(q)
+            question = unreached.pop(q)
             yield from rows(question.run, question.case, outcomes, trained)
         for run, case in [
             *self.plan.unscored,
-            *((q.run, q.case) for q in left.values()),
+            *((q.run, q.case) for q in unreached.values()),
         ]:
             yield from rows(run, case, case.queries(), trained)
 
 
-def _of_whole_texts(case: Case) -> str:
+def _describe_whole_text_use(case: Case) -> str:
     return "compares texts with texts" if case.asking else "averages the vectors of prompts"

@@ -24,28 +24,28 @@ LOAD = "load it by zoo.load(NAME, PRETRAINED), or set its {}"
 
 
 class Scorer(Protocol):
-    """What is measured pair by pair."""
+    """A model that scores images against texts directly."""
 
     def score(self, images: list[Image.Image], texts: list[str]) -> Any:
         """Returns the scores of n images against m texts, `[n, m]`; higher is a better match."""
 
 
 def adapt_model(model: Any) -> "tuple[TwoTowers | Scorer, str]":
-    """Makes of a model what the engine can measure.
+    """Adapts a model of another library to the engine.
 
     Args:
-        model: An object with `score(images, texts)`, a CLIP of Hugging Face, a model of open_clip,
+        model: An object with `score(images, texts)`, a Hugging Face CLIP, a model of open_clip,
             another object with `encode_image` and `encode_text`, or a function of images and texts.
 
     Returns:
-        Its two towers where it has any, else what scores pairs; and the model's name.
+        Its two towers if it has any, else a scorer of pairs; and the model's name.
 
     Raises:
-        ZooError: It is none of these, or does not bring what prepares its images and texts.
+        ZooError: It is none of these, or its preprocessing is unknown.
     """
     kind = f"{type(model).__module__}.{type(model).__qualname__}"
     if isinstance(model, type):
-        raise ZooError(f"{model.__qualname__} is a class: give one of its objects")
+        raise ZooError(f"{model.__qualname__} is a class: give an instance of it")
     if callable(getattr(model, "score", None)):
         return model, kind
     if isinstance(model, nn.Module) and _has(model, "get_image_features", "get_text_features"):
@@ -55,7 +55,7 @@ def adapt_model(model: Any) -> "tuple[TwoTowers | Scorer, str]":
     if callable(model) and not isinstance(model, nn.Module):
         return Function(model), _name_of(model, kind)
     raise ZooError(
-        f"a {type(model).__qualname__} cannot be measured: give a path, a model of zoo, open_clip "
+        f"a {type(model).__qualname__} cannot be evaluated: give a path, a model of zoo, open_clip "
         "or Hugging Face, an object with encode_image and encode_text or with "
         "score(images, texts), or a function of images and texts"
     )
@@ -63,7 +63,7 @@ def adapt_model(model: Any) -> "tuple[TwoTowers | Scorer, str]":
 
 @dataclass(frozen=True)
 class Function:
-    """A function of images and texts, as an object.
+    """Wraps a function of images and texts as a scorer.
 
     Args:
         function: From n images and m texts to their scores, `[n, m]`.
@@ -72,12 +72,12 @@ class Function:
     function: Callable[[list[Image.Image], list[str]], Any]
 
     def score(self, images: list[Image.Image], texts: list[str]) -> Any:
-        """Returns what the function gives."""
+        """Returns the scores of the function."""
         return self.function(images, texts)
 
 
 class TwoTowers(nn.Module):
-    """A model with one tower per side, in the place of a backbone of zoo in an evaluation.
+    """A model with one tower per side, which replaces the backbone of zoo in an evaluation.
 
     Args:
         model: The model.
@@ -85,7 +85,7 @@ class TwoTowers(nn.Module):
         tokenizer: From texts to ids `[n, L]`, lengths `[n]` and hashes `[n]`.
         images: From tensors `[n, 3, H, W]` to vectors `[n, D]`.
         texts: From ids `[n, L]` to vectors `[n, D]`.
-        preprocessing: Describes the transform; None where nothing is known of it.
+        preprocessing: A description of the transform; None if it is unknown.
     """
 
     def __init__(
@@ -104,12 +104,12 @@ class TwoTowers(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where inputs are expected: the device of the weights, the CPU where none are known."""
+        """The device of the weights, the CPU if the model has no parameters."""
         return next((weight.device for weight in self.parameters()), torch.device("cpu"))
 
     @property
     def head(self) -> Cosine:
-        """The cosine of vectors, with the scale and the bias of the model where it has them."""
+        """The cosine of vectors, with the scale and the bias of the model if it has them."""
         scale, bias = (getattr(self.model, n, None) for n in ("logit_scale", "logit_bias"))
         head = Cosine(scale=1, learn_scale=False, bias=None if bias is None else _number(bias))
         head.attach(TowerShapes(0, 0, 0, None, 0, 0, 1.0))
@@ -118,30 +118,30 @@ class TwoTowers(nn.Module):
         return head.to(self.device)
 
     def computation(self) -> dict[str, Any] | None:
-        """Returns all that a vector depends on besides its input, None where that is not known."""
+        """Returns all that a vector depends on besides its input, None if that is unknown."""
         if self._preprocessing is None or not isinstance(self.model, nn.Module):
             return None
         return computation_of_module(self.model, self._preprocessing, type(self))
 
     def encode_images(self, pixels: Tensor, keys: frozenset[TokenKey] = frozenset()) -> Encoded:
-        """Encodes prepared images; tokens are never asked for.
+        """Encodes prepared images; there are no tokens.
 
         Raises:
-            ZooError: The model does not return a vector per image.
+            ZooError: The model does not return one vector per image.
         """
         weight = next(self.parameters(), None)
-        given = pixels if weight is None else pixels.to(weight)
-        return Encoded(self._vectors(self._images(given), len(pixels), "images"))
+        inputs = pixels if weight is None else pixels.to(weight)
+        return Encoded(self._vectors(self._images(inputs), len(pixels), "images"))
 
     def encode_texts(self, bank: TextBank, keys: frozenset[TokenKey] = frozenset()) -> Encoded:
-        """Encodes tokenized texts; tokens are never asked for.
+        """Encodes tokenized texts; there are no tokens.
 
         Raises:
-            ZooError: The model does not return a vector per text.
+            ZooError: The model does not return one vector per text.
         """
         return Encoded(self._vectors(self._texts(bank.ids), len(bank), "texts"))
 
-    def _vectors(self, returned: Any, n: int, what: str) -> Tensor:
+    def _vectors(self, returned: Any, n: int, items: str) -> Tensor:
         try:
             vectors = torch.as_tensor(returned)
         except (TypeError, ValueError, RuntimeError):
@@ -150,14 +150,14 @@ class TwoTowers(nn.Module):
             shape = getattr(returned, "shape", None)
             described = type(returned).__name__ if shape is None else f"shape {tuple(shape)}"
             raise ZooError(
-                f"{type(self.model).__name__} returned {described} for {n} {what}: it must return "
+                f"{type(self.model).__name__} returned {described} for {n} {items}: it must return "
                 f"one vector for each, ({n}, width)"
             )
         return vectors.to(self.device)
 
     @contextmanager
     def evaluating(self) -> Iterator[None]:
-        """Puts the model in evaluation mode, and every part of it back into its own."""
+        """Puts the model in evaluation mode, and restores the mode of every part afterwards."""
         training = [part for part in self.modules() if part.training]
         self.eval()
         try:
@@ -170,12 +170,12 @@ class TwoTowers(nn.Module):
 def _two_encoders(model: Any) -> TwoTowers:
     """Returns the towers of a model of open_clip, or of an object with the same two methods.
 
-    Its attributes `preprocess` and `tokenizer` come first, since the user set them.
+    The attributes `preprocess` and `tokenizer` take precedence, since the user set them.
     """
     transform, tokenizer = getattr(model, "preprocess", None), getattr(model, "tokenizer", None)
-    described = None
+    preprocessing = None
     if transform is None:
-        described, transform = _open_clip_transform(model)
+        preprocessing, transform = _open_clip_transform(model)
     if tokenizer is None:
         tokenize: Tokenize = _clip_tokenizer(model)
     else:
@@ -186,7 +186,7 @@ def _two_encoders(model: Any) -> TwoTowers:
         tokenize,
         lambda x: model.encode_image(x),
         lambda x: model.encode_text(x),
-        described,
+        preprocessing,
     )
 
 
@@ -196,8 +196,8 @@ def _open_clip_transform(model: Any) -> tuple[str, Callable[[Image.Image], Tenso
     settings = getattr(getattr(model, "visual", None), "preprocess_cfg", None)
     if settings is None:
         raise ZooError(
-            f"a {type(model).__name__} does not say how its images are prepared, "
-            "as models of open_clip.create_model do: "
+            f"the preprocessing of a {type(model).__name__} is unknown (models of "
+            "open_clip.create_model have it): "
             + LOAD.format("attribute preprocess to a function from a PIL image to [3, H, W]")
         )
     transform: Any = image_transform_v2(PreprocessCfg(**settings), is_train=False)
@@ -212,8 +212,8 @@ def _clip_tokenizer(model: Any) -> Tokenizer:
     vocabulary = getattr(text, "vocab_size", getattr(model, "vocab_size", None))
     if vocabulary != CLIP_VOCABULARY or isinstance(text, HFTextEncoder):
         raise ZooError(
-            f"a {type(model).__name__} does not bring its tokenizer, "
-            f"and with {vocabulary} ids it is not CLIP's own: "
+            f"the tokenizer of a {type(model).__name__} is unknown; with {vocabulary} token ids it "
+            "is not CLIP's: "
             + LOAD.format("attribute tokenizer to a function from texts to ids [n, L]")
         )
     context = getattr(text, "context_length", None) or model.context_length
@@ -222,7 +222,7 @@ def _clip_tokenizer(model: Any) -> Tokenizer:
 
 @dataclass(frozen=True)
 class _Tokens:
-    """A user's tokenizer. Where its texts end is not known, so that none counts as too long."""
+    """A custom tokenizer. The lengths of its texts are unknown, so none counts as too long."""
 
     tokenizer: Callable[[list[str]], Any]
     model: str
@@ -239,7 +239,7 @@ class _Tokens:
 
 @dataclass(frozen=True)
 class _HuggingFaceTokens:
-    """A tokenizer of Hugging Face; an id of padding is held as -1 - id, which keeps the mask."""
+    """A Hugging Face tokenizer; padding ids are stored as -1 - id, which preserves the mask."""
 
     tokenizer: Any
     longest: int
@@ -260,7 +260,7 @@ class _HuggingFaceTokens:
         return torch.where(mask.bool(), ids, -1 - ids), mask.sum(1), torch.arange(len(ids))
 
     def inputs(self, ids: Tensor) -> dict[str, Tensor]:
-        """Returns what the text tower gets for ids `[n, L]`."""
+        """Returns the text tower's inputs for ids `[n, L]`."""
         if "attention_mask" not in self.tokenizer.model_input_names:
             return {"input_ids": ids}
         return {
@@ -292,9 +292,9 @@ def _hugging_face(model: Any) -> TwoTowers:
 
 
 def _processor(model: Any) -> Any:
-    """Returns what prepares images and texts for the model.
+    """Returns the processor that prepares images and texts for the model.
 
-    It lies where the weights came from. Where they came from nowhere, it is CLIP's own.
+    It is loaded from the source of the weights. A model without a source gets CLIP's.
     """
     import transformers
 
@@ -313,13 +313,13 @@ def _processor(model: Any) -> Any:
     text = model.config.text_config
     if text.model_type != "clip_text_model" or text.vocab_size != CLIP_VOCABULARY:
         raise ZooError(
-            f"a {type(model).__name__} of {text.vocab_size} token ids that was not loaded from a "
-            "file does not bring its processor: save both and load the model by from_pretrained, "
-            "or give an object with score(images, texts)"
+            f"a {type(model).__name__} with {text.vocab_size} token ids was not loaded from a "
+            "file, so its processor is unknown: save both and load the model with "
+            "from_pretrained, or give an object with score(images, texts)"
         )
     logger.warning(
-        "the %s was not loaded from a file: its images are prepared as for OpenAI's CLIP, "
-        "its texts by CLIP's tokenizer",
+        "the %s was not loaded from a file: using the image preprocessing and the tokenizer of "
+        "OpenAI's CLIP",
         type(model).__name__,
     )
     return _clip_processor(model.config.vision_config.image_size)
@@ -345,10 +345,10 @@ def _has(model: Any, *names: str) -> bool:
 
 
 def _number(value: Any) -> float:
-    """Returns a parameter of one element, or a number."""
+    """Converts a parameter of one element, or a number, to a float."""
     return float(torch.as_tensor(value).float().item())
 
 
-def _name_of(function: Any, otherwise: str) -> str:
+def _name_of(function: Any, default: str) -> str:
     module, name = (getattr(function, n, None) for n in ("__module__", "__qualname__"))
-    return f"{module}.{name}" if isinstance(name, str) else otherwise
+    return f"{module}.{name}" if isinstance(name, str) else default

@@ -1,4 +1,4 @@
-"""Inputs: what callers hand over as images and texts, as lists of images and of strings."""
+"""Converts images and texts that users pass in to lists of images and of strings."""
 
 from collections.abc import Iterable
 from os import PathLike, fspath
@@ -16,41 +16,41 @@ from zoo.sources.pictures import AS_PUBLISHED, Decoding, rgb
 Picture = Image.Image | str | PathLike[str] | NDArray[Any] | Tensor
 
 
-def listed_images(given: Picture | Iterable[Picture]) -> list[Picture]:
+def listed_images(images: Picture | Iterable[Picture]) -> list[Picture]:
     """Returns images as a list.
 
     Args:
-        given: One image, a collection of images that keeps their order, or a batch in one array. An
-            image is a PIL image, a path, an array `[h, w, 3]` (or `[h, w]`, which is grey) or a
-            tensor `[3, h, w]`. Arrays and tensors of one more dimension are batches.
+        images: One image, an ordered collection of images, or a batch in one array. An image is a
+            PIL image, a path, an array `[h, w, 3]` (or `[h, w]`, which is grey) or a tensor
+            `[3, h, w]`. Arrays and tensors with one more dimension are batches.
 
     Raises:
         ZooError: It is none of these.
     """
-    if isinstance(given, Image.Image | str | PathLike):
-        return [given]
-    if isinstance(given, np.ndarray | Tensor) and (
-        isinstance(given, Tensor) or _holds_numbers(given)
+    if isinstance(images, Image.Image | str | PathLike):
+        return [images]
+    if isinstance(images, np.ndarray | Tensor) and (
+        isinstance(images, Tensor) or _holds_numbers(images)
     ):
-        if given.ndim not in (2, 3, 4):
+        if images.ndim not in (2, 3, 4):
             raise ZooError(
-                f"images are an array of shape {tuple(given.shape)}: give one of {_layout(given)}, "
-                "or several stacked"
+                f"images are an array of shape {tuple(images.shape)}: give one of "
+                f"{_layout(images)}, or a batch of them"
             )
-        return list(given) if given.ndim == 4 else [given]
-    return _in_order(given, "images", "a path, a PIL image, an array, or a list of these")
+        return list(images) if images.ndim == 4 else [images]
+    return _in_order(images, "images", "a path, a PIL image, an array, or a list of these")
 
 
-def listed_texts(given: str | Iterable[str]) -> list[str]:
+def listed_texts(value: str | Iterable[str]) -> list[str]:
     """Returns texts as a list; one string is one text.
 
     Raises:
-        ZooError: It is neither a string nor a collection of strings that keeps their order.
+        ZooError: It is neither a string nor an ordered collection of strings.
     """
     texts = (
-        [given]
-        if isinstance(given, str)
-        else _in_order(given, "texts", "a string or a list of strings")
+        [value]
+        if isinstance(value, str)
+        else _in_order(value, "texts", "a string or a list of strings")
     )
     wrong = next((i for i, text in enumerate(texts) if not isinstance(text, str)), None)
     if wrong is not None:
@@ -64,18 +64,18 @@ def open_picture(picture: Picture, decoding: Decoding = AS_PUBLISHED) -> Image.I
     """Returns an image in RGB.
 
     Args:
-        picture: An image as `listed_images` returns it. Arrays and tensors hold whole numbers from
-            0 to 255, or fractions from 0 to 1.
-        decoding: Whether its EXIF orientation and its transparency are honoured.
+        picture: An image from `listed_images`. Arrays and tensors hold integers from 0 to 255, or
+            fractions from 0 to 1.
+        decoding: Whether its EXIF orientation and its transparency are applied.
 
     Raises:
-        ZooError: It is no whole image.
+        ZooError: It is not an image, or cannot be decoded.
     """
     if isinstance(picture, np.ndarray | Tensor):
         return rgb(_to_image(picture), decoding)
     if not isinstance(picture, Image.Image | str | PathLike):
         raise ZooError(
-            f"a {type(picture).__name__} is no image: give a path, a PIL image or an array"
+            f"a {type(picture).__name__} is not an image: give a path, a PIL image or an array"
         )
     try:
         if isinstance(picture, Image.Image):
@@ -84,15 +84,15 @@ def open_picture(picture: Picture, decoding: Decoding = AS_PUBLISHED) -> Image.I
             return rgb(file, decoding)
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise ZooError(
-            f"{picture} cannot be read as an image ({error}): give a path of a whole JPEG or PNG"
+            f"{picture} cannot be read as an image ({error}): give the path of a JPEG or PNG file"
         ) from error
 
 
-def _in_order(given: Any, what: str, wanted: str) -> list[Any]:
-    if isinstance(given, set | frozenset | dict | bytes) or not isinstance(given, Iterable):
-        why = ", which keeps no order" if isinstance(given, set | frozenset) else ""
-        raise ZooError(f"{what} are a {type(given).__name__}{why}: give {wanted}")
-    return list(given)
+def _in_order(value: Any, name: str, expected: str) -> list[Any]:
+    if isinstance(value, set | frozenset | dict | bytes) or not isinstance(value, Iterable):
+        reason = ", which has no order" if isinstance(value, set | frozenset) else ""
+        raise ZooError(f"{name} are a {type(value).__name__}{reason}: give {expected}")
+    return list(value)
 
 
 def _layout(array: NDArray[Any] | Tensor) -> str:
@@ -107,8 +107,8 @@ def _to_image(picture: NDArray[Any] | Tensor) -> Image.Image:
     """Returns the image of an array or a tensor.
 
     Args:
-        picture: An array `[h, w]` or `[h, w, c]`, or a tensor `[h, w]` or `[c, h, w]`, of 1, 3 or 4
-            channels, the fourth alpha.
+        picture: An array `[h, w]` or `[h, w, c]`, or a tensor `[h, w]` or `[c, h, w]`, with 1, 3 or
+            4 channels, the fourth alpha.
     """
     layout, shape = _layout(picture), tuple(picture.shape)
     if isinstance(picture, Tensor):
@@ -125,13 +125,12 @@ def _to_image(picture: NDArray[Any] | Tensor) -> Image.Image:
         raise ZooError(f"an image is an array of {pixels.dtype}: give numbers")
     if pixels.dtype == np.bool_:
         pixels = pixels.astype(np.uint8) * 255
-    top = 1 if pixels.dtype.kind == "f" else 255
+    highest = 1 if pixels.dtype.kind == "f" else 255
     low, high = pixels.min(), pixels.max()
-    if not (low >= 0 and high <= top):
+    if not (low >= 0 and high <= highest):
         raise ZooError(
-            f"an image is an array of {pixels.dtype} from {low:g} to {high:g}: give whole "
-            "numbers from 0 to 255 or fractions from 0 to 1, before any normalisation, which the "
-            "model does itself"
+            f"an image is an array of {pixels.dtype} from {low:g} to {high:g}: give integers from "
+            "0 to 255 or fractions from 0 to 1, without normalisation, which the model applies"
         )
-    whole = np.rint(pixels * 255) if top == 1 else pixels
-    return Image.fromarray(np.ascontiguousarray(whole.astype(np.uint8)))
+    integers = np.rint(pixels * 255) if highest == 1 else pixels
+    return Image.fromarray(np.ascontiguousarray(integers.astype(np.uint8)))

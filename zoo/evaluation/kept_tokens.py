@@ -1,4 +1,4 @@
-"""Kept tokens: what a head reads beside pooled vectors, kept in the store of the vectors."""
+"""Stored tokens, which a head reads in addition to pooled vectors, in the store of the vectors."""
 
 import hashlib
 import logging
@@ -8,10 +8,10 @@ from safetensors.torch import load, save
 
 from zoo.backbones.backbone import Backbone
 from zoo.batch import Encoded, TokenKey
-from zoo.evaluation.kept import KeptVectors, Side, own_share, rows_of
+from zoo.evaluation.kept import Side, StoredVectors, rank_share, rows_of
 from zoo.evaluation.scoring import held_bytes
 from zoo.evaluation.store import GIB
-from zoo.evaluation.vectors import Known
+from zoo.evaluation.vectors import StoredItems
 from zoo.heads.base import Head
 from zoo.needs import Needs
 from zoo.results.plan import Plan, ScorableCase
@@ -22,47 +22,49 @@ POOLED = "pooled"
 log = logging.getLogger(__name__)
 
 
-class KeptTokens:
-    """The tokens of one model that a head reads, each in the precision in which it came.
+class StoredTokens:
+    """The stored tokens of one model that a head reads, each in its original precision.
 
-    An item is known as its vector is, and by which tokens these are.
+    The key of an item is that of its vector and the selection of tokens.
 
     Args:
-        vectors: Knows the items of the plan, and has the store.
+        vectors: The stored vectors, with the keys of the plan's items and the store.
         needs: What the head reads.
     """
 
-    def __init__(self, vectors: KeptVectors, needs: Needs) -> None:
+    def __init__(self, vectors: StoredVectors, needs: Needs) -> None:
         self.vectors = vectors
         self._tokens: dict[Side, list[TokenKey]] = {
             "image": sorted(needs.image_keys),
             "text": sorted(needs.text_keys),
         }
 
-    def look_up(self, questions: Iterable[ScorableCase]) -> Known:
-        """Looks up which items of some questions are kept, and reads none; every rank calls this.
+    def look_up(self, questions: Iterable[ScorableCase]) -> StoredItems:
+        """Looks up which items of some questions are stored; every rank calls this.
 
         Args:
             questions: Questions of the plan.
         """
-        asked = rows_of(questions)
+        requested = rows_of(questions)
         ranks = gather_objects(
-            [self._stored_rows("image", asked[0]), self._stored_rows("text", asked[1])]
+            [self._stored_rows("image", requested[0]), self._stored_rows("text", requested[1])]
         )
-        images, texts = (frozenset(row for some in ranks for row in some[i]) for i in (0, 1))
-        self.vectors.say("tokens", (images, texts), asked)
-        return Known(images, texts)
+        images, texts = (
+            frozenset(row for rank_rows in ranks for row in rank_rows[i]) for i in (0, 1)
+        )
+        self.vectors.log_stored("tokens", (images, texts), requested)
+        return StoredItems(images, texts)
 
     def get(self, side: Side, rows: Sequence[int]) -> dict[int, Encoded]:
-        """Returns what is kept of some rows, an item each, on the CPU.
+        """Returns the stored items of some rows, on the CPU.
 
         Args:
             side: Whether the rows are the plan's images or its texts.
             rows: The rows.
         """
         by_key = self._by_key(side, rows)
-        found = self.vectors.get(by_key)
-        return {by_key[key]: self._item(side, content) for key, content in found.items()}
+        contents = self.vectors.get(by_key)
+        return {by_key[key]: self._item(side, content) for key, content in contents.items()}
 
     def put(
         self,
@@ -72,15 +74,14 @@ class KeptTokens:
         lengths: Sequence[int] | None,
         but: Set[int],
     ) -> None:
-        """Keeps items that were just encoded.
+        """Stores items that were just encoded.
 
         Args:
             side: Whether the rows are the plan's images or its texts.
             rows: Their rows.
-            items: The items, one for each row.
-            lengths: How many tokens of each item the tower gave, before padding; None where it gave
-                all.
-            but: Rows that are kept already.
+            items: The items, one per row.
+            lengths: How many tokens of each item the tower returned, before padding; None for all.
+            but: Rows that are already stored.
         """
         items, contents = items.to("cpu"), dict[bytes, bytes]()
         for i, row in enumerate(rows):
@@ -91,7 +92,7 @@ class KeptTokens:
         self.vectors.put(contents)
 
     def _stored_rows(self, side: Side, rows: Sequence[int]) -> list[int]:
-        by_key = self._by_key(side, own_share(rows))
+        by_key = self._by_key(side, rank_share(rows))
         return [by_key[key] for key in self.vectors.has(by_key)]
 
     def _by_key(self, side: Side, rows: Sequence[int]) -> dict[bytes, int]:
@@ -110,41 +111,41 @@ class KeptTokens:
 
     def _item(self, side: Side, content: bytes) -> Encoded:
         tensors = {name: t[None] for name, t in load(content).items()}
-        every = list(enumerate(self._tokens[side]))
+        numbered_keys = list(enumerate(self._tokens[side]))
         return Encoded(
             tensors[POOLED],
-            {key: tensors[f"tokens {k}"] for k, key in every},
-            {key: tensors[f"mask {k}"] for k, key in every},
+            {key: tensors[f"tokens {k}"] for k, key in numbered_keys},
+            {key: tensors[f"mask {k}"] for k, key in numbered_keys},
         )
 
 
-def find_known(
-    kept: KeptVectors, backbone: Backbone, head: Head, plan: Plan
-) -> tuple[Known, Known]:
-    """Returns what need not be encoded: pooled vectors, and tokens; every rank calls this.
+def find_stored(
+    stored: StoredVectors, backbone: Backbone, head: Head, plan: Plan
+) -> tuple[StoredItems, StoredItems]:
+    """Returns the stored pooled vectors and the stored tokens of a plan; every rank calls this.
 
-    How much room tokens take is said beforehand.
+    The size of the tokens to store is logged.
 
     Args:
-        kept: Has what other runs encoded.
+        stored: The stored vectors.
         backbone: Encodes the rest.
         head: Scores the pairs.
-        plan: What is asked.
+        plan: The plan.
     """
     if not head.needs.tokens:
-        return kept.look_up(plan.questions), Known()
-    tokens = KeptTokens(kept, head.needs).look_up(plan.questions)
+        return stored.look_up(plan.questions), StoredItems()
+    tokens = StoredTokens(stored, head.needs).look_up(plan.questions)
     if rank() == 0:
         (images, texts), (image, text) = rows_of(plan.questions), held_bytes(backbone, head)
         new = (len(images) - len(tokens.images)) * image + (len(texts) - len(tokens.texts)) * text
-        limit = kept.store.limit
+        limit = stored.store.limit
         log.log(
             logging.WARNING if new > limit else logging.INFO,
-            "tokens of this run take up to %.1f GiB, and %.1f GiB may be kept%s",
+            "the tokens of this run need up to %.1f GiB, and the cache may hold %.1f GiB%s",
             new / GIB,
             limit / GIB,
-            ": raise --data.cache.limit_gib, or what was not used for longest is dropped"
+            ": increase --data.cache.limit_gib, or the least recently used entries are deleted"
             if new > limit
             else "",
         )
-    return kept.look_up(q for q in plan.questions if q.case.gallery), tokens
+    return stored.look_up(q for q in plan.questions if q.case.gallery), tokens

@@ -1,4 +1,4 @@
-"""A model as an encoder of MTEB, so that a checkpoint enters its image and text tasks."""
+"""Wraps a model as an encoder of MTEB, for its image and text tasks."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
@@ -10,11 +10,11 @@ from torch import Tensor
 
 from zoo.errors import ZooError, import_optional
 
-Batch = Mapping[str, Any]  # lists by modality, as MTEB's loaders give them
+Batch = Mapping[str, Any]  # lists by modality, from MTEB's loaders
 
 
 class Towers(Protocol):
-    """What gives vectors, such as `zoo.Model`."""
+    """A model that returns vectors, such as `zoo.Model`."""
 
     def encode_images(self, images: list[Any]) -> NDArray[np.float32]:
         """Returns L2-normalised vectors of PIL images, `[n, D]`."""
@@ -24,23 +24,23 @@ class Towers(Protocol):
 
 
 class MtebEncoder:
-    """An encoder as MTEB's EncoderProtocol has it.
+    """An encoder that implements MTEB's EncoderProtocol.
 
     Args:
-        model: What gives the vectors.
+        model: The model that returns the vectors.
         name: The model's name in MTEB's results, ORGANIZATION/NAME.
-        revision: What tells its weights from others of that name.
+        revision: Distinguishes its weights from others with that name.
     """
 
     def __init__(self, model: Towers, name: str, revision: str) -> None:
         self.model, self.name, self.revision = model, name, revision
 
     def encode(self, inputs: Iterable[Batch], **task: Any) -> NDArray[np.float32]:
-        """Encodes what a loader of MTEB brings.
+        """Encodes the batches of a loader of MTEB.
 
         Args:
             inputs: Batches of texts, of images, or of pairs of both, whose vectors are added.
-            task: What MTEB says of its task, none of which changes a vector.
+            task: MTEB's description of the task, which does not change vectors.
 
         Returns:
             Vectors, `[n, D]`.
@@ -52,16 +52,16 @@ class MtebEncoder:
 
     def _vectors(self, batch: Batch) -> NDArray[np.float32]:
         encode = {"text": self.model.encode_texts, "image": self.model.encode_images}
-        found = [encode[side](list(batch[side])) for side in encode if side in batch]
-        if not found:
+        vectors = [encode[side](list(batch[side])) for side in encode if side in batch]
+        if not vectors:
             raise ZooError(
-                f"a batch of MTEB has {', '.join(batch)} and neither text nor image: "
-                "choose tasks of these two"
+                f"a batch of MTEB has {', '.join(batch)} and neither text nor image: choose tasks "
+                "with texts or images"
             )
-        return np.asarray(sum(found), dtype=np.float32)
+        return np.asarray(sum(vectors), dtype=np.float32)
 
     def similarity(self, embeddings1: ArrayLike, embeddings2: ArrayLike) -> Tensor:
-        """Returns the cosine of each vector with each, `[n, m]`.
+        """Returns the cosines of all pairs of vectors, `[n, m]`.
 
         Args:
             embeddings1: Vectors, `[n, D]`.
@@ -70,7 +70,7 @@ class MtebEncoder:
         return _unit(embeddings1) @ _unit(embeddings2).T
 
     def similarity_pairwise(self, embeddings1: ArrayLike, embeddings2: ArrayLike) -> Tensor:
-        """Returns the cosine of each vector with the one in its place, `[n]`.
+        """Returns the cosine of each vector with the one at the same position, `[n]`.
 
         Args:
             embeddings1: Vectors, `[n, D]`.
@@ -80,7 +80,7 @@ class MtebEncoder:
 
     @property
     def mteb_model_meta(self) -> Any:
-        """What MTEB's results call the model, an object of its own.
+        """The model's metadata in MTEB's results.
 
         Raises:
             ZooError: MTEB is not installed.
@@ -88,10 +88,10 @@ class MtebEncoder:
         import_optional("mteb")
         from mteb.models.model_meta import ModelMeta
 
-        about = {"name": self.name, "revision": self.revision, "modalities": ["image", "text"]}
-        return ModelMeta.create_empty(about)
+        metadata = {"name": self.name, "revision": self.revision, "modalities": ["image", "text"]}
+        return ModelMeta.create_empty(metadata)
 
 
 def _unit(vectors: ArrayLike) -> Tensor:
-    found = torch.as_tensor(vectors, dtype=torch.float32)
-    return torch.nn.functional.normalize(torch.atleast_2d(found), dim=-1)
+    tensor = torch.as_tensor(vectors, dtype=torch.float32)
+    return torch.nn.functional.normalize(torch.atleast_2d(tensor), dim=-1)

@@ -1,4 +1,4 @@
-"""Patch-words: which patches of an image the words of a text are like, where a head says it."""
+"""Patch-word maps: the similarity of the words of a text to the patches of an image."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -16,20 +16,20 @@ from zoo.results.site.patches import Mapper, PatchWords
 
 
 def mapper(module: ZooModule) -> Mapper | None:
-    """Returns what gives words and patches of a model, None where its score is not made of them.
+    """Returns a function that computes patch-word maps, None if the head's score has none.
 
     Args:
         module: Backbone and head, in evaluation mode.
 
     Raises:
-        ZooError: The patches are no grid.
+        ZooError: The patches do not form a grid.
     """
-    some = _patch_words(module, Image.new("RGB", (8, 8)), ["a word"])
-    return None if some is None else partial(patch_words, module)
+    sample = _patch_words(module, Image.new("RGB", (8, 8)), ["a word"])
+    return None if sample is None else partial(patch_words, module)
 
 
 def patch_words(module: ZooModule, image: Image.Image, texts: Sequence[str]) -> list[PatchWords]:
-    """Returns how like the words of each text are to each patch of an image.
+    """Returns the similarity of the words of each text to each patch of an image.
 
     Args:
         module: Backbone and head, in evaluation mode.
@@ -37,15 +37,15 @@ def patch_words(module: ZooModule, image: Image.Image, texts: Sequence[str]) -> 
         texts: The texts.
 
     Raises:
-        ZooError: The head's score is not made of words and patches, or the patches are no grid.
+        ZooError: The head does not score words against patches, or the patches do not form a grid.
     """
-    found = _patch_words(module, image, texts)
-    if found is None:
+    maps = _patch_words(module, image, texts)
+    if maps is None:
         raise ZooError(
-            f"the score of {type(module.head).__name__} is not made of words and patches: take a "
-            "head whose score is, such as MaxSim or CrossModal"
+            f"{type(module.head).__name__} does not score words against patches: use a head that "
+            "does, such as MaxSim or CrossModal"
         )
-    return found
+    return maps
 
 
 @torch.no_grad()
@@ -67,34 +67,38 @@ def _patch_words(
         return None
     height, width = _grid(backbone, similarity.shape[2])
     (mask,) = words.masks.values()
-    seen = _pixels_to_image(backbone, pixels)
-    found = []
-    for text, real in enumerate(mask):
-        ids = bank.ids[rows[text]][: len(real)][real.cpu()].tolist()
-        own = similarity[text][real].float().cpu().numpy()
+    model_image = _pixels_to_image(backbone, pixels)
+    maps = []
+    for text, is_token in enumerate(mask):
+        ids = bank.ids[rows[text]][: len(is_token)][is_token.cpu()].tolist()
+        text_similarity = similarity[text][is_token].float().cpu().numpy()
         parts = tuple(backbone.tokenizer.parts(ids))
-        found.append(PatchWords(seen, parts, own.reshape(-1, height, width), head.words_by))
-    return found
+        maps.append(
+            PatchWords(
+                model_image, parts, text_similarity.reshape(-1, height, width), head.words_by
+            )
+        )
+    return maps
 
 
 def _grid(backbone: Backbone, patches: int) -> tuple[int, int]:
-    """Returns how many rows and columns of patches an image has.
+    """Returns the numbers of rows and columns of patches of an image.
 
     Raises:
-        ZooError: They are no grid.
+        ZooError: They do not form a grid.
     """
     height, width = backbone.image_size
     rows = round((patches * height / width) ** 0.5)
     if rows == 0 or patches % rows or rows * width != patches // rows * height:
         raise ZooError(
-            f"the {patches} patches of {backbone.name} are no grid over images of {width} x "
-            f"{height} pixels: take another backbone"
+            f"the {patches} patches of {backbone.name} do not form a grid over images of {width} x "
+            f"{height} pixels: use another backbone"
         )
     return rows, patches // rows
 
 
 def _pixels_to_image(backbone: Backbone, pixels: Tensor) -> Image.Image:
-    """Returns prepared pixels as an image."""
+    """Converts prepared pixels back to an image."""
     mean, std = (torch.tensor(backbone.preprocess[name])[:, None, None] for name in ("mean", "std"))
-    drawn = ((pixels * std + mean) * 255).round().clamp(0, 255).to(torch.uint8)
-    return Image.fromarray(np.ascontiguousarray(drawn.permute(1, 2, 0).numpy()))
+    values = ((pixels * std + mean) * 255).round().clamp(0, 255).to(torch.uint8)
+    return Image.fromarray(np.ascontiguousarray(values.permute(1, 2, 0).numpy()))

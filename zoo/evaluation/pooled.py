@@ -1,4 +1,4 @@
-"""Pooled: each image and text is encoded once, and pairs are scored from pooled vectors."""
+"""The strategy that encodes each image and text once and scores pairs of pooled vectors."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -21,47 +21,54 @@ from zoo.evaluation.scoring import (
     text_scores,
 )
 from zoo.evaluation.strategy import Strategy
-from zoo.evaluation.texts_alone import Told, told_by_texts
-from zoo.evaluation.vectors import Known, RankVectors, join_ranks
+from zoo.evaluation.texts_alone import TextOnlyAccuracy, text_only_accuracy
+from zoo.evaluation.vectors import RankVectors, StoredItems, join_ranks
 from zoo.heads.base import Head
 from zoo.results.plan import Plan
 from zoo.support.distributed import gather_objects
 
 
 class Pooled(Strategy):
-    """All questions, for a head that reads no tokens.
+    """Scores all questions, for a head that reads no tokens.
 
-    A gallery is scored whole, in blocks of rows, or by short-lists where the head reranks.
+    A gallery is scored completely, in blocks of rows, or by short lists if the head re-ranks.
 
     Args:
-        plan: What is asked.
-        loading: Loads images and texts.
-        shortlist: Number of candidates on a short-list.
-        known: What need not be encoded.
+        plan: The plan.
+        loader_factory: Loads images and texts.
+        shortlist: Number of candidates on a short list.
+        stored: Stored vectors, which need not be encoded.
     """
 
-    def __init__(self, plan: Plan, loading: LoaderFactory, shortlist: int, known: Known) -> None:
-        self.plan, self.loading, self.shortlist, self.known = plan, loading, shortlist, known
-        self._own = known.vectors.copy()
-        self._told: Told = {}
+    def __init__(
+        self, plan: Plan, loader_factory: LoaderFactory, shortlist: int, stored: StoredItems
+    ) -> None:
+        self.plan, self.loader_factory, self.shortlist, self.stored = (
+            plan,
+            loader_factory,
+            shortlist,
+            stored,
+        )
+        self._vectors = stored.vectors.copy()
+        self._text_only_accuracy: TextOnlyAccuracy = {}
 
     def loaders(self) -> list[DataLoader[Any]]:
         """Returns a loader of images and one of texts."""
-        return self.loading.items(self.plan.questions, self.known.images, self.known.texts)
+        return self.loader_factory.items(self.plan.questions, self.stored.images, self.stored.texts)
 
     def step(
-        self, head: Head, portion: EvaluationBatch, images: Encoded | None, texts: Encoded | None
+        self, head: Head, batch: EvaluationBatch, images: Encoded | None, texts: Encoded | None
     ) -> None:
-        """Keeps the pooled vectors."""
-        self._own.add(portion, images, texts)
+        """Collects the pooled vectors."""
+        self._vectors.add(batch, images, texts)
 
     def image_passes(self, views: int) -> int:
-        """Returns the number of images, which are whole."""
-        return len({row for asked in self.plan.questions for row in asked.images.tolist()})
+        """Returns the number of images, since there are no views."""
+        return len({row for question in self.plan.questions for row in question.images.tolist()})
 
     def finish(self, backbone: Backbone, head: Head) -> Iterator[tuple[int, list[Outcome]]]:
-        """Gathers the vectors of all ranks; cases are judged first and then galleries."""
-        return self._judge(head, gather_objects(self._own))
+        """Gathers the vectors of all ranks; judges cases first and then galleries."""
+        return self._judge(head, gather_objects(self._vectors))
 
     def _judge(
         self, head: Head, ranks: Sequence[RankVectors]
@@ -69,15 +76,17 @@ class Pooled(Strategy):
         vectors, questions = join_ranks(ranks, self.plan), self.plan.questions
         images, texts = prepare_all(head, vectors)
         reached = [q for q, question in enumerate(questions) if vectors.reach(question)]
-        self._told = told_by_texts([questions[q] for q in reached], vectors.texts)
+        self._text_only_accuracy = text_only_accuracy(
+            [questions[q] for q in reached], vectors.texts
+        )
         cases = [
             q
             for q in reached
             if not (questions[q].case.gallery or questions[q].case.needs_whole_texts)
         ]
         scores = pair_scores(head, images, texts, [questions[q] for q in cases])
-        for q, found in zip(cases, scores, strict=True):
-            yield q, questions[q].case.judge(found)
+        for q, question_scores in zip(cases, scores, strict=True):
+            yield q, questions[q].case.judge(question_scores)
         for q in reached:
             if questions[q].case.asking:
                 yield q, questions[q].case.judge(text_scores(texts, questions[q]))
@@ -91,18 +100,20 @@ class Pooled(Strategy):
             if head.reranks:
                 lists = short_lists(*vectors.vectors_of(question), self.shortlist)
                 i, j = lists.rows
-                found = score_pairs(head, images, texts, question.images[i], question.texts[j])
-                placed = lists.ranks(match, finite(question, found))
-                yield q, list(protocol.judge_ranks(match, *placed))
+                question_scores = score_pairs(
+                    head, images, texts, question.images[i], question.texts[j]
+                )
+                ranking = lists.ranks(match, finite(question, question_scores))
+                yield q, list(protocol.judge_ranks(match, *ranking))
             else:
                 rows = gallery_rows(head, images, texts, question)
                 yield q, list(protocol.judge_rows(match, rows))
 
-    def told_by_texts(self) -> Told:
-        """Returns what the vectors of the texts alone tell."""
-        return self._told
+    def text_only_accuracy(self) -> TextOnlyAccuracy:
+        """Returns the accuracy of the text vectors without images."""
+        return self._text_only_accuracy
 
     def notes(self, head: Head) -> dict[str, Any]:
-        """Returns how galleries are scored where the head reranks."""
+        """Returns how galleries are scored if the head re-ranks."""
         galleries = any(question.case.gallery for question in self.plan.questions)
         return short_lists_note(head, self.shortlist) if head.reranks and galleries else {}

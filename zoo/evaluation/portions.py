@@ -1,4 +1,4 @@
-"""Portions: images and texts that are encoded at once, and the loaders that bring them."""
+"""Evaluation batches: images and texts that are encoded at once, and their loaders."""
 
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -41,15 +41,15 @@ class EvaluationBatch:
     """Images and texts to encode.
 
     Attributes:
-        image_rows: Rows of the plan's images, `[n]`; FILLING where a rank has nothing to do.
-        pixels: Images, `[n, 3, H, W]`; fewer than n where the tokens of some are kept.
+        image_rows: Rows of the plan's images, `[n]`; FILLING if a rank has nothing to do.
+        pixels: Images, `[n, 3, H, W]`; fewer than n if the tokens of some are stored.
         text_rows: Rows of the plan's texts, `[m]`.
         texts: Bank of their distinct token ids, or those of their segments.
-        bank_rows: Rows of the texts in the bank, `[m]`, fewer where the tokens of some are kept;
-            rows of their S segments, `[m, S]`, where texts come in segments, MISSING behind a
-            text's last.
+        bank_rows: Rows of the texts in the bank, `[m]`, fewer if the tokens of some are stored; if
+            texts are split into segments, the rows of their S segments, `[m, S]`, padded with
+            MISSING.
         questions: Questions that are scored with these items, for heads that read tokens.
-        error: What is wrong with an image, in a sentence.
+        error: The error message of an image that cannot be decoded.
     """
 
     image_rows: Tensor = field(default_factory=_no_rows)
@@ -61,21 +61,21 @@ class EvaluationBatch:
     error: str | None = None
 
     def check_decoded(self) -> "EvaluationBatch":
-        """Returns this portion.
+        """Returns this batch.
 
         Raises:
-            ZooError: An image of it is broken.
+            ZooError: One of its images cannot be decoded.
         """
         if self.error is not None:
             raise ZooError(self.error)
         return self
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> "EvaluationBatch":
-        """Returns the portion on a device."""
+        """Returns the batch on a device."""
         return self._map(lambda t: t.to(device, non_blocking=non_blocking))
 
     def pin_memory(self) -> "EvaluationBatch":
-        """Returns the portion in pinned memory."""
+        """Returns the batch in pinned memory."""
         return self._map(lambda t: t.pin_memory())
 
     def _map(self, f: Callable[[Tensor], Tensor]) -> "EvaluationBatch":
@@ -91,7 +91,7 @@ class EvaluationBatch:
 
 @dataclass(frozen=True)
 class Window:
-    """Cases that are scored together. All fields are empty where a rank has nothing to do.
+    """Cases that are scored together. All fields are empty if a rank has nothing to do.
 
     Attributes:
         questions: Rows of the plan's questions.
@@ -109,7 +109,7 @@ class Tile:
     """Pairs of a gallery that are scored together.
 
     Attributes:
-        images: Rows of the plan's images; none where they are those of the tile before.
+        images: Rows of the plan's images; empty if they are those of the previous tile.
         texts: Rows of the plan's texts.
         pairs: Which of the gallery's pairs these are, `[P]`.
         i: Rows of the pairs among the tile's images, `[P]`.
@@ -124,21 +124,22 @@ class Tile:
 
 
 @dataclass(frozen=True)
-class Maker:
-    """Makes portions of rows of the plan; the workers of a loader hold it.
+class BatchBuilder:
+    """Builds batches from rows of the plan; each worker of a loader has a copy.
 
     Attributes:
         images: Distinct images of the plan.
         texts: Distinct texts of the plan.
         finder: Finds and opens images.
-        transform: From an image, as the decoder gives it, to a tensor `[3, H, W]`.
+        transform: From a decoded image to a tensor `[3, H, W]`.
         tokenizer: From texts to ids `[n, L]`, lengths `[n]` and hashes `[n]`.
-        square: The transform of images of which views are made, in windows and tiles; None where
-            images stay whole.
-        segments: The segments of each text, in windows and tiles; None where texts stay whole.
-        decoder: What decodes images.
-        known_images: Rows of images that windows and tiles name and do not bring.
-        known_texts: Rows of texts that windows and tiles name and do not bring.
+        square: The transform of images before views are made, in windows and tiles; None if there
+            are no views.
+        segments: The segments of each text, in windows and tiles; None if texts are not split.
+        decoder: The decoder of images.
+        known_images: Rows of images whose encodings are stored, which windows and tiles do not
+            load.
+        known_texts: Rows of texts whose encodings are stored, which windows and tiles do not load.
     """
 
     images: Sequence[ImageRef]
@@ -153,7 +154,7 @@ class Maker:
     known_texts: Set[int] = frozenset()
 
     def unknown(self, images: Sequence[int], texts: Sequence[int]) -> tuple[list[int], list[int]]:
-        """Returns the rows of images and of texts that windows and tiles bring."""
+        """Returns the rows of images and of texts that windows and tiles load."""
         return (
             [row for row in images if row not in self.known_images],
             [row for row in texts if row not in self.known_texts],
@@ -167,7 +168,7 @@ class Maker:
         try:
             refs = [self.images[max(row, 0)] for row in rows]
             pixels = [transform(decode_image(self.finder, ref, self.decoder)) for ref in refs]
-        except ZooError as error:  # as a value: a worker's exception would come with its traceback
+        except ZooError as error:  # as a value, since a worker's exception prints its traceback
             return EvaluationBatch(error=str(error))
         return EvaluationBatch(image_rows=torch.tensor(rows), pixels=torch.stack(pixels))
 
@@ -184,25 +185,25 @@ class Maker:
         return EvaluationBatch(text_rows=torch.tensor(rows), texts=bank, bank_rows=bank_rows)
 
     def of_window(self, window: Window) -> EvaluationBatch:
-        """Returns all that the window's questions need."""
+        """Returns all images and texts that the window's questions need."""
         if not window.questions:
             return EvaluationBatch()
         return replace(self.of_rows(window.images, window.texts), questions=window.questions)
 
     def of_tile(self, tile: Tile) -> EvaluationBatch:
-        """Returns the tile's texts, and its images where it has any."""
+        """Returns the tile's texts, and its images if it has any."""
         return self.of_rows(tile.images, tile.texts)
 
     def of_rows(self, image_rows: Sequence[int], text_rows: Sequence[int]) -> EvaluationBatch:
-        """Returns a portion of images and texts, as windows and tiles have them."""
-        brought, wanted = self.unknown(image_rows, text_rows)
+        """Returns a batch of the images and texts of a window or a tile."""
+        new_images, new_texts = self.unknown(image_rows, text_rows)
         images = texts = EvaluationBatch()
-        if brought:
-            images = self._of_images(brought, self.square or self.transform)
-        if wanted and self.segments is None:
-            texts = self.of_texts(wanted)
-        elif wanted and self.segments is not None:
-            texts = self._of_segments(wanted, self.segments)
+        if new_images:
+            images = self._of_images(new_images, self.square or self.transform)
+        if new_texts and self.segments is None:
+            texts = self.of_texts(new_texts)
+        elif new_texts and self.segments is not None:
+            texts = self._of_segments(new_texts, self.segments)
         return EvaluationBatch(
             torch.tensor(image_rows, dtype=torch.long),
             images.pixels,
@@ -213,8 +214,8 @@ class Maker:
         )
 
 
-class Entries(Dataset[Any]):
-    """Entries of a list; the loader makes a portion of several at once.
+class EntryDataset(Dataset[Any]):
+    """The entries of a list, from which the loader builds batches.
 
     Args:
         entries: Rows, windows or tiles.
@@ -232,16 +233,16 @@ class Entries(Dataset[Any]):
 
 @dataclass(frozen=True)
 class LoaderFactory:
-    """Makes the loaders of portions.
+    """Creates the loaders of batches.
 
     Attributes:
-        maker: Makes the portions.
-        image_batch: Number of images in a portion.
-        text_batch: Number of texts in a portion.
+        builder: Builds the batches.
+        image_batch: Number of images in a batch.
+        text_batch: Number of texts in a batch.
         workers: Number of processes that load images; texts have at most one.
     """
 
-    maker: Maker
+    builder: BatchBuilder
     image_batch: int
     text_batch: int
     workers: int
@@ -254,32 +255,37 @@ class LoaderFactory:
     ) -> list[DataLoader[Any]]:
         """Returns a loader of the questions' distinct images and one of their distinct texts.
 
-        Texts of like length come together. There is no loader of images where there are none.
+        Texts are sorted by length. If there are no images, there is only the loader of texts.
 
         Args:
             questions: The questions.
             known_images: Rows of images that are left out.
             known_texts: Rows of texts that are left out.
         """
-        asked = list(questions)
-        images = sorted({row for q in asked for row in q.images.tolist()} - known_images)
-        texts = sorted({row for q in asked for row in q.all_texts.tolist()} - known_texts)
-        by_length = sorted(texts, key=lambda row: len(self.maker.texts[row]))
-        of_texts = _rank_loader(
-            by_length, FILLING, self.maker.of_texts, self.text_batch, min(self.workers, 1)
+        all_questions = list(questions)
+        images = sorted({row for q in all_questions for row in q.images.tolist()} - known_images)
+        texts = sorted({row for q in all_questions for row in q.all_texts.tolist()} - known_texts)
+        by_length = sorted(texts, key=lambda row: len(self.builder.texts[row]))
+        text_loader = _rank_loader(
+            by_length, FILLING, self.builder.of_texts, self.text_batch, min(self.workers, 1)
         )
         if not images:
-            return [of_texts]
-        of_images = self.maker.of_images
-        return [_rank_loader(images, FILLING, of_images, self.image_batch, self.workers), of_texts]
+            return [text_loader]
+        of_images = self.builder.of_images
+        return [
+            _rank_loader(images, FILLING, of_images, self.image_batch, self.workers),
+            text_loader,
+        ]
 
-    def windows(self, made: Sequence[Window]) -> DataLoader[Any]:
-        """Returns a loader of the portions of windows."""
-        return _rank_loader(made, Window(), self.maker.of_window, None, self.workers)
+    def windows(self, entries: Sequence[Window]) -> DataLoader[Any]:
+        """Returns a loader of the batches of windows."""
+        return _rank_loader(entries, Window(), self.builder.of_window, None, self.workers)
 
-    def tiles(self, made: Sequence[Tile]) -> DataLoader[Any]:
-        """Returns a loader of the portions of tiles, in order, all on the rank that asks."""
-        return Loader(Entries(made), None, num_workers=self.workers, collate_fn=self.maker.of_tile)
+    def tiles(self, run: Sequence[Tile]) -> DataLoader[Any]:
+        """Returns a loader of the batches of tiles, in order, all on this rank."""
+        return Loader(
+            EntryDataset(run), None, num_workers=self.workers, collate_fn=self.builder.of_tile
+        )
 
 
 def _rank_loader(
@@ -289,16 +295,16 @@ def _rank_loader(
     batch: int | None,
     workers: int,
 ) -> DataLoader[Any]:
-    """Returns a loader that deals entries to ranks by turns, none twice.
+    """Returns a loader that distributes entries over ranks in turn, without repetition.
 
     Args:
         entries: Rows or windows of the plan.
-        filling: What a rank gets that would have no entry, since Lightning refuses an empty loader.
-        make: Makes a portion of what is loaded at once.
-        batch: Number of entries that are loaded at once; one by itself where None.
-        workers: Number of processes that load.
+        filling: The entry of a rank that would have none, since Lightning rejects empty loaders.
+        make: Builds a batch of the entries that are loaded at once.
+        batch: Number of entries that are loaded at once; None loads single entries.
+        workers: Number of worker processes.
     """
-    data = Entries([*entries, *[filling] * max(0, world_size() - len(entries))])
+    data = EntryDataset([*entries, *[filling] * max(0, world_size() - len(entries))])
     return Loader(
         data,
         batch,
@@ -310,33 +316,33 @@ def _rank_loader(
 
 def encode(
     backbone: Backbone,
-    portion: EvaluationBatch,
+    batch: EvaluationBatch,
     needs: Needs,
     image_batch: int,
     text_batch: int,
 ) -> tuple[Encoded | None, Encoded | None]:
-    """Encodes what a portion holds.
+    """Encodes the images and texts of a batch.
 
     Args:
-        backbone: Encodes it.
-        portion: Images and texts.
-        needs: Which tokens are wanted beside pooled vectors, or which views in their place.
+        backbone: Encodes them.
+        batch: Images and texts.
+        needs: Which tokens are needed in addition to pooled vectors, or which views instead.
         image_batch: Number of images, or of views, that are encoded at once.
-        text_batch: Number of segments that are encoded at once, where texts come in segments.
+        text_batch: Number of segments that are encoded at once, if texts are split.
 
     Returns:
-        The images and the texts, None for what the portion lacks.
+        The images and the texts, None if the batch has none.
     """
     images = texts = None
-    if portion.pixels is not None and needs.views is not None:
-        images = encode_views(backbone, portion.pixels, needs.views, image_batch)
-    elif portion.pixels is not None:
-        few = torch.split(portion.pixels, image_batch)
-        images = concatenate([backbone.encode_images(part, needs.image_keys) for part in few])
-    if portion.texts is not None and portion.bank_rows.ndim == 2:
-        texts = encode_segments(backbone, portion.texts, portion.bank_rows, text_batch)
-    elif portion.texts is not None:
-        texts = backbone.encode_texts(portion.texts, needs.text_keys).rows(portion.bank_rows)
+    if batch.pixels is not None and needs.views is not None:
+        images = encode_views(backbone, batch.pixels, needs.views, image_batch)
+    elif batch.pixels is not None:
+        parts = torch.split(batch.pixels, image_batch)
+        images = concatenate([backbone.encode_images(part, needs.image_keys) for part in parts])
+    if batch.texts is not None and batch.bank_rows.ndim == 2:
+        texts = encode_segments(backbone, batch.texts, batch.bank_rows, text_batch)
+    elif batch.texts is not None:
+        texts = backbone.encode_texts(batch.texts, needs.text_keys).rows(batch.bank_rows)
     return images, texts
 
 
@@ -345,18 +351,18 @@ def encode_views(backbone: Backbone, images: Tensor, views: Views, at_once: int)
 
     Args:
         backbone: Encodes them.
-        images: Images that are prepared for the maker of views, `[n, 3, side, side]`.
+        images: Images that are prepared for views, `[n, 3, side, side]`.
         views: Makes the views.
         at_once: Number of views that are resized and encoded at once.
 
     Returns:
         The pooled vectors of the images' views as PIECES.
     """
-    every = (view for image in images for view in views.views_of(image))
-    found = []
-    while few := list(islice(every, at_once)):
-        found.append(backbone.encode_images(backbone.resize_images(few)).pooled)
-    vectors = torch.cat(found)
+    all_views = (view for image in images for view in views.views_of(image))
+    parts = []
+    while batch := list(islice(all_views, at_once)):
+        parts.append(backbone.encode_images(backbone.resize_images(batch)).pooled)
+    vectors = torch.cat(parts)
     vectors = vectors.reshape(len(images), views.count, -1)
     mask = torch.ones(vectors.shape[:2], dtype=torch.bool, device=vectors.device)
     return Encoded(vectors.new_zeros(len(images), 0), {PIECES: vectors}, {PIECES: mask})
@@ -373,11 +379,11 @@ def segment_bank(
 
     Returns:
         The bank of distinct segments, and the segments of each text as rows of it, `[m, S]`;
-        MISSING where a text has fewer than S.
+        MISSING if a text has fewer than S.
     """
-    bank, rows = text_bank(*tokenizer([segment for some in segments for segment in some]))
+    bank, rows = text_bank(*tokenizer([segment for parts in segments for segment in parts]))
     return bank, pad_sequence(
-        list(torch.split(rows, [len(some) for some in segments])), True, MISSING
+        list(torch.split(rows, [len(parts) for parts in segments])), True, MISSING
     )
 
 
@@ -387,27 +393,27 @@ def encode_segments(backbone: Backbone, bank: TextBank, rows: Tensor, at_once: i
     Args:
         backbone: Encodes them.
         bank: The distinct segments.
-        rows: The segments of each text, as rows of the bank, `[m, S]`; MISSING where it has fewer.
+        rows: The segments of each text, as rows of the bank, `[m, S]`; MISSING if it has fewer.
         at_once: Number of segments that are encoded at once.
 
     Returns:
         The pooled vectors of the texts' segments as PIECES.
     """
-    few = torch.split(torch.arange(len(bank), device=rows.device), at_once)
-    found = [backbone.encode_texts(bank.map(lambda t, some=some: t[some])) for some in few]  # type: ignore[misc]
-    vectors = concatenate(found).pooled[rows.clamp(min=0)]
+    parts = torch.split(torch.arange(len(bank), device=rows.device), at_once)
+    encoded = [backbone.encode_texts(bank.map(lambda t, k=k: t[k])) for k in parts]  # type: ignore[misc]
+    vectors = concatenate(encoded).pooled[rows.clamp(min=0)]
     return Encoded(vectors.new_zeros(len(rows), 0), {PIECES: vectors}, {PIECES: rows != MISSING})
 
 
-def cut_texts(plan: Plan, tokenizer: Tokenize) -> dict[str, int]:
-    """Returns how many distinct texts are over the context and lose their tail.
+def count_truncated_texts(plan: Plan, tokenizer: Tokenize) -> dict[str, int]:
+    """Counts the distinct texts that are longer than the context and truncated.
 
-    They are counted by 'benchmark/subset', where there are any.
+    Returns the counts by 'benchmark/subset', without zeros.
     """
-    cut = set(overlong(plan.texts, tokenizer))
-    found: dict[str, set[int]] = {}
+    too_long = set(overlong(plan.texts, tokenizer))
+    rows_by_subset: dict[str, set[int]] = {}
     for question in plan.questions:
-        found.setdefault(f"{question.run}/{question.case.subset}", set()).update(
-            cut.intersection(question.all_texts.tolist())
+        rows_by_subset.setdefault(f"{question.run}/{question.case.subset}", set()).update(
+            too_long.intersection(question.all_texts.tolist())
         )
-    return {place: len(rows) for place, rows in found.items() if rows}
+    return {place: len(rows) for place, rows in rows_by_subset.items() if rows}

@@ -1,4 +1,4 @@
-"""Scoring: from encoded images and texts to the scores of the pairs that questions name."""
+"""Scoring of the pairs of questions, from encoded images and texts."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -20,14 +20,14 @@ IMAGES_AT_ONCE = 256
 
 
 def held_bytes(backbone: Backbone, head: Head, segments: int = 1) -> tuple[int, int]:
-    """Returns the bytes of the vectors that a head reads of one image and of one text.
+    """Returns the bytes of the vectors that a head reads per image and per text.
 
-    Where it reads views, the pixels that they are made of count as well.
+    If it reads views, the pixels of the image count as well.
 
     Args:
         backbone: Encodes them.
         head: Reads them.
-        segments: The most segments that a text has.
+        segments: The largest number of segments of a text.
     """
     shapes, needs = backbone.shapes, head.needs
     patches = (shapes.patches or 0) + shapes.prefix
@@ -46,7 +46,7 @@ def device_of(head: Head) -> torch.device:
 
 
 def prepare_all(head: Head, vectors: Vectors) -> tuple[Encoded, Encoded]:
-    """Returns all images and all texts as the head wants them, on its device."""
+    """Returns all images and all texts, prepared by the head on its device."""
     device = device_of(head)
     with torch.autocast(device.type, enabled=False):
         return (
@@ -76,14 +76,14 @@ def pair_scores(
             stop == start or pairs + questions[stop].case.match.size <= PAIRS_AT_ONCE
         ):
             pairs, stop = pairs + questions[stop].case.match.size, stop + 1
-        some = questions[start:stop]
-        i = np.concatenate([np.repeat(q.images, len(q.texts)) for q in some])
-        j = np.concatenate([np.tile(q.texts, len(q.images)) for q in some])
+        chunk = questions[start:stop]
+        i = np.concatenate([np.repeat(q.images, len(q.texts)) for q in chunk])
+        j = np.concatenate([np.tile(q.texts, len(q.images)) for q in chunk])
         parts = np.split(
             score_pairs(head, images, texts, i, j),
-            np.cumsum([q.case.match.size for q in some])[:-1],
+            np.cumsum([q.case.match.size for q in chunk])[:-1],
         )
-        for question, part in zip(some, parts, strict=True):
+        for question, part in zip(chunk, parts, strict=True):
             yield finite(question, part.reshape(question.case.match.shape))
         start = stop
 
@@ -112,7 +112,7 @@ def score_pairs(
 
 
 def text_scores(texts: Encoded, question: ScorableCase) -> NDArray[np.float32]:
-    """Returns the cosines of the texts that ask and a question's texts, `[asking, texts]`.
+    """Returns the cosines of a question's query texts with its texts, `[asking, texts]`.
 
     They are cosines of the vectors that the head compares images with.
 
@@ -123,12 +123,12 @@ def text_scores(texts: Encoded, question: ScorableCase) -> NDArray[np.float32]:
     Raises:
         ZooError: A cosine is not finite.
     """
-    asking, asked = (
+    query_vectors, text_vectors = (
         F.normalize(texts.pooled[torch.from_numpy(rows).to(texts.pooled.device)].float(), dim=-1)
         for rows in (question.asking, question.texts)
     )
-    # sums of products, which are the same in either order: texts that are equal tie exactly
-    cosines = (asking[:, None] * asked[None]).sum(-1)
+    # sums of products, which do not depend on the order, so that equal texts tie exactly
+    cosines = (query_vectors[:, None] * text_vectors[None]).sum(-1)
     return finite(question, np.asarray(cosines.cpu()))
 
 
@@ -137,8 +137,8 @@ def class_scores(
 ) -> NDArray[np.float32]:
     """Returns the scores of a question's images and the means of its prompts, `[images, texts]`.
 
-    The vectors that the head compares images with are brought to unit length, averaged over the
-    prompts of a text, and brought to unit length again.
+    The vectors that the head compares images with are normalised, averaged over the prompts of a
+    text, and normalised again.
 
     Args:
         head: Scores the pairs.
@@ -154,7 +154,7 @@ def class_scores(
     vectors = F.normalize(texts.pooled[torch.from_numpy(question.texts).to(device)].float(), dim=-1)
     sums = vectors.new_zeros(len(counts), vectors.shape[1])
     sums.index_add_(0, torch.arange(len(counts), device=device).repeat_interleave(counts), vectors)
-    # each distinct mean is scored once, so that texts of the same prompts tie exactly
+    # each distinct mean is scored once, so that texts with the same prompts tie exactly
     means, column = torch.unique(
         F.normalize(sums / counts[:, None], dim=-1), dim=0, return_inverse=True
     )
@@ -190,7 +190,7 @@ def gallery_rows(
 
 
 def finite(question: ScorableCase, scores: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Returns the scores of a question.
+    """Returns the scores of a question after checking them.
 
     Raises:
         ZooError: One of them is not finite.
@@ -198,7 +198,7 @@ def finite(question: ScorableCase, scores: NDArray[np.float32]) -> NDArray[np.fl
     if not np.isfinite(scores).all():
         raise ZooError(
             f"case {question.case.id} of {question.run}/{question.case.subset} has a score "
-            "that is not a number: the model's weights or its precision are broken, look at "
-            "the loss it was trained to"
+            "that is not a finite number: check the model's weights, its precision and its "
+            "training loss"
         )
     return scores

@@ -1,4 +1,4 @@
-"""Short-listed: galleries of a head that reads tokens, encoded once more in tiles of candidates."""
+"""The strategy for galleries of a head that reads tokens: re-encodes candidates in tiles."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from zoo.evaluation.encoder import Encoder
 from zoo.evaluation.portions import EvaluationBatch, Tile
 from zoo.evaluation.scoring import finite
 from zoo.evaluation.strategy import Strategy
-from zoo.evaluation.vectors import Known, join_ranks
+from zoo.evaluation.vectors import StoredItems, join_ranks
 from zoo.heads import answers
 from zoo.heads.base import Head
 from zoo.results.plan import Plan
@@ -28,7 +28,7 @@ from zoo.support.progress import track
 
 @dataclass(frozen=True)
 class PairScores:
-    """Scores of some pairs of a gallery's short-lists, as one rank found them.
+    """Scores of some pairs of a gallery's short lists, computed by one rank.
 
     Attributes:
         pairs: Which of `ShortLists.pairs` these are, `[P]`.
@@ -40,17 +40,17 @@ class PairScores:
 
 
 class ShortListed(Strategy):
-    """Galleries, for a head that reads tokens.
+    """Scores galleries, for a head that reads tokens.
 
-    Steps keep pooled vectors, and their cosines choose the candidates. At the end each rank encodes
-    the tokens of its share of the candidates, tile by tile, and scores them.
+    Steps collect pooled vectors, and their cosines select the candidates. At the end each rank
+    encodes the tokens of its share of the candidates, tile by tile, and scores them.
 
     Args:
-        plan: What is asked.
+        plan: The plan.
         encoder: Encodes the tokens of the candidates, and loads images and texts.
-        shortlist: Number of candidates on a short-list.
-        images_at_once: Number of images whose tokens are held at once.
-        known: Pooled vectors that need not be encoded.
+        shortlist: Number of candidates on a short list.
+        images_at_once: Number of images whose tokens are in memory at once.
+        stored: Stored pooled vectors, which need not be encoded.
     """
 
     def __init__(
@@ -59,39 +59,44 @@ class ShortListed(Strategy):
         encoder: Encoder,
         shortlist: int,
         images_at_once: int,
-        known: Known,
+        stored: StoredItems,
     ) -> None:
-        self.plan, self.encoder, self.loading = plan, encoder, encoder.loading
-        self.shortlist, self.images_at_once, self.known = shortlist, images_at_once, known
-        self.galleries = [q for q, asked in enumerate(plan.questions) if asked.case.gallery]
-        self._own = known.vectors.copy()
+        self.plan, self.encoder, self.loader_factory = plan, encoder, encoder.loader_factory
+        self.shortlist, self.images_at_once, self.stored = shortlist, images_at_once, stored
+        self.galleries = [q for q, question in enumerate(plan.questions) if question.case.gallery]
+        self._vectors = stored.vectors.copy()
 
     def loaders(self) -> list[DataLoader[Any]]:
         """Returns a loader of the galleries' images and one of their texts."""
         questions = (self.plan.questions[q] for q in self.galleries)
-        return self.loading.items(questions, self.known.images, self.known.texts)
+        return self.loader_factory.items(questions, self.stored.images, self.stored.texts)
 
     def step(
-        self, head: Head, portion: EvaluationBatch, images: Encoded | None, texts: Encoded | None
+        self, head: Head, batch: EvaluationBatch, images: Encoded | None, texts: Encoded | None
     ) -> None:
-        """Keeps the pooled vectors."""
-        self._own.add(portion, images, texts)
+        """Collects the pooled vectors."""
+        self._vectors.add(batch, images, texts)
 
     def image_passes(self, views: int) -> int:
-        """Returns the number of whole images, which choose the candidates, and of their views."""
-        each = [self.plan.questions[q].images.tolist() for q in self.galleries]
-        return len({row for rows in each for row in rows}) + views * sum(map(len, each))
+        """Returns the number of images, encoded to select candidates, and of their views."""
+        gallery_rows = [self.plan.questions[q].images.tolist() for q in self.galleries]
+        return len({row for rows in gallery_rows for row in rows}) + views * sum(
+            map(len, gallery_rows)
+        )
 
     def finish(self, backbone: Backbone, head: Head) -> Iterator[tuple[int, list[Outcome]]]:
-        """Makes the short-lists, and scores and gathers their pairs."""
-        vectors = join_ranks(gather_objects(self._own), self.plan)
+        """Builds the short lists, and scores and gathers their pairs."""
+        vectors = join_ranks(gather_objects(self._vectors), self.plan)
         reached = [q for q in self.galleries if vectors.reach(self.plan.questions[q])]
         lists = {
             q: short_lists(*vectors.vectors_of(self.plan.questions[q]), self.shortlist)
             for q in reached
         }
         ranks = gather_made(
-            lambda: {q: self._score_gallery(backbone, head, q, made) for q, made in lists.items()}
+            lambda: {
+                q: self._score_gallery(backbone, head, q, short_list)
+                for q, short_list in lists.items()
+            }
         )
         return self._judge(lists, ranks)
 
@@ -105,31 +110,37 @@ class ShortListed(Strategy):
         """Returns the scores of this rank's share of a gallery's pairs.
 
         Raises:
-            ZooError: An image is broken.
+            ZooError: An image cannot be decoded.
         """
         question = self.plan.questions[q]
         runs = tiles(
-            lists, question.images, question.texts, self.images_at_once, self.loading.text_batch
+            lists,
+            question.images,
+            question.texts,
+            self.images_at_once,
+            self.loader_factory.text_batch,
         )
-        own = [tile for run in runs[rank() :: world_size()] for tile in run]
-        portions = track(
-            self.loading.tiles(own),
+        rank_tiles = [tile for run in runs[rank() :: world_size()] for tile in run]
+        batches = track(
+            self.loader_factory.tiles(rank_tiles),
             f"{question.run}/{question.case.subset}, short-lists",
-            len(own),
+            len(rank_tiles),
             shown=rank() == 0,
         )
         device, images, scores = next(backbone.parameters()).device, None, []
-        for tile, loaded in zip(own, portions, strict=True):
-            portion = loaded.check_decoded().to(device)
-            new, texts = self.encoder(backbone, portion, head.needs)
-            images = images if new is None else answers.prepare_images(head, new)
+        for tile, loaded in zip(rank_tiles, batches, strict=True):
+            batch = loaded.check_decoded().to(device)
+            new_images, texts = self.encoder(backbone, batch, head.needs)
+            images = images if new_images is None else answers.prepare_images(head, new_images)
             assert images is not None
             assert texts is not None
-            prepared = answers.prepare_texts(head, texts)
+            prepared_texts = answers.prepare_texts(head, texts)
             i, j = (torch.from_numpy(rows).to(device) for rows in (tile.i, tile.j))
             with torch.autocast(device.type, enabled=False):
-                scores.append(answers.pairs(head, images, prepared, i, j).float().cpu().numpy())
-        pairs = [tile.pairs for tile in own]
+                scores.append(
+                    answers.pairs(head, images, prepared_texts, i, j).float().cpu().numpy()
+                )
+        pairs = [tile.pairs for tile in rank_tiles]
         return PairScores(
             np.concatenate([np.zeros(0, np.int64), *pairs]),
             np.concatenate([np.zeros(0, np.float32), *scores]),
@@ -141,8 +152,8 @@ class ShortListed(Strategy):
         for q, lists in galleries.items():
             question = self.plan.questions[q]
             scores = np.full(len(lists.pairs), np.nan, np.float32)
-            for found in ranks:
-                scores[found[q].pairs] = found[q].scores
+            for rank_scores in ranks:
+                scores[rank_scores[q].pairs] = rank_scores[q].scores
             match, protocol = question.case.match, question.case.judged_by
             assert isinstance(protocol, Recall)
             yield (
@@ -158,13 +169,13 @@ def tiles(
     images_at_once: int,
     texts_at_once: int,
 ) -> list[list[Tile]]:
-    """Cuts the pairs of a gallery into runs of tiles that hold every pair once.
+    """Splits the pairs of a gallery into runs of tiles, with every pair in one tile.
 
-    There is a run for each `images_at_once` images. The first tile of a run brings the images, and
-    each tile its texts.
+    There is one run per `images_at_once` images. The first tile of a run loads the images, and each
+    tile loads its texts.
 
     Args:
-        lists: Short-lists of the gallery.
+        lists: Short lists of the gallery.
         images: The gallery's images, as rows of the plan.
         texts: The gallery's texts, as rows of the plan.
         images_at_once: Number of images in a run.
@@ -173,20 +184,20 @@ def tiles(
     i, j = lists.rows
     runs = []
     for start in range(0, len(images), images_at_once):
-        inside = np.flatnonzero((i >= start) & (i < start + images_at_once))
-        needed, place = np.unique(j[inside], return_inverse=True)
+        run_pairs = np.flatnonzero((i >= start) & (i < start + images_at_once))
+        text_columns, positions = np.unique(j[run_pairs], return_inverse=True)
         run: list[Tile] = []
-        for first in range(0, len(needed), texts_at_once):
-            here = (place >= first) & (place < first + texts_at_once)
-            own = images[start : start + images_at_once] if not run else images[:0]
-            columns = texts[needed[first : first + texts_at_once]]
+        for first_text in range(0, len(text_columns), texts_at_once):
+            in_tile = (positions >= first_text) & (positions < first_text + texts_at_once)
+            tile_images = images[start : start + images_at_once] if not run else images[:0]
+            columns = texts[text_columns[first_text : first_text + texts_at_once]]
             run.append(
                 Tile(
-                    tuple(own.tolist()),
+                    tuple(tile_images.tolist()),
                     tuple(columns.tolist()),
-                    inside[here],
-                    i[inside[here]] - start,
-                    place[here] - first,
+                    run_pairs[in_tile],
+                    i[run_pairs[in_tile]] - start,
+                    positions[in_tile] - first_text,
                 )
             )
         runs.append(run)

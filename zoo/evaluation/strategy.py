@@ -1,4 +1,4 @@
-"""Strategy: how the scores of questions come about, of which `Evaluation` runs one or two."""
+"""Strategy: a way to compute the scores of questions; `Evaluation` runs one or two of them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -10,24 +10,24 @@ from zoo.backbones.backbone import Backbone
 from zoo.batch import Encoded
 from zoo.benchmarks.protocols.base import Outcome
 from zoo.evaluation.portions import EvaluationBatch
-from zoo.evaluation.texts_alone import Told
+from zoo.evaluation.texts_alone import TextOnlyAccuracy
 from zoo.heads.base import Head
 from zoo.needs import Needs
 
 
 class Strategy(ABC):
-    """Loads what some questions need, keeps what steps find, and judges at the end.
+    """Loads the items of some questions, collects encodings in steps, and judges at the end.
 
-    Each rank has one of its own, which sees the portions of that rank.
+    Each rank has its own instance, which sees the batches of that rank.
     """
 
     @abstractmethod
     def loaders(self) -> list[DataLoader[Any]]:
-        """Returns the loaders of its portions."""
+        """Returns the loaders of its batches."""
 
-    def takes(self, portion: EvaluationBatch) -> bool:
-        """Returns whether a portion is of these loaders."""
-        return not portion.questions
+    def takes(self, batch: EvaluationBatch) -> bool:
+        """Returns whether a batch comes from these loaders."""
+        return not batch.questions
 
     def needs(self, head: Head) -> Needs:
         """Returns what `step` needs of encoded images and texts."""
@@ -35,45 +35,45 @@ class Strategy(ABC):
 
     @abstractmethod
     def step(
-        self, head: Head, portion: EvaluationBatch, images: Encoded | None, texts: Encoded | None
+        self, head: Head, batch: EvaluationBatch, images: Encoded | None, texts: Encoded | None
     ) -> None:
-        """Keeps what is wanted of a portion.
+        """Collects what is needed from an encoded batch.
 
         Args:
             head: Scores pairs.
-            portion: What was encoded.
-            images: Its images, None where it has none.
-            texts: Its texts, None where it has none.
+            batch: The batch.
+            images: Its encoded images, None if it has none.
+            texts: Its encoded texts, None if it has none.
         """
 
     @abstractmethod
     def image_passes(self, views: int) -> int:
-        """Returns how many images and views of images the image tower is to encode.
+        """Returns how many images and views of images the image tower will encode.
 
         Args:
-            views: How many views of an image are encoded in its place.
+            views: The number of views that are encoded per image.
         """
 
     @abstractmethod
     def finish(self, backbone: Backbone, head: Head) -> Iterator[tuple[int, list[Outcome]]]:
-        """Gathers what the steps of all ranks found; every rank calls this.
+        """Gathers the results of the steps of all ranks; every rank calls this.
 
         Args:
-            backbone: Encodes what is still to be encoded.
+            backbone: Encodes what is not encoded yet.
             head: Scores pairs.
 
         Returns:
-            The row of each question that was reached and its outcomes, found as they are asked for.
+            The row of each question that was reached and its outcomes, computed lazily.
 
         Raises:
-            ZooError: On every rank, where an image is broken. While outcomes are asked for, where a
-                score is not finite.
+            ZooError: On every rank, if an image cannot be decoded. While iterating over outcomes,
+                if a score is not finite.
         """
 
     def notes(self, head: Head) -> dict[str, Any]:
-        """Returns what results say of the way of scoring."""
+        """Returns the description of the scoring for results."""
         return {}
 
-    def told_by_texts(self) -> Told:
-        """Returns what the texts alone tell, once all questions are judged; nothing by default."""
+    def text_only_accuracy(self) -> TextOnlyAccuracy:
+        """Returns the accuracy without images, after all questions are judged; default: empty."""
         return {}

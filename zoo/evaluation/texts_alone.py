@@ -1,7 +1,8 @@
-"""Texts alone: how much of the right answers the text tower tells without the image.
+"""Text-only baseline: how well the vectors of texts predict correct answers without the image.
 
-A line through the vectors of texts is fitted to tell right ones from wrong ones, on the cases of
-four fifths of the images, and asked about those of the last fifth; each fifth is asked about once.
+A linear direction is fitted that separates the vectors of correct and wrong texts, on the cases of
+four fifths of the images, and is tested on the last fifth; each fifth is tested once (5-fold
+cross-validation).
 """
 
 from collections import defaultdict
@@ -17,50 +18,50 @@ from zoo.sources.images import identity
 from zoo.sources.seeds import stable_hash
 
 FIFTHS = 5
-LEAST = 50  # queries; of fewer a line says little
-# by benchmark, subset and metric: n queries, and the share of right answers in per cent
-Told = dict[str, dict[str, dict[str, dict[str, float]]]]
+LEAST = 50  # queries; a fit of fewer is not meaningful
+# by benchmark, subset and metric: n queries, and the share of correct answers in per cent
+TextOnlyAccuracy = dict[str, dict[str, dict[str, dict[str, float]]]]
 
 Vectors = NDArray[np.floating]
 
 
 @dataclass(frozen=True)
 class _Query:
-    """One query: rows of its right and wrong texts, and the fifth that its image is in."""
+    """One query: rows of its correct and wrong texts, and the fold that its image is in."""
 
     right: NDArray[np.int64]
     wrong: NDArray[np.int64]
     fifth: int
 
 
-def told_by_texts(questions: Sequence[ScorableCase], texts: Vectors) -> Told:
-    """Returns what is told of each metric by which an image chooses among texts.
+def text_only_accuracy(questions: Sequence[ScorableCase], texts: Vectors) -> TextOnlyAccuracy:
+    """Returns the text-only accuracy of each metric by which an image chooses among texts.
 
     Args:
         questions: Questions whose texts have vectors.
         texts: Vectors of the plan's texts, `[m, D]`.
     """
     texts = texts / np.maximum(np.linalg.norm(texts, axis=1, keepdims=True), 1e-12)
-    asked: dict[tuple[str, str, str], list[_Query]] = defaultdict(list)
+    queries_by_metric: dict[tuple[str, str, str], list[_Query]] = defaultdict(list)
     for question in questions:
         for metric, query in _queries(question):
-            asked[str(question.run), question.case.subset, metric].append(query)
+            queries_by_metric[str(question.run), question.case.subset, metric].append(query)
     shares: dict[str, dict[str, dict[str, list[float]]]] = {}
-    for (run, subset, metric), queries in asked.items():
-        found = _shares(queries, texts)
-        if found:
-            shares.setdefault(run, {}).setdefault(subset, {})[metric] = found
+    for (run, subset, metric), queries in queries_by_metric.items():
+        chances = _shares(queries, texts)
+        if chances:
+            shares.setdefault(run, {}).setdefault(subset, {})[metric] = chances
     for by_subset in shares.values():
-        together: dict[str, list[float]] = defaultdict(list)
+        all_chances: dict[str, list[float]] = defaultdict(list)
         for by_metric in by_subset.values():
-            for metric, found in by_metric.items():
-                together[metric] += found
-        by_subset[EVERY] = dict(together)
+            for metric, chances in by_metric.items():
+                all_chances[metric] += chances
+        by_subset[EVERY] = dict(all_chances)
     return {
         run: {
             subset: {
-                metric: {"n": len(found), "value": 100 * float(np.mean(found))}
-                for metric, found in by_metric.items()
+                metric: {"n": len(chances), "value": 100 * float(np.mean(chances))}
+                for metric, chances in by_metric.items()
             }
             for subset, by_metric in by_subset.items()
         }
@@ -72,18 +73,18 @@ def _queries(question: ScorableCase) -> Iterator[tuple[str, _Query]]:
     case = question.case
     if case.gallery or case.asking or case.prompts or case.judged_by.by_image:
         return
-    wanted = choosing_metrics(case)
+    metrics = choosing_metrics(case)
     for query in case.queries():
         n = len(query.match)
-        of_texts = len(query.images) == 1 and len(query.texts) == n
-        if of_texts and query.metric in wanted and 0 < query.match.sum() < n:
+        compares_texts = len(query.images) == 1 and len(query.texts) == n
+        if compares_texts and query.metric in metrics and 0 < query.match.sum() < n:
             rows = question.texts[list(query.texts)]
             fifth = stable_hash(identity(case.images[query.images[0]])) % FIFTHS
             yield query.metric, _Query(rows[query.match], rows[~query.match], fifth)
 
 
 def _shares(queries: Sequence[_Query], texts: Vectors) -> list[float]:
-    """Returns the chance that each query is answered rightly, none where they are too few."""
+    """Returns the chance of a correct answer per query, empty if there are too few queries."""
     fifths = np.array([query.fifth for query in queries])
     if len(queries) < LEAST or len(set(fifths.tolist())) < FIFTHS:
         return []
@@ -96,11 +97,11 @@ def _shares(queries: Sequence[_Query], texts: Vectors) -> list[float]:
 
 
 def _line(differences: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Returns the direction `[D]` along which differences `[n, D]` are nearest to 1 (ridge)."""
+    """Returns the direction `[D]` on which differences `[n, D]` are closest to 1 (ridge)."""
     n, width = differences.shape
-    pull = max(float((differences**2).sum()) / width, 1e-12)
+    penalty = max(float((differences**2).sum()) / width, 1e-12)
     if n < width:
-        inner = differences @ differences.T + pull * np.eye(n)
+        inner = differences @ differences.T + penalty * np.eye(n)
         return np.asarray(differences.T @ np.linalg.solve(inner, np.ones(n)))
-    outer = differences.T @ differences + pull * np.eye(width)
+    outer = differences.T @ differences + penalty * np.eye(width)
     return np.asarray(np.linalg.solve(outer, differences.sum(0)))

@@ -1,4 +1,4 @@
-"""Vectors: the pooled vectors of a plan, as ranks find them and as they are gathered."""
+"""The pooled vectors of a plan, per rank and gathered from all ranks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,15 +17,15 @@ class Encodings:
     """Pooled vectors of one side in fp32, in the order in which a rank encoded them.
 
     Attributes:
-        rows: Rows of the plan's images or texts, an array `[n]` for each portion.
-        vectors: Their vectors, an array `[n, D]` for each portion.
+        rows: Rows of the plan's images or texts, one array `[n]` per batch.
+        vectors: Their vectors, one array `[n, D]` per batch.
     """
 
     rows: list[NDArray[np.int64]] = field(default_factory=list)
     vectors: list[NDArray[np.float32]] = field(default_factory=list)
 
     def add(self, rows: Tensor, pooled: Tensor) -> None:
-        """Keeps vectors `[n, D]` of rows `[n]`, without those of filling."""
+        """Adds vectors `[n, D]` of rows `[n]`, except filling."""
         real = rows != FILLING
         self.rows.append(rows[real].cpu().numpy())
         self.vectors.append(pooled[real.to(pooled.device)].float().cpu().numpy())
@@ -33,32 +33,32 @@ class Encodings:
 
 @dataclass(frozen=True)
 class RankVectors:
-    """What the steps of one rank found: the vectors of its images and of its texts."""
+    """The vectors of images and texts that one rank encoded."""
 
     images: Encodings = field(default_factory=Encodings)
     texts: Encodings = field(default_factory=Encodings)
 
     def copy(self) -> "RankVectors":
-        """Returns the same vectors, to which others can be added."""
+        """Returns a copy, to which other vectors can be added."""
         images, texts = (Encodings([*e.rows], [*e.vectors]) for e in (self.images, self.texts))
         return RankVectors(images, texts)
 
-    def add(self, portion: EvaluationBatch, images: Encoded | None, texts: Encoded | None) -> None:
-        """Keeps the pooled vectors of a portion."""
+    def add(self, batch: EvaluationBatch, images: Encoded | None, texts: Encoded | None) -> None:
+        """Adds the pooled vectors of a batch."""
         if images is not None:
-            self.images.add(portion.image_rows, images.pooled)
+            self.images.add(batch.image_rows, images.pooled)
         if texts is not None:
-            self.texts.add(portion.text_rows, texts.pooled)
+            self.texts.add(batch.text_rows, texts.pooled)
 
 
 @dataclass(frozen=True)
-class Known:
-    """What need not be encoded, since other runs did it.
+class StoredItems:
+    """Items that need not be encoded, since earlier runs stored them.
 
     Attributes:
         images: Rows of the plan's images whose vectors some rank has.
         texts: Rows of the plan's texts whose vectors some rank has.
-        vectors: The vectors that this rank has, each on one rank alone.
+        vectors: The vectors of this rank; each vector is on one rank only.
     """
 
     images: frozenset[int] = frozenset()
@@ -71,10 +71,10 @@ class Vectors:
     """The vectors of all ranks, by rows of the plan.
 
     Attributes:
-        images: Vectors of the plan's images, zeros where none came, `[n, D]`.
-        texts: Vectors of the plan's texts, zeros where none came, `[m, D]`.
-        has_image: Which images came, `[n]`.
-        has_text: Which texts came, `[m]`.
+        images: Vectors of the plan's images, zeros for missing ones, `[n, D]`.
+        texts: Vectors of the plan's texts, zeros for missing ones, `[m, D]`.
+        has_image: Which images have a vector, `[n]`.
+        has_text: Which texts have a vector, `[m]`.
     """
 
     images: NDArray[np.float32]
@@ -83,7 +83,7 @@ class Vectors:
     has_text: NDArray[np.bool_]
 
     def reach(self, question: ScorableCase) -> bool:
-        """Returns whether all images and texts of a question came."""
+        """Returns whether all images and texts of a question have vectors."""
         has_texts = self.has_text[question.all_texts].all()
         return bool(self.has_image[question.images].all() and has_texts)
 
@@ -93,14 +93,14 @@ class Vectors:
 
 
 def join_ranks(ranks: Sequence[RankVectors], plan: Plan) -> Vectors:
-    """Puts the vectors of all ranks in their rows.
+    """Merges the vectors of all ranks.
 
     Args:
-        ranks: What each rank found.
-        plan: What is asked.
+        ranks: The vectors of each rank.
+        plan: The plan.
     """
-    images, has_image = _place_rows([found.images for found in ranks], len(plan.images))
-    texts, has_text = _place_rows([found.texts for found in ranks], len(plan.texts))
+    images, has_image = _place_rows([vectors.images for vectors in ranks], len(plan.images))
+    texts, has_text = _place_rows([vectors.texts for vectors in ranks], len(plan.texts))
     if not plan.images:
         images = np.zeros((0, texts.shape[1]), dtype=np.float32)
     return Vectors(images, texts, has_image, has_text)
@@ -109,11 +109,11 @@ def join_ranks(ranks: Sequence[RankVectors], plan: Plan) -> Vectors:
 def _place_rows(
     ranks: Sequence[Encodings], n: int
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """Returns the vectors of n items `[n, D]`, zeros where none came, and which came, `[n]`."""
-    whole, came = np.zeros((n, 0), dtype=np.float32), np.zeros(n, dtype=bool)
-    for found in ranks:
-        for rows, vectors in zip(found.rows, found.vectors, strict=True):
-            if not whole.shape[1]:
-                whole = np.zeros((n, vectors.shape[1]), dtype=np.float32)
-            whole[rows], came[rows] = vectors, True
-    return whole, came
+    """Returns the vectors of n items, `[n, D]`, zeros for missing ones, and which exist, `[n]`."""
+    merged, has_vector = np.zeros((n, 0), dtype=np.float32), np.zeros(n, dtype=bool)
+    for encodings in ranks:
+        for rows, vectors in zip(encodings.rows, encodings.vectors, strict=True):
+            if not merged.shape[1]:
+                merged = np.zeros((n, vectors.shape[1]), dtype=np.float32)
+            merged[rows], has_vector[rows] = vectors, True
+    return merged, has_vector

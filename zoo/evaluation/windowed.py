@@ -1,4 +1,4 @@
-"""Windowed: cases that share images are encoded together and scored at once, from tokens."""
+"""The strategy that encodes cases with shared images together and scores them from tokens."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -23,40 +23,44 @@ from zoo.support.distributed import gather_objects
 
 
 class Windowed(Strategy):
-    """All questions but galleries, for a head that reads tokens, which are too many to keep.
+    """Scores all questions except galleries, for a head that reads tokens.
+
+    There are too many tokens to keep them all in memory.
 
     Args:
-        plan: What is asked.
-        loading: Loads the windows.
-        windows: The questions, with all images and texts that these need.
+        plan: The plan.
+        loader_factory: Loads the windows.
+        windows: The questions, with all images and texts that they need.
     """
 
-    def __init__(self, plan: Plan, loading: LoaderFactory, windows: Sequence[Window]) -> None:
-        self.plan, self.loading, self.windows = plan, loading, windows
+    def __init__(
+        self, plan: Plan, loader_factory: LoaderFactory, windows: Sequence[Window]
+    ) -> None:
+        self.plan, self.loader_factory, self.windows = plan, loader_factory, windows
         self._scores: dict[int, NDArray[np.float32]] = {}
 
     def loaders(self) -> list[DataLoader[Any]]:
         """Returns a loader of windows."""
-        return [self.loading.windows(self.windows)]
+        return [self.loader_factory.windows(self.windows)]
 
-    def takes(self, portion: EvaluationBatch) -> bool:
-        """Returns whether a portion is a window."""
-        return bool(portion.questions)
+    def takes(self, batch: EvaluationBatch) -> bool:
+        """Returns whether a batch is a window."""
+        return bool(batch.questions)
 
     def needs(self, head: Head) -> Needs:
         """Returns what the head needs."""
         return head.needs
 
     def step(
-        self, head: Head, portion: EvaluationBatch, images: Encoded | None, texts: Encoded | None
+        self, head: Head, batch: EvaluationBatch, images: Encoded | None, texts: Encoded | None
     ) -> None:
         """Scores the window's questions."""
         assert images is not None
         assert texts is not None
-        inside = _remap_questions(portion, [self.plan.questions[q] for q in portion.questions])
+        batch_questions = _remap_questions(batch, [self.plan.questions[q] for q in batch.questions])
         prepared = answers.prepare_images(head, images), answers.prepare_texts(head, texts)
-        scores = pair_scores(head, *prepared, inside)
-        self._scores.update(zip(portion.questions, scores, strict=True))
+        scores = pair_scores(head, *prepared, batch_questions)
+        self._scores.update(zip(batch.questions, scores, strict=True))
 
     def image_passes(self, views: int) -> int:
         """Returns the number of views of the images of all windows."""
@@ -65,11 +69,11 @@ class Windowed(Strategy):
     def finish(self, backbone: Backbone, head: Head) -> Iterator[tuple[int, list[Outcome]]]:
         """Gathers the scores of all ranks."""
         ranks: list[dict[int, NDArray[np.float32]]] = gather_objects(self._scores)
-        scores = {q: found for rank in ranks for q, found in rank.items()}
+        scores = {q: question_scores for rank in ranks for q, question_scores in rank.items()}
         return ((q, self.plan.questions[q].case.judge(scores[q])) for q in sorted(scores))
 
     def notes(self, head: Head) -> dict[str, Any]:
-        """Returns the number of windows, and of items that more than one of them encodes."""
+        """Returns the number of windows, and of items that are encoded in several of them."""
         images = [row for window in self.windows for row in window.images]
         texts = [row for window in self.windows for row in window.texts]
         return {
@@ -80,11 +84,11 @@ class Windowed(Strategy):
 
 
 def _remap_questions(
-    portion: EvaluationBatch, questions: Sequence[ScorableCase]
+    batch: EvaluationBatch, questions: Sequence[ScorableCase]
 ) -> list[ScorableCase]:
-    """Returns questions whose images and texts are rows of a portion that holds them."""
-    image_at = {row: i for i, row in enumerate(portion.image_rows.tolist())}
-    text_at = {row: j for j, row in enumerate(portion.text_rows.tolist())}
+    """Returns questions whose images and texts are rows of a batch."""
+    image_at = {row: i for i, row in enumerate(batch.image_rows.tolist())}
+    text_at = {row: j for j, row in enumerate(batch.text_rows.tolist())}
     return [
         replace(
             question,
@@ -96,43 +100,43 @@ def _remap_questions(
 
 
 def windows(plan: Plan, image_bytes: int, text_bytes: int, limit: int) -> list[Window]:
-    """Returns windows of all questions but galleries, sorted by image.
+    """Returns windows of all questions except galleries, sorted by image.
 
-    Questions that begin with the same image are in one window where it holds them all.
+    Questions that start with the same image are in one window if they fit.
 
     Args:
-        plan: What is asked.
+        plan: The plan.
         image_bytes: Bytes of one encoded image.
         text_bytes: Bytes of one encoded text.
-        limit: Bytes that a window holds at most; one question may take more.
+        limit: Maximum bytes of a window; a single question may exceed it.
     """
 
     def first_image(q: int) -> int:
         return int(plan.questions[q].images[0])
 
     def parts() -> Iterator[Window]:
-        named = (q for q, question in enumerate(plan.questions) if not question.case.gallery)
-        for _, same in groupby(sorted(named, key=lambda q: (first_image(q), q)), first_image):
-            each = list(same)
-            whole = _window(plan, each)
-            size = len(whole.images) * image_bytes + len(whole.texts) * text_bytes
-            yield from [whole] if size <= limit else [_window(plan, [q]) for q in each]
+        candidates = (q for q, question in enumerate(plan.questions) if not question.case.gallery)
+        for _, group in groupby(sorted(candidates, key=lambda q: (first_image(q), q)), first_image):
+            question_rows = list(group)
+            window = _window(plan, question_rows)
+            size = len(window.images) * image_bytes + len(window.texts) * text_bytes
+            yield from [window] if size <= limit else [_window(plan, [q]) for q in question_rows]
 
     return list(_fill_windows(parts(), image_bytes, text_bytes, limit))
 
 
 def _window(plan: Plan, questions: Sequence[int]) -> Window:
     """Returns a window of questions, with all images and texts that they need."""
-    asked = [plan.questions[q] for q in questions]
-    images = dict.fromkeys(row for question in asked for row in question.images.tolist())
-    texts = dict.fromkeys(row for question in asked for row in question.texts.tolist())
+    window_questions = [plan.questions[q] for q in questions]
+    images = dict.fromkeys(row for question in window_questions for row in question.images.tolist())
+    texts = dict.fromkeys(row for question in window_questions for row in question.texts.tolist())
     return Window(tuple(questions), tuple(images), tuple(texts))
 
 
 def _fill_windows(
     parts: Iterable[Window], image_bytes: int, text_bytes: int, limit: int
 ) -> Iterator[Window]:
-    """Yields windows that hold as many of the parts as they may, in order."""
+    """Merges consecutive parts into windows of limited size."""
     questions: list[int] = []
     images: dict[int, None] = {}
     texts: dict[int, None] = {}

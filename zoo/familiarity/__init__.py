@@ -1,4 +1,4 @@
-"""Familiarity: which attribute-object bindings of a case stood in training captions (BindSplit)."""
+"""Familiarity: which attribute-object bindings of a case occur in training captions (BindSplit)."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Bindings: which attribute a text gives to which object (BindSplit, appendices B.3 to B.5)."""
+"""Bindings: pairs of an attribute and an object in a text (BindSplit, appendices B.3 to B.5)."""
 
 import re
 import unicodedata
@@ -9,14 +9,14 @@ from zoo.language.plurals import singular
 from zoo.units.record import UnitRecord
 
 _ATTRIBUTION = re.compile(r"the (\S+) (\S+) and the (\S+) (\S+)")
-_OF = re.compile(r"\s+of\s+")
+_OF_WORD = re.compile(r"\s+of\s+")
 
 
 class Binding(NamedTuple):
     """An attribute and the object that has it.
 
     Attributes:
-        attribute: The attribute in lower case, otherwise as it was written.
+        attribute: The attribute in lower case, otherwise unchanged.
         object: The singular of the object.
     """
 
@@ -25,9 +25,9 @@ class Binding(NamedTuple):
 
 
 def binding(attribute: str, noun: str) -> Binding:
-    """Returns a binding in the form in which bindings are compared.
+    """Returns a binding in its normal form for comparison.
 
-    The attribute keeps its form: "smiling" is not "smile".
+    The attribute is not lemmatised: "smiling" is not "smile".
     """
     return Binding(_to_ascii(attribute), singular(_to_ascii(noun)))
 
@@ -39,27 +39,27 @@ def of_attribution(caption: str) -> tuple[Binding, ...]:
         caption: The caption, such as "the blue sky and the white wall".
 
     Returns:
-        The bindings; none where an attribute or object has several words.
+        The bindings; empty if an attribute or object has several words.
     """
-    found = _ATTRIBUTION.fullmatch(caption.lower())
-    if found is None:
+    match = _ATTRIBUTION.fullmatch(caption.lower())
+    if match is None:
         return ()
-    return binding(found[1], found[2]), binding(found[3], found[4])
+    return binding(match[1], match[2]), binding(match[3], match[4])
 
 
 def of_units(record: UnitRecord) -> Iterator[tuple[Binding, ...]]:
-    """Yields the bindings of each component of a caption, none for a bare noun.
+    """Yields the bindings of each component of a caption, an empty tuple for a bare noun.
 
-    Components are the caption's entities. One that says "of" is two ("glass", "white wine"). The
-    last word of a component is the object, and each word before it an attribute.
+    Components are the caption's entities. An entity with "of" counts as two ("glass", "white
+    wine"). The last word of a component is the object, and each word before it is an attribute.
     """
     for entity in record.entities:
-        for component in _OF.split(entity.text):
+        for component in _OF_WORD.split(entity.text):
             *attributes, noun = component.split()
             yield tuple(binding(attribute, noun) for attribute in attributes)
 
 
 def _to_ascii(word: str) -> str:
     """Returns a word in lower case and ASCII."""
-    ascii_alone = unicodedata.normalize("NFKD", word).encode("ascii", "ignore").decode()
-    return ascii_alone.strip().lower()
+    ascii_word = unicodedata.normalize("NFKD", word).encode("ascii", "ignore").decode()
+    return ascii_word.strip().lower()

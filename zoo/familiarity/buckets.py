@@ -1,4 +1,4 @@
-"""Buckets: how familiar the bindings of a case are (BindSplit, appendices B.6 and B.7)."""
+"""Buckets of cases by the familiarity of their bindings (BindSplit, appendices B.6 and B.7)."""
 
 from collections.abc import Collection, Mapping
 from typing import Literal
@@ -20,8 +20,8 @@ BUCKETS = {
     "definitely_unseen": "unseen",
 }
 AMBIGUOUS = tuple(name for name, split in BUCKETS.items() if split == "mixed")
-# Cases of which all bindings, or none, overlap with training captions. By the strict rule only a
-# perfect match is an overlap, by the loose one a close match is one too.
+# Cases in which all bindings, or none, overlap with training captions. By the strict rule only a
+# perfect match is an overlap; by the loose rule a close match is one too.
 STRICT = {
     "seen": ("definitely_seen",),
     "unseen": (CLOSE_ONLY, "amb_close_none", "definitely_unseen"),
@@ -33,7 +33,7 @@ LOOSE = {
 
 
 def bucket(labels: Collection[Label]) -> str:
-    """Returns the bucket of a case by the labels of all its bindings; there is at least one."""
+    """Returns the bucket of a case by the labels of its bindings, at least one."""
     return _BY_LABELS[frozenset(labels)]
 
 

@@ -1,4 +1,4 @@
-"""Which captions a case is to be familiar from: a table, units, a file of captions, or a name."""
+"""The reference captions for familiarity: a table, units, a file of captions, or a name."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -21,32 +21,32 @@ from zoo.units.reader import read_units
 from zoo.units.rules.rule import RuleExtractor
 
 log = logging.getLogger(__name__)
-# names that stand for captions
+# names of predefined captions
 COCO, TRAINING = "coco", "training"
-MEND = "name captions, or `coco`, by --familiar_with"
+ADVICE = "choose captions or `coco` by --familiar_with"
 COCO_FILES = ("coco/annotations/captions_train2014.json", "coco/dataset_coco.json")
 
 
 def familiar_table(
     named: str, roots: Sequence[Path] = (), trained: Mapping[str, Any] | None = None
 ) -> BindingTable:
-    """Returns the bindings of the captions that are meant.
+    """Returns the table of bindings of the chosen captions.
 
     Args:
         named: A table of bindings, a units file, a file of captions, `coco` for COCO's training
-            captions under a data root, or `training` for those that the model was trained on.
+            captions under a data root, or `training` for the training captions of the model.
         roots: Data roots.
-        trained: What a checkpoint says of its training captions (`Source.describe`), None where it
-            says nothing.
+        trained: The description of the training captions in a checkpoint (`Source.describe`), or
+            None.
 
     Raises:
-        ZooError: The captions are not there, are others than the model was trained on, or give no
-            object an attribute.
+        ZooError: The captions do not exist, are not those that the model was trained on, or have no
+            binding.
     """
     if named == TRAINING:
-        return of_captions(trained_reader(trained, MEND))
+        return of_captions(trained_reader(trained, ADVICE))
     if named == COCO:
-        return of_captions(_coco(roots))
+        return of_captions(_coco_reader(roots))
     path = Path(named)
     if path.is_file() and is_table(path):
         return read(path)
@@ -57,10 +57,10 @@ def familiar_table(
 
 
 def training_captions(about: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Returns what results say of the captions that a model was trained on, None for nothing.
+    """Returns the description of a model's training captions in results, or None.
 
     Args:
-        about: What results say of the model.
+        about: The description of the model in results.
     """
     data: Mapping[str, Any] = about.get("origin", {}).get("data") or {}
     return data.get("train")
@@ -70,34 +70,34 @@ def of_captions(reader: Reader, extractor: UnitExtractor | None = None) -> Bindi
     """Counts the bindings of all captions of a reader.
 
     Args:
-        reader: Reads the captions.
-        extractor: Finds their units, by rule where None.
+        reader: The reader of the captions.
+        extractor: The extractor of their units. None is the rule-based one.
 
     Raises:
-        ZooError: The captions give no object an attribute.
+        ZooError: The captions have no binding.
     """
     extractor = extractor or RuleExtractor()
     samples = reader.read()
     name = ", ".join(file.name for file in reader.files) or type(reader).__name__
     log.info("counting the bindings of %s captions of %s", f"{len(samples):,}", name)
-    about = {
+    description = {
         "captions": name,
         "reader": class_path(type(reader)),
         "files": {file.name: sha256(file) for file in reader.files},
         **extractor.describe(),
     }
     captions = ((s.caption, s.caption_id, s.image_id) for s in samples)
-    return count(extractor.extract_all(captions), about)
+    return count(extractor.extract_all(captions), description)
 
 
 def _has_units(path: Path) -> bool:
     if path.suffix == SUFFIX:
         return "entities" in parquet_file(path).schema_arrow.names
-    first = next((line for line in text_lines(path) if line.strip()), "").lstrip()
-    return first.startswith("[") or (first.startswith("{") and '"entities"' in first)
+    first_line = next((line for line in text_lines(path) if line.strip()), "").lstrip()
+    return first_line.startswith("[") or (first_line.startswith("{") and '"entities"' in first_line)
 
 
-def _coco(roots: Sequence[Path]) -> Reader:
+def _coco_reader(roots: Sequence[Path]) -> Reader:
     for root in roots:
         published, karpathy = (root / name for name in COCO_FILES)
         if published.is_file():
@@ -105,31 +105,31 @@ def _coco(roots: Sequence[Path]) -> Reader:
         if karpathy.is_file():
             return KarpathyJson(karpathy, ("train",))
     raise ZooError(
-        f"COCO's training captions are not there: put {' or '.join(COCO_FILES)} under "
-        f"{', '.join(map(str, roots)) or 'a data root'}, or name other captions by --familiar_with"
+        f"COCO's training captions were not found: put {' or '.join(COCO_FILES)} under "
+        f"{', '.join(map(str, roots)) or 'a data root'}, or change --familiar_with"
     )
 
 
-def trained_reader(described: Mapping[str, Any] | None, mend: str) -> Reader:
+def trained_reader(described: Mapping[str, Any] | None, advice: str) -> Reader:
     """Returns a reader of the captions that a model was trained on.
 
     Args:
-        described: What it says of them (`Source.describe`), None where it says nothing.
-        mend: What the user can do where they cannot be had.
+        described: Their description in the checkpoint (`Source.describe`), or None.
+        advice: Advice for the user if they are not available.
 
     Raises:
-        ZooError: It does not say, its reader is not trusted, or the file is not there or another
-            one.
+        ZooError: There is no description, its reader is not trusted, or the file is missing or has
+            changed.
     """
     if described is None:
-        raise ZooError(f"the model does not say which captions it was trained on: {mend}")
+        raise ZooError(f"the model does not state its training captions: {advice}")
     refuse_code(described["reader"], Reader, "the record of the captions that were trained on")
     reader: Reader = from_config(described["reader"], Reader)  # type: ignore[type-abstract]
     for file in reader.files:
-        there = file.is_file()
-        if not there or sha256(file) != described["files"].get(file.name):
-            found = "is not the file" if there else "is not there,"
+        exists = file.is_file()
+        if not exists or sha256(file) != described["files"].get(file.name):
+            problem = "is not" if exists else "is missing; it is"
             raise ZooError(
-                f"{file} {found} that the model was trained on: put that file there, or {mend}"
+                f"{file} {problem} the file that the model was trained on: restore it, or {advice}"
             )
     return reader

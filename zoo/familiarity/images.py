@@ -1,4 +1,4 @@
-"""Which images a model has seen: named in a file, Karpathy's training images, or its own."""
+"""The images that a model has seen: listed in a file, Karpathy's, or its training images."""
 
 import os
 import re
@@ -21,15 +21,15 @@ from zoo.support.schema import read_list
 from zoo.support.text_files import text_lines
 
 FLAG = "--exclude_images"
-# names that stand for images
+# names of predefined image sets
 KARPATHY, TRAINED = "karpathy_train", "trained"
 KARPATHY_FILES = ("coco/dataset_coco.json", "dataset_coco.json")
 IMAGE_DATA = ("visual_genome/image_data.json", "image_data.json")
-COCO, VISUAL_GENOME = "coco", "visual_genome"  # photographs of one may be of the other too
+COCO, VISUAL_GENOME = "coco", "visual_genome"  # they share photographs
 FILE = "file"
 NUMBERED = {COCO, VISUAL_GENOME, "flickr"}
-# Visual Genome's names have at most seven digits, and some of Flickr30k's no more
-_OF_EITHER = re.compile(r"[1-9]\d{4,6}\.jpe?g", re.IGNORECASE)
+# Visual Genome's names have at most seven digits, like some of Flickr30k's
+_AMBIGUOUS_NAME = re.compile(r"[1-9]\d{4,6}\.jpe?g", re.IGNORECASE)
 
 
 class _ImageData(Struct):
@@ -42,15 +42,15 @@ class SeenImages:
     """Images that a model has seen.
 
     Args:
-        named: How they were named.
+        named: The user's choice of images, as in `seen_images`.
         images: Their identities (`zoo.sources.images.identity`).
-        coco_of: The COCO image of each image of Visual Genome, None where it is none of COCO's;
-            empty where nothing tells.
-        otherwise: Other identities of images that are files: one is known by its path from a data
-            root, or by its whole path.
-        sources: The data sets that images are of, beside those of `images`.
-        partial: Whether `images` are only those that cases are about, so that a photograph of
-            another data set cannot be found among them.
+        coco_of: The COCO image of each image of Visual Genome, None if it is not in COCO; empty if
+            this is unknown.
+        otherwise: Other identities of images that are files: paths relative to a data root, and
+            absolute paths.
+        sources: Further data sets that the seen images belong to, besides those of `images`.
+        partial: Whether `images` has only those that occur in cases, so that the same photograph
+            in another data set cannot be looked up.
     """
 
     named: str
@@ -61,13 +61,13 @@ class SeenImages:
     partial: bool = False
 
     def has(self, image: str) -> bool | None:
-        """Tells whether an image is among them, None where that cannot be told.
+        """Returns whether an image was seen, None if that is unknown.
 
-        It cannot where an image has no number in a published data set, and where photographs of
-        Visual Genome stand against those of COCO and nothing says which are the same.
+        It is unknown if an image has no number in a published data set, and if an image of Visual
+        Genome has to be compared with images of COCO and the mapping between both is missing.
 
         Args:
-            image: Its identity.
+            image: The identity of the image.
         """
         if image in self.images or self.coco_of.get(image) in self.images:
             return True
@@ -81,7 +81,7 @@ class SeenImages:
         return False
 
     def describe(self) -> dict[str, Any]:
-        """Returns what results say of them."""
+        """Returns the description of the images in results."""
         return {"named": self.named, "images": len(self.images)}
 
     @cached_property
@@ -90,7 +90,7 @@ class SeenImages:
 
 
 def sources_of(images: Iterable[str]) -> Counter[str]:
-    """Counts images by the data set that they are of, or `file`.
+    """Counts images by data set, or `file`.
 
     Args:
         images: Their identities.
@@ -105,103 +105,111 @@ def seen_images(
     captions: Mapping[str, Any] | None = None,
     sources: Iterable[str] | None = None,
 ) -> SeenImages:
-    """Returns the images that are meant.
+    """Returns the chosen images.
 
     Args:
-        named: A file of images, one a line (a COCO number, a file name, or a reference such as
-            `visual_genome:2317429`), a file of captions, whose images are meant, `karpathy_train`
-            for Karpathy's train and restval under a data root, or `trained` for those that the
-            model was trained on.
+        named: A file of images, one per line (a COCO number, a file name, or a reference such as
+            `visual_genome:2317429`), a file of captions with their images, `karpathy_train` for
+            Karpathy's train and restval under a data root, or `trained` for the training images of
+            the model.
         roots: Data roots.
-        trained: The images that the model says it was trained on.
-        captions: What it says of its training captions (`Source.describe`), None for nothing.
-        sources: The data sets of all images that it was trained on, where `trained` are only those
-            of them that cases are about; None where `trained` are all.
+        trained: The training images of the model.
+        captions: The description of its training captions (`Source.describe`), or None.
+        sources: The data sets of all its training images, if `trained` has only those that occur
+            in cases; None if `trained` has all.
 
     Raises:
-        ZooError: The images are not there, or the model does not say which they are.
+        ZooError: The images do not exist, or the model does not state them.
     """
-    bases = [*roots]
+    base_folders = [*roots]
     if named == TRAINED:
         images = frozenset(identity(image_ref(image)) for image in trained)
         if sources:
-            otherwise = frozenset(_otherwise(images, bases))
+            other_identities = frozenset(_other_identities(images, base_folders))
             return SeenImages(
-                named, images, _coco_of(roots), otherwise, frozenset(sources), partial=True
+                named,
+                images,
+                _coco_by_visual_genome(roots),
+                other_identities,
+                frozenset(sources),
+                partial=True,
             )
-        images = images or _training_images(trained_reader(captions, f"name images by {FLAG}"))
+        images = images or _reader_images(trained_reader(captions, f"choose images by {FLAG}"))
     elif named == KARPATHY:
-        images = _training_images(_karpathy(roots))
+        images = _reader_images(_karpathy_reader(roots))
     elif Path(named).suffix == ".txt":
-        images = frozenset(_one_a_line(Path(named)))
-        bases = [Path(named).parent, Path(), *roots]
+        images = frozenset(_parse_image_list(Path(named)))
+        base_folders = [Path(named).parent, Path(), *roots]
     else:
-        images = _training_images(guess_reader(named))
+        images = _reader_images(guess_reader(named))
     if not images:
-        raise ZooError(f"{named} names no image: give a file of images, one a line, or of captions")
-    coco_of = _coco_of(roots)
-    same = {one for image in images if (one := coco_of.get(image)) is not None}
-    return SeenImages(named, images | same, coco_of, frozenset(_otherwise(images, bases)))
+        raise ZooError(f"{named} has no image: use a file of images, one per line, or of captions")
+    coco_of = _coco_by_visual_genome(roots)
+    coco_images = {coco_image for image in images if (coco_image := coco_of.get(image)) is not None}
+    return SeenImages(
+        named, images | coco_images, coco_of, frozenset(_other_identities(images, base_folders))
+    )
 
 
-def _training_images(reader: Reader) -> frozenset[str]:
+def _reader_images(reader: Reader) -> frozenset[str]:
     return frozenset(identity(sample.image) for sample in reader.read())
 
 
-def _one_a_line(path: Path) -> Iterator[str]:
+def _parse_image_list(path: Path) -> Iterator[str]:
     for number, line in enumerate(map(str.strip, text_lines(path)), 1):
         if line.isdecimal():
             yield f"{COCO}:{int(line)}"
-        elif _OF_EITHER.fullmatch(line):
+        elif _AMBIGUOUS_NAME.fullmatch(line):
             stem = PurePosixPath(line).stem
             raise ZooError(
                 f"{path}:{number}: {line} may be an image of Visual Genome or of Flickr: write "
                 f"{VISUAL_GENOME}:{stem} or flickr:{stem}"
             )
         elif line:
-            bare = None if "/" in line else by_name(PurePosixPath(line))
-            image = bare or image_ref(line)
+            image_by_name = None if "/" in line else by_name(PurePosixPath(line))
+            image = image_by_name or image_ref(line)
             if not image.key or (image.source in NUMBERED and not image.key.isdecimal()):
                 raise ZooError(
-                    f"{path}:{number}: {line} names no image: write a number behind the colon, as "
+                    f"{path}:{number}: {line} is not an image: write a number after the colon, as "
                     f"in {VISUAL_GENOME}:2317429"
                 )
             yield identity(image)
 
 
-def _otherwise(images: Iterable[str], bases: Sequence[Path]) -> Iterator[str]:
-    """Yields what else images that are files may be called.
+def _other_identities(images: Iterable[str], bases: Sequence[Path]) -> Iterator[str]:
+    """Yields other identities of images that are files.
 
     Args:
         images: Identities of images.
-        bases: Folders from which their paths may start; the first that has one wins.
+        bases: Folders that their paths may be relative to; the first in which a path exists is
+            used.
     """
     folders = [os.path.abspath(base) for base in bases]
     for source, _, key in (image.partition(":") for image in images):
         if source == FILE and os.path.isabs(key):
-            whole = os.path.normpath(key)
-            yield f"{FILE}:{whole}"
+            absolute_path = os.path.normpath(key)
+            yield f"{FILE}:{absolute_path}"
             for folder in folders:
-                if whole.startswith(f"{folder}{os.sep}"):
-                    yield f"{FILE}:{os.path.relpath(whole, folder)}"
+                if absolute_path.startswith(f"{folder}{os.sep}"):
+                    yield f"{FILE}:{os.path.relpath(absolute_path, folder)}"
         elif source == FILE:
             places = (os.path.normpath(os.path.join(folder, key)) for folder in folders)
             yield from (f"{FILE}:{place}" for place in [*filter(os.path.exists, places)][:1])
 
 
-def _karpathy(roots: Sequence[Path]) -> Reader:
+def _karpathy_reader(roots: Sequence[Path]) -> Reader:
     for root in roots:
         for name in KARPATHY_FILES:
             if (root / name).is_file():
                 return KarpathyJson(root / name)
     raise ZooError(
-        f"Karpathy's splits are not there: put {KARPATHY_FILES[0]} under "
-        f"{', '.join(map(str, roots)) or 'a data root'}, or name other images by {FLAG}"
+        f"Karpathy's splits were not found: put {KARPATHY_FILES[0]} under "
+        f"{', '.join(map(str, roots)) or 'a data root'}, or choose other images by {FLAG}"
     )
 
 
-def _coco_of(roots: Sequence[Path]) -> dict[str, str | None]:
-    """Returns the images of COCO that images of Visual Genome are, where its file is there."""
+def _coco_by_visual_genome(roots: Sequence[Path]) -> dict[str, str | None]:
+    """Returns the COCO image of each Visual Genome image, or nothing if its file is missing."""
     for root in roots:
         for name in IMAGE_DATA:
             if (root / name).is_file():

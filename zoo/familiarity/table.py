@@ -1,4 +1,4 @@
-"""The table of bindings that training captions have: counted from units, kept as CSV and shared."""
+"""The table of bindings in training captions: counted from units, saved as CSV."""
 
 import csv
 import io
@@ -16,27 +16,27 @@ from zoo.support.files import write_bytes
 from zoo.support.text_files import NotJson, json_value, sha256, text_lines
 from zoo.units.record import UnitRecord
 
-# A change of what counts as one binding raises it.
+# Increase it when the definition of a binding changes.
 VERSION = 1
 COLUMNS = ("attr", "obj_lemma", "perfect_count", "close_count")
-_MEND = "make the table again from its captions by `zoo bindings`"
+_REBUILD_ADVICE = "create the table again from its captions by `zoo bindings`"
 
 
 @dataclass(frozen=True)
 class BindingTable:
-    """How often training captions have each binding.
+    """Counts of bindings in training captions.
 
     Attributes:
-        counts: By binding, the number of components that are this attribute and object alone
-            (perfect), and of those that give the object further attributes (close).
-        about: What the table was made of.
+        counts: By binding, the number of components that have only this attribute and object
+            (perfect), and of those in which the object has further attributes (close).
+        about: The description of the captions and the extraction.
     """
 
     counts: dict[Binding, tuple[int, int]]
     about: dict[str, Any]
 
     def label(self, binding: Binding) -> Label:
-        """Returns how training captions have a binding."""
+        """Returns the label of a binding."""
         perfect, close = self.counts.get(binding, (0, 0))
         return "perfect" if perfect else "close" if close else "none"
 
@@ -46,10 +46,10 @@ def count(records: Iterable[UnitRecord], about: dict[str, Any]) -> BindingTable:
 
     Args:
         records: Units of the captions.
-        about: What they were made of.
+        about: The description of the captions and the extraction.
 
     Raises:
-        ZooError: No caption gives an object an attribute.
+        ZooError: No caption has a binding.
     """
     perfect, close = Counter[Binding](), Counter[Binding]()
     captions = 0
@@ -59,67 +59,67 @@ def count(records: Iterable[UnitRecord], about: dict[str, Any]) -> BindingTable:
             (perfect if len(bindings) == 1 else close).update(bindings)
     if not perfect and not close:
         raise ZooError(
-            f"{about['captions']} gives no object an attribute in its {captions:,} captions: name "
-            "captions such as 'a red car', or a table that `zoo bindings` made of some"
+            f"{about['captions']}: none of the {captions:,} captions gives an attribute to an "
+            "object: use captions such as 'a red car', or a table of `zoo bindings`"
         )
     counts = {b: (perfect[b], close[b]) for b in sorted({*perfect, *close})}
     return BindingTable(counts, {"version": VERSION, **about, "n": captions})
 
 
 def to_csv(table: BindingTable, says: bool = True) -> bytes:
-    """Returns the table as CSV, a binding a line.
+    """Returns the table as CSV, one binding per line.
 
     Args:
         table: The table.
-        says: Whether a first line, behind a #, says what it was made of. The table that BindSplit
-            releases has none.
+        says: Whether the first line, after a #, describes the captions and the extraction. The
+            table released by BindSplit has no such line.
     """
-    out = io.StringIO(newline="")
+    buffer = io.StringIO(newline="")
     if says:
-        out.write(f"# {json.dumps(table.about, ensure_ascii=False)}\n")
-    rows = csv.writer(out, lineterminator="\n")
+        buffer.write(f"# {json.dumps(table.about, ensure_ascii=False)}\n")
+    rows = csv.writer(buffer, lineterminator="\n")
     rows.writerow(COLUMNS)
     rows.writerows((*binding, *counts) for binding, counts in table.counts.items())
-    return out.getvalue().encode()
+    return buffer.getvalue().encode()
 
 
 def write(table: BindingTable, path: Path) -> None:
-    """Writes the table, whole or not at all; raises ZooError where it cannot be written."""
+    """Writes the table atomically; raises ZooError if it cannot be written."""
     write_bytes(path, to_csv(table))
 
 
 def is_table(path: Path) -> bool:
-    """Tells whether a file begins as a table of bindings does; raises ZooError if unreadable."""
+    """Returns whether a file begins like a table of bindings; raises ZooError if unreadable."""
     if path.suffix.lower() != ".csv":
         return False
-    first = next(text_lines(path), "").strip()
-    return first.startswith("# {") or first.split(",") == [*COLUMNS]
+    first_line = next(text_lines(path), "").strip()
+    return first_line.startswith("# {") or first_line.split(",") == [*COLUMNS]
 
 
 def read(path: Path) -> BindingTable:
-    """Reads a table that `write` wrote, or one in the form that BindSplit releases.
+    """Reads a table written by `write`, or one in the format of BindSplit's release.
 
     Raises:
-        ZooError: The file is of another version, or is wrong somewhere.
+        ZooError: The file has another version or is invalid.
     """
     lines = list(text_lines(path))
-    about: dict[str, Any] = {"version": VERSION, "captions": "unknown"}
+    description: dict[str, Any] = {"version": VERSION, "captions": "unknown"}
     start = 0
     if lines and lines[0].startswith("# "):
-        about, start = _parse_header(lines[0][2:], path), 1
-    if about["version"] != VERSION:
+        description, start = _parse_header(lines[0][2:], path), 1
+    if description["version"] != VERSION:
         raise ZooError(
-            f"{path} is a table of bindings of version {about['version']}, and this zoo counts by "
-            f"version {VERSION}: {_MEND}"
+            f"{path} is a table of bindings of version {description['version']}, but this version "
+            f"of zoo uses version {VERSION}: {_REBUILD_ADVICE}"
         )
     counts: dict[Binding, tuple[int, int]] = {}
     rows = csv.reader(lines[start:])
     if next(rows, None) != [*COLUMNS]:
         raise ZooError(
-            f"{path}:{start + 1} does not name the columns {', '.join(COLUMNS)}: {_MEND}"
+            f"{path}:{start + 1} does not have the columns {', '.join(COLUMNS)}: {_REBUILD_ADVICE}"
         )
     for row in rows:
-        where = f"{path}:{start + rows.line_num}"
+        place = f"{path}:{start + rows.line_num}"
         try:
             attribute, noun, perfect, close = row
             numbers = int(perfect), int(close)
@@ -127,19 +127,21 @@ def read(path: Path) -> BindingTable:
                 raise ValueError("a count is below 0")
             counts[Binding(attribute, noun)] = numbers
         except ValueError as error:
-            raise ZooError(f"{where} is no binding with two counts ({error}): {_MEND}") from error
+            raise ZooError(
+                f"{place} is not a binding with two counts ({error}): {_REBUILD_ADVICE}"
+            ) from error
     if not counts:
-        raise ZooError(f"{path} holds no binding: {_MEND}")
-    return BindingTable(counts, {**about, "table": path.name, "sha256": sha256(path)})
+        raise ZooError(f"{path} has no binding: {_REBUILD_ADVICE}")
+    return BindingTable(counts, {**description, "table": path.name, "sha256": sha256(path)})
 
 
 def _parse_header(line: str, path: Path) -> dict[str, Any]:
     try:
-        about = json_value(line)
-        about["version"]
+        header = json_value(line)
+        header["version"]
     except (NotJson, KeyError, TypeError) as error:
         raise ZooError(
-            f"{path}:1 does not say of which version the table is ({error}): {_MEND}"
+            f"{path}:1 does not state the version of the table ({error}):  {_REBUILD_ADVICE}"
         ) from error
-    found: dict[str, Any] = about
-    return found
+    checked: dict[str, Any] = header
+    return checked

@@ -1,4 +1,4 @@
-"""Heads: how encoded images and texts are scored, one file each."""
+"""Heads, which score encoded images against encoded texts, one file each."""
 
 import lazy_loader
 

@@ -1,7 +1,7 @@
-"""Answers: what a head gives, held to what `Head` promises.
+"""Calls of a head that check what it returns.
 
-Training, benchmarks and Python ask a head here, so that one that breaks its contract is told so in
-a sentence wherever it is used.
+Training, benchmarks and the Python interface call heads through these functions, so that a custom
+head that returns something wrong gets the same error message everywhere.
 """
 
 from torch import Tensor
@@ -33,7 +33,7 @@ def pairs(head: Head, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> 
     """Returns the logits of named pairs, `[P]`; see `Head.pairs`.
 
     Raises:
-        ZooError: The head gives something else.
+        ZooError: The head returns something else.
     """
     return _logits(head, "pairs", head.pairs(images, texts, i, j), (len(i),))
 
@@ -42,32 +42,32 @@ def block(head: Head, images: Encoded, texts: Encoded) -> Tensor:
     """Returns the logits of all pairs, `[n, m]`; see `Head.block`.
 
     Raises:
-        ZooError: The head gives something else.
+        ZooError: The head returns something else.
     """
     return _logits(head, "block", head.block(images, texts), (len(images), len(texts)))
 
 
 def _prepare(head: Head, method: str, items: object, n: int) -> Encoded:
-    asked = f"{type(head).__name__}.{method}"
+    call = f"{type(head).__name__}.{method}"
     if not isinstance(items, Encoded):
-        raise ZooError(f"{asked} returned a {type(items).__name__}: return an Encoded of zoo.batch")
+        raise ZooError(f"{call} returned a {type(items).__name__}: return an Encoded of zoo.batch")
     if len(items) != n:
         raise ZooError(
-            f"{asked} returned {len(items)} items for {n}: return one for each, in their order"
+            f"{call} returned {len(items)} items for {n}: return one per item, in the same order"
         )
     return items
 
 
-def _logits(head: Head, method: str, logits: object, wanted: tuple[int, ...]) -> Tensor:
-    asked = f"{type(head).__name__}.{method}"
+def _logits(head: Head, method: str, logits: object, expected_shape: tuple[int, ...]) -> Tensor:
+    call = f"{type(head).__name__}.{method}"
     if not isinstance(logits, Tensor):
         raise ZooError(
-            f"{asked} returned a {type(logits).__name__}, and a tensor of logits {wanted} is "
-            "wanted: return what self.logits gives"
+            f"{call} returned a {type(logits).__name__}, not a tensor of logits of shape "
+            f"{expected_shape}: return the result of self.logits"
         )
-    if logits.shape != wanted:
+    if logits.shape != expected_shape:
         raise ZooError(
-            f"{asked} returned logits of shape {tuple(logits.shape)}, and {wanted} is wanted: "
-            f"return {'one a pair' if len(wanted) == 1 else 'images against texts'}"
+            f"{call} returned logits of shape {tuple(logits.shape)}, not {expected_shape}: return "
+            f"{'one logit per pair' if len(expected_shape) == 1 else 'images against texts'}"
         )
     return logits

@@ -21,44 +21,43 @@ from zoo.support.spec import Configurable
 
 @contextmanager
 def without_autocast(x: Tensor) -> Iterator[None]:
-    """Makes products keep the precision of their arguments, under TF32 too.
+    """Disables autocast and TF32, so that products keep the precision of their arguments.
 
-    Scores need it: a bf16 cosine has steps of 0.002 from 0.25 on, and of 0.004 from 0.5 on.
+    Scores need it: bf16 cosines have steps of 0.002 above 0.25, and of 0.004 above 0.5.
     """
-    before = torch.get_float32_matmul_precision()
+    precision = torch.get_float32_matmul_precision()
     with torch.autocast(x.device.type, enabled=False):
         try:
-            if before != "highest":
+            if precision != "highest":
                 torch.set_float32_matmul_precision("highest")
             yield
         finally:
-            if before != "highest":
-                torch.set_float32_matmul_precision(before)
+            if precision != "highest":
+                torch.set_float32_matmul_precision(precision)
 
 
 class Head(Configurable, nn.Module, ABC):
-    """Base of heads.
+    """Base class of heads.
 
     `attach` is called once with the backbone's shapes, before any weights are loaded.
 
     Args:
-        scale: What similarities are multiplied with at the start, above 0. None takes the
-            backbone's.
-        max_scale: The clamp after every step of a scale that is trained. One that starts above
-            it, since a backbone or a file brings it, is held at or under its start instead.
+        scale: The initial scale of similarities, above 0. None takes the backbone's.
+        max_scale: The upper bound of a trained scale, applied after every step. If the scale of a
+            backbone or of a file is higher, that initial value is the bound instead.
         learn_scale: Whether the scale is trained.
-        bias: What is added to scaled similarities at the start. None takes the backbone's, or no
-            bias where it has none.
+        bias: The initial bias, added to scaled similarities. None takes the backbone's, or no bias
+            if it has none.
 
     Attributes:
         scales_cosine: Whether the scale is the temperature of cosines of the towers' own vectors,
-            so that it may stand for the backbone's. Of any other head it means nothing without
-            the head.
-        words_by: What `patch_words` tells of a word and a patch, as pages name it.
+            so that it may replace the backbone's. The scale of any other head is meaningless
+            without the head.
+        words_by: What `patch_words` measures between a word and a patch, as report pages name it.
 
     Raises:
-        ZooError: The scale is not above 0, or is trained and starts above max_scale by its own
-            argument.
+        ZooError: The scale is not above 0, or it is trained and the argument `scale` is above
+            max_scale.
     """
 
     scales_cosine: ClassVar[bool] = False
@@ -75,16 +74,16 @@ class Head(Configurable, nn.Module, ABC):
         name = type(self).__name__
         if scale is not None and learn_scale and scale > max_scale:
             raise ZooError(
-                f"{name}(scale={scale}) starts above max_scale={max_scale}, under which training "
-                "keeps it: change one of the two"
+                f"{name}(scale={scale}) starts above max_scale={max_scale}, the bound in training: "
+                "change one of the two"
             )
         self.initial_scale, self.initial_bias, self.max_scale = scale, bias, max_scale
         self.log_scale = nn.Parameter(torch.zeros(()), requires_grad=learn_scale)
-        self.start = 0.0  # its value where training began
+        self.start = 0.0  # its value at the start of training
         self.bias: nn.Parameter | None = None
 
     def attach(self, shapes: TowerShapes) -> None:
-        """Builds what depends on the backbone's shapes, and starts scale and bias from it."""
+        """Builds what depends on the backbone's shapes, and sets the initial scale and bias."""
         self.start_scale(
             math.log(shapes.scale if self.initial_scale is None else self.initial_scale)
         )
@@ -93,7 +92,7 @@ class Head(Configurable, nn.Module, ABC):
             self.bias = nn.Parameter(torch.tensor(float(bias)))
 
     def start_scale(self, log_scale: float) -> None:
-        """Sets the scale that training starts from, which the clamp leaves where it is.
+        """Sets the initial scale of training, which the clamp does not lower.
 
         Args:
             log_scale: The logarithm of the scale.
@@ -103,22 +102,22 @@ class Head(Configurable, nn.Module, ABC):
 
     @property
     def needs(self) -> Needs:
-        """What this instance reads of the towers, and wants of the data: pooled vectors alone."""
+        """What this instance needs from the towers and the data: only pooled vectors."""
         return Needs(pooled=True)
 
     @property
     def reranks(self) -> bool:
-        """Whether a pair costs so much that retrieval scores only short-lists by cosine."""
+        """Whether pairs are so expensive that retrieval only re-ranks a short list by cosine."""
         return self.needs.tokens or self.needs.pieces
 
     @property
     def scale(self) -> Tensor:
-        """What similarities are multiplied with, a positive scalar in at least fp32."""
+        """The scale of similarities, a positive scalar in at least fp32."""
         return self.log_scale.exp()
 
     @torch.no_grad()
     def clamp_scale(self) -> None:
-        """Keeps a trained scale at or under `max_scale`, or its start where that is higher.
+        """Clamps a trained scale to `max_scale`, or to its initial value if that is higher.
 
         Called after every optimiser step.
         """
@@ -133,16 +132,16 @@ class Head(Configurable, nn.Module, ABC):
 
     @abstractmethod
     def prepare_images(self, images: Encoded) -> Encoded:
-        """Returns the images as `pairs` and `block` want them.
+        """Prepares images for `pairs` and `block`.
 
-        All work that can be done once an image is done here.
+        All work that can be done once per image is done here.
         """
 
     @abstractmethod
     def prepare_texts(self, texts: Encoded) -> Encoded:
-        """Returns the texts as `pairs` and `block` want them.
+        """Prepares texts for `pairs` and `block`.
 
-        All work that can be done once a text is done here.
+        All work that can be done once per text is done here.
         """
 
     @abstractmethod
@@ -161,7 +160,7 @@ class Head(Configurable, nn.Module, ABC):
 
     @abstractmethod
     def block(self, images: Encoded, texts: Encoded) -> Tensor:
-        """Scores all pairs; holds no collective.
+        """Scores all pairs, without communication between ranks.
 
         Args:
             images: Prepared images.
@@ -172,7 +171,7 @@ class Head(Configurable, nn.Module, ABC):
         """
 
     def patch_words(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor | None:
-        """Returns how like each token of a text is to each patch of an image, or looks at it.
+        """Returns the similarity or the attention of each text token to each image patch.
 
         Args:
             images: Prepared images.
@@ -182,26 +181,27 @@ class Head(Configurable, nn.Module, ABC):
 
         Returns:
             Similarities or shares of attention, `[P, L, patches]`, where L is the length of the
-            texts' tokens. None of a head whose score is not made of them, which is what a head
-            returns unless it says otherwise.
+            texts' tokens. None if the score is not made of words and patches, the default.
         """
         return None
 
 
 def starts_at_random(head: Head, shapes: TowerShapes) -> bool:
-    """Tells whether another head of the same arguments starts from other numbers.
+    """Checks whether a head's initial weights are random.
 
     Args:
-        head: A head that was just attached, with nothing loaded into it.
-        shapes: What it was attached to.
+        head: A head that was just attached, without loaded weights.
+        shapes: The shapes that it was attached to.
 
     Returns:
-        Whether its weights are random until they are trained.
+        Whether a second head with the same arguments has other weights.
     """
     if len(list(head.parameters())) <= len(("log_scale", "bias")):
         return False
     with torch.random.fork_rng(devices=[]):
-        other = type(head)(**head._recorded)
-        other.attach(shapes)
-    own = head.state_dict()
-    return any(not torch.equal(own[name], tensor) for name, tensor in other.state_dict().items())
+        second_head = type(head)(**head._recorded)
+        second_head.attach(shapes)
+    state = head.state_dict()
+    return any(
+        not torch.equal(state[name], tensor) for name, tensor in second_head.state_dict().items()
+    )

@@ -17,12 +17,12 @@ class Cosine(Head):
     """Cosine similarity of the pooled vectors, times a learned scale.
 
     Args:
-        scale: What cosines are multiplied with at the start, above 0. None takes the backbone's.
-        max_scale: The clamp after every step of a scale that is trained. One that starts above
-            it, since a backbone brings it, is held at or under its start instead.
+        scale: The initial scale of cosines, above 0. None takes the backbone's.
+        max_scale: The upper bound of a trained scale, applied after every step. If the backbone's
+            scale is higher, that initial value is the bound instead.
         learn_scale: Whether the scale is trained.
-        bias: What is added to scaled cosines at the start. None takes the backbone's, or no bias
-            where it has none.
+        bias: The initial bias, added to scaled cosines. None takes the backbone's, or no bias if it
+            has none.
     """
 
     scales_cosine = True

@@ -7,8 +7,8 @@ width.
                SEP + e_(N+1), B t_1 + e_(N+2), .., B t_M + e_(N+M+1)]
     s(I, T) = scale * (w . TransformerEncoder(x)_CLS + c)
 
-TF-Global has one image and one text vector, the pooled ones, in place of patches and tokens. With
-ViT-B/32 TF-Local has 13,333,505 parameters (the paper: 13.3M), and TF-Global has 13,138,433.
+TF-Global reads the pooled image and text vectors instead of patches and tokens. With ViT-B/32,
+TF-Local has 13,333,505 parameters (the paper: 13.3M), and TF-Global has 13,138,433.
 """
 
 from typing import ClassVar, Literal
@@ -37,41 +37,41 @@ WHOLE_TEXTS = (
 
 
 class CrossModal(Head):
-    """A small transformer reads an image and a text together and scores the pair.
+    """A small transformer that reads an image and a text together and scores the pair.
 
-    The paper leaves everything open but granularity and layers.
+    The paper only specifies granularity and layers.
 
     Args:
         granularity: What is read: `local` is patches and tokens, `global` the pooled vectors.
-        layers: Blocks of the transformer; 4 in the paper, of 1 to 4 tried.
+        layers: Blocks of the transformer; 4 in the paper, which tried 1 to 4.
         width: Its width d. 512, with an ffn of 2,048, gives the paper's parameter count.
         ffn: The hidden width of a block.
-        attention_heads: Attention heads of a block; their number divides the width.
+        attention_heads: Attention heads per block; the width must be a multiple of their number.
         dropout: Dropout of torch's encoder layer, from 0 to under 1.
         activation: Activation of torch's encoder layer, `relu` or `gelu`.
-        pre_norm: Whether the norms of torch's encoder layer come first; they then bring a final
-            norm.
+        pre_norm: Whether the norms of torch's encoder layer come first; a final norm is then
+            added.
         layer: The block of the towers whose tokens are read: the penultimate one, -2, for CLIP,
             and -1 for PE.
-        norm: Whether those tokens pass the tower's final norm; not for CLIP.
+        norm: Whether those tokens pass the tower's final norm; false for CLIP.
         cls_patch: Whether the image's prefix tokens are read.
         separator: What separates image and text: a `token` between them, or a `type` vector that
             is added to every token of each.
-        attend_pads: Whether padding of texts takes part. It needs texts at full length:
+        attend_pads: Whether the padding of texts is read. It needs texts at full length:
             backbone.text.lengths [], and no feature store.
-        init_std: Standard deviation of CLS, separator and positions at the start.
-        chunk: How many pairs are scored at once. Their activations are made again in the backward
-            pass, so that memory is that of one chunk.
-        scale: What scores are multiplied with at the start, above 0: no temperature by default.
-            None takes the backbone's.
-        max_scale: The clamp after every step of a scale that is trained. One that starts above
-            it, since a backbone brings it, is held at or under its start instead.
+        init_std: Initial standard deviation of CLS, separator and positions.
+        chunk: How many pairs are scored at once. Their activations are recomputed in the backward
+            pass, so that only one chunk is in memory.
+        scale: The initial scale of scores, above 0: no temperature by default. None takes the
+            backbone's.
+        max_scale: The upper bound of a trained scale, applied after every step. If the backbone's
+            scale is higher, that initial value is the bound instead.
         learn_scale: Whether the scale is trained.
-        bias: What is added to scaled scores at the start. None takes the backbone's, or no bias
-            where it has none.
+        bias: The initial bias, added to scaled scores. None takes the backbone's, or no bias if it
+            has none.
 
     Raises:
-        ZooError: attention_heads do not divide the width.
+        ZooError: The width is not a multiple of attention_heads.
     """
 
     words_by: ClassVar[str] = "attention"
@@ -101,8 +101,8 @@ class CrossModal(Head):
         super().__init__(scale, max_scale, learn_scale, bias)
         if width % attention_heads:
             raise ZooError(
-                f"CrossModal(width={width}, attention_heads={attention_heads}): heads do not "
-                "divide the width, set one of the two"
+                f"CrossModal(width={width}, attention_heads={attention_heads}): the width is not "
+                "a multiple of attention_heads: change one of the two"
             )
         self.granularity, self.width, self.separator = granularity, width, separator
         self.attend_pads, self.init_std, self.chunk = attend_pads, init_std, chunk
@@ -127,18 +127,18 @@ class CrossModal(Head):
         """Builds projections, positions and separators for the backbone's widths and lengths.
 
         Args:
-            shapes: The backbone's.
+            shapes: The backbone's shapes.
 
         Raises:
-            ZooError: The image tower gives no patches, or the backbone cuts the padding that is
-                to be read.
+            ZooError: The image tower returns no patches, or the backbone cuts off padding that
+                `attend_pads` needs.
         """
         super().attach(shapes)
         if self.granularity == "global":
             widths, counts = (shapes.width, shapes.width), (1, 1)
         elif shapes.patches is None:
             raise ZooError(
-                "CrossModal reads patches, and this backbone's image tower gives none: take a "
+                "CrossModal reads patches, and this backbone's image tower returns none: use a "
                 "ViT, or set granularity to global"
             )
         else:
@@ -146,7 +146,7 @@ class CrossModal(Head):
             widths, counts = (shapes.image_width, shapes.text_width), (patches, shapes.context)
             if self.attend_pads and shapes.cuts:
                 raise ZooError(
-                    "CrossModal(attend_pads=True) reads padding, and this backbone cuts texts: "
+                    "CrossModal(attend_pads=True) reads padding, and this backbone shortens texts: "
                     f"{WHOLE_TEXTS}"
                 )
         self.image_projection, self.text_projection = (nn.Linear(w, self.width) for w in widths)
@@ -181,17 +181,17 @@ class CrossModal(Head):
             images: Encoded images.
 
         Returns:
-            The same images, their tokens projected and placed.
+            The same images, their tokens projected, with positions added.
 
         Raises:
-            ZooError: There are more or fewer tokens than positions.
+            ZooError: The number of tokens is not the number of positions.
         """
         tokens, mask = self._sequence(images, self.image_key)
-        places = len(self.image_positions)
-        if tokens.shape[1] != places:
+        positions = len(self.image_positions)
+        if tokens.shape[1] != positions:
             raise ZooError(
-                f"CrossModal has positions for {places} image tokens and was given "
-                f"{tokens.shape[1]}: use the resolution it was made for"
+                f"CrossModal has positions for {positions} image tokens and got "
+                f"{tokens.shape[1]}: use the image resolution that it was built for"
             )
         x = self.image_projection(tokens) + self.image_positions
         return self._prepare(x if self.types is None else x + self.types[0], mask, self.image_key)
@@ -203,22 +203,23 @@ class CrossModal(Head):
             texts: Encoded texts.
 
         Returns:
-            The same texts, their tokens projected and placed.
+            The same texts, their tokens projected, with positions added.
 
         Raises:
-            ZooError: There are more tokens than positions, or padding that is to be read is cut.
+            ZooError: There are more tokens than positions, or `attend_pads` is set and padding is
+                missing.
         """
         tokens, mask = self._sequence(texts, self.text_key)
-        length, places = tokens.shape[1], len(self.text_positions)
-        if length > places:
+        length, positions = tokens.shape[1], len(self.text_positions)
+        if length > positions:
             raise ZooError(
-                f"CrossModal has positions for {places} text tokens and was given {length}: use "
-                "the context it was made for"
+                f"CrossModal has positions for {positions} text tokens and got {length}: use the "
+                "context length that it was built for"
             )
-        if self.attend_pads and length < places:
+        if self.attend_pads and length < positions:
             raise ZooError(
-                f"CrossModal(attend_pads=True) reads {places} text tokens with padding and was "
-                f"given {length}: {WHOLE_TEXTS}"
+                f"CrossModal(attend_pads=True) reads {positions} text tokens with padding and got "
+                f"{length}: {WHOLE_TEXTS}"
             )
         x = self.text_projection(tokens) + self.text_positions[:length]
         return self._prepare(
@@ -246,7 +247,7 @@ class CrossModal(Head):
         if not len(i):
             return self.logits(images.tokens[self.image_key].new_zeros(0))
         lengths = texts.masks[self.text_key].sum(1)[j]
-        order = lengths.argsort()  # texts of like length share a chunk, which is cut to its longest
+        order = lengths.argsort()  # each chunk is cut to its longest text
         chunks = torch.split(order, self.chunk)
         longest = torch.stack([lengths[chunk[-1]] for chunk in chunks]).tolist()
         scores = [
@@ -256,32 +257,34 @@ class CrossModal(Head):
         return self.logits(torch.cat(scores)[order.argsort()])
 
     def patch_words(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor | None:
-        """Returns how much each word looks at each patch, through all blocks.
+        """Returns the attention of each word to each patch through all blocks.
 
         See `Head.patch_words`. It is attention rollout (Abnar and Zuidema, 2020): the product over
         blocks of (A + 1) / 2, where A is the mean of a block's attention over its heads. A CLS
-        patch is left out, since it has no place in the image. None for `global`.
+        patch is left out, since it has no position in the image. None for `global`.
         """
         if self.granularity == "global":
             return None
         length = texts.tokens[self.text_key].shape[1]
         patches = images.tokens[self.image_key].shape[1]
-        first = 1 + patches + (self.separator == "token")
-        return self._rollout(images, texts, i, j, length)[:, first:, 1 + self._prefix : 1 + patches]
+        first_word = 1 + patches + (self.separator == "token")
+        return self._rollout(images, texts, i, j, length)[
+            :, first_word:, 1 + self._prefix : 1 + patches
+        ]
 
     def _rollout(
         self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor, length: int
     ) -> Tensor:
         x, padding = self._join_tokens(images, texts, i, j, length)
-        own = torch.eye(x.shape[1], device=x.device)
-        rolled = own.expand(len(x), -1, -1)
+        identity = torch.eye(x.shape[1], device=x.device)
+        rollout = identity.expand(len(x), -1, -1)
         for layer in self.encoder:
             assert isinstance(layer, nn.TransformerEncoderLayer)
-            inside = layer.norm1(x) if layer.norm_first else x
-            _, attention = layer.self_attn(inside, inside, inside, key_padding_mask=padding)
-            rolled = (attention.float() + own) / 2 @ rolled
+            inputs = layer.norm1(x) if layer.norm_first else x
+            _, attention = layer.self_attn(inputs, inputs, inputs, key_padding_mask=padding)
+            rollout = (attention.float() + identity) / 2 @ rollout
             x = layer(x, src_key_padding_mask=padding)
-        return rolled
+        return rollout
 
     def _chunk(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor, length: int) -> Tensor:
         """Returns the scores [P] of pairs whose texts have at most `length` tokens."""
@@ -295,13 +298,15 @@ class CrossModal(Head):
     def _join_tokens(
         self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor, length: int
     ) -> tuple[Tensor, Tensor]:
-        """Returns x of pairs whose texts have at most `length` tokens, and where it is padding."""
+        """Returns x for pairs whose texts have at most `length` tokens, and its padding mask."""
         patches, patch_mask = images.tokens[self.image_key][i], images.masks[self.image_key][i]
         words, word_mask = (
             texts.tokens[self.text_key][j, :length],
             texts.masks[self.text_key][j, :length],
         )
         special = (self.special + self.special_positions).to(patches.dtype).expand(len(i), -1, -1)
-        one = patch_mask.new_ones(len(i), special.shape[1])
+        special_mask = patch_mask.new_ones(len(i), special.shape[1])
         x = torch.cat([special[:, :1], patches, special[:, 1:], words], dim=1)
-        return x, ~torch.cat([one[:, :1], patch_mask, one[:, 1:], word_mask], dim=1)
+        return x, ~torch.cat(
+            [special_mask[:, :1], patch_mask, special_mask[:, 1:], word_mask], dim=1
+        )

@@ -18,22 +18,22 @@ from zoo.support.tensors import read_tensors
 
 
 class Linear(Cosine):
-    """Cosine of pooled vectors, one side or both mapped by a matrix that starts as the identity.
+    """Cosine of pooled vectors after a linear map of one or both sides, initially the identity.
 
     Args:
         side: Which vectors are mapped: those of the `text`, of the `image`, or `both`.
-        scale: What cosines are multiplied with at the start, above 0; published at 1, trained.
-            None takes the backbone's.
+        scale: The initial scale of cosines, above 0. The published model starts at 1 and trains
+            it. None takes the backbone's.
         weights: A file of the authors' weights: a state dict of `t`, the scale's logarithm, and
             `linear.weight`, the map of the text side.
-        max_scale: The clamp after every step of a scale that is trained. One that starts above
-            it, since a backbone or a file brings it, is held at or under its start instead.
+        max_scale: The upper bound of a trained scale, applied after every step. If the scale of a
+            backbone or of a file is higher, that initial value is the bound instead.
         learn_scale: Whether the scale is trained.
-        bias: What is added to scaled cosines at the start. None takes the backbone's, or no bias
-            where it has none.
+        bias: The initial bias, added to scaled cosines. None takes the backbone's, or no bias if it
+            has none.
 
     Raises:
-        ZooError: Weights are given and the text is not the side that is mapped.
+        ZooError: Weights are given and `side` is not `text`.
     """
 
     scales_cosine = False  # of mapped vectors
@@ -50,7 +50,7 @@ class Linear(Cosine):
         super().__init__(scale, max_scale, learn_scale, bias)
         if weights is not None and side != "text":
             raise ZooError(
-                f"Linear(weights={weights}) holds a map of the text side, and side is {side}: "
+                f"Linear(weights={weights}) loads a map of the text side, and side is {side}: "
                 "set side to text"
             )
         self.side, self.weights = side, weights
@@ -58,10 +58,10 @@ class Linear(Cosine):
         self.image_map: nn.Linear | None = None
 
     def attach(self, shapes: TowerShapes) -> None:
-        """Builds the maps, and loads the authors' weights where they are given.
+        """Builds the maps, and loads the authors' weights if a file is given.
 
         Args:
-            shapes: The backbone's.
+            shapes: The backbone's shapes.
 
         Raises:
             ZooError: The file of weights cannot be read, or does not fit the backbone.
@@ -77,13 +77,13 @@ class Linear(Cosine):
             self.text_map.weight.data.copy_(matrix)
 
     def prepare_images(self, images: Encoded) -> Encoded:
-        """Returns the images' vectors, mapped where the side says so, at unit length."""
+        """Returns the images' vectors at unit length, mapped if `side` includes images."""
         return super().prepare_images(
             Encoded(images.pooled if self.image_map is None else self.image_map(images.pooled))
         )
 
     def prepare_texts(self, texts: Encoded) -> Encoded:
-        """Returns the texts' vectors, mapped where the side says so, at unit length."""
+        """Returns the texts' vectors at unit length, mapped if `side` includes texts."""
         return super().prepare_texts(
             Encoded(texts.pooled if self.text_map is None else self.text_map(texts.pooled))
         )
@@ -99,31 +99,31 @@ def _read_published_weights(file: str, width: int) -> tuple[Tensor, Tensor]:
     """Returns the scale's logarithm and the map [width, width] of a file of authors' weights."""
     if not Path(file).is_file():
         raise ZooError(
-            f"Linear(weights={file}): there is no such file: give the path of a state dict with t "
-            "and linear.weight"
+            f"Linear(weights={file}): the file does not exist: give the path of a state dict with "
+            "t and linear.weight"
         )
     state = read_tensors(Path(file), mend="download it again")
-    found = sorted(map(str, state))
-    if found != ["linear.weight", "t"]:
+    names = sorted(map(str, state))
+    if names != ["linear.weight", "t"]:
         raise ZooError(
-            f"Linear(weights={file}) has {', '.join(found)} where t and linear.weight are wanted: "
+            f"Linear(weights={file}): the file holds {', '.join(names)}, not t and linear.weight: "
             "give another file"
         )
-    for name, held in state.items():
-        if not isinstance(held, Tensor):
+    for name, value in state.items():
+        if not isinstance(value, Tensor):
             raise ZooError(
-                f"Linear(weights={file}) has a {type(held).__name__} as {name} where a tensor is "
-                "wanted: give another file"
+                f"Linear(weights={file}): {name} is a {type(value).__name__}, not a tensor: give "
+                "another file"
             )
     scale, matrix = state["t"], state["linear.weight"]
     if scale.numel() != 1:
         raise ZooError(
-            f"Linear(weights={file}) has {scale.numel()} numbers as t, and the scale's logarithm "
-            "is one: give a file of a linear map"
+            f"Linear(weights={file}): t has {scale.numel()} numbers, and the logarithm of the "
+            "scale is one number: give the file of a linear map"
         )
     if matrix.shape != (width, width):
         raise ZooError(
-            f"Linear(weights={file}) maps {' x '.join(map(str, matrix.shape))}, and the "
-            f"backbone's vectors have {width} numbers: give the weights made for this backbone"
+            f"Linear(weights={file}): the map is {' x '.join(map(str, matrix.shape))}, and the "
+            f"backbone's vectors have width {width}: give the weights for this backbone"
         )
     return scale.reshape(()), matrix

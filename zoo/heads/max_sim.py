@@ -21,22 +21,21 @@ from zoo.support.ranges import Number, PositiveFloat, PositiveInt, PositiveNumbe
 
 
 class MaxSim(Head):
-    """Each word finds its best patch; the mean over words is the score.
+    """The mean over words of each word's similarity to its most similar patch.
 
     Args:
         layer: The block whose projected tokens are read: -1 is the last.
-        cls_patch: Whether the image's CLS patch takes part.
-        start_token: Whether the text's start token takes part. Set it for token sets that have
-            none, such as a caption's segments.
-        chunk: How many similarities of words and patches are held at once, in millions; they are
-            made again in the backward pass.
-        scale: What similarities are multiplied with at the start, above 0. None takes the
-            backbone's.
-        max_scale: The clamp after every step of a scale that is trained. One that starts above
-            it, since a backbone brings it, is held at or under its start instead.
+        cls_patch: Whether the image's CLS patch is included.
+        start_token: Whether the text's start token is included. Set it for token sets without a
+            start token, such as a caption's segments.
+        chunk: How many similarities of words and patches are in memory at once, in millions; they
+            are recomputed in the backward pass.
+        scale: The initial scale of similarities, above 0. None takes the backbone's.
+        max_scale: The upper bound of a trained scale, applied after every step. If the backbone's
+            scale is higher, that initial value is the bound instead.
         learn_scale: Whether the scale is trained.
-        bias: What is added to scaled similarities at the start. None takes the backbone's, or no
-            bias where it has none.
+        bias: The initial bias, added to scaled similarities. None takes the backbone's, or no bias
+            if it has none.
     """
 
     scales_cosine = True
@@ -57,7 +56,7 @@ class MaxSim(Head):
         self.start_token, self.chunk, self.prefix = start_token, chunk, 0
 
     def attach(self, shapes: TowerShapes) -> None:
-        """Learns how many prefix tokens images have; see `Head.attach`."""
+        """Stores how many prefix tokens images have; see `Head.attach`."""
         super().attach(shapes)
         self.prefix = shapes.prefix
 
@@ -71,7 +70,7 @@ class MaxSim(Head):
         return _normalize_tokens(images, self.image_key)
 
     def prepare_texts(self, texts: Encoded) -> Encoded:
-        """Returns the words at unit length, the start token masked where it takes no part."""
+        """Returns the words at unit length, without the start token unless it is included."""
         words = _normalize_tokens(texts, self.text_key)
         if not self.start_token:
             mask = words.masks[self.text_key]
@@ -100,7 +99,7 @@ class MaxSim(Head):
         )
 
     def _of_a_pair(self, patches: Tensor, words: Tensor) -> int:
-        """Returns how many numbers of a pair count towards `chunk`."""
+        """Returns how many numbers per pair count towards `chunk`."""
         return patches.shape[1] * words.shape[1]
 
     def _fitting(self, similarities: int) -> int:
@@ -111,9 +110,9 @@ class MaxSim(Head):
         return similarity
 
     def patch_words(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor | None:
-        """Returns the similarities whose largest over patches make a score.
+        """Returns the similarities whose maximum over patches enters the score.
 
-        See `Head.patch_words`. A CLS patch is left out, since it has no place in the image.
+        See `Head.patch_words`. A CLS patch is left out, since it has no position in the image.
         """
         similarity = self._similarity(images, texts, i, j)
         return similarity[:, :, self.prefix :] if self.image_key.prefix else similarity
@@ -149,5 +148,5 @@ def _normalize_tokens(items: Encoded, key: TokenKey) -> Encoded:
 
 
 def _mean(best: Tensor, mask: Tensor) -> Tensor:
-    """Returns the mean of `best`, [..., W], over the words that `mask` calls real."""
+    """Returns the mean of `best`, [..., W], over the words that `mask` marks as real."""
     return torch.where(mask, best, 0.0).sum(-1) / mask.sum(-1).clamp(min=1)

@@ -1,7 +1,7 @@
 """Structure-guided inference (Role of Inference, section 3.2, Eq. 1).
 
-c_i: the views of an image, N of them; t_j: the segments of a text, M of them, the text among them;
-V, T: the towers.
+c_i: the N views of an image; t_j: the M segments of a text, including the text itself; V, T: the
+towers.
 
     s(I, T) = scale * 1/M sum_j max_i cos(V(c_i), T(t_j))
 """
@@ -21,23 +21,22 @@ from zoo.support.ranges import Number, PositiveFloat, PositiveInt, PositiveNumbe
 
 
 class StructureGuided(MaxSim):
-    """Each segment of a text finds its best view of the image; the mean over segments is the score.
+    """The mean over a text's segments of each segment's similarity to its most similar view.
 
-    It changes how a model is measured. While it is trained an image is its only view and a text
-    its only segment, so that the head trains as `Cosine`.
+    It changes how a model is evaluated. In training, an image is its only view and a text its only
+    segment, so that the head trains like `Cosine`.
 
     Args:
-        views: What makes views of images. Where None, `Overlap`, the paper's choice.
-        segments: What makes segments of texts. Where None, `Coarse`, the paper's choice.
-        chunk: How many numbers are held at once while pairs are scored, in millions: similarities,
-            or entries of the views' vectors where these are more.
-        scale: What similarities are multiplied with at the start, above 0. None takes the
-            backbone's.
-        max_scale: The clamp after every step of a scale that is trained. One that starts above
-            it, since a backbone brings it, is held at or under its start instead.
+        views: What makes views of images. None takes `Overlap`, the paper's choice.
+        segments: What makes segments of texts. None takes `Coarse`, the paper's choice.
+        chunk: How many numbers are in memory at once while pairs are scored, in millions:
+            similarities, or entries of the views' vectors if these are more.
+        scale: The initial scale of similarities, above 0. None takes the backbone's.
+        max_scale: The upper bound of a trained scale, applied after every step. If the backbone's
+            scale is higher, that initial value is the bound instead.
         learn_scale: Whether the scale is trained.
-        bias: What is added to scaled similarities at the start. None takes the backbone's, or no
-            bias where it has none.
+        bias: The initial bias, added to scaled similarities. None takes the backbone's, or no bias
+            if it has none.
     """
 
     def __init__(
@@ -60,11 +59,11 @@ class StructureGuided(MaxSim):
         )
         self.image_key = self.text_key = PIECES
         self.views = views or Overlap()
-        # named as in a YAML, since importing its class would load the rules that find units
+        # resolved by name, since importing its class would load the unit extraction rules
         self.segments = segments or class_of("Coarse", "segments", Segments)()
 
     def resolved_arguments(self) -> dict[str, Any]:
-        """Returns the makers of views and segments, which checkpoints and results name."""
+        """Returns the resolved views and segments, which checkpoints and results record."""
         return {"views": self.views, "segments": self.segments}
 
     @property
@@ -81,17 +80,17 @@ class StructureGuided(MaxSim):
         return super().prepare_texts(_in_pieces(texts))
 
     def patch_words(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor | None:
-        """Returns None: its views overlap, and are no patches."""
+        """Returns None, since views overlap and are not patches."""
         return None
 
     def _of_a_pair(self, patches: Tensor, words: Tensor) -> int:
-        # there are many views and few segments, so that the views of the pairs take the most room
+        # there are many views and few segments: the views' vectors can need the most memory
         return patches.shape[1] * max(words.shape[1], patches.shape[2])
 
 
 def _in_pieces(items: Encoded) -> Encoded:
-    """Returns the items' pieces; an item that was encoded whole is its only piece."""
+    """Returns the items' pieces; an item that was encoded as a whole is its only piece."""
     if PIECES in items.tokens:
         return items
-    whole = torch.ones(len(items), 1, dtype=torch.bool, device=items.pooled.device)
-    return Encoded(items.pooled, {PIECES: items.pooled[:, None]}, {PIECES: whole})
+    mask = torch.ones(len(items), 1, dtype=torch.bool, device=items.pooled.device)
+    return Encoded(items.pooled, {PIECES: items.pooled[:, None]}, {PIECES: mask})

@@ -1,4 +1,4 @@
-"""Language: the only package that knows taggers, WordNet and inflection."""
+"""Language: taggers, WordNet and inflection; no other package uses these libraries directly."""
 
 import lazy_loader
 

@@ -1,15 +1,15 @@
-"""Singulars of English nouns, so that "red cars" and "a red car" bind red to one object."""
+"""Singulars of English nouns, so that "red cars" and "a red car" name the same object."""
 
 import re
 
-# nouns whose form in -s is no plural, or whose singular is another thing
+# nouns in -s that are not plurals, or whose singular has another meaning
 _UNINFLECTED = """
     glasses sunglasses eyeglasses goggles binoculars scissors tongs tweezers pliers shears pants
     sweatpants jeans shorts trousers slacks tights leggings overalls pajamas pyjamas boxers
     suspenders headphones earphones clothes bleachers gas lens canvas christmas atlas iris tennis
     trellis axis chassis debris species series news specimen omen
 """
-_AS_THEY_ARE = frozenset(_UNINFLECTED.split())
+_UNCHANGED = frozenset(_UNINFLECTED.split())
 _PAIRS = """
     people:person men:man children:child feet:foot teeth:tooth geese:goose mice:mouse oxen:ox
     dice:die axes:axe gases:gas lenses:lens canvases:canvas irises:iris quizzes:quiz leaves:leaf
@@ -21,7 +21,7 @@ _PAIRS = """
     moustaches:moustache headaches:headache avalanches:avalanche
 """
 _IRREGULAR = dict(pair.split(":") for pair in _PAIRS.split())
-# Endings of plurals and what singulars have in their place. The first that fits counts.
+# plural endings and their singular endings; the first match is used
 _ENDINGS = (
     (re.compile(r"(?<=\w)men$"), "man"),
     (re.compile(r"(?<=[su])s$"), "s"),
@@ -37,13 +37,13 @@ _ENDINGS = (
 def singular(noun: str) -> str:
     """Returns the singular of a noun.
 
-    Nouns that are worn or held in pairs ("glasses", "scissors") stay as they are. The rules know
-    the nouns of captions, and take any other word in -s for a regular plural.
+    Nouns that are worn or held in pairs ("glasses", "scissors") are unchanged. The rules
+    cover the nouns of captions, and treat any other word in -s as a regular plural.
 
     Args:
         noun: One word, in lower case.
     """
-    if noun in _AS_THEY_ARE or noun in _IRREGULAR:
+    if noun in _UNCHANGED or noun in _IRREGULAR:
         return _IRREGULAR.get(noun, noun)
     for plural, ending in _ENDINGS:
         if plural.search(noun):

@@ -1,14 +1,13 @@
-"""Prepositions of captions, how frequent they are, and which of them may say the same.
+"""Prepositions of captions with their frequencies, grouped by similar meaning.
 
-The list is our own.
+The list was made for this project.
 """
 
 from collections.abc import Sequence
 
-# How many of 10,000 prepositions are this one in 51,010 captions of COCO and Flickr8k, at least 1.
-# "_" stands for a space. Those of one line may say the same of an image, so that none of them
-# replaces another.
-_LISTED = """
+# Frequency per 10,000 prepositions in 51,010 captions of COCO and Flickr8k, at least 1. "_" is a
+# space. Prepositions on one line may have the same meaning, so that they do not replace each other.
+_FREQUENCIES = """
 in 2129 inside 26 inside_of 18 within 2 into 107 in_the_middle_of 25
 on 1744 on_top_of 90 on_the_top_of 3 atop 7 onto 24 upon 2 over 155 above 35
 with 1354 along_with 4
@@ -39,18 +38,20 @@ far_from 1
 """
 
 
-def _read_prepositions() -> dict[str, tuple[int, int]]:
-    found = {}
-    for line_number, line in enumerate(_LISTED.strip().splitlines()):
+def _parse_frequencies() -> dict[str, tuple[int, int]]:
+    entries = {}
+    for line_number, line in enumerate(_FREQUENCIES.strip().splitlines()):
         fields = line.split()
         for name, frequency in zip(fields[::2], fields[1::2], strict=True):
-            found[name.replace("_", " ")] = (line_number, int(frequency))
-    return found
+            entries[name.replace("_", " ")] = (line_number, int(frequency))
+    return entries
 
 
-_PREPOSITIONS = _read_prepositions()
-_OF_SEVERAL_WORDS = sorted((p.split(" ") for p in _PREPOSITIONS if " " in p), key=len, reverse=True)
-_FIRST_WORDS = frozenset(words[0] for words in _OF_SEVERAL_WORDS)
+_PREPOSITIONS = _parse_frequencies()
+_MULTIWORD_PREPOSITIONS = sorted(
+    (p.split(" ") for p in _PREPOSITIONS if " " in p), key=len, reverse=True
+)
+_FIRST_WORDS = frozenset(words[0] for words in _MULTIWORD_PREPOSITIONS)
 _WEIGHTS = {
     line: {p: float(f) for p, (other, f) in _PREPOSITIONS.items() if other != line}
     for line, _ in _PREPOSITIONS.values()
@@ -58,24 +59,24 @@ _WEIGHTS = {
 
 
 def preposition_words(words: Sequence[str], at: int) -> int:
-    """Returns how many words the longest preposition has that begins at a position.
+    """Returns the number of words of the longest preposition that begins at a position.
 
     Args:
         words: The words of a text, in lower case.
         at: The position.
 
     Returns:
-        The number of words; 0 where no preposition begins.
+        The number of words; 0 if no preposition begins there.
     """
     if words[at] in _FIRST_WORDS:
-        for several in _OF_SEVERAL_WORDS:
-            if words[at : at + len(several)] == several:
-                return len(several)
+        for preposition in _MULTIWORD_PREPOSITIONS:
+            if words[at : at + len(preposition)] == preposition:
+                return len(preposition)
     return int(words[at] in _PREPOSITIONS)
 
 
 def other_prepositions(preposition: str) -> dict[str, float]:
-    """Returns the prepositions that say something else, with their frequencies as weights.
+    """Returns the prepositions with another meaning, with their frequencies as weights.
 
     Args:
         preposition: A preposition of the list, in lower case.

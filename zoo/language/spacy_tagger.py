@@ -1,4 +1,4 @@
-"""SpacyTagger: tags and chunks by a pipeline of spaCy."""
+"""SpacyTagger: tags and chunks from a spaCy pipeline."""
 
 import re
 from functools import cache
@@ -27,7 +27,7 @@ class SpacyTagger(Tagger):
         self.version = f"{_spacy().__version__} {model} {_pipeline(model).meta['version']}"
 
     def analyse(self, text: str) -> list[Token]:
-        """Returns the tokens of a text by spaCy's pipeline."""
+        """Returns the tokens of a text from spaCy's pipeline."""
         return tokens_of(_pipeline(self.model)(text))
 
 
@@ -37,13 +37,13 @@ def _spacy() -> Any:
 
 @cache
 def _pipeline(model: str) -> Any:
-    """Returns a pipeline, which is loaded once a process."""
+    """Returns a pipeline, which is loaded once per process."""
     try:
         return _spacy().load(model, exclude=["ner", "lemmatizer"])
     except OSError as error:
         raise ZooError(
-            f"spaCy has no pipeline {model}: `python -m spacy download {model}` brings it, or "
-            "use TextBlobTagger"
+            f"the spaCy pipeline {model} is not installed: run `python -m spacy download {model}`, "
+            "or use TextBlobTagger"
         ) from error
 
 
@@ -57,9 +57,9 @@ def tokens_of(doc: Any) -> list[Token]:
     pos = "".join(_POS_LETTER.get(token.pos_, "-") for token in doc)
     for kind, rule in (("VP", _VERB_PHRASE), ("PP", _PREPOSITIONS)):
         for match in rule.finditer(pos):
-            _mark(chunks, match.start(), match.end(), kind)
+            _set_chunk(chunks, match.start(), match.end(), kind)
     for noun_chunk in doc.noun_chunks:
-        _mark(chunks, noun_chunk.start, noun_chunk.end, "NP")
+        _set_chunk(chunks, noun_chunk.start, noun_chunk.end, "NP")
     return [
         Token(token.text, token.idx, token.idx + len(token.text), token.tag_, chunk)
         for token, chunk in zip(doc, chunks, strict=True)
@@ -72,5 +72,5 @@ _VERB_PHRASE = re.compile(r"v?a*x*v+")
 _PREPOSITIONS = re.compile(r"p+")
 
 
-def _mark(chunks: list[str], start: int, end: int, kind: str) -> None:
+def _set_chunk(chunks: list[str], start: int, end: int, kind: str) -> None:
     chunks[start:end] = [f"B-{kind}"] + [f"I-{kind}"] * (end - start - 1)

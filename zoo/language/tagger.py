@@ -1,4 +1,4 @@
-"""Tagger: the words of a caption with their tags and chunks."""
+"""Tagger: splits a caption into words with tags and chunks."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ from zoo.support.spec import Configurable
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word or mark of a text.
+    """A word or punctuation mark of a text.
 
     Attributes:
-        text: The word or mark.
+        text: The word or punctuation mark.
         start: The position of its first character.
         end: The position after its last character; `text[start:end]` of the caption is the token.
         tag: Its Penn Treebank tag.
-        chunk: "B-NP" where a noun phrase begins and "I-NP" inside it, likewise for VP, PP, ADJP and
-            ADVP; "O" outside.
+        chunk: "B-NP" at the start of a noun phrase and "I-NP" inside it, likewise for VP, PP, ADJP
+            and ADVP; "O" outside.
     """
 
     text: str
@@ -31,12 +31,12 @@ class Token:
 class Tagger(Configurable, ABC):
     """Base of taggers.
 
-    What a tagger finds depends on the text and the tagger's arguments alone. Processes that load
-    captions get a copy by pickle, so that what is large is loaded at first use.
+    The output depends only on the text and the tagger's arguments. Data loading processes get a
+    pickled copy, so large resources should be loaded on first use.
 
     Attributes:
-        name: What results call the tagger.
-        version: The versions of what it tags with, for results.
+        name: The tagger's name in results.
+        version: The versions of the libraries and models that it uses, for results.
     """
 
     name: ClassVar[str]
@@ -44,30 +44,32 @@ class Tagger(Configurable, ABC):
 
     @abstractmethod
     def analyse(self, text: str) -> list[Token]:
-        """Returns the tokens in order; between them there is only white space."""
+        """Returns the tokens in order; between them there is only whitespace."""
 
     def tokens(self, text: str) -> list[Token]:
-        """Returns what `analyse` finds, once it is known to be the tokens of the text.
+        """Returns the tokens of `analyse` after checking that they match the text.
 
         Raises:
-            ZooError: The tokens do not spell the text.
+            ZooError: The tokens do not match the text.
         """
-        found = self.analyse(text)
-        listed = isinstance(found, list) and all(isinstance(token, Token) for token in found)
-        if not listed or not _spell(found, text):
+        result = self.analyse(text)
+        is_token_list = isinstance(result, list) and all(
+            isinstance(token, Token) for token in result
+        )
+        if not is_token_list or not _match_text(result, text):
             raise ZooError(
-                f"{type(self).__name__}.analyse({text!r}) returned {found!r:.200}: a tagger "
-                "returns a list of zoo.language.Token that spells the text, each with its place "
-                "and only white space between them"
+                f"{type(self).__name__}.analyse({text!r}) returned {result!r:.200}: a tagger "
+                "must return a list of zoo.language.Token whose positions match the text, with "
+                "only whitespace between them"
             )
-        return found
+        return result
 
     def describe(self) -> dict[str, str]:
-        """Returns the tagger and its version, as results name them."""
+        """Returns the tagger and its version, for results."""
         return {"tagger": self.name, "tagger_version": self.version}
 
 
-def _spell(tokens: list[Token], text: str) -> bool:
+def _match_text(tokens: list[Token], text: str) -> bool:
     at = 0
     for token in tokens:
         if (

@@ -1,4 +1,4 @@
-"""The default tagger, and the tagger that a file names."""
+"""The default tagger, and the tagger named in a file."""
 
 import logging
 from functools import cache
@@ -14,9 +14,9 @@ log = logging.getLogger(__name__)
 
 @cache
 def default_tagger() -> Tagger:
-    """Returns spaCy's if it and its English pipeline are installed, else TextBlob's.
+    """Returns spaCy's tagger if it and its English pipeline are installed, otherwise TextBlob's.
 
-    A line of the log says which one, once per process, since it depends on what is installed.
+    The choice is logged once per process, since it depends on what is installed.
     """
     spacy = find_spec("spacy") and find_spec(SPACY_MODEL)
     tagger = SpacyTagger() if spacy else TextBlobTagger()
@@ -28,7 +28,7 @@ def recorded_tagger(name: str, file: object) -> Tagger:
     """Returns the tagger that made a file.
 
     Args:
-        name: The name that the file has of it.
+        name: The tagger's name in the file.
         file: The file.
 
     Raises:
@@ -38,6 +38,6 @@ def recorded_tagger(name: str, file: object) -> Tagger:
         if tagger.name == name:
             return tagger()
     raise ZooError(
-        f"{file} was made with the tagger {name!r}, which is none of zoo's: give that tagger by "
-        "its class, as in --generator.tagger my_lab.MyTagger"
+        f"{file} was made with the tagger {name!r}, which zoo does not have: give the class "
+        "of the tagger, as in --generator.tagger my_lab.MyTagger"
     )

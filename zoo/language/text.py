@@ -1,4 +1,4 @@
-"""Small edits of a sentence: comparing, replacing spans, articles, and marks beside their words."""
+"""Small text operations: comparison, replacement of spans, articles, punctuation."""
 
 import re
 from collections.abc import Iterable
@@ -8,11 +8,11 @@ _NO_WORD = re.compile(r"[\W_]+")
 
 
 def same_words(a: str, b: str) -> bool:
-    """Returns whether two texts are the same but for case, spacing and marks."""
-    return a == b or _bare(a) == _bare(b)
+    """Returns whether two texts are equal apart from case, whitespace and punctuation."""
+    return a == b or _letters_only(a) == _letters_only(b)
 
 
-def _bare(text: str) -> str:
+def _letters_only(text: str) -> str:
     return _NO_WORD.sub("", text.casefold())
 
 
@@ -48,37 +48,36 @@ _GOVERNORS = frozenset(
 
 
 def only_reordered(a: str, b: str) -> bool:
-    """Returns whether two texts differ only in the order of what "and", "or" or commas join.
+    """Returns whether two texts differ only in the order of members joined by "and", "or", commas.
 
-    "a black and white dog" and "a white and black dog" do. What stands before the first member
-    belongs to it alone where a later member has a determiner or number of its own: "a brown dog and
-    a swan" is not "a brown swan and a dog". What follows the last member is taken to belong to all,
-    since words alone do not tell.
+    "a black and white dog" and "a white and black dog" do. Words before the first member belong
+    only to it if a later member has its own determiner or number: "a brown dog and a swan" is not
+    "a brown swan and a dog". Words after the last member are assumed to belong to all members.
     """
-    before, after = (_WORD_OR_MARK.findall(text.casefold()) for text in (a, b))
+    a_words, b_words = (_WORD_OR_MARK.findall(text.casefold()) for text in (a, b))
     shared: list[str] = []
-    while before and after and before[0] == after[0]:
-        shared.append(before[0])
-        before, after = before[1:], after[1:]
-    while before and after and before[-1] == after[-1]:
-        before, after = before[:-1], after[:-1]
-    if before == after:
+    while a_words and b_words and a_words[0] == b_words[0]:
+        shared.append(a_words[0])
+        a_words, b_words = a_words[1:], b_words[1:]
+    while a_words and b_words and a_words[-1] == b_words[-1]:
+        a_words, b_words = a_words[:-1], b_words[:-1]
+    if a_words == b_words:
         return False
-    if _determined_later(before):
-        own = _own_words(shared)
-        before, after = own + before, own + after
-    return _members(before) == _members(after)
+    if _later_member_has_determiner(a_words):
+        member_words = _words_of_next_member(shared)
+        a_words, b_words = member_words + a_words, member_words + b_words
+    return _members(a_words) == _members(b_words)
 
 
-def _determined_later(words: list[str]) -> bool:
+def _later_member_has_determiner(words: list[str]) -> bool:
     """Returns whether a member after the first begins with a determiner or a number."""
     return any(
         joiner in _JOINERS and word in _DETERMINERS | _NUMBERS for joiner, word in pairwise(words)
     )
 
 
-def _own_words(shared: list[str]) -> list[str]:
-    """Returns the words at the end that belong to the next member alone, its number included."""
+def _words_of_next_member(shared: list[str]) -> list[str]:
+    """Returns the last words, which belong only to the next member, including its number."""
     start = len(shared)
     while start and shared[start - 1] not in _DETERMINERS | _JOINERS | _GOVERNORS:
         start -= 1
@@ -98,7 +97,7 @@ def _members(words: list[str]) -> list[list[str]]:
 
 
 def replace_spans(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
-    """Returns the text with spans replaced. All between them stays as it is, spacing included.
+    """Returns the text with spans replaced; the text between them is unchanged.
 
     Args:
         text: The text.
@@ -116,7 +115,7 @@ _AFTER = re.compile(r"(?<=[(\[$#])\s+")
 
 
 def attach_marks(text: str) -> str:
-    """Returns words and marks without the spaces that one does not write.
+    """Removes the spaces between words and punctuation of a tokenised text.
 
     "a man 's hat ." becomes "a man's hat.".
     """
@@ -131,10 +130,10 @@ _SPELT_OUT = re.compile(r"[A-Z](?:[A-Z]|\d|\.)*\b")
 def article(word: str) -> str:
     """Returns "a" or "an" by the sound of a word: an hour, a unicorn, an SUV.
 
-    It follows rules and a few exceptions.
+    It uses rules and a few exceptions.
     """
-    spelt = _SPELT_OUT.match(word)
-    if spelt and len(spelt.group()) <= 4:
+    spelled_out = _SPELT_OUT.match(word)
+    if spelled_out and len(spelled_out.group()) <= 4:
         return "an" if word[0] in "AEFHILMNORSX" else "a"
     lower = word.lower()
     return "an" if _VOWEL_SOUND.match(lower) and not _CONSONANT_SOUND.match(lower) else "a"
@@ -144,28 +143,28 @@ _ARTICLE_AT_END = re.compile(r"\b(an?)(\s+)$", re.IGNORECASE)
 
 
 def correct_article(text: str, at: int) -> str:
-    """Returns the text with the article that a word needs, its case kept.
+    """Returns the text with the correct article (a or an) before a word; the case is kept.
 
     Args:
         text: The text.
-        at: Where the word starts. An article right before it is changed, none is added.
+        at: The start of the word. An article right before it is corrected; none is added.
     """
 
-    def corrected_article(found: re.Match[str]) -> str:
-        right = article(text[at:])
+    def corrected_article(match: re.Match[str]) -> str:
+        correct = article(text[at:])
         return (
-            right.upper()
+            correct.upper()
             if text.isupper()
-            else right.capitalize()
-            if found[1][0].isupper()
-            else right
-        ) + found[2]
+            else correct.capitalize()
+            if match[1][0].isupper()
+            else correct
+        ) + match[2]
 
     return _ARTICLE_AT_END.sub(corrected_article, text[:at]) + text[at:]
 
 
 def cased_like(new: str, old: str) -> str:
-    """Returns `new` in capitals where `old` is, with a capital where `old` starts with one."""
+    """Returns `new` in the case of `old`: all capitals, an initial capital, or unchanged."""
     if len(old) > 1 and old.isupper():
         return new.upper()
     return new[:1].upper() + new[1:] if old[:1].isupper() else new

@@ -1,4 +1,4 @@
-"""TextBlobTagger: tags and chunks by TextBlob, without a download."""
+"""TextBlobTagger: tags and chunks from TextBlob, without a download."""
 
 from collections.abc import Mapping
 from importlib.metadata import version
@@ -27,10 +27,10 @@ _PHRASE_OPENERS = ("DT", "PRP$", "CD")
 class TextBlobTagger(Tagger):
     """The Brill lexicon and chunk rules of TextBlob.
 
-    It needs no download and tags tens of thousands of captions a second. TextBlob's own tokeniser
-    is not used, since it keeps no offsets and breaks "man's" into three. Some tags that are wrong
-    in captions are mended: "is skiing" and "dog chases the" were nouns, "a stand" was a verb, "top
-    of" and any word with a hyphen were adjectives.
+    It needs no download and tags tens of thousands of captions per second. TextBlob's tokeniser is
+    not used, since it returns no offsets and splits "man's" into three tokens. Some wrong tags are
+    corrected: "is skiing" and "dog chases the" were nouns, "a stand" was a verb, "top of" and any
+    word with a hyphen were adjectives.
     """
 
     name = "textblob"
@@ -39,26 +39,28 @@ class TextBlobTagger(Tagger):
         self.version = version("textblob")
 
     def analyse(self, text: str) -> list[Token]:
-        """Returns the tokens of a text by TextBlob's lexicon and rules."""
+        """Returns the tokens of a text from TextBlob's lexicon and rules."""
         from textblob import _text, en
 
-        found = spans(text)
-        if not found:
+        token_spans = spans(text)
+        if not token_spans:
             return []
-        tokens = [text[start:end] for start, end in found]
+        tokens = [text[start:end] for start, end in token_spans]
         tagged = en.parser.find_tags(_for_lexicon(tokens, text.isupper()))
-        _mend_tags(tagged, en.lexicon)
+        _correct_tags(tagged, en.lexicon)
         chunked = _text.find_chunks(tagged, language="en")
-        _mend_noun_phrases(chunked)
+        _correct_noun_phrases(chunked)
         return [
             Token(token, start, end, tag, chunk)
-            for token, (start, end), (_, tag, chunk) in zip(tokens, found, chunked, strict=True)
+            for token, (start, end), (_, tag, chunk) in zip(
+                tokens, token_spans, chunked, strict=True
+            )
         ]
 
 
-def _for_lexicon(tokens: list[str], shouted: bool) -> list[str]:
-    """Lowers capitals that begin a sentence, so that the lexicon takes them for no names."""
-    if shouted:
+def _for_lexicon(tokens: list[str], is_all_caps: bool) -> list[str]:
+    """Lower-cases words at the start of a sentence, which the lexicon would take for names."""
+    if is_all_caps:
         return [token.lower() for token in tokens]
     return [
         token.lower() if token.istitle() and (i == 0 or tokens[i - 1] in (".", "!", "?")) else token
@@ -66,13 +68,13 @@ def _for_lexicon(tokens: list[str], shouted: bool) -> list[str]:
     ]
 
 
-def _mend_tags(tagged: list[list[str]], lexicon: Mapping[str, str]) -> None:
-    before = ""
+def _correct_tags(tagged: list[list[str]], lexicon: Mapping[str, str]) -> None:
+    previous_word = ""
     for i, item in enumerate(tagged):
         word, tag = item
         if not word[0].isalnum():
-            item[1] = _mark_tag(word, before)
-        elif tag == "NN" and before in _FORMS_OF_BE and word.endswith("ing"):
+            item[1] = _punctuation_tag(word, previous_word)
+        elif tag == "NN" and previous_word in _FORMS_OF_BE and word.endswith("ing"):
             item[1] = "VBG"
         elif (
             tag == "NNS"
@@ -81,7 +83,7 @@ def _mend_tags(tagged: list[list[str]], lexicon: Mapping[str, str]) -> None:
             and _follows(tagged, i, *_PHRASE_OPENERS)
         ):
             item[1] = "VBZ"
-        elif (tag == "VB" and before in _DETERMINERS) or (
+        elif (tag == "VB" and previous_word in _DETERMINERS) or (
             word == "top" and tagged[i + 1 : i + 2] == [["of", "IN"]]
         ):
             item[1] = "NN"
@@ -91,48 +93,52 @@ def _mend_tags(tagged: list[list[str]], lexicon: Mapping[str, str]) -> None:
             and word not in lexicon
             and not _follows(tagged, i, "NN", "NNS", "NNP", "JJ")
         ):
-            last = lexicon.get(word.rpartition("-")[2])
-            item[1] = last if last in ("NN", "NNS") else tag
-        before = word.lower()
+            last_tag = lexicon.get(word.rpartition("-")[2])
+            item[1] = last_tag if last_tag in ("NN", "NNS") else tag
+        previous_word = word.lower()
 
 
-def _mark_tag(mark: str, before: str) -> str:
+def _punctuation_tag(mark: str, previous_word: str) -> str:
     if mark[0] in "'’":
         if mark[1:]:
-            return "VBZ" if before in ("it", "he", "she", "that", "there", "what", "who") else "POS"
-        return "POS" if before.endswith("s") else "''"
+            return (
+                "VBZ"
+                if previous_word in ("it", "he", "she", "that", "there", "what", "who")
+                else "POS"
+            )
+        return "POS" if previous_word.endswith("s") else "''"
     if mark.startswith(".."):
         return ":"
     return _MARKS.get(mark, "CC" if mark == "&" else ":" if mark[0] in "-:;–—" else "SYM")
 
 
-def _mend_noun_phrases(chunked: list[list[str]]) -> None:
-    """Joins and parts noun phrases as treebanks do.
+def _correct_noun_phrases(chunked: list[list[str]]) -> None:
+    """Joins and splits noun phrases as in treebanks.
 
-    "a man's hat" and "a black and white cat" become one, "dogs and cats" two.
+    "a man's hat" and "a black and white cat" become one phrase, "dogs and cats" two.
     """
     for i in range(1, len(chunked) - 1):
-        before, here, after = chunked[i - 1], chunked[i], chunked[i + 1]
-        if here[1] == "POS" and before[2][1:] == "-NP" and after[2] == "B-NP":
-            here[2] = after[2] = "I-NP"
-        elif here[1] == "CC" and here[2] == "I-NP" and before[1].startswith("NN"):
-            here[2], after[2] = "O", "B-NP"
+        previous, current, following = chunked[i - 1], chunked[i], chunked[i + 1]
+        if current[1] == "POS" and previous[2][1:] == "-NP" and following[2] == "B-NP":
+            current[2] = following[2] = "I-NP"
+        elif current[1] == "CC" and current[2] == "I-NP" and previous[1].startswith("NN"):
+            current[2], following[2] = "O", "B-NP"
         elif (
-            here[1] == "CC"
-            and before[1].startswith("JJ")
-            and after[2] == "B-NP"
-            and after[1] in ("JJ", "RB")
+            current[1] == "CC"
+            and previous[1].startswith("JJ")
+            and following[2] == "B-NP"
+            and following[1] in ("JJ", "RB")
         ):
-            first = i - 1
+            start = i - 1
             while (
-                first > 0
-                and chunked[first - 1][1] in ("JJ", "RB", *_PHRASE_OPENERS)
-                and chunked[first][1] not in _PHRASE_OPENERS
+                start > 0
+                and chunked[start - 1][1] in ("JJ", "RB", *_PHRASE_OPENERS)
+                and chunked[start][1] not in _PHRASE_OPENERS
             ):
-                first -= 1
-            for item in chunked[first : i + 2]:
+                start -= 1
+            for item in chunked[start : i + 2]:
                 item[2] = "I-NP"
-            chunked[first][2] = "B-NP"
+            chunked[start][2] = "B-NP"
 
 
 def _follows(tagged: list[list[str]], i: int, *tags: str) -> bool:

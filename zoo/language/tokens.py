@@ -1,10 +1,10 @@
-"""The words and marks of a text, with their places."""
+"""Splits a text into words and punctuation marks."""
 
 import re
 
-# A possessive 's is a token of its own, so that "man" in "a man's hat" can change places with
-# "dog". Other contractions and words with hyphens stay whole, since "do n't" or "t - shirt" would
-# give a negative away.
+# A possessive 's is a separate token, so that "man" in "a man's hat" can be swapped with "dog".
+# Other contractions and hyphenated words are not split, since "do n't" or "t - shirt" would make a
+# negative recognisable.
 _TOKEN = re.compile(
     r"\d+(?:[.,:/]\d+)+"
     r"|(?:[^\W\d_]\.){2,}"
@@ -16,10 +16,10 @@ _TOKEN = re.compile(
 
 
 def spans(text: str) -> list[tuple[int, int]]:
-    """Returns start and end of every word and mark of the text."""
+    """Returns the start and end of every word and punctuation mark."""
     return [match.span() for match in _TOKEN.finditer(text)]
 
 
 def words(text: str) -> list[str]:
-    """Returns the words and marks of the text."""
+    """Returns the words and punctuation marks of a text."""
     return _TOKEN.findall(text)

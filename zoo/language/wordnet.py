@@ -1,4 +1,4 @@
-"""WordNet through NLTK: antonyms and cousins of words."""
+"""WordNet via NLTK: antonyms and cousins of words."""
 
 import io
 import warnings
@@ -13,7 +13,7 @@ from nltk.corpus.reader.wordnet import WordNetCorpusReader, WordNetError
 from zoo.errors import ZooError
 
 DEBIAN = Path("/usr/share/wordnet")
-HOW_TO_GET = "`python -m nltk.downloader wordnet` or Debian's package wordnet-base brings it"
+HOW_TO_GET = "run `python -m nltk.downloader wordnet` or install Debian's package wordnet-base"
 
 Part = Literal["n", "v", "a"]
 Hit = tuple[str, int]
@@ -23,10 +23,10 @@ class WordNet:
     """The database of WordNet.
 
     Args:
-        folder: The folder of its files. None takes NLTK's own, or else Debian's.
+        folder: The folder of its files. None uses NLTK's folder, or else Debian's.
 
     Raises:
-        ZooError: There is no WordNet, or its files are broken.
+        ZooError: WordNet is not installed, or its files are damaged.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -35,15 +35,15 @@ class WordNet:
         self._adjectives_below = cache(self._read_adjectives_below)
         try:
             if isinstance(root, str) and root not in nltk.data.path:
-                # NLTK reads nothing outside the folders named there
+                # NLTK only reads files in these folders
                 nltk.data.path.append(root)
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "The multilingual functions")
-                self._reader = _Reader(root, None)
+                self._reader = _DatabaseReader(root, None)
             self._counts = self._reader.counts()
         except (OSError, ValueError, WordNetError) as error:
             raise ZooError(
-                f"{root} is no folder of WordNet's database files ({error}): {HOW_TO_GET}"
+                f"{root} is not a folder of WordNet's database files ({error}): {HOW_TO_GET}"
             ) from error
 
     @cached_property
@@ -57,23 +57,23 @@ class WordNet:
         """Returns antonyms and cousins of all senses of a word, with their weights (FSC-CLIP, A.1).
 
         A cousin is reached by two steps up, to a hypernym's hypernym, and two steps down. Cousins
-        of an adjective are found by way of the nouns that it is derived from. Each path to an
-        alternative adds to its weight how often WordNet's texts have it in that sense, at least 1,
+        of an adjective are found through the nouns from which it is derived. Each path to an
+        alternative adds its frequency in that sense in WordNet's texts, at least 1, to its weight,
         so that a sense with many cousins has the most weight. Words that share a sense with the
-        word are left out.
+        word are excluded.
 
         Args:
             word: The word, inflected or not.
             part: Its part of speech: `n`, `v` or `a`.
-            sense_prior: Whether the weight of a sense is how often texts have the word in it, plus
-                1, however many cousins it has.
-            min_count: How often texts must have an alternative.
+            sense_prior: Whether the total weight of a sense is the frequency of the word in that
+                sense plus 1, regardless of its number of cousins.
+            min_count: The minimum frequency of an alternative.
         """
         senses = self._reader.synsets(word, part)
         synonyms = {lemma.name().lower() for sense in senses for lemma in sense.lemmas()}
         weights: dict[str, float] = {}
         for sense in senses:
-            # in order, since NLTK keeps pointers in sets, whose order changes from run to run
+            # sorted, since NLTK stores pointers in sets, whose order changes between runs
             hits = sorted(
                 (name, max(count, 1))
                 for name, count in self._hits(sense)
@@ -91,7 +91,7 @@ class WordNet:
         return sum(self._count(lemma) for lemma in sense.lemmas() if lemma.name().lower() in forms)
 
     def _count(self, lemma: Any) -> int:
-        # by key, since NLTK holds all lemmas that are spelt alike to be equal
+        # by key, since NLTK treats lemmas with the same spelling as equal
         return self._counts.get(lemma.key(), 0)
 
     def _hits(self, sense: Any) -> Iterator[Hit]:
@@ -141,13 +141,13 @@ class WordNet:
 
 
 def _grandparents(synset: Any) -> Iterator[Any]:
-    """Yields each hypernym's hypernym as often as there are paths to it."""
+    """Yields each hypernym's hypernym, once per path to it."""
     for parent in synset.hypernyms():
         yield from parent.hypernyms()
 
 
 def _find_wordnet() -> Any:
-    """Returns a folder, or NLTK's pointer to its own data, which may lie inside a zip file."""
+    """Returns a folder, or NLTK's pointer to its data, which may be in a zip file."""
     for name in ("corpora/wordnet", "corpora/wordnet.zip/wordnet/"):
         try:
             return nltk.data.find(name)
@@ -155,18 +155,18 @@ def _find_wordnet() -> Any:
             continue
     if DEBIAN.is_dir():
         return str(DEBIAN)
-    raise ZooError(f"no WordNet is found: {HOW_TO_GET}, or name its folder with --wordnet")
+    raise ZooError(f"WordNet was not found: {HOW_TO_GET}, or give its folder with --wordnet")
 
 
-class _Reader(WordNetCorpusReader):  # type: ignore[misc]
-    """Reads Debian's files as well.
+class _DatabaseReader(WordNetCorpusReader):  # type: ignore[misc]
+    """Also reads Debian's files.
 
-    They lack the names of the lexicographers' files and the maps to WordNet's other versions,
-    neither of which is needed.
+    These do not have the names of the lexicographers' files and the maps to other versions of
+    WordNet, which are not needed.
     """
 
     def open(self, file: str) -> Any:
-        """Opens a file of the database; the names of lexicographers' files are made up."""
+        """Opens a file of the database; the names of lexicographers' files are placeholders."""
         return (
             io.StringIO("".join(f"{i:02d} file{i:02d} 1\n" for i in range(45)))
             if file == "lexnames"
@@ -174,15 +174,15 @@ class _Reader(WordNetCorpusReader):  # type: ignore[misc]
         )
 
     def base_forms(self, word: str, part: str) -> list[str]:
-        """Returns the base forms that NLTK looks up for a word, the word among them."""
+        """Returns the base forms that NLTK looks up for a word, including the word itself."""
         forms: list[str] = self._morphy(word.lower(), part)
         return forms
 
     def counts(self) -> dict[str, int]:
-        """Returns how often texts have each sense, by key. NLTK searches the file anew for each."""
+        """Returns the frequency of each sense by key; NLTK would search the file for each one."""
         with self.open("cntlist.rev") as file:
             return {key: int(count) for key, _, count in map(str.split, file.read().splitlines())}
 
     def map_wn(self, version: str = "wordnet") -> None:
-        """Maps no version to another."""
+        """Does nothing, since maps to other versions are not needed."""
         return None

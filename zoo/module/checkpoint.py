@@ -1,4 +1,4 @@
-"""What a checkpoint has to have so that a module can take it."""
+"""Checks that a checkpoint fits a module."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -13,9 +13,9 @@ Checkpoint = dict[str, Any]
 
 
 def recorded_part(checkpoint: Checkpoint, part: str) -> dict[str, Any]:
-    """Returns what a checkpoint says of a part, as `spec` gives it; nothing where it says none."""
-    found: dict[str, Any] = checkpoint.get("hyper_parameters", {}).get(part, {})
-    return found
+    """Returns the configuration of a part in a checkpoint, empty if it has none."""
+    recorded: dict[str, Any] = checkpoint.get("hyper_parameters", {}).get(part, {})
+    return recorded
 
 
 def keep_own_objective(
@@ -24,9 +24,9 @@ def keep_own_objective(
     objective: Configurable,
     own: Mapping[str, Tensor],
 ) -> None:
-    """Puts an objective's tensors in the place of another's, which say nothing of the model.
+    """Replaces the tensors of another objective in a checkpoint by those of this objective.
 
-    Where the objective has a teacher, it is a copy of the checkpoint's towers.
+    A teacher of this objective becomes a copy of the checkpoint's towers.
 
     Args:
         state: The checkpoint's tensors, changed here.
@@ -44,33 +44,33 @@ def keep_own_objective(
 
 
 def refuse_half_an_average(checkpoint: Checkpoint, callbacks: Iterable[object]) -> None:
-    """Refuses an average beside the weights that were trained if nothing takes both.
+    """Refuses a checkpoint with averaged weights if no callback restores the average.
 
     Args:
-        checkpoint: Lightning's.
+        checkpoint: A checkpoint of Lightning.
         callbacks: The trainer's callbacks.
 
     Raises:
-        ZooError: The checkpoint has both, and none of the callbacks keeps an average.
+        ZooError: The checkpoint has averaged weights, and no callback averages weights.
     """
     keeps_one = any(isinstance(callback, WeightAveraging) for callback in callbacks)
     if "current_model_state" in checkpoint and not keeps_one:
         raise ZooError(
-            "the checkpoint holds an average of the weights beside those that were trained, "
-            "and this run keeps none: name zoo.training.EMA among trainer.callbacks as that "
-            "run did, or start anew from the average by --model.backbone.pretrained"
+            "the checkpoint has an average of the weights, but this run does not average weights: "
+            "add zoo.training.EMA to trainer.callbacks, or start a new run from the average with "
+            "--model.backbone.pretrained"
         )
 
 
 def refuse_other_adapters(checkpoint: Checkpoint, backbone: Configurable) -> None:
-    """Holds a checkpoint to the adapters of a backbone.
+    """Checks that a checkpoint has the adapters of a backbone.
 
     Args:
-        checkpoint: Lightning's.
+        checkpoint: A checkpoint of Lightning.
         backbone: The backbone of the run.
 
     Raises:
-        ZooError: The checkpoint has others.
+        ZooError: The checkpoint has other adapters.
     """
     theirs, ours = (
         described.get("init_args", {}).get("tuning", {}).get("lora")
@@ -78,62 +78,61 @@ def refuse_other_adapters(checkpoint: Checkpoint, backbone: Configurable) -> Non
     )
     if theirs != ours:
         raise ZooError(
-            f"the checkpoint was trained with backbone.tuning.lora {_settings(theirs)} and "
-            f"this run has {_settings(ours)}: set model.backbone.tuning.lora as it was there, "
-            "or give the checkpoint as backbone.pretrained, which merges its adapters"
+            f"the checkpoint was trained with backbone.tuning.lora {_settings(theirs)}, but this "
+            f"run has {_settings(ours)}: set model.backbone.tuning.lora to the checkpoint's value, "
+            "or set backbone.pretrained to the checkpoint, which merges its adapters"
         )
 
 
 def refuse_other_tensors(
     checkpoint: Checkpoint, own: Mapping[str, Tensor], parts: Mapping[str, Configurable]
 ) -> None:
-    """Holds the tensors of a checkpoint to those of a module.
+    """Checks that the tensors of a checkpoint have the names and shapes of a module's.
 
     Args:
-        checkpoint: Lightning's.
+        checkpoint: A checkpoint of Lightning.
         own: The module's tensors.
-        parts: Head and objective by their names, whose arguments are compared with those that the
-            checkpoint records.
+        parts: Head and objective by name; their arguments are compared with the checkpoint's.
 
     Raises:
-        ZooError: They differ in name or shape. Where an argument of head or objective decides it,
-            the error names the argument.
+        ZooError: Names or shapes differ. The error lists the arguments of head or objective that
+            differ.
     """
     state = checkpoint["state_dict"]
     faults = dict.fromkeys(own.keys() - state.keys(), "is missing")
-    faults |= dict.fromkeys(state.keys() - own.keys(), "is not known here")
+    faults |= dict.fromkeys(state.keys() - own.keys(), "is not part of this model")
     faults |= {
-        name: f"is {tuple(state[name].shape)} there and {tuple(own[name].shape)} here"
+        name: f"is {tuple(state[name].shape)}, expected {tuple(own[name].shape)}"
         for name in own.keys() & state.keys()
         if own[name].shape != state[name].shape
     }
     if not faults:
         return
-    at_fault = {name.partition(".")[0] for name in faults}
-    other = [
+    wrong_parts = {name.partition(".")[0] for name in faults}
+    changes = [
         line
         for name, part in parts.items()
-        if name in at_fault
+        if name in wrong_parts
         for line in _other_arguments(
             recorded_part(checkpoint, name), to_config(part), f"model.{name}"
         )
     ]
-    first = min(faults)
-    because = f"; this run has {', '.join(other)}" if other else ""
+    example = min(faults)
+    reason = f"; this run has {', '.join(changes)}" if changes else ""
     raise ZooError(
         f"the checkpoint does not fit backbone, head and objective ({len(faults)} tensors "
-        f"differ, such as: {first} {faults[first]}{because}): set them to those that it was "
+        f"differ, such as: {example} {faults[example]}{reason}): use those that it was "
         "trained with"
     )
 
 
-def _other_arguments(there: dict[str, Any], here: dict[str, Any], name: str) -> list[str]:
-    """Returns the arguments in which a part differs from what a checkpoint says of it."""
-    if not there:
+def _other_arguments(recorded: dict[str, Any], current: dict[str, Any], name: str) -> list[str]:
+    """Returns the arguments in which a part differs from the checkpoint's configuration."""
+    if not recorded:
         return []
-    if there["class_path"] != here["class_path"]:
-        return differences(there["class_path"], here["class_path"], name)
-    return differences(there.get("init_args", {}), here["init_args"], name)
+    if recorded["class_path"] != current["class_path"]:
+        return differences(recorded["class_path"], current["class_path"], name)
+    return differences(recorded.get("init_args", {}), current["init_args"], name)
 
 
 def _settings(lora: dict[str, Any] | None) -> str:

@@ -1,6 +1,6 @@
-"""The numbers of a step: what is logged of the batch of all ranks.
+"""The metrics of a training step, which are logged for the batch of all ranks.
 
-A rank's own numbers are scaled as its loss is: their mean over ranks is the number of the joined
+A rank's metrics are scaled like its loss, so that their mean over ranks is the metric of the joint
 batch.
 """
 
@@ -15,7 +15,7 @@ from zoo.support.distributed import sum_over_ranks
 
 
 def step_numbers(stage: str, batch: Batch, scores: Scores, loss: Loss) -> dict[str, Tensor]:
-    """Measures a batch.
+    """Computes the metrics of a batch.
 
     Args:
         stage: 'train' or 'val'.
@@ -24,8 +24,7 @@ def step_numbers(stage: str, batch: Batch, scores: Scores, loss: Loss) -> dict[s
         loss: Its loss.
 
     Returns:
-        The loss and its parts, the scale, in-batch accuracy, and the shares that say what the batch
-        was made of.
+        The loss and its parts, the scale, in-batch accuracy, and shares that describe the batch.
     """
     numbers = {"loss": loss.total.detach(), "scale": scores.head.scale.detach()}
     if len(loss.parts) > 1:
@@ -33,13 +32,13 @@ def step_numbers(stage: str, batch: Batch, scores: Scores, loss: Loss) -> dict[s
     block = scores.images_against(batch.captions)
     numbers["accuracy"] = scores.mean(block.correct().to(block.logits.dtype), scores.rows)
     if stage == "val":
-        # what runs of different objectives can be compared by
+        # comparable between runs with different objectives
         numbers["loss_captions"] = clip_loss(batch, scores).detach()
     for name in ("negatives", "positives", "units", "foils"):
-        asked = getattr(batch, name)
-        if asked.shape[1]:
+        indices = getattr(batch, name)
+        if indices.shape[1]:
             numbers[f"missing_{name}"] = scores.mean(
-                (asked < 0).float(), scores.rows[:, None].expand_as(asked)
+                (indices < 0).float(), scores.rows[:, None].expand_as(indices)
             )
     shares = scores.false_negative_shares()
     numbers |= {f"share_{name}": share for name, share in shares.items()}
@@ -49,14 +48,14 @@ def step_numbers(stage: str, batch: Batch, scores: Scores, loss: Loss) -> dict[s
 
 
 def deduplicated_share(texts: TextBank, device: torch.device) -> Tensor:
-    """Returns the share of the texts that the batch names which no device had to encode.
+    """Returns the share of the batch's texts that are duplicates and were not encoded.
 
     Args:
         texts: This rank's distinct texts.
-        device: Where ranks count.
+        device: The device on which ranks sum.
     """
-    encoded, asked = sum_over_ranks(
+    encoded, requested = sum_over_ranks(
         torch.tensor([len(texts), texts.asked], dtype=torch.float32, device=device)
     )
-    share: Tensor = 1 - encoded / asked.clamp(min=1)
+    share: Tensor = 1 - encoded / requested.clamp(min=1)
     return share

@@ -1,4 +1,4 @@
-"""Teacher: a copy of the towers that no gradient reaches, frozen or following them slowly.
+"""Teacher: a copy of the towers without gradients, frozen or following them slowly.
 
 After every optimiser step:
 
@@ -15,13 +15,13 @@ from zoo.batch import Batch, TextBank
 
 
 class Teacher(nn.Module):
-    """An exponential moving average of the towers, which encodes what they encode.
+    """An exponential moving average of the towers, which encodes the same batches.
 
-    It is no part of the optimiser, never in training mode, and kept in checkpoints.
+    It is not optimised, never in training mode, and saved in checkpoints.
 
     Args:
-        backbone: The towers, of which a copy is made.
-        decay: The share of the copy that a step keeps; 1 keeps it as it is.
+        backbone: The towers to copy.
+        decay: The weight of the old average at each step; 1 keeps the copy unchanged.
     """
 
     def __init__(self, backbone: Backbone, decay: float) -> None:
@@ -30,7 +30,7 @@ class Teacher(nn.Module):
         self.backbone = deepcopy(backbone).requires_grad_(False).eval()
 
     def train(self, mode: bool = True) -> "Teacher":
-        """Leaves the copy in evaluation mode."""
+        """Keeps the copy in evaluation mode."""
         return super().train(False)
 
     @torch.no_grad()
@@ -48,10 +48,10 @@ class Teacher(nn.Module):
 
     @torch.no_grad()
     def follow(self, backbone: Backbone) -> None:
-        """Moves the copy towards the towers; statistics of BatchNorm are theirs at once."""
+        """Moves the copy towards the towers; the statistics of BatchNorm are copied."""
         if self.decay == 1:
             return
-        for own, theirs in zip(self.backbone.parameters(), backbone.parameters(), strict=True):
-            own.lerp_(theirs, 1 - self.decay)
-        for kept, now in zip(self.backbone.buffers(), backbone.buffers(), strict=True):
-            kept.copy_(now)
+        for mine, theirs in zip(self.backbone.parameters(), backbone.parameters(), strict=True):
+            mine.lerp_(theirs, 1 - self.decay)
+        for buffer, new_buffer in zip(self.backbone.buffers(), backbone.buffers(), strict=True):
+            buffer.copy_(new_buffer)

@@ -1,4 +1,4 @@
-"""Weights: how those of each part of a model came about, and which of them are trained."""
+"""The origin of the weights of each part of a model, and whether they are trained."""
 
 import logging
 
@@ -10,15 +10,15 @@ log = logging.getLogger(__name__)
 
 
 class WeightOrigins:
-    """How the weights came about, in the words of zoo.support.provenance.
+    """The origin of each part's weights, in the terms of zoo.support.provenance.
 
     Args:
         backbone: The towers.
         head: The head, just attached, with nothing loaded into it.
 
     Attributes:
-        recorded: What the checkpoint says that they were loaded from; None where there is none.
-        stepped: Whether they were trained since.
+        recorded: The origins recorded in the loaded checkpoint; None without a checkpoint.
+        stepped: Whether an optimiser step was made since.
     """
 
     def __init__(self, backbone: Backbone, head: Head) -> None:
@@ -29,9 +29,9 @@ class WeightOrigins:
         head.register_load_state_dict_post_hook(provenance.mark_loaded)  # type: ignore[no-untyped-call]
 
     def of_parts(self) -> dict[str, str]:
-        """Returns how the weights of every part came about.
+        """Returns the origin of the weights of every part.
 
-        A head is named where it has weights that training makes.
+        A head is included only if it has weights that start at random.
         """
         weights = self.recorded or self._before_training()
         trained = [part for part in weights if self.stepped and self.trains(part)]
@@ -44,20 +44,20 @@ class WeightOrigins:
         return self.backbone.trains("image" if part == provenance.IMAGE else "text")
 
     def warn_of_random(self, frozen: bool = False) -> None:
-        """Warns of parts whose weights are random.
+        """Warns about parts with random weights.
 
         Args:
-            frozen: Whether only parts that training leaves alone count.
+            frozen: Whether to consider only parts that are not trained.
         """
         weights = self.of_parts().items()
-        said = provenance.random_weights(
-            {part: came for part, came in weights if not (frozen and self.trains(part))}
+        message = provenance.random_weights(
+            {part: origin for part, origin in weights if not (frozen and self.trains(part))}
         )
-        if said is not None:
-            log.warning(said)
+        if message is not None:
+            log.warning(message)
 
     def _before_training(self) -> dict[str, str]:
         if not self._drawn_head:
             return self.backbone.weights
-        came = provenance.LOADED if provenance.was_loaded(self.head) else provenance.RANDOM
-        return {**self.backbone.weights, provenance.HEAD: came}
+        origin = provenance.LOADED if provenance.was_loaded(self.head) else provenance.RANDOM
+        return {**self.backbone.weights, provenance.HEAD: origin}

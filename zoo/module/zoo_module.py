@@ -1,7 +1,7 @@
 """ZooModule: the one LightningModule.
 
-It encodes a batch, lets the head score it, and lets the objective judge it. Its hooks stand in the
-order in which Lightning calls them: set-up, steps of training, validation, checkpoints.
+It encodes a batch, scores it with the head, and computes the loss with the objective. Its hooks are
+in the order in which Lightning calls them: set-up, training steps, validation, checkpoints.
 """
 
 import dataclasses
@@ -64,21 +64,21 @@ class ZooModule(Ranged, LightningModule):
 
     Args:
         backbone: The towers.
-        objective: The loss; CLIP's where None.
-        head: How pairs are scored; by cosine where None.
+        objective: The loss; None for CLIP.
+        head: How pairs are scored; None for Cosine.
         optimizer: Learning rates and schedule.
-        seed: What dropout and other noise of a step are a function of, together with the step's
-            number, from 0 up. None takes that of seed_everything on the command line, else 0.
-        mask_same_image: Whether *true* texts (captions, units) of a row's own image stop being
-            candidates against it. The papers do not mask them.
-        mask_same_text: Whether true texts with a row's own words stop being candidates against
-            it. The papers do not mask them.
-        tokens_in_bf16: Whether tokens of texts, where the head reads them, travel between devices
-            in bf16, and their gradients back. Pooled vectors travel as they are.
+        seed: Seed of dropout and other noise, combined with the number of the step; at least 0.
+            None for that of seed_everything on the command line, else 0.
+        mask_same_image: Whether other *true* texts (captions, units) of a row's image are excluded
+            from its candidates. The papers do not exclude them.
+        mask_same_text: Whether true texts that equal a row's text are excluded from its candidates.
+            The papers do not exclude them.
+        tokens_in_bf16: Whether text tokens that the head reads, and their gradients, are sent
+            between devices in bf16. Pooled vectors keep their precision.
 
     Raises:
-        ZooError: Head or objective want tokens that the backbone does not have, or the objective a
-            bias that the head does not have.
+        ZooError: Head or objective need tokens that the backbone does not have, or the objective
+            needs a bias that the head does not have.
     """
 
     def __init__(
@@ -116,19 +116,19 @@ class ZooModule(Ranged, LightningModule):
         decay = needs[1].teacher
         self.teacher = None if decay is None else Teacher(backbone, decay)
         self.origin: dict[str, Any] = {}
-        # the file that the weights were read from, where Lightning did not read it
+        # the file that the weights were read from, if Lightning did not read it
         self.checkpoint: str | None = None
         self.sharded = False
         self._step_began = 0.0
 
     def setup(self, stage: str) -> None:
-        """Refuses data that the objective cannot use, and says what is frozen or not needed.
+        """Refuses data that the objective cannot use, and logs what is frozen or not needed.
 
         Args:
-            stage: Lightning's; only `fit` is looked at.
+            stage: Lightning's stage; only `fit` is checked.
 
         Raises:
-            ZooError: The objective needs what the data does not bring.
+            ZooError: The objective needs something that the data does not provide.
         """
         if stage == "fit":
             data = data_of(self.trainer)
@@ -138,18 +138,18 @@ class ZooModule(Ranged, LightningModule):
                 report_frozen(self.backbone, self.frozen)
 
     def refuse_what_cannot_be(self, data: object) -> None:
-        """Holds the data to what head and objective need.
+        """Checks that the data provides what head and objective need.
 
         Args:
-            data: The datamodule; one that is no `CaptionData` passes.
+            data: The datamodule; only a `CaptionData` is checked.
 
         Raises:
-            ZooError: Head or objective need what the data does not bring.
+            ZooError: Head or objective need something that the data does not provide.
         """
         refuse_lacking_data(self.objective, self.head, data)
 
     def configure_model(self) -> None:
-        """Splits the parameters over devices where the strategy brings a mesh of them.
+        """Shards the parameters over devices if the strategy has a device mesh.
 
         Lightning calls it before every fit and validate.
         """
@@ -166,7 +166,7 @@ class ZooModule(Ranged, LightningModule):
         return self.optimizer.build(self.named_parameters(), self.part, total, epochs)
 
     def part(self, name: str) -> str:
-        """Returns the part that a parameter belongs to by its name.
+        """Returns the part that a parameter belongs to.
 
         Args:
             name: The parameter's name.
@@ -181,7 +181,7 @@ class ZooModule(Ranged, LightningModule):
         )
 
     def encode(self, batch: Batch) -> Batch:
-        """Returns the batch with images and texts encoded; what came encoded stays as it is."""
+        """Returns the batch with images and texts encoded, unless they already are."""
         batch = batch if self.teacher is None else self.teacher.encode(batch)
         images, texts = batch.images, batch.texts
         if not isinstance(images, Encoded):
@@ -204,8 +204,8 @@ class ZooModule(Ranged, LightningModule):
     def _compute_loss(self, stage: str, batch: Batch) -> Loss:
         if not isinstance(batch, Batch):
             raise ZooError(
-                f"{data_name(self.trainer)} yields a {type(batch).__name__}, and a step takes a "
-                "zoo.batch.Batch: make one in the loader's collate_fn"
+                f"{data_name(self.trainer)} yields a {type(batch).__name__}, but a step needs a "
+                "zoo.batch.Batch: return one from the loader's collate_fn"
             )
         encoded, scores = self.score(batch)
         loss = loss_of(self.objective, encoded, scores)
@@ -213,34 +213,34 @@ class ZooModule(Ranged, LightningModule):
         return loss
 
     def log_step(self, stage: str, batch: Batch, scores: Scores, loss: Loss) -> None:
-        """Logs the numbers of a step, as means over all ranks.
+        """Logs the metrics of a step, as means over all ranks.
 
         Args:
-            stage: 'train' or 'val', which the names begin with.
+            stage: 'train' or 'val', the prefix of the names.
             batch: This rank's batch, as it was loaded.
             scores: Its scores.
             loss: Its loss.
         """
         numbers = step_numbers(stage, batch, scores, loss)
         if stage == "train":
-            of_parts = learning_rates(self.trainer.optimizers[0])
-            numbers |= {f"lr_{part}": torch.tensor(lr) for part, lr in of_parts.items()}
+            rates = learning_rates(self.trainer.optimizers[0])
+            numbers |= {f"lr_{part}": torch.tensor(lr) for part, lr in rates.items()}
         dtype = torch.promote_types(loss.total.dtype, torch.float32)
-        own = torch.stack([value.to(self.device, dtype) for value in numbers.values()])
-        for name, value in zip(numbers, mean_over_ranks(own), strict=True):
+        rank_values = torch.stack([value.to(self.device, dtype) for value in numbers.values()])
+        for name, value in zip(numbers, mean_over_ranks(rank_values), strict=True):
             self.log(
                 f"{stage}/{name}",
                 value,
                 prog_bar=name == "loss",
                 on_step=stage == "train",
                 on_epoch=stage == "val",
-                sync_dist=stage == "val",  # equal by now, and Lightning warns without
+                sync_dist=stage == "val",  # already equal, but Lightning warns without it
                 batch_size=int(sum_over_ranks(scores.rows.sum())) if stage == "val" else len(batch),
                 add_dataloader_idx=False,
             )
 
     def on_train_start(self) -> None:
-        """Warns of random frozen weights, and puts this run's settings over a checkpoint's."""
+        """Warns about random frozen weights, and restores this run's optimiser settings."""
         if self.trainer.is_global_zero:
             self._weights.warn_of_random(frozen=True)
         for optimizer, schedule in zip(
@@ -249,20 +249,20 @@ class ZooModule(Ranged, LightningModule):
             self.optimizer.restate(optimizer, schedule.scheduler)  # type: ignore[arg-type]
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
-        """Seeds the step's noise by seed, step and rank."""
+        """Seeds the step's noise from seed, step and rank."""
         step = self.trainer.fit_loop.epoch_loop.total_batch_idx
         torch.manual_seed((self.seed * 1_000_003 + step) * 4_096 + rank())
         self._step_began = time.perf_counter()
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """Returns the loss of one batch, and logs its numbers."""
+        """Returns the loss of one batch, and logs its metrics."""
         return self._compute_loss("train", batch).total
 
     def backward(self, loss: Tensor, *args: Any, **kwargs: Any) -> None:
-        """Goes backward.
+        """Computes the gradients.
 
         Raises:
-            ZooError: A part that comes from outside changed a tensor in place that is needed here.
+            ZooError: A custom part modified a tensor in place that the gradient needs.
         """
         try:
             super().backward(loss, *args, **kwargs)
@@ -283,11 +283,11 @@ class ZooModule(Ranged, LightningModule):
         if self.teacher is not None:
             self.teacher.follow(self.backbone)
         self._weights.stepped = True
-        # here, since callbacks write checkpoints before `on_train_batch_end` of the module
+        # not in `on_train_batch_end`, since callbacks write checkpoints before it
         self.head.clamp_scale()
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
-        """Logs how many texts were encoded a second."""
+        """Logs how many texts were encoded per second."""
         if isinstance(batch.texts, TextBank):
             seconds = time.perf_counter() - self._step_began
             speed = torch.tensor(len(batch.texts) / max(seconds, 1e-9), device=self.device)
@@ -295,11 +295,11 @@ class ZooModule(Ranged, LightningModule):
 
     @property
     def evaluation(self) -> Benchmarks | None:
-        """The benchmarks that the datamodule brought, or None."""
+        """The benchmarks of the datamodule, or None."""
         return benchmarks_of(data_of(self.trainer))
 
     def on_validation_epoch_start(self) -> None:
-        """Starts the benchmarks' engine; warns of random weights where nothing is trained."""
+        """Starts the benchmarks' engine; warns about random weights if nothing is trained."""
         if self.evaluation is not None:
             if self.trainer.state.fn == "validate" and self.trainer.is_global_zero:
                 self._weights.warn_of_random()
@@ -312,7 +312,7 @@ class ZooModule(Ranged, LightningModule):
             )  # benchmarks are scored by the head alone, outside any step
 
     def validation_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:
-        """Logs the loss of a batch of captions, or hands a benchmark's batch to the engine."""
+        """Logs the loss of a batch of captions, or passes a benchmark's batch to the engine."""
         if isinstance(batch, Batch) or self.evaluation is None:
             self._compute_loss("val", batch)
         else:
@@ -324,31 +324,31 @@ class ZooModule(Ranged, LightningModule):
             return
         fitting = self.trainer.state.fn == "fit"
         checkpoint = None if fitting else self.trainer.ckpt_path or self.checkpoint
-        about = {
+        description = {
             "checkpoint": None if checkpoint is None else str(checkpoint),
             "precision": str(self.trainer.precision),
             **self.describe_model(),
         }
-        # short-lists are encoded here, in the precision that everything else was encoded in
+        # short-lists are encoded here, in the precision of everything else
         with self.trainer.precision_plugin.val_step_context():
-            results = self.evaluation.finish(self.backbone, self.head, about)
-        metrics = results.scalars() if fitting else {}  # `validate` prints a table of its own
+            results = self.evaluation.finish(self.backbone, self.head, description)
+        metrics = results.scalars() if fitting else {}  # `zoo validate` prints a table
         for name, value in metrics.items():
-            # every rank has it, and may choose by it
+            # logged on every rank, since checkpoints may be chosen by it
             self.log(f"benchmark/{name}", value, sync_dist=True)
 
     def on_validation_end(self) -> None:
-        """Splits the parameters again where they were gathered for benchmarks."""
+        """Shards the parameters again after they were gathered for benchmarks."""
         if self.sharded:
             gather_parameters(self, whole=False)
 
     @property
     def weights(self) -> dict[str, str]:
-        """How the weights of every part came about, in the words of zoo.support.provenance."""
+        """The origin of every part's weights, in the terms of zoo.support.provenance."""
         return self._weights.of_parts()
 
     def recipe(self) -> dict[str, Any]:
-        """Returns the module's parts in plain data, as a YAML would have them."""
+        """Returns the module's parts in plain data, as in a YAML file."""
         parts = {name: to_config(getattr(self, name)) for name in PARTS}
         settings = {
             n: list(v) if isinstance(v, tuple) else v
@@ -362,7 +362,7 @@ class ZooModule(Ranged, LightningModule):
         return {**parts, "optimizer": settings, "seed": self.seed, **masks}
 
     def describe_model(self) -> dict[str, Any]:
-        """Returns what results say of the model: its recipe, its weights' origin, its data."""
+        """Returns the description of the model in results: recipe, origin of weights, data."""
         return {
             "recipe": self.recipe(),
             "weights": self.weights,
@@ -370,13 +370,13 @@ class ZooModule(Ranged, LightningModule):
         }
 
     def _note_data(self) -> None:
-        """Takes the data of this run for those that the weights were trained on."""
+        """Records this run's data as the data that the weights were trained on."""
         data = data_of(self.trainer)
         if isinstance(data, CaptionData):
             self.origin = {"data": data.describe(), "trained_images": data.trained_images()}
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Adds what rebuilds the model, and what is known of its weights and data."""
+        """Adds the model's configuration and the origin of its weights and data."""
         checkpoint["hyper_parameters"] = {
             **self.recipe(),
             "_instantiator": "lightning.pytorch.cli.instantiate_module",
@@ -387,45 +387,44 @@ class ZooModule(Ranged, LightningModule):
             "version": __version__,
             "lightning": lightning.__version__,
             "weights": self.weights,
-            # the weights that it came from are not asked again
+            # stored, since the initial weights are not read again
             "start_log_scale": self.head.start,
             **self.origin,
         }
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Takes what a checkpoint says of its weights, and refuses one that does not fit.
+        """Restores the recorded origin of the weights, and refuses a checkpoint that does not fit.
 
         Args:
-            checkpoint: Lightning's. Another objective's own parameters are replaced by this one's.
+            checkpoint: Lightning's. The parameters of another objective are replaced by this one's.
 
         Raises:
-            ZooError: It holds tensors or adapters of another model, or an average that this run
-                does not keep.
+            ZooError: It has tensors or adapters of another model, or averaged weights that this run
+                does not use.
         """
-        said = checkpoint.get("zoo", {})
-        self.origin = {k: v for k, v in said.items() if k in ("data", "trained_images")}
-        self._weights.recorded = said.get("weights")
-        self.head.start = said.get("start_log_scale", self.head.start)
+        recorded_model = checkpoint.get("zoo", {})
+        self.origin = {k: v for k, v in recorded_model.items() if k in ("data", "trained_images")}
+        self._weights.recorded = recorded_model.get("weights")
+        self.head.start = recorded_model.get("start_log_scale", self.head.start)
         recorded = recorded_part(checkpoint, "objective").get("class_path")
         if self._trainer is not None and self.trainer.state.fn == "fit":
-            own = to_config(self.objective)["class_path"]
-            if recorded != own:
-                log.warning("a run of %s is resumed with %s", recorded, own)
+            this_objective = to_config(self.objective)["class_path"]
+            if recorded != this_objective:
+                log.warning("a run of %s is resumed with %s", recorded, this_objective)
             refuse_half_an_average(checkpoint, self.trainer.callbacks)  # type: ignore[attr-defined]
         if "state_dict" not in checkpoint:
-            return  # a strategy that splits parameters has checked and loaded it
+            return  # a sharding strategy has checked and loaded it
         keep_own_objective(checkpoint["state_dict"], recorded, self.objective, self.state_dict())
         self.refuse_other_shapes(checkpoint)
 
     def refuse_other_shapes(self, checkpoint: dict[str, Any]) -> None:
-        """Holds a checkpoint to this module's adapters and tensors.
+        """Checks that a checkpoint has this module's adapters and tensors.
 
         Args:
-            checkpoint: Lightning's.
+            checkpoint: A checkpoint of Lightning.
 
         Raises:
-            ZooError: It has other adapters, or its tensors differ from this module's in name or
-                shape.
+            ZooError: Its adapters differ, or the names or shapes of its tensors.
         """
         refuse_other_adapters(checkpoint, self.backbone)
         parts = {"head": self.head, "objective": self.objective}

@@ -1,4 +1,4 @@
-"""Negatives: captions that are changed until they do not fit their image."""
+"""Negatives: captions changed so that they no longer describe their image."""
 
 import lazy_loader
 

@@ -1,6 +1,6 @@
 """ARO's four perturbations of word order (Yuksekgonul et al., ICLR 2023).
 
-They make its benchmark, and negatives.
+They are used for its benchmark and for negatives.
 """
 
 import re
@@ -19,15 +19,15 @@ def shuffle_nouns_and_adj(tokens: Sequence[Token], rng: Random) -> list[str]:
     """Returns the words with nouns permuted among themselves, then adjectives among themselves."""
     nouns = [i for i, token in enumerate(tokens) if token.tag.startswith("NN")]
     adjectives = [i for i, token in enumerate(tokens) if token.tag.startswith("JJ")]
-    return _permuted_within(tokens, (nouns, adjectives), rng)
+    return _permute_within(tokens, (nouns, adjectives), rng)
 
 
 def shuffle_allbut_nouns_and_adj(tokens: Sequence[Token], rng: Random) -> list[str]:
     """Returns the words with all but nouns and adjectives permuted among themselves.
 
-    Marks take part.
+    Punctuation marks are included.
     """
-    return _permuted_within(
+    return _permute_within(
         tokens,
         ([i for i, token in enumerate(tokens) if not token.tag.startswith(("NN", "JJ"))],),
         rng,
@@ -35,15 +35,15 @@ def shuffle_allbut_nouns_and_adj(tokens: Sequence[Token], rng: Random) -> list[s
 
 
 def shuffle_within_trigrams(tokens: Sequence[Token], rng: Random) -> list[str]:
-    """Returns the words permuted inside each group of three that follow one another.
+    """Returns the words permuted inside each group of three consecutive words.
 
     The last group may be shorter.
     """
-    return _permuted_within(tokens, _trigrams(tokens), rng)
+    return _permute_within(tokens, _trigrams(tokens), rng)
 
 
 def shuffle_trigrams(tokens: Sequence[Token], rng: Random) -> list[str]:
-    """Returns the words with groups of three in another order, each group as it was."""
+    """Returns the words with groups of three in another order, each group unchanged."""
     groups = _trigrams(tokens)
     rng.shuffle(groups)
     return [tokens[i].text for group in groups for i in group]
@@ -65,40 +65,39 @@ PERTURBATIONS: dict[str, Perturbation] = {
 def perturbations(text: str, rng: Random, tagger: Tagger) -> list[str]:
     """Returns the four perturbations in ARO's order, some of which may equal the text.
 
-    Words and marks are joined by spaces, as published. The published code takes spaCy's tokens for
-    the first two perturbations and NLTK's for the others. Here the tagger's tokens serve all four.
+    Words and punctuation marks are joined by spaces, as published. The published code uses spaCy's
+    tokens for the first two perturbations and NLTK's for the others. Here the tagger's tokens are
+    used for all four.
 
     Args:
         text: The caption.
         rng: The source of random numbers.
-        tagger: Finds tokens and their tags.
+        tagger: The tagger for tokens and tags.
     """
     tokens = tagger.tokens(text)
     return [" ".join(perturbation(tokens, rng)) for perturbation in PERTURBATIONS.values()]
 
 
-_CLEANED = re.compile(r"[.!\"()*#:;~\s]+")
+_REMOVED_MARKS = re.compile(r"[.!\"()*#:;~\s]+")
 
 
 def pre_caption(text: str, max_words: int = 30) -> str:
-    """Returns the text as ARO cleans it.
+    """Returns the text as cleaned by ARO.
 
-    The text is in lower case, and the marks . ! " ( ) * # : ; ~ are spaces.
+    The text is lower-cased, and the marks . ! " ( ) * # : ; ~ become spaces.
 
     Args:
         text: The caption.
-        max_words: How many words are kept.
+        max_words: The maximum number of words.
     """
-    return " ".join(_CLEANED.sub(" ", text.lower()).split()[:max_words])
+    return " ".join(_REMOVED_MARKS.sub(" ", text.lower()).split()[:max_words])
 
 
-def _permuted_within(
-    tokens: Sequence[Token], groups: Iterable[list[int]], rng: Random
-) -> list[str]:
+def _permute_within(tokens: Sequence[Token], groups: Iterable[list[int]], rng: Random) -> list[str]:
     words = [token.text for token in tokens]
     for group in groups:
-        drawn = rng.sample(group, len(group))
-        for place, source in zip(group, drawn, strict=True):
+        permuted = rng.sample(group, len(group))
+        for place, source in zip(group, permuted, strict=True):
             words[place] = tokens[source].text
     return words
 
@@ -114,20 +113,20 @@ class AROShuffle(NegativeGenerator):
     """One of ARO's four perturbations, drawn at random.
 
     These are the sentence negatives of CS-CLIP's public code. They are also the perturbations of
-    ARO's order benchmark: a model trained on them knows its test.
+    ARO's order benchmark, so that a model trained on them has seen the kind of its test cases.
 
-    A draw that leaves the caption's words as they were is repeated. A kind that cannot change them
-    (one noun, fewer than four words) gives way to the next. Marks stand beside their words where
-    the caption has them so. Set apart throughout, as published, they would give the negative away.
+    A draw that leaves the caption unchanged is repeated. If a kind cannot change it (one noun,
+    fewer than four words), the next kind is used. Punctuation is attached to words as in the
+    caption; separated by spaces, as published, it would make negatives recognisable.
 
     Args:
         kinds: The perturbations to draw from: `shuffle_nouns_and_adj`,
             `shuffle_allbut_nouns_and_adj`, `shuffle_within_trigrams`, `shuffle_trigrams`.
-        tagger: What finds words and tags. Where None, spaCy's where it and its English pipeline
-            are installed, else TextBlob's.
+        tagger: The tagger for words and tags. If None, spaCy's if it and its English pipeline are
+            installed, otherwise TextBlob's.
 
     Raises:
-        ZooError: There is no such kind.
+        ZooError: A kind does not exist.
     """
 
     name = "aro_shuffle"
@@ -136,9 +135,7 @@ class AROShuffle(NegativeGenerator):
         self, kinds: Sequence[str] = tuple(PERTURBATIONS), tagger: Tagger | None = None
     ) -> None:
         if not kinds:
-            raise ZooError(
-                f"aro_shuffle was given no kinds: choose among {', '.join(PERTURBATIONS)}"
-            )
+            raise ZooError(f"aro_shuffle has no kinds: choose among {', '.join(PERTURBATIONS)}")
         for kind in kinds:
             if kind not in PERTURBATIONS:
                 raise ZooError(
@@ -153,7 +150,7 @@ class AROShuffle(NegativeGenerator):
         return super().describe() | self.tagger.describe()
 
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
-        """Returns a perturbed caption, or None where no kind changes it."""
+        """Returns a perturbed caption, or None if no kind changes it."""
         tokens = self.tagger.tokens(caption)
         set_apart = caption.split() == [token.text for token in tokens]
         for kind in rng.sample(self.kinds, len(self.kinds)):

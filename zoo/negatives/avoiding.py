@@ -1,4 +1,4 @@
-"""Negatives that do not say what is held out of training."""
+"""Negatives without phrases that are held out of training."""
 
 import re
 from collections.abc import Sequence
@@ -11,15 +11,16 @@ from zoo.units.record import UnitRecord
 
 
 class Avoiding(NegativeGenerator):
-    """What another generator makes, but nothing that says one of some phrases.
+    """The negatives of another generator, except those that contain certain phrases.
 
-    A generator that brings words of its own may otherwise name what a split holds out of training.
+    A generator that adds words might otherwise use phrases that a split holds out of training.
 
     Args:
         generator: The generator.
-        phrases: What no negative says, such as `red cube`, in any case and with or without an s.
-        draws: How many negatives of a caption are drawn until one says none of them. Where none
-            does, the caption has no negative.
+        phrases: Phrases that no negative contains, such as `red cube`, in any case and with or
+            without a final s.
+        draws: The maximum number of draws per caption. If all contain a phrase, the caption has no
+            negative.
 
     Raises:
         ZooError: There are no phrases.
@@ -32,25 +33,25 @@ class Avoiding(NegativeGenerator):
     ) -> None:
         if not any(phrase.split() for phrase in phrases):
             raise ZooError(
-                "Avoiding(phrases=[]) avoids nothing: name the phrases that are held out"
+                "Avoiding(phrases=[]) avoids nothing: list the phrases that are held out"
             )
         self.generator, self.phrases, self.draws = generator, phrases, draws
         words = (r"\s+".join(map(re.escape, phrase.split())) for phrase in phrases)
-        self._said = re.compile(rf"\b(?:{'|'.join(filter(None, words))})s?\b", re.IGNORECASE)
+        self._pattern = re.compile(rf"\b(?:{'|'.join(filter(None, words))})s?\b", re.IGNORECASE)
 
     def describe(self) -> dict[str, str]:
-        """Returns what the generator says of itself, and what is avoided."""
+        """Returns the description of the generator, and the avoided phrases."""
         avoided = {"avoids": ", ".join(self.phrases)}
         return self.generator.describe() | super().describe() | avoided
 
     def check(self, captions: Sequence[str]) -> None:
-        """Checks whether the generator can serve some captions."""
+        """Checks whether the generator can be used for some captions."""
         self.generator.check(captions)
 
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
-        """Returns the first negative that says none of the phrases, None where none was drawn."""
+        """Returns the first negative without these phrases, or None if none was drawn."""
         for _ in range(self.draws):
-            made = self.generator.negative(caption, rng, record)
-            if made is None or not self._said.search(made):
-                return made
+            candidate = self.generator.negative(caption, rng, record)
+            if candidate is None or not self._pattern.search(candidate):
+                return candidate
         return None

@@ -1,4 +1,4 @@
-"""NegativeGenerator: makes a sentence that does not fit an image out of one that does."""
+"""NegativeGenerator: changes a caption so that it no longer describes its image."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -12,10 +12,10 @@ from zoo.units.record import UnitRecord
 class NegativeGenerator(Configurable, ABC):
     """Base of generators.
 
-    A negative depends on caption, record and random state alone, so that a run can be resumed.
+    A negative depends only on caption, record and random state, so that a run can be resumed.
 
     Attributes:
-        name: What recipes, objectives and results call the generator.
+        name: The generator's name in recipes, objectives and results.
     """
 
     name: ClassVar[str]
@@ -27,20 +27,20 @@ class NegativeGenerator(Configurable, ABC):
         Args:
             caption: The caption.
             rng: The source of random numbers.
-            record: The caption's units, where it has some.
+            record: The caption's units, if it has any.
 
         Returns:
-            The negative, or None where the rule finds none. It is never the caption itself in other
-            spacing or case.
+            The negative, or None if the rule finds none. It differs from the caption in more than
+            whitespace and case.
         """
 
     def describe(self) -> dict[str, str]:
-        """Returns what results say of the negatives: the generator, and the tagger it uses."""
+        """Returns the description for results: the generator, and its tagger."""
         return {"generator": self.name}
 
     def check(self, captions: Sequence[str]) -> None:
-        """Checks, before the first step, whether the generator can serve some captions.
+        """Checks, before the first step, whether the generator can be used for some captions.
 
         Raises:
-            ZooError: The generator knows already that it cannot.
+            ZooError: It cannot be used.
         """

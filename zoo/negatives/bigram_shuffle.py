@@ -16,17 +16,18 @@ _FINAL_MARKS = re.compile(r"\s*[^\w\s]*\s*$")
 class BigramShuffle(NegativeGenerator):
     """The caption's words, two by two from the left, with the pairs in another order.
 
-    A last odd word stays alone. Marks move with the word before them, and those at the end stay
-    there. The public code sets every token apart, so that "don't" becomes "do n't" and a full stop
-    stands in mid-sentence, which gives the negative away. An order that leaves the sentence as it
-    was is drawn again, ten times at most, as published. A caption of fewer than three words has no
+    If the number of words is odd, the last word is not paired. Punctuation moves with the word
+    before it; punctuation at the end stays there. The public code separates all tokens by spaces,
+    so that "don't" becomes "do n't" and a full stop may be in the middle, which makes the negative
+    recognisable. An order that leaves the sentence unchanged is drawn again, up to ten times, as
+    published. A caption of fewer than three words has no
     negative.
     """
 
     name = "bigram_shuffle"
 
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
-        """Returns the caption with its pairs of words shuffled, or None where nothing changes."""
+        """Returns the caption with its pairs of words shuffled, or None if nothing changes."""
         end = _FINAL_MARKS.search(caption)
         assert end is not None
         words = _words(caption[: end.start()])
@@ -42,7 +43,7 @@ class BigramShuffle(NegativeGenerator):
 
 
 def _words(text: str) -> list[str]:
-    """Returns what white space parts; marks that stand alone join the word before."""
+    """Splits at whitespace; separate punctuation marks are joined to the word before."""
     words: list[str] = []
     for part in text.split():
         if words and _MARKS.fullmatch(part):

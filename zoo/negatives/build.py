@@ -1,4 +1,4 @@
-"""Builds the table that Replace reads: every word of the captions is looked up in WordNet once."""
+"""Builds the table for Replace: looks up every word of the captions in WordNet once."""
 
 import hashlib
 import json
@@ -14,17 +14,17 @@ from zoo.language.wordnet import Part, WordNet
 from zoo.negatives.replace import parts_of
 from zoo.negatives.table import Key, write_table
 
-_PARTS: dict[str, Part] = {"N": "n", "V": "v", "J": "a"}
+_PART_OF_TAG: dict[str, Part] = {"N": "n", "V": "v", "J": "a"}
 
 
 def vocabulary(captions: Iterable[str], tagger: Tagger) -> list[Key]:
     """Returns every word and tag of the captions that Replace may change, sorted.
 
-    Prepositions are left out, since they are not looked up.
+    Prepositions are excluded, since they are not looked up.
 
     Args:
         captions: The captions.
-        tagger: Finds words and tags.
+        tagger: The tagger for words and tags.
     """
     return sorted(
         {
@@ -37,16 +37,16 @@ def vocabulary(captions: Iterable[str], tagger: Tagger) -> list[Key]:
 
 
 def replacements(key: Key, wordnet: WordNet, **rule: Any) -> dict[str, float]:
-    """Returns the alternatives of a word with their weights, in the form of the word.
+    """Returns the alternatives of a word, in the form of the word, with their weights.
 
     Args:
         key: The word and its tag.
-        wordnet: Where the word is looked up.
+        wordnet: The WordNet database.
         rule: Arguments of `WordNet.alternatives`.
     """
     word, tag = key
     weights: dict[str, float] = {}
-    for base, weight in wordnet.alternatives(word, _PARTS[tag[0]], **rule).items():
+    for base, weight in wordnet.alternatives(word, _PART_OF_TAG[tag[0]], **rule).items():
         form = inflect(base, tag)
         if not same_words(form, word):
             weights[form] = weights.get(form, 0.0) + weight
@@ -62,18 +62,18 @@ def build(
 ) -> None:
     """Writes the table of some words.
 
-    What was looked up is kept beside the table until it is whole, so that a build that was stopped
-    goes on. A build of other words, or one made otherwise, starts anew.
+    Results are stored next to the table until it is complete, so that an interrupted build is
+    resumed. A build with other words or settings starts from scratch.
 
     Args:
         keys: The words and their tags.
         look_up: Returns the alternatives of a word with their weights.
         out: The table to write.
-        progress: Is told how many more words are done.
-        made_by: What results say of the table.
+        progress: Called with the number of words that have just been completed.
+        made_by: The description of the table for results.
 
     Raises:
-        ZooError: The table cannot be written, or two builds wrote to it.
+        ZooError: The table cannot be written, or two builds wrote to the same file.
     """
     unfinished = out.with_name(f".{out.name}.unfinished")
     head = {
@@ -83,50 +83,50 @@ def build(
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with unfinished.open("a+b") as file:
-            done = _resume_file(file, json.dumps(head).encode() + b"\n")
-            progress(done)
-            for key in keys[done:]:
+            n_done = _resume_file(file, json.dumps(head).encode() + b"\n")
+            progress(n_done)
+            for key in keys[n_done:]:
                 file.write(json.dumps([*key, look_up(key)]).encode() + b"\n")
                 file.flush()
                 progress(1)
             file.seek(0)
             file.readline()
-            write_table(out, _entries(file, keys), **made_by)
+            write_table(out, _read_entries(file, keys), **made_by)
         unfinished.unlink()
     except ValueError as error:
         raise ZooError(
-            f"{unfinished} is broken ({error}), perhaps two builds wrote to it: delete it and "
-            "build again"
+            f"{unfinished} is damaged ({error}), perhaps because two builds wrote to it: delete it "
+            "and build again"
         ) from error
     except OSError as error:
         raise ZooError(
-            f"{unfinished} cannot be written ({error.strerror or error}): give --out a folder with "
-            "room that you may write to"
+            f"{unfinished} cannot be written ({error.strerror or error}): give --out a writable "
+            "folder with free disk space"
         ) from error
 
 
 def _resume_file(file: IO[bytes], head: bytes) -> int:
-    """Prepares the file to go on and returns how many whole lines follow its head.
+    """Prepares the file for resuming, and returns the number of complete lines after its head.
 
-    A line that was cut off is removed. All lines are removed where the head is another.
+    An incomplete line is removed. All lines are removed if the head differs.
     """
     file.seek(0)
     if file.readline() != head:
         file.truncate(0)
         file.write(head)
         return 0
-    end, done = len(head), 0
+    end, n_lines = len(head), 0
     for line in file:
         if line.endswith(b"\n"):
             end += len(line)
-            done += 1
+            n_lines += 1
     file.truncate(end)
-    return done
+    return n_lines
 
 
-def _entries(file: IO[bytes], keys: Sequence[Key]) -> Iterator[tuple[Key, dict[str, float]]]:
+def _read_entries(file: IO[bytes], keys: Sequence[Key]) -> Iterator[tuple[Key, dict[str, float]]]:
     for key, line in zip(keys, file, strict=True):
         word, tag, alternatives = json.loads(line)
         if (word, tag) != key:
-            raise ValueError(f"{word!r} stands where {key[0]!r} should")
+            raise ValueError(f"{word!r} was found instead of {key[0]!r}")
         yield key, alternatives

@@ -1,4 +1,4 @@
-"""Making: the negatives of many captions, in this process or in Ray's."""
+"""Makes the negatives of many captions, in this process or with Ray."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,10 +19,10 @@ Seeded = tuple[str, str, str]  # a caption, its id, and the seed of its negative
 def make(
     generator: NegativeGenerator, captions: Iterable[Seeded], records: Mapping[str, UnitRecord]
 ) -> Iterator[str | None]:
-    """Yields a negative of each caption, None where it has none.
+    """Yields a negative of each caption, or None if it has none.
 
     Args:
-        generator: Makes the negatives.
+        generator: The generator of negatives.
         captions: The captions.
         records: Units by caption id.
     """
@@ -33,39 +33,41 @@ def make(
 def make_on_ray(
     ray: Ray, generator: NegativeGenerator, captions: Sequence[Seeded], units: Path | None = None
 ) -> Iterator[str | None]:
-    """Yields what `make` does, in the same order.
+    """Yields the same as `make`, in the same order, but uses Ray.
 
     Args:
-        ray: Does the work.
-        generator: Makes the negatives.
+        ray: The Ray settings.
+        generator: The generator of negatives.
         captions: The captions.
-        units: A units file that all machines see, None for none.
+        units: A units file on a file system that all machines share, or None.
 
     Raises:
-        ZooError: A worker cannot go on, or Ray is missing.
+        ZooError: A worker failed, or Ray is missing.
     """
-    given = (
+    worker_arguments = (
         to_config(generator),
         generator.describe(),
         None if units is None else str(units.absolute()),
     )
     starts = range(0, len(captions), ray.captions)
     parts = [{"captions": json.dumps(captions[at : at + ray.captions])} for at in starts]
-    for said in ray.run_parts(NegativesWorker, given, parts):
-        yield from json.loads(said["negatives"])
+    for result in ray.run_parts(NegativesWorker, worker_arguments, parts):
+        yield from json.loads(result["negatives"])
 
 
 class NegativesWorker:
-    """Makes the negatives of parts in a process of Ray.
+    """Makes the negatives of parts in a Ray process.
 
     Args:
-        described: The generator, as `spec` describes it.
-        asked: What the generator says of itself where it was asked for.
-        units: The units file, None for none.
+        config: The generator's configuration, from `to_config`.
+        description: The description of the requested generator.
+        units: The units file, or None.
     """
 
-    def __init__(self, described: dict[str, Any], asked: dict[str, str], units: str | None) -> None:
-        self._described, self._asked, self._units = described, asked, units
+    def __init__(
+        self, config: dict[str, Any], description: dict[str, str], units: str | None
+    ) -> None:
+        self._config, self._description, self._units = config, description, units
         self._generator: NegativeGenerator | None = None
         self._records: Mapping[str, UnitRecord] = {}
 
@@ -76,7 +78,7 @@ class NegativesWorker:
             part: Its captions as JSON.
 
         Returns:
-            The negatives as JSON, or what is wrong, in a sentence.
+            The negatives as JSON, or an error message.
         """
         captions = json.loads(part["captions"])
         try:
@@ -86,14 +88,14 @@ class NegativesWorker:
         return {"fault": "", "negatives": json.dumps(negatives)}
 
     def _build_generator(self) -> NegativeGenerator:
-        """Returns the generator, which is made once, as are the records that it asks.
+        """Returns the generator, which is built once, and loads the records that it needs.
 
         Raises:
-            ZooError: It is not the one that was asked for.
+            ZooError: It differs from the requested generator.
         """
         if self._generator is None:
-            made = from_config(self._described, NegativeGenerator)  # type: ignore[type-abstract]
-            refuse_other(made.describe(), self._asked)
+            generator = from_config(self._config, NegativeGenerator)  # type: ignore[type-abstract]
+            refuse_other(generator.describe(), self._description)
             self._records = {} if self._units is None else unit_table(self._units)
-            self._generator = made
+            self._generator = generator
         return self._generator

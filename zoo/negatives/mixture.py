@@ -11,16 +11,16 @@ from zoo.units.record import UnitRecord
 
 
 class SwapOrFoil(NegativeGenerator):
-    """A swap of the caption's own words, or else an entity foil in its place.
+    """A swap of words within the caption, or an entity foil.
 
-    CS-CLIP speaks of a swap probability without saying of what. In its public code the probability
-    is of this choice of the sentence negative, and is 1.
+    CS-CLIP mentions a swap probability without a definition. In its public code it is the
+    probability of a swap as the sentence negative, and it is 1.
 
     Args:
-        swap: The generator of swaps; NegCLIPSwap where None.
-        foil: The generator of foils; EntityFoilInPlace where None.
+        swap: The generator of swaps; NegCLIPSwap if None.
+        foil: The generator of foils; EntityFoilInPlace if None.
         sentence_swap_share: The probability of a swap, from 0 to 1.
-        fall_back: Whether a caption whose words allow no swap gets a foil, as in CS-CLIP's public
+        fall_back: Whether a caption without a possible swap gets a foil, as in CS-CLIP's public
             code. Otherwise it has no negative.
     """
 
@@ -37,16 +37,16 @@ class SwapOrFoil(NegativeGenerator):
         self.sentence_swap_share, self.fall_back = sentence_swap_share, fall_back
 
     def describe(self) -> dict[str, str]:
-        """Returns what both generators say of themselves, under the mixture's name."""
+        """Returns the descriptions of both generators, under the mixture's name."""
         return self.foil.describe() | self.swap.describe() | super().describe()
 
     def check(self, captions: Sequence[str]) -> None:
-        """Checks whether both generators can serve some captions."""
+        """Checks whether both generators can be used for some captions."""
         self.swap.check(captions)
         self.foil.check(captions)
 
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
-        """Returns a swap or a foil, or None where the chosen one finds none."""
+        """Returns a swap or a foil, or None if the chosen generator finds none."""
         if rng.random() < self.sentence_swap_share:
             swapped = self.swap.negative(caption, rng, record)
             if swapped is not None or not self.fall_back:

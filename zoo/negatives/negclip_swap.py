@@ -1,4 +1,4 @@
-"""NegCLIP's swap: two like phrases or words change places (Yuksekgonul et al., ICLR 2023)."""
+"""NegCLIP's swap of two similar phrases or words (Yuksekgonul et al., ICLR 2023)."""
 
 import re
 from collections.abc import Sequence
@@ -16,18 +16,18 @@ MIN_PHRASE = 3
 
 
 class NegCLIPSwap(NegativeGenerator):
-    """The caption with two of its phrases or words of one kind in each other's place.
+    """The caption with two of its phrases or words of the same kind swapped.
 
     There are six kinds: noun phrases of three or more words, verb phrases, singular nouns (NN),
     plural nouns (NNS), adverbs and adjectives. Each kind with two different members is equally
-    likely, however many pairs it has, as in the public code. That code gives a kind up when the two
-    that it draws are equal; here another pair is drawn. Spacing, case and a or an stay as they are.
+    likely, regardless of its number of pairs, as in the public code. That code skips a kind if the
+    two drawn members are equal; here another pair is drawn. Whitespace, case and a or an are kept.
 
     Args:
-        tagger: What finds words, tags and phrases. Where None, spaCy's where it and its English
-            pipeline are installed, else TextBlob's.
-        reorder_lists: Whether members joined by "and", "or" or a comma may change places, as
-            published, though "a white and black dog" is "a black and white dog".
+        tagger: The tagger for words, tags and phrases. If None, spaCy's if it and its English
+            pipeline are installed, otherwise TextBlob's.
+        reorder_lists: Whether members joined by "and", "or" or a comma may be swapped, as
+            published, although "a white and black dog" is "a black and white dog".
     """
 
     name = "negclip_swap"
@@ -36,18 +36,22 @@ class NegCLIPSwap(NegativeGenerator):
         self.tagger, self.reorder_lists = tagger or default_tagger(), reorder_lists
 
     def describe(self) -> dict[str, str]:
-        """Returns the generator, its tagger, and `reorder_lists` where it is false."""
-        kept = {} if self.reorder_lists else {"reorder_lists": "false"}
-        return super().describe() | kept | self.tagger.describe()
+        """Returns the generator, its tagger, and `reorder_lists` if it is false."""
+        options = {} if self.reorder_lists else {"reorder_lists": "false"}
+        return super().describe() | options | self.tagger.describe()
 
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
-        """Returns the caption with two members of a kind swapped, or None where it has no pair."""
+        """Returns the caption with two members of a kind swapped, or None if it has no pair."""
         categories = [
             spans for spans in swappable(self.tagger.tokens(caption)).values() if len(spans) > 1
         ]
         for spans in rng.sample(categories, len(categories)):
-            for first in rng.sample(spans, len(spans)):
-                swaps = [_swap_spans(caption, first, second) for second in spans if second != first]
+            for span in rng.sample(spans, len(spans)):
+                swaps = [
+                    _swap_spans(caption, span, other_span)
+                    for other_span in spans
+                    if other_span != span
+                ]
                 negatives = [swap for swap in swaps if not self._says_the_same(swap, caption)]
                 if negatives:
                     return rng.choice(negatives)
@@ -60,9 +64,9 @@ class NegCLIPSwap(NegativeGenerator):
 
 
 def swappable(tokens: Sequence[Token]) -> dict[str, list[Span]]:
-    """Returns the spans that may change places, by kind.
+    """Returns the spans that may be swapped, by kind.
 
-    A span is its first character's position and the position after its last.
+    A span is the position of its first character and the position after its last.
     """
     return {
         "noun_phrase": [
@@ -71,14 +75,14 @@ def swappable(tokens: Sequence[Token]) -> dict[str, list[Span]]:
             if j - i >= MIN_PHRASE
         ],
         "verb_phrase": [(tokens[i].start, tokens[j - 1].end) for i, j in _verb_phrases(tokens)],
-        "noun": _tag_spans(tokens, "NN"),
-        "plural_noun": _tag_spans(tokens, "NNS"),
-        "adverb": _tag_spans(tokens, "RB", "RBR", "RBS", "WRB"),
-        "adjective": _tag_spans(tokens, "JJ", "JJR", "JJS"),
+        "noun": _spans_with_tags(tokens, "NN"),
+        "plural_noun": _spans_with_tags(tokens, "NNS"),
+        "adverb": _spans_with_tags(tokens, "RB", "RBR", "RBS", "WRB"),
+        "adjective": _spans_with_tags(tokens, "JJ", "JJR", "JJS"),
     }
 
 
-def _tag_spans(tokens: Sequence[Token], *tags: str) -> list[Span]:
+def _spans_with_tags(tokens: Sequence[Token], *tags: str) -> list[Span]:
     return [(token.start, token.end) for token in tokens if token.tag in tags]
 
 
@@ -91,7 +95,7 @@ def _noun_phrases(tokens: Sequence[Token]) -> list[Span]:
     return list(zip(starts, ends, strict=True))
 
 
-# the public code's pattern, VERB? ADV* AUX* VERB+, on one letter a token
+# the public code's pattern, VERB? ADV* AUX* VERB+, on one letter per token
 _VERB_PHRASE = re.compile(r"v?a*x*v+")
 _BE = frozenset({"is", "are", "was", "were", "be", "been", "being", "am", "'s", "’s"})
 

@@ -1,6 +1,6 @@
-"""Replace: one word of the caption becomes another, as in SugarCrepe's REPLACE.
+"""Replace: replaces one word of the caption, as in SugarCrepe's REPLACE.
 
-The rule is FSC-CLIP's (A.1), from CLoVe's code.
+The rule is that of FSC-CLIP (A.1), from CLoVe's code.
 """
 
 from collections.abc import Sequence
@@ -26,20 +26,20 @@ DRAWS = 10
 class Replace(NegativeGenerator):
     """The caption with one entity, attribute or relation changed.
 
-    A noun, an adjective or a verb becomes an antonym or a cousin of WordNet's. A preposition
-    becomes another of a list, drawn by frequency.
+    A noun, an adjective or a verb is replaced by an antonym or a cousin in WordNet. A preposition
+    is replaced by another one from a list, drawn by frequency.
 
-    Up to two draws are made for every word that can be changed, without replacement and by weight,
-    and one of all draws is taken. So every word is about equally likely. The new word has the form
-    and the case of the old one, and an a or an before it follows the new word.
+    Up to two alternatives are drawn for every word that can be changed, without replacement and by
+    weight, and one of all of them is used. So every word is about equally likely. The new word has
+    the form and the case of the old one, and an a or an before it is corrected.
 
     Args:
-        table: The table that `zoo negatives build` made of the captions.
-        min_entities: How many noun phrases a caption needs to get a negative; 2 in the public code.
-        max_unknown: The share of the captions' words that the table may lack, from 0 to 1, since it
-            may be built from other captions. Words that it lacks are never changed.
-        tagger: The tagger that the table was made with. Where None, it is known by the name that
-            the table has of it, which serves for those of this package.
+        table: The table that `zoo negatives build` made from the captions.
+        min_entities: The number of noun phrases that a caption needs; 2 in the public code.
+        max_unknown: The maximum share of the captions' words that are missing from the table, from
+            0 to 1, since it may be built from other captions. Missing words are never changed.
+        tagger: The tagger that the table was made with. If None, it is found by its name in the
+            table, which works for taggers of this package.
 
     Raises:
         ZooError: The table cannot be read, or was made with another tagger.
@@ -59,12 +59,12 @@ class Replace(NegativeGenerator):
         self.tagger = tagger or recorded_tagger(made_with, self.table)
         if self.tagger.name != made_with:
             raise ZooError(
-                f"{self.table} was made with the tagger {made_with}, and {self.tagger.name} finds "
-                "other words: give the table's own tagger, or build a table with this one"
+                f"{self.table} was made with the tagger {made_with}, not {self.tagger.name}, which "
+                "finds other words: use the table's tagger, or build a table with this one"
             )
 
     def describe(self) -> dict[str, str]:
-        """Returns the generator, its tagger, and what made its table."""
+        """Returns the generator, its tagger, and the settings of its table."""
         settings = table_at(self.table).settings
         made_by = {
             f"table_{key}": value
@@ -74,39 +74,39 @@ class Replace(NegativeGenerator):
         return super().describe() | self.tagger.describe() | {"table": str(self.table)} | made_by
 
     def check(self, captions: Sequence[str]) -> None:
-        """Checks, on about two thousand of the captions, whether the table knows their words.
+        """Checks, on about two thousand captions, whether the table has their words.
 
         Args:
             captions: The captions.
 
         Raises:
-            ZooError: The table lacks more than `max_unknown` of the words.
+            ZooError: More than the share `max_unknown` of the words is missing from the table.
         """
         table = table_at(self.table)
-        looked_at = captions[:: -(-len(captions) // CHECKED) or 1]
+        sample = captions[:: -(-len(captions) // CHECKED) or 1]
         keys = [
             (part.word, part.tag)
-            for caption in looked_at
+            for caption in sample
             for part in parts_of(self.tagger.tokens(caption))
             if part.tag is not None
         ]
         unknown = [key for key in keys if key not in table]
         if len(unknown) > self.max_unknown * len(keys):
-            named = ", ".join(dict.fromkeys(word for word, _ in islice(unknown, 3)))
+            examples = ", ".join(dict.fromkeys(word for word, _ in islice(unknown, 3)))
             raise ZooError(
-                f"{self.table} was built from other captions, it lacks {len(unknown):,} of "
-                f"{len(keys):,} words looked at ({named}): {HOW_TO_MAKE} of these, or raise "
-                "max_unknown"
+                f"{self.table} was built from other captions: {len(unknown):,} of {len(keys):,} "
+                f"words checked are missing ({examples}): {HOW_TO_MAKE} from these captions, or "
+                "raise max_unknown"
             )
 
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
-        """Returns the caption with one word changed, or None where no word can be."""
+        """Returns the caption with one word changed, or None if no word can be changed."""
         table = table_at(self.table)
         tokens = self.tagger.tokens(caption)
         if sum(token.chunk == "B-NP" for token in tokens) < self.min_entities:
             return None
         parts = parts_of(tokens)
-        draws = [min(2, _count(table, part)) for part in parts]
+        draws = [min(2, _n_alternatives(table, part)) for part in parts]
         if not any(draws):
             return None
         for _ in range(DRAWS):
@@ -127,7 +127,7 @@ class ReplaceableWord:
     Attributes:
         start: The position of its first character.
         end: The position after its last character.
-        text: Its words. The caption may have other spacing between them.
+        text: Its words. The caption may have other whitespace between them.
         tag: Its Penn Treebank tag; None for a preposition.
     """
 
@@ -145,10 +145,10 @@ class ReplaceableWord:
 def parts_of(tokens: Sequence[Token]) -> list[ReplaceableWord]:
     """Returns the words that may be replaced.
 
-    These are the last noun of every noun phrase, its adjectives and participles, the verbs that
-    carry a meaning, and the prepositions. Without a parse, every verb and preposition between
-    phrases counts as a relation; the public code follows dependencies. Pronouns are never replaced;
-    the public code may replace "it" by another abbreviation of the computer trade.
+    These are the last noun of every noun phrase, its adjectives and participles, the main verbs,
+    and the prepositions. Without a parse, every verb and preposition between phrases counts as a
+    relation; the public code uses dependencies. Pronouns are never replaced; the public code may
+    take "it" for the abbreviation IT and replace it.
     """
     words = [token.text.lower() for token in tokens]
     heads = _heads(tokens)
@@ -169,11 +169,11 @@ def parts_of(tokens: Sequence[Token]) -> list[ReplaceableWord]:
             )
             at += n_words
             continue
-        inside = token.chunk.endswith("-NP")
+        is_in_noun_phrase = token.chunk.endswith("-NP")
         if (
             at in heads
-            or (inside and token.tag in _MODIFIERS)
-            or (not inside and token.tag.startswith("VB") and _carries(tokens, at))
+            or (is_in_noun_phrase and token.tag in _MODIFIERS)
+            or (not is_in_noun_phrase and token.tag.startswith("VB") and _is_main_verb(tokens, at))
         ):
             parts.append(ReplaceableWord(token.start, token.end, token.text, token.tag))
         at += 1
@@ -198,13 +198,13 @@ def _is_infinitive(tokens: Sequence[Token], at: int) -> bool:
     return tokens[at].tag == "TO" and at + 1 < len(tokens) and tokens[at + 1].tag == "VB"
 
 
-def _carries(tokens: Sequence[Token], at: int) -> bool:
-    """Returns whether a verb is no auxiliary: the last of its group, and no form of "be"."""
-    after = next((token.tag for token in tokens[at + 1 :] if not token.tag.startswith("RB")), "")
-    return tokens[at].text.lower() not in _BE and not after.startswith("VB")
+def _is_main_verb(tokens: Sequence[Token], at: int) -> bool:
+    """Returns whether a verb is a main verb: the last of its group, and not a form of "be"."""
+    next_tag = next((token.tag for token in tokens[at + 1 :] if not token.tag.startswith("RB")), "")
+    return tokens[at].text.lower() not in _BE and not next_tag.startswith("VB")
 
 
-def _count(table: ReplacementTable, part: ReplaceableWord) -> int:
+def _n_alternatives(table: ReplacementTable, part: ReplaceableWord) -> int:
     return (
         len(other_prepositions(part.word))
         if part.tag is None
@@ -213,17 +213,17 @@ def _count(table: ReplacementTable, part: ReplaceableWord) -> int:
 
 
 def _draw_replacement(table: ReplacementTable, part: ReplaceableWord, rng: Random) -> str:
-    """Draws by weight, half of the time a second alternative that differs from the first."""
-    first = _draw(table, part, rng)
-    if _count(table, part) < 2 or rng.random() < 0.5:
-        return first
-    while (second := _draw(table, part, rng)) == first:
+    """Draws by weight; half of the time takes a second draw that differs from the first."""
+    first_draw = _draw(table, part, rng)
+    if _n_alternatives(table, part) < 2 or rng.random() < 0.5:
+        return first_draw
+    while (second_draw := _draw(table, part, rng)) == first_draw:
         pass
-    return second
+    return second_draw
 
 
 def _draw(table: ReplacementTable, part: ReplaceableWord, rng: Random) -> str:
     if part.tag is not None:
         return table.draw((part.word, part.tag), rng)
-    others = other_prepositions(part.word)
-    return rng.choices(list(others), list(others.values()))[0]
+    alternatives = other_prepositions(part.word)
+    return rng.choices(list(alternatives), list(alternatives.values()))[0]

@@ -1,4 +1,4 @@
-"""Replay: negatives that were made before and are kept in a file."""
+"""Replay: reads negatives from a file."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,16 +12,16 @@ from zoo.units.record import UnitRecord
 
 
 class Replay(NegativeGenerator):
-    """The negatives of a file that `zoo negatives export` wrote, found by the text of the caption.
+    """The negatives of a file written by `zoo negatives export`, looked up by caption text.
 
     Args:
-        file: JSON lines of `{"caption", "negative"}`, where a negative is null if there is none. Of
-            several lines for one caption, one is drawn.
-        strict: Whether a caption that the file does not have is refused at the start. Otherwise it
-            has no negative.
+        file: JSON lines of `{"caption", "negative"}`, where a negative is null if there is none. If
+            a caption has several lines, one is drawn.
+        strict: Whether captions that are missing from the file are an error. Otherwise they have no
+            negative.
 
     Raises:
-        ZooError: A line is broken, or its negative is its caption; the message names the line.
+        ZooError: A line is invalid, or its negative is its caption; the message names the line.
     """
 
     name = "replay"
@@ -41,7 +41,7 @@ class Replay(NegativeGenerator):
             captions: The captions.
 
         Raises:
-            ZooError: The file lacks captions, and `strict` is set.
+            ZooError: Captions are missing from the file, and `strict` is set.
         """
         absent = [caption for caption in captions if caption not in self._negatives]
         if absent and self.strict:
@@ -60,22 +60,22 @@ class Replay(NegativeGenerator):
             record: Not used.
 
         Returns:
-            The negative, or None where the caption has none there.
+            The negative, or None if the caption has none.
 
         Raises:
-            ZooError: The file does not have the caption, and `strict` is set.
+            ZooError: The caption is missing from the file, and `strict` is set.
         """
-        found = self._negatives.get(caption)
-        if found is None and self.strict:
+        negatives = self._negatives.get(caption)
+        if negatives is None and self.strict:
             raise ZooError(
                 f"{self.file} has no line for caption {caption[:60]!r}: export the negatives of "
                 "these captions, or set strict: false"
             )
-        return rng.choice(found) if found else None
+        return rng.choice(negatives) if negatives else None
 
 
 def _read(file: Path) -> ByCaption:
-    source = f"`zoo negatives export CAPTIONS --out {file}` makes one"
+    source = f"`zoo negatives export CAPTIONS --out {file}` creates it"
 
     def read() -> Iterator[tuple[str, str | None]]:
         for origin, caption, negative in entries(
@@ -83,8 +83,8 @@ def _read(file: Path) -> ByCaption:
         ):
             if negative is not None and same_words(caption, negative):
                 raise ZooError(
-                    f"{origin} has the caption itself as its negative ({negative[:60]!r}): take "
-                    "the line out or set it to null"
+                    f"{origin} has the caption itself as its negative ({negative[:60]!r}): remove "
+                    "the line or set the negative to null"
                 )
             yield caption, negative
 

@@ -1,6 +1,6 @@
-"""ReplacementTable: what may replace each word of a vocabulary.
+"""ReplacementTable: the alternatives of each word of a vocabulary.
 
-`zoo negatives build` makes it once and keeps it on disk.
+`zoo negatives build` writes it to disk.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from zoo.errors import ZooError
 from zoo.support.files import write_bytes
 
 VERSION = 1
-HOW_TO_MAKE = "`zoo negatives build CAPTIONS --out TABLE` makes one"
+HOW_TO_MAKE = "run `zoo negatives build CAPTIONS --out TABLE` to make one"
 
 Key = tuple[str, str]
 
@@ -27,18 +27,18 @@ Key = tuple[str, str]
 class ReplacementTable:
     """The alternatives of words, in the form of the word, with weights.
 
-    The keys are words in lower case with their tags. The file is mapped and not read, so that the
-    processes of a machine share its memory. Words without alternatives are listed too, so that a
-    word that was never looked up differs from one that has none.
+    The keys are lower-case words with their tags. The file is memory-mapped, so that processes on a
+    machine share its memory. Words without alternatives are included, to distinguish them from
+    words that were never looked up.
 
     Args:
         path: The file.
 
     Attributes:
-        settings: What made the table.
+        settings: How the table was made.
 
     Raises:
-        ZooError: The file is no such table.
+        ZooError: The file is not such a table.
     """
 
     def __init__(self, path: Path) -> None:
@@ -47,14 +47,14 @@ class ReplacementTable:
             self.settings: dict[str, str] = json.loads(content.schema.metadata[b"zoo"])
             if self.settings["version"] != str(VERSION):
                 raise ZooError(
-                    f"{path} is a table of version {self.settings['version']}, and this zoo "
-                    f"reads version {VERSION}: {HOW_TO_MAKE}"
+                    f"{path} is a table of version {self.settings['version']}, but this version of "
+                    f"zoo reads version {VERSION}: {HOW_TO_MAKE}"
                 )
             words, tags, lists, cumulative = (
                 content.column(name) for name in ("word", "tag", "alternatives", "cumulative")
             )
         except FileNotFoundError as error:
-            raise ZooError(f"{path} is not there: {HOW_TO_MAKE}") from error
+            raise ZooError(f"{path} does not exist: {HOW_TO_MAKE}") from error
         except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
             raise ZooError(
                 f"{path} cannot be read as a table of replacements ({error}): {HOW_TO_MAKE}"
@@ -74,18 +74,18 @@ class ReplacementTable:
         return len(self._rows)
 
     def count(self, key: Key) -> int:
-        """Returns how many alternatives a word has; 0 for a word that the table does not know."""
+        """Returns the number of alternatives of a word; 0 for a word that is not in the table."""
         row = self._rows.get(key)
         return 0 if row is None else self._offsets[row + 1] - self._offsets[row]
 
     def alternatives(self, key: Key) -> dict[str, float]:
-        """Returns the alternatives of a word that the table knows, with their weights."""
+        """Returns the alternatives of a word in the table, with their weights."""
         start, end = self._span(key)
         weights = np.diff(self._cumulative[start:end], prepend=0.0)
         return {self._text(start + i): float(weight) for i, weight in enumerate(weights)}
 
     def draw(self, key: Key, rng: Random) -> str:
-        """Returns an alternative of a word that has some, drawn by weight."""
+        """Draws an alternative of a word by weight; the word must have one."""
         start, end = self._span(key)
         cumulative = self._cumulative[start:end]
         return self._text(
@@ -103,7 +103,7 @@ class ReplacementTable:
 
 @cache
 def table_at(path: Path) -> ReplacementTable:
-    """Returns the table of a file, opened once a process."""
+    """Returns the table of a file, which is opened once per process."""
     return ReplacementTable(path)
 
 
@@ -112,30 +112,30 @@ def write_table(
     entries: Mapping[Key, Mapping[str, float]] | Iterable[tuple[Key, Mapping[str, float]]],
     **made_by: str,
 ) -> None:
-    """Writes a table. The file appears when it is whole.
+    """Writes a table. The file appears only when it is complete.
 
     Args:
         path: The file.
         entries: The alternatives with their weights, by word and tag.
-        made_by: What results say of the table, the name of the tagger among it.
+        made_by: The description of the table for results, including the tagger's name.
 
     Raises:
         ZooError: The file cannot be written.
     """
     words, tags, ends = [], [], [0]
     ids, cumulative = array("i"), array("f")
-    known: dict[str, int] = {}
+    text_ids: dict[str, int] = {}
     digest = hashlib.blake2b(digest_size=8)
     for (word, tag), alternatives in entries.items() if isinstance(entries, Mapping) else entries:
         digest.update(json.dumps([word, tag, alternatives]).encode())
         words.append(word)
         tags.append(tag)
-        ids.extend(known.setdefault(text, len(known)) for text in alternatives)
+        ids.extend(text_ids.setdefault(text, len(text_ids)) for text in alternatives)
         cumulative.extend(accumulate(alternatives.values()))
         ends.append(len(ids))
     offsets = pa.array(ends, pa.int32())
     texts = pa.DictionaryArray.from_arrays(
-        pa.array(np.asarray(ids)), pa.array(list(known), pa.string())
+        pa.array(np.asarray(ids)), pa.array(list(text_ids), pa.string())
     )
     columns = {
         "word": pa.array(words, pa.string()),

@@ -1,4 +1,4 @@
-"""Objectives: what scores are trained for, one file a method."""
+"""Objectives: training losses over scores, one file per method."""
 
 import lazy_loader
 

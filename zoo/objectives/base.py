@@ -1,6 +1,6 @@
 """Objective: turns the scores of a batch into a loss.
 
-An objective is written for the whole batch; ranks are the business of `Scores`.
+An objective is written for the whole batch; `Scores` handles the ranks.
 """
 
 from abc import ABC, abstractmethod
@@ -22,8 +22,8 @@ class Loss:
     """The loss of a batch.
 
     Args:
-        total: What is minimised, a scalar in nats.
-        parts: Its named terms, each as it enters the total.
+        total: The loss to minimise, a scalar in nats.
+        parts: Its terms by name, each with its weight, so that they add up to the total.
     """
 
     total: Tensor
@@ -31,9 +31,9 @@ class Loss:
 
 
 class Objective(Configurable, nn.Module, ABC):
-    """Base of objectives.
+    """Base class of objectives.
 
-    A subclass says what it needs and computes its loss from blocks of scores.
+    A subclass states its needs and computes its loss from blocks of scores.
     """
 
     def __init__(self) -> None:
@@ -41,39 +41,40 @@ class Objective(Configurable, nn.Module, ABC):
 
     @property
     def needs(self) -> Needs:
-        """What this instance wants of data and backbone."""
+        """What this instance needs from the data and the backbone."""
         return Needs()
 
     def attach(self, shapes: TowerShapes, head: Head, trains: bool) -> None:
-        """Takes what depends on backbone and head; called when the model is built.
+        """Sets up what depends on the backbone and the head; called when the model is built.
 
         Args:
-            shapes: The backbone's.
-            head: The head, attached already.
+            shapes: The backbone's shapes.
+            head: The head, which is already attached.
             trains: Whether a tower is trained.
 
         Raises:
-            ZooError: They do not go together in a way that `needs` cannot say.
+            ZooError: Objective, backbone and head do not fit, for a reason that `needs` cannot
+                express.
         """
 
     @abstractmethod
     def forward(self, batch: Batch, scores: Scores) -> Loss:
-        """Computes the loss of the batch of all ranks.
+        """Computes the loss of the batch over all ranks.
 
         Args:
             batch: This rank's rows.
             scores: The scores of those rows against the texts and images of all ranks.
 
         Returns:
-            The loss, scaled so that DDP's mean over ranks has its gradient.
+            The loss, scaled so that DDP's mean of the gradients over ranks is its gradient.
         """
 
 
 class TextScale(nn.Module):
-    """What cosines between texts are multiplied with, which no head scores.
+    """The scale of cosines between texts, which no head scores.
 
-    It is the head's scale where that is of the towers' own cosines (Cosine, MaxSim). With another
-    head it is the backbone's at the start, which is then not trained.
+    It is the head's scale if that scales the towers' own cosines (Cosine, MaxSim). With any other
+    head it is the backbone's initial scale, which is then not trained.
     """
 
     held: Tensor | None
@@ -83,7 +84,7 @@ class TextScale(nn.Module):
         self.register_buffer("held", None)
 
     def attach(self, shapes: TowerShapes, head: Head) -> None:
-        """Settles whose scale it is, when the model is built."""
+        """Selects the head's or the backbone's scale, when the model is built."""
         self.held = None if head.scales_cosine else torch.tensor(float(shapes.scale))
 
     def forward(self, scores: Scores) -> Tensor:
@@ -92,7 +93,7 @@ class TextScale(nn.Module):
 
 
 def loss_of(objective: Objective, batch: Batch, scores: Scores) -> Loss:
-    """Asks an objective for the loss of a batch.
+    """Computes the loss of a batch and checks what the objective returns.
 
     Args:
         objective: The objective.
@@ -103,20 +104,20 @@ def loss_of(objective: Objective, batch: Batch, scores: Scores) -> Loss:
         The loss.
 
     Raises:
-        ZooError: The objective gives something else, or a total or part that is no scalar.
+        ZooError: The objective returns no Loss, or its total or a part is not a scalar.
     """
     loss: object = objective(batch, scores)
     forward = f"{type(objective).__name__}.forward"
     if not isinstance(loss, Loss):
         raise ZooError(
             f"{forward} returned a {type(loss).__name__}: return a Loss of zoo.objectives, "
-            "Loss(total, {'name': total}) where it has one term"
+            "Loss(total, {'name': total}) if it has one term"
         )
     for name, value in (("total", loss.total), *loss.parts.items()):
         if not isinstance(value, Tensor) or value.ndim:
             shape = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
             raise ZooError(
-                f"{forward} returned a Loss whose {name} is {shape}, and a scalar tensor is "
-                "wanted: take the mean over rows by scores.mean"
+                f"{forward} returned a Loss whose {name} is {shape}, not a scalar tensor: use "
+                "scores.mean for the mean over rows"
             )
     return loss

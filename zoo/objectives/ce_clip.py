@@ -1,4 +1,4 @@
-"""CE-CLIP (Zhang et al., CVPR 2024), as its public code has it.
+"""CE-CLIP (Zhang et al., CVPR 2024), following its public code.
 
 B images v_i with captions t_i; n_ik: the k-th negative of caption i, k = 1..K; s = cosine / tau.
 
@@ -6,7 +6,7 @@ B images v_i with captions t_i; n_ik: the k-th negative of caption i, k = 1..K; 
     L_CMR = 1/(B K) sum_ik max(0, theta_k + s(v_i, n_ik) - s(v_i, t_i))
     L     = L_NegCLIP + lambda_imc L_IMC + lambda_cmr L_CMR
 
-After every step the threshold of the k-th kind of negatives follows what the step has seen:
+After every step the threshold of the k-th kind of negatives is set from the step's scores:
 
     theta_k <- min(max(mean_i s(v_i, t_i) - mean_i s(v_i, n_ik), 0), theta_max)
 """
@@ -28,22 +28,22 @@ MOST_KINDS = 16
 
 
 class CECLIP(Objective):
-    """Negatives pushed from the caption, and ranked under it by a threshold that grows.
+    """Contrasts captions with their negatives, and ranks negatives by an adaptive margin.
 
-    Each generator of negatives is a kind with a threshold of its own. Thresholds start at 0, are
-    kept in the checkpoint and rest in validation. A missing negative is no column of the first
+    Each generator of negatives is a kind with its own threshold. Thresholds start at 0, are saved
+    in the checkpoint and do not change in validation. A missing negative is left out of the first
     term and counts as 0 in the second, as in the public code.
 
-    The code contrasts captions in three ways over time. Here is the one of February 2024, in which
-    image and caption are the pair to be found; the newest names the first caption's first negative
-    as right for every caption.
+    The public code has contrasted captions in three ways over time. This is the version of
+    February 2024, in which the positive pair is image and caption; the newest version takes the
+    first caption's first negative as the positive of every caption.
 
     Args:
         lambda_imc: Weight of the intra-modal contrast of captions and negatives.
         lambda_cmr: Weight of the cross-modal ranking.
-        theta_max: The bound of the thresholds, in logits.
+        theta_max: The upper bound of the thresholds, in logits.
         global_negatives: Whether negatives enter the global loss, as in the public script. Without
-            them it is CLIP's.
+            them the global loss is CLIP's.
     """
 
     thresholds: Tensor
@@ -67,11 +67,11 @@ class CECLIP(Objective):
         return Needs(negatives=True, pooled_texts=bool(self.lambda_imc))
 
     def attach(self, shapes: TowerShapes, head: Head, trains: bool) -> None:
-        """Settles the scale of cosines between texts; see `Objective.attach`."""
+        """Sets the scale of cosines between texts; see `Objective.attach`."""
         self.text_scale.attach(shapes, head)
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
-        """Computes the loss, and moves the thresholds in training; see `Objective.forward`.
+        """Computes the loss, and updates the thresholds in training; see `Objective.forward`.
 
         Args:
             batch: This rank's rows.
@@ -81,7 +81,7 @@ class CECLIP(Objective):
             The loss.
 
         Raises:
-            ZooError: There are more kinds of negatives than thresholds are kept.
+            ZooError: There are more kinds of negatives than thresholds.
         """
         right, wrong = (
             scores.own_texts(batch.captions),
@@ -89,11 +89,11 @@ class CECLIP(Objective):
         )  # [B, 1], [B, K]
         if wrong.logits.shape[1] > MOST_KINDS:
             raise ZooError(
-                f"CECLIP keeps a threshold for each of {MOST_KINDS} generators at most, and the "
-                f"data has {wrong.logits.shape[1]}: name fewer in data.init_args.negatives"
+                f"CECLIP keeps thresholds for at most {MOST_KINDS} generators of negatives, and "
+                f"the data has {wrong.logits.shape[1]}: list fewer in data.init_args.negatives"
             )
-        whole = negclip_loss if self.global_negatives else clip_loss
-        parts = {"global": whole(batch, scores)}
+        global_loss = negclip_loss if self.global_negatives else clip_loss
+        parts = {"global": global_loss(batch, scores)}
         if self.lambda_imc:
             parts["intra_modal"] = self.lambda_imc * self.intra_modal(right, batch, scores)
         if self.lambda_cmr:
@@ -104,15 +104,17 @@ class CECLIP(Objective):
 
     def intra_modal(self, right: Block, batch: Batch, scores: Scores) -> Tensor:
         """Computes L_IMC: each caption with its image against the negatives of all rows."""
-        between = scores.texts_against_texts(batch.captions, batch.negatives)
-        # a bias is not of cosines between texts, and cancels in every other term
+        cosines = scores.texts_against_texts(batch.captions, batch.negatives)
+        # cosines between texts have no bias; in every other term the bias cancels
         bias = 0.0 if scores.head.bias is None else scores.head.bias
-        own = Block(right.logits - bias, torch.zeros_like(batch.captions), right.candidate)
-        others = Block(self.text_scale(scores) * between.logits, None, between.candidate)
-        return scores.mean(own.concatenate(others).cross_entropy(scores.rows), scores.rows)
+        image_logits = Block(right.logits - bias, torch.zeros_like(batch.captions), right.candidate)
+        negative_logits = Block(self.text_scale(scores) * cosines.logits, None, cosines.candidate)
+        return scores.mean(
+            image_logits.concatenate(negative_logits).cross_entropy(scores.rows), scores.rows
+        )
 
     def ranking(self, right: Block, wrong: Block, scores: Scores) -> Tensor:
-        """Computes L_CMR: each negative at least a threshold below its caption."""
+        """Computes L_CMR: each negative should score at least a threshold below its caption."""
         theta = self.thresholds[: wrong.logits.shape[1]].clone()
         hinge = (theta + wrong.logits - right.logits).relu()
         counted = torch.where(wrong.candidate, hinge, torch.zeros_like(hinge))
@@ -120,11 +122,11 @@ class CECLIP(Objective):
 
     @torch.no_grad()
     def move_thresholds(self, right: Block, wrong: Block, scores: Scores) -> None:
-        """Sets the thresholds for the next step; a kind that the step lacks keeps its own."""
-        seen = scores.column_means(
+        """Sets the thresholds of the next step; kinds missing in this step keep theirs."""
+        means = scores.column_means(
             torch.cat([right.logits, wrong.logits], dim=1),
             torch.cat([scores.rows[:, None], wrong.candidate], dim=1),
         )
-        gap = (seen[0] - seen[1:]).clamp(0, self.theta_max)
+        gap = (means[0] - means[1:]).clamp(0, self.theta_max)
         theta = self.thresholds[: len(gap)]
         theta.copy_(torch.where(gap.isnan(), theta, gap.to(theta.dtype)))

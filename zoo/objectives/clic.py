@@ -1,7 +1,7 @@
 """CLIC (Peleg et al., 2025).
 
 B images v_i, each with a caption t_i1, further positives t_i2 .. t_iP and negatives n_ik; all
-vectors at unit length in Eq. 6. The means over rows leave out those that lack a text.
+vectors at unit length in Eq. 6. The means over rows leave out rows without the text.
 
     L_cont = 1/P sum_p L_CLIP(v, t_p)                                                   Eq. 4
     L_sneg = -1/(P B) sum_p sum_i log exp s(v_i, t_ip)
@@ -9,8 +9,7 @@ vectors at unit length in Eq. 6. The means over rows leave out those that lack a
     L_uni  = 1/B sum_i |t_i1 - t_i2|^2                                                  Eq. 6
     L      = lambda_cont L_cont + lambda_sneg L_sneg + lambda_uni L_uni                 Eq. 7
 
-A batch of single images, which the data has in every other step where it alternates, gives
-L = L_CLIP(v, t_1).
+A batch of single images (every other batch if the data alternates) gives L = L_CLIP(v, t_1).
 """
 
 import torch
@@ -25,11 +24,11 @@ from zoo.support.ranges import NonNegativeNumber
 
 
 class CLIC(Objective):
-    """Several texts that are true of an image, each against the image's own negatives.
+    """Contrasts several true texts of an image with the image's own negatives.
 
     Args:
         lambda_cont: Weight of the contrastive loss.
-        lambda_sneg: Weight of the loss of own negatives.
+        lambda_sneg: Weight of the loss over each image's own negatives.
         lambda_uni: Weight of the distance between the caption and its first further positive.
     """
 
@@ -51,12 +50,12 @@ class CLIC(Objective):
         """Computes Eq. 7, or CLIP's loss of single images; see `Objective.forward`."""
         if batch.single:
             total = clip_loss(batch, scores)
-            none = total.new_zeros(())
-            return Loss(total, {"contrast": total, "own_negatives": none, "invariance": none})
+            zero = total.new_zeros(())
+            return Loss(total, {"contrast": total, "own_negatives": zero, "invariance": zero})
         texts = [batch.captions, *batch.positives.T]
         contrast = torch.stack([self.contrast(t, scores) for t in texts]).mean()  # Eq. 4
-        own = [self.own_negatives(t, batch, scores) for t in texts]
-        separate = torch.stack(own).mean()  # Eq. 5
+        negative_losses = [self.own_negatives(t, batch, scores) for t in texts]
+        separate = torch.stack(negative_losses).mean()  # Eq. 5
         parts = {
             "contrast": self.lambda_cont * contrast,
             "own_negatives": self.lambda_sneg * separate,
@@ -74,14 +73,18 @@ class CLIC(Objective):
     def own_negatives(self, texts: Tensor, batch: Batch, scores: Scores) -> Tensor:
         """Computes a term of Eq. 5, over the p-th texts, rows of the text bank, `[B]`."""
         valid = scores.rows & (texts >= 0)
-        own = scores.own_texts(texts).concatenate(scores.own_texts(batch.negatives))
-        own = Block(own.logits, torch.zeros_like(texts), own.candidate)
-        return scores.mean(own.cross_entropy(valid), valid)
+        block = scores.own_texts(texts).concatenate(scores.own_texts(batch.negatives))
+        block = Block(block.logits, torch.zeros_like(texts), block.candidate)
+        return scores.mean(block.cross_entropy(valid), valid)
 
     def invariance(self, batch: Batch, scores: Scores) -> Tensor:
         """Computes Eq. 6, a scalar."""
         if not batch.positives.shape[1]:
             return scores.head.scale.new_zeros(())
-        first, second = batch.captions, batch.positives[:, 0]
-        apart = (scores.text_vectors(first) - scores.text_vectors(second)).square().sum(-1)
-        return scores.mean(apart, scores.rows & (second >= 0))
+        caption_rows, positive_rows = batch.captions, batch.positives[:, 0]
+        distances = (
+            (scores.text_vectors(caption_rows) - scores.text_vectors(positive_rows))
+            .square()
+            .sum(-1)
+        )
+        return scores.mean(distances, scores.rows & (positive_rows >= 0))

@@ -1,4 +1,4 @@
-"""CLIP (Radford et al., 2021), as CS-CLIP's appendix A writes it.
+"""CLIP (Radford et al., 2021), in the notation of CS-CLIP's appendix A.
 
 B image-caption pairs (v_i, t_i); kappa(x, y) = exp(x . y / tau).
 

@@ -1,4 +1,4 @@
-"""CoN-CLIP (Singh et al., 2024), as its public code has it.
+"""CoN-CLIP (Singh et al., 2024), following its public code.
 
 B images v_i with captions t_i; n_i: a caption that negates t_i, true of another image v~_i;
 kappa(x, y) = exp(x . y / tau).
@@ -16,10 +16,10 @@ from zoo.scores import Scores
 
 
 class CoNCLIP(Objective):
-    """Captions, negated captions and negative images: each image against texts of both kinds.
+    """Contrasts images and negative images with captions and negated captions.
 
-    Negatives of the first column are those that are true of negative images. A row without a
-    negative image is left out of the third mean, and has no further column in the second.
+    The first column of negatives holds the captions of the negative images. A row without a
+    negative image is left out of the third mean and adds no column to the second.
     """
 
     @property
@@ -29,19 +29,22 @@ class CoNCLIP(Objective):
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
         """Computes the loss; see `Objective.forward`."""
-        turned, others = scores.turned_round()
+        negative_batch, negative_scores = scores.turned_round()
         texts = scores.images_against(batch.captions).concatenate(
             scores.images_against(batch.negatives, true=False)
         )
         images = scores.texts_against_images(batch.captions).concatenate(
-            others.texts_against_images(batch.captions)
+            negative_scores.texts_against_images(batch.captions)
         )
-        negated = others.images_against(turned.captions).concatenate(
-            others.images_against(turned.negatives, true=False)
+        negated = negative_scores.images_against(negative_batch.captions).concatenate(
+            negative_scores.images_against(negative_batch.negatives, true=False)
         )
         parts = {
             "image_to_text": scores.mean(texts.cross_entropy(scores.rows), scores.rows) / 3,
             "text_to_image": scores.mean(images.cross_entropy(scores.rows), scores.rows) / 3,
-            "negative_image": others.mean(negated.cross_entropy(others.rows), others.rows) / 3,
+            "negative_image": negative_scores.mean(
+                negated.cross_entropy(negative_scores.rows), negative_scores.rows
+            )
+            / 3,
         }
         return Loss(sum(parts.values(), start=scores.head.scale.new_zeros(())), parts)

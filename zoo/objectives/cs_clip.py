@@ -21,16 +21,16 @@ from zoo.support.ranges import NonNegativeNumber
 
 
 class CSCLIP(Objective):
-    """Component supervision: each unit against its own foil and the units of other images.
+    """Component supervision: contrasts each unit with its foil and with units of other images.
 
-    A row without its k-th unit is left out of the k-th means; its image stays a column.
+    A row without a k-th unit is left out of the k-th means; its image remains a column.
 
     Args:
         lambda_u: Weight of the unit loss (Eq. 6; Table 3 has 0.1 to 1).
         global_negatives: Whether sentence negatives enter the global loss, signal G of Table 4.
             Without them the global loss is that of CLIP.
-        units: Whether the unit loss is taken, signal U of Table 4.
-        foils: Whether each unit stands against its foil, signal F of Table 4.
+        units: Whether the unit loss is added, signal U of Table 4.
+        foils: Whether each unit is contrasted with its foil, signal F of Table 4.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class CSCLIP(Objective):
 
     @property
     def needs(self) -> Needs:
-        """Sentence negatives and units, as far as the signals want them."""
+        """Sentence negatives and units, if their signals are on."""
         return Needs(negatives=self.global_negatives, units=self.units)
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
@@ -70,7 +70,7 @@ class CSCLIP(Objective):
         """Computes the loss of the k-th units, (Eq. 3 + Eq. 4) / 2.
 
         Args:
-            scores: The batch's.
+            scores: The scores of the batch.
             units: Rows of the text bank, `[B]`; -1 is missing.
             foils: Rows of the text bank, `[B]`; -1 is missing.
 

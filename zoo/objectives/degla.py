@@ -1,15 +1,15 @@
 """DeGLA (Hu et al., 2025): decoupled global and local alignment.
 
-B images v_i with captions t_i and negatives n_i1 .. n_iK, all at unit length; v', t', n': what the
-teacher, an exponential moving average of the towers, makes of them; s: the scale of the scores.
+B images v_i with captions t_i and negatives n_i1 .. n_iK, all at unit length; v', t', n': the same
+encoded by the teacher, an exponential moving average of the towers; s: the scale of the scores.
 
     L_IGC     = -1/B sum_i log exp(s v_i . t_i) / [exp(s v_i . t_i) + sum_k exp(s v_i . n_ik)]
     L_TGC     = -1/B sum_i log exp(10 t_i . t'_i) / [exp(10 t_i . t'_i) + sum_k exp(10 t_i . n_ik)]
     L_distill = sum_i |v_i - v'_i|^2 + |t_i - t'_i|^2 + sum_k |n_ik - n'_ik|^2
     L         = L_NegCLIP + lambda_igc L_IGC + lambda_tgc L_TGC + lambda_distill L_distill
 
-The public code takes other negatives for L_TGC. With the negatives of the batch numbered row by
-row, m_0 = n_11, m_1 = n_12, ..., caption i has m_(i + kB), i from 0 and k from 0 to K - 1, in place
+The public code uses other negatives for L_TGC. With the negatives of the batch numbered row by
+row, m_0 = n_11, m_1 = n_12, ..., caption i gets m_(i + kB), i from 0 and k from 0 to K - 1, instead
 of n_i1 .. n_iK.
 """
 
@@ -25,19 +25,19 @@ from zoo.support.ranges import ClosedUnitInterval, NonNegativeNumber, PositiveNu
 
 
 class DeGLA(Objective):
-    """Each image and caption against its own negatives, while a teacher holds what was known.
+    """Contrasts images and captions with their own negatives, and distils from a teacher.
 
-    The teacher's caption is the right answer for a caption. A missing negative is no candidate. As
-    published, the distillation is a sum over the rows of all devices and grows with the batch.
+    The positive of a caption is its vector from the teacher. A missing negative is not a candidate.
+    As published, the distillation is a sum over the rows of all devices and grows with the batch.
 
     Args:
         lambda_igc: Weight of the image-grounded contrast.
         lambda_tgc: Weight of the text-grounded contrast.
         lambda_distill: Weight of the distillation, published for 256 rows.
-        text_scale: What cosines of the text-grounded contrast are multiplied with.
-        decay: The share of the teacher that a step keeps; 1 is a frozen teacher.
-        public_code: Whether L_TGC takes the negatives that the public code takes, most of which
-            are those of other captions, in place of a caption's own.
+        text_scale: The scale of the cosines in the text-grounded contrast.
+        decay: The decay of the teacher's moving average per step; 1 is a frozen teacher.
+        public_code: Whether L_TGC uses the negatives of the public code, most of which belong to
+            other captions, instead of a caption's own.
     """
 
     def __init__(
@@ -71,14 +71,16 @@ class DeGLA(Objective):
 
     def image_grounded(self, batch: Batch, scores: Scores) -> Tensor:
         """Computes L_IGC, a scalar in nats."""
-        own = scores.own_texts(batch.captions).concatenate(scores.own_texts(batch.negatives))
-        return first_is_right(own.logits, own.candidate, scores)
+        block = scores.own_texts(batch.captions).concatenate(scores.own_texts(batch.negatives))
+        return first_is_right(block.logits, block.candidate, scores)
 
     def text_grounded(self, batch: Batch, scores: Scores) -> Tensor:
         """Computes L_TGC, a scalar in nats."""
         captions = scores.text_vectors(batch.captions)  # [B, D]
-        taught = scores.text_vectors(batch.captions, teacher=True)
-        right = Block((captions * taught).sum(-1, keepdim=True), None, scores.rows[:, None])
+        teacher_captions = scores.text_vectors(batch.captions, teacher=True)
+        right = Block(
+            (captions * teacher_captions).sum(-1, keepdim=True), None, scores.rows[:, None]
+        )
         if self.public_code:
             wrong = self.public_negatives(batch, scores)
         else:
@@ -89,42 +91,42 @@ class DeGLA(Objective):
         return first_is_right(self.text_scale * answers.logits, answers.candidate, scores)
 
     def public_negatives(self, batch: Batch, scores: Scores) -> Block:
-        """Compares captions with the negatives that the public code takes for L_TGC.
+        """Compares captions with the negatives that the public code uses for L_TGC.
 
         Args:
             batch: This rank's rows.
-            scores: The batch's.
+            scores: The scores of the batch.
 
         Returns:
             The cosines, `[B, K]`, without matches.
         """
-        between = scores.texts_against_texts(batch.captions, batch.negatives)  # [B, W B K]
+        cosines = scores.texts_against_texts(batch.captions, batch.negatives)  # [B, W B K]
         captions = scores.images_against(batch.captions)
         rows = torch.where(captions.is_match)[1]  # i, the row's number among those of all ranks
         k = torch.arange(batch.negatives.shape[1], device=rows.device)
         columns = rows[:, None] + k * captions.logits.shape[1]  # i + kB
-        return Block(between.logits.gather(1, columns), None, between.candidate.gather(1, columns))
+        return Block(cosines.logits.gather(1, columns), None, cosines.candidate.gather(1, columns))
 
     def distillation(self, batch: Batch, scores: Scores) -> Tensor:
         """Computes L_distill, a scalar."""
         texts = torch.cat([batch.captions[:, None], batch.negatives], dim=1)
-        moved = scores.text_vectors(texts) - scores.text_vectors(texts, teacher=True)
-        images = scores.image_vectors() - scores.image_vectors(teacher=True)
-        return scores.total(images.square().sum(-1), scores.rows) + scores.total(
-            moved.square().sum(-1), texts >= 0
+        text_change = scores.text_vectors(texts) - scores.text_vectors(texts, teacher=True)
+        image_change = scores.image_vectors() - scores.image_vectors(teacher=True)
+        return scores.total(image_change.square().sum(-1), scores.rows) + scores.total(
+            text_change.square().sum(-1), texts >= 0
         )
 
 
 def first_is_right(logits: Tensor, exists: Tensor, scores: Scores) -> Tensor:
-    """Computes the mean cross-entropy of rows whose first column is right.
+    """Computes the mean cross-entropy of rows whose match is the first column.
 
     Args:
         logits: The scores, `[B, 1 + K]`.
         exists: Which columns count, `[B, 1 + K]`.
-        scores: The batch's.
+        scores: The scores of the batch.
 
     Returns:
         The mean over the rows of all ranks, a scalar in nats.
     """
-    first = torch.zeros(len(logits), dtype=torch.long, device=logits.device)
-    return scores.mean(Block(logits, first, exists).cross_entropy(scores.rows), scores.rows)
+    matches = torch.zeros(len(logits), dtype=torch.long, device=logits.device)
+    return scores.mean(Block(logits, matches, exists).cross_entropy(scores.rows), scores.rows)

@@ -37,31 +37,31 @@ Weights = Literal["minmax", "minmax_sparse", "softmax"]
 class FSCCLIP(Objective):
     """CLIP's loss with focal, label-smoothed hard-negative losses on global and token similarity.
 
-    A missing negative is no candidate; a row without any has no term of its own. By default the
-    local term reads the last layer's patches and text tokens after norm and projection. The end
-    token is among them; the CLS patch and the start token are not.
+    A missing negative is not a candidate; a row without negatives has no hard-negative term. By
+    default the local term reads the last layer's patches and text tokens after norm and projection.
+    The end token is included; the CLS patch and the start token are not.
 
     Args:
         lambda_g: Weight of the global hard-negative loss (Eq. 11). 0 leaves the term out.
-        lambda_l: Weight of the local hard-negative loss (Eq. 11). 0 leaves the term out, and its
-            tokens with it. Negatives are not needed where both weights are 0.
-        gamma: The focal exponent (Eq. 9); 0 is none.
+        lambda_l: Weight of the local hard-negative loss (Eq. 11). 0 leaves the term and its tokens
+            out. Negatives are not needed if both weights are 0.
+        gamma: The focal exponent (Eq. 9); 0 turns focusing off.
         beta: The label smoothing (Eq. 10), from 0 to 1.
-        weights: How the similarity map becomes attention: `minmax` (Eq. 6), `minmax_sparse` (of
-            the normalised values, those under 1/P become 0) or `softmax` (appendix B.1). A
-            constant map gives equal weights.
-        detach_map: Whether attention is kept out of the gradient, as in the public code. The
+        weights: How the similarity map becomes attention: `minmax` (Eq. 6), `minmax_sparse` (as
+            `minmax`, with values under 1/P set to 0) or `softmax` (appendix B.1). A constant map
+            gives equal weights.
+        detach_map: Whether attention is detached from the gradient, as in the public code. The
             paper does not say.
-        rows: What the means run over: rows with a `negative`, as in the public code, or `all`, as
-            Eq. 4 has it.
+        rows: Which rows the means are over: those with a `negative`, as in the public code, or
+            `all`, as in Eq. 4.
         layer: The block whose tokens the local term reads: -1 is the last.
         project: Whether the tokens pass the tower's output projection.
-        cls_patch: Whether the image's CLS patch takes part.
-        start_token: Whether the text's start token takes part.
-        pooling: How Eq. 8 pools tokens: their `sum`, as it is published, or their `mean`, which
-            takes the advantage of length away.
-        local_scale: 1 / tau of Eq. 8. None takes the head's scale where that is of the towers'
-            own cosines (Cosine, MaxSim), else the backbone's, which is then not trained.
+        cls_patch: Whether the image's CLS patch is included.
+        start_token: Whether the text's start token is included.
+        pooling: How Eq. 8 pools tokens: their `sum`, as published, or their `mean`, which does not
+            favour long texts.
+        local_scale: 1 / tau of Eq. 8. None takes the head's scale if that scales the towers' own
+            cosines (Cosine, MaxSim), else the backbone's, which is then not trained.
     """
 
     def __init__(
@@ -101,63 +101,63 @@ class FSCCLIP(Objective):
         )
 
     def attach(self, shapes: TowerShapes, head: Head, trains: bool) -> None:
-        """Settles the local term's scale; see `Objective.attach`.
+        """Sets the local term's scale; see `Objective.attach`.
 
         Args:
-            shapes: The backbone's.
-            head: The head, attached already.
+            shapes: The backbone's shapes.
+            head: The head, which is already attached.
             trains: Whether a tower is trained.
 
         Raises:
-            ZooError: Patches and text tokens differ in width, or the local term has nothing to
-                train.
+            ZooError: Patches and text tokens differ in width, or no parameter of the local term is
+                trained.
         """
         if not self.lambda_l:
             return
         if not self.image_key.project and shapes.image_width != shapes.text_width:
             raise ZooError(
-                f"FSCCLIP(project=False) compares patches of {shapes.image_width} numbers with "
-                f"text tokens of {shapes.text_width}: set project to true, or choose a "
-                "backbone.name whose towers are of one width"
+                f"FSCCLIP(project=False) compares patches of width {shapes.image_width} with text "
+                f"tokens of width {shapes.text_width}: set project to true, or choose a "
+                "backbone.name whose towers have the same width"
             )
         if self.local_scale is None:
             self._fixed_scale = None if head.scales_cosine else shapes.scale
-        # a checkpoint is loaded into a backbone that begins with another scale
+        # recorded, since a checkpoint is loaded into a backbone with another initial scale
         if "local_scale" in self._recorded:
             self._recorded["local_scale"] = self._fixed_scale
         if not trains and (self._fixed_scale is not None or not head.log_scale.requires_grad):
             raise ZooError(
-                "FSCCLIP's local term reads tokens as the towers give them, and has nothing to "
-                "train where these are frozen and its scale is not learned: set lambda_l to 0, or "
-                "train a tower by model.backbone.tuning.towers"
+                "FSCCLIP's local term has no trained parameters: the towers are frozen and its "
+                "scale is not learned. Set lambda_l to 0, or train a tower with "
+                "model.backbone.tuning.towers"
             )
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
         """Computes Eq. 11; see `Objective.forward`."""
         parts = {"clip": clip_loss(batch, scores)}
         if self.lambda_g:
-            own = scores.own_texts(batch.captions).concatenate(
+            block = scores.own_texts(batch.captions).concatenate(
                 scores.own_texts(batch.negatives)
             )  # [B, 1 + K]
-            parts["global_negatives"] = self.lambda_g * self.negative_loss(own, scores)  # Eq. 4
+            parts["global_negatives"] = self.lambda_g * self.negative_loss(block, scores)  # Eq. 4
         if self.lambda_l:
             texts = torch.cat([batch.captions[:, None], batch.negatives], dim=1)
-            own = Block(self.local_logits(texts, scores), None, texts >= 0)
-            parts["local_negatives"] = self.lambda_l * self.negative_loss(own, scores)  # Eq. 5
+            block = Block(self.local_logits(texts, scores), None, texts >= 0)
+            parts["local_negatives"] = self.lambda_l * self.negative_loss(block, scores)  # Eq. 5
         return Loss(sum(parts.values(), start=parts["clip"].new_zeros(())), parts)  # Eq. 11
 
-    def negative_loss(self, own: Block, scores: Scores) -> Tensor:
+    def negative_loss(self, block: Block, scores: Scores) -> Tensor:
         """Computes a hard-negative loss, Eq. 4 with the focal term of Eq. 9.
 
         Args:
-            own: Each image against its caption, column 0, and its negatives.
-            scores: The batch's.
+            block: Each image against its caption, column 0, and its negatives.
+            scores: The scores of the batch.
 
         Returns:
             The mean over rows, a scalar in nats.
         """
-        has_negative = scores.rows & own.candidate[:, 1:].any(1)
-        losses = smoothed_focal(own.logits, own.candidate, has_negative, self.gamma, self.beta)
+        has_negative = scores.rows & block.candidate[:, 1:].any(1)
+        losses = smoothed_focal(block.logits, block.candidate, has_negative, self.gamma, self.beta)
         return scores.mean(losses, has_negative if self.mean_over == "negative" else scores.rows)
 
     def local_logits(self, rows: Tensor, scores: Scores) -> Tensor:
@@ -165,7 +165,7 @@ class FSCCLIP(Objective):
 
         Args:
             rows: Rows of the text bank, `[B, K]`.
-            scores: The batch's.
+            scores: The scores of the batch.
 
         Returns:
             The logarithms of Eq. 8, `[B, K]`.
@@ -208,7 +208,7 @@ class FSCCLIP(Objective):
 
 @torch.no_grad()
 def rounding(words: Tensor, patches: Tensor, patch_mask: Tensor) -> Tensor:
-    """Bounds by how much rounding alone can separate one word's products with equal patches.
+    """Bounds the difference that rounding makes between a word's products with equal patches.
 
     Args:
         words: Text tokens, `[B, K, W, D]`.
@@ -216,8 +216,8 @@ def rounding(words: Tensor, patches: Tensor, patch_mask: Tensor) -> Tensor:
         patch_mask: Which patches are real, `[B, P]`.
 
     Returns:
-        The bound, `[B, K, W, 1]`: 2 sqrt(D) eps of the two norms, since errors of D roundings grow
-        as their root. The worst of a million products in fp32 was a fifth of it.
+        The bound, `[B, K, W, 1]`: 2 sqrt(D) eps times the two norms, since the error of D roundings
+        grows as their root. The largest error of a million products in fp32 was a fifth of it.
     """
     longest = patches.norm(dim=-1).masked_fill(~patch_mask, 0.0).amax(1)
     bound: Tensor = words.norm(dim=-1, keepdim=True) * longest[:, None, None, None]
@@ -227,16 +227,17 @@ def rounding(words: Tensor, patches: Tensor, patch_mask: Tensor) -> Tensor:
 def attention(
     similarity: Tensor, mask: Tensor, weights: Weights, rounding: Tensor | float
 ) -> Tensor:
-    """Makes a similarity map attention, Eqs. 6 and 7.
+    """Turns a similarity map into attention weights, Eqs. 6 and 7.
 
     Args:
         similarity: The map of a word over patches, `[..., P]`.
         mask: Which patches are real, broadcast to `similarity`.
         weights: How the map becomes attention, as in `FSCCLIP`.
-        rounding: A range of the map's values that counts as constant, broadcast to `[..., 1]`.
+        rounding: The largest range of values for which the map counts as constant, broadcast to
+            `[..., 1]`.
 
     Returns:
-        Weights that sum to 1 over real patches; equal ones where the map is constant.
+        Weights that sum to 1 over real patches; equal weights if the map is constant.
     """
     if weights == "softmax":
         return similarity.masked_fill(~mask, -torch.inf).softmax(-1)
@@ -263,7 +264,7 @@ def smoothed_focal(
         beta: The label smoothing.
 
     Returns:
-        The losses, `[n]`, in nats; 0 where a row is not valid.
+        The losses, `[n]`, in nats; 0 for rows that are not valid.
     """
     logits = torch.where(valid[:, None], logits.masked_fill(~candidate, -torch.inf), 0.0)
     log_p = logits.log_softmax(1)
@@ -271,6 +272,6 @@ def smoothed_focal(
     labels = candidate.to(log_p.dtype)  # Eq. 10
     labels = beta * labels / labels.sum(1, keepdim=True).clamp(min=1)
     labels = torch.cat([labels[:, :1] + 1 - beta, labels[:, 1:]], dim=1)
-    # a probability that rounds to 1 would give gradients without bound where gamma < 1
+    # a probability that rounds to 1 would give unbounded gradients if gamma < 1
     doubt = (-torch.expm1(log_p)).clamp(min=torch.finfo(log_p.dtype).tiny)
     return torch.where(valid, -(labels * doubt**gamma * log_p).sum(1), 0.0)  # Eq. 9

@@ -1,4 +1,4 @@
-"""NegCLIP (Yuksekgonul et al., 2023), as CS-CLIP's appendix A writes it.
+"""NegCLIP (Yuksekgonul et al., 2023), in the notation of CS-CLIP's appendix A.
 
 B image-caption pairs (v_i, t_i); t~_j: the sentence negatives of caption j; kappa(x, y) =
 exp(x . y / tau).
@@ -7,8 +7,8 @@ exp(x . y / tau).
                            / [sum_j kappa(v_i, t_j) + sum_j kappa(v_i, t~_j)]      Eq. 10
     L     = (L_I2T + L_T2I) / 2, with L_T2I as in CLIP (Eq. 8)                     Eq. 11
 
-Every negative stands against every image. Hard images are companion samples: further rows of the
-batch with captions and negatives of their own.
+Every negative is compared with every image. Hard images are companion samples: further rows of the
+batch with their own captions and negatives.
 """
 
 from torch import Tensor
@@ -20,9 +20,9 @@ from zoo.scores import Scores
 
 
 class NegCLIP(Objective):
-    """CLIP with the sentence negatives of all rows as further columns for images.
+    """CLIP with the sentence negatives of all rows as further candidates of each image.
 
-    A missing negative leaves out its own column and nothing else.
+    A missing negative only leaves out its own column.
     """
 
     @property

@@ -18,11 +18,11 @@ from zoo.support.ranges import NonNegativeNumber
 
 
 class READCLIP(Objective):
-    """NegCLIP's loss, and each paraphrase finds its caption among those of all rows.
+    """NegCLIP's loss, and a contrast of each paraphrase with the captions of all rows.
 
-    READ-CLIP has another term, the loss of a frozen language model that writes captions down from
-    the text's vector. It is left out here. A row without its k-th paraphrase is left out of the
-    k-th mean; its caption stays a column.
+    READ-CLIP has another term, the loss of a frozen language model that reconstructs captions from
+    the text's vector. It is left out here. A row without a k-th paraphrase is left out of the
+    k-th mean; its caption remains a column.
 
     Args:
         lambda_align: Weight of the alignment.
@@ -39,15 +39,19 @@ class READCLIP(Objective):
         return Needs(negatives=True, positives=True, pooled_texts=True)
 
     def attach(self, shapes: TowerShapes, head: Head, trains: bool) -> None:
-        """Settles the scale of cosines between texts; see `Objective.attach`."""
+        """Sets the scale of cosines between texts; see `Objective.attach`."""
         self.text_scale.attach(shapes, head)
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
         """Computes the loss; see `Objective.forward`."""
-        whole = negclip_loss(batch, scores)
+        global_loss = negclip_loss(batch, scores)
         per_k = [self.alignment(p, batch, scores) for p in batch.positives.T]
-        aligned = self.lambda_align * sum(per_k, start=whole.new_zeros(())) / max(len(per_k), 1)
-        return Loss(whole + aligned, {"global": whole, "alignment": aligned})
+        alignment_loss = (
+            self.lambda_align * sum(per_k, start=global_loss.new_zeros(())) / max(len(per_k), 1)
+        )
+        return Loss(
+            global_loss + alignment_loss, {"global": global_loss, "alignment": alignment_loss}
+        )
 
     def alignment(self, paraphrases: Tensor, batch: Batch, scores: Scores) -> Tensor:
         """Computes L_align,k.
@@ -55,7 +59,7 @@ class READCLIP(Objective):
         Args:
             paraphrases: The k-th paraphrases, rows of the text bank, `[B]`; -1 is missing.
             batch: This rank's rows.
-            scores: The batch's.
+            scores: The scores of the batch.
 
         Returns:
             The mean over the rows of all ranks, a scalar in nats.

@@ -17,10 +17,10 @@ from zoo.scores import Scores
 
 
 class SigLIP(Objective):
-    """The sigmoid loss: every image with every caption of all ranks is a question of its own.
+    """The sigmoid loss: every pair of image and caption over all ranks is classified separately.
 
-    It needs a head with a bias: that of a backbone trained so, or the head's argument (the paper
-    starts at scale 10 and bias -10).
+    It needs a head with a bias: that of a backbone trained with one, or the head's argument (the
+    paper starts at scale 10 and bias -10).
     """
 
     @property
@@ -53,16 +53,16 @@ class SigLIP(Objective):
         return Loss(total, {"global": total})
 
 
-def sigmoid_loss(logits: Tensor, own: Tensor, candidate: Tensor) -> Tensor:
+def sigmoid_loss(logits: Tensor, matches: Tensor, candidate: Tensor) -> Tensor:
     """Sums the sigmoid loss of each row over its candidates.
 
     Args:
         logits: Scores of rows against columns, `[n, m]`.
-        own: Which columns are a row's own, where z = 1, `[n, m]`.
+        matches: Which columns are a row's matches, where z = 1, `[n, m]`.
         candidate: Which columns count, `[n, m]`.
 
     Returns:
         The sum over candidates of -log sigmoid(z logits), `[n]`, in nats.
     """
-    signed = torch.where(own, logits, -logits)
+    signed = torch.where(matches, logits, -logits)
     return torch.where(candidate, -F.logsigmoid(signed), torch.zeros_like(logits)).sum(1)

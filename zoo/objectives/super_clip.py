@@ -1,7 +1,7 @@
-"""SuperCLIP (Zhao et al., NeurIPS 2025), as its public code has it.
+"""SuperCLIP (Zhao et al., NeurIPS 2025), following its public code.
 
 B images with captions; x_i: the mean of the patches of image i; S_i: the token ids of caption i; N:
-training steps so far; c_v: the sum over these steps of the share of captions that have token v.
+training steps so far; c_v: the sum over these steps of the share of captions with token v.
 
     p_i     = softmax(A LayerNorm(x_i) + b), over the vocabulary
     w_v     = log (N + 1/B) / (c_v + 1/B)
@@ -27,11 +27,11 @@ PATCHES = TokenKey(project=False)
 
 
 class SuperCLIP(Objective):
-    """CLIP's loss, and the words of its caption told from an image's patches by a linear layer.
+    """CLIP's loss, and a linear classification of the caption's words from the image's patches.
 
-    A token that most captions have weighs little: start and end token weigh nothing. Counts of
-    tokens are kept in the checkpoint and rest in validation. Padding is no token; in the public
-    code it is one, whose weight falls to nothing as the counts grow.
+    Tokens that most captions contain have little weight: start and end token have none. Counts of
+    tokens are saved in the checkpoint and do not change in validation. Padding does not count as a
+    token; in the public code it does, with a weight that tends to 0 as the counts grow.
 
     Args:
         lambda_class: Weight of the classification.
@@ -70,11 +70,11 @@ class SuperCLIP(Objective):
             The loss.
 
         Raises:
-            ZooError: Texts came encoded, without token ids.
+            ZooError: The batch holds encoded texts without token ids.
         """
-        clip = clip_loss(batch, scores)
-        told = self.lambda_class * self.classification(batch, scores)
-        return Loss(clip + told, {"clip": clip, "classification": told})
+        global_loss = clip_loss(batch, scores)
+        class_loss = self.lambda_class * self.classification(batch, scores)
+        return Loss(global_loss + class_loss, {"clip": global_loss, "classification": class_loss})
 
     def classification(self, batch: Batch, scores: Scores) -> Tensor:
         """Computes L_class, a scalar in nats."""
@@ -85,8 +85,8 @@ class SuperCLIP(Objective):
             shares = scores.column_means(present, scores.rows[:, None].expand_as(present))
             self.token_shares += shares.nan_to_num()
             self.steps += n > 0
-        one = 1 / n.clamp(min=1)
-        weights = ((self.steps + one) / (self.token_shares + one)).log()
+        smoothing = 1 / n.clamp(min=1)
+        weights = ((self.steps + smoothing) / (self.token_shares + smoothing)).log()
         labels = F.normalize(present * weights, p=1, dim=1)
         patches, mask = scores.images.tokens[PATCHES], scores.images.masks[PATCHES][..., None]
         with without_autocast(patches):
@@ -96,10 +96,10 @@ class SuperCLIP(Objective):
         return scores.mean(-(labels * log_p).sum(1), scores.rows)
 
     def present(self, batch: Batch) -> Tensor:
-        """Returns which tokens each caption has, 1 or 0, `[B, V]`."""
+        """Returns which tokens each caption contains, 1 or 0, `[B, V]`."""
         if batch.bank is None:
             raise ZooError(
-                "SuperCLIP reads the token ids of captions, and the batch has encoded texts alone: "
+                "SuperCLIP reads the token ids of captions, and the batch only has encoded texts: "
                 "set data.features to null"
             )
         rows = batch.captions.clamp(min=0)

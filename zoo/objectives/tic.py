@@ -1,7 +1,7 @@
-"""TIC, the textual intra-modal contrast of FG-CLIP 2 (Xie et al., 2025), as its code has it.
+"""TIC, the textual intra-modal contrast of FG-CLIP 2 (Xie et al., 2025), following its code.
 
-B captions t_i; N_i: the captions most like t_i, at most 10, of those whose cosine with it is not
-above 0.95.
+B captions t_i; N_i: the captions most similar to t_i, at most 10, of those whose cosine with it is
+not above 0.95.
 
     L_TIC = 1/B sum_i log sum_{j in N_i} exp cos(t_i, t_j)
     L     = L_CLIP + lambda_tic L_TIC
@@ -19,17 +19,17 @@ from zoo.support.ranges import NonNegativeNumber, Number, PositiveInt
 
 
 class TIC(Objective):
-    """CLIP's loss, and captions of a batch that are alike pushed apart.
+    """CLIP's loss, and a term that pushes similar captions of a batch apart.
 
-    FG-CLIP 2 takes the term over captions of regions, beside losses that need boxes. Here it is
-    over the captions of all devices. The public code counts a caption that is left out as one of
-    cosine 0, and stops where a device has fewer than ten; here it does not count, and a caption
-    without any other is left out of the mean.
+    FG-CLIP 2 computes the term over captions of regions, in addition to losses that need boxes.
+    Here it is over the captions of all devices. The public code counts a caption that is left out
+    with cosine 0, and fails if a device has fewer than ten captions; here such a caption does not
+    count, and a caption without any similar one is left out of the mean.
 
     Args:
         lambda_tic: Weight of the term.
-        hardest: How many of the most similar captions it sums over.
-        most_alike: The cosine above which two captions are taken to say the same.
+        hardest: How many of the most similar captions the term sums over.
+        most_alike: The cosine above which two captions count as paraphrases and are left out.
     """
 
     def __init__(
@@ -49,14 +49,14 @@ class TIC(Objective):
     def forward(self, batch: Batch, scores: Scores) -> Loss:
         """Computes the loss; see `Objective.forward`."""
         clip = clip_loss(batch, scores)
-        between = self.lambda_tic * self.between_captions(batch, scores)
-        return Loss(clip + between, {"clip": clip, "between_captions": between})
+        contrast = self.lambda_tic * self.between_captions(batch, scores)
+        return Loss(clip + contrast, {"clip": clip, "between_captions": contrast})
 
     def between_captions(self, batch: Batch, scores: Scores) -> Tensor:
         """Computes L_TIC over the captions of all ranks, a scalar in nats."""
         block = scores.texts_against_texts(batch.captions, batch.captions)
-        others = block.candidate & ~block.is_match & (block.logits <= self.most_alike)
-        alike = block.logits.masked_fill(~others, -torch.inf)
-        alike = alike.topk(min(self.hardest, alike.shape[1]), dim=1).values
-        valid = scores.rows & others.any(1)
-        return scores.mean(torch.where(valid[:, None], alike, 0.0).logsumexp(1), valid)
+        is_candidate = block.candidate & ~block.is_match & (block.logits <= self.most_alike)
+        similar = block.logits.masked_fill(~is_candidate, -torch.inf)
+        similar = similar.topk(min(self.hardest, similar.shape[1]), dim=1).values
+        valid = scores.rows & is_candidate.any(1)
+        return scores.mean(torch.where(valid[:, None], similar, 0.0).logsumexp(1), valid)

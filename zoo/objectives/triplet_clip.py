@@ -4,8 +4,8 @@ B images v_i with captions t_i; n_i: a negative of caption i; v~_i: an image of 
 
     L = L_NegCLIP(v, t, n) + L_NegCLIP(v~, n, t)
 
-The second term is NegCLIP's with both sides turned round: negative images have the negatives as
-captions, and the captions are further columns for them. It has no term for rows without v~.
+The second term is NegCLIP's with the roles swapped: the negatives are the captions of the negative
+images, and the captions are their negatives. Rows without v~ are left out of it.
 """
 
 from zoo.batch import Batch
@@ -16,9 +16,9 @@ from zoo.scores import Scores
 
 
 class TripletCLIP(Objective):
-    """NegCLIP's loss, and the same again for negative images and the negatives that they show.
+    """NegCLIP's loss, and the same loss for negative images with the negatives as captions.
 
-    Negatives of the first column are those that negative images show.
+    The first column of negatives holds the captions of the negative images.
     """
 
     @property

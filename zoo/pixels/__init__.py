@@ -1,4 +1,4 @@
-"""Pixels: images as tensors, decoded by torchvision or by PIL."""
+"""Image decoding to tensors with torchvision or PIL, and a cache of decoded images."""
 
 import lazy_loader
 

@@ -1,10 +1,10 @@
-"""Cache: decoded images, resized to one shorter side, in a file that all processes map.
+"""A cache of decoded, resized images, in a file that all processes map.
 
     KEY/manifest.json   what the pixels depend on
-    KEY/pixels.bin      height x width x 3 bytes an image, one after the other
-    KEY/index.npy       of each image: where it begins, its height and width; no height, no image
+    KEY/pixels.bin      height x width x 3 bytes per image, one image after the other
+    KEY/index.npy       start, height and width of each image; height 0 for broken images
 
-KEY is a hash of the manifest, in which every image is named with the size and the time of its file.
+KEY is a hash of the manifest, which lists every image with the size and the time of its file.
 """
 
 import hashlib
@@ -40,21 +40,21 @@ log = logging.getLogger(__name__)
 
 VERSION = 1
 GIB = 1 << 30
-LOOKED_AT = 1_000  # images by which the size of all is told
-USUAL = 4 / 3  # longer to shorter side, where a file does not tell it
+LOOKED_AT = 1_000  # images from which the total size is estimated
+USUAL = 4 / 3  # assumed aspect ratio of images of unknown size
 AT_ONCE = 16
 
 
 @dataclass(frozen=True)
 class ImageCache(metaclass=RangedType):
-    """Where decoded, resized training images are kept, for runs of many epochs.
+    """A cache of decoded, resized training images, for runs of many epochs.
 
     Args:
-        folder: Folder of the pixels; it is made where there is none. Every set of images has a
-            folder of its own in it.
-        limit_gib: The most that the folder may hold, in GiB.
-        side: Pixels of the shorter side that larger images are resized to. None takes the least
-            from which a square crop needs no enlarging.
+        folder: Folder of the cache. It is created if it does not exist. Each set of images is in a
+            separate subfolder.
+        limit_gib: Maximum size of the folder, in GiB.
+        side: Pixels of the shorter side that larger images are resized to. None for the smallest
+            side that never requires a square crop to be enlarged.
     """
 
     folder: str
@@ -68,8 +68,8 @@ class KeptSet:
 
     Attributes:
         folder: Its folder.
-        images: How many they are.
-        bytes: How much room they take.
+        images: Number of images.
+        bytes: Size in bytes.
     """
 
     folder: Path
@@ -78,26 +78,26 @@ class KeptSet:
 
 
 def kept_sets(folder: Path) -> list[KeptSet]:
-    """Returns the sets of images that a cache holds, the largest first.
+    """Returns the sets of images in a cache, largest first.
 
     Args:
         folder: The folder of the cache.
     """
-    found = []
+    sets = []
     for pixels in folder.glob("*/pixels.bin"):
         index = pixels.with_name("index.npy")
         if not pixels.parent.name.startswith(".") and index.is_file():
             n = len(np.load(index, mmap_mode="r"))
-            found.append(KeptSet(pixels.parent, n, pixels.stat().st_size))
-    return sorted(found, key=lambda one: (-one.bytes, one.folder))
+            sets.append(KeptSet(pixels.parent, n, pixels.stat().st_size))
+    return sorted(sets, key=lambda kept: (-kept.bytes, kept.folder))
 
 
 class KeptPixels:
-    """The pixels of images in a cache.
+    """The pixels of a set of images in a cache.
 
     Args:
-        folder: Folder of this set of images.
-        rows: Rows of the images in its index.
+        folder: Folder of the set.
+        rows: Rows of the images in the index of the set.
     """
 
     def __init__(self, folder: Path, rows: dict[ImageRef, int]) -> None:
@@ -106,20 +106,20 @@ class KeptPixels:
         self._mapped: NDArray[np.uint8] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Returns what a worker is sent; it maps the file itself."""
+        """Returns the state without the mapped file: each worker maps it itself."""
         return {**vars(self), "_mapped": None}
 
     def __getitem__(self, image: ImageRef) -> Tensor:
         """Returns the pixels of an image, `[3, H, W]` in uint8.
 
         Raises:
-            BrokenImage: It could not be decoded.
+            BrokenImage: The image could not be decoded.
         """
         start, height, width = self._index[self.rows[image]].tolist()
         if not height:
-            raise BrokenImage(f"{image} is not a whole image: fetch it again")
-        if self._mapped is None:  # a file of no pixels could not be
-            # copied where it is written to, which torch wants to be able to do
+            raise BrokenImage(f"{image} is damaged or not an image: download it again")
+        if self._mapped is None:  # not in the constructor: an empty file cannot be mapped
+            # copy-on-write, since torch requires writable arrays
             self._mapped = np.memmap(self.folder / "pixels.bin", np.uint8, "c")
         pixels = self._mapped[start : start + height * width * 3].reshape(height, width, 3)
         return torch.from_numpy(pixels).permute(2, 0, 1)
@@ -133,97 +133,99 @@ def kept_pixels(
     workers: int = 0,
     tolerate_broken: bool = False,
 ) -> KeptPixels:
-    """Returns the pixels of images, which the first process to ask decodes while others wait.
+    """Returns the cached pixels of images. If needed, one process decodes them while others wait.
 
     Args:
-        cache: Where they are kept.
+        cache: The cache.
         side: Pixels of the shorter side.
         images: The images.
-        finder: Finds them.
+        finder: Finds the images.
         workers: Number of processes that decode.
-        tolerate_broken: Whether images that cannot be decoded are left out.
+        tolerate_broken: Whether to leave out images that cannot be decoded.
 
     Raises:
-        ZooError: They would take more than may be or cannot be written, or one is not there.
-        BrokenImage: One cannot be decoded. It is a ZooError.
+        ZooError: The images would exceed the limit, cannot be written, or an image is missing.
+        BrokenImage: An image cannot be decoded. It is a ZooError.
     """
-    wanted = list(dict.fromkeys(images))
+    distinct = list(dict.fromkeys(images))
     claims = {
         "version": VERSION,
         "side": side,
         "libraries": {name: version(name) for name in ("pillow", "torch", "torchvision")},
-        "images": [_name(ref, finder) for ref in wanted],
+        "images": [_name(ref, finder) for ref in distinct],
     }
     content = json.dumps(claims).encode()
     folder = Path(cache.folder) / hashlib.sha256(content).hexdigest()[:16]
     with exclusive_lock(folder, "data.image_cache"):
         if not folder.exists():
-            sweep(folder.parent)  # a set that was killed half-way may never be asked for again
-            _tell(cache, folder, side, wanted, finder)
-            with write_atomically(folder, "which begins anew", folder=True) as part:
-                _write(part, cache, side, wanted, finder, workers, tolerate_broken)
+            sweep(folder.parent)  # an interrupted set may never be requested again
+            _check_size(cache, folder, side, distinct, finder)
+            with write_atomically(folder, "which starts from the beginning", folder=True) as part:
+                _write(part, cache, side, distinct, finder, workers, tolerate_broken)
                 (part / "manifest.json").write_bytes(content)
-    return KeptPixels(folder, {ref: row for row, ref in enumerate(wanted)})
+    return KeptPixels(folder, {ref: row for row, ref in enumerate(distinct)})
 
 
 def check_cache(cache: ImageCache | None, decoder: Decoder, stored: bool) -> None:
-    """Checks that a cache is of use.
+    """Checks that an image cache is compatible with the other settings.
 
     Args:
-        cache: The cache, None for none.
-        decoder: What decodes images.
-        stored: Whether images are encoded once, and no pixels are read in training.
+        cache: The cache, or None.
+        decoder: The image decoder.
+        stored: Whether images are encoded once, so that training reads no pixels.
 
     Raises:
-        ZooError: It is not.
+        ZooError: The cache would not be used.
     """
     if cache is None:
         return
     if decoder == "pil":
         raise ZooError(
-            "data.image_cache keeps torchvision's pixels, and data.decoder is pil: set it to "
+            "data.image_cache requires the torchvision decoder, but data.decoder is pil: set it to "
             "torchvision, or data.image_cache to null"
         )
     if stored:
         raise ZooError(
-            "data.features encodes every image once, so that data.image_cache would be read once: "
-            "set one of the two to null"
+            "data.features encodes every image only once, so data.image_cache has no use: set one "
+            "of the two to null"
         )
 
 
 def _name(ref: ImageRef, finder: ImageFinder) -> str:
     path = finder.find(ref)
     if path is None:
-        raise ZooError(f"image {ref} is not there: {finder.hint(ref)}")
+        raise ZooError(f"image {ref} is missing: {finder.hint(ref)}")
     stat = path.stat()
     return f"{ref} {stat.st_size} {stat.st_mtime_ns} {finder.decoding_of(ref)}"
 
 
-def _tell(
+def _check_size(
     cache: ImageCache, folder: Path, side: int, images: Sequence[ImageRef], finder: ImageFinder
 ) -> None:
-    """Says how large the cache will be, before it is made.
+    """Estimates and logs the size of a new set of images.
 
     Raises:
-        ZooError: It would be larger than it may be.
+        ZooError: The cache would exceed its limit.
     """
-    looked = images[:: -(-len(images) // LOOKED_AT)]
-    sizes = [finder.size(ref) or (round(side * USUAL), side) for ref in looked]
+    sample = images[:: -(-len(images) // LOOKED_AT)]
+    sizes = [finder.size(ref) or (round(side * USUAL), side) for ref in sample]
     mean = sum(math.prod(_fitted_size(w, h, side)) * 3 for w, h in sizes) / len(sizes)
     size = mean * len(images) / GIB
-    held = _cached_bytes(cache) / GIB
-    if held + size > cache.limit_gib:
-        others = f" beside {held:,.2f} GiB of other sets" if held else ""
+    used_gib = _cached_bytes(cache) / GIB
+    if used_gib + size > cache.limit_gib:
+        other_sets = f" in addition to {used_gib:,.2f} GiB of other sets" if used_gib else ""
         remove = (
-            f", remove sets (`zoo doctor --image_cache {cache.folder}` lists them)" if held else ""
+            f", remove sets (`zoo doctor --image_cache {cache.folder}` lists them)"
+            if used_gib
+            else ""
         )
         raise ZooError(
             f"{len(images):,} images of shorter side {side} would take about {size:,.2f} GiB in "
-            f"{cache.folder}{others}, and data.image_cache.limit_gib is {cache.limit_gib:g}: raise "
-            f"it{remove}, or set data.image_cache to null"
+            f"{cache.folder}{other_sets}, but data.image_cache.limit_gib is {cache.limit_gib:g}: "
+            f"increase it{remove}, or set data.image_cache to null"
         )
     log.info(
-        "%s images of shorter side %d are decoded once, into about %.2f GiB in %s",
+        "decoding %s images with shorter side %d into about %.2f GiB in %s",
         f"{len(images):,}",
         side,
         size,
@@ -232,8 +234,8 @@ def _tell(
 
 
 def _cached_bytes(cache: ImageCache) -> int:
-    """Returns the bytes of all sets that are there."""
-    return sum(one.bytes for one in kept_sets(Path(cache.folder)))
+    """Returns the total size of all cached sets in bytes."""
+    return sum(kept_set.bytes for kept_set in kept_sets(Path(cache.folder)))
 
 
 def _write(
@@ -246,19 +248,19 @@ def _write(
     tolerate_broken: bool,
 ) -> None:
     index = np.zeros((len(images), 3), np.int64)
-    room = cache.limit_gib * GIB - _cached_bytes(cache)
-    place = 0
-    with (part / "pixels.bin").open("wb") as out:
+    limit = cache.limit_gib * GIB - _cached_bytes(cache)
+    position = 0
+    with (part / "pixels.bin").open("wb") as file:
         for row, pixels in enumerate(_decode_images(images, finder, side, workers)):
             if isinstance(pixels, ZooError):
                 if not (tolerate_broken and isinstance(pixels, BrokenImage)):
                     raise pixels
                 continue
-            index[row] = place, *pixels.shape[:2]
-            place += out.write(pixels.numpy().tobytes())
-            if place > room:
+            index[row] = position, *pixels.shape[:2]
+            position += file.write(pixels.numpy().tobytes())
+            if position > limit:
                 raise ZooError(
-                    f"the images in {cache.folder} take more than data.image_cache.limit_gib, "
+                    f"the images in {cache.folder} exceed data.image_cache.limit_gib, "
                     f"{cache.limit_gib:g}: raise it, or set data.image_cache to null"
                 )
     np.save(part / "index.npy", index)
@@ -270,14 +272,14 @@ def _decode_images(
     loader = DataLoader(
         _Resized(images, finder, side), AT_ONCE, num_workers=workers, collate_fn=list
     )
-    each = chain.from_iterable(loader)
-    yield from track(each, "decoding images", len(images), rank() == 0)
+    decoded_images = chain.from_iterable(loader)
+    yield from track(decoded_images, "decoding images", len(images), rank() == 0)
 
 
 class _Resized(Dataset[Any]):
     """Images resized to a shorter side, `[H, W, 3]`.
 
-    Errors are values, since a worker's exception would come with its traceback.
+    Errors are returned as values, since exceptions of workers would include their traceback.
     """
 
     def __init__(self, images: Sequence[ImageRef], finder: ImageFinder, side: int) -> None:
@@ -299,7 +301,7 @@ class _Resized(Dataset[Any]):
 
 
 def _fitted_size(height: int, width: int, side: int) -> tuple[int, int]:
-    """Returns height and width with that shorter side, or as they are where it is no longer."""
+    """Returns height and width, scaled down to the given shorter side if larger."""
     shorter = min(height, width)
     if shorter <= side:
         return height, width

@@ -1,4 +1,4 @@
-"""Decoding: an image by reference, decoded by PIL or, where it can, by torchvision."""
+"""Decoding of images with PIL, or with torchvision where possible."""
 
 import struct
 from collections.abc import Callable
@@ -24,16 +24,16 @@ def decode_image(finder: ImageFinder, ref: ImageRef, decoder: Decoder) -> Any:
     """Returns an image in RGB.
 
     Args:
-        finder: Finds it.
-        ref: Its reference.
-        decoder: What decodes it.
+        finder: Finds the image.
+        ref: Reference of the image.
+        decoder: The decoder, 'pil' or 'torchvision'.
 
     Returns:
-        PIL's image, or its pixels `[3, H, W]` in uint8 where torchvision is asked to decode it.
+        A PIL image, or for the torchvision decoder its pixels `[3, H, W]` in uint8.
 
     Raises:
         BrokenImage: The image cannot be decoded.
-        ZooError: It is not found, or may not be read.
+        ZooError: The image is missing or not readable.
     """
     return finder.load(ref) if decoder == "pil" else pixels_of(finder, ref)
 
@@ -41,17 +41,17 @@ def decode_image(finder: ImageFinder, ref: ImageRef, decoder: Decoder) -> Any:
 def pixels_of(finder: ImageFinder, ref: ImageRef) -> Tensor:
     """Returns the pixels of an image, `[3, H, W]` in uint8.
 
-    torchvision decodes JPEGs in grey or three colours. PIL decodes all others, and reports what is
-    wrong: four colours, other formats, images cropped or turned, files that are broken or have too
-    many pixels.
+    torchvision decodes grey and RGB JPEGs. PIL decodes all other images and reports errors: CMYK
+    and other formats, images that are cropped or rotated, files that are broken or have too many
+    pixels.
 
     Args:
-        finder: Finds it.
-        ref: Its reference.
+        finder: Finds the image.
+        ref: Reference of the image.
 
     Raises:
         BrokenImage: The image cannot be decoded.
-        ZooError: It is not found, or may not be read.
+        ZooError: The image is missing or not readable.
     """
     pixels = None
     if ref.crop is None and not finder.decoding_of(ref).upright:
@@ -61,13 +61,13 @@ def pixels_of(finder: ImageFinder, ref: ImageRef) -> Tensor:
 
 @cache
 def _jpeg_decoder() -> Callable[[Tensor], Tensor]:
-    """Returns what decodes a JPEG into the channels that it has.
+    """Returns a function that decodes a JPEG without converting its channels.
 
-    Asked for RGB, it would turn four colours into three by another rule than PIL's. torchvision
-    means to take its decoder away, in favour of torchcodec's, which gives the same pixels.
+    Conversion to RGB would differ from PIL for CMYK images. torchvision plans to remove its decoder
+    in favour of torchcodec's, which gives the same pixels.
 
     Raises:
-        ZooError: Neither is there.
+        ZooError: Neither decoder is available.
     """
     try:
         from torchvision.io import ImageReadMode, decode_jpeg
@@ -93,9 +93,9 @@ def _of_jpeg(finder: ImageFinder, ref: ImageRef) -> Tensor | None:
     if not content.startswith(JPEG):
         return None
     size = _stated_size(content)
-    most = Image.MAX_IMAGE_PIXELS
-    if size is None or (most is not None and size[0] * size[1] > 2 * most):
-        return None  # PIL refuses images of more than twice its bound
+    max_pixels = Image.MAX_IMAGE_PIXELS
+    if size is None or (max_pixels is not None and size[0] * size[1] > 2 * max_pixels):
+        return None  # PIL rejects images with more than twice its limit
     file = torch.frombuffer(bytearray(content), dtype=torch.uint8)
     decode = _jpeg_decoder()
     try:
@@ -106,9 +106,9 @@ def _of_jpeg(finder: ImageFinder, ref: ImageRef) -> Tensor | None:
 
 
 def _stated_size(content: bytes) -> tuple[int, int] | None:
-    """Returns the height and width in a JPEG's frame header; None where it is not found.
+    """Returns the height and width in the frame header of a JPEG, or None if it is not found.
 
-    Reading it takes a hundredth of the time that PIL takes to open the file.
+    This is a hundred times faster than opening the file with PIL.
     """
     place = len(JPEG)
     while place + 9 <= len(content) and content[place] == 0xFF:

@@ -1,4 +1,4 @@
-"""Positives: further texts that are true of the image of a caption."""
+"""Positives: other texts that are true of the image of a caption."""
 
 import lazy_loader
 

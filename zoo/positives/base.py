@@ -1,4 +1,4 @@
-"""PositiveGenerator: finds a further text that is true of the image of a caption."""
+"""PositiveGenerator: finds another text that is true of the image of a caption."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -11,11 +11,11 @@ from zoo.support.spec import Configurable
 class PositiveGenerator(Configurable, ABC):
     """Base of generators.
 
-    A positive depends on the captions of the image and on random state alone, so that a run can be
+    A positive depends only on the captions of the image and the random state, so that a run can be
     resumed.
 
     Attributes:
-        name: What results call the generator.
+        name: The generator's name in results.
     """
 
     name: ClassVar[str]
@@ -26,25 +26,25 @@ class PositiveGenerator(Configurable, ABC):
 
         Args:
             caption: The caption.
-            others: The captions of the same image, this one among them.
+            others: The captions of the same image, including this one.
             rng: The source of random numbers.
 
         Returns:
-            The positive, or None where there is none. It is never the caption itself in other
-            spacing or case.
+            The positive, or None if there is none. It differs from the caption in more than
+            whitespace and case.
         """
 
     def describe(self) -> dict[str, str]:
-        """Returns what results say of the positives."""
+        """Returns the description for results."""
         return {"generator": self.name}
 
     def check(self, captions: Sequence[str], of_image: Mapping[str, Sequence[str]]) -> None:
-        """Checks, before the first step, whether the generator can serve some captions.
+        """Checks, before the first step, whether the generator can be used for some captions.
 
         Args:
-            captions: The captions that are trained on.
+            captions: The training captions.
             of_image: The captions of each image.
 
         Raises:
-            ZooError: The generator knows already that it cannot.
+            ZooError: It cannot be used.
         """

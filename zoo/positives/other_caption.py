@@ -1,4 +1,4 @@
-"""OtherCaption: another caption of the same image, of which COCO and Flickr have five."""
+"""OtherCaption: another caption of the same image; COCO and Flickr have five per image."""
 
 from collections.abc import Mapping, Sequence
 from random import Random
@@ -9,7 +9,7 @@ from zoo.positives.base import PositiveGenerator
 
 
 class OtherCaption(PositiveGenerator):
-    """Another caption of the same image, drawn among those of other words."""
+    """Another caption of the same image, drawn from those with other words."""
 
     name = "other_caption"
 
@@ -22,14 +22,14 @@ class OtherCaption(PositiveGenerator):
         """Checks whether some image has two captions.
 
         Args:
-            captions: The captions that are trained on.
+            captions: The training captions.
             of_image: The captions of each image.
 
         Raises:
-            ZooError: None has.
+            ZooError: No image has two captions.
         """
         if not any(len(set(texts)) > 1 for texts in of_image.values()):
             raise ZooError(
-                "OtherCaption draws another caption of the same image, and no image has two: "
-                "give a file of paraphrases by zoo.positives.Paraphrases"
+                "OtherCaption draws another caption of the same image, but no image has two: "
+                "use a file of paraphrases with zoo.positives.Paraphrases"
             )

@@ -1,4 +1,4 @@
-"""Paraphrases: positives that somebody wrote, kept in a file."""
+"""Paraphrases: reads positives from a file."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,16 +11,16 @@ from zoo.support.by_caption import ByCaption, by_caption, entries
 
 
 class Paraphrases(PositiveGenerator):
-    """The paraphrases of a file, found by the text of the caption.
+    """The paraphrases of a file, looked up by caption text.
 
     Args:
-        file: JSON lines of `{"caption", "positive"}`. Of several lines for one caption, one is
+        file: JSON lines of `{"caption", "positive"}`. If a caption has several lines, one is
             drawn.
-        strict: Whether a caption that the file does not have is refused at the start. Otherwise it
-            has no positive.
+        strict: Whether captions that are missing from the file are an error. Otherwise they have no
+            positive.
 
     Raises:
-        ZooError: A line is broken, or its positive is its caption; the message names the line.
+        ZooError: A line is invalid, or its positive is its caption; the message names the line.
     """
 
     name = "paraphrases"
@@ -37,11 +37,11 @@ class Paraphrases(PositiveGenerator):
         """Checks whether the file has the captions.
 
         Args:
-            captions: The captions that are trained on.
+            captions: The training captions.
             of_image: Not used.
 
         Raises:
-            ZooError: The file lacks captions, and `strict` is set.
+            ZooError: Captions are missing from the file, and `strict` is set.
         """
         absent = [caption for caption in captions if caption not in self._positives]
         if absent and self.strict:
@@ -52,8 +52,8 @@ class Paraphrases(PositiveGenerator):
 
     def positive(self, caption: str, others: Sequence[str], rng: Random) -> str | None:
         """Draws a paraphrase of the caption from the file; see `PositiveGenerator.positive`."""
-        found = self._positives.get(caption)
-        return rng.choice(found) if found else None
+        positives = self._positives.get(caption)
+        return rng.choice(positives) if positives else None
 
 
 def _read(file: Path) -> ByCaption:
@@ -61,13 +61,13 @@ def _read(file: Path) -> ByCaption:
 
     def read() -> Iterator[tuple[str, str | None]]:
         for origin, caption, positive in entries(
-            file, "positive", optional=False, source=source, mend="mend the line"
+            file, "positive", optional=False, source=source, mend="fix the line"
         ):
             assert positive is not None
             if same_words(caption, positive):
                 raise ZooError(
-                    f"{origin} has the caption itself as its positive ({positive[:60]!r}): take "
-                    "the line out"
+                    f"{origin} has the caption itself as its positive ({positive[:60]!r}): remove "
+                    "the line"
                 )
             yield caption, positive
 

@@ -20,9 +20,11 @@ from zoo.support.provenance import RANDOM, TRAINED
 
 CARD = "README.md"
 TEMPLATE = Path(__file__).parent / "templates" / "model_card.md"
-TASK = "zero-shot-image-classification"  # the hub's name of what scores images against texts
+TASK = (
+    "zero-shot-image-classification"  # the hub's name of the task of scoring images against texts
+)
 LIBRARIES = {"open_clip": "open_clip", "hf": "transformers", "onnx": "onnx"}
-LICENCE = re.compile(r"[\w.-]+")  # as the hub names it; `other` where it has no name
+LICENCE = re.compile(r"[\w.-]+")  # a licence name of the hub; `other` if it has none
 DIGEST = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
 ABSOLUTE = re.compile(r"(?<![\w./])~?(?:/[^/\s,;]+)+")  # a path within a sentence
 OWN_HEADS = "open_clip and transformers score by the cosine of both vectors"
@@ -130,13 +132,13 @@ def write_card(
 
     Args:
         folder: The exported folder.
-        name: What the model is called.
-        format: Who reloads it: `open_clip`, `hf` or `onnx`.
-        module: What was exported.
-        results: What was measured of it.
-        licence: The licence of its weights, as the hub names it; None where nobody gave one.
-        entry: What is known of it where others published it.
-        base: The weights that training started from, as `backbone.pretrained` names them.
+        name: The name of the model.
+        format: The format of the export: `open_clip`, `hf` or `onnx`.
+        module: The exported module.
+        results: Results of these weights.
+        licence: The licence of its weights, by its name on the hub; None if not given.
+        entry: The catalogue entry of a published model, else None.
+        base: The weights that training started from, as in `backbone.pretrained`.
     """
     from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
@@ -146,7 +148,7 @@ def write_card(
     trained = _is_trained(module)
     objective = [type(module.objective).__name__] if trained else []
     licence = licence or (None if entry is None else entry.licence)
-    found = [
+    evaluations = [
         EvalResult(**_model_index_entry(run, metric))
         for run in results
         for metric in run.metrics
@@ -159,9 +161,9 @@ def write_card(
         base_model=_base_on_hub(weights),
         tags=["clip", "compositionality", "zoo", *objective],
         model_name=name,
-        eval_results=found or None,
+        eval_results=evaluations or None,
     )
-    said = _short(module.origin.get("data") or {})
+    data_description = _short(module.origin.get("data") or {})
     card = ModelCard.from_template(
         data,
         template_path=str(TEMPLATE),
@@ -171,7 +173,7 @@ def write_card(
         scoring="" if format == "onnx" else _scoring(module),
         model=list(_model(module, base)),
         trained_on=_trained_on(module, entry),
-        data=list(_data(said)),
+        data=list(_data(data_description)),
         recipe=yaml.safe_dump(_short(recipe), sort_keys=False).rstrip() if trained else "",
         measured=_results_section(results),
         runs=[_figures(run) for run in results],
@@ -181,12 +183,12 @@ def write_card(
 
 
 def _is_trained(module: ZooModule) -> bool:
-    """Returns whether zoo trained the weights, so that objective and recipe are theirs."""
+    """Returns whether zoo trained the weights, so that objective and recipe apply to them."""
     return TRAINED in module.weights.values() or bool(module.origin.get("data"))
 
 
 def _model_index_entry(run: Results, metric: Metric) -> dict[str, Any]:
-    """Returns a metric as the hub's model-index has it, with interval and coverage."""
+    """Returns a metric as an entry of the hub's model-index, with interval and coverage."""
     return {
         "task_type": TASK,
         "task_name": "image-text matching",
@@ -207,25 +209,25 @@ def _model_index_entry(run: Results, metric: Metric) -> dict[str, Any]:
 
 
 def _base_on_hub(weights: Mapping[str, Any]) -> str | None:
-    """Returns where on the hub the weights lie that training started from, None if not known."""
+    """Returns the hub repository of the initial weights, None if not known."""
     import open_clip
 
     if not isinstance(weights.get("pretrained"), str):
         return None
-    said = open_clip.get_pretrained_cfg(weights["name"], weights["pretrained"]) or {}
-    return said.get("hf_hub", "").rstrip("/") or None
+    config = open_clip.get_pretrained_cfg(weights["name"], weights["pretrained"]) or {}
+    return config.get("hf_hub", "").rstrip("/") or None
 
 
 def _says(module: ZooModule, entry: ModelEntry | None) -> str:
     if entry is not None:
         return f"{entry.says} ({entry.paper}). Written by zoo {__version__}."
-    came = set(module.weights.values())
-    how = "as it is" if came != {RANDOM} else "with random weights"
-    if TRAINED in came:
-        how = f"trained with the objective {type(module.objective).__name__}"
+    origins = set(module.weights.values())
+    training = "as it is" if origins != {RANDOM} else "with random weights"
+    if TRAINED in origins:
+        training = f"trained with the objective {type(module.objective).__name__}"
     return (
-        f"A model that scores images against texts: {module.backbone.name}, {how}, with the head "
-        f"{type(module.head).__name__}. Written by zoo {__version__}."
+        f"A model that scores images against texts: {module.backbone.name}, {training}, with the "
+        f"head {type(module.head).__name__}. Written by zoo {__version__}."
     )
 
 
@@ -237,7 +239,7 @@ def _scoring(module: ZooModule) -> str:
 
 
 def _loadings(folder: Path, format: str, backbone: Backbone) -> Iterator[Loading]:
-    """Yields the ways to load a folder that hold for what lies in it."""
+    """Yields the ways to load a folder, depending on its files."""
     tokenized = format == "open_clip" or (folder / "tokenizer_config.json").is_file()
     yield (LOADINGS if tokenized else WITHOUT_TOKENIZER)[format]
     if format == "onnx":
@@ -257,8 +259,8 @@ def _model(module: ZooModule, base: Any) -> Iterator[tuple[str, str]]:
     backbone: Backbone = module.backbone
     yield "architecture", f"{backbone.name}, {backbone.activation}"
     yield "base", "none" if base is None else _words(_short(base))
-    for part, came in module.weights.items():
-        yield f"weights of the {part}", _words(_short(came))
+    for part, origin in module.weights.items():
+        yield f"weights of the {part}", _words(_short(origin))
     yield "images", "{1} x {0} pixels".format(*backbone.image_size)
     yield "texts", f"{backbone.context} tokens"
     yield "vectors", f"{backbone.shapes.width} numbers"
@@ -271,42 +273,44 @@ def _model(module: ZooModule, base: Any) -> Iterator[tuple[str, str]]:
 def _trained_on(module: ZooModule, entry: ModelEntry | None) -> str:
     if module.origin.get("data"):
         n = len(module.origin.get("trained_images") or ())
-        return f"Captions of {n:,} images; files stand with the first digits of their SHA-256."
+        return f"Captions of {n:,} images; files are listed with the first digits of their SHA-256."
     if entry is not None and entry.trained_on is not None:
         return entry.trained_on
-    return "The checkpoint does not say what it was trained on."
+    return "The checkpoint does not record its training data."
 
 
-def _data(said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yields what a checkpoint says of its data, in rows; what was not used is left out."""
-    for what, value in said.items():
-        if what in ("train", "val") and value:
-            name = {"train": "captions", "val": "validation captions"}[what]
-            held = {key: n for key, n in value.items() if key not in ("reader", "files") and n}
+def _data(description: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yields rows that describe a checkpoint's data, without unused settings."""
+    for setting, value in description.items():
+        if setting in ("train", "val") and value:
+            name = {"train": "captions", "val": "validation captions"}[setting]
+            counts = {key: n for key, n in value.items() if key not in ("reader", "files") and n}
             files = ", ".join(
                 f"{file} ({_words(digest)})" for file, digest in value["files"].items()
             )
             yield name, _words(value["reader"])
             yield f"{name}, files", files
-            yield f"{name}, how many", _words(held)
+            yield f"{name}, how many", _words(counts)
         elif _words(value):
-            yield what.replace("_", " "), _words(value)
+            yield setting.replace("_", " "), _words(value)
 
 
 def _words(value: Any) -> str:
-    """Returns plain values in words: a class with its arguments, and nothing of what is unset."""
+    """Formats plain values as text: a class with its arguments, without unset values."""
     if isinstance(value, Mapping):
         rest = dict(value)
-        named = str(rest.pop("class_path", "")).rpartition(".")[2]
-        given = rest.pop("init_args", {}) if named else {}
-        arguments = [f"{name}={_words(held)}" for name, held in given.items() if _words(held)]
+        class_name = str(rest.pop("class_path", "")).rpartition(".")[2]
+        init_args = rest.pop("init_args", {}) if class_name else {}
+        arguments = [f"{name}={_words(item)}" for name, item in init_args.items() if _words(item)]
         parts = [
-            f"{name.replace('_', ' ')} {_words(held)}"
-            for name, held in rest.items()
-            if _words(held)
+            f"{name.replace('_', ' ')} {_words(item)}"
+            for name, item in rest.items()
+            if _words(item)
         ]
-        own = [named + (f"({', '.join(arguments)})" if arguments else "")] if named else []
-        return ", ".join([*own, *parts])
+        call = (
+            [class_name + (f"({', '.join(arguments)})" if arguments else "")] if class_name else []
+        )
+        return ", ".join([*call, *parts])
     if isinstance(value, list | tuple):
         return "; ".join(filter(None, map(_words, value)))
     if isinstance(value, int) and not isinstance(value, bool):
@@ -318,24 +322,22 @@ def _words(value: Any) -> str:
 def _results_section(results: Sequence[Results]) -> str:
     if not results:
         return "Nothing was measured for this card."
-    said = (
-        "Values are in per cent, with 95 % intervals. `n / of all` are the questions that were "
-        "scored and those that the benchmark has; an average that lacks a member is withheld."
+    text = (
+        "Values are in per cent, with 95 % intervals. `n / of all` are the scored cases and all "
+        "cases of the benchmark; an average is reported only if all its benchmarks were run."
     )
-    seen = {
+    overlaps = {
         f"{metric.benchmark_run}/{metric.subset} ({metric.trained_on:,} of {metric.images:,})": None
         for run in results
         for metric in run.metrics
         if metric.trained_on
     }
-    if seen:
-        said += f" The model was trained on images of {', '.join(seen)}."
-    absent = sorted(
-        {f"{lacking['benchmark']}" for run in results for lacking in run.header["absent"]}
-    )
+    if overlaps:
+        text += f" The model was trained on images of {', '.join(overlaps)}."
+    absent = sorted({f"{part['benchmark']}" for run in results for part in run.header["absent"]})
     if absent:
-        said += f" Parts of {', '.join(absent)} were not there to be measured."
-    return said
+        text += f" Parts of {', '.join(absent)} were not available and are not measured."
+    return text
 
 
 def _figures(run: Results) -> str:
@@ -346,16 +348,16 @@ def _licence(licence: str | None, weights: Mapping[str, Any]) -> str:
     if licence is not None:
         return f"{licence}."
     base = weights.get("pretrained")
-    of = "" if base is None else f" those of the base ({_words(_short(base))}) and"
-    return f"None was given. It depends on{of} that of the images and captions trained on."
+    base_note = "" if base is None else f" those of the base ({_words(_short(base))}) and"
+    return f"None was given. It depends on{base_note} that of the images and captions trained on."
 
 
 def _short(value: Any) -> Any:
-    """Returns plain values whose paths are names of files, since folders are this machine's."""
+    """Returns plain values with paths shortened to file names, without local folders."""
     if isinstance(value, Mapping):
-        return {name: _short(held) for name, held in value.items()}
+        return {name: _short(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_short(held) for held in value]
+        return [_short(item) for item in value]
     if not isinstance(value, str):
         return value
     if PurePath(value).is_absolute():

@@ -59,7 +59,7 @@ def export(
     licence: str | None = None,
     overwrite: bool = False,
 ) -> str:
-    """Writes a checkpoint as a plain model into a folder, whole or not at all.
+    """Exports a checkpoint as a plain model into a folder, atomically.
 
     Args:
         checkpoint: A checkpoint, `last`, `best` or a run's folder, or a published model
@@ -67,24 +67,26 @@ def export(
         out: The folder to write.
         format: `open_clip`, `hf` for Hugging Face's CLIPModel, or `onnx` for graphs of both towers
             and the head, which zoo does not load again.
-        measured: Folders of results of these weights, whose figures stand on the model card.
-        licence: The licence of the weights, as the hub names it (`apache-2.0`).
-        overwrite: Whether a folder that was exported before may be lost, once the new one is whole.
+        measured: Folders of results of these weights, which are shown on the model card.
+        licence: The licence of the weights, by its name on the hub (`apache-2.0`).
+        overwrite: Whether to replace an existing export, once the new one is complete.
 
     Returns:
-        A sentence that says how the folder is reloaded.
+        A message with the code that loads the folder.
 
     Raises:
-        ZooError: The folder exists and may not be lost, or is no export; the licence is no name;
-            there is no room; the format cannot hold the architecture; results are those of other
-            weights; or the written model does not give the embeddings of the checkpoint.
+        ZooError: The folder exists and may not be replaced, or is not an export; the licence is not
+            valid; the disk is full; the format does not support the architecture; results belong
+            to other weights; or the written model's embeddings differ from the checkpoint's.
     """
     out = Path(out)
     published = not checkpoint.exists() and is_published(str(checkpoint))
     checkpoint = checkpoint if published else find_checkpoint(checkpoint)
     results = {run: read(run) for run in measured}
     if format not in get_args(Format):
-        raise ZooError(f"{format!r} is no format of export: choose {' or '.join(get_args(Format))}")
+        raise ZooError(
+            f"{format!r} is not an export format: choose {' or '.join(get_args(Format))}"
+        )
     _check_licence(licence)
     _check_out(out, overwrite)
     module = (load_published(str(checkpoint)) if published else load_checkpoint(checkpoint)).eval()
@@ -97,85 +99,85 @@ def export(
     hashes = {weights_hash(module.backbone, module.head)}
     _write_scale(module, backbone)
     hashes.add(weights_hash(backbone, module.head))
-    for run, found in results.items():
-        _refuse_others(run, found, hashes, checkpoint)
+    for run, run_results in results.items():
+        _refuse_other_results(run, run_results, hashes, checkpoint)
     base = module.recipe()["backbone"]["init_args"]["pretrained"]
     if not published:  # a module that comes from a checkpoint names no other weights
         base = _base(checkpoint)
     entry = entry_of(str(checkpoint)) if published else None
     try:
-        with temporary_path(out, folder=True, over=overwrite) as part:
+        with temporary_path(out, folder=True, over=overwrite) as partial:
             if format == "onnx":
                 probes = _probes(backbone)
-                write_onnx(module, backbone, part, probes)
-                check_onnx(module, backbone, part, probes)
+                write_onnx(module, backbone, partial, probes)
+                check_onnx(module, backbone, partial, probes)
             else:
                 with without_bars() if format == "hf" else nullcontext():
-                    _write(module, backbone, part, format, base)
-                    _check(module, backbone, part, format)
+                    _write(module, backbone, partial, format, base)
+                    _check(module, backbone, partial, format)
             measured_here = [*results.values()]
-            write_card(part, out.name, format, module, measured_here, licence, entry, base)
-            for file in part.iterdir():
+            write_card(partial, out.name, format, module, measured_here, licence, entry, base)
+            for file in partial.iterdir():
                 file.chmod(0o644)
-            part.chmod(0o755)
+            partial.chmod(0o755)
     except (OSError, SafetensorError) as error:
-        refused = _of_the_system(error)
-        if refused is None:
+        system_error = _system_error(error)
+        if system_error is None:
             raise
-        raise not_written(out, refused) from error
-    by = {
+        raise not_written(out, system_error) from error
+    loaders = {
         "open_clip": f"open_clip.create_model('local-dir:{out}') and by zoo.load('{out}')",
         "hf": f"transformers.CLIPModel.from_pretrained('{out}') and by zoo.load('{out}')",
         "onnx": "onnxruntime, as its README.md says",
     }[format]
-    return f"{out}: reloaded by {by}, with the embeddings of {checkpoint}"
+    return f"{out}: reloaded by {loaders}, with the embeddings of {checkpoint}"
 
 
 def _check_licence(licence: str | None) -> None:
     if licence is not None and not LICENCE.fullmatch(licence):
         raise ZooError(
-            f"{licence!r} is no licence as the hub names it: write it in one word, such as "
-            "apache-2.0, mit or cc-by-4.0, or `other`"
+            f"{licence!r} is not a licence name of the hub: give one such as apache-2.0, mit or "
+            "cc-by-4.0, or `other`"
         )
 
 
 def _check_out(out: Path, overwrite: bool) -> None:
-    """Makes sure, before anything is read, that nothing in the place of the folder will be lost.
+    """Checks, before anything is read, that the folder can be written without losing other files.
 
     Args:
         out: The folder.
-        overwrite: Whether an export that lies there may be lost.
+        overwrite: Whether an existing export may be replaced.
 
     Raises:
-        ZooError: It is something else, may not be lost, or cannot be written.
+        ZooError: It is not an export, may not be replaced, or cannot be written.
     """
     if not os.path.lexists(out):
         check_place(out)
         return
     exported = all((out / name).is_file() for name in (CARD, DESCRIPTION))
     if out.is_symlink() or not exported:
-        raise ZooError(f"{out} exists and is no folder that `zoo export` wrote: name another one")
+        raise ZooError(f"{out} exists and was not written by `zoo export`: choose another")
     if not overwrite:
         raise ZooError(f"{out} exists: name another folder, or add --overwrite if it may be lost")
 
 
 def _base(checkpoint: Path) -> Any:
-    """Returns what the weights of a checkpoint were trained from, as its recipe names it."""
+    """Returns the initial weights of a checkpoint, as in its recipe."""
     backbone = read_checkpoint(checkpoint)["hyper_parameters"]["backbone"]
     return backbone.get("init_args", {}).get("pretrained")
 
 
-def _refuse_others(run: Path, results: Results, hashes: set[str], checkpoint: Path) -> None:
-    """Makes sure that results are those of the weights that are exported.
+def _refuse_other_results(run: Path, results: Results, hashes: set[str], checkpoint: Path) -> None:
+    """Checks that results belong to the exported weights.
 
     Args:
-        run: Where the results lie.
+        run: The folder of the results.
         results: The results.
-        hashes: Of the weights, as they were loaded and as they are written.
-        checkpoint: Where the weights come from.
+        hashes: Hashes of the weights as loaded and as written.
+        checkpoint: The checkpoint of the weights.
 
     Raises:
-        ZooError: They are those of other weights.
+        ZooError: The results belong to other weights.
     """
     if results.header["model"].get("weights_sha256") not in hashes:
         raise ZooError(
@@ -184,8 +186,8 @@ def _refuse_others(run: Path, results: Results, hashes: set[str], checkpoint: Pa
         )
 
 
-def _of_the_system(error: Exception) -> OSError | None:
-    """Returns the system's error, which safetensors has in its message alone."""
+def _system_error(error: Exception) -> OSError | None:
+    """Returns the system's error, which safetensors only mentions in its message."""
     if isinstance(error, OSError):
         return error
     code = re.search(r"\(os error (\d+)\)", str(error))
@@ -211,20 +213,20 @@ def _write_scale(module: ZooModule, backbone: Backbone) -> None:
 def _write(module: ZooModule, backbone: Backbone, folder: Path, format: Format, base: Any) -> None:
     state = {name: tensor.contiguous() for name, tensor in backbone.model.state_dict().items()}
     if format == "open_clip":
-        described = {"model_cfg": backbone.architecture, "preprocess_cfg": backbone.preprocess}
-        (folder / "open_clip_config.json").write_text(json.dumps(described, indent=1), "utf-8")
+        config = {"model_cfg": backbone.architecture, "preprocess_cfg": backbone.preprocess}
+        (folder / "open_clip_config.json").write_text(json.dumps(config, indent=1), "utf-8")
         save_file(state, folder / OPEN_CLIP)
     else:
         _write_hugging_face(backbone, state, folder)
     recipe = {**module.recipe(), "backbone": to_config(backbone)}
     recipe["backbone"]["init_args"]["pretrained"] = base
-    whole = {f"backbone.model.{name}": tensor for name, tensor in state.items()}
-    whole |= {
+    full_state = {f"backbone.model.{name}": tensor for name, tensor in state.items()}
+    full_state |= {
         name: tensor
         for name, tensor in module.state_dict().items()
         if not name.startswith("backbone.")
     }
-    write_description(folder, recipe, {**module.origin, "weights": module.weights}, whole)
+    write_description(folder, recipe, {**module.origin, "weights": module.weights}, full_state)
 
 
 def _write_hugging_face(backbone: Backbone, state: dict[str, Tensor], folder: Path) -> None:
@@ -246,21 +248,21 @@ def _write_hugging_face(backbone: Backbone, state: dict[str, Tensor], folder: Pa
 
 
 def _check(module: ZooModule, backbone: Backbone, folder: Path, format: Format) -> None:
-    """Checks that what was written reloads, in the other library and in zoo, with its head.
+    """Checks that the export reloads in the other library and, with its head, in zoo.
 
     Raises:
         ZooError: A tensor or an embedding is different.
     """
-    again = load_checkpoint(folder)
+    reloaded = load_checkpoint(folder)
     expected = {
         name: t for name, t in module.state_dict().items() if not name.startswith("backbone.")
     }
     expected |= {f"backbone.model.{name}": t for name, t in backbone.model.state_dict().items()}
-    found = again.state_dict()
+    reloaded_state = reloaded.state_dict()
     wrong = [
         name
         for name, tensor in expected.items()
-        if name not in found or not torch.equal(found[name], tensor)
+        if name not in reloaded_state or not torch.equal(reloaded_state[name], tensor)
     ]
     if wrong:
         raise ZooError(
@@ -270,13 +272,13 @@ def _check(module: ZooModule, backbone: Backbone, folder: Path, format: Format) 
     images, ids = _probes(backbone)
     ours: Encoders = (_tower(backbone.model.encode_image), _tower(backbone.model.encode_text))
     theirs = _encoders(folder, format)
-    for side, mine, other, probe in zip(
+    for side, our_encode, their_encode, probe in zip(
         ("images", "texts"), ours, theirs, (images, ids), strict=True
     ):
-        apart = float((mine(probe) - other(probe)).abs().max())
-        if not apart <= TOLERANCE:
+        difference = float((our_encode(probe) - their_encode(probe)).abs().max())
+        if not difference <= TOLERANCE:
             raise ZooError(
-                f"the embeddings of {side} differ by {apart:.1e} after reloading, more than "
+                f"the embeddings of {side} differ by {difference:.1e} after reloading, more than "
                 f"{TOLERANCE:.0e}: report this"
             )
 
@@ -298,7 +300,7 @@ def _probes(backbone: Backbone) -> tuple[Tensor, Tensor]:
 
 
 def _encoders(folder: Path, format: Format) -> Encoders:
-    """Returns the two towers of the folder as the other library reloads them."""
+    """Returns both towers of the folder, loaded with the other library."""
     if format == "hf":
         from transformers import CLIPModel
 
@@ -307,15 +309,15 @@ def _encoders(folder: Path, format: Format) -> Encoders:
     import open_clip
 
     with quiet():
-        plain: Any = open_clip.create_model(f"local-dir:{folder}").eval()
-    return _tower(plain.encode_image), _tower(plain.encode_text)
+        open_clip_model: Any = open_clip.create_model(f"local-dir:{folder}").eval()
+    return _tower(open_clip_model.encode_image), _tower(open_clip_model.encode_text)
 
 
 def _tower(encode: Callable[[Tensor], Any]) -> Callable[[Tensor], Tensor]:
-    """Returns a function to L2-normalised embeddings.
+    """Returns a function that computes L2-normalised embeddings.
 
     Args:
-        encode: Gives a tensor or Hugging Face's output.
+        encode: Returns a tensor or an output of Hugging Face.
     """
 
     @torch.no_grad()

@@ -1,4 +1,4 @@
-"""`zoo push`: an exported folder onto the Hugging Face hub."""
+"""`zoo push`: uploads an exported folder to the Hugging Face hub."""
 
 import json
 from collections.abc import Iterator
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def check_name(repo: str) -> None:
-    """Makes sure that a name can be a repository's.
+    """Checks that a repository name is valid.
 
     Args:
         repo: The name.
 
     Raises:
-        ZooError: It cannot.
+        ZooError: It is not valid.
     """
     from huggingface_hub.errors import HFValidationError
     from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
@@ -29,11 +29,11 @@ def check_name(repo: str) -> None:
     try:
         validate_repo_id(repo)
     except HFValidationError as error:
-        raise ZooError(f"{repo!r} is no name of a repository: give USER/NAME") from error
+        raise ZooError(f"{repo!r} is not a repository name: give USER/NAME") from error
 
 
 def contents(folder: Path) -> list[str]:
-    """Returns what a push would upload: a line for each file, and one of all of them.
+    """Returns what a push would upload: a line per file, and a line with the total.
 
     Args:
         folder: A folder that `zoo export` wrote.
@@ -44,9 +44,9 @@ def contents(folder: Path) -> list[str]:
     files = _files(folder)
     sizes = {file: file.stat().st_size for file in files}
     lines = [f"  {file.relative_to(folder)}  {_megabytes(size)}" for file, size in sizes.items()]
-    named = _paths_of_this_machine(folder)
-    if named:
-        lines.append(f"  paths of this machine in {DESCRIPTION}: {len(named)}, such as {named[0]}")
+    paths = _paths_of_this_machine(folder)
+    if paths:
+        lines.append(f"  paths of this machine in {DESCRIPTION}: {len(paths)}, such as {paths[0]}")
     return [*lines, f"  {len(files)} files, {_megabytes(sum(sizes.values()))}"]
 
 
@@ -58,15 +58,15 @@ def push(
     message: str | None = None,
     endpoint: str | None = None,
 ) -> str:
-    """Uploads an exported folder in one commit; files of the repository that it lacks stay there.
+    """Uploads an exported folder in one commit; other files in the repository are kept.
 
     Args:
         folder: A folder that `zoo export` wrote.
         repo: The repository, USER/NAME.
-        create: Whether it is made where there is none.
-        private: Whether a repository that is made is private; one that is there has to be.
-        message: What the commit says; None says which folder it is.
-        endpoint: The hub; None takes HF_ENDPOINT or huggingface.co.
+        create: Whether to create the repository if it does not exist.
+        private: Whether the repository is private; an existing one must already be.
+        message: The commit message; None for the name of the folder.
+        endpoint: The hub; None for HF_ENDPOINT or huggingface.co.
 
     Returns:
         The commit's address.
@@ -89,7 +89,7 @@ def push(
     token = get_token()
     if token is None:
         raise ZooError(
-            "there is no token of the Hugging Face hub: run `hf auth login`, or set HF_TOKEN"
+            "no token for the Hugging Face hub was found: run `hf auth login`, or set HF_TOKEN"
         )
     api = HfApi(endpoint=endpoint, token=token)
     try:
@@ -101,21 +101,21 @@ def push(
         ) from error
     except HfHubHTTPError as error:
         status = error.response.status_code
-        mend = {
+        advice = {
             401: "the token is not known there: run `hf auth login`",
             403: "the token may not write there: take one that may, by `hf auth login`",
         }.get(status, "try again later")
-        said = error.server_message or f"status {status}"
-        raise ZooError(f"{repo} was not uploaded ({' '.join(said.split())}): {mend}") from error
+        reason = error.server_message or f"status {status}"
+        raise ZooError(f"{repo} was not uploaded ({' '.join(reason.split())}): {advice}") from error
     except (HTTPError, OfflineModeIsEnabled, ConnectionError, TimeoutError) as error:
         raise ZooError(
             f"{api.endpoint} does not answer ({' '.join(str(error).split())}): check the network, "
             "HF_ENDPOINT and HF_HUB_OFFLINE"
         ) from error
     except (RuntimeError, ValueError) as error:  # of a file's upload, or of the card's metadata
-        said = " ".join(f"{error} {error.__cause__ or ''}".split())
+        reason = " ".join(f"{error} {error.__cause__ or ''}".split())
         raise ZooError(
-            f"{repo} was not uploaded ({said}): nothing was committed, mend what is named and run "
+            f"{repo} was not uploaded ({reason}); nothing was committed: fix the cause and run "
             "the same command again"
         ) from error
 
@@ -153,8 +153,8 @@ def _files(folder: Path) -> list[Path]:
     """
     if not (folder / CARD).is_file() or not (folder / DESCRIPTION).is_file():
         raise ZooError(
-            f"{folder} is no folder that `zoo export` wrote, with {CARD} and {DESCRIPTION}: export "
-            "the checkpoint and push that folder"
+            f"{folder} was not written by `zoo export`, since {CARD} or {DESCRIPTION} is missing: "
+            "export the checkpoint and push that folder"
         )
     paths = sorted(
         path
@@ -191,12 +191,12 @@ def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for name, held in value.items():
+        for name, item in value.items():
             yield name
-            yield from _texts(held)
+            yield from _texts(item)
     elif isinstance(value, list):
-        for held in value:
-            yield from _texts(held)
+        for item in value:
+            yield from _texts(item)
 
 
 def _megabytes(size: int) -> str:

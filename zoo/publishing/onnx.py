@@ -1,6 +1,6 @@
 """ONNX: both towers and the head as graphs that run without torch.
 
-image.onnx takes pixels, text.onnx token ids, and head.onnx what both of them give.
+image.onnx takes pixels, text.onnx token ids, and head.onnx the outputs of both.
 """
 
 import json
@@ -25,7 +25,7 @@ from zoo.module import ZooModule
 
 GRAPHS = ("image.onnx", "text.onnx", "head.onnx")
 TOLERANCE = 1e-4  # of entries of L2-normalised vectors, and of scores
-MOST = 1.5e9  # bytes of weights within a graph, which may have 2 GB; above it they lie beside it
+MAX_EMBEDDED = 1.5e9  # bytes of weights in a graph file (limit 2 GB); more go to another file
 
 Array = NDArray[Any]
 
@@ -58,7 +58,7 @@ class TextGraph(nn.Module):
 
 
 class ScoreGraph(nn.Module):
-    """What both towers give to scores of all pairs."""
+    """The outputs of both towers to scores of all pairs."""
 
     def __init__(
         self, head: Head, image_keys: Sequence[TokenKey], text_keys: Sequence[TokenKey]
@@ -76,33 +76,33 @@ class ScoreGraph(nn.Module):
 
 
 def refuse_what_no_graph_holds(module: ZooModule) -> None:
-    """Makes sure, before anything is written, that a model can be written as graphs.
+    """Checks, before anything is written, that a model can be exported as graphs.
 
     Args:
         module: The model.
 
     Raises:
-        ZooError: A library is missing, or the head does more than a graph.
+        ZooError: A library is missing, or the head cannot be exported as a graph.
     """
     for library in ("onnx", "onnxscript", "onnxruntime", "transformers"):
         import_optional(library, "export")
     head = type(module.head).__name__
     if module.head.needs.pieces:
         raise ZooError(
-            f"the head {head} has images or texts encoded in pieces, which no graph of a tower "
-            "does: export with --format open_clip"
+            f"the head {head} needs images or texts encoded in pieces, which the exported towers "
+            "do not support: export with --format open_clip"
         )
     if module.head.reranks:
         raise ZooError(
-            f"the head {head} reads tokens or runs every pair by itself, and graphs are written of "
-            "heads over vectors alone: export with --format open_clip"
+            f"the head {head} reads tokens or processes pairs one by one, and only heads over "
+            "vectors can be exported as graphs: export with --format open_clip"
         )
 
 
 def write_onnx(
     module: ZooModule, backbone: Backbone, folder: Path, probes: tuple[Tensor, Tensor]
 ) -> None:
-    """Writes graphs, preprocessing and tokenizer, and zoo.json with the recipe.
+    """Writes the graphs, the preprocessing, the tokenizer, and zoo.json with the recipe.
 
     Args:
         module: The model.
@@ -116,31 +116,36 @@ def write_onnx(
     images, texts, scores = _parts(module, backbone)
     pixels, ids = probes
     with torch.no_grad():
-        found = images(pixels), texts(ids[:-1])
+        outputs = images(pixels), texts(ids[:-1])
     n, m = (torch.export.Dim(name) for name in ("images", "texts"))
-    named = (_names("image", images.keys), _names("text", texts.keys))
-    _write(images, folder / GRAPHS[0], (pixels,), ({0: n},), ["pixels"], named[0])
-    _write(texts, folder / GRAPHS[1], (ids,), ({0: m},), ["ids"], named[1])
-    shapes = tuple([{0: size} for _ in some] for some, size in zip(found, (n, m), strict=True))
-    _write(scores, folder / GRAPHS[2], found, shapes, [*named[0], *named[1]], ["scores"])
-    described = {"recipe": module.recipe(), "origin": {**module.origin, "weights": module.weights}}
-    (folder / DESCRIPTION).write_text(json.dumps(described, indent=1), "utf-8")
+    names = (_names("image", images.keys), _names("text", texts.keys))
+    _write(images, folder / GRAPHS[0], (pixels,), ({0: n},), ["pixels"], names[0])
+    _write(texts, folder / GRAPHS[1], (ids,), ({0: m},), ["ids"], names[1])
+    shapes = tuple(
+        [{0: size} for _ in tensors] for tensors, size in zip(outputs, (n, m), strict=True)
+    )
+    _write(scores, folder / GRAPHS[2], outputs, shapes, [*names[0], *names[1]], ["scores"])
+    description = {
+        "recipe": module.recipe(),
+        "origin": {**module.origin, "weights": module.weights},
+    }
+    (folder / DESCRIPTION).write_text(json.dumps(description, indent=1), "utf-8")
     _write_preparation(backbone, folder)
 
 
 def check_onnx(
     module: ZooModule, backbone: Backbone, folder: Path, probes: tuple[Tensor, Tensor]
 ) -> None:
-    """Checks that the graphs give the model's vectors and scores, of one item and of several.
+    """Checks that the graphs reproduce the model's vectors and scores, for one item and several.
 
     Args:
         module: The model.
         backbone: Its towers, with adapters merged.
-        folder: What was written.
+        folder: The folder of the graphs.
         probes: Pixels and token ids.
 
     Raises:
-        ZooError: They do not.
+        ZooError: They differ.
     """
     onnxruntime: Any = import_optional("onnxruntime", "export")
     images, texts, scores = _parts(module, backbone)
@@ -152,19 +157,21 @@ def check_onnx(
         pixels, ids = probes[0][:n], probes[1][:m]
         with torch.no_grad():
             ours = images(pixels), texts(ids)
-            wanted = scores(*ours)
+            expected = scores(*ours)
         theirs = [
             dict(
-                zip([o.name for o in session.get_outputs()], session.run(None, given), strict=True)
+                zip([o.name for o in session.get_outputs()], session.run(None, inputs), strict=True)
             )
-            for session, given in zip(
+            for session, inputs in zip(
                 sessions, ({"pixels": pixels.numpy()}, {"ids": ids.numpy()}), strict=False
             )
         ]
-        for side, own, other in zip(("image", "text"), ours, theirs, strict=True):
-            _refuse_apart(f"vectors of {side}s", _unit(own[0]), _unit(other[f"{side}_pooled"]))
-        (found,) = sessions[2].run(None, theirs[0] | theirs[1])
-        _refuse_apart("scores", wanted.numpy(), found)
+        for side, our_outputs, their_outputs in zip(("image", "text"), ours, theirs, strict=True):
+            _refuse_difference(
+                f"vectors of {side}s", _unit(our_outputs[0]), _unit(their_outputs[f"{side}_pooled"])
+            )
+        (graph_scores,) = sessions[2].run(None, theirs[0] | theirs[1])
+        _refuse_difference("scores", expected.numpy(), graph_scores)
 
 
 def _parts(module: ZooModule, backbone: Backbone) -> tuple[ImageGraph, TextGraph, ScoreGraph]:
@@ -210,7 +217,7 @@ def _write(
             input_names=inputs,
             output_names=outputs,
             dynamic_shapes=shapes,
-            external_data=size > MOST,
+            external_data=size > MAX_EMBEDDED,
             verbose=False,
         )
     except torch.onnx.errors.OnnxExporterError as error:
@@ -221,7 +228,7 @@ def _write(
 
 
 def _write_preparation(backbone: Backbone, folder: Path) -> None:
-    """Writes how images are prepared, and CLIP's tokenizer where it is the model's."""
+    """Writes the image preprocessing, and the tokenizer if the model uses CLIP's."""
     from transformers import CLIPImageProcessor, CLIPTokenizer
 
     prepared = preparation(backbone.preprocess, backbone.image_size[0])
@@ -237,10 +244,10 @@ def _unit(vectors: Any) -> Array:
     return F.normalize(torch.as_tensor(vectors), dim=-1).numpy()
 
 
-def _refuse_apart(what: str, ours: Array, theirs: Array) -> None:
-    apart = float(np.abs(ours - theirs).max())
-    if not apart <= TOLERANCE:
+def _refuse_difference(what: str, ours: Array, theirs: Array) -> None:
+    difference = float(np.abs(ours - theirs).max())
+    if not difference <= TOLERANCE:
         raise ZooError(
-            f"the {what} of the graphs differ by {apart:.1e} from the model's, more than "
+            f"the {what} of the graphs differ by {difference:.1e} from the model's, more than "
             f"{TOLERANCE:.0e}: report this"
         )

@@ -1,4 +1,4 @@
-"""Crops of images and phrases of texts, each encoded by itself."""
+"""Crops of images and phrases of texts, which are encoded separately."""
 
 import lazy_loader
 

@@ -1,7 +1,8 @@
-"""Base classes of what splits an image into views and a text into phrases.
+"""Base classes of views of an image and phrases of a text.
 
-Each view and each phrase is encoded by itself (Role of Inference, section 3.2). The modules `crops`
-and `phrases` hold the implementations. Heads import this module alone, and so load no parser.
+Each view and each phrase is encoded separately (Role of Inference, section 3.2). The modules
+`crops` and `phrases` hold the implementations. Heads import only this module, which loads no
+parser.
 """
 
 from abc import ABC, abstractmethod
@@ -15,12 +16,12 @@ from zoo.support.spec import Configurable
 
 
 class Views(Configurable, ABC):
-    """Base of the classes that make views of an image.
+    """Base class of methods that make views of an image.
 
     Attributes:
-        side: The side of the square, in pixels, that an image is resized and centre-cropped to
-            before views are made of it.
-        count: How many views an image has.
+        side: The side of the square, in pixels, to which an image is resized and centre-cropped
+            first.
+        count: The number of views of an image.
     """
 
     side: int
@@ -30,61 +31,61 @@ class Views(Configurable, ABC):
     def views(self, image: Tensor) -> Sequence[Tensor]:
         """Returns the views of an image.
 
-        They are slices of the image, which share its memory. What encodes them resizes each to
-        the tower's input.
+        They are slices that share the image's memory. Each is resized to the tower's input before
+        it is encoded.
 
         Args:
             image: A prepared image, `[3, side, side]`.
 
         Returns:
-            `count` views, `[3, height, width]`. A maker that finds fewer gives some twice, which
-            changes no score.
+            `count` views, `[3, height, width]`. If fewer are found, some are repeated, which does
+            not change scores.
         """
 
     def views_of(self, image: Tensor) -> list[Tensor]:
-        """Returns what `views` finds, once it is known to be as many views as it should be.
+        """Returns the views of an image, after checking their number and form.
 
         Args:
             image: A prepared image, `[3, side, side]`.
 
         Raises:
-            ZooError: Something else comes, or more or fewer of them.
+            ZooError: `views` returns something else, or not `count` views.
         """
-        found = list(self.views(image))
-        whole = [v for v in found if isinstance(v, Tensor) and v.ndim == 3 and v.numel()]
-        if len(whole) != len(found) or len(found) != self.count:
+        results = list(self.views(image))
+        valid_views = [v for v in results if isinstance(v, Tensor) and v.ndim == 3 and v.numel()]
+        if len(valid_views) != len(results) or len(results) != self.count:
             raise ZooError(
-                f"{type(self).__name__}.views gave {len(whole)} views of an image, of which it "
-                f"says that it has {self.count}: return that many tensors [3, height, width]"
+                f"{type(self).__name__}.views returned {len(valid_views)} views of an image, and "
+                f"its count is {self.count}: return that many tensors [3, height, width]"
             )
-        return found
+        return results
 
 
 class Segments(Configurable, ABC):
-    """Base of the classes that split a text into phrases.
+    """Base class of methods that split a text into phrases.
 
-    The phrases depend on the text and the arguments of the class alone.
+    The phrases depend only on the text and the arguments of the class.
     """
 
     @abstractmethod
     def phrases(self, text: str) -> Iterable[str]:
-        """Returns the phrases of a text, none where it has none."""
+        """Returns the phrases of a text, which may be none."""
 
     def split(self, text: str) -> tuple[str, ...]:
-        """Returns the phrases of a text, each once, and the text itself, which comes last.
+        """Returns the distinct phrases of a text, followed by the text itself.
 
         Raises:
-            ZooError: Something else than phrases is found, or nothing is known of the text.
+            ZooError: `phrases` returns something other than phrases, or has no units of the text.
         """
-        found = list(self.phrases(text))
-        for phrase in found:
+        results = list(self.phrases(text))
+        for phrase in results:
             if not isinstance(phrase, str) or not phrase.strip():
                 raise ZooError(
-                    f"{type(self).__name__}.phrases({text!r}) gave {phrase!r}: a phrase is a "
-                    "string that is not blank"
+                    f"{type(self).__name__}.phrases({text!r}) returned {phrase!r}: return strings "
+                    "that are not blank"
                 )
-        return (*dict.fromkeys(phrase for phrase in found if phrase != text), text)
+        return (*dict.fromkeys(phrase for phrase in results if phrase != text), text)
 
     def describe(self) -> dict[str, Any]:
-        """Returns what results record of the class and its arguments."""
+        """Returns the description of the class and its arguments for results."""
         return {"maker": type(self).__name__}

@@ -1,4 +1,4 @@
-"""Crops: the parts of an image that are encoded one by one.
+"""Crops of an image, which are encoded separately.
 
 Structure-guided inference (Role of Inference, sections 3.2 and B.1) cuts an image of 224 x 224
 pixels into crops of six sizes.
@@ -17,30 +17,30 @@ SIZES: tuple[Size, ...] = ((32, 32), (56, 56), (112, 112), (224, 224), (56, 112)
 
 
 class Grid(Views):
-    """Crops of six sizes that do not overlap others of their size: 86 views.
+    """Crops of six sizes that do not overlap crops of the same size: 86 views.
 
     Args:
         sizes: Width and height of the crops, in pixels.
-        side: The side of the square that an image is resized and centre-cropped to before.
+        side: The side of the square to which an image is resized and centre-cropped first.
 
     Raises:
-        ZooError: A crop is larger than the image, or there is no size.
+        ZooError: A crop is larger than the image, or sizes is empty.
     """
 
     def __init__(self, sizes: Sequence[Size] = SIZES, side: PositiveInt = 224) -> None:
         self.sizes, self.side = [(width, height) for width, height in sizes], side
         if not self.sizes:
-            raise ZooError(f"{type(self).__name__} has no sizes: name some, as [[224, 224]]")
+            raise ZooError(f"{type(self).__name__} has no sizes: give some, such as [[224, 224]]")
         self.count = len(self.boxes(side, side))
 
     def stride(self, length: int) -> int:
-        """Returns how far neighbouring crops of a width or a height are apart."""
+        """Returns the distance between neighbouring crops of a width or a height."""
         return length
 
     def boxes(self, width: int, height: int) -> list[tuple[int, int, int, int]]:
         """Returns left, top, width and height of every crop of an image, size by size.
 
-        Crops of a size begin at the upper left and go on row by row. None reaches over an edge.
+        Crops of a size start at the upper left and are listed row by row, within the image.
 
         Args:
             width: The image's width.
@@ -49,19 +49,19 @@ class Grid(Views):
         Raises:
             ZooError: A crop is larger than the image.
         """
-        found = []
+        crops = []
         for w, h in self.sizes:
             if w > width or h > height:
                 raise ZooError(
                     f"{type(self).__name__} has crops of {w} x {h} pixels, which are larger than "
-                    f"its images of {width} x {height}: leave that size out, or raise side"
+                    f"its images of {width} x {height}: remove that size, or increase side"
                 )
-            found += [
+            crops += [
                 (left, top, w, h)
                 for top in range(0, height - h + 1, self.stride(h))
                 for left in range(0, width - w + 1, self.stride(w))
             ]
-        return found
+        return crops
 
     def views(self, image: Tensor) -> list[Tensor]:
         """Returns the crops of an image, `[3, height, width]` each."""
@@ -77,12 +77,12 @@ class Overlap(Grid):
 
     Args:
         sizes: Width and height of the crops, in pixels.
-        side: The side of the square that an image is resized and centre-cropped to before.
+        side: The side of the square to which an image is resized and centre-cropped first.
 
     Raises:
-        ZooError: A crop is larger than the image, or there is no size.
+        ZooError: A crop is larger than the image, or sizes is empty.
     """
 
     def stride(self, length: int) -> int:
-        """Returns half the length, and at least a pixel."""
+        """Returns half the length, and at least 1."""
         return max(1, length // 2)

@@ -1,4 +1,4 @@
-"""Phrases of a text, which are encoded one by one with the text itself.
+"""Phrases of a text, which are encoded separately, together with the text itself.
 
 Structure-guided inference (Role of Inference, section 3.2, B.1 and B.5) decomposes a caption into
 phrases about objects plus the full caption.
@@ -22,8 +22,8 @@ class Chunks(Segments):
     """The noun phrases of a text and the text: "a black cat", "a white dog".
 
     Args:
-        tagger: What finds noun phrases. Where None, spaCy's where it and its English pipeline are
-            installed, else TextBlob's.
+        tagger: The tagger that finds noun phrases. None takes spaCy's if it and its English
+            pipeline are installed, else TextBlob's.
     """
 
     def __init__(self, tagger: Tagger | None = None) -> None:
@@ -34,17 +34,17 @@ class Chunks(Segments):
         return self.tagger or default_tagger()
 
     def phrases(self, text: str) -> list[str]:
-        """Returns the noun phrases as the text has them, with their determiners."""
-        places: list[tuple[int, int]] = []
+        """Returns the noun phrases of the text, including their determiners."""
+        spans: list[tuple[int, int]] = []
         for token in self._tagger.tokens(text):
             if token.chunk == "B-NP":
-                places.append((token.start, token.end))
-            elif token.chunk == "I-NP" and places:
-                places[-1] = (places[-1][0], token.end)
-        return [text[start:end] for start, end in places]
+                spans.append((token.start, token.end))
+            elif token.chunk == "I-NP" and spans:
+                spans[-1] = (spans[-1][0], token.end)
+        return [text[start:end] for start, end in spans]
 
     def describe(self) -> dict[str, Any]:
-        """Returns what results say of the maker and its tagger."""
+        """Returns the description of the class and its tagger for results."""
         return {**super().describe(), **self._tagger.describe()}
 
 
@@ -52,11 +52,11 @@ class Coarse(Segments):
     """The entities of a text with their attributes, its relations, and the text.
 
     Of "a black cat and a white dog" these are "black cat", "white dog" and the text. A relation
-    between the only two entities of a text is the text itself, and no segment beside it.
+    between the only two entities of a text is the text itself, and is not listed separately.
 
     Args:
-        units: A units file or several, in which a text is found by its words.
-        extractor: What finds the units of a text that is in no such file. Where neither is given,
+        units: One or several units files, in which a text is looked up by its words.
+        extractor: The extractor for texts that are in none of these files. If neither is given,
             RuleExtractor.
     """
 
@@ -68,12 +68,12 @@ class Coarse(Segments):
 
     @cached_property
     def _records_by_caption(self) -> dict[str, UnitRecord]:
-        """The records by caption; the first of a caption that comes again."""
-        known: dict[str, UnitRecord] = {}
+        """The first record of each caption in the units files."""
+        records: dict[str, UnitRecord] = {}
         for file in self.files:
             for record in read_units(file).values():
-                known.setdefault(record.caption, record)
-        return known
+                records.setdefault(record.caption, record)
+        return records
 
     @cached_property
     def _extractor(self) -> UnitExtractor | None:
@@ -83,20 +83,19 @@ class Coarse(Segments):
         """Returns the texts of entities and relations.
 
         Raises:
-            ZooError: No file has units of the text, and there is no extractor.
+            ZooError: The text is in no units file, and there is no extractor.
         """
         record = self._records_by_caption.get(text)
         if record is None and self._extractor is None:
             raise ZooError(
-                f"{' and '.join(self.files)} has no units of {text!r}, of which "
-                f"{type(self).__name__} is to make segments: `zoo units extract` finds units, or "
-                "name an extractor for such texts, as "
-                "--model.head.segments.extractor RuleExtractor"
+                f"{' and '.join(self.files)}: units of {text!r} are missing, which "
+                f"{type(self).__name__} needs: run `zoo units extract`, or set an extractor for "
+                "such texts, for example --model.head.segments.extractor RuleExtractor"
             )
         return self.segments_of(record or self._extract(text))
 
     def segments_of(self, record: UnitRecord) -> list[str]:
-        """Returns the texts of a record's entities and, where these are over two, relations."""
+        """Returns the texts of a record's entities and, if there are more than two, relations."""
         entities = [entity.text for entity in record.entities]
         return entities + [relation.text for relation in record.relations if len(entities) > 2]
 
@@ -105,20 +104,20 @@ class Coarse(Segments):
         return self._extractor.extract(text, text, "")
 
     def describe(self) -> dict[str, Any]:
-        """Returns what results say of the maker, its files and its extractor."""
+        """Returns the description of the class, its files and its extractor for results."""
         extractor = self._extractor.describe() if self._extractor else {}
         return {**super().describe(), **({"units": self.files} if self.files else {}), **extractor}
 
 
 class Fine(Coarse):
-    """What `Coarse` has, and each entity without its attributes: "cat", "dog".
+    """The phrases of `Coarse`, and each entity without its attributes: "cat", "dog".
 
     Args:
-        units: A units file or several, in which a text is found by its words.
-        extractor: What finds the units of a text that is in no such file. Where neither is given,
+        units: One or several units files, in which a text is looked up by its words.
+        extractor: The extractor for texts that are in none of these files. If neither is given,
             RuleExtractor.
     """
 
     def segments_of(self, record: UnitRecord) -> list[str]:
-        """Returns the heads of a record's entities, and what `Coarse` takes of it."""
+        """Returns the heads of a record's entities, and the phrases of `Coarse`."""
         return [head_of(entity.text) for entity in record.entities] + super().segments_of(record)

@@ -1,4 +1,4 @@
-"""Averages: means of metrics and of means. A mean that lacks a member is withheld."""
+"""Averages: means of metrics and of means. A mean is withheld if a member is missing."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,9 +18,9 @@ class Member:
 
     Attributes:
         benchmark: Name of the benchmark.
-        subset: Name of the subset; '*' is all that the benchmark has.
+        subset: Name of the subset; '*' is all subsets of the benchmark.
         metric: Name of the metric.
-        unscorable: Whether zoo has no such benchmark.
+        unscorable: Whether zoo does not have the benchmark.
     """
 
     benchmark: str
@@ -41,10 +41,10 @@ class Mean:
     Attributes:
         name: Name of the mean.
         members: Metrics and means that enter it.
-        weighting: 'equal' weights all members alike, 'cases' by their numbers of cases in the file,
-            'members' by their numbers of members.
-        partial: Whether it is taken of those members that are there; else a missing one withholds
-            it.
+        weighting: 'equal' weights all members equally, 'cases' by their numbers of cases in the
+            file, 'members' by their numbers of members.
+        partial: Whether to average the available members; otherwise a missing member withholds the
+            mean.
     """
 
     name: str
@@ -58,21 +58,20 @@ class Mean:
 
 @dataclass(frozen=True)
 class Average:
-    """A mean that was taken.
+    """The value of a mean.
 
     Attributes:
         preset: Name of the preset.
-        name: Name of the mean, with the run in brackets where a benchmark was asked for twice.
-        value: Value in per cent, None where it is withheld.
+        name: Name of the mean, with the run in parentheses if a benchmark has several runs.
+        value: Value in per cent, None if it is withheld.
         weighting: How members are weighted, as in `Mean`.
         members: Names of the members.
-        missing: Names of the members that keep the mean from being taken, or that a partial one is
-            taken without.
+        missing: Names of the missing members: a mean with one is withheld, unless it is partial.
         n: Number of queries of its members that were scored.
         of: Number of queries of its members in the file.
-        low: Lower end of the 95 % interval in per cent, None where there is none.
-        high: Upper end of the 95 % interval in per cent, None where there is none.
-        interval: How the interval was found, in words.
+        low: Lower end of the 95 % interval in per cent, None without an interval.
+        high: Upper end of the 95 % interval in per cent, None without an interval.
+        interval: Description of the interval method.
     """
 
     preset: str
@@ -90,14 +89,14 @@ class Average:
 
 @dataclass(frozen=True)
 class MeanPart:
-    """A mean and what it comes to among metrics.
+    """A mean with the metrics that enter it.
 
     Attributes:
-        name: Name of the mean, with the run in brackets where a benchmark was asked for twice.
+        name: Name of the mean, with the run in parentheses if a benchmark has several runs.
         mean: The mean.
         shares: Metrics with their shares in the mean, which sum to 1.
-        missing: Names of the members that keep the mean from being taken.
-        left_out: Names of the members that a partial mean is taken without.
+        missing: Names of the missing members, because of which the mean is withheld.
+        left_out: Names of the members that a partial mean omits.
     """
 
     name: str
@@ -108,31 +107,39 @@ class MeanPart:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the mean has all that it needs."""
+        """Whether the mean has members and no required one is missing."""
         return bool(self.shares) and not self.missing
 
 
 def parts(means: Sequence[Mean], metrics: Sequence[Metric]) -> list[MeanPart]:
-    """Returns the means that have at least one of their members among the metrics.
+    """Returns the means that have at least one member among the metrics.
 
-    Where a benchmark was asked for twice over the same subsets, each run gets means of its own.
+    If a benchmark has several runs over the same subsets, each run has its own means.
 
     Args:
         means: The means.
-        metrics: Metrics that were counted under one preset.
+        metrics: Metrics of one preset.
     """
-    found: dict[MeanPart, None] = {}
-    for run, chosen in _runs(metrics).items():
+    resolved: dict[MeanPart, None] = {}
+    for run, run_metrics in _metrics_by_run(metrics).items():
         for mean in means:
-            taken = _take(mean, chosen)
-            used = [metric for metric, _ in taken.shares]
+            node_shares = _node_shares(mean, run_metrics)
+            used_metrics = [metric for metric, _ in node_shares.shares]
             name = (
-                f"{mean.name} ({run})" if any(f.benchmark_run == run for f in used) else mean.name
+                f"{mean.name} ({run})"
+                if any(m.benchmark_run == run for m in used_metrics)
+                else mean.name
             )
-            lists = tuple(taken.shares), tuple(taken.missing), tuple(taken.left_out)
-            if any(metric.n for metric in used):
-                found[MeanPart(name, mean, *lists)] = None
-    return list(found)
+            part = MeanPart(
+                name,
+                mean,
+                tuple(node_shares.shares),
+                tuple(node_shares.missing),
+                tuple(node_shares.left_out),
+            )
+            if any(metric.n for metric in used_metrics):
+                resolved[part] = None
+    return list(resolved)
 
 
 def averages(
@@ -141,43 +148,45 @@ def averages(
     metrics: Sequence[Metric],
     observations: Mapping[Metric, Observations | None] | None = None,
 ) -> list[Average]:
-    """Takes the means that have at least one of their members among the metrics.
+    """Computes the means that have at least one member among the metrics.
 
     Args:
-        preset: Name of the preset that the means are of.
+        preset: Name of the preset of the means.
         means: The means.
-        metrics: Metrics that were counted under the preset.
-        observations: What the metrics were made of; without them, averages have no intervals.
+        metrics: Metrics of the preset.
+        observations: Observations of the metrics; without them, averages have no intervals.
     """
-    return [_average(preset, part, observations or {}) for part in parts(means, metrics)]
+    return [_build_average(preset, part, observations or {}) for part in parts(means, metrics)]
 
 
-def _runs(metrics: Sequence[Metric]) -> dict[BenchmarkRun | None, list[Metric]]:
-    """Returns the metrics by run, without those of other runs of the same benchmark.
+def _metrics_by_run(metrics: Sequence[Metric]) -> dict[BenchmarkRun | None, list[Metric]]:
+    """Returns the metrics by run, without other runs of the same benchmark.
 
-    Where no benchmark was asked for twice over the same subsets, all metrics stand under None.
+    If no benchmark has several runs over the same subsets, the only key is None.
     """
-    times = Counter((f.benchmark, f.subset, f.metric) for f in metrics)
-    again = dict.fromkeys(
-        f.benchmark_run for f in metrics if times[f.benchmark, f.subset, f.metric] > 1
+    counts = Counter((m.benchmark, m.subset, m.metric) for m in metrics)
+    repeated_runs = dict.fromkeys(
+        m.benchmark_run for m in metrics if counts[m.benchmark, m.subset, m.metric] > 1
     )
     return {
-        run: [f for f in metrics if f.benchmark_run == run or f.benchmark_run not in again]
-        for run in again
+        run: [m for m in metrics if m.benchmark_run == run or m.benchmark_run not in repeated_runs]
+        for run in repeated_runs
     } or {None: list(metrics)}
 
 
-def _average(
+def _build_average(
     preset: str, part: MeanPart, observations: Mapping[Metric, Observations | None]
 ) -> Average:
     used = [metric for metric, _ in part.shares]
     value = low = high = None
-    how = ""
+    method = ""
     if part.is_complete:
         value = sum(share * (metric.value or 0) for metric, share in part.shares)
-        made_of = [observed for observed in map(observations.get, used) if observed is not None]
-        if len(made_of) == len(used):
-            low, high, how = interval(made_of, [share for _, share in part.shares])
+        used_observations = [
+            observed for observed in map(observations.get, used) if observed is not None
+        ]
+        if len(used_observations) == len(used):
+            low, high, method = interval(used_observations, [share for _, share in part.shares])
             low, high = 100 * low, 100 * high
     return Average(
         preset,
@@ -186,24 +195,24 @@ def _average(
         part.mean.weighting,
         tuple(str(m) for m in part.mean.members),
         tuple(dict.fromkeys(part.missing or part.left_out)),
-        sum(f.n for f in used),
-        sum(f.of for f in used),
+        sum(metric.n for metric in used),
+        sum(metric.of for metric in used),
         low,
         high,
-        how,
+        method,
     )
 
 
 @dataclass(frozen=True)
-class _Taken:
-    """What a node of a mean comes to.
+class _NodeShares:
+    """The metrics that enter a mean or a member.
 
     Attributes:
         shares: Metrics with their shares in the mean, which sum to 1.
         cases: Number of cases.
-        members: Number of members that it is taken of.
-        missing: What keeps the mean from being taken.
-        left_out: What a partial mean is taken without.
+        members: Number of available members.
+        missing: Names of the missing members, because of which the mean is withheld.
+        left_out: Names of the members that a partial mean omits.
     """
 
     shares: list[tuple[Metric, float]]
@@ -213,41 +222,47 @@ class _Taken:
     left_out: list[str] = field(default_factory=list)
 
 
-def _take(node: Mean | Member, metrics: Sequence[Metric]) -> _Taken:
+def _node_shares(node: Mean | Member, metrics: Sequence[Metric]) -> _NodeShares:
     if isinstance(node, Member):
-        used = [
-            f
-            for f in metrics
-            if f.benchmark == node.benchmark
-            and f.metric == node.metric
-            and node.subset in ("*", f.subset)
+        member_metrics = [
+            entry
+            for entry in metrics
+            if entry.benchmark == node.benchmark
+            and entry.metric == node.metric
+            and node.subset in ("*", entry.subset)
         ]
-        cases = sum(f.of for f in used)
+        cases = sum(entry.of for entry in member_metrics)
         missing = (
-            [_metric_title(f) for f in used if f.value is None or f.partial_gallery]
-            if used
+            [
+                _metric_title(entry)
+                for entry in member_metrics
+                if entry.value is None or entry.partial_gallery
+            ]
+            if member_metrics
             else [str(node)]
         )
-        return _Taken([(f, f.of / max(cases, 1)) for f in used], cases, 1, missing)
-    taken = [_take(member, metrics) for member in node.members]
-    left_out = [m for t in taken for m in t.left_out]
+        return _NodeShares(
+            [(entry, entry.of / max(cases, 1)) for entry in member_metrics], cases, 1, missing
+        )
+    resolved = [_node_shares(member, metrics) for member in node.members]
+    left_out = [m for r in resolved for m in r.left_out]
     if node.partial:
-        left_out += [m for t in taken for m in t.missing]
-        taken = [t for t in taken if t.shares and not t.missing]
-    cases = sum(t.cases for t in taken)
+        left_out += [m for r in resolved for m in r.missing]
+        resolved = [r for r in resolved if r.shares and not r.missing]
+    cases = sum(r.cases for r in resolved)
     weights = {
-        "equal": [1 for _ in taken],
-        "cases": [t.cases for t in taken],
-        "members": [t.members for t in taken],
+        "equal": [1 for _ in resolved],
+        "cases": [r.cases for r in resolved],
+        "members": [r.members for r in resolved],
     }[node.weighting]
-    parts = [weight / max(sum(weights), 1) for weight in weights]
+    member_shares = [weight / max(sum(weights), 1) for weight in weights]
     shares = [
         (metric, part * share)
-        for t, part in zip(taken, parts, strict=True)
-        for metric, share in t.shares
+        for r, part in zip(resolved, member_shares, strict=True)
+        for metric, share in r.shares
     ]
-    missing = [m for t in taken for m in t.missing]
-    return _Taken(shares, cases, len(taken), missing, left_out)
+    missing = [m for r in resolved for m in r.missing]
+    return _NodeShares(shares, cases, len(resolved), missing, left_out)
 
 
 def _metric_title(metric: Metric) -> str:

@@ -1,4 +1,4 @@
-"""Figures that others published, laid out beside those that were measured, and mixed with none."""
+"""A table that compares measured metrics and averages with published values."""
 
 from collections.abc import Iterable, Sequence
 
@@ -7,53 +7,60 @@ from zoo.results.metrics import Metric
 from zoo.results.published import Figure, figures
 from zoo.results.tables import TextTable, number
 
-PUBLISHED = "published figures of others beside this run's, each counted by its own protocol"
-_Row = tuple[str, str]  # the name of a figure and its source
+PUBLISHED = "published values of other models and values of this run, each under its own protocol"
+_FigureKey = tuple[str, str]  # name and source of a published value
 
 
 def beside_table(
     models: Sequence[str], preset: str, metrics: Iterable[Metric], averages: Iterable[Average]
 ) -> TextTable:
-    """Lays out published figures of what was measured.
+    """Returns a table of published values for the measured metrics and averages.
 
     Args:
-        models: The models whose figures are wanted.
+        models: Names of models with published values.
         preset: The preset of the averages.
-        metrics: The metrics that were measured. Recalls among some of a gallery's images, which is
-            easier, have no figures beside; nor has a benchmark that is asked for twice.
-        averages: The averages that were taken.
+        metrics: The measured metrics. Recalls over a part of a gallery, which are easier, are not
+            compared, and neither are benchmarks with several runs.
+        averages: The computed averages.
 
     Returns:
-        A table with a row for each metric or average and source, and a column for each model. Its
-        lines say what the sources are, and of which models nothing is there.
+        A table with one row per metric or average and source, and one column per model. The lines
+        above it give the sources and name the models without any value.
     """
-    here: dict[tuple[str, str], Metric | Average] = {
+    measured: dict[tuple[str, str], Metric | Average] = {
         ("", str(metric)): metric for metric in metrics if not metric.partial_gallery
     }
-    here |= {(preset, average.name): average for average in averages}
-    rows: dict[_Row, dict[str, Figure]] = {}
-    known = [figure for model in models for figure in figures(model)]
-    for place in here:
-        for figure in known:
-            if (figure.preset, figure.name) == place:
+    measured |= {(preset, average.name): average for average in averages}
+    rows: dict[_FigureKey, dict[str, Figure]] = {}
+    published_figures = [figure for model in models for figure in figures(model)]
+    for key in measured:
+        for figure in published_figures:
+            if (figure.preset, figure.name) == key:
                 rows.setdefault((figure.name, figure.source), {})[figure.model] = figure
-    protocols = {f.source: f.protocol for found in rows.values() for f in found.values()}
+    protocols = {f.source: f.protocol for by_model in rows.values() for f in by_model.values()}
     numbers = {source: f"[{n}]" for n, source in enumerate(protocols, 1)}
     cells = (
         (
             name,
-            *_value_and_interval(here.get(("", name)) or here[preset, name]),
-            *(number(found[model].value) if model in found else "" for model in models),
+            *_value_and_coverage(measured.get(("", name)) or measured[preset, name]),
+            *(number(by_model[model].value) if model in by_model else "" for model in models),
             numbers[source],
         )
-        for (name, source), found in rows.items()
+        for (name, source), by_model in rows.items()
     )
-    says = [PUBLISHED, *(f"{numbers[s]} {s}: {how}" for s, how in protocols.items())]
-    there = {model for found in rows.values() for model in found}
-    says += [f"nothing of this was published of {model}" for model in models if model not in there]
+    says = [
+        PUBLISHED,
+        *(f"{numbers[s]} {s}: {protocol_text}" for s, protocol_text in protocols.items()),
+    ]
+    models_with_figures = {model for by_model in rows.values() for model in by_model}
+    says += [
+        f"no published values of {model} for these metrics"
+        for model in models
+        if model not in models_with_figures
+    ]
     header = ("metric or average", "this run", "n / of all", *models, "source")
     return TextTable(header, tuple(cells), tuple(says))
 
 
-def _value_and_interval(found: Metric | Average) -> tuple[str, str]:
-    return number(found.value), f"{found.n:,} / {found.of:,}"
+def _value_and_coverage(estimate: Metric | Average) -> tuple[str, str]:
+    return number(estimate.value), f"{estimate.n:,} / {estimate.of:,}"

@@ -1,4 +1,4 @@
-"""What a report over much is shortened to: a row a benchmark, and one note of those alike."""
+"""Short forms of a long report: one row per benchmark, and one line for similar notes."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,29 +12,33 @@ from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import wilson
 from zoo.results.tables import TextTable, interval, number
 
-FEW = 3  # ways of getting files that are told one by one
+MAX_ABSENT_LINES = 3  # with more, absent files are summarized
 LONG = "--long prints every subset, note and file"
 CEILINGS = ("order", "text", "place", "tower")
 BLIND = (
-    "what can be had blindly of the whole file, %: order, at most by a bag of words; text, by the "
-    "longer or shorter text or that of commoner or rarer words; place, by one answer always; and "
-    "of what was scored: tower, by a line through the model's own vectors of the texts"
+    "text-only (blind) baselines over the whole file, %: order, the upper bound of a bag of words; "
+    "text, the longer or shorter text or the one with more or less frequent words; place, always "
+    "the same answer; and over the scored cases: tower, a linear probe on the text embeddings of "
+    "the model"
 )
 
 
 def summary_table(
     averages: Sequence[Average], metrics: Sequence[Metric], header: Mapping[str, Any]
 ) -> TextTable:
-    """Returns a table with a row for each benchmark and metric, and what the blind get beside it.
+    """Returns a table with one row per benchmark and metric, including text-only baselines.
 
-    The number of ties is a column where there are any.
+    There is a column of ties if there are any.
 
     Args:
         averages: The means by benchmark.
-        metrics: The metrics that they are of.
-        header: All that results.json says beside metrics.
+        metrics: The metrics that enter them.
+        header: The content of results.json except metrics.
     """
-    blind = {run: of.get(EVERY) or next(iter(of.values()), {}) for run, of in _ceilings(header)}
+    ceilings = {
+        run: by_subset.get(EVERY) or next(iter(by_subset.values()), {})
+        for run, by_subset in _ceilings(header)
+    }
     chances: dict[str, list[tuple[float, int]]] = {}
     for m in metrics:
         if m.value is not None and not m.partial_gallery and m.chance is not None:
@@ -43,107 +47,113 @@ def summary_table(
     for m in metrics:
         ties[f"{m.benchmark_run}/{m.metric}"] += m.ties
     any_ties = any(ties[average.name] for average in averages)
-    rows, last = [], ""
+    rows, previous_run = [], ""
     for average in averages:
         run, _, metric = average.name.rpartition("/")
-        ceiling = blind.get(run, {}).get(metric)
-        known = chances.get(average.name, [])  # weighted as the average is, by cases
-        chance = sum(c * n for c, n in known) / sum(n for _, n in known) if known else None
-        of = len(average.members)
+        ceiling = ceilings.get(run, {}).get(metric)
+        weighted_chances = chances.get(average.name, [])  # weighted by cases, like the average
+        chance = (
+            sum(c * n for c, n in weighted_chances) / sum(n for _, n in weighted_chances)
+            if weighted_chances
+            else None
+        )
+        n_subsets = len(average.members)
         rows.append(
             (
-                run if run != last else "",
+                run if run != previous_run else "",
                 metric,
-                f"{of - len(average.missing)} of {of}" if average.missing else str(of),
+                f"{n_subsets - len(average.missing)} of {n_subsets}"
+                if average.missing
+                else str(n_subsets),
                 number(average.value),
                 interval(average),
                 f"{average.n:,} / {average.of:,}",
                 *([f"{ties[average.name]:,}" if ties[average.name] else ""] if any_ties else []),
                 number(chance),
-                *(_blind(ceiling) if ceiling else ("", "", "")),
-                number(_tower(header, run, EVERY, metric)[0]),
+                *(_blind_cells(ceiling) if ceiling else ("", "", "")),
+                number(_text_probe(header, run, EVERY, metric)[0]),
             )
         )
-        last = run
+        previous_run = run
     header_row = ("benchmark", "metric", "subsets", "%", "95 % interval", "n / of all")
     tied = ("ties",) if any_ties else ()
     return TextTable((*header_row, *tied, "chance", *CEILINGS), tuple(rows))
 
 
 def ceilings_table(header: Mapping[str, Any], long: bool) -> TextTable:
-    """Returns a table of what the blind get, of the metrics that tell of more than chance.
+    """Returns a table of text-only baselines, for metrics where one of them beats chance.
 
     Args:
-        header: All that results.json says beside metrics.
-        long: Whether every subset has a row; else a benchmark's subsets have one together.
+        header: The content of results.json except metrics.
+        long: Whether every subset has a row; otherwise the subsets of a benchmark share one.
     """
     rows = [
         (
             *(run, "all" if subset == EVERY else subset, metric),
-            *(f"{ceiling.n:,}", number(ceiling.chance), *_blind(ceiling)),
-            number(_tower(header, run, subset, metric)[0]),
+            *(f"{ceiling.n:,}", number(ceiling.chance), *_blind_cells(ceiling)),
+            number(_text_probe(header, run, subset, metric)[0]),
             "" if ceiling.best_guess is None else ceiling.best_guess[0],
         )
-        for run, of in _ceilings(header)
-        for subset, by_metric in of.items()
-        if long or subset == EVERY or EVERY not in of
+        for run, by_subset in _ceilings(header)
+        for subset, by_metric in by_subset.items()
+        if long or subset == EVERY or EVERY not in by_subset
         for metric, ceiling in by_metric.items()
-        if _tells(ceiling, *_tower(header, run, subset, metric))
+        if _is_informative(ceiling, *_text_probe(header, run, subset, metric))
     ]
     columns = ("benchmark", "subset", "metric", "n", "chance", *CEILINGS, "text by")
     return TextTable(columns, tuple(rows))
 
 
 def notes(header: Mapping[str, Any], long: bool) -> Iterator[str]:
-    """Yields the notes on benchmarks; of those alike about several subsets the first, unless long.
+    """Yields the notes on benchmarks. Similar notes on several subsets share a line, unless long.
 
     Args:
-        header: All that results.json says beside metrics.
-        long: Whether each has a line of its own.
+        header: The content of results.json except metrics.
+        long: Whether each note has its own line.
     """
     for name, benchmark in header["benchmarks"].items():
-        alike: dict[str, list[tuple[str, str]]] = {}
+        notes_by_kind: dict[str, list[tuple[str, str]]] = {}
         for subject, note in benchmark["notes"].items():
             subset = max(
                 (s for s in benchmark["subsets"] if subject.startswith(s)), key=len, default=""
             )
             kind = subject if long else subject.removeprefix(subset)
-            alike.setdefault(kind, []).append((subject, note))
-        for (subject, note), *others in alike.values():
-            more = f"; likewise {len(others)} more of its subsets" if others else ""
-            yield f"{name}, {subject}: {note}{more}"
+            notes_by_kind.setdefault(kind, []).append((subject, note))
+        for (subject, note), *other_notes in notes_by_kind.values():
+            suffix = f"; the same applies to {len(other_notes)} more subsets" if other_notes else ""
+            yield f"{name}, {subject}: {note}{suffix}"
 
 
 def absent(header: Mapping[str, Any], long: bool) -> Iterator[str]:
-    """Yields a line for each way of getting files, or one for all where there are many.
+    """Yields one line per group of absent files with its instructions, or a summary if many.
 
     Args:
-        header: All that results.json says beside metrics.
-        long: Whether each way has a line, however many there are.
+        header: The content of results.json except metrics.
+        long: Whether to print a line for each group, however many there are.
     """
     by_how: dict[tuple[str, str], list[dict[str, Any]]] = {}
     by_run: dict[str, list[dict[str, Any]]] = {}
-    for one in header["absent"]:
-        run = str(BenchmarkRun(one["benchmark"], one["run"]))
-        by_how.setdefault((run, one["how"]), []).append(one)
-        by_run.setdefault(run, []).append(one)
-    if not long and len(by_how) > FEW:
-        sizes = (f"{run} ({_size(subsets, header)})" for run, subsets in by_run.items())
+    for subset in header["absent"]:
+        run = str(BenchmarkRun(subset["benchmark"], subset["run"]))
+        by_how.setdefault((run, subset["how"]), []).append(subset)
+        by_run.setdefault(run, []).append(subset)
+    if not long and len(by_how) > MAX_ABSENT_LINES:
+        sizes = (f"{run} ({_format_size(subsets, header)})" for run, subsets in by_run.items())
         yield f"absent: {', '.join(sizes)}"
-        yield f"`zoo doctor --data_root {' '.join(header['data_root'])}` says how to get them"
+        yield f"`zoo doctor --data_root {' '.join(header['data_root'])}` explains how to get them"
         return
-    for (run, how), subsets in by_how.items():
-        first, more = subsets[0], len(subsets) - 1
-        others = f" and {more} more" if more else ""
-        files = " or ".join(first["files"])
-        yield f"absent: {run}/{first['subset']}{others} ({files}): {how}"
+    for (run, instructions), subsets in by_how.items():
+        first_subset, n_more = subsets[0], len(subsets) - 1
+        suffix = f" and {n_more} more" if n_more else ""
+        files = " or ".join(first_subset["files"])
+        yield f"absent: {run}/{first_subset['subset']}{suffix} ({files}): {instructions}"
 
 
 def not_measured(header: Mapping[str, Any], metrics: Iterable[Metric]) -> str:
-    """Returns a sentence on what was asked for and not measured; nothing where all was.
+    """Returns a sentence on requested cases that were not measured, empty if there are none.
 
     Args:
-        header: All that results.json says beside metrics.
+        header: The content of results.json except metrics.
         metrics: The metrics of a preset.
     """
     subsets: dict[BenchmarkRun, dict[str, tuple[int, int]]] = {}
@@ -152,33 +162,37 @@ def not_measured(header: Mapping[str, Any], metrics: Iterable[Metric]) -> str:
         counts[m.subset] = max(counts.get(m.subset, (0, 0)), (m.of - m.n, m.of))
     missing = []
     for run, n in Counter(BenchmarkRun(a["benchmark"], a["run"]) for a in header["absent"]).items():
-        which = f"{n} of {n + len(subsets[run])} subsets of {run}" if run in subsets else f"{run}"
-        missing.append(f"{which} (no annotation file)")
+        description = (
+            f"{n} of {n + len(subsets[run])} subsets of {run}" if run in subsets else f"{run}"
+        )
+        missing.append(f"{description} (no annotation file)")
     for run, counts in subsets.items():
         unscored = sum(n for n, _ in counts.values())
         if unscored:
-            missing.append(f"{unscored:,} of {sum(of for _, of in counts.values()):,} of {run}")
+            missing.append(
+                f"{unscored:,} of {sum(total for _, total in counts.values()):,} of {run}"
+            )
     return f"not measured: {', '.join(missing)} (--require makes this an error)" if missing else ""
 
 
 def _ceilings(header: Mapping[str, Any]) -> Iterator[tuple[str, Ceilings]]:
-    """Yields the ceilings of each benchmark that has some; results of an older zoo have none."""
+    """Yields the ceilings of each benchmark that has any; results of older versions have none."""
     for run, benchmark in header["benchmarks"].items():
-        if found := from_plain(benchmark.get("ceilings", {})):
-            yield run, found
+        if ceilings := from_plain(benchmark.get("ceilings", {})):
+            yield run, ceilings
 
 
-def _tower(
+def _text_probe(
     header: Mapping[str, Any], run: str, subset: str, metric: str
 ) -> tuple[float | None, int]:
-    """Returns what the texts alone tell of a metric, in per cent, and of how many queries."""
-    told = header.get("scoring", {}).get(TEXTS_ALONE, {})
-    found = told.get(run, {}).get(subset, {}).get(metric)
-    return (None, 0) if found is None else (found["value"], found["n"])
+    """Returns the score of a probe on text embeddings in per cent, and its number of queries."""
+    probe_scores = header.get("scoring", {}).get(TEXTS_ALONE, {})
+    score = probe_scores.get(run, {}).get(subset, {}).get(metric)
+    return (None, 0) if score is None else (score["value"], score["n"])
 
 
-def _tells(ceiling: Ceiling, tower: float | None, n: int) -> bool:
-    """Whether a bag of words has to guess somewhere, or the blind get more than by chance."""
+def _is_informative(ceiling: Ceiling, tower: float | None, n: int) -> bool:
+    """Returns whether a bag of words is limited, or a text-only baseline beats chance."""
     guess = ceiling.best_guess
     return (
         (ceiling.order_only is not None and ceiling.order_only < 100)
@@ -189,25 +203,25 @@ def _tells(ceiling: Ceiling, tower: float | None, n: int) -> bool:
 
 
 def _is_above_chance(value: float, n: int, chance: float) -> bool:
-    """Whether the 95 % interval of a share in per cent lies above chance."""
+    """Returns whether the 95 % interval of a value in per cent lies above chance."""
     return 100 * wilson(value / 100 * n, n)[0] > chance
 
 
-def _blind(ceiling: Ceiling) -> tuple[str, ...]:
-    """Returns the cells of CEILINGS that are of the file alone."""
+def _blind_cells(ceiling: Ceiling) -> tuple[str, ...]:
+    """Returns the cells of CEILINGS that depend only on the file."""
     guess = ceiling.best_guess
     text_only = None if guess is None else guess[1]
     return tuple(map(number, (ceiling.order_only, text_only, ceiling.always_first)))
 
 
-def _size(subsets: Iterable[Mapping[str, Any]], header: Mapping[str, Any]) -> str:
-    """Returns how much there is of subsets: cases where that is published, else subsets."""
-    known = [
-        header["benchmarks"][str(BenchmarkRun(s["benchmark"], s["run"]))]["subsets"]
-        .get(s["subset"], {})
+def _format_size(subsets: Iterable[Mapping[str, Any]], header: Mapping[str, Any]) -> str:
+    """Returns the size of subsets in words: cases if their number is published, else subsets."""
+    sizes = [
+        header["benchmarks"][str(BenchmarkRun(subset["benchmark"], subset["run"]))]["subsets"]
+        .get(subset["subset"], {})
         .get("published_n")
-        for s in subsets
+        for subset in subsets
     ]
-    if None in known:
-        return f"{len(known)} subset{'s' * (len(known) > 1)}"
-    return f"{sum(known):,} cases"
+    if None in sizes:
+        return f"{len(sizes)} subset{'s' * (len(sizes) > 1)}"
+    return f"{sum(sizes):,} cases"

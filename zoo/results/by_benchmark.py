@@ -1,4 +1,4 @@
-"""The summary of a run: a mean for each benchmark and each of its metrics, all cases alike."""
+"""The summary of a run: the mean of each metric of each benchmark, weighted by cases."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -10,23 +10,23 @@ from zoo.results.statistics import Observations
 def by_benchmark(
     preset: str, metrics: Sequence[Metric], observations: Mapping[Metric, Observations | None]
 ) -> Iterator[Average]:
-    """Yields the mean of each metric of a benchmark over those of its subsets that were scored.
+    """Yields the mean of each metric of a benchmark over its scored subsets.
 
-    Subsets weigh as many cases as they have in the file. A gallery of which images lack is left
-    out, as it is easier than the whole.
+    Subsets are weighted by their numbers of cases in the file. A gallery with missing images is
+    omitted, because it is easier than the full gallery.
 
     Args:
-        preset: Name of the preset that the metrics were counted under.
+        preset: Name of the preset of the metrics.
         metrics: The metrics.
-        observations: What they were made of.
+        observations: Observations of the metrics.
     """
     for run in dict.fromkeys(metric.benchmark_run for metric in metrics):
-        own = [metric for metric in metrics if metric.benchmark_run == run]
-        for name in dict.fromkeys(metric.metric for metric in own):
+        run_metrics = [metric for metric in metrics if metric.benchmark_run == run]
+        for name in dict.fromkeys(metric.metric for metric in run_metrics):
             members = tuple(
                 Member(run.benchmark, metric.subset, name)
-                for metric in own
+                for metric in run_metrics
                 if metric.metric == name
             )
             mean = Mean(f"{run}/{name}", members, "cases", partial=True)
-            yield from averages(preset, [mean], own, observations)
+            yield from averages(preset, [mean], run_metrics, observations)

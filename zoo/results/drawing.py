@@ -1,4 +1,4 @@
-"""Drawing: the look that all pictures of results share, and their files."""
+"""The common style of all figures of results, and their file formats."""
 
 from io import BytesIO, StringIO
 from typing import TYPE_CHECKING, Any
@@ -9,14 +9,14 @@ if TYPE_CHECKING:
 COLOURS = ("#3f7fd1", "#d9822b", "#3d9a50", "#a5519d", "#7a5c3e", "#5b6770", "#c4403a", "#1f9aa8")
 MARKERS = "osD^vP*X"
 INK, PAPER = "#1f2328", "#ffffff"
-OF_PAGE = {INK: "currentColor", PAPER: "var(--paper)"}  # ink and paper of the page around
+PAGE_COLOURS = {INK: "currentColor", PAPER: "var(--paper)"}  # CSS of the surrounding page
 STYLE: dict[Any, Any] = {
     **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor"), INK),
     **dict.fromkeys(("xtick.color", "ytick.color"), INK),
     "axes.spines.top": False,
     "axes.spines.right": False,
     "font.size": 9,
-    "text.parse_math": False,  # a name may have a dollar
+    "text.parse_math": False,  # a name may contain a dollar sign
     "svg.fonttype": "none",
     "svg.hashsalt": "zoo",
     "pdf.fonttype": 42,
@@ -24,33 +24,33 @@ STYLE: dict[Any, Any] = {
 
 
 def look(i: int) -> tuple[str, str]:
-    """Returns the colour and marker of a run by its number; no two of the first 64 share both."""
+    """Returns the colour and marker of a run by its number, unique for the first 64."""
     return COLOURS[i % len(COLOURS)], MARKERS[(i + i // len(COLOURS)) % len(MARKERS)]
 
 
 def png(figure: "Figure") -> bytes:
     """Returns a figure as a PNG on white."""
-    out = BytesIO()
-    figure.savefig(out, format="png", dpi=150, facecolor=PAPER)
-    return out.getvalue()
+    buffer = BytesIO()
+    figure.savefig(buffer, format="png", dpi=150, facecolor=PAPER)
+    return buffer.getvalue()
 
 
 def svg(figure: "Figure") -> str:
-    """Returns a figure as an SVG element with the ink and the paper of the page around it."""
+    """Returns a figure as an SVG element in the colours of the surrounding page."""
     import matplotlib
 
-    out = StringIO()
+    buffer = StringIO()
     with matplotlib.rc_context(STYLE):
-        figure.savefig(out, format="svg", transparent=True, metadata={"Date": None})
-    inside = out.getvalue()
-    inside = inside[inside.index("<svg") :]
-    for own, of_page in OF_PAGE.items():
-        inside = inside.replace(own, of_page)
-    return inside
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    element = buffer.getvalue()
+    element = element[element.index("<svg") :]
+    for file_colour, page_colour in PAGE_COLOURS.items():
+        element = element.replace(file_colour, page_colour)
+    return element
 
 
-def standalone_svg(inside: str) -> str:
-    """Returns an SVG element of a page with the ink and the paper of a file by itself."""
-    for own, of_page in OF_PAGE.items():
-        inside = inside.replace(of_page, own)
-    return inside
+def standalone_svg(element: str) -> str:
+    """Returns an SVG element of a page in the colours of a standalone file."""
+    for file_colour, page_colour in PAGE_COLOURS.items():
+        element = element.replace(page_colour, file_colour)
+    return element

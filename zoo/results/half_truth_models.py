@@ -1,4 +1,4 @@
-"""Half-truths of several models in one picture (CS-CLIP, Fig. 3)."""
+"""Half-truths of several models in one figure (CS-CLIP, Fig. 3)."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -15,26 +15,30 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PICTURE = "models.png"
-MOST = 10  # models whose colours can be told apart
+MAX_MODELS = 10  # models with distinguishable colours
 
 
-def check_alike(found: Mapping[str, Diagnostic]) -> None:
-    """Refuses what cannot stand side by side.
+def check_alike(diagnostics: Mapping[str, Diagnostic]) -> None:
+    """Checks that models can be compared in one figure.
 
     Args:
-        found: The diagnostic of each model, by the model's name.
+        diagnostics: The diagnostic of each model, by the model's name.
 
     Raises:
-        ZooError: Two were asked other cases, or there are more models than colours.
+        ZooError: Two models were evaluated on different cases, or there are too many models.
     """
-    if len(found) > MOST:
-        raise ZooError(f"{len(found)} results are more than one picture shows: name at most {MOST}")
-    (first, own), *others = ((name, _case_keys(one)) for name, one in found.items())
-    for name, other in others:
-        if apart := own ^ other:
+    if len(diagnostics) > MAX_MODELS:
+        raise ZooError(
+            f"one figure shows at most {MAX_MODELS} results, and {len(diagnostics)} were given"
+        )
+    (first_name, first_cases), *rest = (
+        (name, _case_keys(diagnostic)) for name, diagnostic in diagnostics.items()
+    )
+    for name, cases in rest:
+        if unshared := first_cases ^ cases:
             raise ZooError(
-                f"{first} and {name} were asked other half-truths, {len(apart):,} of them by one "
-                "alone: measure both on one case file"
+                f"{first_name} and {name} were evaluated on different half-truths "
+                f"({len(unshared):,} are in only one of them). Measure both on the same case file"
             )
 
 
@@ -42,18 +46,21 @@ def _case_keys(diagnostic: Diagnostic) -> set[tuple[str, str, tuple[str, str, st
     return {(case.condition, case.id, case.texts) for case in diagnostic.cases}
 
 
-def table(found: Mapping[str, Diagnostic]) -> TextTable:
-    """Returns a row for each condition and mean, with both accuracies of each model in per cent.
+def table(diagnostics: Mapping[str, Diagnostic]) -> TextTable:
+    """Returns one row per condition and mean, with both accuracies of each model in per cent.
 
     Args:
-        found: The diagnostic of each model, by the model's name.
+        diagnostics: The diagnostic of each model, by the model's name.
     """
-    lines = {name: (*one.conditions, *one.means) for name, one in found.items()}
-    header = ["condition", *(f"{name}\n{what}" for name in found for what in ("A > A-", "A+ > A-"))]
+    lines = {name: (*d.conditions, *d.means) for name, d in diagnostics.items()}
+    header = [
+        "condition",
+        *(f"{name}\n{comparison}" for name in diagnostics for comparison in ("A > A-", "A+ > A-")),
+    ]
     rows = (
         (
             row[0].name,
-            *(number(one.value) for line in row for one in (line.anchor, line.completion)),
+            *(number(a.value) for line in row for a in (line.anchor, line.completion)),
             f"{row[0].anchor.n:,}",
         )
         for row in zip(*lines.values(), strict=True)
@@ -61,27 +68,29 @@ def table(found: Mapping[str, Diagnostic]) -> TextTable:
     return TextTable((*header, "n"), tuple(rows))
 
 
-def drawing(found: Mapping[str, Diagnostic]) -> "Figure":
-    """Draws both accuracies of every condition and mean, with a colour for each model.
+def drawing(diagnostics: Mapping[str, Diagnostic]) -> "Figure":
+    """Draws both accuracies of every condition and mean, with one colour per model.
 
     Args:
-        found: The diagnostic of each model, by the model's name.
+        diagnostics: The diagnostic of each model, by the model's name.
     """
     import matplotlib
     from matplotlib.figure import Figure
 
-    lines = {name: (*one.conditions, *one.means) for name, one in found.items()}
-    first = next(iter(found.values()))
-    gap = [0.0] * len(first.conditions) + [0.6] * len(first.means)
+    lines = {name: (*d.conditions, *d.means) for name, d in diagnostics.items()}
+    first_diagnostic = next(iter(diagnostics.values()))
+    gap = [0.0] * len(first_diagnostic.conditions) + [0.6] * len(first_diagnostic.means)
     at = np.arange(len(gap)) + np.array(gap)
-    sides = (np.arange(len(found)) - (len(found) - 1) / 2) * (0.7 / len(found))
+    sides = (np.arange(len(diagnostics)) - (len(diagnostics) - 1) / 2) * (0.7 / len(diagnostics))
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(max(6.0, 1.2 + 0.9 * len(gap)), 6.4), layout="constrained")
         panels = figure.subplots(2, sharex=True)
         for axes, (metric, says) in zip(panels, LABELS.items(), strict=True):
-            for i, ((name, own), side) in enumerate(zip(lines.items(), sides, strict=True)):
+            for i, ((name, model_lines), side) in enumerate(zip(lines.items(), sides, strict=True)):
                 colour, marker = look(i)
-                averages = [one.anchor if metric == ANCHOR else one.completion for one in own]
+                averages = [
+                    line.anchor if metric == ANCHOR else line.completion for line in model_lines
+                ]
                 value, low, high = (
                     np.array([getattr(average, end) for average in averages], float)
                     for end in ("value", "low", "high")
@@ -89,7 +98,7 @@ def drawing(found: Mapping[str, Diagnostic]) -> "Figure":
                 axes.errorbar(
                     at + side,
                     value,
-                    # an end at the value itself may lie a rounding beyond it
+                    # rounding can put an end on the wrong side of the value
                     np.maximum((value - low, high - value), 0),
                     fmt=marker,
                     color=colour,
@@ -100,13 +109,13 @@ def drawing(found: Mapping[str, Diagnostic]) -> "Figure":
             axes.axhline(50, color=INK, linewidth=0.8, linestyle="--", label="chance")
             axes.set_ylim(-4, 104)
             axes.set_title(says, loc="left", fontsize=9)
-            axes.set_ylabel("%, and its 95 % interval")
-        own = next(iter(lines.values()))
-        panels[-1].set_xticks(at, [f"{line.name}\n{line.anchor.n:,}" for line in own])
+            axes.set_ylabel("%, with 95 % interval")
+        model_lines = next(iter(lines.values()))
+        panels[-1].set_xticks(at, [f"{line.name}\n{line.anchor.n:,}" for line in model_lines])
         figure.legend(
             *panels[0].get_legend_handles_labels(),
             loc="outside upper left",
-            ncols=min(5, len(found) + 1),
+            ncols=min(5, len(diagnostics) + 1),
             frameon=False,
         )
     return figure

@@ -1,6 +1,6 @@
-"""The page of half-truths: numbers, pictures and the worst cases, in one file that a browser opens.
+"""The HTML page of half-truths: numbers, figures and the worst cases.
 
-Images and drawings are inside the file, so that it can be sent and kept.
+Images and figures are embedded, so that the page is a single file.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,12 +21,13 @@ DRAWN = {"accuracy": accuracy, "gaps": gaps}
 
 @dataclass(frozen=True)
 class Card:
-    """A case as the page shows it.
+    """A case on the page.
 
     Attributes:
         case: The case.
-        thumbnail: The image as a data URI; empty where it is not there.
-        half_truth: The half-truth in pieces, each with whether the true completion lacks it.
+        thumbnail: The image as a data URI; empty if it is missing.
+        half_truth: The words of the half-truth, each with whether it differs from the true
+            completion.
     """
 
     case: ScoredCase
@@ -35,66 +36,74 @@ class Card:
 
 
 def write(
-    found: Sequence[Diagnostic],
+    diagnostics: Sequence[Diagnostic],
     model: Mapping[str, Any],
     finder: ImageFinder | None,
     worst: int,
     out: Path,
 ) -> Iterator[Path]:
-    """Writes the pictures and the page, and yields the path of each file.
+    """Writes the figures and the page, and yields the path of each file.
 
     Args:
-        found: The diagnostics. From the second on, the names of its pictures have a number.
-        model: What results say of the model.
+        diagnostics: The diagnostics. File names of figures are numbered from the second one on.
+        model: Description of the model in results.json.
         finder: Finds the images; None for a page without images.
-        worst: How many cases of each condition the page shows.
-        out: The folder to write into.
+        worst: Number of cases per condition on the page.
+        out: The output folder.
 
     Yields:
         The path of each file that was written.
 
     Raises:
-        ZooError: Not one image is found, or a file cannot be written.
+        ZooError: No image is found, or a file cannot be written.
     """
-    text = page(found, model, finder, worst)
-    *pictures, path = files(len(found), out)
-    drawn = (draw(diagnostic) for diagnostic in found for draw in DRAWN.values())
-    for picture, drawing in zip(pictures, drawn, strict=True):
-        write_bytes(picture, png(drawing))
-        yield picture
-    write_bytes(path, text.encode())
-    yield path
+    text = page(diagnostics, model, finder, worst)
+    *paths, page_path = files(len(diagnostics), out)
+    figures = (draw(diagnostic) for diagnostic in diagnostics for draw in DRAWN.values())
+    for path, figure in zip(paths, figures, strict=True):
+        write_bytes(path, png(figure))
+        yield path
+    write_bytes(page_path, text.encode())
+    yield page_path
 
 
 def files(n: int, out: Path) -> list[Path]:
-    """Returns the files that `write` writes: the pictures of each diagnostic, and the page.
+    """Returns the files that `write` writes: the figures of each diagnostic, and the page.
 
     Args:
         n: Number of diagnostics.
-        out: The folder to write into.
+        out: The output folder.
     """
     numbers = ["", *(f"_{number}" for number in range(2, n + 1))]
     return [*(out / f"{name}{number}.png" for number in numbers for name in DRAWN), out / PAGE]
 
 
 def page(
-    found: Sequence[Diagnostic], model: Mapping[str, Any], finder: ImageFinder | None, worst: int
+    diagnostics: Sequence[Diagnostic],
+    model: Mapping[str, Any],
+    finder: ImageFinder | None,
+    worst: int,
 ) -> str:
     """Returns the page as HTML; see `write`."""
-    worst_of = [diagnostic.worst(worst) for diagnostic in found]
-    shown = [case for sections in worst_of for own in sections.values() for case in own]
-    images = dict.fromkeys((case.image for case in shown), "")
+    worst_by_run = [diagnostic.worst(worst) for diagnostic in diagnostics]
+    shown_cases = [
+        case
+        for sections in worst_by_run
+        for condition_cases in sections.values()
+        for case in condition_cases
+    ]
+    images = dict.fromkeys((case.image for case in shown_cases), "")
     if finder is not None:
         images = thumbnails(images, finder)
-        check_some(images, finder, f"{len(shown):,} worst cases")
+        check_some(images, finder, f"{len(shown_cases):,} worst cases")
     cards = [
         {
             name: [Card(case, images[case.image], mark_words(*case.texts[1:])) for case in cases]
             for name, cases in sections.items()
         }
-        for sections in worst_of
+        for sections in worst_by_run
     ]
-    scores = [score for case in shown for score in case.scores] or [0.0]
+    scores = [score for case in shown_cases for score in case.scores] or [0.0]
     return render_page(
         PAGE,
         runs=[
@@ -104,7 +113,7 @@ def page(
                 **{name: svg(draw(diagnostic)) for name, draw in DRAWN.items()},
                 "cards": sections,
             }
-            for diagnostic, sections in zip(found, cards, strict=True)
+            for diagnostic, sections in zip(diagnostics, cards, strict=True)
         ],
         model=dict(describe_model(model)),
         low=min(scores),

@@ -1,4 +1,4 @@
-"""Pictures of half-truths: accuracy by condition (CS-CLIP, Fig. 3), and the histogram of gaps."""
+"""Figures of half-truths: accuracy by condition (CS-CLIP, Fig. 3) and a histogram of gaps."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -39,36 +39,40 @@ def accuracy(diagnostic: Diagnostic) -> "Figure":
         figure = Figure(figsize=(max(6.0, 1.2 + 0.8 * len(lines)), 4.4), layout="constrained")
         axes = figure.add_subplot()
         for metric in LABELS:
-            _accuracies(axes, at, lines, metric)
+            _draw_accuracies(axes, at, lines, metric)
         for baseline in GUESSES:
-            _guesses(axes, at, lines, baseline)
+            _draw_baselines(axes, at, lines, baseline)
         axes.axhline(50, color=INK, linewidth=0.8, linestyle="--", label=CHANCE)
         axes.set_xticks(
             at, [f"{explain_condition(line.name)}\n{line.anchor.n:,}" for line in lines]
         )
         axes.set_ylim(-4, 104)
-        axes.set_ylabel("%, and its 95 % interval")
-        drawn = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-        order = [name for name in LEGEND if name in drawn]
+        axes.set_ylabel("%, with 95 % interval")
+        handles = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+        order = [name for name in LEGEND if name in handles]
         figure.legend(
-            [drawn[name] for name in order], order, loc="outside upper left", ncols=3, frameon=False
+            [handles[name] for name in order],
+            order,
+            loc="outside upper left",
+            ncols=3,
+            frameon=False,
         )
     return figure
 
 
 def reach_of(diagnostic: Diagnostic) -> float:
-    """Returns how far from zero the gaps lie, but for one in a thousand."""
+    """Returns the 99.9th percentile of absolute gaps."""
     gaps = np.abs([case.gap for case in diagnostic.cases])
     return float(np.quantile(gaps, 0.999)) or 1.0
 
 
 def gaps(diagnostic: Diagnostic, reach: float | None = None) -> "Figure":
-    """Draws the histogram of gaps, of entity and relation additions apart.
+    """Draws histograms of gaps, one for entity and one for relation additions.
 
     Args:
         diagnostic: The gaps.
-        reach: How far from zero the axis goes, for models beside each other; `reach_of` the
-            diagnostic where None.
+        reach: Limit of the axis on both sides of zero, to compare models; `reach_of` the diagnostic
+            if None.
     """
     import matplotlib
     from matplotlib.figure import Figure
@@ -79,41 +83,41 @@ def gaps(diagnostic: Diagnostic, reach: float | None = None) -> "Figure":
             [c.gap for c in diagnostic.cases if c.condition not in ENTITIES]
         ),
     }
-    kinds = {name: own for name, own in kinds.items() if len(own)}
+    kinds = {name: kind_gaps for name, kind_gaps in kinds.items() if len(kind_gaps)}
     reach = reach_of(diagnostic) if reach is None else reach
     edges = np.linspace(-reach, reach, BINS + 1)
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(8, 0.9 + 1.8 * len(kinds)), layout="constrained")
         panels = figure.subplots(len(kinds), sharex=True, squeeze=False)[:, 0]
-        for axes, (name, own) in zip(panels, kinds.items(), strict=True):
-            fooled = own < 0
-            for part, metric in ((own[~fooled], ANCHOR), (own[fooled], COMPLETION)):
-                shown = np.clip(part, -reach, reach)
-                axes.hist(shown, edges, color=COLOURS[metric], histtype="stepfilled")
+        for axes, (name, kind_gaps) in zip(panels, kinds.items(), strict=True):
+            fooled = kind_gaps < 0
+            for part, metric in ((kind_gaps[~fooled], ANCHOR), (kind_gaps[fooled], COMPLETION)):
+                clipped = np.clip(part, -reach, reach)
+                axes.hist(clipped, edges, color=COLOURS[metric], histtype="stepfilled")
             axes.axvline(0, color=INK, linewidth=0.8, linestyle="--")
             axes.set_title(
-                f"{name}: mean gap {own.mean():+.4f}; {fooled.mean():.1%} of {len(own):,} cases "
-                "are below zero, where the half-truth wins",
+                f"{name}: mean gap {kind_gaps.mean():+.4f}; {fooled.mean():.1%} of "
+                f"{len(kind_gaps):,} cases are below zero, where the half-truth wins",
                 loc="left",
                 fontsize=9,
             )
             axes.set_ylabel("cases")
-        panels[-1].set_xlabel("gap: score of the anchor less score of the half-truth")
+        panels[-1].set_xlabel("gap: score of the anchor minus score of the half-truth")
     return figure
 
 
-def _accuracies(
+def _draw_accuracies(
     axes: "Axes", at: NDArray[np.float64], lines: Sequence[ConditionLine], metric: str
 ) -> None:
-    found = [line.anchor if metric == ANCHOR else line.completion for line in lines]
+    averages = [line.anchor if metric == ANCHOR else line.completion for line in lines]
     value, low, high = (
-        np.array([getattr(average, end) for average in found], float)
+        np.array([getattr(average, end) for average in averages], float)
         for end in ("value", "low", "high")
     )
     axes.errorbar(
         at + SIDE[metric],
         value,
-        # an end at the value itself may lie a rounding beyond it
+        # rounding can put an end on the wrong side of the value
         np.maximum((value - low, high - value), 0),
         fmt="o",
         color=COLOURS[metric],
@@ -123,7 +127,7 @@ def _accuracies(
     )
 
 
-def _guesses(
+def _draw_baselines(
     axes: "Axes", at: NDArray[np.float64], lines: Sequence[ConditionLine], baseline: str
 ) -> None:
     marker, label = GUESSES[baseline]

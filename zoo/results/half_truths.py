@@ -1,7 +1,7 @@
-"""Half-truths in the terms of their paper: accuracies, gaps, and what is guessed without the image.
+"""Metrics of half-truths as in CS-CLIP: accuracies, gaps and text-only baselines.
 
-A is the anchor, A- the half-truth and A+ the true completion. The gap of a case is what A scores
-above A- (CS-CLIP, Tables 1, 6 and 7).
+A is the anchor, A- the half-truth and A+ the true completion. The gap of a case is the score of A
+minus the score of A- (CS-CLIP, Tables 1, 6 and 7).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,11 +44,11 @@ HEADER = (
 
 @dataclass(frozen=True)
 class ScoredCase:
-    """What a model made of one half-truth.
+    """The scores of one half-truth.
 
     Attributes:
         condition: The condition.
-        id: The id of the caption that its texts were made from.
+        id: The id of the source caption.
         image: The identity of the image.
         texts: The anchor, the half-truth and the true completion.
         scores: Their scores.
@@ -62,7 +62,7 @@ class ScoredCase:
 
     @property
     def gap(self) -> float:
-        """What the anchor scores above the half-truth."""
+        """The score of the anchor minus that of the half-truth."""
         return self.scores[0] - self.scores[1]
 
 
@@ -71,13 +71,13 @@ class ConditionLine:
     """A condition, or a mean over several.
 
     Attributes:
-        name: The condition, or what the mean is over.
+        name: Name of the condition or of the mean.
         anchor: How often the anchor scores above the half-truth.
         completion: How often the true completion does.
         gap: The mean gap.
-        ties: How many anchors score exactly as their half-truths do.
-        guessed: What guesses without the image get in per cent, by baseline and metric.
-        conditions: The conditions that it is over.
+        ties: Number of anchors with exactly the score of their half-truths.
+        guessed: Text-only baselines in per cent, by baseline and metric.
+        conditions: The conditions that it covers.
     """
 
     name: str
@@ -91,15 +91,15 @@ class ConditionLine:
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """What a model made of all half-truths of a run.
+    """The results of a model on all half-truths of a run.
 
     Attributes:
-        run: The benchmark, as it was asked for.
-        says: How it was counted, in words.
-        notes: What the report says of the cases.
-        conditions: A line for each condition that was scored.
+        run: The benchmark run.
+        says: Description of the preset and the scores.
+        notes: Notes of the report on the cases.
+        conditions: One line per scored condition.
         means: Lines over entity additions, relation additions, all cases and all conditions.
-        cases: The cases that were scored, those of the lowest gap first.
+        cases: The scored cases, in ascending order of their gaps.
     """
 
     run: BenchmarkRun
@@ -110,7 +110,7 @@ class Diagnostic:
     cases: tuple[ScoredCase, ...]
 
     def table(self) -> TextTable:
-        """Returns a row for each line, with every baseline beside what it is the baseline of."""
+        """Returns one row per line, with each accuracy followed by its baselines."""
         rows = (
             (
                 line.name,
@@ -130,7 +130,7 @@ class Diagnostic:
         return TextTable(HEADER, tuple(rows))
 
     def worst(self, n: int) -> dict[str, list[ScoredCase]]:
-        """Returns by condition the n half-truths that score highest above their anchors."""
+        """Returns, per condition, the n half-truths that score highest above their anchors."""
         fooled: dict[str, list[ScoredCase]] = {line.name: [] for line in self.conditions}
         for case in self.cases:
             if case.gap < 0 and len(fooled[case.condition]) < n:
@@ -139,88 +139,90 @@ class Diagnostic:
 
 
 def diagnostics(results: Results, preset: Preset) -> list[Diagnostic]:
-    """Returns a diagnostic for each run of half-truths that results hold.
+    """Returns one diagnostic per run of half-truths in the results.
 
     Args:
         results: The results.
-        preset: What counts as right.
+        preset: Rules for right answers.
 
     Raises:
-        ZooError: They hold no half-truth that was scored.
+        ZooError: The results have no scored half-truth.
     """
-    found = []
+    run_diagnostics = []
     scale = results.header["scoring"].get(SCALE)
-    scores = "as the model gives them" if scale is None else f"taken before the scale, {scale:.4g}"
-    for described in results.header["benchmarks"].values():
-        run = BenchmarkRun(described["benchmark"], described["run"])
-        asked = pc.and_(*(pc.equal(results.cases[k], v) for k, v in run._asdict().items()))
-        outcomes = results.cases.filter(asked)
+    scores = "those of the model" if scale is None else f"taken before the scale, {scale:.4g}"
+    for entry in results.header["benchmarks"].values():
+        run = BenchmarkRun(entry["benchmark"], entry["run"])
+        run_mask = pc.and_(*(pc.equal(results.cases[k], v) for k, v in run._asdict().items()))
+        outcomes = results.cases.filter(run_mask)
         if run.benchmark != HalfTruth.name or not pc.any(pc.is_valid(outcomes["right"])).as_py():
             continue
         cases = sorted(_scored_cases(outcomes, scale or 1.0), key=lambda case: case.gap)
-        counted = _Counted(
+        builder = _LineBuilder(
             metrics(outcomes, preset.rules, references(results.header)),
             cases,
-            described.get("baselines", {}),
+            entry.get("baselines", {}),
         )
-        found.append(
+        run_diagnostics.append(
             Diagnostic(
                 run,
                 f"preset {preset.name}: {preset.says}; scores are {scores}",
-                described["notes"],
-                tuple(counted.line(name, [name]) for name in counted.conditions),
-                tuple(counted.means()),
+                entry["notes"],
+                tuple(builder.line(name, [name]) for name in builder.conditions),
+                tuple(builder.means()),
                 tuple(cases),
             )
         )
-    if not found:
+    if not run_diagnostics:
         raise ZooError(
-            "the results hold no half-truth that was scored: "
-            "`zoo validate --benchmarks half_truth:CASES --out RESULTS` makes such results"
+            "the results have no scored half-truth. Run "
+            "`zoo validate --benchmarks half_truth:CASES --out RESULTS` first"
         )
-    return found
+    return run_diagnostics
 
 
 def _scored_cases(outcomes: pa.Table, scale: float) -> Iterator[ScoredCase]:
-    """Yields the cases that were scored, their scores divided by the scale."""
+    """Yields the scored cases, with scores divided by the scale."""
     rows = outcomes.filter(pc.is_valid(outcomes["scores"])).to_pylist()
     completions = {(r["subset"], r["case"]): r for r in rows if r["metric"] == COMPLETION}
     for row in rows:
         if row["metric"] == ANCHOR:
-            other = completions[row["subset"], row["case"]]
+            completion = completions[row["subset"], row["case"]]
             anchor, half_truth = (score / scale for score in row["scores"])
             yield ScoredCase(
                 row["subset"],
                 row["case"],
                 row["images"][0],
-                (*row["texts"], other["texts"][0]),
-                (anchor, half_truth, other["scores"][0] / scale),
+                (*row["texts"], completion["texts"][0]),
+                (anchor, half_truth, completion["scores"][0] / scale),
             )
 
 
-class _Counted:
-    """What lines are made of.
+class _LineBuilder:
+    """Builds lines of conditions and means.
 
     Args:
-        counted: The metrics, each with what it was made of.
-        cases: The cases that were scored.
-        baselines: What guesses without the image get.
+        observations: The metrics with their observations.
+        cases: The scored cases.
+        baselines: Text-only baselines.
     """
 
     def __init__(
         self,
-        counted: Mapping[Metric, Observations | None],
+        observations: Mapping[Metric, Observations | None],
         cases: Sequence[ScoredCase],
         baselines: Baselines,
     ) -> None:
-        self._observations, self._baselines = counted, baselines
+        self._observations, self._baselines = observations, baselines
         gaps = {name: [case.gap for case in cases if case.condition == name] for name in CONDITIONS}
-        self._gaps = {name: fmean(own) for name, own in gaps.items() if own}
-        self._anchors = {m.subset: m for m in counted if m.metric == ANCHOR}
+        self._gaps = {
+            name: fmean(condition_gaps) for name, condition_gaps in gaps.items() if condition_gaps
+        }
+        self._anchors = {m.subset: m for m in observations if m.metric == ANCHOR}
         self.conditions = list(self._gaps)
 
     def means(self) -> Iterator[ConditionLine]:
-        """Yields a line for each mean of two conditions or more."""
+        """Yields a line for each mean of two or more conditions."""
         entity = [name for name in self.conditions if name in ENTITIES]
         relation = [name for name in self.conditions if name not in ENTITIES]
         for name, conditions in (("entity", entity), ("relation", relation)):
@@ -232,7 +234,7 @@ class _Counted:
     def line(
         self, name: str, conditions: Sequence[str], weighting: Literal["equal", "cases"] = "equal"
     ) -> ConditionLine:
-        """Returns the line of some conditions."""
+        """Returns the line of one or more conditions."""
         cases = {c: 1 if weighting == "equal" else self._anchors[c].of for c in conditions}
         share = {c: n / sum(cases.values()) for c, n in cases.items()}
         guessed = {

@@ -1,4 +1,4 @@
-"""Leaks: metrics without the cases whose images a model has seen, beside those of the others."""
+"""Leaks: metrics with and without the cases whose images a model has seen."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -14,14 +14,14 @@ from zoo.results.outcomes import SCHEMA
 from zoo.results.runs import BenchmarkRun
 from zoo.results.tables import TextTable, number
 
-ALL = "all"  # subsets, together
+ALL = "all"  # all subsets together
 FREE, SEEN, UNTOLD = "free", "seen", "untold"
 KEYS = ("benchmark", "run", "subset")
 HEADER = (
     *("benchmark", "subset", "metric", "full, %", "n", "without, %", "n", "seen, %", "n"),
-    "without less seen",
+    "without - seen",
 )
-Place = tuple[str, str, str, str]
+MetricKey = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True)
@@ -30,17 +30,18 @@ class Leak:
 
     Attributes:
         benchmark: Name of the benchmark.
-        run: What tells this run of the benchmark from another, as in `BenchmarkRun`.
-        subset: Name of the subset; `all` where all its subsets are counted, each query alike.
+        run: Identifies the run of the benchmark, as in `BenchmarkRun`.
+        subset: Name of the subset; `all` for all queries of all subsets, weighted equally.
         metric: Name of the metric.
-        full: Value in per cent over all queries that were scored.
-        n: How many these are.
-        without: Value without those about an image that the model has seen; None where no other is.
-        n_without: How many are left.
-        seen: Value of those that are about such an image; None where none is.
-        n_seen: How many these are.
-        untold: How many are neither, as it cannot be told whether their images were seen.
-        difference: `without` less `seen`, in points. None where one of them is.
+        full: Value in per cent over all scored queries.
+        n: Number of scored queries.
+        without: Value over queries without any image that the model has seen; None without such
+            queries.
+        n_without: Number of these queries.
+        seen: Value over queries with an image that the model has seen; None without such queries.
+        n_seen: Number of these queries.
+        untold: Number of queries for which it is unknown whether their images were seen.
+        difference: `without` minus `seen`, in points. None if one of them is None.
         low: Lower end of its 95 % interval.
         high: Upper end of its 95 % interval.
     """
@@ -62,128 +63,140 @@ class Leak:
 
 
 def with_seen_images(cases: pa.Table, seen: SeenImages) -> pa.Table:
-    """Returns outcomes that say whether an image that they are about was seen.
+    """Returns the outcomes with column `leak`: whether one of their images was seen.
 
     Args:
         cases: Table of `outcomes.SCHEMA`.
         seen: The images that the model has seen.
     """
-    about = cases["images"].to_pylist()
-    known = {image: seen.has(image) for of in about for image in of}
-    found = [_seen_label([known[image] for image in of]) for of in about]
-    place = SCHEMA.get_field_index("leak")
-    return cases.set_column(place, SCHEMA.field(place), pa.array(found, pa.string()))
+    images_by_outcome = cases["images"].to_pylist()
+    seen_by_image = {image: seen.has(image) for images in images_by_outcome for image in images}
+    labels = [
+        _seen_label([seen_by_image[image] for image in images]) for images in images_by_outcome
+    ]
+    index = SCHEMA.get_field_index("leak")
+    return cases.set_column(index, SCHEMA.field(index), pa.array(labels, pa.string()))
 
 
 def leaks(
     cases: pa.Table,
     rules: Rules,
-    known: Mapping[tuple[BenchmarkRun, str], Reference],
+    references: Mapping[tuple[BenchmarkRun, str], Reference],
 ) -> Iterator[Leak]:
-    """Yields what each metric of each benchmark comes to, over all its subsets and over each.
+    """Yields each metric of each benchmark, over all its subsets and over each of them.
 
-    The two parts have no image in common, so that there is nothing to pair: the interval of their
-    difference is made of those of the two (Newcombe 1998). No macro average is taken, as groups are
-    not whole in a part.
+    The two parts have no image in common and cannot be paired: the interval of their difference
+    combines their two intervals (Newcombe 1998). There are no macro averages, because a part has
+    incomplete groups.
 
     Args:
-        cases: Outcomes that say so, as `told` returns them.
-        rules: What counts as right.
-        known: What is known beforehand, by benchmark and subset.
+        cases: Outcomes with column `leak`, from `with_seen_images`.
+        rules: Rules for right answers.
+        references: Reference values, by benchmark and subset.
     """
-    plain = replace(rules, macros={})
+    rules_without_macros = replace(rules, macros={})
     leak = np.array(cases["leak"].to_pylist(), dtype=object)
     about_images = np.asarray(cases["leak"].is_valid())
-    together = cases.set_column(
+    merged = cases.set_column(
         cases.column_names.index("subset"), "subset", pa.array([ALL] * len(cases), pa.string())
     )
     subsets = set(zip(*(cases[name].to_pylist() for name in KEYS), strict=True))
-    for table in (together, cases):
-        parts = [_metrics(table, leak == part, plain, known) for part in (FREE, SEEN, UNTOLD)]
-        for place, full in _metrics(table, about_images, plain, known).items():
-            alone = sum(part[:2] == place[:2] for part in subsets) == 1
-            if full.value is not None and not (alone and full.subset == ALL):
-                yield _leak(full, *(part.get(place) for part in parts))
+    for table in (merged, cases):
+        parts = [
+            _metrics_by_key(table, leak == part, rules_without_macros, references)
+            for part in (FREE, SEEN, UNTOLD)
+        ]
+        for key, full in _metrics_by_key(
+            table, about_images, rules_without_macros, references
+        ).items():
+            is_only_subset = sum(part[:2] == key[:2] for part in subsets) == 1
+            if full.value is not None and not (is_only_subset and full.subset == ALL):
+                yield _build_leak(full, *(part.get(key) for part in parts))
 
 
-def leaks_table(found: Iterable[Leak], long: bool) -> TextTable:
-    """Returns a table with a row for each metric of which some images were seen.
+def leaks_table(metric_leaks: Iterable[Leak], long: bool) -> TextTable:
+    """Returns a table with one row per metric with seen images.
 
     Args:
-        found: What was counted.
-        long: Whether each subset has a row too, where a benchmark has several.
+        metric_leaks: The metrics, from `leaks`.
+        long: Whether to add a row per subset if a benchmark has several.
     """
-    shown = [leak for leak in found if leak.n_seen]
-    whole = {(leak.benchmark, leak.run) for leak in shown if leak.subset == ALL}
+    shown_leaks = [leak for leak in metric_leaks if leak.n_seen]
+    runs_with_total = {(leak.benchmark, leak.run) for leak in shown_leaks if leak.subset == ALL}
     rows = (
         (
             *(str(BenchmarkRun(leak.benchmark, leak.run)), leak.subset, leak.metric),
             *(number(leak.full), f"{leak.n:,}", number(leak.without), f"{leak.n_without:,}"),
-            *(number(leak.seen), f"{leak.n_seen:,}", _points(leak)),
+            *(number(leak.seen), f"{leak.n_seen:,}", _format_difference(leak)),
         )
-        for leak in shown
-        if long or leak.subset == ALL or (leak.benchmark, leak.run) not in whole
+        for leak in shown_leaks
+        if long or leak.subset == ALL or (leak.benchmark, leak.run) not in runs_with_total
     )
     return TextTable(HEADER, tuple(rows))
 
 
-def untold(found: Iterable[Leak]) -> str:
-    """Says of how many outcomes it cannot be told whether their images were seen; or nothing."""
-    most: dict[BenchmarkRun, tuple[int, int]] = {}
-    for leak in found:
+def untold(metric_leaks: Iterable[Leak]) -> str:
+    """Returns the numbers of outcomes with images of unknown status, or an empty string."""
+    counts: dict[BenchmarkRun, tuple[int, int]] = {}
+    for leak in metric_leaks:
         if leak.untold:
             run = BenchmarkRun(leak.benchmark, leak.run)
-            most[run] = max(most.get(run, (0, 0)), (leak.untold, leak.n))
-    return ", ".join(f"{run} {n:,} of {of:,}" for run, (n, of) in most.items())
+            counts[run] = max(counts.get(run, (0, 0)), (leak.untold, leak.n))
+    return ", ".join(f"{run} {n:,} of {total:,}" for run, (n, total) in counts.items())
 
 
 def trained_images(cases: pa.Table) -> frozenset[str]:
-    """Returns the images of outcomes that the model said it was trained on."""
+    """Returns the images of outcomes that the model was trained on, according to the model."""
     pairs = zip(cases["images"].to_pylist(), cases["trained"].to_pylist(), strict=True)
     return frozenset(
         image
-        for images, trained in pairs
-        for image, seen in zip(images, trained, strict=True)
-        if seen
+        for outcome_images, trained_flags in pairs
+        for image, is_trained in zip(outcome_images, trained_flags, strict=True)
+        if is_trained
     )
 
 
-def _seen_label(has: list[bool | None]) -> str | None:
-    if not has:
+def _seen_label(seen_flags: list[bool | None]) -> str | None:
+    if not seen_flags:
         return None
-    return SEEN if any(has) else UNTOLD if None in has else FREE
+    return SEEN if any(seen_flags) else UNTOLD if None in seen_flags else FREE
 
 
-def _metrics(
+def _metrics_by_key(
     cases: pa.Table,
     keep: NDArray[np.bool_],
     rules: Rules,
-    known: Mapping[tuple[BenchmarkRun, str], Reference],
-) -> dict[Place, Metric]:
-    """Returns the metrics of some outcomes by their places."""
-    found = metrics(cases.filter(pa.array(keep)), rules, known)
-    return {(m.benchmark, m.run, m.subset, m.metric): m for m in found}
+    references: Mapping[tuple[BenchmarkRun, str], Reference],
+) -> dict[MetricKey, Metric]:
+    """Returns the metrics of a part of the outcomes, by benchmark, run, subset and metric."""
+    kept_metrics = metrics(cases.filter(pa.array(keep)), rules, references)
+    return {(m.benchmark, m.run, m.subset, m.metric): m for m in kept_metrics}
 
 
-def _leak(full: Metric, free: Metric | None, seen: Metric | None, unknown: Metric | None) -> Leak:
+def _build_leak(
+    full: Metric, free: Metric | None, seen: Metric | None, unknown: Metric | None
+) -> Leak:
     values = [None if part is None else part.value for part in (free, seen)]
     n = [0 if part is None else part.n for part in (free, seen, unknown)]
-    place = full.benchmark, full.run, full.subset, full.metric
+    key = full.benchmark, full.run, full.subset, full.metric
     assert full.value is not None
-    leak = Leak(*place, full.value, full.n, values[0], n[0], values[1], n[1], n[2])
+    leak = Leak(*key, full.value, full.n, values[0], n[0], values[1], n[1], n[2])
     if free is None or seen is None:
         return leak
     ends = free.value, free.low, free.high, seen.value, seen.low, seen.high
-    known = [end for end in ends if end is not None]
-    if len(known) < len(ends):
+    numbers = [end for end in ends if end is not None]
+    if len(numbers) < len(ends):
         return leak
-    value, low, high, other, other_low, other_high = known
-    difference = value - other
-    down, up = hypot(value - low, other_high - other), hypot(high - value, other - other_low)
-    return replace(leak, difference=difference, low=difference - down, high=difference + up)
+    value, low, high, seen_value, seen_low, seen_high = numbers
+    difference = value - seen_value
+    margin_below = hypot(value - low, seen_high - seen_value)
+    margin_above = hypot(high - value, seen_value - seen_low)
+    return replace(
+        leak, difference=difference, low=difference - margin_below, high=difference + margin_above
+    )
 
 
-def _points(leak: Leak) -> str:
+def _format_difference(leak: Leak) -> str:
     if leak.difference is None or leak.low is None or leak.high is None:
         return ""
     return f"{leak.difference:+.1f} ({leak.low:+.1f} to {leak.high:+.1f})"

@@ -1,7 +1,4 @@
-"""Metrics: what the outcomes of a benchmark come to, with interval, coverage and ties.
-
-Values are in per cent.
-"""
+"""Metrics of benchmarks, with interval, coverage and ties. Values are in per cent."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,13 +20,12 @@ Place = tuple[BenchmarkRun, str, str]
 
 @dataclass(frozen=True)
 class Reference:
-    """What is known of a subset beforehand.
+    """Reference values of a subset.
 
     Attributes:
-        n: Number of cases as published; of a retrieval, number of images. None where it is not
-            known.
+        n: Published number of cases; for retrieval, number of images. None if unknown.
         chance: Chance level in per cent, by metric.
-        published: Value of OpenAI's ViT-B/32 as published, in per cent, by metric.
+        published: Published value of OpenAI's ViT-B/32 in per cent, by metric.
     """
 
     n: int | None = None
@@ -39,12 +35,12 @@ class Reference:
 
 @dataclass(frozen=True)
 class Macro:
-    """How a macro average is taken over groups.
+    """Definition of a macro average over groups.
 
     Attributes:
-        without: Names of the groups that are left out.
-        at_least: Number of cases in the file below which a group is left out.
-        of: Name of the metric that it averages; empty where there is one alone.
+        without: Names of excluded groups.
+        at_least: Minimum number of cases of a group in the file; smaller groups are excluded.
+        of: Name of the averaged metric; empty if the subset has only one.
     """
 
     without: frozenset[str] = frozenset()
@@ -54,13 +50,13 @@ class Macro:
 
 @dataclass(frozen=True)
 class Rules:
-    """What counts as right, and what is averaged over groups.
+    """Rules for right answers and for macro averages.
 
     Attributes:
-        official_ties: Whether a tie is right where the official script's argmax makes it so.
+        official_ties: Whether a tie is right if the argmax of the official script makes it so.
             Otherwise every tie is wrong.
         drop_identical: Whether options equal to the right text are dropped.
-        macros: Macro averages by benchmark and subset; the subset '*' stands for any.
+        macros: Macro averages by benchmark and subset; the subset '*' matches any subset.
     """
 
     official_ties: bool
@@ -68,11 +64,11 @@ class Rules:
     macros: Mapping[tuple[str, str], Macro] = field(default_factory=dict)
 
     def macro(self, benchmark: str, subset: str) -> Macro | None:
-        """Returns how a subset is averaged over groups, None where it is not."""
+        """Returns the macro average of a subset, None if it has none."""
         return self.macros.get((benchmark, subset), self.macros.get((benchmark, "*")))
 
     def counts_like(self, other: "Rules", part: pa.Table) -> bool:
-        """Tells whether other rules count the outcomes of one metric alike, macro averages apart.
+        """Returns whether other rules give the same outcomes for a metric, macro averages aside.
 
         Args:
             other: The other rules.
@@ -89,28 +85,28 @@ class Rules:
 
 @dataclass(frozen=True)
 class Metric:
-    """One number of the report, with what it was counted over.
+    """One number of the report, with its counts.
 
     Attributes:
         benchmark: Name of the benchmark.
         subset: Name of the subset.
-        metric: Name as the protocol gives it, or `macro` for the mean over groups.
-        value: Value in per cent, None where nothing was scored.
-        low: Lower end of the 95 % interval in per cent, None where nothing was scored.
-        high: Upper end of the 95 % interval in per cent, None where nothing was scored.
-        interval: How the interval was found, in words; empty where nothing was scored.
+        metric: Name from the protocol, or `macro` for the mean over groups.
+        value: Value in per cent, None if nothing was scored.
+        low: Lower end of the 95 % interval in per cent, None if nothing was scored.
+        high: Upper end of the 95 % interval in per cent, None if nothing was scored.
+        interval: Description of the interval method; empty if nothing was scored.
         n: Number of queries that were scored.
         of: Number of queries in the file.
         ties: Number of scored queries that are wrong by `>` and right by `>=`.
         images: Number of distinct images that the scored queries are about.
         images_of: Number of distinct images that all queries are about.
         trained_on: Number of images of scored queries that the model was trained on.
-        chance: Chance level in per cent, None where it is not known.
-        published: Value of OpenAI's ViT-B/32 in per cent, as published. None where it is not known,
-            or where it was counted by other rules or over another gallery.
-        gallery_of: Number of images of the whole gallery; None where the metric is no recall.
-        run: What tells this run of the benchmark from another, as in `BenchmarkRun`.
-        split: The split over whose cases it was counted; empty where over all cases.
+        chance: Chance level in per cent, None if unknown.
+        published: Published value of OpenAI's ViT-B/32 in per cent. None if unknown, or if it was
+            computed under other rules or over another gallery.
+        gallery_of: Number of images of the full gallery; None if the metric is not a recall.
+        run: Identifies the run of the benchmark, as in `BenchmarkRun`.
+        split: The familiarity split of its cases; empty for all cases.
         ties_right: Number of ties that count as right; None in results of an older zoo.
     """
 
@@ -136,7 +132,7 @@ class Metric:
 
     @property
     def benchmark_run(self) -> BenchmarkRun:
-        """The benchmark, as it was asked for."""
+        """The run of the benchmark."""
         return BenchmarkRun(self.benchmark, self.run)
 
     def __str__(self) -> str:
@@ -150,9 +146,9 @@ class Metric:
 
     @property
     def partial_gallery(self) -> bool:
-        """Whether this is a recall among some of the gallery's images only.
+        """Whether this is a recall over only a part of the gallery.
 
-        Such a recall is easier than one among all images, and not comparable with it.
+        Such a recall is easier than one over the full gallery, and not comparable with it.
         """
         return self.gallery_of is not None and self.images < self.gallery_of
 
@@ -163,44 +159,48 @@ def metrics(
     references: Mapping[tuple[BenchmarkRun, str], Reference],
     published: Rules | None = None,
 ) -> dict[Metric, Observations | None]:
-    """Counts outcomes into metrics.
+    """Computes metrics from outcomes.
 
     Args:
         outcomes: Table of `outcomes.SCHEMA`.
-        rules: What counts as right.
-        references: What is known beforehand, by benchmark and subset.
-        published: Rules under which the published values were found; `rules` where None.
+        rules: Rules for right answers.
+        references: Reference values, by benchmark and subset.
+        published: Rules of the published values; `rules` if None.
 
     Returns:
-        The metrics in the order of the outcomes, each with what it was made of, or None where
-        nothing was scored or no interval is known.
+        The metrics in the order of the outcomes, each with its observations, or None if nothing was
+        scored or no interval is known.
     """
-    found: dict[Metric, Observations | None] = {}
+    observations_by_metric: dict[Metric, Observations | None] = {}
     for place, rows in places(outcomes).items():
         part = outcomes.take(rows)
         run, subset, name = place
-        known = references.get((run, subset), Reference())
+        reference = references.get((run, subset), Reference())
         official = rules if published is None else published
-        alike = rules.counts_like(official, part)
+        is_comparable = rules.counts_like(official, part)
         outcome = judge_outcomes(part, rules.official_ties, rules.drop_identical)
-        metric, observed = _metric(place, name, outcome, known, alike)
-        found[metric] = observed
+        metric, observed = _build_metric(place, name, outcome, reference, is_comparable)
+        observations_by_metric[metric] = observed
         macro = rules.macro(run.benchmark, subset)
         if macro is not None and macro.of in ("", name):
-            alike = alike and macro == official.macro(run.benchmark, subset)
-            metric, observed = _metric(
-                (run, subset, MACRO), name, _group_outcomes(outcome, macro), known, alike
+            is_comparable = is_comparable and macro == official.macro(run.benchmark, subset)
+            metric, observed = _build_metric(
+                (run, subset, MACRO),
+                name,
+                _group_outcomes(outcome, macro),
+                reference,
+                is_comparable,
             )
-            found[metric] = observed
-    return found
+            observations_by_metric[metric] = observed
+    return observations_by_metric
 
 
 def tie_warnings(metrics: Iterable[Metric], preset: str) -> Iterator[str]:
-    """Yields a sentence for each benchmark of which most scored answers are ties.
+    """Yields a warning for each benchmark where most scored answers are ties.
 
     Args:
-        metrics: Metrics that were counted under one preset.
-        preset: Its name.
+        metrics: Metrics of one preset.
+        preset: Name of the preset.
     """
     by_benchmark: dict[BenchmarkRun, dict[str, list[Metric]]] = {}
     for metric in metrics:
@@ -209,16 +209,16 @@ def tie_warnings(metrics: Iterable[Metric], preset: str) -> Iterator[str]:
             by_metric.setdefault(metric.metric, []).append(metric)
     for run, by_metric in by_benchmark.items():
         shares = {
-            name: sum(m.ties for m in own) / max(sum(m.n for m in own), 1)
-            for name, own in by_metric.items()
+            name: sum(m.ties for m in subset_metrics) / max(sum(m.n for m in subset_metrics), 1)
+            for name, subset_metrics in by_metric.items()
         }
-        most = max(shares, key=lambda name: shares[name])
-        if shares[most] > 0.5:
-            says = f"{run}: {shares[most]:.1%} of the {most} answers are ties"
-            yield f"{says}, {_said_of_ties(by_metric[most], preset)}"
+        top_metric = max(shares, key=lambda name: shares[name])
+        if shares[top_metric] > 0.5:
+            sentence = f"{run}: {shares[top_metric]:.1%} of the {top_metric} answers are ties"
+            yield f"{sentence}, {_tie_clause(by_metric[top_metric], preset)}"
 
 
-def _said_of_ties(metrics: Sequence[Metric], preset: str) -> str:
+def _tie_clause(metrics: Sequence[Metric], preset: str) -> str:
     right = [metric.ties_right for metric in metrics]
     strict = "`zoo rescore RUN --preset strict` counts every tie as wrong"
     if None in right:
@@ -226,17 +226,17 @@ def _said_of_ties(metrics: Sequence[Metric], preset: str) -> str:
     counted, ties = sum(filter(None, right)), sum(metric.ties for metric in metrics)
     if not counted:
         return "which count as wrong"
-    some = "" if counted == ties else f"{counted:,} of "
-    return f"{some}which preset {preset} counts as right; {strict}"
+    count = "" if counted == ties else f"{counted:,} of "
+    return f"{count}which preset {preset} counts as right; {strict}"
 
 
 def places(outcomes: pa.Table) -> dict[Place, NDArray[np.int64]]:
-    """Returns the row numbers of each benchmark, subset and metric, as the outcomes come."""
-    found: dict[Place, list[int]] = {}
+    """Returns the row numbers of each run, subset and metric, in the order of the outcomes."""
+    rows_by_place: dict[Place, list[int]] = {}
     columns = (outcomes[name].to_pylist() for name in ("benchmark", "run", "subset", "metric"))
     for row, (benchmark, run, subset, metric) in enumerate(zip(*columns, strict=True)):
-        found.setdefault((BenchmarkRun(benchmark, run), subset, metric), []).append(row)
-    return {place: np.array(rows) for place, rows in found.items()}
+        rows_by_place.setdefault((BenchmarkRun(benchmark, run), subset, metric), []).append(row)
+    return {place: np.array(rows) for place, rows in rows_by_place.items()}
 
 
 def _group_outcomes(outcome: Judged, macro: Macro) -> Judged:
@@ -253,45 +253,49 @@ def _group_outcomes(outcome: Judged, macro: Macro) -> Judged:
     return outcome.select(counts[index])
 
 
-def _metric(
-    place: Place, counted: str, outcome: Judged, known: Reference, alike: bool
+def _build_metric(
+    place: Place, source_metric: str, outcome: Judged, reference: Reference, is_comparable: bool
 ) -> tuple[Metric, Observations | None]:
-    """Makes one metric and the observations it is made of.
+    """Returns one metric and its observations.
 
     Args:
         place: Benchmark, subset and metric.
-        counted: Name of the metric whose outcomes these are.
+        source_metric: Name of the metric that the outcomes belong to.
         outcome: The outcomes.
-        known: What is known of the subset beforehand.
-        alike: Whether the outcomes are counted as the published ones were.
+        reference: Reference values of the subset.
+        is_comparable: Whether the rules are those of the published value.
     """
     scored = outcome.select(outcome.scored)
     n, (run, subset, name) = len(scored.right), place
     observed = low = high = chance = None
-    how = ""
+    method = ""
     if n:
         observed = Observations(
             scored.value,
-            scored.image(f"{run}/{subset}/{counted}"),
+            scored.image(f"{run}/{subset}/{source_metric}"),
             scored.group.astype(str) if name == MACRO else np.zeros(n),
         )
-        low, high, how = interval([observed], [1.0])
-        if not all(protocol_here(text).has_interval for text in set(scored.protocol)):
-            low, high, how = None, None, "none is known of a number over all images"
+        low, high, method = interval([observed], [1.0])
+        if not all(
+            protocol_here(protocol_name).has_interval for protocol_name in set(scored.protocol)
+        ):
+            low, high, method = None, None, "no interval is known for a number over all images"
         elif not np.isin(scored.value, (0, 1)).all():
-            how += ", at least as wide as graded answers need"
-        chance = _chance(counted, scored, observed.weight)
+            method += ", at least as wide as graded answers need"
+        chance = _mean_chance(source_metric, scored, observed.weight)
     trained = {
         image
-        for images, seen in zip(scored.images, scored.trained, strict=True)
-        for image, s in zip(images, seen, strict=True)
-        if s
+        for images, flags in zip(scored.images, scored.trained, strict=True)
+        for image, flag in zip(images, flags, strict=True)
+        if flag
     }
     images = len({image for images in scored.images for image in images})
     images_of = len({image for images in outcome.images for image in images})
-    gallery = any(isinstance(protocol_here(text), Recall) for text in set(outcome.protocol))
-    gallery_of = max(images_of, known.n or 0) if gallery else None
-    whole = gallery_of is None or images == gallery_of
+    gallery = any(
+        isinstance(protocol_here(protocol_name), Recall) for protocol_name in set(outcome.protocol)
+    )
+    gallery_of = max(images_of, reference.n or 0) if gallery else None
+    is_complete = gallery_of is None or images == gallery_of
     return Metric(
         run.benchmark,
         subset,
@@ -299,33 +303,33 @@ def _metric(
         value=_per_cent(None if observed is None else observed.value),
         low=_per_cent(low),
         high=_per_cent(high),
-        interval=how,
+        interval=method,
         n=n,
         of=len(outcome.right),
         ties=int(scored.tie.sum()),
         images=images,
         images_of=images_of,
         trained_on=len(trained),
-        chance=known.chance.get(name) if chance is None else _per_cent(chance),
-        published=known.published.get(name) if alike and whole else None,
+        chance=reference.chance.get(name) if chance is None else _per_cent(chance),
+        published=reference.published.get(name) if is_comparable and is_complete else None,
         gallery_of=gallery_of,
         run=run.run,
         ties_right=int((scored.tie & scored.right).sum()),
     ), (None if low is None else observed)
 
 
-def _chance(metric: str, scored: Judged, weight: NDArray[np.float64]) -> float | None:
-    """Returns the mean chance of queries, None where their options do not tell it."""
-    chance = np.zeros(len(weight))
-    for text in set(scored.protocol):
-        asked = scored.protocol == text
-        found = protocol_here(text).chance(
-            metric, scored.options[asked], scored.right_options[asked]
+def _mean_chance(metric: str, scored: Judged, weight: NDArray[np.float64]) -> float | None:
+    """Returns the mean chance level of queries, None if their options do not determine it."""
+    chance_by_query = np.zeros(len(weight))
+    for protocol_name in set(scored.protocol):
+        mask = scored.protocol == protocol_name
+        chances = protocol_here(protocol_name).chance(
+            metric, scored.options[mask], scored.right_options[mask]
         )
-        if found is None:
+        if chances is None:
             return None
-        chance[asked] = found
-    return float(weight @ chance)
+        chance_by_query[mask] = chances
+    return float(weight @ chance_by_query)
 
 
 def _per_cent(share: float | None) -> float | None:

@@ -1,6 +1,6 @@
-"""Outcomes as a table with one row for each outcome.
+"""The table of outcomes: one row per outcome.
 
-Metrics are made of this table, and `cases.parquet` holds it.
+Metrics are computed from this table, and `cases.parquet` stores it.
 """
 
 import hashlib
@@ -29,45 +29,45 @@ from zoo.errors import ZooError
 from zoo.results.runs import BenchmarkRun
 from zoo.sources.images import identity
 
-AT_ONCE = 10_000  # rows
-_BLANKS = re.compile(r"\s+(?=[^\w\s])")
+ROWS_PER_BATCH = 10_000
+_SPACE_BEFORE_PUNCTUATION = re.compile(r"\s+(?=[^\w\s])")
 
 
 @dataclass(frozen=True)
 class OutcomeRow:
-    """One outcome with its place.
+    """One outcome with its benchmark, subset and case.
 
     Attributes:
         benchmark: Name of the benchmark.
-        run: What tells this run of it from another, as in `BenchmarkRun`.
+        run: Identifies the run of the benchmark, as in `BenchmarkRun`.
         subset: Name of the subset.
         case: Id of the case.
-        group: What a macro average is taken over, None where there is none.
-        protocol: The case's protocol, as `written` names it.
-        query: OutcomeRow or column that asks, as in `Query`.
+        group: Group for macro averages, None if there is none.
+        protocol: The protocol of the case, as `protocol_name` returns it.
+        query: Row or column of the query, as in `Query`.
         metric: Name of the metric that the outcome counts towards.
-        scores: Scores that were compared, as in `Outcome`. None where the case was not scored.
-        match: Which of the scores are right.
-        identical: Which wrong texts have the same words as the right one. None where the
-            protocol does not drop such.
-        right: Whether the answer is right by the strict rule. None where the case was not scored.
-        tie: Whether `>=` would make a wrong answer right. None where the case was not scored.
-        value: How good a graded answer is, from 0 to 1. None elsewhere.
+        scores: Scores that were compared, as in `Outcome`. None if the case was not scored.
+        match: Which of the scores belong to right answers.
+        identical: Which wrong texts have the same words as the right one. None if the protocol does
+            not drop them.
+        right: Whether the answer is right under the strict rule. None if the case was not scored.
+        tie: Whether `>=` would make a wrong answer right. None if the case was not scored.
+        value: Grade of a graded answer, from 0 to 1; otherwise None.
         correct_first: Whether the official script counts a tie as right.
-        options: Number of answers of a recall, None elsewhere.
-        right_options: Number of right answers of a recall, None elsewhere.
+        options: Number of candidate answers of a recall, otherwise None.
+        right_options: Number of right answers of a recall, otherwise None.
         images: Identities of the images that the outcome is about.
         trained: Which of these images the model was trained on.
-        texts: Texts that the outcome is about, in the order of `scores` where each score is of one
-            text; those that ask come first. Of a recall they are the query's own, without the rest
-            of the gallery.
+        texts: Texts that the outcome is about, in the order of `scores` if each score belongs to a
+            text; query texts come first. For a recall, only the texts of the query, without the
+            rest of the gallery.
         question: The `fingerprint` of the case.
-        bucket: How familiar its bindings are from training captions, as in `familiarity.buckets`.
-            None where that was not asked.
-        leak: Whether the model has seen an image that it is about, as in `leaks`. None where that
-            was not asked, and where it is about no image.
-        wrong_image: Identity of the wrong image that scores highest, of a text that asks a gallery.
-        wrong_text: The wrong text that scores highest, of an image that asks a gallery.
+        bucket: Familiarity of its bindings in training captions, as in `familiarity.buckets`. None
+            if not requested.
+        leak: Whether the model has seen one of its images, as in `leaks`. None if not requested, or
+            if it is about no image.
+        wrong_image: Identity of the highest-scoring wrong image, for a text query to a gallery.
+        wrong_text: The highest-scoring wrong text, for an image query to a gallery.
     """
 
     benchmark: str
@@ -131,22 +131,22 @@ SCHEMA = pa.schema(
 def rows(
     run: BenchmarkRun,
     case: Case,
-    asked: Iterable[Query],
+    queries: Iterable[Query],
     trained: frozenset[str],
 ) -> Iterator[OutcomeRow]:
     """Yields the rows of a case.
 
     Args:
-        run: The benchmark, as it was asked for.
+        run: The benchmark run.
         case: The case.
-        asked: Its outcomes, or its queries where the case was not scored.
+        queries: Its outcomes, or its queries if the case was not scored.
         trained: Identities of the images that the model was trained on.
     """
     images, question = [identity(image) for image in case.images], fingerprint(case)
     protocol, drops_identical = protocol_name(case.judged_by), case.judged_by.drops_identical
-    for query in asked:
+    for query in queries:
         outcome = query if isinstance(query, Outcome) else None
-        about = [images[i] for i in query.images]
+        image_ids = [images[i] for i in query.images]
         yield OutcomeRow(
             benchmark=run.benchmark,
             run=run.run,
@@ -165,80 +165,82 @@ def rows(
             correct_first=case.counts_tie(query),
             options=query.options,
             right_options=query.right_options,
-            images=about,
-            trained=[image in trained for image in about],
+            images=image_ids,
+            trained=[image in trained for image in image_ids],
             texts=[*case.asking, *(case.texts[j] for j in query.texts)],
             question=question,
-            wrong_image=None if outcome is None else _at(images, outcome.wrong_image),
-            wrong_text=None if outcome is None else _at(case.texts, outcome.wrong_text),
+            wrong_image=None if outcome is None else _item_or_none(images, outcome.wrong_image),
+            wrong_text=None if outcome is None else _item_or_none(case.texts, outcome.wrong_text),
         )
 
 
-def _at(names: Sequence[str], place: int | None) -> str | None:
-    return None if place is None else names[place]
+def _item_or_none(names: Sequence[str], index: int | None) -> str | None:
+    return None if index is None else names[index]
 
 
 def fingerprint(case: Case) -> str:
-    """Returns a hash of what a case asks: its images and crops, its texts, and which match.
+    """Returns a hash of the content of a case: images and crops, texts, and which of them match.
 
-    Two runs with equal hashes asked the same, whatever the case is called. A gallery that lacks an
-    image asks something else.
+    Cases with equal hashes are the same in two runs, whatever their ids. A gallery without one of
+    its images has a different hash.
     """
     images = [(identity(image), image.crop) for image in case.images]
-    texts = [case.texts, *(more for more in (case.asking, case.prompts) if more)]
-    asked = json.dumps([protocol_name(case.judged_by), images, *texts]).encode()
-    return hashlib.blake2b(asked + np.packbits(case.match).tobytes(), digest_size=12).hexdigest()
+    texts = [case.texts, *filter(None, (case.asking, case.prompts))]
+    content = json.dumps([protocol_name(case.judged_by), images, *texts]).encode()
+    return hashlib.blake2b(content + np.packbits(case.match).tobytes(), digest_size=12).hexdigest()
 
 
 def identical(case: Case, query: Query) -> list[bool]:
-    """Tells which wrong scores of a query are of a text that says the same as a right one.
+    """Returns which wrong answers of a query have the same text as a right answer.
 
-    Blanks before punctuation marks do not count. ARO's order sets have permutations that leave the
-    caption as it is, some with its commas and apostrophes set off.
+    Whitespace before punctuation is ignored. Some permutations in the order sets of ARO equal the
+    caption, or differ only in whitespace around commas and apostrophes.
 
     Args:
         case: The case.
-        query: What it asks about the texts of one image, or of texts that ask.
+        query: The query about the texts of one image, or about query texts.
 
     Returns:
-        A truth value for each score. Where texts ask, a foil that says what one of them says leaves
-        nothing to be told, so that each of its scores is meant.
+        One boolean per score. With query texts, a foil that equals one of them makes the whole
+        query undecidable, so that every wrong score is marked.
     """
     texts = list(case.texts)
-    if _BLANKS.search("\n".join(texts)):
-        texts = [_BLANKS.sub("", text) for text in texts]
+    if _SPACE_BEFORE_PUNCTUATION.search("\n".join(texts)):
+        texts = [_SPACE_BEFORE_PUNCTUATION.sub("", text) for text in texts]
     matches = case.match[query.query].tolist()
     right = {text for text, match in zip(texts, matches, strict=True) if match}
     if case.asking:
-        right |= {_BLANKS.sub("", text) for text in case.asking}
-        same = any(text in right for text, match in zip(texts, matches, strict=True) if not match)
-        return [same and not match for match in query.match.tolist()]
+        right |= {_SPACE_BEFORE_PUNCTUATION.sub("", text) for text in case.asking}
+        has_duplicate = any(
+            text in right for text, match in zip(texts, matches, strict=True) if not match
+        )
+        return [has_duplicate and not match for match in query.match.tolist()]
     return [text in right and not match for text, match in zip(texts, matches, strict=True)]
 
 
 def table(rows: Iterable[OutcomeRow]) -> pa.Table:
     """Returns the rows as a table of SCHEMA."""
-    left, batches = map(attrgetter(*SCHEMA.names), rows), []
-    while some := list(islice(left, AT_ONCE)):
-        columns = [list(column) for column in zip(*some, strict=True)]
+    tuples, batches = map(attrgetter(*SCHEMA.names), rows), []
+    while batch := list(islice(tuples, ROWS_PER_BATCH)):
+        columns = [list(column) for column in zip(*batch, strict=True)]
         batches.append(pa.table(columns, schema=SCHEMA))
     return pa.concat_tables(batches or [SCHEMA.empty_table()]).combine_chunks()
 
 
 @dataclass(frozen=True)
 class Judged:
-    """The outcomes of one metric, counted by one set of rules; all arrays are `[q]`.
+    """The outcomes of one metric under one set of rules; all arrays are `[q]`.
 
     Attributes:
-        row: OutcomeRow numbers in the table.
+        row: Row numbers in the table.
         right: Whether the answer is right.
-        value: How good the answer is: 1 or 0, or between where answers are graded.
+        value: 1 for a right and 0 for a wrong answer, or between for graded answers.
         tie: Whether the answer is wrong by `>` and right by `>=`.
         scored: Whether the case was scored.
         options: Number of answers to choose from.
-        right_options: Number of right answers among them, 0 where it is not kept.
-        group: What a macro average is taken over.
-        protocol: Protocol, as `written` names it.
+        right_options: Number of right answers among them, 0 if not recorded.
+        group: Group for macro averages.
+        protocol: Protocol, as `protocol_name` returns it.
         images: Identities of the images that each outcome is about.
         trained: Which of these images the model was trained on.
     """
@@ -256,12 +258,12 @@ class Judged:
     trained: list[list[bool]]
 
     def image(self, metric: str) -> NDArray[np.str_]:
-        """Labels that are equal for outcomes about the same image or set of images, `[q]`.
+        """Returns labels that are equal for outcomes about the same image or images, `[q]`.
 
-        Outcomes about no image have a label each, which no other metric has.
+        An outcome without an image gets a unique label.
 
         Args:
-            metric: What tells the metric from others.
+            metric: Unique name of the metric.
         """
         labels = [
             "|".join(images) or f"{metric}#{row}"
@@ -288,14 +290,14 @@ class Judged:
 
 
 def judge_outcomes(part: pa.Table, official_ties: bool, drop_identical: bool) -> Judged:
-    """Counts the outcomes of one metric.
+    """Judges the outcomes of one metric.
 
     Args:
         part: Rows of one metric, a table of SCHEMA.
-        official_ties: Whether a tie is right where the official script lists the right answer
-            first. Otherwise every tie is wrong.
-        drop_identical: Whether wrong texts equal to the right one are no options. A query that has
-            no other wrong option is then left out.
+        official_ties: Whether a tie is right if the official script lists the right answer first.
+            Otherwise every tie is wrong.
+        drop_identical: Whether to drop wrong texts that equal the right one. A query without any
+            other wrong option is then omitted.
     """
     scored = ~np.asarray(part["right"].is_null())
     right = np.array(part["right"].fill_null(False), dtype=bool)
@@ -308,21 +310,23 @@ def judge_outcomes(part: pa.Table, official_ties: bool, drop_identical: bool) ->
     right_options = np.array(part["right_options"].fill_null(0), dtype=np.int64)
     keep = np.ones(len(right), dtype=bool)
     if drop_identical:
-        for q, same in enumerate(part["identical"].to_pylist()):
-            if same is None or not any(same):
+        for q, duplicates in enumerate(part["identical"].to_pylist()):
+            if duplicates is None or not any(duplicates):
                 continue
-            others = ~np.array(same)
-            match = np.array(part["match"][q].as_py())[others]
-            options[q], keep[q] = others.sum(), not match.all()
+            distinct = ~np.array(duplicates)
+            match = np.array(part["match"][q].as_py())[distinct]
+            options[q], keep[q] = distinct.sum(), not match.all()
             if keep[q] and scored[q]:
                 right[q], tie[q] = above_all(
-                    np.array(part["scores"][q].as_py(), np.float32)[others], match
+                    np.array(part["scores"][q].as_py(), np.float32)[distinct], match
                 )
     group, protocol = (
         np.array(part[name].to_pylist(), dtype=object) for name in ("group", "protocol")
     )
-    for text in set(protocol):
-        _judge_together(part, text, scored & (protocol == text), right, tie)
+    for protocol_used in set(protocol):
+        _apply_joint_judgement(
+            part, protocol_used, scored & (protocol == protocol_used), right, tie
+        )
     counted = right | (tie & np.asarray(part["correct_first"])) if official_ties else right
     value = np.array(pc.coalesce(part["value"], pa.array(counted.astype(np.float64))))
     images, trained = part["images"].to_pylist(), part["trained"].to_pylist()
@@ -332,7 +336,7 @@ def judge_outcomes(part: pa.Table, official_ties: bool, drop_identical: bool) ->
 
 
 def protocol_here(text: str) -> Protocol:
-    """Returns the protocol that judged cases, as `written` names it.
+    """Returns the protocol that judged cases, as `protocol_name` returns it.
 
     Raises:
         ZooError: Its class cannot be imported.
@@ -341,27 +345,27 @@ def protocol_here(text: str) -> Protocol:
         return protocol_of(text)
     except ZooError as error:
         raise ZooError(
-            f"cases were judged by a protocol that is not here ({error}); "
-            "run zoo where its module can be imported"
+            f"cannot import the protocol that judged the cases ({error}). "
+            "Run zoo in an environment where its module can be imported"
         ) from error
 
 
-def _judge_together(
+def _apply_joint_judgement(
     part: pa.Table,
-    text: str,
-    asked: NDArray[np.bool_],
+    protocol: str,
+    mask: NDArray[np.bool_],
     right: NDArray[np.bool_],
     tie: NDArray[np.bool_],
 ) -> None:
-    """Puts in what a protocol says of the answers of a subset together, where it does."""
-    protocol = protocol_here(text)
-    if type(protocol).judge_subset is Protocol.judge_subset or not asked.any():
+    """Updates right and tie in place if the protocol judges all answers of a subset jointly."""
+    judge = protocol_here(protocol)
+    if type(judge).judge_subset is Protocol.judge_subset or not mask.any():
         return
-    answers = part.filter(pa.array(asked))
-    found = protocol.judge_subset(
+    answers = part.filter(pa.array(mask))
+    judgement = judge.judge_subset(
         answers["metric"][0].as_py(),
         [np.array(scores, np.float32) for scores in answers["scores"].to_pylist()],
         [np.array(match, bool) for match in answers["match"].to_pylist()],
     )
-    if found is not None:
-        right[asked], tie[asked] = found, False
+    if judgement is not None:
+        right[mask], tie[mask] = judgement, False

@@ -1,7 +1,4 @@
-"""Pages in one file that a browser opens: what those of this room share.
-
-Images are inside the file, so that it can be sent and kept.
-"""
+"""Shared functions of HTML pages. Images are embedded, so that a page is a single file."""
 
 import base64
 import io
@@ -20,90 +17,93 @@ TEMPLATES = Path(__file__).parent / "templates"
 SIDE = 256
 
 
-def render_page(page: str, **shown: Any) -> str:
+def render_page(page: str, **context: Any) -> str:
     """Returns a page as HTML.
 
     Args:
         page: The name of its template.
-        **shown: What the template shows.
+        **context: The variables of the template.
     """
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined
     )
-    return environment.get_template(page).render(**shown)
+    return environment.get_template(page).render(**context)
 
 
 def thumbnails(images: Iterable[str], finder: ImageFinder) -> dict[str, str]:
-    """Returns each image as a small data URI; empty where it is not there.
+    """Returns each image as a small data URI; empty if it is missing.
 
     Args:
-        images: The images, as results and units files name them.
+        images: Identities of the images in results or units files.
         finder: Finds the images.
     """
     return {image: _data_uri(thumbnail(image, finder)) for image in dict.fromkeys(images)}
 
 
-def check_some(found: Mapping[str, str], finder: ImageFinder, of: str) -> None:
-    """Makes sure that images were found.
+def check_some(data_uris: Mapping[str, str], finder: ImageFinder, subject: str) -> None:
+    """Checks that at least one image was found.
 
     Args:
-        found: What `thumbnails` returned.
-        finder: What looked for the images.
-        of: What the images are of, as the error says it.
+        data_uris: The images, from `thumbnails`.
+        finder: The finder that searched for the images.
+        subject: Description of the images for the error message.
 
     Raises:
-        ZooError: There are images, and not one was found.
+        ZooError: There are images, and none was found.
     """
-    if found and not any(found.values()):
+    if data_uris and not any(data_uris.values()):
         raise ZooError(
-            f"not one image of the {of} is under "
-            f"{', '.join(map(str, finder.roots))} (first missing: {next(iter(found))}): "
-            "name the folder of the images by --data_root"
+            f"no image of the {subject} was found under "
+            f"{', '.join(map(str, finder.roots))} (first missing: {next(iter(data_uris))}). "
+            "Set the folder of the images with --data_root"
         )
 
 
 def mark_words(text: str, true: str) -> list[tuple[str, bool]]:
-    """Returns the words of a text, each with whether another text lacks it there.
+    """Returns the words of a text, each with whether it differs from a reference text.
 
     Args:
         text: The text.
-        true: The other.
+        true: The reference text.
     """
     words = text.split()
     matcher = SequenceMatcher(None, true.split(), words, autojunk=False)
-    other = set[int]()
+    changed = set[int]()
     for kind, _, _, start, stop in matcher.get_opcodes():
         if kind != "equal":
-            other.update(range(start, stop))
-    return [(word, i in other) for i, word in enumerate(words)]
+            changed.update(range(start, stop))
+    return [(word, i in changed) for i, word in enumerate(words)]
 
 
 def describe_model(model: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yields what a page says of a model, part by part.
+    """Yields the description of a model for a page, as pairs of part and text.
 
     Args:
-        model: What results say of the model.
+        model: Description of the model in results.json.
     """
     if "model" in model:
         yield "model", str(model["model"])
     for part, spec in model.get("recipe", {}).items():
         if isinstance(spec, Mapping) and "class_path" in spec:
-            own = {k: v for k, v in spec.get("init_args", {}).items() if isinstance(v, str)}
+            text_arguments = {
+                k: v for k, v in spec.get("init_args", {}).items() if isinstance(v, str)
+            }
             name = spec["class_path"].rpartition(".")[2]
-            yield part, ", ".join([name, *(f"{key} {value}" for key, value in own.items())])
+            arguments = [f"{key} {value}" for key, value in text_arguments.items()]
+            yield part, ", ".join([name, *arguments])
     weights = model.get("weights", {})
     if random := random_weights(weights):
         yield "weights", random
     elif weights:
-        yield "weights", ", ".join(f"{part} {came}" for part, came in weights.items())
+        yield "weights", ", ".join(f"{part} {origin}" for part, origin in weights.items())
 
 
 def thumbnail(image: str, finder: ImageFinder) -> bytes | None:
-    """Returns an image as a small JPEG file; None where it is not there or cannot be decoded.
+    """Returns an image as a small JPEG file; None if it is missing or cannot be decoded.
 
     Args:
-        image: The image, as results and units files name it.
-        finder: Finds it.
+        image: Identity of the image in results or units files.
+        finder: Finds the image.
     """
     ref = image_ref(image)
     if finder.find(ref) is None:
@@ -113,13 +113,13 @@ def thumbnail(image: str, finder: ImageFinder) -> bytes | None:
     except BrokenImage:
         return None
     picture.thumbnail((SIDE, SIDE))
-    out = io.BytesIO()
-    picture.save(out, "jpeg", quality=80)
-    return out.getvalue()
+    buffer = io.BytesIO()
+    picture.save(buffer, "jpeg", quality=80)
+    return buffer.getvalue()
 
 
 def _data_uri(content: bytes | None) -> str:
-    """Returns a thumbnail as a data URI; nothing where there is none."""
+    """Returns a thumbnail as a data URI; empty for None."""
     if content is None:
         return ""
     return f"data:image/jpeg;base64,{base64.b64encode(content).decode()}"

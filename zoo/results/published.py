@@ -1,6 +1,6 @@
-"""Figures that others published of models, as data, each with its source and protocol.
+"""Published values of models, each with its source and protocol.
 
-They stand beside what is measured and enter no average.
+They are listed with measured values and enter no average.
 """
 
 from collections.abc import Iterator
@@ -19,15 +19,15 @@ FOLDER = Path(__file__).parent / "figures"
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure that was published of a model.
+    """A published value of a model.
 
     Attributes:
-        model: Name of the model, as `zoo ls models` has it.
-        name: The metric, as 'sugarcrepe/swap_obj/i2t', or the name of an average.
-        preset: The preset that has an average of this name; empty for a metric.
+        model: Name of the model, as in `zoo ls models`.
+        name: The metric, such as 'sugarcrepe/swap_obj/i2t', or the name of an average.
+        preset: The preset that defines the average; empty for a metric.
         value: Value in per cent.
-        source: Where it was published.
-        protocol: How it was counted.
+        source: Publication of the value.
+        protocol: How the value was computed.
     """
 
     model: str
@@ -38,41 +38,41 @@ class Figure:
     protocol: str
 
 
-class _Table(Struct, forbid_unknown_fields=True):
-    """A file of figures: a row of values for each model, null where one was not published."""
+class _FiguresFile(Struct, forbid_unknown_fields=True):
+    """A file of published values: one row per model, null for a value that was not published."""
 
     source: Text
     protocol: Text
     names: list[Text]
     models: dict[str, list[float | None]]
-    preset: str = ""  # of those names that are averages
+    preset: str = ""  # preset of the names that are averages
 
 
 def figures(model: str) -> tuple[Figure, ...]:
-    """Returns what was published of a model.
+    """Returns the published values of a model.
 
     Args:
         model: Name of the model.
 
     Raises:
-        ZooError: Nothing was published of it.
+        ZooError: There are no published values of the model.
     """
-    found = tuple(figure for figure in _all_figures() if figure.model == model)
-    if not found:
+    model_figures = tuple(figure for figure in _all_figures() if figure.model == model)
+    if not model_figures:
         raise ZooError(
-            f"no published figures of {model!r} are here{suggest_names(model, models())}: "
-            f"there are those of {', '.join(models())}"
+            f"no published values of {model!r}{suggest_names(model, models())}. "
+            f"Available: {', '.join(models())}"
         )
-    return found
+    return model_figures
 
 
 def models() -> tuple[str, ...]:
-    """Returns the names of the models that figures were published of."""
+    """Returns the names of the models with published values."""
     return tuple(sorted({figure.model for figure in _all_figures()}))
 
 
 def is_metric(name: str) -> bool:
-    """Returns whether a name is that of a metric; else it is that of an average."""
+    """Returns whether a name is a metric; otherwise it is an average."""
     return name.count("/") > 1
 
 
@@ -82,23 +82,23 @@ def _all_figures() -> tuple[Figure, ...]:
 
 
 def read(file: Path) -> Iterator[Figure]:
-    """Reads a file of figures.
+    """Reads a file of published values.
 
     Args:
-        file: A YAML file, as those of `figures/` are.
+        file: A YAML file in the format of `figures/`.
 
     Yields:
-        The figures, by model.
+        The values, by model.
 
     Raises:
-        ZooError: The file is no such file.
+        ZooError: The file does not have this format.
     """
-    table = record(yaml.safe_load(file.read_text("utf-8")), _Table, str(file))
+    table = record(yaml.safe_load(file.read_text("utf-8")), _FiguresFile, str(file))
     for model, values in table.models.items():
         if len(values) != len(table.names):
             raise ZooError(
-                f"{file}: {model} has {len(values)} values for {len(table.names)} names: mend its "
-                "row"
+                f"{file}: {model} has {len(values)} values for {len(table.names)} names. "
+                "Correct its row"
             )
         for name, value in zip(table.names, values, strict=True):
             if value is not None:

@@ -1,4 +1,4 @@
-"""Ranks: which of several models is ahead on each split of familiarity, and where that changes."""
+"""Ranks of models on each familiarity split, and pairs of models whose order changes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from zoo.results.metrics import Place, Rules
 from zoo.results.splits import split_rows
 from zoo.results.statistics import benjamini_hochberg, mcnemar
 
-SIGNIFICANT = 0.05  # the q under which BindSplit calls a difference significant
+SIGNIFICANT = 0.05  # BindSplit calls a difference with q up to this value significant
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class SplitTest:
         place: Benchmark, subset and metric.
         split: Name of the split.
         models: Names of both models.
-        n: Number of questions of the split that both scored.
+        n: Number of questions of the split that were scored for both.
         values: Share of right answers of each.
-        alone: Number of questions that each alone has right, or better where answers are graded.
+        alone: Number of questions that only this model answers right (better, for graded answers).
         p: The p-value of `mcnemar`.
         q: The p-value adjusted over the pairs of models on this split (Benjamini and Hochberg).
     """
@@ -43,13 +43,13 @@ class SplitTest:
 
     @property
     def lead(self) -> int:
-        """Above 0 where the first model is ahead, below where the second is."""
+        """Positive if the first model is ahead, negative if the second is."""
         return self.alone[0] - self.alone[1]
 
 
 @dataclass(frozen=True)
 class Flip:
-    """A pair of models whose order is significant on two splits, and not the same.
+    """A pair of models with opposite significant orders on two splits.
 
     Attributes:
         place: Benchmark, subset and metric.
@@ -67,22 +67,22 @@ class Flip:
 
 
 def split_tests(models: Mapping[str, pa.Table], rules: Rules = AS_KEPT) -> list[SplitTest]:
-    """Tests each pair of models on each split, over the questions that all were asked and scored.
+    """Tests each pair of models on each split, over the questions that were scored for all models.
 
     Args:
-        models: Outcomes of each model by its name, tables of `outcomes.SCHEMA`. The buckets of the
-            first model's cases hold for all.
-        rules: What counts as right. By default outcomes count as they are kept: every tie is wrong.
+        models: Outcomes per model name, tables of `outcomes.SCHEMA`. The buckets of the first model
+            apply to all.
+        rules: Rules for right answers. By default outcomes are used as stored: every tie is wrong.
 
     Raises:
-        ZooError: Two models were not asked the same.
+        ZooError: Two models were evaluated on different questions.
     """
     tables = common(list(models.values()), list(models)).tables
     split = tables[0]["bucket"].is_valid()
     cases = dict(zip(models, (table.filter(split) for table in tables), strict=True))
     tests: dict[tuple[Place, str], list[SplitTest]] = {}
-    for (a, one), (b, other) in combinations(cases.items(), 2):
-        for test in _of_pair((a, b), one, other, rules):
+    for (first_name, first_cases), (second_name, second_cases) in combinations(cases.items(), 2):
+        for test in _pair_tests((first_name, second_name), first_cases, second_cases, rules):
             tests.setdefault((test.place, test.split), []).append(test)
     return [
         replace(test, q=float(q))
@@ -92,33 +92,33 @@ def split_tests(models: Mapping[str, pa.Table], rules: Rules = AS_KEPT) -> list[
 
 
 def flips(tests: Sequence[SplitTest]) -> list[Flip]:
-    """Returns the pairs of models of which each is ahead, significantly, on another split.
+    """Returns the pairs of models with opposite significant orders on two splits.
 
     Args:
-        tests: What `split_tests` found.
+        tests: The tests, from `split_tests`.
     """
-    found: dict[tuple[Place, tuple[str, str]], list[SplitTest]] = {}
+    tests_by_pair: dict[tuple[Place, tuple[str, str]], list[SplitTest]] = {}
     for test in tests:
         if test.q <= SIGNIFICANT and test.lead:
-            found.setdefault((test.place, test.models), []).append(test)
+            tests_by_pair.setdefault((test.place, test.models), []).append(test)
     return [
         Flip(
             place,
-            (one.split, other.split),
-            *(models if one.lead > 0 else models[::-1]),
-            p=max(one.p, other.p),
+            (earlier.split, later.split),
+            *(models if earlier.lead > 0 else models[::-1]),
+            p=max(earlier.p, later.p),
         )
-        for (place, models), significant in found.items()
-        for one, other in combinations(significant, 2)
-        if one.lead * other.lead < 0
+        for (place, models), significant in tests_by_pair.items()
+        for earlier, later in combinations(significant, 2)
+        if earlier.lead * later.lead < 0
     ]
 
 
 def picture(tests: Sequence[SplitTest]) -> bytes:
-    """Returns a PNG with a panel for each metric: the ranks of the models, split by split.
+    """Returns a PNG with one panel per metric: the ranks of the models on each split.
 
     Args:
-        tests: What `split_tests` found.
+        tests: The tests, from `split_tests`.
     """
     from matplotlib.figure import Figure
 
@@ -129,35 +129,45 @@ def picture(tests: Sequence[SplitTest]) -> bytes:
     figure = Figure(figsize=(7, 3.2 * max(len(values), 1)), layout="constrained")
     panels = figure.subplots(max(len(values), 1), squeeze=False)[:, 0]
     for axes, (place, by_split) in zip(panels, values.items(), strict=False):
-        models = dict.fromkeys(model for of in by_split.values() for model in of)
+        models = dict.fromkeys(
+            model for value_by_model in by_split.values() for model in value_by_model
+        )
         for model in models:
-            ranks = [1 + sum(v > of[model] for v in of.values()) for of in by_split.values()]
+            ranks = [
+                1 + sum(v > value_by_model[model] for v in value_by_model.values())
+                for value_by_model in by_split.values()
+            ]
             axes.plot(list(by_split), ranks, marker="o", label=model)
-            for x, (rank, of) in enumerate(zip(ranks, by_split.values(), strict=True)):
+            for x, (rank, value_by_model) in enumerate(zip(ranks, by_split.values(), strict=True)):
                 axes.annotate(
-                    f"{100 * of[model]:.1f}", (x, rank), (4, 5), textcoords="offset points"
+                    f"{100 * value_by_model[model]:.1f}",
+                    (x, rank),
+                    (4, 5),
+                    textcoords="offset points",
                 )
         axes.set_title("/".join(map(str, place)), fontsize="medium")
         axes.set_ylabel("rank")
         axes.margins(0.12)
-        axes.set_yticks(range(1, len(models) + 1))  # all of them, where some are shared too
+        axes.set_yticks(range(1, len(models) + 1))  # every rank, even if models are tied
         axes.set_ylim(len(models) + 0.5, 0.5)
         axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small", frameon=False)
-    out = BytesIO()
-    figure.savefig(out, format="png", dpi=150)
-    return out.getvalue()
+    buffer = BytesIO()
+    figure.savefig(buffer, format="png", dpi=150)
+    return buffer.getvalue()
 
 
-def _of_pair(
-    models: tuple[str, str], one: pa.Table, other: pa.Table, rules: Rules
+def _pair_tests(
+    models: tuple[str, str], first_cases: pa.Table, second_cases: pa.Table, rules: Rules
 ) -> Iterator[SplitTest]:
-    for split, keep in split_rows(one).items():
+    for split, keep in split_rows(first_cases).items():
         if split == EXCLUDED or not keep.any():
             continue
         rows = pa.array(keep)
-        for place, _, first, second in judged_by_both(one.filter(rows), other.filter(rows), rules):
-            a, b = first.value, second.value
+        for place, _, first_answers, second_answers in judged_by_both(
+            first_cases.filter(rows), second_cases.filter(rows), rules
+        ):
+            a, b = first_answers.value, second_answers.value
             if len(a):
-                alone = int((a > b).sum()), int((b > a).sum())
+                wins = int((a > b).sum()), int((b > a).sum())
                 values = float(a.mean()), float(b.mean())
-                yield SplitTest(place, split, models, len(a), values, alone, mcnemar(*alone))
+                yield SplitTest(place, split, models, len(a), values, wins, mcnemar(*wins))

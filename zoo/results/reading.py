@@ -1,4 +1,4 @@
-"""Reads the results that a run wrote, those of older schemas under the names of this one."""
+"""Reads results, and converts those of older schemas to the current one."""
 
 import json
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from zoo.support.class_paths import refuse_code
 from zoo.support.text_files import json_value
 from zoo.support.trust import trusting_code
 
-TOLD_APART_BY_FIELD = 5  # the first schema in which runs of one benchmark are
+RUN_FIELD_SCHEMA = 5  # the first schema in which benchmark and run are separate fields
 NEVER_EMPTY = ("subset", "case", "protocol", "metric", "images", "trained", "texts")
 # names in older schemas
 FORMER = {
@@ -34,21 +34,20 @@ FORMER = {
 
 
 def read(run: Path, trust_code: bool = False) -> Results:
-    """Reads the results that a run wrote.
+    """Reads the results of a run.
 
-    They are counted as results.json says or, where that is not there, under `official`.
+    The metrics are those of results.json or, if that file is missing, those of preset `official`.
 
     Args:
         run: Folder of the results.
-        trust_code: Whether a protocol may be a class that neither zoo nor an installed package
-            offers.
+        trust_code: Whether a protocol may be a class from outside zoo and installed packages.
 
     Raises:
-        ZooError: The cases are missing, a file is broken or of a newer schema, or a protocol is
+        ZooError: The cases are missing, a file is damaged or has a newer schema, or a protocol is
             not trusted.
     """
     if not (run / CASES).is_file():
-        raise ZooError(f"{run} holds no {CASES}: name the folder that `zoo validate --out` wrote")
+        raise ZooError(f"{run} has no {CASES}. Give a folder that `zoo validate --out` wrote")
     counted = None
     try:
         cases = pq.read_table(run / CASES)
@@ -59,18 +58,18 @@ def read(run: Path, trust_code: bool = False) -> Results:
             header = header or content
         if header is None:
             raise ZooError(
-                f"{run / CASES} is of an older zoo, which kept chance, notes and published values "
-                f"in {RESULTS}: put that file beside it"
+                f"{run / CASES} was written by an older version, which stored chance levels, notes "
+                f"and published values in {RESULTS}. Put that file into the same folder"
             )
         if header["schema"] > SCHEMA_VERSION:
             raise ZooError(
                 f"{run} has results of schema {header['schema']}, "
-                f"and this zoo reads up to {SCHEMA_VERSION}: update zoo"
+                f"but this version reads schemas up to {SCHEMA_VERSION}. Update zoo"
             )
         if not isinstance(header["model"], Mapping):
-            raise TypeError(f"the model is {header['model']!r} and not described by names")
+            raise TypeError(f"the model is {header['model']!r}, not a mapping")
         _check_columns(cases)
-        header, cases = _of_this_schema(header, cases)
+        header, cases = _to_current_schema(header, cases)
     except (
         OSError,
         ValueError,
@@ -80,7 +79,8 @@ def read(run: Path, trust_code: bool = False) -> Results:
         pa.ArrowException,
     ) as error:
         raise ZooError(
-            f"{run} does not hold whole results ({type(error).__name__}: {error}): measure again"
+            f"the results in {run} are damaged ({type(error).__name__}: {error}). "
+            "Run `zoo validate` again"
         ) from error
     with trusting_code(trust_code):
         for protocol in pc.unique(cases["protocol"]).to_pylist():
@@ -89,10 +89,10 @@ def read(run: Path, trust_code: bool = False) -> Results:
 
 
 def _check_columns(cases: pa.Table) -> None:
-    """Makes sure that outcomes have what all that counts them relies on.
+    """Checks that required columns are complete.
 
     Raises:
-        ValueError: A cell is empty, or scores are not as many as the answers that they are of.
+        ValueError: A cell is empty, or the numbers of scores and answers differ.
     """
     for name in set(NEVER_EMPTY) & set(cases.column_names):
         column = cases[name]
@@ -105,43 +105,43 @@ def _check_columns(cases: pa.Table) -> None:
             raise ValueError(f"{CASES} has a row with more or fewer scores than answers in match")
 
 
-def _of_this_schema(header: dict[str, Any], cases: pa.Table) -> tuple[dict[str, Any], pa.Table]:
-    """Returns results of this or an older schema under the names of this one.
+def _to_current_schema(header: dict[str, Any], cases: pa.Table) -> tuple[dict[str, Any], pa.Table]:
+    """Converts results of the current or an older schema to the current schema.
 
     Columns that an older schema did not have are empty.
 
     Args:
-        header: All that results.json says beside metrics.
+        header: The content of results.json except metrics.
         cases: The outcomes.
     """
-    former = header["schema"]
-    if former < TOLD_APART_BY_FIELD:
-        header, cases = _told_apart(header, cases)
-    benchmarks = {name: _named_anew(b) for name, b in header["benchmarks"].items()}
+    old_schema = header["schema"]
+    if old_schema < RUN_FIELD_SCHEMA:
+        header, cases = _separate_runs(header, cases)
+    benchmarks = {name: _with_current_names(b) for name, b in header["benchmarks"].items()}
     cases = cases.rename_columns([FORMER.get(name, name) for name in cases.column_names])
     for field in SCHEMA:
-        if former < SCHEMA_VERSION and field.name not in cases.column_names:
+        if old_schema < SCHEMA_VERSION and field.name not in cases.column_names:
             cases = cases.append_column(field, pa.nulls(len(cases), field.type))
     header = {**header, "schema": SCHEMA_VERSION, "benchmarks": benchmarks}
     return header, cases.select(SCHEMA.names).cast(SCHEMA)
 
 
-def _told_apart(header: dict[str, Any], cases: pa.Table) -> tuple[dict[str, Any], pa.Table]:
-    """Returns results of an older schema, where a colon in its name told a benchmark's runs apart.
+def _separate_runs(header: dict[str, Any], cases: pa.Table) -> tuple[dict[str, Any], pa.Table]:
+    """Separates benchmark and run, which an older schema joined with a colon.
 
     Args:
-        header: All that results.json says beside metrics.
+        header: The content of results.json except metrics.
         cases: The outcomes.
 
     Returns:
-        Both, with benchmark and run apart.
+        Both, with benchmark and run as separate fields.
     """
 
     def run_of(name: str) -> BenchmarkRun:
         return BenchmarkRun(*name.split(":", 1))
 
     benchmarks = {n: {**run_of(n)._asdict(), **b} for n, b in header["benchmarks"].items()}
-    absent = [{**lacking, **run_of(lacking["benchmark"])._asdict()} for lacking in header["absent"]]
+    absent = [{**subset, **run_of(subset["benchmark"])._asdict()} for subset in header["absent"]]
     runs = [run_of(name) for name in cases["benchmark"].to_pylist()]
     place = cases.column_names.index("benchmark")
     cases = cases.set_column(place, "benchmark", pa.array([run.benchmark for run in runs]))
@@ -149,25 +149,25 @@ def _told_apart(header: dict[str, Any], cases: pa.Table) -> tuple[dict[str, Any]
     return {**header, "benchmarks": benchmarks, "absent": absent}, cases
 
 
-def _named_anew(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a record of an older schema under the names of this one."""
+def _with_current_names(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a record with the field names of the current schema."""
     return {FORMER.get(name, name): value for name, value in record.items()}
 
 
 def _read_counted(preset: Mapping[str, Any]) -> Counted:
-    preset = _named_anew(preset)
+    preset = _with_current_names(preset)
     return Counted(
         preset["preset"],
         preset["says"],
-        tuple(Metric(**_named_anew(metric)) for metric in preset["metrics"]),
-        tuple(map(_average, preset["averages"])),
+        tuple(Metric(**_with_current_names(metric)) for metric in preset["metrics"]),
+        tuple(map(_read_average, preset["averages"])),
         tuple(Metric(**metric) for metric in preset.get("splits", ())),
-        tuple(map(_average, preset.get("by_benchmark", ()))),
+        tuple(map(_read_average, preset.get("by_benchmark", ()))),
         tuple(Leak(**leak) for leak in preset.get("leaks", ())),
     )
 
 
-def _average(plain: Mapping[str, Any]) -> Average:
+def _read_average(record: Mapping[str, Any]) -> Average:
     return Average(
-        **{**plain, "members": tuple(plain["members"]), "missing": tuple(plain["missing"])}
+        **{**record, "members": tuple(record["members"]), "missing": tuple(record["missing"])}
     )

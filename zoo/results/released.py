@@ -1,4 +1,4 @@
-"""The three files that BindSplit releases: the table, each case's overlap, and lists of cases."""
+"""The three kinds of files that BindSplit releases: table, overlap per case, lists of cases."""
 
 import csv
 import io
@@ -19,9 +19,9 @@ AGGREGATES = {"ambiguous": AMBIGUOUS, "any_overlap": ("definitely_seen", *AMBIGU
 
 
 def release(overlaps: Overlaps, table: BindingTable, out: Path) -> None:
-    """Writes the files into the folder `familiarity` of a run, in the place of former ones.
+    """Writes the files into folder `familiarity` of a run and replaces existing ones.
 
-    The table lies there once, overlaps and lists lie in a folder for each benchmark and subset.
+    There is one table, and a folder with overlaps and lists per benchmark and subset.
 
     Args:
         overlaps: The overlap of each case.
@@ -29,69 +29,73 @@ def release(overlaps: Overlaps, table: BindingTable, out: Path) -> None:
         out: Folder of the results.
 
     Raises:
-        ZooError: They cannot be written.
+        ZooError: The files cannot be written.
     """
     with write_atomically(out / FOLDER, folder=True) as folder:
         (folder / TABLE).write_bytes(to_csv(table, says=False))
         for (run, subset), cases in overlaps.items():
-            kept = sorted((c for c in cases if c.bucket != EXCLUDED), key=_in_file)
-            own = folder.joinpath(*(part.replace("/", "_") for part in (str(run), subset)))
-            (own / LISTS).mkdir(parents=True)
-            (own / OVERLAP).write_text(_overlap(kept), encoding="utf-8")
-            for name, ids in _lists(kept):
+            split_cases = sorted((c for c in cases if c.bucket != EXCLUDED), key=_file_position)
+            subset_folder = folder.joinpath(
+                *(part.replace("/", "_") for part in (str(run), subset))
+            )
+            (subset_folder / LISTS).mkdir(parents=True)
+            (subset_folder / OVERLAP).write_text(_overlap_tsv(split_cases), encoding="utf-8")
+            for name, ids in _case_lists(split_cases):
                 lines = "".join(f"{case}\n" for case in ids)
-                (own / LISTS / f"{name}.txt").write_text(lines, encoding="utf-8")
-        withdraw(out)  # a folder that holds files is not replaced
+                (subset_folder / LISTS / f"{name}.txt").write_text(lines, encoding="utf-8")
+        withdraw(out)  # a non-empty folder would not be replaced
 
 
 def is_released(out: Path) -> bool:
-    """Returns whether a folder of results holds these files."""
+    """Returns whether a folder of results has these files."""
     return (out / FOLDER / TABLE).is_file()
 
 
 def withdraw(out: Path) -> None:
-    """Removes the files of a former run; a folder `familiarity` of anybody else stays."""
+    """Removes the files of an earlier run; any other folder named `familiarity` is kept."""
     if is_released(out):
         shutil.rmtree(out / FOLDER, ignore_errors=True)
 
 
 def check_release(out: Path) -> None:
-    """Makes sure, before anything is computed, that the files find their place.
+    """Checks, before anything is computed, that the files can be written.
 
     Args:
         out: Folder of the results.
 
     Raises:
-        ZooError: Something else has the name of their folder.
+        ZooError: The folder exists and was not written by zoo.
     """
     folder = out / FOLDER
     empty = folder.is_dir() and not any(folder.iterdir())
     if folder.exists() and not empty and not is_released(out):
         raise ZooError(
-            f"{folder} is in the place of the files that --familiar_with writes, and holds no "
-            f"{TABLE} of theirs: move it, or name another folder by --out"
+            f"--familiar_with writes to {folder}, which exists and has no {TABLE} from an earlier "
+            "run. Move it, or choose another folder with --out"
         )
 
 
-def _in_file(overlap: CaptionOverlap) -> int:
-    """Returns the place of a case in its file, where its id tells that."""
+def _file_position(overlap: CaptionOverlap) -> int:
+    """Returns the position of a case in its file if its id is a number, else 0."""
     return int(overlap.case) if overlap.case.isdecimal() else 0
 
 
-def _overlap(cases: Iterable[CaptionOverlap]) -> str:
-    out = io.StringIO(newline="")
-    rows = csv.writer(out, delimiter="\t", lineterminator="\n")
+def _overlap_tsv(cases: Iterable[CaptionOverlap]) -> str:
+    buffer = io.StringIO(newline="")
+    rows = csv.writer(buffer, delimiter="\t", lineterminator="\n")
     rows.writerow(COLUMNS)
     for case in cases:
-        rows.writerow((case.case, case.bucket, *_cells(case.right), *_cells(case.wrong)))
-    return out.getvalue()
+        rows.writerow(
+            (case.case, case.bucket, *_binding_cells(case.right), *_binding_cells(case.wrong))
+        )
+    return buffer.getvalue()
 
 
-def _cells(labelled: Labelled) -> tuple[str, str]:
+def _binding_cells(labelled: Labelled) -> tuple[str, str]:
     bindings = "; ".join(" ".join(binding) for binding, _ in labelled)
     return bindings, "; ".join(label for _, label in labelled)
 
 
-def _lists(cases: list[CaptionOverlap]) -> Iterator[tuple[str, list[str]]]:
+def _case_lists(cases: list[CaptionOverlap]) -> Iterator[tuple[str, list[str]]]:
     for name, buckets in {**{name: (name,) for name in BUCKETS}, **AGGREGATES}.items():
         yield name, [case.case for case in cases if case.bucket in buckets]

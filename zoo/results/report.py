@@ -1,6 +1,6 @@
-"""Report: what a run found, as results.json, cases.parquet and a table.
+"""The results of a run: results.json, cases.parquet and printed tables.
 
-Metrics can be counted again from the cases.
+Metrics can be recomputed from cases.parquet.
 """
 
 import json
@@ -45,11 +45,11 @@ HEADER = b"zoo"
 CUT = "texts over the context length, cut"
 SHORT_LISTS = "retrieval"
 SCALE = "scale"
-DECODED = "images decoded by"  # where that is not PIL
+DECODED = "images decoded by"  # recorded if the decoder is not PIL
 TEXTS_ALONE = "told by texts alone"
 BESIDE = "beside"
 EXCLUDED_IMAGES = "excluded"
-TRAINED_IMAGES = "trained_images"  # how many of each data set the model was trained on
+TRAINED_IMAGES = "trained_images"  # number per data set that the model was trained on
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,12 @@ class Counted:
 
     Attributes:
         preset: Name of the preset.
-        says: What the report says of the preset.
+        says: Description of the preset in the report.
         metrics: Metrics in the order of the report.
-        averages: Averages that were taken.
-        splits: Metrics by the familiarity of bindings, where that was asked.
-        by_benchmark: The mean of each metric over the subsets of a benchmark, all cases alike.
-        leaks: Metrics without the images that the model has seen, where that was asked.
+        averages: Averages of the preset.
+        splits: Metrics by the familiarity of bindings, if requested.
+        by_benchmark: Mean of each metric over the subsets of a benchmark, weighted by cases.
+        leaks: Metrics without the images that the model has seen, if requested.
     """
 
     preset: str
@@ -77,11 +77,11 @@ class Counted:
 
 @dataclass(frozen=True, repr=False)
 class Results:
-    """What a run found; it prints as its table.
+    """The results of a run. `print` shows them as the report.
 
     Attributes:
-        header: All that results.json says beside metrics.
-        counted: Metrics and averages, by preset.
+        header: The content of results.json except metrics.
+        counted: Metrics and averages per preset.
         cases: Table with one row for each outcome.
     """
 
@@ -100,28 +100,24 @@ class Results:
         return self.counted[0].averages
 
     def scalars(self) -> dict[str, float]:
-        """Returns the first preset's values in per cent, by 'benchmark/subset/metric'.
+        """Returns the values of the first preset in per cent, by 'benchmark/subset/metric'.
 
-        Metrics of which nothing was scored are left out.
+        Metrics without a scored case are omitted.
         """
-        return {str(f): f.value for f in self.metrics if f.value is not None}
+        return {str(m): m.value for m in self.metrics if m.value is not None}
 
     def value(self, benchmark: str, subset: str, metric: str) -> float | None:
-        """Returns one value of the first preset in per cent, None where it was not scored.
+        """Returns one value of the first preset in per cent, None if it was not scored.
 
         Raises:
-            ZooError: There is no such metric.
+            ZooError: The metric does not exist.
         """
-        for found in self.metrics:
-            if (str(found.benchmark_run), found.subset, found.metric) == (
-                benchmark,
-                subset,
-                metric,
-            ):
-                return found.value
-        known = ", ".join(map(str, self.metrics))
+        for m in self.metrics:
+            if (str(m.benchmark_run), m.subset, m.metric) == (benchmark, subset, metric):
+                return m.value
+        names = ", ".join(map(str, self.metrics))
         raise ZooError(
-            f"the results have no metric {benchmark}/{subset}/{metric}: they have {known}"
+            f"the results have no metric {benchmark}/{subset}/{metric}. Available: {names}"
         )
 
     def __repr__(self) -> str:
@@ -135,12 +131,12 @@ class Results:
         return "".join(
             table.html()
             for counted in self.counted
-            for table in self._tables_of(counted)
+            for table in self._all_tables(counted)
             if table.rows
         )
 
     def records(self) -> list[dict[str, Any]]:
-        """Returns a record for each metric and preset, with all that results.json says of it."""
+        """Returns one record per metric and preset, with all its fields from results.json."""
         return [
             {"preset": counted.preset, **asdict(metric)}
             for counted in self.counted
@@ -160,64 +156,66 @@ class Results:
         """Returns the metrics and averages in Markdown, as tables.
 
         Args:
-            preset: Name of a counted preset; the first where None.
+            preset: Name of a preset of these results; the first if None.
 
         Raises:
-            ZooError: The results were not counted under that preset.
+            ZooError: The results do not have this preset.
         """
-        return "\n\n".join(table.markdown() for table in self._tables(preset))
+        return "\n\n".join(table.markdown() for table in self._nonempty_tables(preset))
 
     def to_latex(self, preset: str | None = None) -> str:
-        """Returns the metrics and averages in LaTeX, as tabulars that need the package booktabs.
+        """Returns the metrics and averages in LaTeX, as tabulars that require the package booktabs.
 
         Args:
-            preset: Name of a counted preset; the first where None.
+            preset: Name of a preset of these results; the first if None.
 
         Raises:
-            ZooError: The results were not counted under that preset.
+            ZooError: The results do not have this preset.
         """
-        return "\n\n".join(table.latex() for table in self._tables(preset))
+        return "\n\n".join(table.latex() for table in self._nonempty_tables(preset))
 
-    def _tables(self, preset: str | None) -> list[TextTable]:
+    def _nonempty_tables(self, preset: str | None) -> list[TextTable]:
         counted = next((c for c in self.counted if preset in (None, c.preset)), None)
         if counted is None:
-            known = [c.preset for c in self.counted]
+            preset_names = [c.preset for c in self.counted]
             raise ZooError(
-                f"the results are not counted under {preset!r}{suggest_names(str(preset), known)}, "
-                f"but under {', '.join(known)}: use `recounted`, or `zoo rescore`"
+                f"the results have no preset {preset!r}{suggest_names(str(preset), preset_names)}. "
+                f"Available: {', '.join(preset_names)}. Add presets with `recount` or `zoo rescore`"
             )
-        return [table for table in self._tables_of(counted) if table.rows]
+        return [table for table in self._all_tables(counted) if table.rows]
 
-    def _tables_of(self, counted: Counted) -> tuple[TextTable, ...]:
+    def _all_tables(self, counted: Counted) -> tuple[TextTable, ...]:
         averaged, split = averages_table(counted.averages), splits_table(counted.splits)
-        return self._table(counted), averaged, split, self.published_table(counted)
+        return self._preset_table(counted), averaged, split, self.published_table(counted)
 
     def published_table(self, counted: Counted) -> TextTable:
-        """Returns published figures of what was counted, of the models that were named.
+        """Returns the table of published values for the metrics and averages of a preset.
 
-        Metrics that the first preset has too stand with that one alone.
+        Metrics that equal those of the first preset are listed with the first preset only.
         """
-        first = () if counted is self.counted[0] else self.metrics
-        own = [metric for metric in counted.metrics if metric not in first]
-        return beside_table(self.header.get(BESIDE, ()), counted.preset, own, counted.averages)
+        first_metrics = () if counted is self.counted[0] else self.metrics
+        new_metrics = [metric for metric in counted.metrics if metric not in first_metrics]
+        return beside_table(
+            self.header.get(BESIDE, ()), counted.preset, new_metrics, counted.averages
+        )
 
-    def _table(self, counted: Counted) -> TextTable:
-        said = [f"preset {counted.preset}: {counted.says}"]
+    def _preset_table(self, counted: Counted) -> TextTable:
+        lines = [f"preset {counted.preset}: {counted.says}"]
         random = random_weights(self.header["model"].get("weights", {}))
-        said += [] if random is None else [random]
-        said += tie_warnings(counted.metrics, counted.preset)
-        return metrics_table(counted.metrics, said)
+        lines += [] if random is None else [random]
+        lines += tie_warnings(counted.metrics, counted.preset)
+        return metrics_table(counted.metrics, lines)
 
     def as_json(self) -> dict[str, Any]:
-        """Returns what results.json holds."""
+        """Returns the content of results.json."""
         return {**self.header, "presets": [asdict(counted) for counted in self.counted]}
 
     def recount(self, presets: Sequence[Preset]) -> "Results":
-        """Returns the same outcomes counted under other presets.
+        """Returns the same outcomes with the metrics of other presets.
 
-        They do not say which images were left out beside, since no metric is counted without them.
+        The header has no excluded images, because no metric is computed without them.
         """
-        header = {name: said for name, said in self.header.items() if name != EXCLUDED_IMAGES}
+        header = {name: value for name, value in self.header.items() if name != EXCLUDED_IMAGES}
         return Results(header, count(self.cases, presets, header), self.cases)
 
 
@@ -234,20 +232,20 @@ def report(
     beside: Sequence[str] = (),
     seen: SeenImages | None = None,
 ) -> Results:
-    """Counts the cases under the presets and writes results.json and cases.parquet.
+    """Computes metrics under the presets and writes results.json and cases.parquet.
 
     Args:
-        plan: What was asked.
+        plan: The cases, images and texts of the run.
         benchmarks: The benchmarks, in the order of the plan.
-        roots: Data roots.
-        presets: Ways of counting and averaging.
+        roots: Data folders.
+        presets: Rules for counting and averaging.
         cases: Table of `outcomes.SCHEMA`.
-        model: What results say of the model.
-        scoring: What results say of the scoring.
-        out: Folder of both files; nothing is written where None.
-        familiarity: What splits the cases, None where they are not split.
-        beside: Models whose published figures stand beside the run's.
-        seen: Images whose cases are left out beside, None where none are.
+        model: Description of the model for results.json.
+        scoring: Description of the scoring for results.json.
+        out: Folder of both files; nothing is written if None.
+        familiarity: Splits the cases by familiarity; None for no split.
+        beside: Models whose published values are listed with those of the run.
+        seen: Images whose cases are excluded from a second set of metrics; None for no such set.
 
     Raises:
         ZooError: The files cannot be written.
@@ -285,14 +283,14 @@ def finish_results(
     familiarity: Familiarity | None,
     seen: SeenImages | None = None,
 ) -> Results:
-    """Splits, counts and writes results.
+    """Splits cases, computes metrics and writes the results.
 
     Args:
-        results: Header and cases; what was counted of them is counted anew.
-        presets: Ways of counting and averaging.
-        out: Folder of the files; nothing is written where None.
-        familiarity: What splits the cases, None where they stay as they are.
-        seen: Images whose cases are left out beside, None where none are.
+        results: Header and cases; metrics are recomputed.
+        presets: Rules for counting and averaging.
+        out: Folder of the files; nothing is written if None.
+        familiarity: Splits the cases by familiarity; None keeps them as they are.
+        seen: Images whose cases are excluded from a second set of metrics; None for no such set.
 
     Raises:
         ZooError: The files cannot be written, or no case can be split.
@@ -300,16 +298,16 @@ def finish_results(
     overlaps = None
     if familiarity is not None:
         overlaps = familiarity.overlaps(results.cases)
-        said = {**familiarity.describe(), "subsets": summary(overlaps)}
-        header = {**results.header, "familiarity": said}
+        description = {**familiarity.describe(), "subsets": summary(overlaps)}
+        header = {**results.header, "familiarity": description}
         results = Results(header, (), with_buckets(results.cases, overlaps))
     if seen is not None:
         results = replace(results, cases=with_seen_images(results.cases, seen))
     results = results.recount(presets)
     if seen is not None:
-        known = references(results.header)
+        reference_values = references(results.header)
         counted = (
-            replace(c, leaks=tuple(leaks(results.cases, preset.rules, known)))
+            replace(c, leaks=tuple(leaks(results.cases, preset.rules, reference_values)))
             for c, preset in zip(results.counted, presets, strict=True)
         )
         header = {**results.header, EXCLUDED_IMAGES: seen.describe()}
@@ -326,94 +324,96 @@ def finish_results(
 def count(
     cases: pa.Table, presets: Sequence[Preset], header: Mapping[str, Any]
 ) -> tuple[Counted, ...]:
-    """Returns metrics and averages by preset.
+    """Returns metrics and averages per preset.
 
-    Metrics stand in the order of the header's benchmarks and their subsets.
+    Metrics are in the order of the benchmarks and subsets in the header.
 
     Args:
         cases: Table of `outcomes.SCHEMA`.
-        presets: Ways of counting and averaging.
-        header: All that results.json says beside metrics.
+        presets: Rules for counting and averaging.
+        header: The content of results.json except metrics.
     """
     order = [
-        (_run(benchmark), subset)
+        (_benchmark_run(benchmark), subset)
         for benchmark in header["benchmarks"].values()
         for subset in benchmark["subsets"]
     ]
-    place = {key: i for i, key in enumerate(order)}
-    known, official, counted = references(header), Official().rules, []
+    position = {key: i for i, key in enumerate(order)}
+    reference_values, official, counted = references(header), Official().rules, []
     for preset in presets:
-        observations = metrics(cases, preset.rules, known, official)
-        found = sorted(
-            observations, key=lambda f: place.get((f.benchmark_run, f.subset), len(place))
+        observations = metrics(cases, preset.rules, reference_values, official)
+        preset_metrics = sorted(
+            observations, key=lambda m: position.get((m.benchmark_run, m.subset), len(position))
         )
-        means = averages(preset.name, preset.means, found, observations)
+        means = averages(preset.name, preset.means, preset_metrics, observations)
         says = f"{preset.says}{_describe_kept_options(preset, cases)}"
-        splits = by_split(cases, preset.rules, known)
-        whole = tuple(by_benchmark(preset.name, found, observations))
-        counted.append(Counted(preset.name, says, tuple(found), tuple(means), splits, whole))
+        splits = by_split(cases, preset.rules, reference_values)
+        benchmark_means = tuple(by_benchmark(preset.name, preset_metrics, observations))
+        counted.append(
+            Counted(preset.name, says, tuple(preset_metrics), tuple(means), splits, benchmark_means)
+        )
     return tuple(counted)
 
 
 def _describe_kept_options(preset: Preset, cases: pa.Table) -> str:
-    """Says which protocols keep the options that the preset drops of others; else nothing."""
+    """Returns the protocols whose identical options the preset cannot drop, as a clause."""
     if not preset.rules.drop_identical:
         return ""
     keeping = pc.unique(cases.filter(cases["identical"].is_null())["protocol"]).to_pylist()
-    names = sorted({protocol_of(named).name for named in keeping})
+    names = sorted({protocol_of(protocol).name for protocol in keeping})
     return f", but kept by protocol {', '.join(names)}" if names else ""
 
 
 def references(header: Mapping[str, Any]) -> dict[tuple[BenchmarkRun, str], Reference]:
-    """Returns what the header says is known beforehand, by benchmark and subset."""
+    """Returns the reference values from the header, by benchmark and subset."""
     return {
-        (_run(benchmark), name): Reference(
-            known["published_n"], known["chance"], known["published"]
+        (_benchmark_run(benchmark), name): Reference(
+            subset["published_n"], subset["chance"], subset["published"]
         )
         for benchmark in header["benchmarks"].values()
-        for name, known in benchmark["subsets"].items()
+        for name, subset in benchmark["subsets"].items()
     }
 
 
 def software() -> dict[str, str]:
-    """Returns the versions of what metrics depend on."""
-    found = {"python": platform.python_version()}
+    """Returns the versions of the software that metrics depend on."""
+    versions = {"python": platform.python_version()}
     for package in SOFTWARE:
         try:
-            found[package] = version(package)
+            versions[package] = version(package)
         except PackageNotFoundError:
-            found[package] = "not installed"
-    return found
+            versions[package] = "not installed"
+    return versions
 
 
 def refuse_results(out: Path | None, overwrite: bool, splits: bool) -> None:
-    """Makes sure, before anything is computed, that nothing in the folder of results will be lost.
+    """Checks, before anything is computed, that no existing results will be overwritten.
 
     Args:
-        out: Folder that results go to, None where they are not written.
-        overwrite: Whether results that are there may be lost.
-        splits: Whether cases are split by familiarity, whose files lie in a folder of their own.
+        out: Folder for the results; None if they are not written.
+        overwrite: Whether existing results may be overwritten.
+        splits: Whether cases are split by familiarity, which writes a separate folder.
 
     Raises:
-        ZooError: The folder holds results that may not be lost, or anybody's files in their place.
+        ZooError: The folder already holds results, or other files have the same names.
     """
     if out is None:
         return
     if splits:
         check_release(out)
-    there = is_released(out) or any((out / name).exists() for name in (RESULTS, CASES))
-    if there and not overwrite:
+    has_results = is_released(out) or any((out / name).exists() for name in (RESULTS, CASES))
+    if has_results and not overwrite:
         raise ZooError(
-            f"{out} holds results: name another folder, or add --overwrite (in Python "
-            "overwrite=True) if they may be lost"
+            f"{out} already holds results. Choose another folder, or add --overwrite (in Python "
+            "overwrite=True) to replace them"
         )
 
 
 def write(results: Results, out: Path) -> None:
     """Writes results.json and cases.parquet.
 
-    Both are written beside their places and renamed when both are whole. A failure leaves what was
-    there.
+    Both are written to temporary files and renamed when both are complete. If writing fails,
+    existing files stay unchanged.
 
     Raises:
         ZooError: The files cannot be written.
@@ -428,11 +428,11 @@ def write(results: Results, out: Path) -> None:
     except OSError as error:
         raise ZooError(
             f"results cannot be written to {out} ({error}): "
-            "make room, or name another folder by --out"
+            "free some disk space, or choose another folder with --out"
         ) from error
 
 
-def _run(described: Mapping[str, Any]) -> BenchmarkRun:
+def _benchmark_run(described: Mapping[str, Any]) -> BenchmarkRun:
     return BenchmarkRun(described["benchmark"], described["run"])
 
 
@@ -447,7 +447,7 @@ def _describe_benchmark(run: BenchmarkRun, benchmark: Benchmark, plan: Plan) -> 
         "notes": contents.notes,
         "baselines": contents.baselines,
         "ceilings": as_plain(ceilings(contents.cases, {s.name: s.chance for s in subsets})),
-        "files": {str(path): sha256(path) for path in _files(contents.files)},
+        "files": {str(path): sha256(path) for path in _list_files(contents.files)},
         "subsets": {
             subset.name: {
                 "published_n": subset.n,
@@ -459,7 +459,7 @@ def _describe_benchmark(run: BenchmarkRun, benchmark: Benchmark, plan: Plan) -> 
     }
 
 
-def _files(paths: Sequence[Path]) -> Iterator[Path]:
+def _list_files(paths: Sequence[Path]) -> Iterator[Path]:
     for path in paths:
         if path.is_dir():
             yield from sorted(p for p in path.rglob("*") if p.is_file())

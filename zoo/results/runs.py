@@ -1,4 +1,4 @@
-"""Runs: a benchmark that is asked for several times, told apart by what it is asked with."""
+"""Names of benchmark runs. Several runs of one benchmark are named by their arguments."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -9,11 +9,11 @@ from zoo.support.spec import to_config
 
 
 class BenchmarkRun(NamedTuple):
-    """A benchmark as it was asked for. It prints as `sugarcrepe` or `retrieval:flickr8k`.
+    """A run of a benchmark. It prints as `sugarcrepe` or `retrieval:flickr8k`.
 
     Attributes:
         benchmark: Name of the benchmark.
-        run: What tells this run from others of the same benchmark; empty where it is the only one.
+        run: Distinguishes several runs of the same benchmark; empty if there is only one.
     """
 
     benchmark: str
@@ -24,38 +24,38 @@ class BenchmarkRun(NamedTuple):
 
 
 def runs_of(benchmarks: Sequence[Benchmark]) -> list[BenchmarkRun]:
-    """Returns what each benchmark is called.
+    """Returns the run name of each benchmark.
 
     Raises:
-        ZooError: A benchmark is asked for twice.
+        ZooError: The same benchmark is given twice with equal arguments.
     """
     specs = [to_config(benchmark) for benchmark in benchmarks]
     runs = []
-    for benchmark, own in zip(benchmarks, specs, strict=True):
-        others = [
-            other["init_args"]
-            for b, other in zip(benchmarks, specs, strict=True)
+    for benchmark, benchmark_spec in zip(benchmarks, specs, strict=True):
+        rival_arguments = [
+            other_spec["init_args"]
+            for b, other_spec in zip(benchmarks, specs, strict=True)
             if b.name == benchmark.name
         ]
-        apart = {
+        distinct_arguments = {
             k: v
-            for k, v in own["init_args"].items()
-            if v and any(other.get(k) != v for other in others)
+            for k, v in benchmark_spec["init_args"].items()
+            if v and any(arguments.get(k) != v for arguments in rival_arguments)
         }
-        first = apart.pop(benchmark.behind_colon, None)
-        telling = [] if first is None else [_short(first)]
-        telling += [f"{key}={_short(value)}" for key, value in apart.items()]
-        runs.append(BenchmarkRun(benchmark.name, ",".join(telling)))
-    twice = next((run for run in runs if runs.count(run) > 1), None)
-    if twice is not None:
+        colon_value = distinct_arguments.pop(benchmark.behind_colon, None)
+        labels = [] if colon_value is None else [_format_value(colon_value)]
+        labels += [f"{key}={_format_value(value)}" for key, value in distinct_arguments.items()]
+        runs.append(BenchmarkRun(benchmark.name, ",".join(labels)))
+    duplicate = next((run for run in runs if runs.count(run) > 1), None)
+    if duplicate is not None:
         raise ZooError(
-            f"the benchmark {twice} is asked for twice: "
-            "name it once, or with another file or option"
+            f"benchmark {duplicate} is given twice. "
+            "Give it once, or with a different file or option"
         )
     return runs
 
 
-def _short(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, list):
         return "+".join(map(str, value))
     return (

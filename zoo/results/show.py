@@ -1,4 +1,4 @@
-"""The report on the screen: metrics, averages and what is absent, readable at 100 columns."""
+"""The printed report: metrics, averages and missing data, within 100 columns."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,9 +35,9 @@ from zoo.results.tables import (
 )
 from zoo.support.provenance import random_weights
 
-UNBROKEN = 10_000  # columns
-MANY = 40  # metrics of a preset that are shown one by one
-MISSING = 16  # what a mean lacks, that is named one by one
+UNLIMITED_WIDTH = 10_000  # columns
+MANY = 40  # with more metrics, the report is shortened
+MAX_MISSING_NAMES = 16  # with more, missing members are counted by benchmark
 FOLDED = ("benchmark", "subset", "average", "metric or average", "")
 WORDS = (
     *FOLDED,
@@ -46,29 +46,29 @@ WORDS = (
     "weighting",
     "baseline",
     "condition",
-)  # columns of words are aligned to the left
+)  # text columns, aligned to the left
 
 
 def show(results: Results, console: Console | None = None, long: bool = False) -> None:
-    """Prints the results, on a console of its own without breaking a name in a file or pipe.
+    """Prints the report.
 
     Args:
         results: The results.
-        console: Where they are printed.
-        long: Whether nothing is shortened where there is much.
+        console: The console; by default the terminal, or one wide enough for a file or pipe.
+        long: Whether to print everything, however many metrics there are.
     """
-    (console or wide_enough(_lines(results, long))).print(render_results(results, long))
+    (console or wide_enough(_renderables(results, long))).print(render_results(results, long))
 
 
 def wide_enough(parts: Iterable[RenderableType]) -> Console:
-    """Returns the terminal, or a console for a file or pipe in which no table is broken.
+    """Returns the terminal, or a console for a file or pipe that is as wide as the tables.
 
     Args:
-        parts: What will be printed.
+        parts: The content to print.
     """
     console = screen()
     if not console.is_terminal:
-        unbroken = console.options.update(width=UNBROKEN)
+        unbroken = console.options.update(width=UNLIMITED_WIDTH)
         tables = (part for part in parts if isinstance(part, Table))
         widths = (console.measure(table, options=unbroken).maximum for table in tables)
         console.width = max(console.width, *widths, 0)
@@ -76,7 +76,7 @@ def wide_enough(parts: Iterable[RenderableType]) -> Console:
 
 
 def as_text(results: Results) -> str:
-    """Returns what `show` prints, 100 columns wide."""
+    """Returns the output of `show`, 100 columns wide."""
     console = Console(width=100, file=StringIO(), color_system=None)
     with console.capture() as captured:
         show(results, console)
@@ -84,53 +84,52 @@ def as_text(results: Results) -> str:
 
 
 def screen() -> Console:
-    """Returns the terminal, or a console of 100 columns where the output is not a terminal."""
+    """Returns the terminal, or a console of 100 columns if the output is not a terminal."""
     terminal = Console()
     return terminal if terminal.is_terminal else Console(width=100)
 
 
 def render_results(results: Results, long: bool = False) -> RenderableType:
-    """Returns the report.
+    """Returns the report as a renderable.
 
-    It holds for each preset a table of metrics and one of averages. What is told without the image,
-    notes follow, and last of all what was asked for and not measured. Many metrics are shown by
-    benchmark.
+    For each preset, it has a table of metrics and one of averages. Text-only baselines and notes
+    follow, and finally the data that were not measured. Many metrics are summarized by benchmark.
 
     Args:
         results: The results.
-        long: Whether nothing is shortened where there is much.
+        long: Whether to print everything, however many metrics there are.
     """
-    return Group(*_lines(results, long))
+    return Group(*_renderables(results, long))
 
 
-def _lines(results: Results, long: bool) -> Iterator[RenderableType]:
-    header, many = results.header, not long and len(results.metrics) > MANY
+def _renderables(results: Results, long: bool) -> Iterator[RenderableType]:
+    header, shorten = results.header, not long and len(results.metrics) > MANY
     random = random_weights(results.header["model"].get("weights", {}))
     for counted in results.counted:
         yield Text(f"preset {counted.preset}: {counted.says}")
         if random is not None:
             yield Text(random, style="bold")
-        first = () if counted is results.counted[0] else results.metrics
-        own = [metric for metric in counted.metrics if metric not in first]
-        for warning in tie_warnings(own, counted.preset):
+        first_metrics = () if counted is results.counted[0] else results.metrics
+        preset_metrics = [metric for metric in counted.metrics if metric not in first_metrics]
+        for warning in tie_warnings(preset_metrics, counted.preset):
             yield Text(warning, style="bold")
-        if many and own:
-            before = () if counted is results.counted[0] else results.counted[0].by_benchmark
-            known = [replace(average, preset=counted.preset) for average in before]
-            averages = [average for average in counted.by_benchmark if average not in known]
+        if shorten and preset_metrics:
+            first_means = () if counted is results.counted[0] else results.counted[0].by_benchmark
+            shown_means = [replace(average, preset=counted.preset) for average in first_means]
+            averages = [average for average in counted.by_benchmark if average not in shown_means]
             if averages:
                 yield rich_table(summary_table(averages, counted.metrics, header))
-        elif own:
-            yield rich_table(metrics_table(own))
-        if len(own) < len(counted.metrics):
-            which = "other metrics" if own else "metrics"
-            yield Text(f"all {which} are as under preset {results.counted[0].preset}")
+        elif preset_metrics:
+            yield rich_table(metrics_table(preset_metrics))
+        if len(preset_metrics) < len(counted.metrics):
+            subject = "other metrics" if preset_metrics else "metrics"
+            yield Text(f"all {subject} are the same as under preset {results.counted[0].preset}")
         if counted.averages:
-            taken = [a for a in counted.averages if a.value is not None or not many]
-            yield rich_table(averages_table(taken))
-            yield from map(Text, _not_taken(counted.averages, many))
+            shown_averages = [a for a in counted.averages if a.value is not None or not shorten]
+            yield rich_table(averages_table(shown_averages))
+            yield from map(Text, _withheld_averages(counted.averages, shorten))
         if counted.splits:
-            yield Text("\nby the familiarity of bindings, each outcome alike")
+            yield Text("\nby familiarity of bindings, all outcomes with equal weight")
             yield rich_table(splits_table(counted.splits))
         published = results.published_table(counted)
         if published.rows or (BESIDE in results.header and counted is results.counted[0]):
@@ -138,139 +137,145 @@ def _lines(results: Results, long: bool) -> Iterator[RenderableType]:
             yield from [rich_table(published)] if published.rows else []
             yield from map(Text, published.says[1:])
         if EXCLUDED_IMAGES in header:
-            yield from _leaks(counted.leaks, header[EXCLUDED_IMAGES], long)
+            yield from _leak_lines(counted.leaks, header[EXCLUDED_IMAGES], long)
         yield Text("")
     for name, benchmark in results.header["benchmarks"].items():
-        if guessed := benchmark.get("baselines"):
-            yield Text(f"{name}, guessed without the image, %:")
-            yield rich_table(baselines_table(guessed))
+        if baselines := benchmark.get("baselines"):
+            yield Text(f"{name}, text-only baselines, %:")
+            yield rich_table(baselines_table(baselines))
             yield Text("")
     if "familiarity" in results.header:
-        yield from _familiarity(results.header["familiarity"])
-    if many:
-        yield Text(f"to the right of chance, {BLIND}")
+        yield from _familiarity_lines(results.header["familiarity"])
+    if shorten:
+        yield Text(f"to the right of chance: {BLIND}")
     elif (blind := ceilings_table(header, long)).rows:
         yield Text(BLIND)
         yield rich_table(blind)
-    yield from _remarks(results.metrics, many)
+    yield from _image_notes(results.metrics, shorten)
     if short_lists := results.header["scoring"].get(SHORT_LISTS):
-        yield Text(f"retrieval: {short_lists}; an answer off a short-list is wrong")
+        yield Text(f"retrieval: {short_lists}; an answer outside the short-list is wrong")
     if decoder := results.header["scoring"].get(DECODED):
-        yield Text(f"images were decoded by {decoder}: published numbers are of PIL's pixels")
+        yield Text(f"images were decoded by {decoder}: published numbers were measured with PIL")
     for place, n in results.header["scoring"].get(CUT, {}).items():
-        yield Text(f"{place}: {n:,} texts are longer than the context and lose their ends")
+        yield Text(f"{place}: {n:,} texts are longer than the context length and were truncated")
     yield from map(Text, notes(header, long))
-    if many:
+    if shorten:
         yield Text(LONG)
     yield from map(Text, absent(header, long))
     if missing := not_measured(header, results.metrics):
         yield Text(missing, style="bold")
 
 
-def _leaks(found: Sequence[Leak], excluded: dict[str, Any], long: bool) -> Iterator[RenderableType]:
-    """Yields the metrics without the images that the model has seen, and what cannot be told."""
-    table = leaks_table(found, long)
+def _leak_lines(
+    leaks: Sequence[Leak], excluded: dict[str, Any], long: bool
+) -> Iterator[RenderableType]:
+    """Yields the metrics without images that the model has seen, and the undecidable cases."""
+    table = leaks_table(leaks, long)
     yield Text(
         f"\nwithout cases of the {excluded['images']:,} images of {excluded['named']}"
         + ("" if table.rows else ": no case is about one of them")
     )
     if table.rows:
         yield rich_table(table)
-    if lacking := untold(found):
-        yield Text(f"in neither part, as nothing tells whether it was seen: {lacking}")
+    if unknown_counts := untold(leaks):
+        yield Text(
+            f"in neither part, because it is unknown whether the images were seen: {unknown_counts}"
+        )
 
 
-def _not_taken(averages: Iterable[Average], many: bool) -> Iterator[str]:
-    """Yields which averages are withheld and what they lack; where there is much, how much."""
+def _withheld_averages(averages: Iterable[Average], shorten: bool) -> Iterator[str]:
+    """Yields the withheld averages with their missing members, or only counts if shortened."""
     withheld = [average for average in averages if average.value is None]
-    if many and withheld:
+    if shorten and withheld:
         names = (f"{a.name} ({len(a.missing)} missing)" for a in withheld)
-        yield f"not taken: {'; '.join(names)}"
+        yield f"withheld averages: {'; '.join(names)}"
         return
     for average in withheld:
-        yield f"{average.name} is not taken, these are missing: {_list_missing(average.missing)}"
+        yield f"{average.name} is withheld, missing: {_list_missing(average.missing)}"
 
 
-def _familiarity(said: dict[str, Any]) -> Iterator[Text]:
-    """Yields which captions bindings were looked for in, and what was found of each subset."""
-    yield Text(f"bindings are looked for in {said['with']['captions']}")
-    for name, of in said["subsets"].items():
-        n = of["split"]
+def _familiarity_lines(familiarity: dict[str, Any]) -> Iterator[Text]:
+    """Yields the captions that bindings were searched in, and the counts of each subset."""
+    yield Text(f"bindings are searched in {familiarity['with']['captions']}")
+    for name, subset in familiarity["subsets"].items():
+        n = subset["split"]
         if not n:
-            yield Text(f"{name}: no case binds an attribute to an object in each of its texts")
+            yield Text(f"{name}: no case has an attribute-object binding in each of its texts")
             continue
-        yield Text(f"{name}: " + ", ".join(f"{b} {count:,}" for b, count in of["buckets"].items()))
+        yield Text(
+            f"{name}: " + ", ".join(f"{b} {count:,}" for b, count in subset["buckets"].items())
+        )
         rules = (
-            f"{rule}: all seen {of[rule]['seen'] / n:.1%}, all unseen {of[rule]['unseen'] / n:.1%}"
+            f"{rule}: all seen {subset[rule]['seen'] / n:.1%}, "
+            f"all unseen {subset[rule]['unseen'] / n:.1%}"
             for rule in ("strict", "loose")
         )
-        yield Text(f"  {'; '.join(rules)}; {of['excluded']:,} excluded")
-        for over in ("full", "mixed"):
-            right, wrong = (of[f"labels, {over}"][side] for side in ("right", "wrong"))
+        yield Text(f"  {'; '.join(rules)}; {subset['excluded']:,} excluded")
+        for scope in ("full", "mixed"):
+            right, wrong = (subset[f"labels, {scope}"][side] for side in ("right", "wrong"))
             yield Text(
-                f"  {over}: of the bindings of right texts {_shares(right)}; "
-                f"of wrong ones {_shares(wrong)}"
+                f"  {scope}: bindings of right texts {_format_shares(right)}; "
+                f"of wrong texts {_format_shares(wrong)}"
             )
     yield Text("")
 
 
-def _shares(labels: dict[str, int]) -> str:
+def _format_shares(labels: dict[str, int]) -> str:
     n = max(sum(labels.values()), 1)
     return f"{labels['perfect'] / n:.1%} perfect, {labels['none'] / n:.1%} none"
 
 
-def rich_table(made: TextTable) -> Table:
-    """Returns a table for the screen, words to the left and numbers to the right.
+def rich_table(text_table: TextTable) -> Table:
+    """Returns a table for the terminal, with text columns left-aligned and numbers right-aligned.
 
-    Where its columns of words are not counted, their names tell which they are.
+    If `words` is None, text columns are identified by their names.
     """
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    for i, name in enumerate(made.header):
+    for i, name in enumerate(text_table.header):
         words, folded = name in WORDS, name in FOLDED
-        if made.words is not None:
-            words = folded = i < made.words
+        if text_table.words is not None:
+            words = folded = i < text_table.words
         side: Literal["left", "right"] = "left" if words else "right"
         table.add_column(name, justify=side, overflow="fold", no_wrap=not folded)
-    for row in made.rows:
+    for row in text_table.rows:
         table.add_row(*map(_mark_cell, row))
     return table
 
 
 def _mark_cell(cell: str) -> RenderableType:
-    """Returns a cell with its mark, which a file or pipe shows by a sign alone."""
+    """Returns a cell with its style and a sign, because a file or pipe has no styles."""
     if isinstance(cell, Bold):
         return Text(f"{cell}*", "bold")
     return Text(f"{cell}~", "underline") if isinstance(cell, Underlined) else cell
 
 
-def _remarks(metrics: tuple[Metric, ...], many: bool) -> Iterator[Text]:
-    """Yields how many images are there, and how many of them the model was trained on.
+def _image_notes(metrics: tuple[Metric, ...], shorten: bool) -> Iterator[Text]:
+    """Yields the numbers of available images, and of images that the model was trained on.
 
-    Subsets of a benchmark of which there is no more to say share a line, or have none where there
-    are many metrics.
+    Subsets with nothing else to report share a line per benchmark, which is omitted if shortened.
     """
-    subsets = {(f.benchmark_run, f.subset): f for f in reversed(metrics) if f.metric != "macro"}
-    found: dict[BenchmarkRun, list[str]] = {}
-    for (run, subset), f in reversed(subsets.items()):
-        if f.partial_gallery and f.images:
+    subsets = {(m.benchmark_run, m.subset): m for m in reversed(metrics) if m.metric != "macro"}
+    partial_subsets: dict[BenchmarkRun, list[str]] = {}
+    for (run, subset), m in reversed(subsets.items()):
+        if m.partial_gallery and m.images:
             yield Text(
-                f"{run}/{subset}: a gallery of {f.images:,} images, of {f.gallery_of:,}: "
-                "easier than the whole, not comparable"
+                f"{run}/{subset}: a gallery of {m.images:,} of {m.gallery_of:,} images: "
+                "easier than the full gallery, not comparable"
             )
-        elif f.trained_on:
+        elif m.trained_on:
             yield Text(
-                f"{run}/{subset}: {f.images:,} of {f.images_of:,} images found; the model was "
-                f"trained on {f.trained_on:,} of them"
+                f"{run}/{subset}: {m.images:,} of {m.images_of:,} images found; the model was "
+                f"trained on {m.trained_on:,} of them"
             )
-        elif f.images < f.images_of and not many:
-            found.setdefault(run, []).append(f"{subset} {f.images:,} of {f.images_of:,}")
-    for run, subsets_found in found.items():
+        elif m.images < m.images_of and not shorten:
+            partial_subsets.setdefault(run, []).append(f"{subset} {m.images:,} of {m.images_of:,}")
+    for run, subsets_found in partial_subsets.items():
         yield Text(f"{run}, images found: {', '.join(subsets_found)}")
 
 
 def _list_missing(missing: tuple[str, ...]) -> str:
-    """Returns what is missing, by benchmark where that is much."""
-    if len(missing) <= MISSING:
+    """Returns the missing members, or their numbers by benchmark if there are many."""
+    if len(missing) <= MAX_MISSING_NAMES:
         return ", ".join(missing)
-    of = Counter(name.partition("/")[0] for name in missing)
-    return ", ".join(f"{name} ({n} metrics)" if n > 1 else name for name, n in of.items())
+    counts = Counter(name.partition("/")[0] for name in missing)
+    return ", ".join(f"{name} ({n} metrics)" if n > 1 else name for name, n in counts.items())

@@ -1,4 +1,4 @@
-"""Splits: metrics over the cases whose bindings are familiar alike, by the buckets of the cases."""
+"""Metrics per familiarity split, computed from the buckets of the cases."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,46 +16,50 @@ from zoo.results.runs import BenchmarkRun
 def by_split(
     cases: pa.Table,
     rules: Rules,
-    known: Mapping[tuple[BenchmarkRun, str], Reference],
+    references: Mapping[tuple[BenchmarkRun, str], Reference],
 ) -> tuple[Metric, ...]:
-    """Counts the outcomes of each split into metrics; none where no case has a bucket.
+    """Computes the metrics of each split; none if no case has a bucket.
 
-    Every outcome counts alike: no macro average is taken, as groups are not whole in a split.
+    All outcomes have equal weight. There are no macro averages, because a split has incomplete
+    groups.
 
     Args:
         cases: Table of `outcomes.SCHEMA`.
-        rules: What counts as right.
-        known: What is known beforehand, by benchmark and subset.
+        rules: Rules for right answers.
+        references: Reference values, by benchmark and subset.
 
     Returns:
-        The metrics of full, seen, mixed, unseen and excluded, one after the other for each metric
-        of a subset that has cases in a split.
+        The metrics of full, seen, mixed, unseen and excluded, in this order, for each metric of a
+        subset with cases in a split.
     """
     if cases["bucket"].null_count == len(cases):
         return ()
-    plain = replace(rules, macros={})
-    chances = {part: Reference(chance=reference.chance) for part, reference in known.items()}
+    rules_without_macros = replace(rules, macros={})
+    chances = {
+        run_subset: Reference(chance=reference.chance)
+        for run_subset, reference in references.items()
+    }
     cases = cases.filter(pa.array(splittable(cases)))
-    found = {
+    metric_by_split = {
         (metric.benchmark_run, metric.subset, metric.metric, split): replace(metric, split=split)
         for split, keep in split_rows(cases).items()
-        for metric in metrics(cases.filter(pa.array(keep)), plain, chances)
+        for metric in metrics(cases.filter(pa.array(keep)), rules_without_macros, chances)
     }
     return tuple(
-        found.get((*place, split), _empty_metric(*place, split))
+        metric_by_split.get((*place, split), _empty_metric(*place, split))
         for place in places(cases)
         for split in SPLITS
     )
 
 
 def split_rows(cases: pa.Table) -> dict[str, NDArray[np.bool_]]:
-    """Returns which outcomes count towards each split, as BindSplit has it.
+    """Returns the outcomes of each split as boolean arrays, as defined by BindSplit.
 
-    `full` holds what is excluded, except of VG-Attribution, whose numbers the paper counts without.
-    Cases of close matches alone are mixed and not counted there.
+    `full` includes excluded cases, except for VG-Attribution, where the paper omits them. Cases
+    with only close matches belong to no split but full, although their bucket is mixed.
 
     Args:
-        cases: Table of `outcomes.SCHEMA`, whose cases have buckets.
+        cases: Table of `outcomes.SCHEMA` with buckets.
     """
     buckets = np.array(cases["bucket"].to_pylist(), dtype=object)
     benchmarks, subsets = (
@@ -73,19 +77,19 @@ def split_rows(cases: pa.Table) -> dict[str, NDArray[np.bool_]]:
 
 
 def splittable(cases: pa.Table) -> NDArray[np.bool_]:
-    """Returns which outcomes are of a subset that has cases in a split.
+    """Returns which outcomes belong to a subset with cases in a split.
 
     Args:
         cases: Table of `outcomes.SCHEMA`.
     """
     columns = (cases[name].to_pylist() for name in ("benchmark", "run", "subset"))
-    parts = list(zip(*columns, strict=True))
-    split = {
-        part
-        for part, name in zip(parts, cases["bucket"].to_pylist(), strict=True)
+    run_subsets = list(zip(*columns, strict=True))
+    split_subsets = {
+        run_subset
+        for run_subset, name in zip(run_subsets, cases["bucket"].to_pylist(), strict=True)
         if name in BUCKETS
     }
-    return np.array([part in split for part in parts], dtype=bool)
+    return np.array([run_subset in split_subsets for run_subset in run_subsets], dtype=bool)
 
 
 def _empty_metric(run: BenchmarkRun, subset: str, metric: str, split: str) -> Metric:

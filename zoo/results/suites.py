@@ -1,4 +1,4 @@
-"""Suites: names that stand for several benchmarks."""
+"""Suites: names for groups of benchmarks."""
 
 import inspect
 from collections.abc import Iterable, Iterator
@@ -13,33 +13,36 @@ ALL, SUITE = "all", "suite:"
 
 
 def expand_suites(entries: Iterable[str | Benchmark]) -> list[str | Benchmark]:
-    """Puts benchmarks in the place of the names that stand for several.
+    """Replaces suite names by the benchmarks of the suite.
 
     Args:
-        entries: Benchmarks or their names. `all` is every benchmark that needs no file of one's
-            own, and `suite:NAME` is those whose metrics enter the means of a preset.
+        entries: Benchmarks or their names. `all` is every benchmark that needs no file from the
+            user, and `suite:NAME` is every benchmark whose metrics enter the means of a preset.
 
     Returns:
-        Benchmarks or their names. A suite leaves out what is named beside it, before or behind, and
-        what a suite before it has.
+        Benchmarks or their names. A suite omits benchmarks that are also given by name or belong
+        to an earlier suite.
 
     Raises:
-        ZooError: There is no such preset, or it has no means.
+        ZooError: The preset does not exist, or it has no means.
     """
-    given, made = list(entries), list[str | Benchmark]()
-    for entry in given:
-        meant = _suite_members(entry) if isinstance(entry, str) else None
-        made += [entry] if meant is None else [n for n in meant if n not in (*given, *made)]
-    return made
+    requested, benchmarks = list(entries), list[str | Benchmark]()
+    for entry in requested:
+        members = _suite_members(entry) if isinstance(entry, str) else None
+        if members is None:
+            benchmarks.append(entry)
+        else:
+            benchmarks += [name for name in members if name not in (*requested, *benchmarks)]
+    return benchmarks
 
 
 def published_names() -> list[str]:
-    """Returns the names of the benchmarks that need no file of one's own."""
+    """Returns the names of the benchmarks that need no file from the user."""
     names = (name for name, _, _ in classes("benchmarks"))
-    return [name for name in names if _needs_nothing(class_of(name, "benchmarks", Benchmark))]
+    return [name for name in names if _needs_no_arguments(class_of(name, "benchmarks", Benchmark))]
 
 
-def _needs_nothing(cls: type[Benchmark]) -> bool:
+def _needs_no_arguments(cls: type[Benchmark]) -> bool:
     arguments = list(inspect.signature(cls.__init__).parameters.values())[1:]
     return not any(
         argument.default is argument.empty and argument.kind is not argument.VAR_KEYWORD
@@ -48,24 +51,24 @@ def _needs_nothing(cls: type[Benchmark]) -> bool:
 
 
 def _suite_members(entry: str) -> list[str] | None:
-    """Returns the names that a name stands for, None where it is a benchmark's own."""
+    """Returns the benchmarks of a suite, None if the name is not a suite."""
     if entry == ALL:
         return published_names()
     if not entry.startswith(SUITE):
         return None
     preset = preset_of(entry.removeprefix(SUITE))
-    found = list(dict.fromkeys(name for mean in preset.means for name in _benchmarks(mean)))
-    if not found:
+    names = list(dict.fromkeys(name for mean in preset.means for name in _member_benchmarks(mean)))
+    if not names:
         raise ZooError(
-            f"the preset {preset.name} takes no mean, so that it names no benchmark: "
-            "name benchmarks, or a preset with means"
+            f"preset {preset.name} has no means and therefore no benchmarks. "
+            "Give benchmarks, or a preset with means"
         )
-    return found
+    return names
 
 
-def _benchmarks(mean: Mean) -> Iterator[str]:
+def _member_benchmarks(mean: Mean) -> Iterator[str]:
     for member in mean.members:
         if isinstance(member, Mean):
-            yield from _benchmarks(member)
+            yield from _member_benchmarks(member)
         elif not member.unscorable:
             yield member.benchmark

@@ -1,4 +1,4 @@
-"""Results as tables of text: rows as the report prints them, in Markdown, LaTeX and HTML."""
+"""Results as tables of text, which can be rendered as Markdown, LaTeX and HTML."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -24,16 +24,16 @@ _LATEX = {
     "|": "$|$",
     "\n": " ",
 }
-ON_A_PAGE = 40  # rows that LaTeX sets as one block
-_MINUS = re.compile(r"(?<![\w.)}-])-(?=\d)")  # of a number, which is longer than a hyphen
+MAX_TABULAR_ROWS = 40  # longer tables become a longtable in LaTeX
+_MINUS = re.compile(r"(?<![\w.)}-])-(?=\d)")  # the minus sign of a number
 
 
 class Bold(str):
-    """A cell that is shown in bold."""
+    """A cell in bold."""
 
 
 class Underlined(str):
-    """A cell that is shown underlined."""
+    """An underlined cell."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class TextTable:
     Attributes:
         header: Names of the columns.
         rows: Cells of each row.
-        says: Lines that are to be read before the table.
-        words: How many columns are words; those after them are numbers, to the right in LaTeX and
-            Markdown. None aligns all to the left.
+        says: Lines above the table.
+        words: Number of leading text columns; the columns after them are numbers and right-aligned
+            in LaTeX and Markdown. None aligns all columns to the left.
     """
 
     header: tuple[str, ...]
@@ -54,26 +54,26 @@ class TextTable:
     words: int | None = None
 
     def markdown(self) -> str:
-        """Returns the table as GitHub reads it."""
+        """Returns the table in GitHub Markdown."""
         rules = {"l": "---|", "r": "---:|"}
-        lines = [_markdown(self.header), "|" + "".join(rules[side] for side in self._sides)]
-        lines += map(_markdown, self.rows)
+        lines = [_markdown_row(self.header), "|" + "".join(rules[side] for side in self._alignment)]
+        lines += map(_markdown_row, self.rows)
         return "\n".join([*self.says, *([""] if self.says else []), *lines])
 
     def latex(self) -> str:
-        """Returns a small tabular with the rules of booktabs, or a longtable beyond a page.
+        """Returns a tabular with booktabs rules, or a longtable if it is longer than a page.
 
-        The lines of `says` come first, over all columns.
+        The lines of `says` come first and span all columns.
         """
-        n, long = len(self.header), len(self.rows) > ON_A_PAGE
-        said = [rf"\multicolumn{{{n}}}{{l}}{{{_latex(line)}}} \\" for line in self.says]
+        n, long = len(self.header), len(self.rows) > MAX_TABULAR_ROWS
+        preamble = [rf"\multicolumn{{{n}}}{{l}}{{{_latex_cell(line)}}} \\" for line in self.says]
         kind = "longtable" if long else "tabular"
         return "\n".join(
             [
                 r"{\footnotesize\setlength{\tabcolsep}{3pt}",
-                rf"\begin{{{kind}}}{{@{{}}{self._sides}@{{}}}}",
+                rf"\begin{{{kind}}}{{@{{}}{self._alignment}@{{}}}}",
                 r"\toprule",
-                *said,
+                *preamble,
                 *self._latex_header(),
                 r"\midrule",
                 *([r"\endhead"] if long else []),
@@ -85,118 +85,122 @@ class TextTable:
         )
 
     def html(self) -> str:
-        """Returns the table as a notebook shows it."""
-        said = f"<caption>{'<br>'.join(map(escape, self.says))}</caption>" if self.says else ""
-        body = "".join(f"<tr>{_cells(row, 'td')}</tr>" for row in self.rows)
-        head = f"<thead><tr>{_cells(self.header, 'th')}</tr></thead>"
-        return f"<table>{said}{head}<tbody>{body}</tbody></table>"
+        """Returns the table in HTML, for notebooks."""
+        caption = f"<caption>{'<br>'.join(map(escape, self.says))}</caption>" if self.says else ""
+        body = "".join(f"<tr>{_html_cells(row, 'td')}</tr>" for row in self.rows)
+        head = f"<thead><tr>{_html_cells(self.header, 'th')}</tr></thead>"
+        return f"<table>{caption}{head}<tbody>{body}</tbody></table>"
 
     def _latex_header(self) -> list[str]:
-        """Returns a row for each line of the header's cells, the last lines together."""
+        """Returns one row per line of the header cells, aligned at the bottom."""
         cells = [cell.split("\n") for cell in self.header]
         deep = max(map(len, cells))
         rows = zip(*([""] * (deep - len(cell)) + cell for cell in cells), strict=True)
         return [_latex_row(row) for row in rows]
 
     @property
-    def _sides(self) -> str:
+    def _alignment(self) -> str:
         words = len(self.header) if self.words is None else self.words
         return "l" * words + "r" * (len(self.header) - words)
 
 
 def metrics_table(metrics: Sequence[Metric], says: Sequence[str] = ()) -> TextTable:
-    """Lays metrics out.
+    """Returns a table with one row per metric.
 
     Args:
-        metrics: Metrics in the order of their rows. A benchmark is named in the first of its rows.
-        says: Lines that are to be read before the table.
-
-    Returns:
-        A table with a row for each metric.
+        metrics: Metrics in the order of their rows. Only the first row of a benchmark names it.
+        says: Lines above the table.
     """
-    before = [None, *(f.benchmark_run for f in metrics)]
+    previous_runs = [None, *(m.benchmark_run for m in metrics)]
     rows = tuple(
         (
-            str(f.benchmark_run) if f.benchmark_run != last else "",
-            f.subset,
-            f.metric,
-            number(f.value),
-            interval(f),
-            f"{f.n:,} / {f.of:,}",
-            f"{f.ties:,}" if f.ties else "",
-            number(f.chance),
-            number(f.published),
+            str(m.benchmark_run) if m.benchmark_run != previous_run else "",
+            m.subset,
+            m.metric,
+            number(m.value),
+            interval(m),
+            f"{m.n:,} / {m.of:,}",
+            f"{m.ties:,}" if m.ties else "",
+            number(m.chance),
+            number(m.published),
         )
-        for f, last in zip(metrics, before, strict=False)
+        for m, previous_run in zip(metrics, previous_runs, strict=False)
     )
     return TextTable((*METRICS, PUBLISHED), rows, tuple(says))
 
 
 def splits_table(metrics: Sequence[Metric]) -> TextTable:
-    """Lays out metrics by the familiarity of bindings, of which each has all its splits in a row.
+    """Returns a table with one row per metric and familiarity split.
+
+    Only the first row of a metric names it. There is a column of ties if there are any.
 
     Args:
-        metrics: Metrics in the order of their rows.
-
-    Returns:
-        A table with a row for each metric and split; the first of a metric names it. The number of
-        ties is a column where there are any.
+        metrics: Metrics in the order of their rows, with all splits of a metric in succession.
     """
-    any_ties = any(f.ties for f in metrics)
-    named = [(str(f.benchmark_run), f.subset, f.metric) for f in metrics]
+    any_ties = any(m.ties for m in metrics)
+    names = [(str(m.benchmark_run), m.subset, m.metric) for m in metrics]
     rows = (
         (
-            *(("", "", "") if name == last else name),
-            f.split,
-            number(f.value),
-            interval(f),
-            f"{f.n:,} / {f.of:,}",
-            *([f"{f.ties:,}" if f.ties else ""] if any_ties else []),
+            *(("", "", "") if name == previous else name),
+            m.split,
+            number(m.value),
+            interval(m),
+            f"{m.n:,} / {m.of:,}",
+            *([f"{m.ties:,}" if m.ties else ""] if any_ties else []),
         )
-        for f, name, last in zip(metrics, named, [None, *named], strict=False)
+        for m, name, previous in zip(metrics, names, [None, *names], strict=False)
     )
     return TextTable((*SPLIT, "ties") if any_ties else SPLIT, tuple(rows))
 
 
 def averages_table(averages: Iterable[Average]) -> TextTable:
-    """Returns a table with a row for each average."""
+    """Returns a table with one row per average."""
     rows = (
-        (a.name, number(a.value), interval(a), a.weighting, f"{a.n:,} / {a.of:,}", _state(a))
+        (
+            a.name,
+            number(a.value),
+            interval(a),
+            a.weighting,
+            f"{a.n:,} / {a.of:,}",
+            _coverage_note(a),
+        )
         for a in averages
     )
     return TextTable(AVERAGES, tuple(rows))
 
 
-def baselines_table(guessed: Baselines) -> TextTable:
-    """Returns a table with a row for each baseline and metric and a column for each subset."""
-    subsets = dict.fromkeys(subset for found in guessed.values() for subset in found)
+def baselines_table(baselines: Baselines) -> TextTable:
+    """Returns a table with one row per baseline and metric and one column per subset."""
+    subsets = dict.fromkeys(subset for by_subset in baselines.values() for subset in by_subset)
     rows = (
-        (name, metric, *(number(found.get(subset, {}).get(metric)) for subset in subsets))
-        for name, found in guessed.items()
-        for metric in dict.fromkeys(metric for metrics in found.values() for metric in metrics)
+        (name, metric, *(number(by_subset.get(subset, {}).get(metric)) for subset in subsets))
+        for name, by_subset in baselines.items()
+        for metric in dict.fromkeys(metric for metrics in by_subset.values() for metric in metrics)
     )
     return TextTable(("baseline", "metric", *subsets), tuple(rows))
 
 
 def number(value: float | None) -> str:
-    """Returns a value in per cent as it is printed, nothing where it is not known."""
+    """Returns a value in per cent with one decimal, empty for None."""
     return "" if value is None else f"{value:.1f}"
 
 
-def interval(found: Metric | Average) -> str:
-    """Returns a 95 % interval as it is printed, nothing where there is none."""
-    return "" if found.low is None or found.high is None else f"{found.low:.1f} to {found.high:.1f}"
+def interval(estimate: Metric | Average) -> str:
+    """Returns a 95 % interval with one decimal, empty if there is none."""
+    if estimate.low is None or estimate.high is None:
+        return ""
+    return f"{estimate.low:.1f} to {estimate.high:.1f}"
 
 
-def _state(average: Average) -> str:
+def _coverage_note(average: Average) -> str:
     if average.value is None:
-        return f"not taken: {len(average.missing)} missing"
-    without = [f"{len(average.missing)} missing"] if average.missing else []
-    unscored = [] if average.n == average.of else ["some cases not scored"]
-    return ", ".join(without + unscored)
+        return f"withheld: {len(average.missing)} missing"
+    missing_note = [f"{len(average.missing)} missing"] if average.missing else []
+    unscored_note = [] if average.n == average.of else ["some cases not scored"]
+    return ", ".join(missing_note + unscored_note)
 
 
-def _markdown(cells: Iterable[str]) -> str:
+def _markdown_row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(map(_markdown_cell, cells))} |"
 
 
@@ -206,21 +210,21 @@ def _markdown_cell(text: str) -> str:
 
 
 def _latex_row(cells: Iterable[str]) -> str:
-    return rf"{' & '.join(map(_latex, cells))} \\"
+    return rf"{' & '.join(map(_latex_cell, cells))} \\"
 
 
-def _latex(text: str) -> str:
+def _latex_cell(text: str) -> str:
     cell = _MINUS.sub("$-$", "".join(_LATEX.get(letter, letter) for letter in text))
     return _mark_cell(text, cell, r"\textbf{{{}}}", r"\underline{{{}}}")
 
 
-def _cells(cells: Iterable[str], tag: str) -> str:
-    shown = (_mark_cell(cell, escape(cell), "<b>{}</b>", "<u>{}</u>") for cell in cells)
-    return "".join(f"<{tag}>{cell}</{tag}>" for cell in shown)
+def _html_cells(cells: Iterable[str], tag: str) -> str:
+    marked_cells = (_mark_cell(cell, escape(cell), "<b>{}</b>", "<u>{}</u>") for cell in cells)
+    return "".join(f"<{tag}>{cell}</{tag}>" for cell in marked_cells)
 
 
 def _mark_cell(text: str, cell: str, bold: str, underlined: str) -> str:
-    """Returns a cell with the mark of its text around it."""
+    """Returns a cell with the markup of its text."""
     if isinstance(text, Bold):
         return bold.format(cell)
     return underlined.format(cell) if isinstance(text, Underlined) else cell

@@ -1,7 +1,4 @@
-"""Trajectory: what models on the line between two sets of weights score.
-
-It is shown as a table, and written as a picture and a file of metrics.
-"""
+"""Scores of models interpolated between two sets of weights: table, figure and JSON file."""
 
 import json
 from dataclasses import dataclass
@@ -35,7 +32,7 @@ class Trajectory:
 
 
 def show(trajectory: Trajectory) -> None:
-    """Prints a table with a row for each metric and a column for each alpha."""
+    """Prints a table with one row per metric and one column per alpha."""
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("%, by alpha", overflow="fold")
     for alpha in trajectory.alphas:
@@ -55,7 +52,7 @@ def write(trajectory: Trajectory, folder: Path) -> None:
 
 
 def picture(trajectory: Trajectory) -> bytes:
-    """Returns a PNG with a line over alpha for each metric."""
+    """Returns a PNG with one line per metric over alpha."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 5), layout="constrained")
@@ -71,6 +68,6 @@ def picture(trajectory: Trajectory) -> bytes:
     axes.set_xlabel("alpha: share of the tuned weights")
     axes.set_ylabel("%")
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small", frameon=False)
-    out = BytesIO()
-    figure.savefig(out, format="png", dpi=150)
-    return out.getvalue()
+    buffer = BytesIO()
+    figure.savefig(buffer, format="png", dpi=150)
+    return buffer.getvalue()

@@ -1,4 +1,4 @@
-"""What is in a units file, or in two of the same captions: numbers, samples, and a page of both."""
+"""Report on one units file, or on two files of the same captions: tables, samples and a page."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,18 +18,18 @@ from zoo.units.reader import read_units
 from zoo.units.record import UnitRecord
 
 PAGE = "units.html"
-Drawn = TypeVar("Drawn")
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
 class UnitsFile:
-    """A units file, read.
+    """The content of a units file.
 
     Attributes:
-        name: What the report calls it.
+        name: Name of the file in the report.
         records: Its records by caption id.
-        counts: What is in it, and what its extractor dropped where that is known.
-        knows_dropped: Whether it is known.
+        counts: Counts of its units, and of items dropped by the extractor if known.
+        knows_dropped: Whether the dropped items are known.
     """
 
     name: str
@@ -39,22 +39,22 @@ class UnitsFile:
 
     @property
     def description(self) -> str:
-        """What made the units, in a line."""
+        """The source of the units, in one line."""
         sources = {
             ", ".join(f"{name} {value}" for name, value in record.source.items() if name != "error")
             for record in self.records.values()
         }
-        return "; ".join(sorted(filter(None, sources))) or "not said"
+        return "; ".join(sorted(filter(None, sources))) or "unknown source"
 
 
 @dataclass(frozen=True)
 class UnitsReport:
-    """What is in one file or two.
+    """A report on one or two units files.
 
     Attributes:
         files: The files.
-        n: How many captions are shown of each kind of sample.
-        seed: Settles which.
+        n: Number of captions in each sample.
+        seed: Seed of the samples.
     """
 
     files: Sequence[UnitsFile]
@@ -63,60 +63,62 @@ class UnitsReport:
 
     @property
     def counts(self) -> TextTable:
-        """The shares by kind of each file, and what was dropped by reason."""
+        """The counts of each file by kind, and of dropped items by reason."""
         return counts_table({file.name: file.counts for file in self.files})
 
     @property
     def notes(self) -> list[str]:
-        """What has to be known besides the numbers, in sentences."""
+        """Notes on the numbers."""
         return [
-            f"What was dropped of {file.name} is not known: `zoo units extract` keeps that beside "
-            "the files that it writes."
+            f"The dropped items of {file.name} are unknown: `zoo units extract` records them in a "
+            "separate file, which is missing or outdated."
             for file in self.files
             if not file.knows_dropped
         ]
 
     @cached_property
     def overlap(self) -> UnitOverlap | None:
-        """What two files share, None where there is one.
+        """The overlap of two files, None for one file.
 
         Raises:
-            ZooError: They have no caption in common.
+            ZooError: The files have no caption in common.
         """
         if len(self.files) == 1:
             return None
-        first, second = self.files
-        return overlap(first.records, second.records)
+        first_file, second_file = self.files
+        return overlap(first_file.records, second_file.records)
 
     def shared_table(self) -> TextTable:
-        """Returns what two files share, by kind."""
+        """Returns the overlap of two files, by kind."""
         assert self.overlap is not None
         return overlap_table(self.overlap, *(file.name for file in self.files))
 
     def describe_comparison(self) -> str:
-        """Returns of which captions units were compared, in a sentence."""
-        found = self.overlap
-        assert found is not None
-        first, second = (file.name for file in self.files)
-        other = (
-            f"; {found.other_text:,} have another text under the same id and were not compared"
-            if found.other_text
+        """Returns a sentence on the captions whose units were compared."""
+        comparison = self.overlap
+        assert comparison is not None
+        first_name, second_name = (file.name for file in self.files)
+        changed_note = (
+            f"; {comparison.other_text:,} have a different text under the same id and were not "
+            "compared"
+            if comparison.other_text
             else ""
         )
         return (
-            f"{found.captions:,} captions are in both, {found.first:,} in {first} alone and "
-            f"{found.second:,} in {second} alone{other}. Units differ in "
-            f"{len(found.disagreements):,}."
+            f"{comparison.captions:,} captions are in both, {comparison.first:,} only in "
+            f"{first_name} and {comparison.second:,} only in {second_name}{changed_note}. "
+            "Units differ in "
+            f"{len(comparison.disagreements):,}."
         )
 
     @cached_property
     def disagreements(self) -> list[Disagreement]:
-        """Captions with a unit in one of two files alone, drawn by seed."""
+        """A random sample of captions whose units differ between the two files."""
         return [] if self.overlap is None else self._draw_samples(self.overlap.disagreements)
 
     @cached_property
     def samples(self) -> dict[str, list[UnitRecord]]:
-        """Records of each file, drawn by seed."""
+        """A random sample of the records of each file."""
         return {file.name: self._draw_samples(list(file.records.values())) for file in self.files}
 
     def page(self, finder: ImageFinder, must_find: bool) -> str:
@@ -124,60 +126,62 @@ class UnitsReport:
 
         Args:
             finder: Finds the images.
-            must_find: Whether it is an error that not one image is found; else the page is without
-                images then.
+            must_find: Whether to raise an error if no image is found; otherwise the page is written
+                without images.
 
         Raises:
-            ZooError: It is one, or the files have no caption in common.
+            ZooError: No image is found, or the files have no caption in common.
         """
-        records = [found.record for found in self.disagreements]
-        records += [record for drawn in self.samples.values() for record in drawn]
+        records = [disagreement.record for disagreement in self.disagreements]
+        records += [record for sample in self.samples.values() for record in sample]
         images = thumbnails((record.image_id for record in records), finder)
         if must_find:
-            check_some(images, finder, f"{len(records):,} captions that are shown")
-        two = self.overlap is not None
+            check_some(images, finder, f"{len(records):,} captions on the page")
+        has_two_files = self.overlap is not None
         return render_page(
             PAGE,
-            made={file.name: file.description for file in self.files},
+            sources={file.name: file.description for file in self.files},
             names=[file.name for file in self.files],
             counts=self.counts,
             notes=self.notes,
             rule=RULE,
-            shared=self.shared_table() if two else None,
-            compared=self.describe_comparison() if two else "",
+            shared=self.shared_table() if has_two_files else None,
+            comparison=self.describe_comparison() if has_two_files else "",
             disagreements=self.disagreements,
             samples=self.samples,
             images=images if any(images.values()) else {},
             marked=mark_words,
         )
 
-    def _draw_samples(self, drawn_from: list[Drawn]) -> list[Drawn]:
-        return Random(self.seed).sample(drawn_from, min(self.n, len(drawn_from)))
+    def _draw_samples(self, items: list[Item]) -> list[Item]:
+        return Random(self.seed).sample(items, min(self.n, len(items)))
 
 
 def read_report(paths: Sequence[Path], n: int, seed: int) -> UnitsReport:
-    """Reads one units file or two.
+    """Reads one or two units files.
 
     Args:
         paths: The files, or folders of them.
-        n: How many captions are shown of each kind of sample.
-        seed: Settles which.
+        n: Number of captions in each sample.
+        seed: Seed of the samples.
 
     Raises:
-        ZooError: A file cannot be read or is wrong somewhere.
+        ZooError: A file cannot be read or is not valid.
     """
     names = [path.name for path in paths]
     if len(set(names)) < len(names):
         names = [str(path) for path in paths]
-    return UnitsReport([_read(*named) for named in zip(paths, names, strict=True)], n, seed)
+    return UnitsReport(
+        [_read_units_file(*named) for named in zip(paths, names, strict=True)], n, seed
+    )
 
 
-def _read(path: Path, name: str) -> UnitsFile:
+def _read_units_file(path: Path, name: str) -> UnitsFile:
     records = read_units(path)
-    counts, kept = Counts(), kept_counts(path)
+    counts, stored_counts = Counts(), kept_counts(path)
     for _ in counts.count_records(records.values()):
         pass
-    # what was kept may be of a file that has been changed since
-    known = kept is not None and kept.holds(counts)
-    dropped = kept.dropped if kept is not None and known else counts.dropped
-    return UnitsFile(name, records, replace(counts, dropped=dropped), known)
+    # the stored counts may be outdated
+    is_current = stored_counts is not None and stored_counts.holds(counts)
+    dropped = stored_counts.dropped if stored_counts is not None and is_current else counts.dropped
+    return UnitsFile(name, records, replace(counts, dropped=dropped), is_current)

@@ -1,13 +1,14 @@
-"""Blocks of bindings that training never has, and what is asked about them (BindSplit, section 4).
+"""Blocks of attribute-object bindings that are held out of training (BindSplit, section 4).
 
-A caption names two objects with an attribute each, and its swap exchanges the attributes. Some
-attributes by some objects make a block. What counts is how many of a caption's two bindings are in
-the block, and it is asked about where its swap has as many, so that neither is the more familiar:
+A caption names two objects with one attribute each, and its swap exchanges the attributes. A block
+is the product of some attributes and some objects. The split of a caption is the number of its two
+bindings in the block. It is used for evaluation only if its swap has the same number, so that
+neither of them is more familiar to the model:
 
     0 `seen`, 1 `partial`, 2 `unseen`
 
-A caption without any, whose swap has one, is in no split. Trained on with its swap as a negative,
-it would show the model what is held out.
+A caption without bindings of the block whose swap has one is in no split: training on it with its
+swap as a negative would show held-out bindings to the model.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,20 +24,20 @@ SIDE = 3
 def block(
     attributes: Sequence[str], objects: Sequence[str], seed: int, side: int = SIDE
 ) -> frozenset[Binding]:
-    """Returns the bindings of a drawn block.
+    """Returns the bindings of a random block.
 
     Args:
         attributes: All attributes.
         objects: All objects.
-        seed: The seed of the draw.
-        side: How many attributes and objects are drawn.
+        seed: The random seed.
+        side: Number of attributes and objects in the block.
     """
     rng = Random(f"block {seed}")
     return frozenset(product(rng.sample(attributes, side), rng.sample(objects, side)))
 
 
 def captions(attributes: Sequence[str], objects: Sequence[str]) -> Iterator[Caption]:
-    """Yields every caption about two objects that differ in both, in both orders."""
+    """Yields all captions with two different attributes and two different objects, in any order."""
     bindings = list(product(attributes, objects))
     for first, second in product(bindings, bindings):
         if first[0] != second[0] and first[1] != second[1]:
@@ -44,24 +45,24 @@ def captions(attributes: Sequence[str], objects: Sequence[str]) -> Iterator[Capt
 
 
 def swap_attributes(caption: Caption) -> Caption:
-    """Returns the caption with its attributes exchanged."""
+    """Returns the caption with the attributes exchanged."""
     (a, first), (b, second) = caption
     return (b, first), (a, second)
 
 
 def split_of(caption: Caption, held_out: frozenset[Binding]) -> str | None:
-    """Returns the split of a caption, None where its swap is more or less familiar.
+    """Returns the split of a caption, or None if its swap has another number of held-out bindings.
 
     Args:
         caption: The caption.
-        held_out: The bindings that training never has.
+        held_out: The bindings that are held out of training.
     """
     n, of_swap = (sum(b in held_out for b in c) for c in (caption, swap_attributes(caption)))
     return SPLITS[n] if n == of_swap else None
 
 
 def kin(caption: Caption) -> tuple[Binding, ...]:
-    """Returns what a caption, its other order and the swaps of both have in common."""
+    """Returns a key shared by a caption, its reversed order and the swaps of both."""
     return min(tuple(sorted(caption)), tuple(sorted(swap_attributes(caption))))
 
 
@@ -72,18 +73,18 @@ def set_aside(
     seed: int,
     share: float = 0.1,
 ) -> frozenset[tuple[Binding, ...]]:
-    """Draws captions of seen bindings that are asked about, and that training never has either.
+    """Samples captions of seen bindings for evaluation, which are then excluded from training.
 
     Args:
         attributes: All attributes.
         objects: All objects.
-        held_out: The bindings that training never has.
-        seed: The seed of the draw.
-        share: How many of these captions are drawn, from 0 to 1.
+        held_out: The bindings that are held out of training.
+        seed: The random seed.
+        share: Share of these captions to sample, from 0 to 1.
 
     Returns:
-        What `kin` returns of each, so that a caption is drawn with its other order and its swap.
+        The keys of the captions from `kin`, so that reversed captions and swaps are included.
     """
-    seen = (c for c in captions(attributes, objects) if split_of(c, held_out) == "seen")
-    groups = sorted(dict.fromkeys(map(kin, seen)))
+    seen_captions = (c for c in captions(attributes, objects) if split_of(c, held_out) == "seen")
+    groups = sorted(dict.fromkeys(map(kin, seen_captions)))
     return frozenset(Random(f"set aside {seed}").sample(groups, round(share * len(groups))))

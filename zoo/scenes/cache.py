@@ -1,13 +1,13 @@
-"""The folder of rendered scenes: what is in it, and how several processes fill it.
+"""Renders scenes into a folder with several processes, and reads such folders.
 
     manifest.json                     what the images depend on
-    images/000000.png ...             one a scene; this path is the image id
+    images/000000.png ...             one per scene; this path is the image id
     scenes.jsonl, captions.jsonl      graphs; captions with their split and attribute swap
     units.jsonl, units.SPLIT.jsonl    units and foils, of all splits and of one
 
-What scenes there are and what is said of them is a `Collection`'s. Rendering can be killed at any
-time. Every file is written beside its place and renamed. The lists come last, and captions.jsonl at
-the very end, so that a folder which has them is whole.
+A `Collection` defines the scenes and their captions. Rendering can be interrupted at any time:
+every file is written under a temporary name and renamed. The lists are written after the images,
+and captions.jsonl at the end, so that a folder with this file is complete.
 """
 
 import io
@@ -65,21 +65,21 @@ def render_scenes(
     workers: int = 2,
     held_out: frozenset[ColorShape] = HELD_OUT,
 ) -> int:
-    """Fills a folder with scenes. Images that are there already are kept.
+    """Renders scenes into a folder. Existing images are kept.
 
     Args:
         folder: The folder.
-        n: How many scenes it holds.
-        seed: The seed of everything that is drawn.
+        n: Number of scenes in the folder.
+        seed: The random seed.
         size: The side of an image, in pixels.
-        samples: How many paths a pixel are traced.
-        n_objects: The fewest and the most objects of a scene.
-        workers: How many processes render, on one core each; 0 renders in this process.
-        held_out: Pairs of colour and shape that only the split `held_out` has, in images and in
+        samples: Number of paths traced per pixel.
+        n_objects: Minimum and maximum number of objects in a scene.
+        workers: Number of processes that render, on one core each; 0 renders in this process.
+        held_out: Pairs of colour and shape that occur only in the split `held_out`, in images and
             texts.
 
     Returns:
-        How many images were rendered now.
+        Number of newly rendered images.
 
     Raises:
         ZooError: The folder was rendered with other settings, has more scenes, or cannot be
@@ -89,17 +89,17 @@ def render_scenes(
 
 
 def fill(folder: str | Path, n: int, collection: Collection, samples: int, workers: int = 2) -> int:
-    """Fills a folder with the scenes of a collection. Images that are there already are kept.
+    """Renders the scenes of a collection into a folder. Existing images are kept.
 
     Args:
         folder: The folder.
-        n: How many layouts it holds.
+        n: Number of layouts in the folder.
         collection: The collection.
-        samples: How many paths a pixel are traced.
-        workers: How many processes render, on one core each; 0 renders in this process.
+        samples: Number of paths traced per pixel.
+        workers: Number of processes that render, on one core each; 0 renders in this process.
 
     Returns:
-        How many images were rendered now.
+        Number of newly rendered images.
 
     Raises:
         ZooError: The folder was rendered with other settings, has more scenes, or cannot be
@@ -109,7 +109,7 @@ def fill(folder: str | Path, n: int, collection: Collection, samples: int, worke
     for name, value in {"n": n, "size": size, "samples": samples}.items():
         if value < 1:
             raise ZooError(f"scenes cannot be rendered with {name} {value}: give at least 1")
-    there = _settings_of(folder)  # before the renderer is looked for, which may be absent
+    former_settings = _settings_of(folder)  # before the renderer is imported, which may be missing
     settings = {
         "version": VERSION,
         "captions": CAPTIONS_VERSION,
@@ -119,7 +119,7 @@ def fill(folder: str | Path, n: int, collection: Collection, samples: int, worke
         "samples": samples,
         **collection.settings(),
     }
-    _claim(folder, settings, there)
+    _claim(folder, settings, former_settings)
     scenes = list(collection.scenes(n))
     _refuse_to_shrink(folder, len(scenes))
     sweep(folder / "images")
@@ -139,13 +139,13 @@ def read_captions(folder: str | Path) -> list[SceneCaption]:
     """Returns the captions of a folder of scenes.
 
     Raises:
-        ZooError: The folder has no list of them, or the list is broken.
+        ZooError: The file of captions is missing or invalid.
     """
     return _read(folder, CAPTIONS, SceneCaption)
 
 
 def read_lines(folder: str | Path, name: str) -> list[dict[str, Any]]:
-    """Reads a list of a folder of scenes.
+    """Reads a JSON lines file from a folder of scenes.
 
     Args:
         folder: The folder.
@@ -155,7 +155,7 @@ def read_lines(folder: str | Path, name: str) -> list[dict[str, Any]]:
         Its lines.
 
     Raises:
-        ZooError: The folder does not have the list, or the list is broken.
+        ZooError: The file is missing or invalid.
     """
     return _read(folder, name, dict[str, Any])
 
@@ -164,18 +164,18 @@ def _read(folder: str | Path, name: str, schema: type[Line]) -> list[Line]:
     path = Path(folder) / name
     if not path.is_file():
         raise ZooError(
-            f"{path} does not exist: `zoo scenes render --out {folder}` makes it, and goes on "
-            "where it was interrupted"
+            f"{path} does not exist: run `zoo scenes render --out {folder}`, which also resumes an "
+            "interrupted run"
         )
-    mend = "delete the file and run `zoo scenes render` again"
-    return [line for _, line in lines(path, schema, mend)]
+    advice = "delete the file and run `zoo scenes render` again"
+    return [line for _, line in lines(path, schema, advice)]
 
 
 def _settings_of(folder: Path) -> dict[str, Any] | None:
-    """Returns the settings that a folder was rendered with, None where it was not yet.
+    """Returns the settings that a folder was rendered with, or None for a new folder.
 
     Raises:
-        ZooError: They cannot be read, or nothing can be written there.
+        ZooError: The settings cannot be read, or the folder is not writable.
     """
     manifest = folder / MANIFEST
     if not manifest.exists():
@@ -185,36 +185,36 @@ def _settings_of(folder: Path) -> dict[str, Any] | None:
         return dict(json_value(manifest.read_text(encoding="utf-8")))
     except (OSError, TypeError, ValueError) as error:
         raise ZooError(
-            f"{manifest} is not JSON of settings ({error}): name another folder or delete this one"
+            f"{manifest} is not a JSON object ({error}): choose another folder or delete this one"
         ) from error
 
 
-def _claim(folder: Path, settings: dict[str, Any], there: dict[str, Any] | None) -> None:
-    """Marks the folder with its settings, or checks that it has the same."""
-    if there is None:
+def _claim(folder: Path, settings: dict[str, Any], former_settings: dict[str, Any] | None) -> None:
+    """Writes the settings into a new folder, or checks that they equal the existing ones."""
+    if former_settings is None:
         write_bytes(folder / MANIFEST, json.dumps(settings, indent=2).encode())
         return
     for name in settings:
-        if there.get(name) != settings[name]:
+        if former_settings.get(name) != settings[name]:
             raise ZooError(
-                f"{folder} was rendered with {name} {there.get(name)}, not {settings[name]}: "
-                "name another folder or delete this one"
+                f"{folder} was rendered with {name} {former_settings.get(name)}, not "
+                f"{settings[name]}: choose another folder or delete this one"
             )
 
 
 def _refuse_to_shrink(folder: Path, n: int) -> None:
-    """Checks that the lists of captions and units would lose no scenes."""
+    """Checks that the lists of captions and units would not lose scenes."""
     if (folder / GRAPHS).is_file():
-        there = len(read_lines(folder, GRAPHS))
-        if there > n:
+        n_present = len(read_lines(folder, GRAPHS))
+        if n_present > n:
             raise ZooError(
-                f"{folder} has {there:,} scenes and would be left with {n:,}: render at least as "
-                "many, or name another folder"
+                f"{folder} has {n_present:,} scenes, more than the requested {n:,}: render at "
+                "least as many, or choose another folder"
             )
 
 
 def _render_jobs(jobs: list[tuple[Path, SceneGraph, int, int]], workers: int) -> Iterator[None]:
-    """Yields once for each image that was written."""
+    """Renders images, and yields after each one."""
     if workers == 0:
         for job in jobs:
             _render_to(*job)
@@ -222,16 +222,16 @@ def _render_jobs(jobs: list[tuple[Path, SceneGraph, int, int]], workers: int) ->
         return
     if not jobs:
         return
-    # spawn: a fork of a process in which Mitsuba's threads run may hang
+    # spawn: a fork of a process with Mitsuba threads may hang
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(workers, len(jobs)), context, initializer=_helps) as pool:
         try:
-            for done in as_completed([pool.submit(_render_to, *job) for job in jobs]):
-                yield done.result()
+            for future in as_completed([pool.submit(_render_to, *job) for job in jobs]):
+                yield future.result()
         except BrokenProcessPool as error:
             raise ZooError(
-                "a process that rendered scenes was killed: run the same command again with fewer "
-                "--workers"
+                "a worker process was killed while rendering scenes: run the command again with "
+                "fewer --workers"
             ) from error
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
@@ -249,9 +249,11 @@ def _render_to(path: Path, graph: SceneGraph, size: int, samples: int) -> None:
 
 
 def _write_lists(folder: Path, scenes: list[Scene], splits: tuple[str, ...]) -> None:
-    write_units((d.record for scene in scenes for d in scene.told), folder / "units.jsonl")
+    write_units((d.record for scene in scenes for d in scene.descriptions), folder / "units.jsonl")
     for split in splits:
-        of_split = (d.record for scene in scenes if scene.split == split for d in scene.told)
+        of_split = (
+            d.record for scene in scenes if scene.split == split for d in scene.descriptions
+        )
         write_units(of_split, folder / f"units.{split}.jsonl")
     _write_lines(
         folder / GRAPHS, (scene.graph.to_dict() | {"split": scene.split} for scene in scenes)
@@ -267,7 +269,7 @@ def _write_lists(folder: Path, scenes: list[Scene], splits: tuple[str, ...]) -> 
                 "attribute_swap": d.attribute_swap,
             }
             for scene in scenes
-            for d in scene.told
+            for d in scene.descriptions
         ),
     )
 

@@ -1,7 +1,8 @@
 """Captions of a scene graph with their units, foils and attribute swaps.
 
-A phrase is true of an object that has every attribute it names. A relation or conjunction is true
-of a scene in which some two objects bear it out. Units are true, foils are false in the scene.
+A phrase is true of an object that has all attributes in the phrase. A relation or conjunction is
+true of a scene if it holds for some two of its objects. Units are true in the scene, foils are
+false.
 """
 
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRec
 
 VERSION = 1
 SOURCE = {"extractor": "zoo.scenes.captions", "version": VERSION}  # of units
-PER_SCENE = 5  # as COCO has: four relations and a conjunction
+PER_SCENE = 5  # captions per scene, as in COCO: four relations and a conjunction
 ENTITY_FOILS = 2  # of each kind, at most
 VALUES: dict[str, tuple[str, ...]] = {"size": tuple(SIZES), "color": COLORS, "material": MATERIALS}
 RELATION_TEMPLATES = ("a {0} {1} a {2}", "there is a {0} {1} a {2}", "a {0} is {1} a {2}")
@@ -41,8 +42,8 @@ class ObjectPhrase:
     Args:
         shape: The noun.
         color: The colour.
-        size: The size; None where it is not named.
-        material: The material; None where it is not named.
+        size: The size; None if not mentioned.
+        material: The material; None if not mentioned.
     """
 
     shape: str
@@ -59,7 +60,7 @@ class ObjectPhrase:
         return self.color, self.shape
 
     def true_of(self, object: SceneObject) -> bool:
-        """Returns whether an object has every attribute that is named."""
+        """Returns whether an object has all attributes in the phrase."""
         return all(
             value is None or value == getattr(object, name) for name, value in vars(self).items()
         )
@@ -71,7 +72,7 @@ class SceneDescription:
 
     Attributes:
         record: The caption and its units.
-        attribute_swap: The caption with the two colours exchanged; None where that is not false.
+        attribute_swap: The caption with the two colours exchanged; None if that is not false.
     """
 
     record: UnitRecord
@@ -79,10 +80,10 @@ class SceneDescription:
 
 
 def phrase(graph: SceneGraph, object: SceneObject) -> ObjectPhrase:
-    """Returns an object's phrase, with the attributes that can be seen.
+    """Returns the phrase of an object, with the attributes that are visible.
 
-    It names size and colour where the graph says so, and material on spheres alone. Flat and
-    straight faces of metal show no highlight that tells them from rubber.
+    It includes size and colour if they are listed in the graph, and material only for spheres: flat
+    and straight metal surfaces have no highlight that distinguishes them from rubber.
     """
     size = object.size if "size" in graph.named else None
     material = object.material if "material" in graph.named and object.shape == "sphere" else None
@@ -90,7 +91,7 @@ def phrase(graph: SceneGraph, object: SceneObject) -> ObjectPhrase:
 
 
 def holds(graph: SceneGraph, subject: ObjectPhrase, predicate: str, object: ObjectPhrase) -> bool:
-    """Returns whether some two objects of a scene bear a statement out.
+    """Returns whether a statement holds for some two objects of a scene.
 
     Args:
         graph: The scene.
@@ -111,22 +112,22 @@ def describe(
 ) -> list[SceneDescription]:
     """Returns up to four relations and a conjunction as captions.
 
-    They depend on the arguments alone.
+    They depend only on the arguments.
 
     Args:
         graph: The scene.
         image_id: The path of its image.
-        avoid: Pairs of colour and shape that no foil and no swap names, so that a training text
-            never names what is held out.
+        avoid: Pairs of colour and shape that must not occur in foils and swaps, so that training
+            texts never contain held-out pairs.
     """
     rng = Random(f"captions {graph.id} {graph.seed}")
     relations = list(graph.relations())
-    told = rng.sample(relations, min(PER_SCENE - 1, len(relations)))
+    statements = rng.sample(relations, min(PER_SCENE - 1, len(relations)))
     subject, object = rng.sample(range(len(graph.objects)), 2)
-    told.append((subject, "and", object))
+    statements.append((subject, "and", object))
     return [
         _description(graph, rng, image_id, f"{graph.id}-{k}", statement, avoid)
-        for k, statement in enumerate(told)
+        for k, statement in enumerate(statements)
     ]
 
 
@@ -137,14 +138,14 @@ def wrong_twins(
     avoid: frozenset[ColorShape] = frozenset(),
     shapes: tuple[str, ...] = SHAPES,
 ) -> list[ObjectPhrase]:
-    """Returns the phrases that differ from a phrase in one part alone and are true of no object.
+    """Returns the phrases that differ from a phrase in one part and are true of no object.
 
     Args:
         graph: The scene.
         right: The phrase.
-        part: What differs, `head` or `attribute`.
-        avoid: Pairs of colour and shape that are left out.
-        shapes: The shapes that there are.
+        part: The part that differs, `head` or `attribute`.
+        avoid: Pairs of colour and shape to leave out.
+        shapes: The available shapes.
     """
     changes = (
         ({"shape": shape} for shape in shapes) if part == "head" else _attribute_changes(right)
@@ -204,10 +205,10 @@ def entity(
 
     Args:
         graph: The scene.
-        rng: What foils are drawn with.
+        rng: Random generator for the foils.
         right: The phrase.
-        avoid: Pairs of colour and shape that no foil names.
-        shapes: The shapes that there are.
+        avoid: Pairs of colour and shape that must not occur in foils.
+        shapes: The available shapes.
     """
     foils = []
     for part, edit in (("head", "object_change"), ("attribute", "attribute_change")):

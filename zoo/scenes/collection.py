@@ -1,4 +1,4 @@
-"""Collection: which scenes a folder holds, and what is said of each."""
+"""Collection: the scenes of a folder and their captions."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -17,20 +17,20 @@ class Scene:
         image_id: The path of its image inside the folder.
         graph: The graph.
         split: The split.
-        told: Its captions.
+        descriptions: The captions.
     """
 
     image_id: str
     graph: SceneGraph
     split: str
-    told: list[SceneDescription]
+    descriptions: list[SceneDescription]
 
 
 class Collection(ABC):
-    """Base of collections of scenes. What a collection has depends on its arguments alone.
+    """Base of collections of scenes. The scenes depend only on the arguments.
 
     Args:
-        seed: The seed of everything that is drawn.
+        seed: The random seed.
         size: The side of an image, in pixels.
 
     Attributes:
@@ -44,14 +44,14 @@ class Collection(ABC):
 
     @abstractmethod
     def settings(self) -> dict[str, Any]:
-        """Returns what else scenes and captions depend on, as JSON has it."""
+        """Returns further settings of the scenes and captions, as JSON data."""
 
     @abstractmethod
     def scenes(self, n: int) -> Iterator[Scene]:
-        """Yields the scenes of the first n layouts. More layouts come after them.
+        """Yields the scenes of the first n layouts. A larger n only appends layouts.
 
         Args:
-            n: How many layouts.
+            n: Number of layouts.
         """
 
 
@@ -60,6 +60,6 @@ def image_id(index: int, suffix: str = "") -> str:
 
     Args:
         index: The number of the layout.
-        suffix: What tells several scenes of one layout apart.
+        suffix: Distinguishes several scenes of one layout.
     """
     return f"images/{index:06d}{suffix}.png"

@@ -1,7 +1,7 @@
-"""Scene graphs: what stands where in a CLEVR-like scene, and what is therefore true of it.
+"""Scene graphs: the objects of a CLEVR-like scene, their positions and their relations.
 
-Vocabulary, sizes, camera and lamps are CLEVR's (Johnson et al., 2017, `image_generation`). Lengths
-are in its units, and z points up.
+Vocabulary, sizes, camera and lamps are from CLEVR (Johnson et al., 2017, `image_generation`).
+Lengths are in its units, and z points up.
 """
 
 import math
@@ -17,7 +17,7 @@ ColorShape = tuple[str, str]
 
 COLORS = ("gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow")
 SHAPES = ("cube", "sphere", "cylinder")
-# and those of `solids`, for scenes that need more combinations of colour and shape
+# with the shapes of `solids`, for scenes that need more combinations of colour and shape
 ALL_SHAPES = (*SHAPES, "cone", "torus", "capsule", "pyramid", "star")
 SIZES = {"large": 0.7, "small": 0.35}
 MATERIALS = ("rubber", "metal")
@@ -29,9 +29,9 @@ OPPOSITE = {
     "behind": "in front of",
 }
 
-# half-edge of a cube and radius of a cylinder for a sphere's 1, so that all look equally large
+# half-edge of a cube and radius of a cylinder relative to a sphere, so that all look equally large
 BLOCK = 0.8
-# height of an object's centre over the ground, for a sphere's 1
+# height of an object's centre above the ground, relative to a sphere
 REST = {
     "cube": BLOCK,
     "sphere": 1.0,
@@ -42,7 +42,7 @@ REST = {
     "pyramid": 0.65,
     "star": 0.3,
 }
-# radius of the disc that hides an object's outline, for a sphere's 1
+# radius of the disc that covers an object's outline, relative to a sphere
 OUTLINE = {
     "cube": 1.3,
     "sphere": 1.0,
@@ -53,14 +53,14 @@ OUTLINE = {
     "pyramid": 1.33,
     "star": 1.19,
 }
-RELATED = 0.2  # the least offset along an axis that makes a relation, as in CLEVR
-MARGIN = 0.4  # the least offset in a drawn scene, so that no relation is doubtful, as in CLEVR
+RELATED = 0.2  # minimum offset along an axis for a relation, as in CLEVR
+MARGIN = 0.4  # minimum offset in a sampled scene, so that all relations are clear, as in CLEVR
 LAMPS: tuple[Vector, Vector, Vector] = (
     (6.45, -2.91, 4.26),
     (-4.67, -4.01, 3.01),
     (-1.17, 2.65, 5.82),
 )
-# layouts of a scene, and places of an object in one, before giving up; 50 is CLEVR's
+# tries of layouts per scene, and of positions per object; 50 is from CLEVR
 TRIES, PLACES = 200, 50
 
 
@@ -92,11 +92,11 @@ class SceneObject:
         return self.color, self.shape
 
     def alternatives(self, **changes: str) -> "SceneObject":
-        """Returns the object in its place with another shape, size, material or colour."""
-        other = replace(self, **changes)  # type: ignore[arg-type]
-        radius = SIZES[other.size]
+        """Returns the object at the same position with another shape, size, material or colour."""
+        changed = replace(self, **changes)  # type: ignore[arg-type]
+        radius = SIZES[changed.size]
         x, y, _ = self.position
-        return replace(other, radius=radius, position=(x, y, REST[other.shape] * radius))
+        return replace(changed, radius=radius, position=(x, y, REST[changed.shape] * radius))
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Camera:
     """A pinhole camera.
 
     Attributes:
-        origin: Where it stands.
+        origin: The position of the camera.
         target: The point it looks at.
         fov: The field of view across the square frame, in degrees.
     """
@@ -121,14 +121,14 @@ class Camera:
         return right, _cross(right, forward), forward
 
     def project(self, point: Vector) -> tuple[float, float, float]:
-        """Returns where a point is seen, and how large a length of 1 looks there.
+        """Returns the position of a point in the image, and the scale there.
 
         Args:
             point: The point.
 
         Returns:
-            x to the right and y upwards, from -1 to 1 in the frame, and the size of a length of 1
-            in the same unit.
+            x to the right and y upwards, from -1 to 1 in the frame, and the image size of a length
+            of 1 in the same unit.
         """
         right, up, forward = self.axes
         offset = _minus(point, self.origin)
@@ -142,12 +142,12 @@ class SceneGraph:
 
     Attributes:
         id: Its number, of six digits.
-        seed: The seed of the renderer's noise.
+        seed: The random seed of the renderer.
         objects: The objects.
         camera: The camera.
         lamps: The positions of the key, fill and back lamps.
-        named: The attributes that can be told at the resolution the scene is laid out for, in the
-            order in which a phrase names them.
+        named: The attributes that are visible at the resolution of the scene, in the order in which
+            a phrase lists them.
     """
 
     id: str
@@ -160,8 +160,8 @@ class SceneGraph:
     def holds(self, subject: int, predicate: str, object: int) -> bool:
         """Returns whether one object is in a relation to another.
 
-        It is judged along the ground as the camera sees it. A relation and its opposite may both
-        fail and never both hold.
+        Relations are evaluated along the ground, from the view of the camera. A relation and its
+        opposite never both hold, but both may fail.
 
         Args:
             subject: The row of the first object.
@@ -171,7 +171,7 @@ class SceneGraph:
         return self.offset(subject, predicate, object) > RELATED
 
     def offset(self, subject: int, predicate: str, object: int) -> float:
-        """Returns how far one object lies from another in the direction of a relation.
+        """Returns the distance of one object from another in the direction of a relation.
 
         Args:
             subject: The row of the first object.
@@ -179,12 +179,12 @@ class SceneGraph:
             object: The row of the second object.
         """
         right, _, forward = self.camera.axes
-        behind = _unit((forward[0], forward[1], 0.0))
+        backward = _unit((forward[0], forward[1], 0.0))
         sign, axis = {
             "to the left of": (-1, right),
             "to the right of": (1, right),
-            "in front of": (-1, behind),
-            "behind": (1, behind),
+            "in front of": (-1, backward),
+            "behind": (1, backward),
         }[predicate]
         return sign * _dot(
             _minus(self.objects[subject].position, self.objects[object].position), axis
@@ -207,7 +207,7 @@ class SceneGraph:
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> "SceneGraph":
-        """Returns the graph that `to_dict` wrote, also after a way through JSON."""
+        """Returns the graph from the output of `to_dict`, also after a round trip through JSON."""
         return cls(
             plain["id"],
             plain["seed"],
@@ -228,10 +228,10 @@ class Framing:
 
     Attributes:
         camera: The camera.
-        reach: How far from (0, 0) the centres of objects may lie along x and y.
-        sizes: The sizes that objects have.
-        materials: The materials that objects have.
-        named: The attributes that can be told.
+        reach: Maximum x and y of the centres of objects.
+        sizes: The possible sizes of objects.
+        materials: The possible materials of objects.
+        named: The visible attributes.
     """
 
     camera: Camera
@@ -243,13 +243,13 @@ class Framing:
 
 @dataclass(frozen=True)
 class Look:
-    """What an object looks like, before it has a place.
+    """The appearance of an object without a position.
 
     Attributes:
         color: The colour.
         shape: The shape.
-        sizes: The sizes that it may have.
-        materials: The materials that it may have.
+        sizes: The possible sizes.
+        materials: The possible materials.
     """
 
     color: str
@@ -261,12 +261,12 @@ class Look:
 def framing(resolution: int, n_objects: int) -> Framing:
     """Returns the layout of scenes: CLEVR's view from 128 pixels on, a closer one below.
 
-    Fewer pixels do not show size and gloss. There the view is closer and steeper, and objects of
-    one size and one material fill the frame.
+    Size and gloss are not visible at lower resolutions. There the view is closer and steeper, and
+    objects of one size and one material fill the frame.
 
     Args:
         resolution: The side of an image, in pixels.
-        n_objects: How many objects a scene has.
+        n_objects: Number of objects in a scene.
     """
     if resolution >= 128:
         camera = Camera((7.48, -6.51, 5.34), (-0.4, 0.8, 0.0), 37.9)
@@ -288,35 +288,36 @@ def draw_scene(
     excluded: frozenset[ColorShape] = frozenset(),
     required: frozenset[ColorShape] = frozenset(),
 ) -> SceneGraph:
-    """Draws a scene. It depends on the arguments alone.
+    """Samples a scene. It depends only on the arguments.
 
-    No two objects share colour and shape. All are whole in the frame and none hides another. Each
-    two are apart by a margin along both ground axes, and the image shows them the same way round.
+    No two objects have the same colour and shape. All objects are completely in the frame, and
+    none occludes another. Every two objects are separated by a margin along both ground axes, and
+    appear in the same order in the image.
 
     Args:
         seed: The seed of all scenes.
         index: The number of the scene.
         resolution: The side of its image, in pixels.
-        n_objects: The fewest and the most objects.
-        excluded: Pairs of colour and shape that no object has.
-        required: Pairs of colour and shape of which at least one object has one.
+        n_objects: Minimum and maximum number of objects.
+        excluded: Pairs of colour and shape that must not occur.
+        required: Pairs of colour and shape of which at least one must occur.
 
     Returns:
         The scene.
 
     Raises:
-        ZooError: Too few pairs are left, or there is no room for the objects.
+        ZooError: Too few pairs are allowed, or the objects do not fit.
     """
     rng = Random(f"scene {seed} {index}")
     n = rng.randint(*n_objects)
     allowed = [pair for pair in PAIRS if pair not in excluded]
-    first = [pair for pair in allowed if pair in required] if required else allowed
-    if not first or len(allowed) < n:
+    candidates = [pair for pair in allowed if pair in required] if required else allowed
+    if not candidates or len(allowed) < n:
         raise ZooError(
-            f"no scene of {n} objects can be drawn: too many of the {len(PAIRS)} pairs of colour "
+            f"cannot sample a scene of {n} objects: too many of the {len(PAIRS)} pairs of colour "
             "and shape are held out"
         )
-    pairs = [rng.choice(first)]
+    pairs = [rng.choice(candidates)]
     pairs += rng.sample([pair for pair in allowed if pair != pairs[0]], n - 1)
     frame = framing(resolution, n)
     looks = [Look(*pair, frame.sizes, frame.materials) for pair in pairs]
@@ -325,8 +326,8 @@ def draw_scene(
     )
     if graph is None:
         raise ZooError(
-            f"no room was found for {n} objects at {resolution} pixels in {TRIES} tries: ask for "
-            "fewer objects"
+            f"could not place {n} objects at {resolution} pixels in {TRIES} tries: use fewer "
+            "objects"
         )
     return graph
 
@@ -339,18 +340,18 @@ def lay_out(
     fits: Callable[[SceneGraph], bool],
     accepts: Callable[[SceneGraph], bool] = lambda graph: True,
 ) -> SceneGraph | None:
-    """Finds places for objects.
+    """Samples positions for objects.
 
     Args:
-        rng: What places are drawn with.
+        rng: Random generator.
         index: The number of the scene.
-        frame: How the scene is laid out.
-        looks: What the objects look like.
-        fits: What has to be true of the scene with every object that is placed.
-        accepts: What else has to be true of the whole scene.
+        frame: The layout of the scene.
+        looks: The appearance of the objects.
+        fits: Condition that is checked after each object is placed.
+        accepts: Condition that is checked for the complete scene.
 
     Returns:
-        The scene, None where no room was found.
+        The scene, or None if the objects could not be placed.
     """
     for _ in range(TRIES):
         camera = Camera(
@@ -378,7 +379,7 @@ def _with_one_more(
     look: Look,
     fits: Callable[[SceneGraph], bool],
 ) -> SceneGraph | None:
-    """Returns the graph with one more object, None where no room was found."""
+    """Returns the graph with one more object, or None if it could not be placed."""
     for _ in range(PLACES):
         grown = replace(graph, objects=(*graph.objects, _place(rng, reach, look)))
         if fits(grown):
@@ -387,12 +388,12 @@ def _with_one_more(
 
 
 def are_separate(graph: SceneGraph) -> bool:
-    """Returns whether all objects are whole in the frame and none hides another."""
+    """Returns whether all objects are completely in the frame and none occludes another."""
     return in_frame(graph) and unhidden(graph)
 
 
 def in_frame(graph: SceneGraph) -> bool:
-    """Returns whether every outline leaves a rim of 3 % of the frame on each side."""
+    """Returns whether all outlines keep a distance of 3 % of the frame from its borders."""
     return all(
         abs(x) + r <= 0.94 and abs(y) + r <= 0.94
         for x, y, r in (_disc(graph.camera, o) for o in graph.objects)
@@ -410,19 +411,22 @@ def unhidden(graph: SceneGraph) -> bool:
 
 
 def has_clear_relations(graph: SceneGraph) -> bool:
-    """Returns whether no relation of the objects is doubtful.
+    """Returns whether all relations between objects are unambiguous.
 
-    Each two objects are apart by the margin along both ground axes, and the image shows them the
-    same way round.
+    Every two objects must be separated by a margin along both ground axes, and appear in the same
+    order in the image.
     """
-    seen = [graph.camera.project(o.position) for o in graph.objects]
+    projections = [graph.camera.project(o.position) for o in graph.objects]
     for i, j in _pairs(range(len(graph.objects))):
-        right, behind = graph.offset(i, "to the right of", j), graph.offset(i, "behind", j)
-        if min(abs(right), abs(behind)) < MARGIN:
+        side_offset, depth_offset = (
+            graph.offset(i, "to the right of", j),
+            graph.offset(i, "behind", j),
+        )
+        if min(abs(side_offset), abs(depth_offset)) < MARGIN:
             return False
-        if (seen[i][0] - seen[j][0]) * math.copysign(1, right) < 0.1 or (
-            seen[i][1] - seen[j][1]
-        ) * math.copysign(1, behind) < 0.1:
+        if (projections[i][0] - projections[j][0]) * math.copysign(1, side_offset) < 0.1 or (
+            projections[i][1] - projections[j][1]
+        ) * math.copysign(1, depth_offset) < 0.1:
             return False
     return True
 

@@ -1,6 +1,6 @@
-"""Grid: two objects of any colours and shapes, without a block of bindings in training.
+"""Grid: scenes of two objects of any colours and shapes, with a block of bindings held out.
 
-It is made like PUG:SPARE and BindSplit's splits of it.
+The design follows PUG:SPARE and its BindSplit splits.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ TEMPLATE = "a {} and a {}"
 
 
 def split_of(index: int) -> str:
-    """Returns a scene's split, however many scenes there are.
+    """Returns the split of a scene, independent of the number of scenes.
 
     Of every 25 scenes, 15 are train, 1 val, and 3 each are seen, partial and unseen.
     """
@@ -32,19 +32,19 @@ def text(caption: Caption) -> str:
 
 
 def texts() -> dict[str, Caption]:
-    """Returns all captions of the grid, by their words."""
+    """Returns all captions of the grid, by their text."""
     return {text(caption): caption for caption in blocks.captions(COLORS, ALL_SHAPES)}
 
 
 class Grid(Collection):
     """Two objects of different colours and shapes; a block of 3 by 3 bindings is held out.
 
-    In no split but `partial` and `unseen` does a caption, its swap, a unit or a foil name a binding
-    of the block. Captions of `seen` are made of bindings that training has; they and their swaps
-    are in no text of training either.
+    Bindings of the block occur only in the splits `partial` and `unseen`, including swaps, units
+    and foils. Captions of `seen` consist of training bindings, but these captions and their swaps
+    do not occur in training texts.
 
     Args:
-        seed: The seed of everything that is drawn, the block apart.
+        seed: The random seed of everything except the block.
         size: The side of an image, in pixels.
         block_seed: The seed of the block.
     """
@@ -54,11 +54,11 @@ class Grid(Collection):
     def __init__(self, seed: int = 0, size: int = 64, block_seed: int = 0) -> None:
         super().__init__(seed, size)
         self.held_out = blocks.block(COLORS, ALL_SHAPES, block_seed)
-        asked = blocks.set_aside(COLORS, ALL_SHAPES, self.held_out, block_seed)
+        evaluated = blocks.set_aside(COLORS, ALL_SHAPES, self.held_out, block_seed)
         self.captions: dict[str, list[Caption]] = {split: [] for split in self.splits}
         for caption in blocks.captions(COLORS, ALL_SHAPES):
             split = blocks.split_of(caption, self.held_out)
-            if split == "seen" and blocks.kin(caption) not in asked:
+            if split == "seen" and blocks.kin(caption) not in evaluated:
                 self.captions["train"].append(caption)
                 self.captions["val"].append(caption)
             elif split is not None:
@@ -69,7 +69,7 @@ class Grid(Collection):
         return {"kind": "grid", "held_out": sorted(map(list, self.held_out))}
 
     def scenes(self, n: int) -> Iterator[Scene]:
-        """Yields the scenes of the first n layouts, one each, each told in both orders."""
+        """Yields the scenes of the first n layouts, one each, with captions in both orders."""
         frame = framing(self.size, 2)
         for index in range(n):
             rng = Random(f"grid {self.seed} {index}")
@@ -78,11 +78,11 @@ class Grid(Collection):
             looks = [Look(*pair, frame.sizes, frame.materials) for pair in caption]
             graph = lay_out(rng, index, frame, looks, are_separate)
             assert graph is not None, "there is room for two"
-            told = [
+            descriptions = [
                 self._describe(graph, rng, image, k, order, split)
                 for k, order in enumerate((caption, (caption[1], caption[0])))
             ]
-            yield Scene(image, graph, split, told)
+            yield Scene(image, graph, split, descriptions)
 
     def _describe(
         self, graph: SceneGraph, rng: Random, image: str, k: int, caption: Caption, split: str

@@ -1,4 +1,4 @@
-"""Negative images: for each training caption its attribute swap, and a scene that shows it."""
+"""Negative images: the attribute swap of each training caption, and a scene that shows it."""
 
 import json
 from pathlib import Path
@@ -11,17 +11,18 @@ TRAIN = "train"
 
 
 def write_negative_images(folder: str | Path, out: Path) -> tuple[int, int]:
-    """Writes what `zoo.sources.NegativeImages` and `zoo.negatives.Replay` read.
+    """Writes a file for `zoo.sources.NegativeImages` and `zoo.negatives.Replay`.
 
-    A line has a caption, its attribute swap and the first training scene of which the swap is a
-    caption, null where there is none. A caption that several scenes have has one line.
+    Each line has a caption, its attribute swap and the first training scene that has the swap as a
+    caption, or null if there is none. There is one line per caption, even if several scenes have
+    it.
 
     Args:
         folder: A folder of scenes.
         out: The file.
 
     Returns:
-        How many captions have a swap, and of how many a scene shows it.
+        Number of captions with a swap, and how many of these swaps are shown by a scene.
 
     Raises:
         ZooError: The folder has no training captions with a swap.
@@ -33,8 +34,8 @@ def write_negative_images(folder: str | Path, out: Path) -> tuple[int, int]:
     swaps = {row.caption: row.attribute_swap for row in rows if row.attribute_swap}
     if not swaps:
         raise ZooError(
-            f"{folder} has no training caption with an attribute swap: name a folder that `zoo "
-            "scenes render` filled"
+            f"{folder} has no training captions with an attribute swap: choose a folder of `zoo "
+            "scenes render`"
         )
     lines = [
         {"caption": caption, "negative": swap, "negative_image": images.get(swap)}

@@ -1,7 +1,7 @@
-"""Pairs: a scene, and the same scene with one attribute exchanged, each with its caption.
+"""Pairs: a scene, and the same scene with one attribute exchanged, each with a caption.
 
-They are made like BiSCoR-Ctrl (Role of Inference, section 3.1): camera, lamps and places stay, and
-either caption is true of one of the two images alone.
+The design follows BiSCoR-Ctrl (Role of Inference, section 3.1): camera, lamps and positions are the
+same, and each caption is true of only one of the two images.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,9 +25,9 @@ from zoo.scenes.graph import (
 from zoo.units.record import Entity, UnitRecord
 
 KINDS = ("color", "size", "material", "quantity")
-SWAPPED = "_swapped"  # behind the name of the other image
+SWAPPED = "_swapped"  # suffix of the second image's name
 CLOSE = 64  # the resolution of a layout whose objects fill the frame
-# straight faces of metal show no highlight that tells them from rubber, and throw bright specks
+# straight metal surfaces have no highlight that distinguishes them from rubber, and cause specks
 ROUND = ("sphere", "torus", "capsule", "cone")
 COUNTS = ((2, 3), (2, 4), (3, 2), (4, 2))
 NUMBERS = {2: "two", 3: "three", 4: "four"}
@@ -35,10 +35,10 @@ PLURALS = {"torus": "tori"}
 
 
 class Pairs(Collection):
-    """Layouts of the four kinds in turn, a split each; a layout has two scenes.
+    """Layouts of the four kinds in turn, with one split per kind and two scenes per layout.
 
     Args:
-        seed: The seed of everything that is drawn.
+        seed: The random seed.
         size: The side of an image, in pixels.
     """
 
@@ -48,7 +48,7 @@ class Pairs(Collection):
         super().__init__(seed, size)
 
     def settings(self) -> dict[str, Any]:
-        """Returns what tells such a folder from others."""
+        """Returns the kind of the collection."""
         return {"kind": "pairs"}
 
     def scenes(self, n: int) -> Iterator[Scene]:
@@ -75,7 +75,7 @@ Told = tuple[SceneGraph, tuple[str, str]]
 
 
 def _exchange_attribute(rng: Random, index: int, kind: str) -> tuple[Told, Told]:
-    """Returns two objects and the same with one attribute exchanged, with their phrases."""
+    """Returns a scene of two objects and the same with one attribute exchanged, with phrases."""
     shapes = rng.sample(ROUND if kind == "material" else ALL_SHAPES, 2)
     colors = rng.sample(COLORS, 2)
     sizes = rng.sample(list(SIZES), 2) if kind == "size" else ["large", "large"]
@@ -86,29 +86,29 @@ def _exchange_attribute(rng: Random, index: int, kind: str) -> tuple[Told, Told]
     ]
     graph = _laid_out(rng, index, looks, lambda graph: _exchange(graph, kind))
     values = [getattr(o, kind) for o in graph.objects]
-    (a, b), (first, second) = values, shapes
+    (a, b), (first_shape, second_shape) = values, shapes
     return (
-        (graph, (f"{a} {first}", f"{b} {second}")),
-        (_exchange(graph, kind), (f"{b} {first}", f"{a} {second}")),
+        (graph, (f"{a} {first_shape}", f"{b} {second_shape}")),
+        (_exchange(graph, kind), (f"{b} {first_shape}", f"{a} {second_shape}")),
     )
 
 
 def _exchange(graph: SceneGraph, kind: str) -> SceneGraph:
-    first, second = graph.objects
+    first_object, second_object = graph.objects
     return replace(
         graph,
         objects=(
-            first.alternatives(**{kind: getattr(second, kind)}),
-            second.alternatives(**{kind: getattr(first, kind)}),
+            first_object.alternatives(**{kind: getattr(second_object, kind)}),
+            second_object.alternatives(**{kind: getattr(first_object, kind)}),
         ),
     )
 
 
 def _exchange_counts(rng: Random, index: int, kind: str) -> tuple[Told, Told]:
-    """Returns two groups of like objects and the same with their counts exchanged."""
+    """Returns a scene of two groups of equal objects and the same with their counts exchanged."""
     n, m = rng.choice(COUNTS)
     groups = list(zip(rng.sample(COLORS, 2), rng.sample(ALL_SHAPES, 2), strict=True))
-    # objects between the smaller count and the larger change their group
+    # objects between the smaller and the larger count change their group
     members = [groups[0]] * min(n, m) + [groups[n < m]] * abs(n - m) + [groups[1]] * min(n, m)
     looks = [Look(*group, ("large",), ("rubber",)) for group in members]
 
@@ -134,7 +134,7 @@ def _group(n: int, color: str, shape: str) -> str:
 
 
 def _laid_out(rng: Random, index: int, looks: list[Look], exchange: Exchange) -> SceneGraph:
-    """Returns a scene that is of objects apart, before and after the exchange."""
+    """Returns a scene whose objects are separate, before and after the exchange."""
     frame = framing(CLOSE, len(looks))
     graph = lay_out(
         rng, index, frame, looks, are_separate, lambda graph: are_separate(exchange(graph))

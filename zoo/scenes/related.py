@@ -1,4 +1,4 @@
-"""Related: scenes of two objects or more, told by relations and a conjunction."""
+"""Related: scenes of two or more objects, described by relations and a conjunction."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,7 +8,7 @@ from zoo.scenes.captions import describe
 from zoo.scenes.collection import Collection, Scene, image_id
 from zoo.scenes.graph import ColorShape, SceneGraph, draw_scene
 
-# two colours a shape and each colour at most once, so that training has all colours and all shapes
+# two colours per shape and each colour at most once, so that training has all colours and shapes
 HELD_OUT: frozenset[ColorShape] = frozenset(
     {
         ("gray", "cube"),
@@ -22,7 +22,7 @@ HELD_OUT: frozenset[ColorShape] = frozenset(
 
 
 def split_of(index: int) -> str:
-    """Returns a scene's split, however many scenes there are.
+    """Returns the split of a scene, independent of the number of scenes.
 
     Of every 25 scenes, 18 are train, 1 val, 3 test, and 3 have a held-out pair.
     """
@@ -31,13 +31,13 @@ def split_of(index: int) -> str:
 
 
 class Related(Collection):
-    """CLEVR's shapes, and four relations and a conjunction about each scene.
+    """Scenes of CLEVR's shapes, with four relations and a conjunction as captions.
 
     Args:
-        seed: The seed of everything that is drawn.
+        seed: The random seed.
         size: The side of an image, in pixels.
-        n_objects: The fewest and the most objects of a scene.
-        held_out: Pairs of colour and shape that only the split `held_out` has, in images and in
+        n_objects: Minimum and maximum number of objects in a scene.
+        held_out: Pairs of colour and shape that occur only in the split `held_out`, in images and
             texts.
 
     Raises:
@@ -53,13 +53,13 @@ class Related(Collection):
         n_objects: tuple[int, int],
         held_out: frozenset[ColorShape] = HELD_OUT,
     ) -> None:
-        fewest, most = n_objects
-        if fewest < 2:
-            raise ZooError(f"scenes have two objects or more and the fewest are {fewest}: give 2")
-        if most < fewest:
+        minimum, maximum = n_objects
+        if minimum < 2:
+            raise ZooError(f"the minimum number of objects is {minimum}: give at least 2")
+        if maximum < minimum:
             raise ZooError(
-                f"scenes cannot be rendered with at most {most} objects, which is under the "
-                f"fewest: give at least {fewest}"
+                f"the maximum number of objects, {maximum}, is below the minimum: give at least "
+                f"{minimum}"
             )
         super().__init__(seed, size)
         self.n_objects, self.held_out = n_objects, held_out
@@ -79,7 +79,7 @@ class Related(Collection):
             yield Scene(image, graph, split, describe(graph, image, avoid))
 
     def _graph(self, index: int) -> SceneGraph:
-        drawn = self.seed, index, self.size, self.n_objects
+        arguments = self.seed, index, self.size, self.n_objects
         if self.held_out and split_of(index) == "held_out":
-            return draw_scene(*drawn, required=self.held_out)
-        return draw_scene(*drawn, excluded=self.held_out)
+            return draw_scene(*arguments, required=self.held_out)
+        return draw_scene(*arguments, excluded=self.held_out)

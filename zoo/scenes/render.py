@@ -1,8 +1,8 @@
-"""Rendering: a scene graph to pixels by Mitsuba's path tracer on the CPU.
+"""Rendering of scene graphs with Mitsuba's path tracer on the CPU.
 
-No other file imports Mitsuba. Equal graphs give equal images, in any process and on any number of
-threads. That needs `optimize=False`, without which Mitsuba orders shapes and lamps anew on every
-load.
+No other file imports Mitsuba. Equal graphs give equal images, in any process and with any number of
+threads. This requires `optimize=False`; otherwise Mitsuba changes the order of shapes and lamps on
+every load.
 """
 
 import math
@@ -15,7 +15,7 @@ from zoo.errors import import_optional
 from zoo.scenes.graph import BLOCK, SceneGraph, SceneObject
 from zoo.scenes.solids import SOLIDS, Mesh, mesh
 
-# CLEVR's, from 0 to 255
+# from CLEVR, from 0 to 255
 SRGB = {
     "gray": (87, 87, 87),
     "red": (173, 35, 35),
@@ -30,12 +30,12 @@ LAMP_RADIANCE = (110.0, 30.0, 40.0)  # key, fill, back
 
 
 def renderer_version() -> str:
-    """Returns the name and version of the renderer, which images depend on."""
+    """Returns the name and version of the renderer."""
     return f"mitsuba {_mitsuba().__version__}"
 
 
 def use_one_thread() -> None:
-    """Keeps this process to one core, for a worker among several."""
+    """Limits the renderer to one thread, for one of several workers."""
     _mitsuba()
     drjit: Any = import_optional("drjit", "scenes")
     drjit.set_thread_count(1)
@@ -47,7 +47,7 @@ def render(graph: SceneGraph, size: int, samples: int) -> NDArray[np.uint8]:
     Args:
         graph: The scene.
         size: The side of the image, in pixels.
-        samples: How many paths a pixel are traced.
+        samples: Number of paths traced per pixel.
 
     Returns:
         The image in sRGB, `[size, size, 3]`.
@@ -74,7 +74,7 @@ def _mitsuba() -> Any:
 def _scene(mi: Any, graph: SceneGraph, size: int) -> dict[str, Any]:
     scene: dict[str, Any] = {
         "type": "scene",
-        # lamps stand inside CLEVR's view and would be seen as white discs
+        # lamps are inside CLEVR's view and would be visible as white discs
         "integrator": {"type": "path", "max_depth": 5, "hide_emitters": True},
         "sensor": {
             "type": "perspective",
@@ -92,7 +92,7 @@ def _scene(mi: Any, graph: SceneGraph, size: int) -> dict[str, Any]:
             "sampler": {"type": "independent"},
         },
         "sky": {"type": "constant", "radiance": 0.35},
-        # so wide that no edge of it is ever seen
+        # so large that its edges are never visible
         "ground": {
             "type": "rectangle",
             "to_world": mi.ScalarTransform4f().scale(300),
@@ -114,7 +114,7 @@ def _scene(mi: Any, graph: SceneGraph, size: int) -> dict[str, Any]:
 
 
 def _shapes(mi: Any, object: SceneObject) -> list[Any]:
-    """Returns the surfaces of one object. A cylinder is a tube and the two discs that close it."""
+    """Returns the surfaces of an object. A cylinder is a tube and two discs."""
     bsdf = _material(object)
     blocky = object.shape in ("cube", "cylinder")
     radius = BLOCK * object.radius if blocky else object.radius
@@ -149,19 +149,19 @@ def _mesh(mi: Any, surface: Mesh, place: Any, bsdf: dict[str, Any]) -> Any:
     corners, triangles = surface
     properties = mi.Properties()
     properties["mesh_bsdf"] = mi.load_dict(bsdf)
-    made = mi.Mesh("solid", len(corners), len(triangles), props=properties)
-    parameters = mi.traverse(made)
+    solid = mi.Mesh("solid", len(corners), len(triangles), props=properties)
+    parameters = mi.traverse(solid)
     placed = corners @ np.array(place.matrix)[:3, :3].T + np.array(place.matrix)[:3, 3]
     parameters["vertex_positions"] = placed.astype(np.float32).ravel()
     parameters["faces"] = triangles.ravel()
     parameters.update()
-    return made
+    return solid
 
 
 def _material(object: SceneObject) -> dict[str, Any]:
     red, green, blue = (_linear(value / 255) for value in SRGB[object.color])
     if object.material == "rubber":
-        # not `roughplastic`, which makes a table on every load that takes longer than the image
+        # not `roughplastic`, which takes longer to load than the image takes to render
         surface = {
             "type": "principled",
             "base_color": _rgb((red, green, blue)),
@@ -169,7 +169,7 @@ def _material(object: SceneObject) -> dict[str, Any]:
             "specular": 0.4,
         }
     else:
-        # a smoother metal throws bright specks at few samples
+        # a smoother metal causes bright specks with few samples
         tint = _rgb((0.15 + 0.85 * red, 0.15 + 0.85 * green, 0.15 + 0.85 * blue))
         surface = {
             "type": "roughconductor",

@@ -1,4 +1,4 @@
-"""Contact sheet: rendered scenes in a grid with their captions beneath, for people to check."""
+"""Contact sheet: rendered scenes in a grid with their captions, for visual inspection."""
 
 import io
 import textwrap
@@ -10,7 +10,13 @@ from zoo.errors import ZooError
 from zoo.scenes.cache import SPLITS, SceneCaption, read_captions
 from zoo.support.files import write_bytes
 
-CELL, LINE, LETTER, MARGIN, COLUMNS = 240, 13, 6, 8, 6  # pixels, of a letter as wide as most are
+CELL, LINE, LETTER, MARGIN, COLUMNS = (
+    240,
+    13,
+    6,
+    8,
+    6,
+)  # pixels; LETTER is the width of an average letter
 INK, SWAPPED = (20, 20, 20), (190, 30, 30)
 LEGEND = (
     "Black: captions, true of the image. Red: a caption with one attribute exchanged, false of it."
@@ -24,13 +30,13 @@ def contact_sheet(
 ) -> Path:
     """Writes a PNG with scenes and their captions, true ones in black and a swap in red.
 
-    Its title says so.
+    The title explains the colours.
 
     Args:
         folder: A folder of rendered scenes.
         out: The PNG to write.
-        n: How many scenes are shown, from the first on.
-        split: The split they are of; None shows all splits.
+        n: Number of scenes to show, from the first one.
+        split: The split to show; None for all splits.
 
     Returns:
         The path of the PNG.
@@ -39,29 +45,31 @@ def contact_sheet(
         ZooError: There is no such split, or the folder has no scene of it.
     """
     if split is not None and split not in SPLITS:
-        raise ZooError(f"there is no split '{split}': choose among {', '.join(SPLITS)}")
+        raise ZooError(f"unknown split '{split}': choose one of {', '.join(SPLITS)}")
     scenes: dict[str, list[SceneCaption]] = {}
     for row in read_captions(folder):
         if split in (None, row.split):
             scenes.setdefault(row.image_id, []).append(row)
-    shown = list(scenes.items())[:n]
-    if not shown:
-        raise ZooError(f"{folder} has no scene of the split '{split}': render more")
-    columns = min(COLUMNS, len(shown))
+    shown_scenes = list(scenes.items())[:n]
+    if not shown_scenes:
+        raise ZooError(f"{folder} has no scenes of split '{split}': render more scenes")
+    columns = min(COLUMNS, len(shown_scenes))
     width = columns * (CELL + MARGIN)
-    title = f"{len(shown)} of {len(scenes)} scenes{f' of {split}' if split else ''}. {LEGEND}"
-    above = textwrap.wrap(title, width // LETTER)
-    beneath = [_caption_lines(image_id, rows) for image_id, rows in shown]
-    head, height = (len(above) + 1) * LINE, CELL + (max(map(len, beneath)) + 1) * LINE
-    sheet = Image.new("RGB", (width, head + -(-len(shown) // columns) * height), "white")
+    title = (
+        f"{len(shown_scenes)} of {len(scenes)} scenes{f' of {split}' if split else ''}. {LEGEND}"
+    )
+    title_lines = textwrap.wrap(title, width // LETTER)
+    caption_lines = [_caption_lines(image_id, rows) for image_id, rows in shown_scenes]
+    head, height = (len(title_lines) + 1) * LINE, CELL + (max(map(len, caption_lines)) + 1) * LINE
+    sheet = Image.new("RGB", (width, head + -(-len(shown_scenes) // columns) * height), "white")
     draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(11)
-    for number, line in enumerate(above):
+    for number, line in enumerate(title_lines):
         draw.text((2, 2 + number * LINE), line, fill=INK, font=font)
-    for place, ((image_id, _), lines) in enumerate(zip(shown, beneath, strict=True)):
+    for place, ((image_id, _), lines) in enumerate(zip(shown_scenes, caption_lines, strict=True)):
         left, top = place % columns * (CELL + MARGIN), head + place // columns * height
         with Image.open(Path(folder) / image_id) as image:
-            large = image.convert("RGB").resize((CELL, CELL), Image.Resampling.LANCZOS)
-        sheet.paste(large, (left, top))
+            enlarged = image.convert("RGB").resize((CELL, CELL), Image.Resampling.LANCZOS)
+        sheet.paste(enlarged, (left, top))
         for number, (line, ink) in enumerate(lines):
             draw.text((left + 2, top + CELL + number * LINE), line, fill=ink, font=font)
     data = io.BytesIO()
@@ -71,7 +79,7 @@ def contact_sheet(
 
 
 def _caption_lines(image_id: str, rows: list[SceneCaption]) -> list[tuple[str, Ink]]:
-    """Returns the lines beneath an image and their colours."""
+    """Returns the lines below an image and their colours."""
     texts = [(f"{image_id} ({rows[0].split})", INK), *((row.caption, INK) for row in rows)]
     texts += [(row.attribute_swap, SWAPPED) for row in rows if row.attribute_swap][:1]
     return [

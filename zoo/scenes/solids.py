@@ -1,6 +1,7 @@
-"""Solids: the surfaces of shapes that the renderer has no primitive for, as triangles.
+"""Triangle meshes of shapes for which the renderer has no primitive.
 
-They have a radius of 1 and stand about the origin as on the ground. z points up.
+They have a radius of 1 and are centred at the origin, in the pose of an object that rests on the
+ground. z points up.
 """
 
 import math
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Mesh = tuple[NDArray[np.float32], NDArray[np.uint32]]
-SIDES = 64  # of what is round
+SIDES = 64  # of round surfaces
 
 
 def mesh(shape: str) -> Mesh:
@@ -20,7 +21,7 @@ def mesh(shape: str) -> Mesh:
         shape: The shape.
 
     Returns:
-        Corners `[n, 3]`, and triangles of their rows `[m, 3]`, counter-clockwise from outside.
+        Corners `[n, 3]`, and triangles as rows of corners `[m, 3]`, counter-clockwise from outside.
     """
     return SOLIDS[shape]()
 
@@ -28,18 +29,18 @@ def mesh(shape: str) -> Mesh:
 def _revolve(
     profile: Sequence[tuple[float, float]], sides: int = SIDES, phase: float = 0.0
 ) -> Mesh:
-    """Returns what a closed line of (distance, height) sweeps around the vertical.
+    """Returns the surface of revolution of a closed line of (radius, height) around the z axis.
 
-    The line runs counter-clockwise, with distances to the right.
+    The line runs counter-clockwise, with the radius to the right.
     """
     angles = [phase + 2 * math.pi * k / sides for k in range(sides)]
     corners = [(r * math.cos(a), r * math.sin(a), z) for a in angles for r, z in profile]
     n, triangles = len(profile), []
     for k in range(sides):
-        here, there = k * n, (k + 1) % sides * n
+        row, next_row = k * n, (k + 1) % sides * n
         for i in range(n):
             j = (i + 1) % n
-            triangles += [(here + i, there + i, there + j), (here + i, there + j, here + j)]
+            triangles += [(row + i, next_row + i, next_row + j), (row + i, next_row + j, row + j)]
     return np.array(corners, np.float32), np.array(triangles, np.uint32)
 
 
@@ -52,12 +53,12 @@ def _pyramid() -> Mesh:
 
 
 def _torus(ring: float = 0.7, tube: float = 0.3) -> Mesh:
-    around = [2 * math.pi * k / 32 for k in range(32)]
-    return _revolve([(ring + tube * math.cos(a), tube * math.sin(a)) for a in around])
+    angles = [2 * math.pi * k / 32 for k in range(32)]
+    return _revolve([(ring + tube * math.cos(a), tube * math.sin(a)) for a in angles])
 
 
 def _capsule(radius: float = 0.5, length: float = 1.3) -> Mesh:
-    """Returns a tube with rounded ends that lies along x."""
+    """Returns a tube with rounded ends along the x axis."""
     half = length / 2
     ends = [(math.pi / 2) * k / 16 for k in range(17)]
     profile = [(radius * math.sin(a), -half - radius * math.cos(a)) for a in ends]
@@ -70,14 +71,14 @@ def _capsule(radius: float = 0.5, length: float = 1.3) -> Mesh:
 def _star(points: int = 5, inner: float = 0.5, outer: float = 1.15, half: float = 0.3) -> Mesh:
     """Returns a star that lies flat."""
     n = 2 * points
-    around = [
+    outline = [
         (
             (outer, inner)[k % 2] * math.cos(2 * math.pi * k / n),
             (outer, inner)[k % 2] * math.sin(2 * math.pi * k / n),
         )
         for k in range(n)
     ]
-    corners = [(x, y, z) for z in (-half, half) for x, y in around] + [(0, 0, -half), (0, 0, half)]
+    corners = [(x, y, z) for z in (-half, half) for x, y in outline] + [(0, 0, -half), (0, 0, half)]
     triangles = []
     for k in range(n):
         j = (k + 1) % n

@@ -1,4 +1,4 @@
-"""Boxes in images that were resized: what can be scaled, and what cannot."""
+"""Bounding boxes in resized images: which can be rescaled, and which cannot."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -7,18 +7,18 @@ from zoo.sources.sample import ImageRef
 
 Size = tuple[int, int]
 Box = tuple[int, int, int, int]
-BEYOND = 0.05  # of an image's side; published boxes miss an edge by less
-RARE = 0.01  # of the boxes; a published file has a few that are wrong
+BEYOND = 0.05  # share of an image's side; published boxes exceed the image by less
+RARE = 0.01  # share of the boxes; published files have a few wrong ones
 
 
 @dataclass(frozen=True)
 class Boxes:
-    """What was found of boxes, images whose size is known apart from others.
+    """Images with bounding boxes whose size differs from the published one.
 
     Attributes:
-        resized: Images of another size than published, in the same shape. Their boxes are scaled.
-        unfit: Images whose boxes cannot be had, since they have another shape than published, or
-            were resized and nobody tells from what.
+        resized: Images with the published aspect ratio but another size. Their boxes are scaled.
+        unfit: Images whose boxes cannot be scaled, since they have another aspect ratio than
+            published, or were resized from an unknown size.
     """
 
     resized: frozenset[ImageRef]
@@ -26,60 +26,73 @@ class Boxes:
 
     @property
     def notes(self) -> dict[str, str]:
-        """What results say of them."""
+        """Sentences about these images for the results."""
         notes = {}
         if self.resized:
             notes["resized images"] = (
-                f"boxes scaled in {len(self.resized):,} crops, whose images have another size than "
-                f"published (first: {min(self.resized)})"
+                f"boxes were scaled for {len(self.resized):,} crops, because their images do not "
+                f"have the published size (first: {min(self.resized)})"
             )
         if self.unfit:
             notes["boxes that do not fit"] = (
-                f"{len(self.unfit):,} left out: their images were resized, from what is not told "
-                f"or to another shape (first: {min(self.unfit)}); put them there as published"
+                f"{len(self.unfit):,} were left out: their images were resized to another aspect "
+                f"ratio or from an unknown size (first: {min(self.unfit)}); use the images as "
+                "published"
             )
         return notes
 
 
 def boxes(refs: Iterable[ImageRef], size: Callable[[ImageRef], Size | None]) -> Boxes:
-    """Looks at the sizes of images that are cropped.
+    """Compares the file sizes of images that have a crop with their published sizes.
 
-    Where the published size is not told, images count as resized if many boxes reach far beyond
-    them: then none of these boxes can be trusted.
+    Images without a published size count as resized if many of their boxes exceed the image: then
+    none of these boxes can be trusted.
 
     Args:
-        refs: References to images, of which those with a crop are looked at.
-        size: Gives the size of an image's file, None where there is none.
+        refs: References to images; those without a crop are ignored.
+        size: Returns the size of an image file, or None if it is missing.
     """
-    there = {ref: found for ref in refs if ref.crop is not None and (found := size(ref))}
-    told = {ref: found for ref, found in there.items() if ref.size not in (None, found)}
-    unfit = {ref for ref, found in told.items() if not _have_equal_shape(ref.size or found, found)}
-    untold = {ref: found for ref, found in there.items() if ref.size is None}
-    beyond = sum(_is_outside(ref.crop, found) for ref, found in untold.items() if ref.crop)
-    if beyond > RARE * len(untold):
-        unfit |= set(untold)
-    return Boxes(frozenset(told.keys() - unfit), frozenset(unfit))
+    size_by_ref = {
+        ref: file_size for ref in refs if ref.crop is not None and (file_size := size(ref))
+    }
+    resized = {
+        ref: file_size
+        for ref, file_size in size_by_ref.items()
+        if ref.size not in (None, file_size)
+    }
+    unfit = {
+        ref
+        for ref, file_size in resized.items()
+        if not _have_equal_shape(ref.size or file_size, file_size)
+    }
+    unknown = {ref: file_size for ref, file_size in size_by_ref.items() if ref.size is None}
+    n_outside = sum(
+        _is_outside(ref.crop, file_size) for ref, file_size in unknown.items() if ref.crop
+    )
+    if n_outside > RARE * len(unknown):
+        unfit |= set(unknown)
+    return Boxes(frozenset(resized.keys() - unfit), frozenset(unfit))
 
 
 def scale_box(box: Box, published: Size | None, size: Size) -> Box:
-    """Returns a box in the pixels of a file.
+    """Converts a box from pixels of the published image to pixels of the file.
 
     Args:
-        box: Left, top, width and height in the pixels of the image as published.
-        published: Width and height of that image; None where they are those of the file.
+        box: Left, top, width and height in pixels of the published image.
+        published: Width and height of the published image; None if they equal those of the file.
         size: Width and height of the file.
     """
     if published is None or published == size:
         return box
     left, top, width, height = box
     x, y = size[0] / published[0], size[1] / published[1]
-    first = round(left * x), round(top * y)
-    last = round((left + width) * x), round((top + height) * y)
-    return (*first, max(1, last[0] - first[0]), max(1, last[1] - first[1]))
+    start = round(left * x), round(top * y)
+    end = round((left + width) * x), round((top + height) * y)
+    return (*start, max(1, end[0] - start[0]), max(1, end[1] - start[1]))
 
 
 def _have_equal_shape(published: Size, size: Size) -> bool:
-    """Tells whether two sizes are of one shape, but for what rounding to pixels changes."""
+    """Returns whether two sizes have the same aspect ratio, up to rounding to pixels."""
     return abs(published[0] * size[1] - published[1] * size[0]) <= max(published)
 
 

@@ -1,4 +1,4 @@
-"""Folders: which files they hold, each folder listed once."""
+"""Lists the files in folders, each folder once."""
 
 import hashlib
 import os
@@ -10,12 +10,12 @@ NOWHERE = "No such file or directory"
 
 
 class Folders:
-    """Tells whether a file is there without asking the disk for each.
+    """Checks which files exist without a disk access per file.
 
     A folder is listed when it is first needed.
 
     Attributes:
-        astray: Links that lead to no file that can be read, by path, with the reason.
+        astray: Paths of broken links, with the reason.
     """
 
     def __init__(self) -> None:
@@ -23,28 +23,30 @@ class Folders:
         self._files: dict[str, frozenset[str]] = {}
 
     def has(self, path: str | os.PathLike[str]) -> bool:
-        """Returns whether there is a file of that path; a folder is none."""
+        """Returns whether a path is an existing file (not a folder)."""
         folder, name = os.path.split(path)
         return name in self.files(folder)
 
     def files(self, folder: str | os.PathLike[str]) -> frozenset[str]:
-        """Returns the names of the files in a folder, none where there is no such folder.
+        """Returns the names of the files in a folder; an empty set if the folder does not exist.
 
         Raises:
-            ZooError: The folder is there and may not be read.
+            ZooError: The folder exists but is not readable.
         """
-        given = os.fspath(folder)
-        if given not in self._files:
-            key = os.path.normpath(given)
-            self._files[given] = self._files[key] if key in self._files else self._list_folder(key)
-            self._files[key] = self._files[given]
-        return self._files[given]
+        folder_path = os.fspath(folder)
+        if folder_path not in self._files:
+            key = os.path.normpath(folder_path)
+            self._files[folder_path] = (
+                self._files[key] if key in self._files else self._list_folder(key)
+            )
+            self._files[key] = self._files[folder_path]
+        return self._files[folder_path]
 
     def state(self, endings: Collection[str]) -> dict[str, str]:
-        """Returns a hash of the files with one of some endings in each folder that was listed.
+        """Returns a hash of the file names with certain endings, for each folder listed so far.
 
         Args:
-            endings: Endings of names, in lower case.
+            endings: File endings, in lower case.
         """
         return {
             os.path.abspath(folder): _state(names, endings) for folder, names in self._files.items()
@@ -55,33 +57,33 @@ class Folders:
             with os.scandir(folder) as entries:
                 return frozenset(entry.name for entry in entries if self._is_file(entry))
         except (FileNotFoundError, NotADirectoryError, ValueError):
-            return frozenset()  # ValueError: a name that no file can have
+            return frozenset()  # ValueError: not a valid file name
         except OSError as error:
             raise ZooError(
-                f"the folder {folder} cannot be listed ({error.strerror}): "
-                "name one that you may read"
+                f"folder {folder} cannot be listed ({error.strerror}): "
+                "change its permissions or choose another folder"
             ) from error
 
     def _is_file(self, entry: os.DirEntry[str]) -> bool:
-        """Returns whether an entry is a file, and notes a link that leads to none.
+        """Returns whether an entry is a file, and records broken links.
 
-        One link that leads to itself must not hide the rest of its folder.
+        A circular link must not make the whole folder unreadable.
         """
         try:
-            found = entry.is_file()
-            if not found and entry.is_symlink() and not entry.is_dir():
+            is_file_entry = entry.is_file()
+            if not is_file_entry and entry.is_symlink() and not entry.is_dir():
                 self.astray[entry.path] = NOWHERE
         except OSError as error:
-            found = False
+            is_file_entry = False
             self.astray[entry.path] = error.strerror or str(error)
-        return found
+        return is_file_entry
 
 
 def ending(name: str) -> str:
-    """Returns the ending of a file's name in lower case."""
+    """Returns the ending of a file name, in lower case."""
     return os.path.splitext(name)[1].lower()
 
 
 def _state(names: Iterable[str], endings: Collection[str]) -> str:
-    some = sorted(name for name in names if ending(name) in endings)
-    return hashlib.sha256("/".join(some).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    matching = sorted(name for name in names if ending(name) in endings)
+    return hashlib.sha256("/".join(matching).encode("utf-8", "surrogateescape")).hexdigest()[:16]

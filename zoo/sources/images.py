@@ -1,4 +1,4 @@
-"""Images: found in whichever folder of the data roots holds them, and opened."""
+"""Finds image files under the data roots and opens them."""
 
 import io
 import os
@@ -49,13 +49,13 @@ _COCO_NAME = re.compile(r"(?:COCO_(?:train|val|test)20\d\d_)?(\d{12})\.jpe?g", r
 _VISUAL_GENOME_NAME = re.compile(r"(\d+)\.jpe?g", re.IGNORECASE)
 _FLICKR_NAME = re.compile(r"(\d+)(?:_[0-9a-f]+)?\.jpe?g", re.IGNORECASE)
 _FLICKR_HASHED = re.compile(r"\d+_[0-9a-f]{10}\.jpe?g", re.IGNORECASE)
-# Flickr30k's own names; numbers of fewer digits are those that anybody gives to files
+# names as in Flickr30k; shorter numbers are common names for any image file
 _FLICKR_PLAIN = re.compile(r"[1-9]\d{4,}\.jpe?g", re.IGNORECASE)
 _NAMES = {"coco": _COCO_NAME, "visual_genome": _VISUAL_GENOME_NAME, "flickr": _FLICKR_NAME}
 
 
 class BrokenImage(ZooError):
-    """An image that is there but cannot be decoded."""
+    """An image file exists but cannot be decoded."""
 
 
 def coco_ref(name: str, origin: str = "") -> ImageRef:
@@ -63,10 +63,10 @@ def coco_ref(name: str, origin: str = "") -> ImageRef:
 
     Args:
         name: COCO file name of any year, with or without folders.
-        origin: Place of the name, which an error names.
+        origin: Where the name was read, for error messages.
 
     Raises:
-        ZooError: The name is not one of COCO's.
+        ZooError: The name is not a COCO file name.
     """
     return _reference_from_name("coco", name, origin)
 
@@ -78,7 +78,7 @@ def flickr_ref(name: str) -> ImageRef:
         name: File name of the image.
 
     Raises:
-        ZooError: The name is not one of Flickr's.
+        ZooError: The name is not a Flickr file name.
     """
     return _reference_from_name("flickr", name)
 
@@ -88,27 +88,27 @@ def visual_genome_ref(name: str, origin: str = "") -> ImageRef:
 
     Args:
         name: File name of the image, with or without folders.
-        origin: Place of the name, which an error names.
+        origin: Where the name was read, for error messages.
 
     Raises:
-        ZooError: The name is not one of Visual Genome's.
+        ZooError: The name is not a Visual Genome file name.
     """
     return _reference_from_name("visual_genome", name, origin)
 
 
 def image_ref(text: str) -> ImageRef:
-    """Returns the reference that a text most likely means.
+    """Returns the image reference that a path most likely means.
 
-    A COCO name means COCO wherever it stands. A folder of Visual Genome or Flickr says what its
-    numbers mean. An absolute path and anything else is a file. `OwnImages` reads the paths in a
-    user's own file.
+    A COCO file name is recognized in any folder. Names from Visual Genome and Flickr are recognized
+    by their folder. Absolute paths and all other paths are plain files. `OwnImages` reads the paths
+    in a user's file.
 
     Args:
-        text: A path as published, or a reference written by `str`.
+        text: A path as published, or a reference in the form of `str(ImageRef)`.
     """
-    known = parse_reference(text)
-    if known is not None:
-        return known
+    reference = parse_reference(text)
+    if reference is not None:
+        return reference
     path = PurePosixPath(text)
     return (
         ImageRef("file", text)
@@ -118,10 +118,10 @@ def image_ref(text: str) -> ImageRef:
 
 
 def identity(ref: ImageRef) -> str:
-    """Returns the text by which an image is counted and compared.
+    """Returns the text that identifies an image when images are counted and compared.
 
-    It is the reference without the crop. Where the path of a file tells the data set and the
-    number, it is these, so that an image is the same one however it was named.
+    This is the reference without the crop. If the path of a file identifies the data set and the
+    number of the image, these are used instead, so that the result does not depend on the path.
     """
     if ref.source == "tar":
         return _packed_identity(ref)
@@ -136,7 +136,7 @@ def identity(ref: ImageRef) -> str:
 
 
 def _packed_identity(ref: ImageRef) -> str:
-    """Returns the identity of an image in a tar, whose folder in it may say the data set."""
+    """Returns the identity of an image in a tar, where its folder may name the data set."""
     folder, _, name = _split_archive_key(ref)[1].rpartition("/")
     match = _NAMES[folder].fullmatch(name) if folder in _NAMES else None
     return str(ImageRef(folder, str(int(match[1]))) if match else replace(ref, crop=None))
@@ -156,7 +156,7 @@ def _parse_path(path: PurePosixPath) -> ImageRef | None:
 
 
 def by_name(path: PurePosixPath) -> ImageRef | None:
-    """Returns the published image that a user's path may mean where nothing is there as written."""
+    """Returns the published image that the name of a missing file may refer to."""
     flickr = _FLICKR_HASHED.fullmatch(path.name) or _FLICKR_PLAIN.fullmatch(path.name)
     return _parse_path(path) or (flickr_ref(path.name) if flickr else None)
 
@@ -172,7 +172,7 @@ def _reference_from_name(source: str, name: str, origin: str = "") -> ImageRef:
 
 
 def parse_reference(text: str) -> ImageRef | None:
-    """Returns the reference that `str` wrote, None where the text is none."""
+    """Parses the output of `str(ImageRef)`; returns None for any other text."""
     source, colon, key = text.partition(":")
     return _parse_key(source, key) if colon and source in SOURCES else None
 
@@ -194,16 +194,16 @@ def _example(source: str) -> str:
 
 
 class ImageFinder:
-    """Resolves references to files under the data roots.
+    """Resolves image references to files under the data roots.
 
-    Every folder is listed once, when it is first needed.
+    Each folder is listed once, when it is first needed.
 
     Args:
-        roots: Folders laid out as the docs say; the first that holds an image wins.
-        decoding: How a user's own images are decoded. Those of data sets and benchmarks are decoded
-            as their scripts do.
-        confined: Whether only files below the roots are found, links followed, and nothing is
-            fetched. It is for references that somebody else wrote, as those in results.
+        roots: Folders with the layout described in the docs; the first one that has an image wins.
+        decoding: How a user's own images are decoded. Images of data sets and benchmarks are
+            decoded like in the published scripts.
+        confined: Whether to find only files below the roots (after following links) and download
+            nothing. Use it for references from untrusted files such as results.
 
     Raises:
         ZooError: A root is not a folder.
@@ -226,7 +226,7 @@ class ImageFinder:
         self._sizes: dict[Path, tuple[int, int] | None] = {}
 
     def find(self, ref: ImageRef) -> Path | None:
-        """Returns the file that holds the image, None where there is none.
+        """Returns the file that contains the image, or None if it is missing.
 
         Raises:
             ZooError: The reference has an unknown source or a malformed key.
@@ -247,53 +247,53 @@ class ImageFinder:
             return self._file(_parquet_key(ref)[0])
         if ref.source == "tar":
             tar = _split_archive_key(ref)[0]
-            # the index of a tar at a URL is here, and another one where the tar is another
+            # the index of a remote tar is a local file, which changes if the tar changes
             return self._tars.index(tar) if is_url(tar) else self._file(tar)
         if ref.source == "torchvision":
             return next(filter(Path.is_dir, self._candidates(_split_archive_key(ref)[0])), None)
         raise ZooError(
-            f"{ref}: {ref.source!r} is not a source of images: choose one of {', '.join(SOURCES)}"
+            f"{ref}: {ref.source!r} is not an image source: choose one of {', '.join(SOURCES)}"
         )
 
     def resolve_references(self, refs: Iterable[ImageRef]) -> dict[ImageRef, ImageRef]:
-        """Returns the references that files are known as, where these differ from what is written.
+        """Maps references to files to the references of the same images in published data sets.
 
-        A file that a reference to COCO, Visual Genome or Flickr finds is known by that reference.
-        So is a path at which nothing is, and whose name is one of theirs.
+        An entry is returned for each file that is an image of COCO, Visual Genome or Flickr under
+        the data roots, and for each missing file whose name is that of such an image.
         """
-        found = ((ref, self._resolve_reference(ref)) for ref in refs if ref.source == "file")
-        return {ref: known for ref, known in found if known is not None}
+        resolved = ((ref, self._resolve_reference(ref)) for ref in refs if ref.source == "file")
+        return {ref: target for ref, target in resolved if target is not None}
 
-    def by_name(self, known: Mapping[ImageRef, ImageRef]) -> dict[ImageRef, ImageRef]:
-        """Returns those of what `settled` found that lie at no path, and go by their names."""
-        absent = frozenset(self.missing(known))
-        return {ref: to for ref, to in known.items() if ref in absent}
+    def by_name(self, resolved: Mapping[ImageRef, ImageRef]) -> dict[ImageRef, ImageRef]:
+        """Selects the entries of `resolve_references` whose original files are missing."""
+        missing_refs = frozenset(self.missing(resolved))
+        return {ref: target for ref, target in resolved.items() if ref in missing_refs}
 
     def missing(self, refs: Iterable[ImageRef]) -> list[ImageRef]:
-        """Returns the references without a file, in their order."""
+        """Returns the references whose files are missing, in the given order."""
         return [ref for ref in refs if self.find(ref) is None]
 
     def lacks(self, source: str, keys: pa.ChunkedArray) -> NDArray[np.bool_]:
-        """Returns which images of a source have no file.
+        """Returns a mask of the images of a source whose files are missing.
 
         Args:
             source: The source.
-            keys: Their names in it.
+            keys: The keys of the images in the source.
 
         Raises:
             ZooError: The source is unknown, or a key is malformed.
         """
         if source in FOLDERS:
             return self._listing(source).lacks(keys)
-        found = (self.find(ImageRef(source, key.as_py())) for key in keys)
-        return np.fromiter((path is None for path in found), bool, len(keys))
+        paths = (self.find(ImageRef(source, key.as_py())) for key in keys)
+        return np.fromiter((path is None for path in paths), bool, len(keys))
 
     def load(self, ref: ImageRef) -> Image.Image:
-        """Returns the image in RGB, cropped where the reference says so.
+        """Returns the image in RGB, cropped if the reference has a crop.
 
         Raises:
             BrokenImage: The image cannot be decoded. It is a ZooError.
-            ZooError: The image is not found, or may not be read.
+            ZooError: The image is missing or is not readable.
         """
         path = self._existing_path(ref)
         content = self._content(path, ref)
@@ -305,35 +305,35 @@ class ImageFinder:
                 image = image.crop((left, top, left + width, top + height))
         except PermissionError as error:
             raise ZooError(
-                f"image {path} cannot be read ({error.strerror}): let yourself read it"
+                f"image {path} cannot be read ({error.strerror}): change its permissions"
             ) from error
         except Image.DecompressionBombError as error:
             raise BrokenImage(
-                f"{path} ({ref}) has too many pixels to be decoded ({error}): reduce its size, or "
-                "remove it"
+                f"{path} ({ref}) has too many pixels to be decoded ({error}): "
+                "resize it or remove it"
             ) from error
         except UNREADABLE as error:
             raise BrokenImage(
-                f"{path} ({ref}) is not a whole image ({error}): fetch it again"
+                f"{path} ({ref}) is damaged or not an image ({error}): download it again"
             ) from error
         return image
 
     def content(self, ref: ImageRef) -> bytes:
-        """Returns the bytes of an image as its file, or what holds it, has them.
+        """Returns the encoded bytes of an image, from its file or its container.
 
         Raises:
-            ZooError: The image is not found.
-            OSError: It may not be read.
+            ZooError: The image is missing.
+            OSError: The file is not readable.
         """
-        found = self._content(self._existing_path(ref), ref)
-        if isinstance(found, Image.Image):
-            return f"{found.mode}{found.size}".encode() + found.tobytes()
-        return found.read_bytes() if isinstance(found, Path) else found.getvalue()
+        data = self._content(self._existing_path(ref), ref)
+        if isinstance(data, Image.Image):
+            return f"{data.mode}{data.size}".encode() + data.tobytes()
+        return data.read_bytes() if isinstance(data, Path) else data.getvalue()
 
     def size(self, ref: ImageRef) -> tuple[int, int] | None:
-        """Returns width and height of the file of an image, None where it cannot be told at once.
+        """Returns width and height of an image file, or None for damaged or packed images.
 
-        It lies in a table, or is none that can be read; whoever decodes it says what is wrong.
+        Errors are reported when the image is decoded.
         """
         path = self.find(ref)
         if path is None or ref.source in CONTAINERS:
@@ -347,35 +347,38 @@ class ImageFinder:
         return self._sizes[path]
 
     def decoding_of(self, ref: ImageRef) -> Decoding:
-        """Returns how an image is decoded: a user's own as asked for, any other as published."""
+        """Returns how an image is decoded: user files as configured, all others as published."""
         return self.decoding if ref.source == "file" else AS_PUBLISHED
 
     def count_orientation_and_alpha(self, refs: Iterable[ImageRef]) -> Carried:
-        """Counts which of a user's own images carry an orientation or transparency.
+        """Counts the user's own images that have an EXIF orientation or transparency.
 
-        At most a thousand images are looked at.
+        At most `LOOKED_AT` images are read.
         """
         paths = [path for ref in refs if ref.source == "file" and (path := self.find(ref))]
-        looked = turned = transparent = 0
+        n_images = n_turned = n_transparent = 0
         for path in paths[:: -(-len(paths) // LOOKED_AT) or 1]:
             try:
                 with Image.open(path) as image:
-                    marks = is_turned(image), is_transparent(image)
+                    has_marks = is_turned(image), is_transparent(image)
             except (*UNREADABLE, Image.DecompressionBombError):
-                continue  # whoever decodes it says what is wrong
-            looked, turned, transparent = looked + 1, turned + marks[0], transparent + marks[1]
-        return Carried(looked, turned, transparent)
+                continue  # reported when the image is decoded
+            n_images, n_turned, n_transparent = (
+                n_images + 1,
+                n_turned + has_marks[0],
+                n_transparent + has_marks[1],
+            )
+        return Carried(n_images, n_turned, n_transparent)
 
     def hint(self, ref: ImageRef) -> str:
-        """Returns where an image of that source is looked for, as the end of a sentence."""
-        astray = next(self._astray(ref), None)
-        if astray is not None:
-            return (
-                f"mend the link {astray}, which leads to no file ({self._folders.astray[astray]})"
-            )
+        """Returns advice on a missing image, as the end of an error message."""
+        broken_link = next(self._astray(ref), None)
+        if broken_link is not None:
+            reason = self._folders.astray[broken_link]
+            return f"fix the broken link {broken_link} ({reason})"
         if ref.source in FOLDERS:
             return f"put it under a data root in {', '.join(f for f in FOLDERS[ref.source] if f)}"
-        return "give the data root that the path starts from"
+        return "set the data root that the path is relative to"
 
     def _is_below_roots(self, path: Path) -> bool:
         target = path.resolve()
@@ -389,10 +392,10 @@ class ImageFinder:
         return path
 
     def _content(self, path: Path, ref: ImageRef) -> Path | io.BytesIO | Image.Image:
-        """Returns what an image is opened from.
+        """Returns the file, the bytes or the decoded image of a reference.
 
         Raises:
-            BrokenImage: There is none in the file that should hold it.
+            BrokenImage: The container does not have the image.
         """
         if ref.source not in CONTAINERS:
             return path
@@ -402,31 +405,31 @@ class ImageFinder:
         if ref.source == "tar":
             tar, name = _split_archive_key(ref)
             place = tar if is_url(tar) else str(path)
-            found = self._tars.member(place, name)
-            if found is None:
-                raise BrokenImage(f"{place} has no member {name}: fetch the file again")
-            return io.BytesIO(found)
+            data = self._tars.member(place, name)
+            if data is None:
+                raise BrokenImage(f"{place} has no member {name}: download the file again")
+            return io.BytesIO(data)
         _, row, column = _parquet_key(ref)
         value = self._tables.cell(path, row, column, str(ref))
         content = value.get("bytes") if isinstance(value, dict) else value
         if not isinstance(content, bytes):
             raise BrokenImage(
-                f"{path} row {row}, column {column} holds no image: "
-                "fetch the file again, or name another column"
+                f"{path}: row {row}, column {column} does not contain an image: "
+                "download the file again, or choose another column"
             )
         return io.BytesIO(content)
 
     def _resolve_reference(self, ref: ImageRef) -> ImageRef | None:
         path = self._file(ref.key)
-        known = by_name(PurePosixPath(ref.key if path is None else path))
-        there = None if known is None else self.find(known)
-        if known is None or there is None:
+        reference = by_name(PurePosixPath(ref.key if path is None else path))
+        reference_path = None if reference is None else self.find(reference)
+        if reference is None or reference_path is None:
             return None
-        same = path is None or os.path.abspath(path) == os.path.abspath(there)
-        return replace(known, crop=ref.crop, size=ref.size) if same else None
+        is_same_file = path is None or os.path.abspath(path) == os.path.abspath(reference_path)
+        return replace(reference, crop=ref.crop, size=ref.size) if is_same_file else None
 
     def _astray(self, ref: ImageRef) -> Iterator[str]:
-        """Yields the links that may have been meant to lead to the image."""
+        """Yields the broken links that may belong to the image."""
         if ref.source in FOLDERS:
             names = _NAMES[ref.source]
             for path in self._folders.astray:
@@ -452,21 +455,23 @@ class ImageFinder:
 
 
 def _open(content: Path | io.BytesIO | Image.Image) -> Image.Image:
-    """Opens an image file, or a frame that was saved as an array (.npy) with blue first."""
+    """Opens an image file, or a video frame that was saved as a BGR array (.npy)."""
     if isinstance(content, Image.Image):
         return content
     if isinstance(content, io.BytesIO) or content.suffix != ".npy":
         return Image.open(content)
     frame = np.load(content, allow_pickle=False)
     if frame.ndim != 3 or frame.shape[2] != 3 or frame.dtype != np.uint8:
-        raise ValueError(f"an array of {frame.dtype} {frame.shape} is no frame of three colours")
+        raise ValueError(
+            f"expected a uint8 array [height, width, 3], got {frame.dtype} {list(frame.shape)}"
+        )
     return Image.fromarray(np.ascontiguousarray(frame[:, :, ::-1]))
 
 
 def _split_archive_key(ref: ImageRef) -> tuple[str, str]:
     container, number_sign, name = ref.key.partition("#")
     if not (number_sign and name):
-        raise ZooError(f"{ref} does not name what is inside its container: write FILE#NAME")
+        raise ZooError(f"{ref} does not name a member of its container: write FILE#NAME")
     return container, name
 
 

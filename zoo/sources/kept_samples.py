@@ -1,7 +1,7 @@
-"""Kept samples: what a reader reads is compiled once into tables, for all processes and runs.
+"""Caches the samples of a reader in tables that all processes and runs share.
 
-The tables are known by the content of the reader's files, its settings and its own code. Where
-these do not tell all, they are made anew in each process, in memory.
+The cache key is made of the content of the reader's files, its settings and its code. If these are
+not known, the tables are built in memory, in each process.
 """
 
 import logging
@@ -25,12 +25,12 @@ log = logging.getLogger(__name__)
 
 
 def kept_samples(reader: Reader) -> Samples:
-    """Returns all that a reader gives.
+    """Returns all samples of a reader, from the cache if possible.
 
-    Warnings of the reader are said again where the tables are found ready.
+    The warnings of the reader are logged again if the samples come from the cache.
 
     Raises:
-        ZooError: The files are wrong, or the tables cannot be written.
+        ZooError: The files are invalid, or the tables cannot be written.
     """
 
     def make(writer: Writer) -> Notes:
@@ -41,29 +41,29 @@ def kept_samples(reader: Reader) -> Samples:
                 write_samples(writer, _with_cells(read, cells))
             except Unfit as error:
                 raise ZooError(
-                    f"{type(reader).__name__}.samples() gave what a table cannot hold ({error}): "
-                    "give every field of zoo.sources.Sample the type that it has there"
+                    f"{type(reader).__name__}.samples() returned a field of the wrong type "
+                    f"({error}): use the types that are declared in zoo.sources.Sample"
                 ) from error
         return {"warnings": warnings, "folders": folders(), "tables": sorted(cells)}
 
-    of = _made_of(reader)
-    if of is None:
+    dependencies = _made_of(reader)
+    if dependencies is None:
         return Samples(in_memory(make))
-    made: list[Notes] = []
+    new_notes: list[Notes] = []
 
     def make_first(writer: Writer) -> Notes:
-        made.append(make(writer))
-        return made[0]
+        new_notes.append(make(writer))
+        return new_notes[0]
 
-    tables = compile_tables("captions", of, make_first, _hold)
-    if not made:
+    tables = compile_tables("captions", dependencies, make_first, _hold)
+    if not new_notes:
         for name, message in tables.notes["warnings"]:
             logging.getLogger(name).warning(message)
     return Samples(tables)
 
 
 def _with_cells(samples: Iterable[Sample], tables: set[str]) -> Iterator[Sample]:
-    """Yields samples, and adds the tables that have their images in cells to those known."""
+    """Yields samples, and adds the Parquet files that contain their images to `tables`."""
     for sample in samples:
         if sample.image.source == "parquet":
             tables.add(sample.image.key.partition("#")[0])
@@ -71,28 +71,28 @@ def _with_cells(samples: Iterable[Sample], tables: set[str]) -> Iterator[Sample]
 
 
 def _hold(notes: Notes) -> bool:
-    """Returns whether the images that samples name are where they were."""
+    """Returns whether the images of the samples are still where they were."""
     return all(map(os.path.isfile, notes["tables"])) and looks_the_same(notes["folders"])
 
 
 def _made_of(reader: Reader) -> dict[str, Any] | None:
-    """Returns all that the samples of a reader depend on, None where nothing tells."""
+    """Returns all that the samples of a reader depend on, or None if this is unknown."""
     if not reader.files or not all(file.is_file() for file in reader.files):
         return None
-    kinds = type(reader).__mro__
+    classes = type(reader).__mro__
     try:
-        reads = code_of(*kinds[: kinds.index(Reader)])
+        code = code_of(*classes[: classes.index(Reader)])
         files = [[str(file), sha256(file)] for file in reader.files]
-        told = to_config(reader)
-    except (OSError, TypeError, ZooError):  # of files the reader says more
+        settings = to_config(reader)
+    except (OSError, TypeError, ZooError):  # the reader reports errors in files
         return None
-    # paths are relative to the working directory, and images are looked for there too
-    return {"reader": told, "reads": reads, "files": files, "from": os.getcwd()}
+    # paths are relative to the working directory, and images are searched there too
+    return {"reader": settings, "reads": code, "files": files, "from": os.getcwd()}
 
 
 @contextmanager
 def _heard(reader: Reader) -> Iterator[list[tuple[str, str]]]:
-    """Yields a list of the warnings that zoo and a reader's package log meanwhile, by logger."""
+    """Collects the warnings that zoo and the reader's package log, as (logger, message)."""
     heard: list[tuple[str, str]] = []
 
     class Ear(logging.Handler):

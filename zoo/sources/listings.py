@@ -1,6 +1,6 @@
-"""Listings: which images of a data set lie in which folders, by number.
+"""Listings: the image files of a data set in its folders, by image number.
 
-A listing is kept for all processes and runs, as long as its folders do not change.
+A listing is cached for all processes and runs until its folders change.
 """
 
 import os
@@ -25,11 +25,11 @@ _File = tuple[str, int, str]
 
 
 class Listing:
-    """The files of images, by number.
+    """Finds image files by number.
 
     Args:
-        folders: The folders, of which the first that holds an image wins.
-        names: What their images' names look like; the first group is the number.
+        folders: The folders to search; the first one that has an image wins.
+        names: Pattern of the file names; its first group is the number.
         listed: Lists folders.
     """
 
@@ -43,7 +43,7 @@ class Listing:
             self._tables = compile_tables(
                 "images", {"names": names.pattern, "folders": state}, self._write
             )
-            if self._tables.notes["links"]:  # what they lead to may go without a sign
+            if self._tables.notes["links"]:  # the target of a link may disappear unnoticed
                 self._tables = in_memory(self._write)
         self._files = self._tables["files"]
         self._keys = Keys(self._files.column("number"), self._tables["index"])
@@ -52,7 +52,7 @@ class Listing:
         return Listing, (self.folders, self._names, self._listed)
 
     def get(self, number: str) -> Path | None:
-        """Returns the file of an image, None where there is none."""
+        """Returns the file of an image, or None if it is missing."""
         rows = self._keys.rows(number)
         if not rows:
             return None
@@ -60,10 +60,10 @@ class Listing:
         return Path(self.folders[folder], name)
 
     def lacks(self, numbers: pa.ChunkedArray) -> NDArray[np.bool_]:
-        """Returns which of some images are in no folder."""
-        there = pc.is_in(numbers, self._files.column("number"))
-        found: NDArray[np.bool_] = ~there.to_numpy()
-        return found
+        """Returns a mask of the images that are missing from all folders."""
+        present = pc.is_in(numbers, self._files.column("number"))
+        missing: NDArray[np.bool_] = ~present.to_numpy()
+        return missing
 
     def _write(self, writer: Writer) -> Notes:
         files: dict[str, _File] = {}
@@ -88,16 +88,16 @@ def _batch(files: Sequence[_File]) -> pa.RecordBatch:
 
 
 def _state(folders: Sequence[Path]) -> list[list[str | int]] | None:
-    """Returns folders with the times of their last changes.
+    """Returns the folders with the times of their last changes.
 
-    None where one may still change without a new time, or where there is none.
+    Returns None if a folder changed so recently that its time is not reliable, or without folders.
     """
     state: list[list[str | int]] = []
     for folder in folders:
         status = folder.stat()
         if time.time() - status.st_mtime < SETTLED:
             return None
-        # the first time can be set back, the second tells so
+        # mtime can be set to an earlier time; ctime changes when that happens
         state.append([os.path.abspath(folder), status.st_mtime_ns, status.st_ctime_ns])
     return state or None
 

@@ -1,4 +1,4 @@
-"""NegativeImages: for a caption, an image that it does not fit."""
+"""NegativeImages: images that do not match a caption."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,17 +13,17 @@ from zoo.support.spec import Configurable
 
 
 class NegativeImages(Configurable):
-    """The negative images of a file, found by the text of the caption.
+    """Negative images from a file, looked up by caption.
 
     Args:
         file: JSON lines of `{"caption", "negative_image"}`, where the image is a path or a
-            reference such as coco:391895, and null if there is none. Other fields are left alone,
-            so that `zoo.negatives.Replay` may read negative captions from the same lines. Several
-            lines for one caption have one image, since Replay draws any of them.
+            reference such as coco:391895, or null if there is none. Other fields are ignored, so
+            that `zoo.negatives.Replay` can read negative captions from the same lines. All lines
+            of a caption must have the same image, since Replay samples any of them.
 
     Raises:
-        ZooError: The file cannot be read, or a line is broken or has another image than one
-            before it for the same caption; the message names the line.
+        ZooError: The file cannot be read, a line is invalid, or two lines give different images
+            for the same caption; the message names the line.
     """
 
     def __init__(self, file: Path) -> None:
@@ -31,43 +31,43 @@ class NegativeImages(Configurable):
         self.images = _read(self.file)
 
     def describe(self) -> dict[str, Any]:
-        """Returns what results say of the negative images."""
+        """Returns the description of the negative images for the results."""
         return {"file": str(self.file), "captions": len(self.images)}
 
     def find_images(self, finder: ImageFinder, tolerate_missing: bool) -> "FoundImages":
-        """Returns the images that are there.
+        """Returns the negative images whose files exist.
 
         Args:
             finder: Finds images.
-            tolerate_missing: Whether some of them may be missing.
+            tolerate_missing: Whether some images may be missing.
 
         Raises:
-            ZooError: Images are missing and not tolerated, or all are missing.
+            ZooError: Images are missing although `tolerate_missing` is false, or all are missing.
         """
-        known = finder.resolve_references(self.images.values())
-        images = {text: known.get(ref, ref) for text, ref in self.images.items()}
+        resolved = finder.resolve_references(self.images.values())
+        images = {text: resolved.get(ref, ref) for text, ref in self.images.items()}
         distinct = dict.fromkeys(images.values())
         missing = finder.missing(distinct)
         if missing and (not tolerate_missing or len(missing) == len(distinct)):
             raise ZooError(
                 f"{len(missing):,} of {len(distinct):,} negative images of {self.file} are missing "
                 f"({missing[0]}): {finder.hint(missing[0])}, or set data.tolerate_missing: true to "
-                "leave out some"
+                "skip missing images"
             )
         absent = frozenset(missing)
-        there = {text: ref for text, ref in images.items() if ref not in absent}
-        return FoundImages(there, finder.by_name(known), len(missing))
+        present = {text: ref for text, ref in images.items() if ref not in absent}
+        return FoundImages(present, finder.by_name(resolved), len(missing))
 
 
 @dataclass(frozen=True)
 class FoundImages:
-    """Negative images that are there.
+    """Negative images whose files exist.
 
     Attributes:
-        by_caption: The images by the text of their caption.
-        by_name: Published images that are taken by their names, by what is written, where nothing
-            is.
-        missing: How many images are not there.
+        by_caption: The images, by caption.
+        by_name: Published images that were found by file name, by the reference whose file is
+            missing.
+        missing: Number of missing images.
     """
 
     by_caption: dict[str, ImageRef] = field(default_factory=dict)
@@ -75,20 +75,24 @@ class FoundImages:
     missing: int = 0
 
     def image_for(self, caption: str) -> ImageRef | None:
-        """Returns the negative image of a caption, or None where there is none."""
+        """Returns the negative image of a caption, or None if it has none."""
         return self.by_caption.get(key_of(caption))
 
 
 def _read(file: Path) -> dict[str, ImageRef]:
-    named: dict[str, str | None] = {}
-    own = OwnImages(file.parent)
-    source = 'give JSON lines of {"caption": .., "negative_image": ..}'
+    image_by_caption: dict[str, str | None] = {}
+    own_images = OwnImages(file.parent)
+    source = 'expected JSON lines of {"caption": .., "negative_image": ..}'
     for origin, caption, image in entries(
-        file, "negative_image", optional=True, source=source, mend="mend the line"
+        file, "negative_image", optional=True, source=source, mend="correct the line"
     ):
-        if named.setdefault(key_of(caption), image) != image:
+        if image_by_caption.setdefault(key_of(caption), image) != image:
             raise ZooError(
-                f"{origin} has another negative_image for {caption[:60]!r} than a line before it, "
-                "and a negative would be drawn beside either: leave one"
+                f"{origin} has a different negative_image for {caption[:60]!r} than an earlier "
+                "line: keep only one of the images"
             )
-    return {caption: own.ref(image) for caption, image in named.items() if image is not None}
+    return {
+        caption: own_images.ref(image)
+        for caption, image in image_by_caption.items()
+        if image is not None
+    }

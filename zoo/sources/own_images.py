@@ -1,4 +1,4 @@
-"""OwnImages: images as a user's own file names them, and what that depends on besides the file."""
+"""OwnImages: resolves the image paths in a user's caption file."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -14,11 +14,11 @@ _WATCHED: list[list["OwnImages"]] = []
 
 
 class Looked(TypedDict):
-    """What paths in a user's file depend on.
+    """The state of the folders that image paths depend on.
 
     Attributes:
         endings: Endings of the paths.
-        folders: A hash of the files with such endings, by folder.
+        folders: A hash of the names of the files with these endings, by folder.
     """
 
     endings: list[str]
@@ -26,13 +26,13 @@ class Looked(TypedDict):
 
 
 class OwnImages:
-    """Images as a user's own file names them.
+    """Resolves the image paths in a user's caption file.
 
-    What is there as written is meant, whatever its name looks like.
+    An existing file is used as it is, even if its name looks like one of a published data set.
 
     Args:
-        folder: Folder of the file that names the images. A path is looked for there, then from the
-            working directory; `ImageFinder` looks under the data roots.
+        folder: Folder of the caption file. A path is resolved against this folder, then against
+            the working directory; `ImageFinder` then searches the data roots.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -46,7 +46,7 @@ class OwnImages:
         """Returns the reference of an image.
 
         Args:
-            text: A path, or a reference written by `str`.
+            text: A path, or a reference in the form of `str(ImageRef)`.
         """
         if text not in self._known:
             self._known[text] = parse_reference(text) or ImageRef(
@@ -55,7 +55,7 @@ class OwnImages:
         return self._known[text]
 
     def looked_at(self) -> "Looked":
-        """Returns what the references depend on besides their texts."""
+        """Returns the state of the folders that the references depend on."""
         endings = sorted({ending(text) for text in self._known})
         return {"endings": endings, "folders": self._folders.state(endings)}
 
@@ -66,25 +66,25 @@ class OwnImages:
 
 @contextmanager
 def looked_at() -> Iterator[Callable[[], list["Looked"]]]:
-    """Yields what tells which folders `OwnImages` look into meanwhile, and what is there."""
+    """Yields a function that returns the folder states of all `OwnImages` of the block."""
     watched: list[OwnImages] = []
     _WATCHED.append(watched)
     try:
-        yield lambda: [own.looked_at() for own in watched]
+        yield lambda: [own_images.looked_at() for own_images in watched]
     finally:
         _WATCHED.pop()
 
 
 def looks_the_same(looked: Iterable["Looked"]) -> bool:
-    """Returns whether `OwnImages` would find what they found.
+    """Returns whether `OwnImages` would resolve paths to the same files as before.
 
     Args:
-        looked: What `looked_at` told.
+        looked: The folder states from `looked_at`.
     """
-    for one in looked:
+    for folder_state in looked:
         now = Folders()
-        for folder in one["folders"]:
+        for folder in folder_state["folders"]:
             now.files(folder)
-        if now.state(one["endings"]) != one["folders"]:
+        if now.state(folder_state["endings"]) != folder_state["folders"]:
             return False
     return True

@@ -1,4 +1,4 @@
-"""Packed captions: what a sample of a tar says of its captions where `zoo data pack` wrote it."""
+"""The captions of an image in a tar written by `zoo data pack`."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,17 +12,17 @@ PACKED = b'"zoo_captions"'
 
 
 class PackedCaption(Struct, frozen=True, omit_defaults=True):
-    """A caption of an image.
+    """A caption of a packed image.
 
     Attributes:
-        number: Its place among all captions that were packed.
-        caption: As of a `Sample`.
-        image_id: As of a `Sample`.
-        caption_id: As of a `Sample`.
-        split: As of a `Sample`.
-        negatives: As of a `Sample`.
-        companions: Numbers of the captions that may come along.
-        companion_only: As of a `Sample`.
+        number: Its position among all captions of the source.
+        caption: As in `Sample`.
+        image_id: As in `Sample`.
+        caption_id: As in `Sample`.
+        split: As in `Sample`.
+        negatives: As in `Sample`.
+        companions: Numbers of the companion captions.
+        companion_only: As in `Sample`.
     """
 
     number: int
@@ -39,7 +39,7 @@ class PackedCaption(Struct, frozen=True, omit_defaults=True):
 
         Args:
             image: Its image.
-            origin: Where it stands, for messages.
+            origin: Where it was read, for error messages.
         """
         return Sample(
             image,
@@ -58,44 +58,44 @@ class _Captions(Struct):
 
 
 def packed_captions(content: bytes, origin: str) -> tuple[PackedCaption, ...]:
-    """Returns the captions of an image.
+    """Parses the captions of an image.
 
     Args:
-        content: The image's .json.
-        origin: Where it lies, for messages.
+        content: The content of the image's .json.
+        origin: Where it was read, for error messages.
 
     Raises:
-        ZooError: It is no such .json.
+        ZooError: The content was not written by `zoo data pack`.
     """
     try:
         return msgspec.json.decode(content, type=_Captions).zoo_captions
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ZooError(
-            f"{origin} is not as `zoo data pack` writes it ({error}): pack anew"
+            f"{origin} was not written by this version of `zoo data pack` ({error}): pack again"
         ) from error
 
 
 def samples_to_pack(
     samples: Sequence[Sample], kept: Sequence[int]
 ) -> Iterator[tuple[ImageRef, PackedCaption]]:
-    """Yields each sample's image, and the caption to be packed.
+    """Yields the image and the packed caption of each selected sample.
 
     Args:
         samples: All samples of a source.
-        kept: Positions of those that are packed.
+        kept: Positions of the samples to pack.
     """
     for position in kept:
-        one = samples[position]
+        sample = samples[position]
         yield (
-            one.image,
+            sample.image,
             PackedCaption(
                 position,
-                one.caption,
-                one.image_id,
-                one.caption_id,
-                one.split,
-                one.negatives,
-                one.companions,
-                one.companion_only,
+                sample.caption,
+                sample.image_id,
+                sample.caption_id,
+                sample.split,
+                sample.negatives,
+                sample.companions,
+                sample.companion_only,
             ),
         )

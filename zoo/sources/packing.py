@@ -1,4 +1,4 @@
-"""Packing: images with their captions into tars, whose folder appears when it is whole."""
+"""Packs images and their captions into tars, in a folder that appears only when complete."""
 
 import io
 import shutil
@@ -26,11 +26,11 @@ from zoo.sources.tar_index import SUFFIX, write_index
 from zoo.support.files import write_atomically
 from zoo.support.helpers import helps_its_parent
 
-LOOKED_AT = 200  # images by which the size of all is told
-AT_ONCE = 16  # images that a process is handed
-AHEAD = 4  # such handfuls for each process that are under way, at most
-PADDED = tarfile.BLOCKSIZE * 3  # headers of a sample's files, and what fills their blocks
-BESIDE = ("units", "negatives")  # what files beside the tars are called, but for their endings
+LOOKED_AT = 200  # images from which the total size is estimated
+AT_ONCE = 16  # images per task of a process
+AHEAD = 4  # queued tasks per process, at most
+PADDED = tarfile.BLOCKSIZE * 3  # headers of a sample's files, and the padding of their blocks
+EXTRA_FILES = ("units", "negatives")  # names of other files in the folder, without endings
 ENDINGS = {"JPEG": "jpg", "PNG": "png", "WEBP": "webp", "GIF": "gif", "BMP": "bmp", "TIFF": "tiff"}
 
 
@@ -39,12 +39,12 @@ class PackingSettings:
     """How images are packed.
 
     Attributes:
-        finder: Finds them.
-        side: Pixels of the shorter side that larger images are resized to; none where None.
-        quality: Quality of the JPEGs that are made of these.
-        per_shard: Images of a tar.
-        workers: Processes that read and resize; none but this one where 0.
-        tolerate_broken: Whether images that cannot be decoded are left out.
+        finder: Finds the images.
+        side: Pixels of the shorter side that larger images are resized to; None to keep all sizes.
+        quality: JPEG quality of resized images.
+        per_shard: Images per tar.
+        workers: Number of processes that read and resize; 0 to use this process only.
+        tolerate_broken: Whether to leave out images that cannot be decoded.
     """
 
     finder: ImageFinder
@@ -55,9 +55,9 @@ class PackingSettings:
     tolerate_broken: bool = False
 
     def file(self, ref: ImageRef) -> tuple[str, bytes] | BrokenImage:
-        """Returns the ending and the bytes of an image as it is packed, or why it cannot be.
+        """Returns the file ending and the bytes to pack for an image, or the error.
 
-        Its own bytes are kept where it is neither resized nor cropped.
+        The original bytes are kept unless the image is resized or cropped.
         """
         try:
             content = self.finder.content(ref)
@@ -66,7 +66,7 @@ class PackingSettings:
                     ending, size = ENDINGS.get(opened.format or ""), opened.size
                     exif = opened.info.get("exif", b"")
             except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
-                ending, size, exif = None, (0, 0), b""  # decoded below, which says what is wrong
+                ending, size, exif = None, (0, 0), b""  # decoding it below reports the error
             resized = self.side is not None and min(size) > self.side
             if ending and ref.crop is None and not resized:
                 return ending, content
@@ -77,37 +77,39 @@ class PackingSettings:
             shorter = min(image.size)
             width, height = (self.side * pixels // shorter for pixels in image.size)
             image = image.resize((width, height), Image.Resampling.BICUBIC)
-        made = io.BytesIO()
-        # its orientation stays beside its pixels, which nobody has turned
-        image.save(made, "JPEG", quality=self.quality, exif=exif)
-        return "jpg", made.getvalue()
+        buffer = io.BytesIO()
+        # the pixels were not rotated, so the orientation tag must be kept
+        image.save(buffer, "JPEG", quality=self.quality, exif=exif)
+        return "jpg", buffer.getvalue()
 
     def estimate_bytes(self, images: Sequence[ImageRef]) -> int:
-        """Returns about how many bytes the tars of images will have, by some of them."""
-        looked = images[:: ceil(len(images) / LOOKED_AT)]
-        files = [file for file in map(self.file, looked) if not isinstance(file, BrokenImage)]
+        """Estimates the total size of the tars in bytes from a sample of the images."""
+        sample = images[:: ceil(len(images) / LOOKED_AT)]
+        files = [file for file in map(self.file, sample) if not isinstance(file, BrokenImage)]
         mean = sum(len(content) + PADDED for _, content in files) / max(len(files), 1)
         return round(mean * len(images))
 
     def files(
         self, images: Sequence[ImageRef]
     ) -> Generator[tuple[str, bytes] | BrokenImage, None, None]:
-        """Yields what `file` returns of each image, in order."""
+        """Yields the result of `file` for each image, in order."""
         if not self.workers:
             yield from map(self.file, images)
             return
         chunks = (images[at : at + AT_ONCE] for at in range(0, len(images), AT_ONCE))
-        # spawn: a fork would answer signals as this process does, and may miss the one to end
+        # spawn: a forked process would inherit signal handlers, and may miss its termination
         with ProcessPoolExecutor(self.workers, get_context("spawn"), helps_its_parent) as pool:
             try:
-                first = islice(chunks, AHEAD * self.workers)
-                under_way = deque(pool.submit(self._files, chunk) for chunk in first)
+                first_chunks = islice(chunks, AHEAD * self.workers)
+                under_way = deque(pool.submit(self._files, chunk) for chunk in first_chunks)
                 while under_way:
                     yield from under_way.popleft().result()
-                    under_way.extend(pool.submit(self._files, more) for more in islice(chunks, 1))
+                    under_way.extend(
+                        pool.submit(self._files, next_chunk) for next_chunk in islice(chunks, 1)
+                    )
             except BrokenProcessPool as error:
                 raise ZooError(
-                    "a process that packed images was killed: run the same command again with "
+                    "a worker process was killed while packing images: run the command again with "
                     "fewer --workers"
                 ) from error
             finally:
@@ -119,13 +121,13 @@ class PackingSettings:
 
 @dataclass(frozen=True)
 class Packed:
-    """What was packed.
+    """Counts of what was packed.
 
     Attributes:
         images: Number of images.
         captions: Number of captions.
         shards: Number of tars.
-        bytes: Their size.
+        bytes: Total size of the tars.
         broken: The images that were left out.
     """
 
@@ -144,34 +146,34 @@ def pack(
     beside: Mapping[str, Path] = MappingProxyType({}),
     progress: Callable[[], None] | None = None,
 ) -> Packed:
-    """Writes a folder of tars, each with its index, which `WebDataset` reads.
+    """Writes a folder of tars and their indices, to be read by `WebDataset`.
 
-    Captions keep their ids, negatives, splits and order, so that their units are found as before.
+    Captions keep their ids, negatives, splits and order, so that the same units file applies.
 
     Args:
         samples: All samples of a source.
-        kept: Positions of those that are packed, whose images are there.
-        out: The folder to write; what is there is lost.
+        kept: Positions of the samples to pack. Their images must exist.
+        out: The folder to write; it is replaced if it exists.
         packing: How images are packed.
-        beside: Files and folders that are copied into the folder, by their names in it.
-        progress: Is told of every image that is done.
+        beside: Further files and folders to copy into the folder, by their names there.
+        progress: Called after each image.
 
     Raises:
-        ZooError: An image cannot be read, or the folder not be written.
+        ZooError: An image cannot be read, or the folder cannot be written.
     """
     captions: dict[ImageRef, list[PackedCaption]] = {}
     for image, caption in samples_to_pack(samples, kept):
         captions.setdefault(image, []).append(caption)
-    done, n = 0, 0
+    n_images, n_captions = 0, 0
     broken: list[str] = []
     images = list(captions)
-    count = ceil(len(images) / packing.per_shard)
+    n_shards = ceil(len(images) / packing.per_shard)
     with (
-        write_atomically(out, "which begins anew", folder=True, over=True) as part,
-        closing(packing.files(images)) as packed,  # its processes end before an error is printed
+        write_atomically(out, "which starts from the beginning", folder=True, over=True) as part,
+        closing(packing.files(images)) as packed,  # ends the workers before an error is printed
     ):
         files = zip(images, _keys(images), packed, strict=True)
-        for number in range(count):
+        for number in range(n_shards):
             place = part / f"{number:05}.tar"
             with tarfile.open(place, "w") as tar:
                 for image, key, file in islice(files, packing.per_shard):
@@ -181,31 +183,31 @@ def pack(
                         broken.append(str(image))
                     else:
                         _add(tar, key, file, captions[image])
-                        done, n = done + 1, n + len(captions[image])
+                        n_images, n_captions = n_images + 1, n_captions + len(captions[image])
                     if progress:
                         progress()
             write_index(str(place), part / f"{place.name}{SUFFIX}")
         size = sum(place.stat().st_size for place in part.glob("*.tar"))
-        for name, other in beside.items():
-            if other.is_dir():
-                shutil.copytree(other, part / name)
+        for name, extra_path in beside.items():
+            if extra_path.is_dir():
+                shutil.copytree(extra_path, part / name)
             else:
-                shutil.copyfile(other, part / name)
-    return Packed(done, n, count, size, tuple(broken))
+                shutil.copyfile(extra_path, part / name)
+    return Packed(n_images, n_captions, n_shards, size, tuple(broken))
 
 
 def _keys(images: Sequence[ImageRef]) -> Iterator[str]:
-    """Yields what the files of each image are called.
+    """Yields the name of each image's files in the tar.
 
-    That of a published image says which it is, so that it is known as trained on.
+    Published images are named by data set and number, so that training images can be identified.
     """
-    taken: set[str] = set()
+    used_keys: set[str] = set()
     for number, image in enumerate(images):
         source, _, name = identity(image).partition(":")
         key = f"{source}/{int(name):012}" if source in FOLDERS and image.crop is None else ""
-        if not key or key in taken:
+        if not key or key in used_keys:
             key = f"{number:09}"
-        taken.add(key)
+        used_keys.add(key)
         yield key
 
 
@@ -213,30 +215,34 @@ def _add(
     tar: tarfile.TarFile, key: str, file: tuple[str, bytes], captions: Sequence[PackedCaption]
 ) -> None:
     ending, content = file
-    said = msgspec.json.encode({"zoo_captions": captions})
-    for name, data in ((ending, content), ("txt", captions[0].caption.encode()), ("json", said)):
+    metadata = msgspec.json.encode({"zoo_captions": captions})
+    for name, data in (
+        (ending, content),
+        ("txt", captions[0].caption.encode()),
+        ("json", metadata),
+    ):
         member = tarfile.TarInfo(f"{key}.{name}")
         member.size = len(data)
         tar.addfile(member, io.BytesIO(data))
 
 
 def refuse_foreign(out: Path, overwrite: bool) -> None:
-    """Makes sure, before any work is done, that a folder of tars may be written.
+    """Checks, before any work is done, that a folder of tars may be written.
 
     Args:
         out: The folder.
-        overwrite: Whether tars that are there may be lost.
+        overwrite: Whether existing tars may be replaced.
 
     Raises:
-        ZooError: It is there and may not be lost, or holds what was not packed.
+        ZooError: The folder exists and `overwrite` is false, or it has files of another origin.
     """
     if not out.exists():
         return
     if not overwrite:
-        raise ZooError(f"{out} exists: name another folder, or add --overwrite if it may be lost")
-    there = {file.name for file in out.iterdir()} if out.is_dir() else {""}
-    packed = all(f"{name}{SUFFIX}" in there for name in there if name.endswith(".tar"))
-    own = {name for name in there if name.endswith((".tar", f".tar{SUFFIX}"))}
-    others = {name for name in there - own if Path(name).stem not in BESIDE}
-    if others or (there and not (packed and own)):
-        raise ZooError(f"{out} holds what `zoo data pack` did not write: name another folder")
+        raise ZooError(f"{out} exists: choose another folder, or add --overwrite to replace it")
+    names = {file.name for file in out.iterdir()} if out.is_dir() else {""}
+    all_indexed = all(f"{name}{SUFFIX}" in names for name in names if name.endswith(".tar"))
+    packed_names = {name for name in names if name.endswith((".tar", f".tar{SUFFIX}"))}
+    other_names = {name for name in names - packed_names if Path(name).stem not in EXTRA_FILES}
+    if other_names or (names and not (all_indexed and packed_names)):
+        raise ZooError(f"{out} has files that `zoo data pack` did not write: choose another folder")

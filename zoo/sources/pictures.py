@@ -1,4 +1,4 @@
-"""Decoding: how the bytes of an image become RGB, as published scripts or the image itself ask."""
+"""Conversion of images to RGB: like published scripts, or with orientation and transparency."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from PIL import ExifTags, Image, ImageColor, ImageOps
 
 from zoo.errors import ZooError
 
-AS_IT_LIES = 1
+UPRIGHT = 1  # the EXIF orientation of an image that needs no rotation
 
 
 @dataclass(frozen=True)
@@ -15,13 +15,13 @@ class Decoding:
     """How a user's own images are decoded.
 
     Args:
-        upright: Whether an image is turned as its EXIF orientation says. Published scripts leave it
-            as it lies.
-        background: Colour under transparent pixels, such as white. Where None, the colour that they
-            hide is shown, as in published scripts.
+        upright: Whether to rotate images according to their EXIF orientation. Published scripts do
+            not rotate them.
+        background: Colour behind transparent pixels, such as white. If None, transparency is
+            ignored, as in published scripts.
 
     Raises:
-        ZooError: The background is no colour.
+        ZooError: The background is not a colour.
     """
 
     upright: bool = False
@@ -32,14 +32,14 @@ class Decoding:
             ImageColor.getrgb(self.background or "white")
         except ValueError as error:
             raise ZooError(
-                f"background {self.background!r} is no colour: "
-                "give one such as white or '#808080', or null"
+                f"background {self.background!r} is not a colour: "
+                "give a colour such as white or '#808080', or null"
             ) from error
 
     def __str__(self) -> str:
-        """Returns what differs from published scripts, an empty text where nothing does."""
-        said = ["upright"] * self.upright + [f"on {self.background}"] * bool(self.background)
-        return ", ".join(said)
+        """Returns the differences from published scripts; an empty string if there are none."""
+        words = ["upright"] * self.upright + [f"on {self.background}"] * bool(self.background)
+        return ", ".join(words)
 
 
 AS_PUBLISHED = Decoding()
@@ -47,12 +47,12 @@ AS_PUBLISHED = Decoding()
 
 @dataclass(frozen=True)
 class Carried:
-    """What a user's own images carry, counted in those that were looked at.
+    """How many of the user's own images have an EXIF orientation or transparency.
 
     Attributes:
-        looked: Number of images that were looked at.
-        turned: Number of images that carry an EXIF orientation.
-        transparent: Number of images that can be transparent.
+        looked: Number of images that were read.
+        turned: Number of images with an EXIF orientation.
+        transparent: Number of images that may have transparent pixels.
     """
 
     looked: int = 0
@@ -60,46 +60,45 @@ class Carried:
     transparent: int = 0
 
     def notes(self, decoding: Decoding, upright: str, background: str) -> dict[str, str]:
-        """Returns a sentence each on orientation and transparency, where images carry it.
+        """Returns a sentence on orientation and one on transparency, if any image has them.
 
         Args:
             decoding: How the images are decoded.
-            upright: Name of the argument that says whether images are turned.
-            background: Name of the argument that gives the colour under transparent pixels.
+            upright: Name of the setting that rotates images.
+            background: Name of the setting for the colour behind transparent pixels.
         """
-        of = f"of {self.looked:,} own images looked at"
-        found = {}
+        sample_note = f"of {self.looked:,} images that were checked"
+        sentences = {}
         if self.turned:
-            done = "turns them as it says" if decoding.upright else "leaves them as they lie"
-            found["orientation"] = (
-                f"{self.turned:,} {of} carry an EXIF orientation, and {upright}: "
-                f"{str(decoding.upright).lower()} {done}"
+            action = "rotates them" if decoding.upright else "does not rotate them"
+            sentences["orientation"] = (
+                f"{self.turned:,} {sample_note} have an EXIF orientation, and {upright}: "
+                f"{str(decoding.upright).lower()} {action}"
             )
         if self.transparent:
-            done = (
-                f"puts {decoding.background} under their transparent pixels"
+            action = (
+                f"shows {decoding.background} behind their transparent pixels"
                 if decoding.background
-                else "shows the colour that their transparent pixels hide"
+                else "ignores their transparency"
             )
-            found["transparency"] = (
-                f"{self.transparent:,} {of} have an alpha channel, and {background}: "
-                f"{decoding.background or 'null'} {done}"
+            sentences["transparency"] = (
+                f"{self.transparent:,} {sample_note} have an alpha channel, and {background}: "
+                f"{decoding.background or 'null'} {action}"
             )
-        return found
+        return sentences
 
 
 def rgb(image: Image.Image, decoding: Decoding = AS_PUBLISHED) -> Image.Image:
-    """Returns an image in RGB with 8 bits a channel.
+    """Converts an image to RGB with 8 bits per channel.
 
-    Sixteen bits of grey are scaled, where Pillow's own conversion would cut them off at 255 and
-    show white.
+    16-bit grey values are scaled to 8 bits; Pillow's conversion would clip them at 255.
 
     Args:
         image: The image.
-        decoding: Whether its EXIF orientation and its transparency are honoured.
+        decoding: Whether to apply EXIF orientation and transparency.
 
     Raises:
-        ValueError: The image has numbers of which nobody says how many are white.
+        ValueError: The image has 32-bit pixels, whose value range is unknown.
     """
     if decoding.upright:
         image = ImageOps.exif_transpose(image)
@@ -112,19 +111,18 @@ def rgb(image: Image.Image, decoding: Decoding = AS_PUBLISHED) -> Image.Image:
         return Image.fromarray(grey.round().astype(np.uint8)).convert("RGB")
     if image.mode in ("I", "F"):
         raise ValueError(
-            f"its pixels are numbers of 32 bits (mode {image.mode}), "
-            "of which none is known to be white"
+            f"its pixels are 32-bit numbers (mode {image.mode}), whose value range is unknown"
         )
     return image.convert("RGB")
 
 
 def is_transparent(image: Image.Image) -> bool:
-    """Returns whether an image has an alpha channel, or a colour that stands for transparent."""
+    """Returns whether an image has an alpha channel or a transparent palette colour."""
     return "A" in image.getbands() or "a" in image.getbands() or "transparency" in image.info
 
 
 def is_turned(image: Image.Image) -> bool:
-    """Returns whether the EXIF orientation of an image says to turn it; only its header is read."""
+    """Returns whether an image has an EXIF rotation or flip. Reads only the header."""
     if image.format == "PNG" and "exif" not in image.info:
-        return False  # asked for more, Pillow would decode all of it
-    return image.getexif().get(ExifTags.Base.Orientation, AS_IT_LIES) not in (0, AS_IT_LIES)
+        return False  # `getexif` would decode the whole image
+    return image.getexif().get(ExifTags.Base.Orientation, UPRIGHT) not in (0, UPRIGHT)

@@ -1,4 +1,4 @@
-"""Places: files on this machine or at a URL, read whole or in part."""
+"""Reads local and remote files (any URL that fsspec supports), in full or in part."""
 
 import fnmatch
 import io
@@ -17,35 +17,35 @@ from zoo.errors import ZooError
 log = logging.getLogger(__name__)
 
 TRIES = 5
-PAUSE = 1.0  # seconds before the second try; each further pause is twice as long
+PAUSE = 1.0  # seconds before the second try; doubled before each further try
 STALLED = 60.0  # seconds without a byte after which a server counts as stalled
-AT_ONCE = 4 << 20  # bytes that are asked of a server where a file is read from start to end
-GONE = (400, 401, 403, 404, 405, 410)  # answers of a server that another try does not change
+AT_ONCE = 4 << 20  # bytes per request when a remote file is read from start to end
+GONE = (400, 401, 403, 404, 405, 410)  # HTTP status codes for which a retry is useless
 
 _BRACES = re.compile(r"\{(\d+)\.\.(\d+)\}|\{([^{}]*,[^{}]*)\}")
 _Got = TypeVar("_Got")
 
 
 def is_url(place: str) -> bool:
-    """Returns whether a place is at a URL."""
+    """Returns whether a place is a URL."""
     return "://" in place
 
 
 def expand_braces(pattern: str) -> list[str]:
-    """Returns the places that a pattern with braces means.
+    """Expands the braces in a pattern.
 
     Args:
-        pattern: A place, in which '{000..013}' stands for numbers of that length and '{a,b}' for
-            each of the words.
+        pattern: A path or URL, in which '{000..013}' means each number of the range, with leading
+            zeros, and '{a,b}' each of the words.
     """
     match = _BRACES.search(pattern)
     if match is None:
         return [pattern]
-    first, last, words = match.groups()
+    start, stop, words = match.groups()
     middles = (
         words.split(",")
         if words is not None
-        else [f"{number:0{len(first)}}" for number in range(int(first), int(last) + 1)]
+        else [f"{number:0{len(start)}}" for number in range(int(start), int(stop) + 1)]
     )
     rests = expand_braces(pattern[match.end() :])
     return [
@@ -55,30 +55,30 @@ def expand_braces(pattern: str) -> list[str]:
 
 
 def list_files(folder: str, names: str) -> list[str]:
-    """Returns the files in a folder, by name.
+    """Returns the files in a folder, sorted by name.
 
     Args:
-        folder: A folder here, or a URL.
-        names: Pattern of their names, as in '*.tar'.
+        folder: A local folder or a URL.
+        names: Pattern of the file names, such as '*.tar'.
 
     Raises:
-        ZooError: The server gives no list.
+        ZooError: The server does not list its files.
     """
     if not is_url(folder):
         return sorted(fnmatch.filter(map(str, Path(folder).glob("*")), f"*/{names}"))
 
     def list_folder(system: Any, path: str) -> list[str]:
-        found = system.glob(f"{path.rstrip('/')}/{names}")
-        return sorted(system.unstrip_protocol(name) for name in found)
+        matches = system.glob(f"{path.rstrip('/')}/{names}")
+        return sorted(system.unstrip_protocol(name) for name in matches)
 
     return _retry(folder, list_folder)
 
 
 def size_and_mark(place: str) -> tuple[int, str]:
-    """Returns the size of a file, and what changes where its content does.
+    """Returns the size of a file, and a mark that changes when its content does.
 
     Raises:
-        ZooError: It is not there, or the server does not tell.
+        ZooError: The file is missing, or the server does not report its size.
     """
     if not is_url(place):
         try:
@@ -87,20 +87,22 @@ def size_and_mark(place: str) -> tuple[int, str]:
             raise ZooError(
                 f"{place} cannot be read ({error.strerror}): give a file that you may read"
             ) from error
-        # the first can be set back, the second tells so
+        # mtime can be set to an earlier time; ctime changes when that happens
         return status.st_size, f"{status.st_mtime_ns} {status.st_ctime_ns}"
-    told = _retry(place, lambda system, path: system.info(path))
-    if told.get("size") is None:
-        raise ZooError(f"{place}: the server does not say how large it is: copy it to this machine")
+    file_info = _retry(place, lambda system, path: system.info(path))
+    if file_info.get("size") is None:
+        raise ZooError(f"{place}: the server does not report the file size: download the file")
     marks = ("ETag", "etag", "Last-Modified", "LastModified", "mtime", "updated", "md5Hash")
-    return int(told["size"]), " ".join(str(told[name]) for name in marks if name in told)
+    return int(file_info["size"]), " ".join(
+        str(file_info[name]) for name in marks if name in file_info
+    )
 
 
 def file_exists(place: str) -> bool:
-    """Returns whether a file is there.
+    """Returns whether a file exists.
 
     Raises:
-        ZooError: The server does not tell.
+        ZooError: The server cannot be reached.
     """
     if not is_url(place):
         return os.path.isfile(place)
@@ -108,16 +110,16 @@ def file_exists(place: str) -> bool:
 
 
 def part(place: str, start: int, n: int) -> bytes:
-    """Returns a part of a file; fewer bytes where a file on this machine ends before.
+    """Reads a range of bytes from a file; fewer if a local file ends earlier.
 
     Args:
         place: The file.
-        start: Where the part begins.
-        n: Its number of bytes.
+        start: Position of the first byte.
+        n: Number of bytes.
 
     Raises:
-        ZooError: It cannot be had, however often a server is asked.
-        OSError: A file on this machine cannot be read.
+        ZooError: The server did not send the bytes, after several tries.
+        OSError: The local file cannot be read.
     """
     if not is_url(place):
         with open(place, "rb", buffering=0) as file:
@@ -127,9 +129,9 @@ def part(place: str, start: int, n: int) -> bytes:
     def fetch_part(system: Any, path: str) -> bytes:
         content: bytes = system.cat_file(path, start=start, end=start + n)
         if len(content) > n:
-            raise _Useless("the server sends whole files where it is asked for a part")
+            raise _Useless("the server does not support range requests")
         if len(content) < n:
-            raise OSError(f"{len(content):,} of {n:,} bytes came")
+            raise OSError(f"received {len(content):,} of {n:,} bytes")
         return content
 
     return _retry(place, fetch_part)
@@ -137,10 +139,10 @@ def part(place: str, start: int, n: int) -> bytes:
 
 @contextmanager
 def open_stream(place: str) -> Iterator[BinaryIO]:
-    """Opens a file to be read from start to end.
+    """Opens a local or remote file for reading from start to end.
 
     Raises:
-        ZooError: It cannot be read.
+        ZooError: The file cannot be read.
     """
     if is_url(place):
         size, _ = size_and_mark(place)
@@ -158,11 +160,11 @@ def open_stream(place: str) -> Iterator[BinaryIO]:
 
 
 class _Useless(Exception):
-    """A failure that another try would only repeat."""
+    """A failure for which a retry is useless."""
 
 
 class _Parts(io.RawIOBase):
-    """A file at a URL as a stream that can be sought in."""
+    """A seekable stream of a remote file."""
 
     def __init__(self, place: str, size: int) -> None:
         self.place, self.size, self.position = place, size, 0
@@ -186,14 +188,14 @@ class _Parts(io.RawIOBase):
 
 
 def _retry(place: str, work: Callable[[Any, str], _Got]) -> _Got:
-    """Returns what a server gives, asked again where it fails.
+    """Sends a request to a server, with retries.
 
     Args:
         place: The URL.
-        work: Asks, given fsspec's file system and the path in it.
+        work: Sends the request, given fsspec's file system and the path in it.
 
     Raises:
-        ZooError: It fails each time, or in a way that would not change.
+        ZooError: All tries failed, or the error is permanent.
     """
     for number in range(TRIES):
         try:
@@ -203,22 +205,22 @@ def _retry(place: str, work: Callable[[Any, str], _Got]) -> _Got:
             if _final(error) or number == TRIES - 1:
                 times = "" if _final(error) else f", {TRIES} times"
                 raise ZooError(
-                    f"{place} cannot be read ({reason}{times}): look whether it is there and "
-                    "whether the server answers, then run the same command again"
+                    f"{place} cannot be read ({reason}{times}): check the URL and the server, "
+                    "then run the command again"
                 ) from error
             pause = PAUSE * 2**number
             log.warning(
-                "%s: %s; asked again in %g s (%d of %d)", place, reason, pause, number + 1, TRIES
+                "%s: %s; retrying in %g s (%d of %d)", place, reason, pause, number + 1, TRIES
             )
             time.sleep(pause)
     raise AssertionError("a loop that returns or raises")
 
 
 def _system(place: str) -> tuple[Any, str]:
-    """Returns fsspec's file system of this process, and the path in it.
+    """Returns fsspec's file system for a URL, and the path in it.
 
     Raises:
-        ZooError: What reads such URLs is not installed.
+        ZooError: The package that reads such URLs is not installed.
     """
     try:
         from fsspec.config import conf
@@ -229,8 +231,8 @@ def _system(place: str) -> tuple[Any, str]:
             from aiohttp import ClientTimeout
 
             waits = ClientTimeout(total=None, sock_connect=STALLED, sock_read=STALLED)
-            asked = conf.get(protocol, {}).get("client_kwargs", {})
-            options = {"client_kwargs": {"timeout": waits, **asked}}
+            client_options = conf.get(protocol, {}).get("client_kwargs", {})
+            options = {"client_kwargs": {"timeout": waits, **client_options}}
         system, path = url_to_fs(place, **options)
     except (ImportError, ValueError) as error:
         raise ZooError(f"{place} cannot be read ({error})") from error
@@ -244,12 +246,12 @@ def _final(error: Exception) -> bool:
 
 
 def _absent(error: Exception) -> bool:
-    # fsspec says "not found" of whatever keeps it from asking, with the true reason as cause
+    # fsspec also raises FileNotFoundError for connection errors, with the real error as cause
     return isinstance(error, FileNotFoundError) and error.__cause__ is None
 
 
 def _status(error: BaseException | None) -> int | None:
-    """Returns the number that a server answered with, which fsspec may have wrapped."""
+    """Returns the HTTP status code of an error, or of the error that caused it."""
     if error is None:
         return None
     status = getattr(error, "status", None)
@@ -259,8 +261,8 @@ def _status(error: BaseException | None) -> int | None:
 def _reason(error: Exception) -> str:
     status = _status(error)
     if _absent(error) or status in (404, 410):
-        return "it is not there"
+        return "not found"
     source = error.__cause__ if isinstance(error, FileNotFoundError) else error
     if status is not None:
-        return f"the server answers {status} {getattr(source, 'message', '')}".rstrip()
+        return f"server error {status} {getattr(source, 'message', '')}".rstrip()
     return " ".join(str(source).split()) or type(source).__name__

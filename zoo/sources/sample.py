@@ -1,4 +1,4 @@
-"""Samples: references to images, and captions paired with them, as a reader yields them."""
+"""ImageRef and Sample: a reference to an image, and a caption of an image."""
 
 from dataclasses import dataclass
 
@@ -7,17 +7,17 @@ from zoo.language.text import same_words
 
 @dataclass(frozen=True, order=True, slots=True)
 class ImageRef:
-    """An image by name.
+    """A reference to an image.
 
     Attributes:
         source: Where the image is from: 'coco', 'visual_genome', 'flickr', 'file', 'published' (a
             benchmark's own images), 'parquet' or 'tar'.
-        key: Name inside the source. For 'coco', 'visual_genome' and 'flickr' the numeric id as
-            text, for 'file' and 'published' a path, absolute or under a data root, for 'parquet'
+        key: Key of the image in the source. For 'coco', 'visual_genome' and 'flickr' the numeric id
+            as text, for 'file' and 'published' a path, absolute or under a data root, for 'parquet'
             'FILE#ROW#COLUMN', for 'tar' 'FILE#MEMBER', where the file may be a URL.
-        crop: Left, top, width and height in pixels, before any resize; the whole image where None.
-        size: Width and height of the image as published, in whose pixels the crop is. None where
-            nobody tells; it then is that of the file.
+        crop: Left, top, width and height in pixels, before any resize; None for the whole image.
+        size: Width and height of the published image, to which the crop refers. If None, the size
+            of the file is used.
     """
 
     source: str
@@ -38,14 +38,13 @@ class Sample:
     Attributes:
         image: The image.
         caption: The caption.
-        image_id: Id that is equal for all captions of an image. Splits keep images whole by it.
+        image_id: Id shared by all captions of an image, so that splits do not separate them.
         caption_id: Id that is unique in its source. Units are looked up by it.
-        split: The source's own name for the split, or None.
-        negatives: Sentence negatives that came with the source.
+        split: The name of the split in the source, or None.
+        negatives: Negative captions from the source.
         companions: Positions of hard images in the source's list of samples.
         origin: 'FILE:LINE' or 'FILE[ENTRY]', for messages.
-        companion_only: Whether the sample makes no row by itself, and comes along as another's
-            companion at most.
+        companion_only: Whether the sample is used only as a companion of another sample.
     """
 
     image: ImageRef
@@ -60,8 +59,8 @@ class Sample:
 
 
 def usable_negatives(sample: Sample) -> list[str]:
-    """Returns the negatives that came with the sample and differ from its caption.
+    """Returns the negatives of a sample that differ from its caption.
 
-    Case, spacing and punctuation marks make no difference.
+    Case, whitespace and punctuation are ignored in the comparison.
     """
     return [text for text in sample.negatives if not same_words(text, sample.caption)]

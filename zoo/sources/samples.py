@@ -1,7 +1,7 @@
-"""Samples: the captions of a reader as tables, which become objects one by one when asked for.
+"""Samples: the captions of a reader in tables, from which `Sample` objects are created on access.
 
-captions.arrow   a caption a row
-images.arrow     an image a row, with the id that its captions have for it
+captions.arrow   one row per caption
+images.arrow     one row per image, with its image id
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,7 +27,7 @@ CAPTIONS = pa.schema(
         ("companions", pa.list_(pa.int64())),
         ("origin", pa.string()),
         ("companion_only", pa.bool_()),
-        # whether one of the negatives differs from the caption, which takes long to tell
+        # whether any negative differs from the caption; precomputed, since comparing is slow
         ("usable_negative", pa.bool_()),
     ]
 )
@@ -49,8 +49,8 @@ class Samples(Sequence[Sample]):
     """Samples in tables.
 
     Args:
-        tables: What `write_samples` wrote.
-        images: Images that take the place of the tables' own, row by row.
+        tables: The tables of `write_samples`.
+        images: A table that replaces the images of `tables`, row by row.
     """
 
     def __init__(self, tables: CompiledTables, images: pa.Table | None = None) -> None:
@@ -61,7 +61,7 @@ class Samples(Sequence[Sample]):
 
     @classmethod
     def from_samples(cls, samples: Iterable[Sample]) -> "Samples":
-        """Returns samples in memory."""
+        """Builds the tables of samples in memory."""
         return cls(in_memory(lambda writer: write_samples(writer, samples)))
 
     @property
@@ -87,9 +87,9 @@ class Samples(Sequence[Sample]):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         if not -len(self) <= index < len(self):
-            raise IndexError(f"there are {len(self):,} samples, and none of number {index:,}")
+            raise IndexError(f"sample {index:,} is out of range: there are {len(self):,} samples")
         batch, row = divmod(int(index) % len(self), ROWS)
-        caption, image, caption_id, split, negatives, companions, origin, only = (
+        caption, image, caption_id, split, negatives, companions, origin, companion_only = (
             column[row].as_py() for column in self._batches[batch]
         )
         return Sample(
@@ -101,20 +101,20 @@ class Samples(Sequence[Sample]):
             tuple(negatives),
             tuple(companions),
             origin,
-            only,
+            companion_only,
         )
 
     def __iter__(self) -> Iterator[Sample]:
         return (self[i] for i in range(len(self)))
 
     def image(self, row: int) -> ImageRef:
-        """Returns the image of a row of `images`."""
+        """Returns the reference of the image in a row of `images`."""
         batch, row = divmod(int(row), ROWS)
         source, key, crop, size = (column[row].as_py() for column in self._references[batch][:-1])
         return ImageRef(source, key, crop and tuple(crop), size and tuple(size))
 
     def image_id(self, row: int) -> str:
-        """Returns the id of an image of a row of `images`."""
+        """Returns the id of the image in a row of `images`."""
         batch, row = divmod(int(row), ROWS)
         return str(self._references[batch][-1][row].as_py())
 
@@ -126,25 +126,25 @@ class Samples(Sequence[Sample]):
 
     @cached_property
     def image_codes(self) -> NDArray[np.int32]:
-        """A number of each row in `images`, which is equal for equal ids."""
+        """A number for each row of `images`, equal for equal image ids."""
         ids = self.images.column("image_id").cast(pa.large_string())  # 2 GiB and more in one array
         encoded = ids.combine_chunks().dictionary_encode()
         codes: NDArray[np.int32] = encoded.indices.to_numpy()
         return codes
 
-    def with_images(self, known: dict[ImageRef, ImageRef]) -> "Samples":
-        """Returns the samples with other references to images.
+    def with_images(self, new_refs: dict[ImageRef, ImageRef]) -> "Samples":
+        """Returns the samples with new image references.
 
-        An id that is the text of a reference is replaced along with it.
+        Image ids that equal the text of a replaced reference are replaced as well.
 
         Args:
-            known: The new references by those that they take the place of.
+            new_refs: The new references, by the old ones.
         """
         pairs = []
         for row in range(self.images.num_rows):
-            ref, own = self.image(row), self.image_id(row)
-            to = known.get(ref, ref)
-            pairs.append((to, str(to) if own == str(ref) else own))
+            ref, old_id = self.image(row), self.image_id(row)
+            new_ref = new_refs.get(ref, ref)
+            pairs.append((new_ref, str(new_ref) if old_id == str(ref) else old_id))
         return Samples(self.tables, pa.Table.from_batches(list(_images(pairs)), IMAGES))
 
     @cached_property
@@ -157,11 +157,11 @@ class Samples(Sequence[Sample]):
 
 
 class CaptionColumn(Sequence[str]):
-    """The captions of some samples, in their order.
+    """The captions of selected samples.
 
     Args:
         samples: The samples.
-        rows: Which of them.
+        rows: Rows of the selected samples.
     """
 
     def __init__(self, samples: Samples, rows: Rows) -> None:
@@ -182,8 +182,8 @@ class CaptionColumn(Sequence[str]):
         return str(self.column[int(self.rows[index])].as_py())
 
     def __iter__(self) -> Iterator[str]:
-        few = (self[start : start + ROWS] for start in range(0, len(self), ROWS))
-        return chain.from_iterable(few)
+        batches = (self[start : start + ROWS] for start in range(0, len(self), ROWS))
+        return chain.from_iterable(batches)
 
 
 def write_samples(writer: Writer, samples: Iterable[Sample]) -> Notes:
@@ -194,44 +194,47 @@ def write_samples(writer: Writer, samples: Iterable[Sample]) -> Notes:
         samples: The samples.
 
     Returns:
-        No notes.
+        Empty notes.
 
     Raises:
-        Unfit: A table cannot hold a sample.
+        Unfit: A field of a sample has the wrong type.
     """
     images: dict[tuple[ImageRef, str], int] = {}
-    writer.write("captions", CAPTIONS, (_captions(some, images) for some in in_batches(samples)))
+    writer.write("captions", CAPTIONS, (_captions(batch, images) for batch in in_batches(samples)))
     writer.write("images", IMAGES, _images(images))
     return {}
 
 
 class Unfit(Exception):
-    """A field of a sample is not of its type."""
+    """A field of a sample has the wrong type."""
 
 
-def _captions(some: list[Sample], images: dict[tuple[ImageRef, str], int]) -> pa.RecordBatch:
-    """Returns a batch of captions, whose images are added to those known."""
+def _captions(samples: list[Sample], images: dict[tuple[ImageRef, str], int]) -> pa.RecordBatch:
+    """Returns a batch of captions, and adds their images to `images`."""
     with _fit():
         columns = {
-            "caption": [s.caption for s in some],
-            "image": [images.setdefault((s.image, s.image_id), len(images)) for s in some],
-            "caption_id": [s.caption_id for s in some],
-            "split": [s.split for s in some],
-            "negatives": [s.negatives for s in some],
-            "companions": [s.companions for s in some],
-            "origin": [s.origin for s in some],
-            "companion_only": [s.companion_only for s in some],
-            "usable_negative": [bool(usable_negatives(s)) for s in some],
+            "caption": [s.caption for s in samples],
+            "image": [images.setdefault((s.image, s.image_id), len(images)) for s in samples],
+            "caption_id": [s.caption_id for s in samples],
+            "split": [s.split for s in samples],
+            "negatives": [s.negatives for s in samples],
+            "companions": [s.companions for s in samples],
+            "origin": [s.origin for s in samples],
+            "companion_only": [s.companion_only for s in samples],
+            "usable_negative": [bool(usable_negatives(s)) for s in samples],
         }
         return pa.RecordBatch.from_pydict(columns, CAPTIONS)
 
 
 def _images(pairs: Iterable[tuple[ImageRef, str]]) -> Iterator[pa.RecordBatch]:
-    for some in in_batches(pairs):
+    for batch_pairs in in_batches(pairs):
         with _fit():
             columns = {
-                **{name: [getattr(ref, name) for ref, _ in some] for name in IMAGES.names[:-1]},
-                "image_id": [image_id for _, image_id in some],
+                **{
+                    name: [getattr(ref, name) for ref, _ in batch_pairs]
+                    for name in IMAGES.names[:-1]
+                },
+                "image_id": [image_id for _, image_id in batch_pairs],
             }
             batch = pa.RecordBatch.from_pydict(columns, IMAGES)
         yield batch

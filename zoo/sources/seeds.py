@@ -6,11 +6,11 @@ import hashlib
 def stable_hash(text: str) -> int:
     """Returns a 63-bit non-negative hash of the text.
 
-    It is the same in every process, which Python's own salted hash is not.
+    Unlike Python's salted hash, it is the same in every process.
     """
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") >> 1
 
 
 def seed_of(seed: int, epoch: int, sample: int, purpose: str) -> str:
-    """Returns the seed of random.Random for one purpose of one sample in one epoch."""
+    """Returns the seed of random.Random for one purpose, sample and epoch."""
     return f"{seed}/{epoch}/{sample}/{purpose}"

@@ -1,4 +1,4 @@
-"""Sources: the samples of a reader, and which of them are used."""
+"""Source: the samples of a reader, and the selection of samples in use."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,11 +21,11 @@ from zoo.support.text_files import sha256
 
 
 class Groups(Sequence[list[int]]):
-    """Groups of positions, in two arrays.
+    """Groups of positions, stored in two arrays.
 
     Args:
         positions: The positions, group by group.
-        starts: Where each group starts, and where the last one ends.
+        starts: The start of each group, followed by the end of the last one.
     """
 
     def __init__(self, positions: Rows, starts: Rows) -> None:
@@ -44,21 +44,24 @@ class Groups(Sequence[list[int]]):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         if not 0 <= index < len(self):
-            raise IndexError(f"there are {len(self):,} groups, and none of number {index:,}")
-        found: list[int] = self._positions[self._starts[index] : self._starts[index + 1]].tolist()
-        return found
+            raise IndexError(f"group {index:,} is out of range: there are {len(self):,} groups")
+        positions: list[int] = self._positions[
+            self._starts[index] : self._starts[index + 1]
+        ].tolist()
+        return positions
 
 
 @dataclass(frozen=True)
 class Source:
-    """What a reader gave.
+    """The samples of a reader, and a selection of them.
 
     Attributes:
         reader: The reader.
         samples: All samples.
         kept: Positions of the samples in use, ascending.
-        missing: Number of images that were not found and tolerated.
-        by_name: Published images that were found by name, by the path at which nothing is.
+        missing: Number of missing images that were left out.
+        by_name: Published images that were found by file name, by the reference whose file is
+            missing.
     """
 
     reader: Reader
@@ -85,7 +88,7 @@ class Source:
 
     @property
     def rows(self) -> Rows:
-        """The positions in use that make rows by themselves."""
+        """The positions in use, without samples that are only companions."""
         return self.without_companions().kept
 
     @property
@@ -99,23 +102,23 @@ class Source:
         return column if len(self.kept) == len(column) else column.take(pa.array(self.kept))
 
     def select(self, keep: NDArray[np.bool_]) -> "Source":
-        """Returns the source with some of the samples in use.
+        """Returns the source with a part of the samples in use.
 
         Args:
-            keep: Which of `kept` are.
+            keep: Mask over `kept`.
         """
         return replace(self, kept=self.kept[keep])
 
     def without_companions(self) -> "Source":
-        """Returns the source without samples that only come along as others' companions."""
+        """Returns the source without samples that are only companions of others."""
         return self.select(~self.column("companion_only").to_numpy())
 
     def entries(self, captions_per_image: Literal["all", "one"]) -> Groups:
-        """Returns the groups of positions of which a row draws one.
+        """Returns groups of positions; each training row samples one position of its group.
 
         Args:
-            captions_per_image: 'all' makes every caption a group by itself, 'one' makes a group of
-                all captions of an image.
+            captions_per_image: 'all' for one group per caption, 'one' for one group per image with
+                all of its captions.
         """
         used = self.without_companions()
         if captions_per_image == "all":
@@ -123,17 +126,17 @@ class Source:
         return used.by_image()
 
     def by_image(self) -> Groups:
-        """Returns the positions in use of each image, the images in order of first use."""
+        """Returns the positions in use, grouped by image, in order of first use."""
         codes = self.samples.image_codes[self.samples.image_rows[self.kept]]
-        _, first, groups = np.unique(codes, return_index=True, return_inverse=True)
-        turn = np.empty(len(first), np.int64)
-        turn[np.argsort(first)] = np.arange(len(first))
-        groups = turn[groups]
+        _, first_positions, groups = np.unique(codes, return_index=True, return_inverse=True)
+        order = np.empty(len(first_positions), np.int64)
+        order[np.argsort(first_positions)] = np.arange(len(first_positions))
+        groups = order[groups]
         starts = np.concatenate([[0], np.cumsum(np.bincount(groups))])
         return Groups(self.kept[np.argsort(groups, kind="stable")], starts)
 
     def describe(self) -> dict[str, Any]:
-        """Returns the reader, its files by hash, and counts."""
+        """Returns the reader, the hashes of its files, and counts."""
         return {
             "reader": to_config(self.reader),
             "files": {file.name: sha256(file) for file in self.reader.files},
@@ -145,16 +148,16 @@ class Source:
 
 
 def read(reader: Reader) -> Source:
-    """Returns all that the reader gives.
+    """Returns the source with all samples of a reader.
 
     Raises:
-        ZooError: It gives nothing.
+        ZooError: The reader finds no caption.
     """
     samples = kept_samples(reader)
     if not len(samples):
         raise ZooError(
-            f"{type(reader).__name__} finds no caption in {', '.join(map(str, reader.files))}: "
-            "check its path and its splits"
+            f"{type(reader).__name__} found no captions in {', '.join(map(str, reader.files))}: "
+            "check the path and the splits"
         )
     return Source(reader, samples, np.arange(len(samples)))
 
@@ -162,7 +165,7 @@ def read(reader: Reader) -> Source:
 def with_images(source: Source, finder: ImageFinder, tolerate_missing: bool) -> Source:
     """Returns the source without samples whose image is missing.
 
-    Every image gets the reference that it is known as.
+    References to files that are images of published data sets are replaced.
 
     Args:
         source: The source.
@@ -170,35 +173,37 @@ def with_images(source: Source, finder: ImageFinder, tolerate_missing: bool) -> 
         tolerate_missing: Whether some images may be missing.
 
     Raises:
-        ZooError: Images are missing and not tolerated, or all are missing. The first of them are
-            named.
+        ZooError: Images are missing although `tolerate_missing` is false, or all are missing. The
+            message names the first ones.
     """
     source = resolve_images(source, finder)
     rows = source.image_rows
-    absent = rows[_absent(source.samples, rows, finder)]
-    if not len(absent):
+    missing_rows = rows[_absent(source.samples, rows, finder)]
+    if not len(missing_rows):
         return source
-    missing = list(dict.fromkeys(map(source.samples.image, absent.tolist())))
+    missing = list(dict.fromkeys(map(source.samples.image, missing_rows.tolist())))
     n = len(source.images)
     if not tolerate_missing or len(missing) == n:
         roots = ", ".join(map(str, finder.roots)) or "no data root"
-        first = ", ".join([*map(str, missing[:3]), *(["..."] if len(missing) > 3 else [])])
+        first_missing = ", ".join([*map(str, missing[:3]), *(["..."] if len(missing) > 3 else [])])
         raise ZooError(
-            f"{len(missing):,} of {n:,} images are missing under {roots} ({first}): "
-            f"{finder.hint(missing[0])}, or set data.tolerate_missing: true to leave out some"
+            f"{len(missing):,} of {n:,} images are missing under {roots} ({first_missing}): "
+            f"{finder.hint(missing[0])}, or set data.tolerate_missing: true to skip missing images"
         )
-    there = ~np.isin(source.samples.image_rows[source.kept], absent)
-    return replace(source.select(there), missing=len(missing))
+    is_present = ~np.isin(source.samples.image_rows[source.kept], missing_rows)
+    return replace(source.select(is_present), missing=len(missing))
 
 
 def resolve_images(source: Source, finder: ImageFinder) -> Source:
-    """Returns the source with every image by the reference that it is known as."""
+    """Replaces references to files that are images of published data sets."""
     if not pc.any(pc.equal(source.samples.images.column("source"), "file")).as_py():
-        return source  # no other image has a second name
-    known = finder.resolve_references(_images(source))
-    if not known:
+        return source  # only files can have a second reference
+    resolved = finder.resolve_references(_images(source))
+    if not resolved:
         return source
-    return replace(source, samples=source.samples.with_images(known), by_name=finder.by_name(known))
+    return replace(
+        source, samples=source.samples.with_images(resolved), by_name=finder.by_name(resolved)
+    )
 
 
 def _images(source: Source) -> Iterator[ImageRef]:
@@ -206,37 +211,39 @@ def _images(source: Source) -> Iterator[ImageRef]:
 
 
 def _absent(samples: Samples, rows: NDArray[np.int32], finder: ImageFinder) -> NDArray[np.bool_]:
-    """Returns which of some rows of images are not found."""
+    """Returns a mask of the image rows whose files are missing."""
     images = samples.images.select(["source", "key"]).take(pa.array(rows))
     absent = np.zeros(len(rows), bool)
     for source in images.column("source").unique().to_pylist():
-        of = np.flatnonzero(pc.equal(images.column("source"), source).to_numpy())
-        absent[of] = finder.lacks(source, images.column("key").take(pa.array(of)))
+        positions = np.flatnonzero(pc.equal(images.column("source"), source).to_numpy())
+        absent[positions] = finder.lacks(source, images.column("key").take(pa.array(positions)))
     return absent
 
 
 def split_by_image(
     source: Source, share: float | None, n_images: int | None
 ) -> tuple[Source, Source]:
-    """Holds the images with the smallest hashes of their ids out, with all captions of each.
+    """Splits images, with all of their captions, into training and validation.
+
+    The images with the smallest hashes of their ids are held out for validation.
 
     Args:
         source: The source.
-        share: Share of the images to hold out, where `n_images` is None.
+        share: Share of the images to hold out, if `n_images` is None.
         n_images: Number of images to hold out.
 
     Returns:
         The sources for training and for validation.
 
     Raises:
-        ZooError: Nothing is left on a side.
+        ZooError: One of the two would be empty.
     """
     ids = source.image_ids.to_pylist()
     n = n_images if n_images is not None else round((share or 0) * len(ids))
     if not 0 < n < len(ids):
         raise ZooError(
             f"val_share or val_images holds out {n:,} of {len(ids):,} images: "
-            "leave at least one on each side"
+            "training and validation need at least one image each"
         )
     ids.sort(key=lambda image_id: (stable_hash(image_id), image_id))
     held_out = pc.is_in(source.samples.images.column("image_id"), pa.array(ids[:n]))
@@ -246,5 +253,5 @@ def split_by_image(
 
 def _distinct(values: NDArray[np.int32]) -> NDArray[np.int32]:
     """Returns each value once, in order of first use."""
-    _, first = np.unique(values, return_index=True)
-    return values[np.sort(first)]
+    _, first_positions = np.unique(values, return_index=True)
+    return values[np.sort(first_positions)]

@@ -1,4 +1,4 @@
-"""Tables: cells of parquet files, and of the arrow files that Hugging Face's datasets saves."""
+"""Reads cells of Parquet files and of the Arrow files of Hugging Face datasets."""
 
 from pathlib import Path
 from typing import Any
@@ -12,14 +12,14 @@ ARROW = ".arrow"
 
 
 class Tables:
-    """Reads cells: of arrow in place, of parquet with the part of the column that they are in."""
+    """Reads single cells. Arrow files are memory-mapped; of Parquet a column chunk is read."""
 
     def __init__(self) -> None:
         self._columns: dict[tuple[Path, str, int], list[Any]] = {}
         self._batches: dict[Path, list[Any]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Returns what another process is sent; it maps the files itself."""
+        """Returns an empty state: each process opens the files itself."""
         return {"_columns": {}, "_batches": {}}
 
     def cell(self, path: Path, row: int, column: str, asked: str) -> Any:
@@ -29,7 +29,7 @@ class Tables:
             path: The file.
             row: The number of the row, from 0.
             column: The name of the column.
-            asked: What messages call the cell.
+            asked: Name of the cell in error messages.
 
         Raises:
             ZooError: The file has no such column or row.
@@ -46,32 +46,33 @@ class Tables:
             sizes = [file.metadata.row_group(group).num_rows for group in groups]
         if column not in names:
             raise ZooError(
-                f"{path} has no column {column!r}, which {asked} names: it has {', '.join(names)}"
+                f"{path} has no column {column!r}, which is used by {asked}: its columns are "
+                f"{', '.join(names)}"
             )
-        first = 0
+        start = 0
         for part, n in enumerate(sizes):
-            if row < first + n:
+            if row < start + n:
                 if path.suffix == ARROW:
-                    return parts[part].column(column)[row - first].as_py()
+                    return parts[part].column(column)[row - start].as_py()
                 key = (path, column, part)
                 if key not in self._columns:
                     values = file.read_row_group(part, columns=[column])[column]
                     self._columns = {key: values.to_pylist()}
-                return self._columns[key][row - first]
-            first += n
+                return self._columns[key][row - start]
+            start += n
         raise ZooError(
-            f"{path} has {first} rows, and {asked} names row {row}: fetch the file again"
+            f"{path} has {start} rows, but {asked} refers to row {row}: download the file again"
         )
 
 
 def arrow_batches(path: Path) -> list[Any]:
-    """Returns the batches of an arrow file, which stay on disk.
+    """Returns the batches of an Arrow file, memory-mapped.
 
     Raises:
-        ZooError: The file is not whole.
+        ZooError: The file is damaged.
     """
     try:
         with pa.memory_map(str(path)) as mapped, pa.ipc.open_stream(mapped) as stream:
             return list(stream)
     except (OSError, pa.ArrowInvalid) as error:
-        raise ZooError(f"{path} is not a whole arrow file ({error}): save it again") from error
+        raise ZooError(f"{path} is not a valid Arrow file ({error}): save it again") from error

@@ -1,8 +1,9 @@
-"""Tar index: where the members of a tar lie, in an arrow file that all processes map.
+"""Tar index: the positions of the members of a tar, in an Arrow file that all processes map.
 
-It has a row a member, in the tar's order: its name, where its bytes begin, their number, and of a
-small text the bytes themselves. It lies beside its tar, as TAR.arrow, where the tar was packed
-here. That of any other tar is made once and kept, by the place, size and times of the tar.
+It has one row per member, in the order of the tar: its name, the position and number of its bytes,
+and the bytes themselves if it is a small text. `zoo data pack` writes the index next to each tar,
+as TAR.arrow. The index of any other tar is built once and cached by the place, size and times of
+the tar.
 """
 
 import hashlib
@@ -24,22 +25,22 @@ VERSION = b"1"
 SUFFIX = ".arrow"
 KEPT = "tar_indices"
 TEXTS = (".txt", ".json")
-SMALL = 1 << 20  # bytes; a longer text is no caption
+SMALL = 1 << 20  # bytes; a longer text is not a caption
 HEADER = tarfile.BLOCKSIZE
-ROWS = 4096  # held as objects of Python at a time
+ROWS = 4096  # rows that are Python objects at a time
 SCHEMA = pa.schema(
     {"name": pa.string(), "start": pa.int64(), "size": pa.int64(), "text": pa.binary()}
 )
 
 
 class Tars:
-    """Reads members of tars by their indices, each of which is mapped once."""
+    """Reads members of tars through their indices. Each index is mapped once."""
 
     def __init__(self) -> None:
         self._indices: dict[str, tuple[Path, pa.Table]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Returns what another process is sent; it maps the indices itself."""
+        """Returns an empty state: each process maps the indices itself."""
         return {"_indices": {}}
 
     def index(self, place: str) -> Path:
@@ -49,19 +50,19 @@ class Tars:
             place: Path or URL of the tar.
 
         Raises:
-            ZooError: The tar is not there, or not whole.
+            ZooError: The tar is missing or incomplete.
         """
         return self._open(place)[0]
 
     def member(self, place: str, name: str) -> bytes | None:
-        """Returns the bytes of a member, None where there is none of that name.
+        """Returns the bytes of a member, or None if there is no such member.
 
         Args:
             place: Path or URL of the tar.
             name: The name of the member.
 
         Raises:
-            ZooError: The tar is not whole, or not the one that its index is of.
+            ZooError: The tar is incomplete, or does not match its index.
         """
         file, table = self._open(place)
         row = pc.index(table["name"], name).as_py()
@@ -70,11 +71,11 @@ class Tars:
         start, size = table["start"][row].as_py(), table["size"][row].as_py()
         content = part(place, start - HEADER, HEADER + size)
         if len(content) < HEADER + size:
-            raise ZooError(f"{place} ends within {name}: fetch the file again")
+            raise ZooError(f"{place} ends within {name}: download the file again")
         if not _is_of(content[:HEADER], name, size):
             raise ZooError(
-                f"{place}#{name} is not where {file} says, which is the index of another tar: "
-                "delete that index, and it is made anew"
+                f"{place}#{name} is not at the position given in {file}, which is the index of "
+                "another tar: delete the index, and it will be built again"
             )
         return content[HEADER:]
 
@@ -86,37 +87,37 @@ class Tars:
 
 
 def _is_of(header: bytes, name: str, size: int) -> bool:
-    """Returns whether a member's header is that of this name and size."""
+    """Returns whether a member's header has this name and size."""
     try:
-        found = tarfile.TarInfo.frombuf(header, tarfile.ENCODING, "surrogateescape")
+        info = tarfile.TarInfo.frombuf(header, tarfile.ENCODING, "surrogateescape")
     except tarfile.HeaderError:
         return False
-    # a name that is too long for a header stands before it
-    return found.size == size and (found.name == name or len(name.encode()) >= tarfile.LENGTH_NAME)
+    # a name that is too long for the header is stored in front of it
+    return info.size == size and (info.name == name or len(name.encode()) >= tarfile.LENGTH_NAME)
 
 
 def index_of(place: str) -> Path:
-    """Returns the file of a tar's index, which the first process to ask makes while others wait.
+    """Returns the file of a tar's index. One process builds it while others wait.
 
     Args:
         place: Path or URL of the tar.
 
     Raises:
-        ZooError: The tar is not there or not whole, or the index beside it is of another.
+        ZooError: The tar is missing or incomplete, or the index next to it is of another tar.
     """
     size, mark = size_and_mark(place)
-    beside = f"{place}{SUFFIX}"
-    if not is_url(place) and file_exists(beside):
-        read_index(Path(beside), of=size)
-        return Path(beside)
+    index_place = f"{place}{SUFFIX}"
+    if not is_url(place) and file_exists(index_place):
+        read_index(Path(index_place), of=size)
+        return Path(index_place)
     key = hashlib.sha256(f"{VERSION!r} {place} {size} {mark}".encode()).hexdigest()[:16]
     file = cache_folder(KEPT) / key / f"{place.rpartition('/')[2]}{SUFFIX}"
     if file.is_file():
         return file
     with exclusive_lock(file.parent, "$XDG_CACHE_HOME"):
         if not file.is_file():
-            if file_exists(beside):
-                write_bytes(file, part(beside, 0, size_and_mark(beside)[0]))
+            if file_exists(index_place):
+                write_bytes(file, part(index_place, 0, size_and_mark(index_place)[0]))
                 read_index(file, of=size)
             else:
                 write_index(place, file)
@@ -124,21 +125,21 @@ def index_of(place: str) -> Path:
 
 
 def write_index(place: str, file: Path) -> None:
-    """Goes through a tar and writes its index, which appears when it is whole.
+    """Reads a tar and writes its index atomically.
 
     Args:
         place: Path or URL of the tar.
         file: The index to write.
 
     Raises:
-        ZooError: The tar is not whole, or the index cannot be written.
+        ZooError: The tar is incomplete, or the index cannot be written.
     """
     size, _ = size_and_mark(place)
     schema = SCHEMA.with_metadata({"version": VERSION, "size": str(size)})
     with (
-        write_atomically(file) as written,
-        pa.OSFile(str(written), "wb") as out,
-        pa.ipc.new_file(out, schema) as table,
+        write_atomically(file) as temporary,
+        pa.OSFile(str(temporary), "wb") as sink,
+        pa.ipc.new_file(sink, schema) as table,
     ):
         rows: list[dict[str, Any]] = []
         for row in _rows(place):
@@ -155,7 +156,7 @@ def _rows(place: str) -> Iterator[dict[str, Any]]:
             member.name.encode()
         except UnicodeEncodeError as error:
             raise ZooError(
-                f"{place} has a member {member.name!r}, whose name is not UTF-8: rename it"
+                f"{place}: the name of member {member.name!r} is not UTF-8: rename it"
             ) from error
         yield {
             "name": member.name,
@@ -170,26 +171,26 @@ def _is_text(member: tarfile.TarInfo) -> bool:
 
 
 def read_index(file: Path, of: int | None = None) -> pa.Table:
-    """Returns an index, which stays on disk.
+    """Returns an index, memory-mapped.
 
     Args:
         file: The index.
-        of: Size of the tar that it should be of; not asked where None.
+        of: Expected size of its tar; None to skip the check.
 
     Raises:
-        ZooError: It is not whole, of another version, or of another tar.
+        ZooError: The index is damaged, has another version, or belongs to another tar.
     """
-    mend = "delete that index, and it is made anew"
+    remedy = "delete the index, and it will be built again"
     try:
         table = pa.ipc.open_file(pa.memory_map(str(file))).read_all()
     except (OSError, pa.ArrowException) as error:
-        raise ZooError(f"{file} is not a whole index of a tar ({error}): {mend}") from error
-    said = table.schema.metadata or {}
-    if said.get(b"version") != VERSION or table.schema.names != SCHEMA.names:
-        raise ZooError(f"{file} is no index of a tar as this version writes it: {mend}")
-    if of is not None and said.get(b"size") != str(of).encode():
+        raise ZooError(f"{file} is a damaged tar index ({error}): {remedy}") from error
+    header = table.schema.metadata or {}
+    if header.get(b"version") != VERSION or table.schema.names != SCHEMA.names:
+        raise ZooError(f"{file} is not a tar index of this version: {remedy}")
+    if of is not None and header.get(b"size") != str(of).encode():
         raise ZooError(
-            f"{file} is the index of a tar of {int(said[b'size']):,} bytes, and the tar has "
-            f"{of:,}: fetch the tar again where it was cut off; where it is meant, {mend}"
+            f"{file} is the index of a tar of {int(header[b'size']):,} bytes, but the tar has "
+            f"{of:,}: if the tar is incomplete, download it again; otherwise {remedy}"
         )
     return table

@@ -1,4 +1,4 @@
-"""Tars: their members from first to last, here or at a URL."""
+"""Reads the members of a local or remote tar in order."""
 
 import tarfile
 from collections.abc import Callable, Iterator
@@ -10,31 +10,32 @@ from zoo.sources.places import open_stream
 def members(
     place: str, wanted: Callable[[tarfile.TarInfo], bool]
 ) -> Iterator[tuple[tarfile.TarInfo, bytes | None]]:
-    """Yields the files of a tar, with their bytes where these are wanted.
+    """Yields the files of a tar, and the bytes of the selected ones.
 
     Args:
         place: Path or URL of the tar.
-        wanted: Whether the bytes of a file are.
+        wanted: Returns whether to read the bytes of a file.
 
     Raises:
-        ZooError: The tar is not whole.
+        ZooError: The tar is incomplete.
     """
-    last = "none"
+    last_name = "none"
     try:
         with open_stream(place) as file, tarfile.open(fileobj=file, mode="r:") as tar:
             for member in tar:
-                last = member.name
+                last_name = member.name
                 if member.isfile():
                     content = tar.extractfile(member) if wanted(member) else None
                     yield member, None if content is None else content.read()
-            # its end is marked by blocks of zeros
-            whole = file.seek(0, 2) > tar.offset
+            # a complete tar ends with blocks of zeros
+            is_complete = file.seek(0, 2) > tar.offset
     except (tarfile.TarError, EOFError, OSError) as error:
         raise ZooError(
-            f"{place} is not a whole tar ({error}): fetch the file again, its last member is {last}"
+            f"{place} is not a complete tar ({error}): download it again. "
+            f"Its last readable member is {last_name}"
         ) from error
-    if not whole:
+    if not is_complete:
         raise ZooError(
-            f"{place} is not a whole tar (its end is missing): fetch the file again, its last "
-            f"member is {last}"
+            f"{place} is not a complete tar (its end is missing): download it again. "
+            f"Its last readable member is {last_name}"
         )

@@ -1,1 +1,1 @@
-"""Support: files, records of what was built, ranks, ranges and what the screen shows."""
+"""Support: files, configurable objects, ranks, ranges, caches and progress."""

@@ -1,4 +1,4 @@
-"""JSON lines that have a text for a caption: negatives, paraphrases, names of images."""
+"""JSON lines with a text for each caption: negatives, paraphrases or image names."""
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -16,10 +16,10 @@ TEXTS = pa.schema([("caption", pa.string()), ("text", pa.string())])
 
 
 class ByCaption:
-    """The texts of a file by caption, in its order, compiled once.
+    """The texts of a file, by caption, in the order of the file.
 
     Args:
-        tables: What `by_caption` compiled.
+        tables: The tables compiled by `by_caption`.
     """
 
     def __init__(self, tables: CompiledTables) -> None:
@@ -34,7 +34,7 @@ class ByCaption:
         return bool(self._keys.rows(key_of(caption)))
 
     def get(self, caption: str) -> list[str] | None:
-        """Returns the texts of a caption, None where the file does not have it."""
+        """Returns the texts of a caption, or None if the file does not have the caption."""
         rows = self._keys.rows(key_of(caption))
         texts = (self._texts[row].as_py() for row in rows)
         return [text for text in texts if text is not None] if rows else None
@@ -43,23 +43,23 @@ class ByCaption:
 def by_caption(
     file: Path, name: str, read: Callable[[], Iterable[tuple[str, str | None]]], source: str
 ) -> ByCaption:
-    """Returns the texts of a file.
+    """Returns the texts of a file, compiled into tables once.
 
     Args:
         file: The file.
-        name: The field of the text.
-        read: Yields captions and texts, and refuses what is wrong.
-        source: How one comes by such a file, for messages.
+        name: Name of the field with the text.
+        read: Yields captions and texts; raises ZooError for invalid lines.
+        source: How to get such a file, for error messages.
 
     Raises:
-        ZooError: The file cannot be read or is wrong, or the table cannot be written.
+        ZooError: The file cannot be read or is invalid, or the tables cannot be written.
     """
 
     def make(writer: Writer) -> Notes:
         captions: list[str] = []
 
-        def batch(some: list[tuple[str, str | None]]) -> pa.RecordBatch:
-            keys, texts = [key_of(caption) for caption, _ in some], [text for _, text in some]
+        def batch(pairs: list[tuple[str, str | None]]) -> pa.RecordBatch:
+            keys, texts = [key_of(caption) for caption, _ in pairs], [text for _, text in pairs]
             captions.extend(keys)
             return pa.RecordBatch.from_pydict({"caption": keys, "text": texts}, TEXTS)
 
@@ -75,34 +75,34 @@ def by_caption(
 
 
 def key_of(caption: str) -> str:
-    """Returns a caption as it is looked up: its words, one space between them."""
+    """Returns the lookup key of a caption: its words, separated by single spaces."""
     return " ".join(caption.split())
 
 
 def entries(
     file: Path, name: str, *, optional: bool, source: str, mend: str
 ) -> Iterator[tuple[str, str, str | None]]:
-    """Yields where each line stands, its caption and its text.
+    """Yields the place, the caption and the text of each line.
 
     Args:
-        file: JSON lines of `{"caption", name}`. Newlines alone end a line.
-        name: The field of the text.
+        file: JSON lines of `{"caption", name}`. Only newline characters end a line.
+        name: Name of the field with the text.
         optional: Whether the text may be null.
-        source: How one comes by such a file, for messages.
-        mend: What is to be done with a broken line, for messages.
+        source: How to get such a file, for error messages.
+        mend: Advice on an invalid line, for error messages.
 
     Yields:
-        The line as file:number, the caption, and the text.
+        The line as FILE:NUMBER, the caption, and the text.
 
     Raises:
-        ZooError: The file cannot be read, or a line is broken; the message names the line.
+        ZooError: The file cannot be read, or a line is invalid; the message names the line.
     """
     try:
         with open_bytes(file) as content:
             lines = content.read().decode("utf-8").removesuffix("\n").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise ZooError(f"{file} cannot be read ({why}): {source}") from error
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ZooError(f"{file} cannot be read ({reason}): {source}") from error
     for number, line in enumerate(lines, start=1):
         origin = f"{file}:{number}"
         try:

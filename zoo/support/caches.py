@@ -1,4 +1,4 @@
-"""Caches: where they are by default, and one process at a time that fills a place in them."""
+"""The default cache folder, and a lock so that only one process fills a folder."""
 
 import fcntl
 import logging
@@ -10,7 +10,7 @@ from threading import Timer
 
 from zoo.errors import ZooError
 
-PATIENCE = 10.0  # seconds of waiting until a word is said
+PATIENCE = 10.0  # seconds of waiting before a notice is logged
 
 log = logging.getLogger(__name__)
 
@@ -27,38 +27,38 @@ def cache_folder(name: str) -> Path:
 
 @contextmanager
 def exclusive_lock(folder: Path, named: str) -> Iterator[None]:
-    """Lets one process at a time fill a folder; a process that dies leaves it open.
+    """Locks a folder so that only one process at a time fills it.
 
-    A process that waits for long says so.
+    The lock is released when the process ends. A process that waits for long logs a notice.
 
     Args:
-        folder: The folder, which need not exist.
-        named: The setting that names another, for messages.
+        folder: The folder. It need not exist.
+        named: The setting that changes the folder, for error messages.
 
     Raises:
-        ZooError: Nothing can be written beside it, or its file system has no locks.
+        ZooError: The lock file cannot be written, or the file system does not support locks.
     """
     lock = folder.with_name(f"{folder.name}.lock")
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
-        held = lock.open("w")
+        lock_file = lock.open("w")
     except OSError as error:
         raise ZooError(
-            f"{lock} could not be written ({error.strerror or error}): make room or let yourself "
-            f"use it, or name another folder by {named}"
+            f"{lock} could not be written ({error.strerror or error}): free disk space, change its "
+            f"permissions, or set {named} to another folder"
         ) from error
-    said = "process %d waits for another one, which fills %s"
-    word = Timer(PATIENCE, log.info, (said, os.getpid(), folder))
-    word.daemon = True
-    with held:
-        word.start()
+    template = "process %d is waiting for another process that fills %s"
+    notice = Timer(PATIENCE, log.info, (template, os.getpid(), folder))
+    notice.daemon = True
+    with lock_file:
+        notice.start()
         try:
-            fcntl.flock(held, fcntl.LOCK_EX)
+            fcntl.flock(lock_file, fcntl.LOCK_EX)
         except OSError as error:
             raise ZooError(
-                f"{lock} cannot be locked ({error.strerror or error}): name a folder on a file "
-                f"system with locks by {named}"
+                f"{lock} cannot be locked ({error.strerror or error}): set {named} to a folder on "
+                "a file system that supports locks"
             ) from error
         finally:
-            word.cancel()
+            notice.cancel()
         yield

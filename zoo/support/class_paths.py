@@ -1,8 +1,8 @@
-"""Classes that downloaded files name, checked before anything is imported.
+"""Checks the class paths in downloaded files before anything is imported.
 
-jsonargparse imports what stands where an argument takes a class, and checks the class afterwards.
-Therefore everything that it could import is looked at before: a dict with a `class_path`, and a
-text at a place whose type is not plain.
+jsonargparse imports the value of any argument that takes a class, and checks the class afterwards.
+Therefore everything that it could import is checked before: dicts with a `class_path`, and strings
+in the place of an argument whose type is not plain.
 """
 
 import argparse
@@ -27,17 +27,16 @@ REMOTE_CODE = "trust_remote_code"  # a setting of Hugging Face's libraries
 
 
 def refuse_code(described: Any, kind: Any, source: str, flag: str = "") -> None:
-    """Refuses classes that are neither offered by zoo or an installed package nor trusted.
+    """Rejects classes that are not part of zoo or an installed package, unless they are trusted.
 
-    Nothing that is refused is imported.
+    Rejected classes are not imported.
 
     Args:
-        described: What a downloaded file says: a part as {"class_path", "init_args"}, or the
-            arguments of `kind`.
-        kind: The class, or the type, that is built of it.
-        source: The file, as the message calls it.
-        flag: The flag of the command line that takes the same settings, such as `--model`; empty
-            where there is none.
+        described: The content of a downloaded file: a component as {"class_path", "init_args"}, or
+            the arguments of `kind`.
+        kind: The class or type to build from it.
+        source: Name of the file in the message.
+        flag: The command-line flag that takes the same settings, such as `--model`, or ''.
 
     Raises:
         ZooError: A class is not trusted.
@@ -47,42 +46,42 @@ def refuse_code(described: Any, kind: Any, source: str, flag: str = "") -> None:
     try:
         for path, own_flag in _classes(described, kind, flag):
             if not is_trusted(path):
-                direct = f"name it yourself by {own_flag} {path}, or " if own_flag else ""
+                direct = f"set {own_flag} {path}, or " if own_flag else ""
                 raise ZooError(
-                    f"{source} names the class {path}, which neither zoo nor an installed package "
-                    f"offers: if you trust it, {direct}add {FLAG} (in Python, trust_code=True)"
+                    f"{source} uses the class {path}, which is not part of zoo or an installed "
+                    f"package: if you trust it, {direct}add {FLAG} (in Python, trust_code=True)"
                 )
     except RecursionError as error:
         raise ZooError(
-            f"{source} nests settings in settings without end: get the file again"
+            f"{source} has settings that are nested too deeply: download the file again"
         ) from error
 
 
 def refuse_remote_code(settings: Any, source: str) -> None:
-    """Refuses settings that would have Hugging Face's libraries run code of a repository.
+    """Rejects settings that make Hugging Face libraries run code from a repository.
 
     Args:
         settings: Plain data.
-        source: The file, as the message calls it.
+        source: Name of the file in the message.
 
     Raises:
-        ZooError: They are not trusted.
+        ZooError: The settings are not trusted.
     """
     if current_trust().all_code:
         return
     for name, value in _settings(settings):
         if name == REMOTE_CODE and value:
             raise ZooError(
-                f"{source} sets {REMOTE_CODE}, by which a tokenizer or model runs code of its own: "
-                f"if you trust it, add {FLAG} (in Python trust_code=True)"
+                f"{source} sets {REMOTE_CODE}, which lets a tokenizer or model run custom code: "
+                f"if you trust it, add {FLAG} (in Python, trust_code=True)"
             )
 
 
 def is_trusted(path: str) -> bool:
-    """Returns whether a class may be imported that a downloaded file names.
+    """Returns whether a class named in a downloaded file may be imported.
 
-    It may if zoo or an installed package offers it, if the user named it or another class of its
-    module, if the user's own Python has imported it, or if all code is trusted.
+    It may if it is part of zoo or an installed package, if the user named it or another class of
+    its module, if the running program has imported it, or if all code is trusted.
 
     Args:
         path: The dotted path of the class.
@@ -98,31 +97,16 @@ def is_trusted(path: str) -> bool:
     )
 
 
-def _message(path: str, source: str, flag: str) -> str:
-    """Returns what is said of a class that is not trusted.
-
-    Args:
-        path: The class.
-        source: The file that names it.
-        flag: The flag by which the user can name it; empty where there is none.
-    """
-    direct = f"name it yourself by {flag} {path}, or " if flag and _is_dotted(path) else ""
-    return (
-        f"{source} names the class {path}, which neither zoo nor an installed package offers: if "
-        f"you trust it, {direct}add {FLAG} (in Python, trust_code=True)"
-    )
-
-
 def _classes(value: Any, kind: Any, flag: str) -> Iterator[tuple[str, str]]:
-    """Yields what would be imported, and the flag by which the user can name it.
+    """Yields the class paths that would be imported, and the flags by which the user can set them.
 
-    The consumer stops at a class that is not trusted, so that those that were yielded may be
-    imported here, for the types of their arguments.
+    The caller stops at the first class that is not trusted. Classes yielded before may therefore be
+    imported here, to get the types of their arguments.
 
     Args:
         value: Plain data.
-        kind: The type of the argument that it is given to; Any where that is not known.
-        flag: The flag of that argument; empty where there is none.
+        kind: The type of the argument; Any if unknown.
+        flag: The flag of the argument, or ''.
     """
     cls = _class_in(kind)
     own_flag = "" if cls is None or is_dataclass(cls) else flag
@@ -143,19 +127,21 @@ def _classes(value: Any, kind: Any, flag: str) -> Iterator[tuple[str, str]]:
         if path is not None:
             yield str(path), own_flag
             cls = _import_class(str(path))
-        given = [(name, inner) for name, inner in arguments.items() if name != "init_args"]
-        inside = arguments.get("init_args", {})
-        given += inside.items() if isinstance(inside, dict) else [("init_args", inside)]
+        named_values = [(name, inner) for name, inner in arguments.items() if name != "init_args"]
+        init_args = arguments.get("init_args", {})
+        named_values += (
+            init_args.items() if isinstance(init_args, dict) else [("init_args", init_args)]
+        )
         kinds = _argument_kinds(cls) if cls is not None else {}
-        for name, inner in given:
-            # a mapping of any names has one type for all
-            known = kinds.get(name, kind if cls is None else Any)
+        for name, inner in named_values:
+            # all values of a mapping with arbitrary keys have the same type
+            inner_kind = kinds.get(name, kind if cls is None else Any)
             inner_flag = f"{flag}.{name}" if flag and str(name).isidentifier() else ""
-            yield from _classes(inner, known, inner_flag)
+            yield from _classes(inner, inner_kind, inner_flag)
 
 
 def _settings(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Yields every name and value in plain data."""
+    """Yields every key and value in nested plain data."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             yield name, inner
@@ -166,12 +152,12 @@ def _settings(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _unfold(text: str) -> Any:
-    """Returns the list or dict that a text holds in YAML, None where it holds neither."""
+    """Parses a YAML list or dict; returns None for any other text."""
     try:
-        held = yaml.safe_load(text)
+        value = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
-    return held if isinstance(held, list | dict) else None
+    return value if isinstance(value, list | dict) else None
 
 
 def _is_dotted(text: str) -> bool:
@@ -180,52 +166,52 @@ def _is_dotted(text: str) -> bool:
 
 
 def _import_class(path: str) -> type | None:
-    """Returns a class that may be imported, None where there is none."""
+    """Imports a class; returns None if there is no such class."""
     try:
-        found = import_path(path)
+        value = import_path(path)
     except (ImportError, AttributeError, ValueError):
-        return None  # who builds it says what is wrong
-    return found if isclass(found) else None
+        return None  # reported when the object is built
+    return value if isclass(value) else None
 
 
 @cache
 def _argument_kinds(cls: type) -> dict[str, Any]:
-    """Returns the types of a class's arguments by name, its bases' included."""
+    """Returns the types of the arguments of a class and its bases, by name."""
     kinds = dict[str, Any]()
     for base in reversed(cls.__mro__):
         if "__init__" in vars(base) and base is not object:
             try:
                 kinds |= get_type_hints(vars(base)["__init__"])
-            except (NameError, TypeError, AttributeError):  # types that are not there at run time
+            except (NameError, TypeError, AttributeError):  # types that do not exist at run time
                 kinds |= dict.fromkeys(vars(base)["__init__"].__annotations__, object)
     return kinds
 
 
 def _is_plain(kind: Any) -> bool:
-    """Returns whether a text of this type cannot be taken for a class."""
+    """Returns whether a string in an argument of this type is never imported as a class."""
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Literal:
         return True
     if _is_container(origin):
         return all(_is_plain(inner) for inner in arguments if inner is not Ellipsis)
-    # the numbers and texts of jsonargparse are bounded ones
+    # the types of jsonargparse.typing are restricted numbers and strings
     return kind in (*PLAIN, None) or getattr(kind, "__module__", "") == "jsonargparse.typing"
 
 
 def _takes_text(kind: Any) -> bool:
-    """Returns whether a text may be meant at a place of this type."""
+    """Returns whether an argument of this type accepts any string."""
     if kind is Any or kind is str:
         return True
     return _is_container(get_origin(kind)) and any(map(_takes_text, get_args(kind)))
 
 
 def _class_in(kind: Any) -> type | None:
-    """Returns the class that a dict without a `class_path` gives the arguments of."""
+    """Returns the class whose arguments a dict without `class_path` contains."""
     if _is_container(get_origin(kind)):
         return next((cls for inner in get_args(kind) if (cls := _class_in(inner))), None)
     return kind if isclass(kind) and kind is not object and not _is_plain(kind) else None
 
 
 def _is_container(origin: Any) -> bool:
-    """Returns whether a generic type is a union or a collection, whose types are its members'."""
+    """Returns whether a generic type is a union or a collection."""
     return origin in (Union, UnionType) or (isclass(origin) and issubclass(origin, Collection))

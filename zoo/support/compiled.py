@@ -1,11 +1,10 @@
-"""Compiled tables: made once of files, in Arrow, and mapped by all processes that read them.
+"""Compiled tables: a cache of Arrow tables that are built once and mapped by all processes.
 
-    KIND-KEY/manifest.json   what the tables were made of, and notes of who made them
+    KIND-KEY/manifest.json   the dependencies of the tables, and notes of the code that built them
     KIND-KEY/NAME.arrow      a table
 
-KEY is a hash of what the tables were made of: the content of files, settings, the code that reads
-them, and the version of the layout. So a file that changed has other tables, and those of another
-version are not read.
+KEY is a hash of the dependencies: the content of files, settings, the code that reads them, and the
+version of the layout. If any of these changes, new tables are built.
 """
 
 import fcntl
@@ -32,26 +31,26 @@ from zoo.support.text_files import sha256
 
 log = logging.getLogger(__name__)
 
-VERSION = 1  # of what is written
-PLACE = "ZOO_TABLES"  # the environment's word on where tables are kept
-LIMIT = "ZOO_TABLES_GIB"  # and on how large all of them may be
+VERSION = 1  # of the layout
+PLACE = "ZOO_TABLES"  # environment variable with the folder of all tables
+LIMIT = "ZOO_TABLES_GIB"  # environment variable with their maximum total size
 USUAL_GIB = 32.0
 GIB = 1 << 30
 MANIFEST = "manifest.json"
-ROWS = 1 << 16  # of a batch of a table
+ROWS = 1 << 16  # rows per batch of a table
 
 Notes = dict[str, Any]
 T = TypeVar("T")
 
 
 class CompiledTables(Mapping[str, pa.Table]):
-    """Tables by name, mapped from a folder or held in memory.
+    """Tables by name, mapped from a folder or in memory.
 
     Args:
         tables: The tables.
-        notes: What their maker noted.
+        notes: Notes of the code that built them.
         folder: Their folder, None for tables in memory.
-        held: The folder's manifest, locked so that nobody drops the tables meanwhile.
+        held: The open manifest of the folder, locked so that the tables are not deleted.
     """
 
     def __init__(
@@ -73,14 +72,14 @@ class CompiledTables(Mapping[str, pa.Table]):
         return len(self._tables)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # another process maps the files itself rather than be sent them
+        # another process maps the files itself
         if self.folder is None:
             return CompiledTables, (self._tables, self.notes)
         return _map_tables, (self.folder,)
 
 
 class Writer:
-    """Writes tables into a folder, or keeps them in memory.
+    """Writes tables to a folder, or collects them in memory.
 
     Args:
         folder: The folder, None for memory.
@@ -97,17 +96,17 @@ class Writer:
         Args:
             name: Its name.
             schema: Its schema.
-            batches: Its rows. All batches but the last have `ROWS` of them.
+            batches: Its rows. All batches but the last have `ROWS` rows.
 
         Raises:
-            OSError: The system refuses.
+            OSError: The table cannot be written.
         """
         if self.folder is None:
             self.tables[name] = pa.Table.from_batches(list(batches), schema)
             return
         path = self.folder / f"{name}.arrow"
-        # a file of Python's, whose errors say what the system said
-        with path.open("wb") as out, pa.ipc.new_file(out, schema) as table:
+        # a Python file, whose errors have the message of the system
+        with path.open("wb") as file, pa.ipc.new_file(file, schema) as table:
             for batch in batches:
                 table.write_batch(batch)
         self.sizes[name] = path.stat().st_size
@@ -117,7 +116,7 @@ Make = Callable[[Writer], Notes]
 
 
 def in_memory(make: Make) -> CompiledTables:
-    """Returns tables that this process alone has.
+    """Builds tables in memory.
 
     Args:
         make: Writes the tables and returns notes.
@@ -133,69 +132,69 @@ def compile_tables(
     make: Make,
     fresh: Callable[[Notes], bool] = lambda notes: True,
 ) -> CompiledTables:
-    """Returns tables, which the first process to ask makes while others wait.
+    """Returns cached tables. If there are none, one process builds them while others wait.
 
-    Those that no longer hold stay where another process uses them. They are made in memory then.
+    Outdated tables that another process uses are not replaced; new ones are then built in memory.
 
     Args:
-        kind: What they are, the first word of their folder's name.
-        of: All that they depend on, as plain data.
-        make: Writes the tables and returns notes, which are plain data too.
-        fresh: Tells by the notes whether tables still hold.
+        kind: The kind of tables, the first word of the folder's name.
+        of: All dependencies of the tables, as plain data.
+        make: Writes the tables and returns notes, as plain data.
+        fresh: Returns whether tables with given notes are still valid.
 
     Raises:
-        ZooError: They cannot be written, or what they are made of is wrong.
+        ZooError: The tables cannot be written, or their input is invalid.
     """
     code = code_of(make, compile_tables)
     content = json.dumps({"version": VERSION, "code": code, **of}, sort_keys=True)
     folder = place() / f"{kind}-{hashlib.sha256(content.encode()).hexdigest()[:16]}"
     with exclusive_lock(folder, f"${PLACE}"):
-        found = _map_complete(folder)
-        if found is not None and not fresh(found.notes):
-            found = None  # and with it our own lock
+        tables = _map_complete(folder)
+        if tables is not None and not fresh(tables.notes):
+            tables = None  # which also releases our lock
             if not _drop(folder):
                 log.warning(
-                    "%s no longer holds, and another process uses it: made in memory, for this "
-                    "process alone",
+                    "%s is outdated, but in use by another process: building the tables in memory, "
+                    "for this process only",
                     folder,
                 )
                 return in_memory(make)
-        if found is None:
+        if tables is None:
             shutil.rmtree(folder, ignore_errors=True)
             with write_atomically(
-                folder, f"or name another folder by ${PLACE}", folder=True
+                folder, f"or set ${PLACE} to another folder", folder=True
             ) as part:
                 writer = Writer(part)
                 manifest = {"of": of, "notes": make(writer), "sizes": writer.sizes}
                 (part / MANIFEST).write_text(json.dumps(manifest), "utf-8")
             make_room(folder)
-            found = _map_tables(folder)
-        with suppress(OSError):  # another user's
+            tables = _map_tables(folder)
+        with suppress(OSError):  # a file of another user
             os.utime(folder / MANIFEST)
-    return found
+    return tables
 
 
 def code_of(*parts: type | Callable[..., Any]) -> str:
-    """Returns a hash of the code of classes and functions, and of the modules beside theirs.
+    """Returns a hash of the modules of classes and functions, and of all modules in their folders.
 
     Args:
         parts: The classes and functions.
 
     Raises:
-        OSError: One is in no file that can be read.
-        TypeError: One is in no file.
+        OSError: A module cannot be read.
+        TypeError: A class or function was not defined in a file.
     """
     files = {Path(inspect.getfile(part)) for part in parts}
-    beside = {module for file in files for module in file.parent.glob("*.py")}
-    hashes = "".join(sha256(file) for file in sorted(files | beside))
+    neighbours = {module for file in files for module in file.parent.glob("*.py")}
+    hashes = "".join(sha256(file) for file in sorted(files | neighbours))
     return hashlib.sha256(hashes.encode()).hexdigest()
 
 
 def in_batches(items: Iterable[T]) -> Iterator[list[T]]:
-    """Yields the items, as many at a time as a batch of a table has."""
-    each = iter(items)
-    while some := list(islice(each, ROWS)):
-        yield some
+    """Yields the items in lists of `ROWS`, the size of a batch of a table."""
+    iterator = iter(items)
+    while batch := list(islice(iterator, ROWS)):
+        yield batch
 
 
 def place() -> Path:
@@ -205,10 +204,10 @@ def place() -> Path:
 
 
 def limit() -> float:
-    """Returns how large all tables may be, in GiB.
+    """Returns the maximum total size of all tables, in GiB.
 
     Raises:
-        ZooError: The environment's word on it is no size.
+        ZooError: The environment variable is not a valid size.
     """
     named = os.environ.get(LIMIT)
     try:
@@ -216,17 +215,17 @@ def limit() -> float:
     except ValueError:
         gib = 0.0
     if not gib > 0:
-        raise ZooError(f"${LIMIT} is {named!r}: give a number of GiB above 0, or leave it out")
+        raise ZooError(f"${LIMIT} is {named!r}: set it to a number of GiB above 0, or unset it")
     return gib
 
 
 @dataclass(frozen=True)
 class CachedTables:
-    """What the folder of tables holds.
+    """The content of the cache.
 
     Attributes:
         sets: Number of sets of tables.
-        bytes: Their size.
+        bytes: Total size.
     """
 
     sets: int
@@ -234,31 +233,31 @@ class CachedTables:
 
 
 def cached_tables() -> CachedTables:
-    """Returns what there is."""
+    """Returns the number and the size of all cached tables."""
     sets = _sets()
-    return CachedTables(len(sets), sum(each.bytes for each in sets))
+    return CachedTables(len(sets), sum(table_set.bytes for table_set in sets))
 
 
 def empty() -> None:
-    """Drops all tables that no process uses."""
-    for each in _sets():
-        _drop(each.folder)
+    """Deletes all tables that are not in use."""
+    for table_set in _sets():
+        _drop(table_set.folder)
     sweep(place())
 
 
 def make_room(new: Path) -> None:
-    """Drops tables that were not used for longest, until all take no more than they may.
+    """Deletes the least recently used tables until the total size is within the limit.
 
-    Those that a process uses stay.
+    Tables that are in use are not deleted.
 
     Args:
-        new: The folder of tables that stay too.
+        new: A folder of tables to keep.
     """
     sets = _sets()
-    over = sum(each.bytes for each in sets) - limit() * GIB
-    for each in sorted(sets, key=lambda each: each.used):
-        if over > 0 and each.folder != new and _drop(each.folder):
-            over -= each.bytes
+    excess = sum(table_set.bytes for table_set in sets) - limit() * GIB
+    for table_set in sorted(sets, key=lambda table_set: table_set.used):
+        if excess > 0 and table_set.folder != new and _drop(table_set.folder):
+            excess -= table_set.bytes
 
 
 @dataclass(frozen=True)
@@ -269,21 +268,21 @@ class _Set:
 
 
 def _sets() -> list[_Set]:
-    found = []
+    table_sets = []
     for manifest in place().glob(f"[!.]*/{MANIFEST}"):
-        with suppress(FileNotFoundError):  # another process dropped it meanwhile
+        with suppress(FileNotFoundError):  # deleted by another process meanwhile
             size = sum(file.stat().st_size for file in manifest.parent.iterdir())
-            found.append(_Set(manifest.parent, manifest.stat().st_mtime, size))
-    return found
+            table_sets.append(_Set(manifest.parent, manifest.stat().st_mtime, size))
+    return table_sets
 
 
 def _drop(folder: Path) -> bool:
-    """Drops a set of tables; returns whether nobody uses it."""
+    """Deletes a set of tables unless it is in use; returns whether it was deleted."""
     try:
-        # network file systems give such a lock for a file that may be written
+        # network file systems grant an exclusive lock only on files opened for writing
         with (folder / MANIFEST).open("rb+") as manifest:
             fcntl.flock(manifest, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # the manifest goes first: what is left without one is no set of tables
+            # deleted first: a folder without a manifest is not a set of tables
             (folder / MANIFEST).unlink()
     except OSError:
         return False
@@ -292,28 +291,30 @@ def _drop(folder: Path) -> bool:
 
 
 def _map_complete(folder: Path) -> CompiledTables | None:
-    """Maps the tables of a folder, where they are all there."""
+    """Maps the tables of a folder; returns None if they are missing or damaged."""
     try:
         return _map_tables(folder)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
-        log.warning("%s was damaged (%s) and is made again", folder, error)
+        log.warning("%s is damaged (%s) and will be built again", folder, error)
         return None
 
 
 def _map_tables(folder: Path) -> CompiledTables:
     manifest = (folder / MANIFEST).open("rb")
-    with suppress(OSError):  # a file system without locks: tables are not dropped there either
+    with suppress(OSError):  # without locks on the file system, tables are never deleted
         fcntl.flock(manifest, fcntl.LOCK_SH)
-    (folder / MANIFEST).stat()  # it may have been dropped before it was locked
-    said = json.load(manifest)
-    tables = {name: _table(folder / f"{name}.arrow", size) for name, size in said["sizes"].items()}
-    return CompiledTables(tables, said["notes"], folder, manifest)
+    (folder / MANIFEST).stat()  # raises if it was deleted before it was locked
+    content = json.load(manifest)
+    tables = {
+        name: _table(folder / f"{name}.arrow", size) for name, size in content["sizes"].items()
+    }
+    return CompiledTables(tables, content["notes"], folder, manifest)
 
 
 def _table(path: Path, size: int) -> pa.Table:
-    found = path.stat().st_size
-    if found != size:
-        raise ValueError(f"{path.name} has {found:,} bytes of {size:,}")
+    n_bytes = path.stat().st_size
+    if n_bytes != size:
+        raise ValueError(f"{path.name} has {n_bytes:,} bytes of {size:,}")
     return pa.ipc.open_file(pa.memory_map(str(path))).read_all()

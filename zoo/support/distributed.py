@@ -1,8 +1,7 @@
-"""The only file that knows ranks.
+"""All code for distributed training: collectives, sampling per rank and parameter sharding.
 
-It gathers with gradients, sums over ranks, deals data without padding and shards parameters. A
-rank's loss is scaled so that the mean over ranks, which DDP takes, is the loss of the joined
-batch. The backward pass of `gather` therefore *sums* what every rank's loss says about a slice.
+The loss of a rank is scaled so that DDP's mean over ranks is the loss of the global batch. The
+backward pass of `gather` therefore *sums* the gradients of all ranks for each slice.
 """
 
 import re
@@ -18,7 +17,7 @@ from torch.utils.data import DistributedSampler
 from zoo.errors import ZooError
 
 T = TypeVar("T")
-# what gloo, NCCL and the store by which ranks meet say of a rank that is gone
+# error messages of gloo, NCCL and the store when another rank has ended
 _GONE = re.compile(
     r"connection (was |is )?(\w+ )?(closed|reset|refused)|broken pipe|timed? ?out"
     r"|remote process exited|communicator was aborted|network error",
@@ -32,53 +31,53 @@ def world_size() -> int:
 
 
 def rank() -> int:
-    """Returns this process's rank, 0 outside a process group."""
+    """Returns the rank of this process, 0 outside a process group."""
     return dist.get_rank() if dist.is_available() and dist.is_initialized() else 0
 
 
 def leave_group() -> None:
-    """Ends the process group, if any: its threads abort a process that ends with them."""
+    """Destroys the process group, if any. Otherwise its threads may abort the exiting process."""
     if dist.is_available() and dist.is_initialized():
         dist.destroy_process_group()
 
 
 def rank_lost(error: BaseException) -> str | None:
-    """Returns what the network says of another rank that ended or is not reached.
+    """Returns the network error of a rank that lost the connection to another rank.
 
     Args:
-        error: What ended this rank.
+        error: The error that ended this rank.
 
     Returns:
-        The words, None where the error is of another kind.
+        The part of the message about the connection, or None for other errors.
     """
     of_network = "gloo" in str(error) or isinstance(error, getattr(dist, "DistError", ()))
-    found = _GONE.search(str(error)) if of_network else None
-    return None if found is None else found[0]
+    match = _GONE.search(str(error)) if of_network else None
+    return None if match is None else match[0]
 
 
 def _collective(name: str, before: str) -> Callable[[Tensor, Tensor], object]:
-    """Returns a collective by its name in torch from 2.14 on, or by the one before."""
-    found: Callable[[Tensor, Tensor], object] = getattr(
+    """Returns a collective by its name since torch 2.14, or by its previous name."""
+    collective: Callable[[Tensor, Tensor], object] = getattr(
         dist, name if hasattr(dist, name) else before
     )
-    return found
+    return collective
 
 
 class _Gather(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
-        out = x.new_empty(world_size() * len(x), *x.shape[1:])
-        _collective("all_gather_single", "all_gather_into_tensor")(out, x.contiguous())
-        return out
+        gathered = x.new_empty(world_size() * len(x), *x.shape[1:])
+        _collective("all_gather_single", "all_gather_into_tensor")(gathered, x.contiguous())
+        return gathered
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Tensor:
         grad = grad.contiguous()
         n = len(grad) // world_size()
         if dist.get_backend() == "nccl":
-            own = grad.new_empty(n, *grad.shape[1:])
-            _collective("reduce_scatter_single", "reduce_scatter_tensor")(own, grad)
-            return own
+            own_grad = grad.new_empty(n, *grad.shape[1:])
+            _collective("reduce_scatter_single", "reduce_scatter_tensor")(own_grad, grad)
+            return own_grad
         dist.all_reduce(grad)
         return grad[rank() * n : (rank() + 1) * n]
 
@@ -111,17 +110,17 @@ class _Exchange(torch.autograd.Function):
 
 
 def _exchange(x: Tensor) -> Tensor:
-    # before `empty_like`, which keeps strides: received slices would land interleaved
+    # `empty_like` keeps strides, which would interleave the received slices
     x = x.contiguous()
-    out = torch.empty_like(x)
-    dist.all_to_all_single(out, x)
-    return out
+    received = torch.empty_like(x)
+    dist.all_to_all_single(received, x)
+    return received
 
 
 def transpose(x: Tensor) -> Tensor:
-    """Transposes a matrix whose rows are spread over ranks.
+    """Transposes a matrix whose rows are distributed over ranks.
 
-    Only scores travel, and each goes to the one rank that needs it.
+    Each score is sent only to the one rank that needs it.
 
     Args:
         x: This rank's n rows against the m columns of each rank, `[n, W m]`.
@@ -133,7 +132,7 @@ def transpose(x: Tensor) -> Tensor:
         return x.T
     n, m = len(x), x.shape[1] // world_size()
     by_owner = x.reshape(n, world_size(), m).permute(1, 2, 0)  # [W, m, n]
-    # [W, m, n]: this rank's columns, rank by rank of rows
+    # [W, m, n]: this rank's columns, ordered by the rank of the rows
     received: Tensor = _Exchange.apply(by_owner)
     return received.permute(1, 0, 2).reshape(m, world_size() * n)
 
@@ -152,57 +151,57 @@ def mean_over_ranks(x: Tensor) -> Tensor:
 
 
 def max_over_ranks(value: int, device: torch.device) -> int:
-    """Returns the largest of the ranks' numbers."""
+    """Returns the maximum of a number over all ranks."""
     return largest_over_ranks([value], device)[0]
 
 
 def largest_over_ranks(values: Sequence[int], device: torch.device) -> list[int]:
-    """Returns each number's largest over ranks; every rank gives as many."""
+    """Returns the maximum of each number over all ranks. All ranks pass the same count."""
     if world_size() == 1:
         return list(values)
     largest = torch.tensor(values, device=device)
     dist.all_reduce(largest, op=dist.ReduceOp.MAX)
-    found: list[int] = largest.tolist()
-    return found
+    numbers: list[int] = largest.tolist()
+    return numbers
 
 
 def gather_objects(value: Any) -> list[Any]:
-    """Returns every rank's value, in rank order, on every rank."""
+    """Returns the values of all ranks, in rank order, on every rank."""
     if world_size() == 1:
         return [value]
-    out: list[Any] = [None] * world_size()
-    dist.all_gather_object(out, value)
-    return out
+    gathered: list[Any] = [None] * world_size()
+    dist.all_gather_object(gathered, value)
+    return gathered
 
 
 def gather_made(make: Callable[[], T]) -> list[T]:
-    """Returns what every rank makes, in rank order, on every rank.
+    """Calls a function on every rank, and returns all results, in rank order, on every rank.
 
     Args:
-        make: Makes this rank's value.
+        make: Returns the value of this rank.
 
     Raises:
-        ZooError: On every rank, where one rank raised it: the others would wait for that rank.
+        ZooError: On every rank, if any rank raised it. Otherwise the others would wait forever.
     """
-    made: T | ZooError
+    own_value: T | ZooError
     try:
-        made = make()
+        own_value = make()
     except ZooError as error:
-        made = error
-    every: list[T | ZooError] = gather_objects(made)
-    failed = next((value for value in every if isinstance(value, ZooError)), None)
+        own_value = error
+    all_values: list[T | ZooError] = gather_objects(own_value)
+    failed = next((value for value in all_values if isinstance(value, ZooError)), None)
     if failed is not None:
         raise failed
-    return [value for value in every if not isinstance(value, ZooError)]
+    return [value for value in all_values if not isinstance(value, ZooError)]
 
 
 class RankSampler(DistributedSampler[Any]):
-    """Deals a data set to ranks by turns, and repeats no item where DistributedSampler pads.
+    """Distributes the items of a data set over ranks without the padding of DistributedSampler.
 
     Args:
         data: The data set.
-        rank: The rank whose items these are.
-        world: How many ranks there are.
+        rank: The rank.
+        world: Number of ranks.
     """
 
     def __init__(self, data: Sized, rank: int, world: int) -> None:
@@ -215,17 +214,17 @@ class RankSampler(DistributedSampler[Any]):
 
 
 def shard(module: nn.Module, mesh: DeviceMesh, methods: Sequence[str] = ()) -> None:
-    """Splits parameters, gradients and optimiser state over devices (FSDP 2).
+    """Shards parameters, gradients and optimizer state over devices (FSDP 2).
 
-    The module is one unit, gathered once a step however often a tower runs: texts of other lengths
-    make other numbers of calls on each rank, and a rank that gathers alone waits for ever. Scalars
-    cannot be split: `average_scalars` does for them what is done for the rest.
+    The module is a single unit that is gathered once per step. With one unit per tower, ranks could
+    call a tower different numbers of times, depending on text lengths, and deadlock. Scalars cannot
+    be sharded; `average_scalars` averages their gradients.
 
     Args:
-        module: What is split.
+        module: The module to shard.
         mesh: The devices, in one dimension.
-        methods: Names of methods that count as `forward`. Parameters are gathered before them;
-            gradients are averaged over ranks and split again.
+        methods: Names of methods that are treated like `forward`: parameters are gathered before
+            them, and gradients are averaged over ranks and sharded again.
     """
     from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
 
@@ -237,7 +236,7 @@ def shard(module: nn.Module, mesh: DeviceMesh, methods: Sequence[str] = ()) -> N
 def average_scalars(module: nn.Module) -> None:
     """Averages the gradients of a sharded module's scalars over ranks.
 
-    Called after every backward pass.
+    Call it after every backward pass.
     """
     for parameter in module.parameters():
         if parameter.ndim == 0 and parameter.grad is not None:
@@ -246,18 +245,18 @@ def average_scalars(module: nn.Module) -> None:
 
 
 def full_tensor(tensor: Tensor) -> Tensor:
-    """Returns a parameter as it is on one device; where it is split, every rank must ask."""
-    # of a DTensor, whose class takes long to import
+    """Returns an unsharded parameter. For sharded parameters, all ranks must call this."""
+    # a method of DTensor, whose class is slow to import
     gather_all = getattr(tensor, "full_tensor", None)
     return tensor if gather_all is None else gather_all()
 
 
 def gather_parameters(module: Any, whole: bool) -> None:
-    """Gathers a sharded module's parameters for use outside its `forward`, or splits them again.
+    """Gathers the parameters of a sharded module for use outside `forward`, or reshards them.
 
     Args:
         module: The sharded module, on every rank.
-        whole: Whether parameters are gathered.
+        whole: Whether to gather the parameters; False to shard them again.
     """
     if whole:
         module.unshard()

@@ -1,4 +1,4 @@
-"""Files that are whole or absent."""
+"""Atomic writing of files and folders."""
 
 import errno
 import fcntl
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from zoo.errors import ZooError
 
-# of a path that cannot hold a file, whatever room there is
+# errors of a path that cannot be a file
 NO_PLACE = (
     errno.EISDIR,
     errno.ENOTDIR,
@@ -23,41 +23,41 @@ REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 def write_bytes(path: Path, data: bytes, sweeps: bool = True) -> None:
-    """Writes a file that appears when it is whole or not at all.
+    """Writes a file atomically.
 
     Args:
-        path: The file; folders above it are made.
-        data: What it holds.
-        sweeps: As for `whole`.
+        path: The file. Parent folders are created.
+        data: Its content.
+        sweeps: As for `write_atomically`.
 
     Raises:
         ZooError: The system refuses.
     """
     with (
-        write_atomically(path, "which goes on from there", sweeps=sweeps) as part,
-        open(part, "wb") as out,
+        write_atomically(path, "which resumes from there", sweeps=sweeps) as part,
+        open(part, "wb") as file,
     ):
-        out.write(data)
+        file.write(data)
 
 
 @contextmanager
 def write_atomically(
     path: Path, then: str = "", folder: bool = False, sweeps: bool = True, over: bool = False
 ) -> Iterator[Path]:
-    """Yields the place to write what appears at `path` whole or not at all; see `beside`.
+    """Yields a temporary path that replaces `path` when the block ends; see `temporary_path`.
 
     Args:
-        path: What is to be written; folders above it are made.
-        then: What the same command does once there is room.
+        path: The file or folder to write. Parent folders are created.
+        then: What the same command does once there is disk space, for the error message.
         folder: Whether it is a folder.
-        sweeps: Whether what a dead process left of the same is removed first.
-        over: Whether a folder that is there is lost once the new one is whole.
+        sweeps: Whether to remove temporary files that killed processes left for this path.
+        over: Whether an existing folder is replaced when the new one is complete.
 
     Yields:
-        The place to write.
+        The temporary path to write to.
 
     Raises:
-        ZooError: The system refuses.
+        ZooError: The path cannot be written.
     """
     try:
         with temporary_path(path, folder, sweeps, over) as part:
@@ -70,22 +70,22 @@ def write_atomically(
 def temporary_path(
     path: Path, folder: bool = False, sweeps: bool = True, over: bool = False
 ) -> Iterator[Path]:
-    """Yields a place beside `path`, which is renamed to it when the block ends.
+    """Yields a temporary path in the same folder, which is renamed to `path` when the block ends.
 
-    Where the block fails, the place is removed. It is locked for as long as this process lives, so
-    that others can tell what a dead one left.
+    The temporary path is removed if the block fails. It is locked while this process lives, so that
+    other processes recognize what a killed process left.
 
     Args:
-        path: As for `whole`.
-        folder: As for `whole`.
-        sweeps: As for `whole`.
-        over: As for `whole`.
+        path: As for `write_atomically`.
+        folder: As for `write_atomically`.
+        sweeps: As for `write_atomically`.
+        over: As for `write_atomically`.
 
     Yields:
-        The place to write.
+        The temporary path to write to.
 
     Raises:
-        OSError: The system refuses.
+        OSError: The path cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if sweeps:
@@ -104,25 +104,25 @@ def temporary_path(
 
 
 def sweep(folder: Path, name: str | None = None) -> None:
-    """Removes what dead processes left half-written in a folder: all of it, or that of one file."""
-    of = ".*.part" if name is None else f".{glob.escape(name)}.*.part"
-    for part in folder.glob(of):
+    """Removes temporary files that killed processes left in a folder, for one name or all."""
+    pattern = ".*.part" if name is None else f".{glob.escape(name)}.*.part"
+    for part in folder.glob(pattern):
         try:
             handle = os.open(part, os.O_RDONLY)
         except OSError:
-            continue  # gone by now, or another user's
+            continue  # already removed, or owned by another user
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if _is(part, handle):
                 _remove(part)
         except OSError:
-            continue  # its process lives, or the file system has no locks
+            continue  # its process is alive, or the file system does not support locks
         finally:
             os.close(handle)
 
 
 def _make_locked(part: Path, folder: bool) -> int:
-    """Makes and locks a place; returns the handle whose end unlocks it."""
+    """Creates and locks a temporary path; returns the handle that holds the lock."""
     while True:
         if folder:
             part.mkdir(exist_ok=True)
@@ -131,17 +131,17 @@ def _make_locked(part: Path, folder: bool) -> int:
         try:
             handle = os.open(part, os.O_RDONLY)
         except FileNotFoundError:
-            continue  # swept between the two steps
-        with suppress(OSError):  # a file system without locks: nobody sweeps there either
+            continue  # removed by another process between the two steps
+        with suppress(OSError):  # without locks on the file system, nothing is swept
             fcntl.flock(handle, fcntl.LOCK_EX)
         if _is(part, handle):
             return handle
-        os.close(handle)  # swept before it was locked
+        os.close(handle)  # removed by another process before it was locked
 
 
 def _exchange(part: Path, path: Path) -> None:
-    """Puts a folder in the place of another, which is removed."""
-    # no folder is renamed over one with files, and one that is being removed is not whole
+    """Replaces a folder by another one, and removes the old one."""
+    # a folder cannot be renamed to a non-empty one, so the old one is moved away first
     old = path.with_name(f".{path.name}.{os.getpid()}.old.part")
     os.replace(path, old)
     os.replace(part, path)
@@ -163,12 +163,12 @@ def _remove(part: Path) -> None:
 
 
 def not_written(path: Path, error: OSError, then: str = "") -> ZooError:
-    """Says that the system refused a file or folder.
+    """Returns the error for a file or folder that could not be written.
 
     Args:
-        path: What was to be written.
-        error: The system's.
-        then: What the same command does once there is room.
+        path: The file or folder.
+        error: The error of the system.
+        then: What the same command does once there is disk space.
 
     Returns:
         The error to raise.
@@ -179,48 +179,47 @@ def not_written(path: Path, error: OSError, then: str = "") -> ZooError:
 
 
 def mend_of(error: OSError, then: str = "") -> str:
-    """Says what to do about a refusal of the system.
+    """Returns advice on an error of the file system.
 
     Args:
-        error: The system's.
-        then: What the same command does once there is room.
+        error: The error of the system.
+        then: What the same command does once there is disk space.
 
     Returns:
-        What to do, without a full stop.
+        The advice, without a full stop.
     """
     if error.errno == errno.ELOOP:
-        return "mend the link, which leads back to itself"
+        return "fix the circular link"
     if error.errno in REFUSED:
-        return "let yourself use it, or name another path"
+        return "change its permissions, or choose another path"
     if error.errno in NO_PLACE:
-        return "name another path"
-    return ", ".join(filter(None, ["make room and run the same command again", then]))
+        return "choose another path"
+    return ", ".join(filter(None, ["free disk space and run the same command again", then]))
 
 
 def check_ending(path: Path, ending: str) -> None:
-    """Makes sure that a file to be written is called as what reads it expects.
+    """Checks the ending of an output file.
 
     Args:
         path: The file.
-        ending: How its name has to end, as in `.csv`.
+        ending: The expected ending, such as `.csv`.
 
     Raises:
-        ZooError: It is called otherwise.
+        ZooError: The file has another ending.
     """
     if path.suffix.lower() != ending:
-        raise ZooError(f"--out {path} has to end in {ending}: name it {path.with_suffix(ending)}")
+        raise ZooError(f"--out {path} must end in {ending}: use {path.with_suffix(ending)}")
 
 
 def check_place(path: Path, overwrite: bool = False) -> None:
-    """Makes sure, before any work is done, that a file can be written at `path`.
+    """Checks, before any work is done, that a file can be written at `path`.
 
     Args:
-        path: The file to be written; folders above it need not exist yet.
-        overwrite: Whether a file that is there may be lost.
+        path: The file to write. Parent folders need not exist.
+        overwrite: Whether an existing file may be replaced.
 
     Raises:
-        ZooError: It is a folder, the folder that would hold it cannot be written to, or a file is
-            there.
+        ZooError: The path is a folder, its parent folder is not writable, or the file exists.
     """
     above = next(folder for folder in path.absolute().parents if folder.exists())
     fault = 0
@@ -233,4 +232,4 @@ def check_place(path: Path, overwrite: bool = False) -> None:
     if fault:
         raise not_written(path, OSError(fault, os.strerror(fault)))
     if path.exists() and not overwrite:
-        raise ZooError(f"{path} exists: name another file, or add --overwrite if it may be lost")
+        raise ZooError(f"{path} exists: choose another file, or add --overwrite to replace it")

@@ -1,4 +1,4 @@
-"""What a process that works for another one does as it starts."""
+"""Initialization of worker processes."""
 
 import os
 import signal
@@ -7,7 +7,7 @@ from multiprocessing import parent_process
 
 
 def helps_its_parent() -> None:
-    """Leaves Ctrl-C to the parent of this process, and ends with it, even where it is killed."""
+    """Ignores Ctrl-C, which the parent process handles, and exits when the parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

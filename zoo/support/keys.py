@@ -1,4 +1,4 @@
-"""Keys: rows of a table by the text of a column, without an object of Python for each."""
+"""Keys: an index from the text of a column to its rows, without a Python object per row."""
 
 from bisect import bisect_left
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ class Keys:
 
     Args:
         column: The column.
-        index: What `index_of` made of it.
+        index: The index of the column, from `index_of`.
     """
 
     def __init__(self, column: pa.ChunkedArray, index: pa.Table) -> None:
@@ -24,20 +24,20 @@ class Keys:
         self._hashes, self._rows = (_column_values(index.column(name)).data for name in INDEX.names)
 
     def rows(self, key: str) -> list[int]:
-        """Returns the rows of that text, in their order."""
+        """Returns the rows with this text, in order."""
         hashed = _hash(key)
-        found = []
+        matches = []
         for place in range(bisect_left(self._hashes, hashed), len(self._hashes)):
             if self._hashes[place] != hashed:
                 break
             row = self._rows[place]
             if self.column[row].as_py() == key:
-                found.append(row)
-        return found
+                matches.append(row)
+        return matches
 
 
 def index_of(keys: Iterable[str]) -> pa.RecordBatch:
-    """Returns the index of the texts of a column, by which `Keys` finds rows."""
+    """Builds the index of the texts of a column, for `Keys`."""
     hashes = np.fromiter(map(_hash, keys), np.int64)
     order = np.argsort(hashes, kind="stable")
     return pa.RecordBatch.from_arrays([pa.array(hashes[order]), pa.array(order)], schema=INDEX)
@@ -48,6 +48,6 @@ def _hash(text: str) -> int:
 
 
 def _column_values(column: pa.ChunkedArray) -> NDArray[np.int64]:
-    """Returns a column of one batch as it lies in the file."""
-    found: NDArray[np.int64] = column.chunk(0).to_numpy()
-    return found
+    """Returns the values of a single-batch column without copying them."""
+    values: NDArray[np.int64] = column.chunk(0).to_numpy()
+    return values

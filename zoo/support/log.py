@@ -1,6 +1,6 @@
-"""What the screen shows: what `zoo` reports, without Lightning's advertising and notices.
+"""Logging on the command line, without Lightning's advertising and irrelevant notices.
 
-The notices that are left out are about things chosen on purpose.
+The filtered notices are about settings that zoo chooses on purpose.
 """
 
 import logging
@@ -28,8 +28,8 @@ WARNINGS = (
     ".*in eval mode at the start of training.*",
 )
 
-# Lightning (as of 2.6.6) makes trees of its loaders with a class that torch means to take away.
-# Every loop makes such a tree, so that no setting avoids it. Others' use of the class is told.
+# Lightning (as of 2.6.6) uses a deprecated class of torch in every loop, which no setting avoids.
+# Warnings about its use in other modules are still shown.
 LEAVES = (
     r"`isinstance\(treespec, LeafSpec\)` is deprecated",
     r"lightning\.pytorch\.utilities\._pytree",
@@ -37,7 +37,7 @@ LEAVES = (
 
 
 def quieten() -> None:
-    """Filters Lightning's advertising and notices for the rest of the process."""
+    """Filters Lightning's advertising and notices in this process."""
     for name in ("lightning.pytorch.utilities.rank_zero", "lightning.fabric.utilities.seed"):
         logger = logging.getLogger(name)
         if _is_shown not in logger.filters:
@@ -49,7 +49,7 @@ def quieten() -> None:
 
 
 def speak() -> None:
-    """Shows on the command line what `zoo` reports, a line each."""
+    """Prints log messages of zoo to standard error, one line each."""
     logger = logging.getLogger("zoo")
     logger.setLevel(logging.INFO)
     if not any(isinstance(handler, _Lines) for handler in logger.handlers):
@@ -57,7 +57,7 @@ def speak() -> None:
 
 
 class _Lines(logging.StreamHandler):  # type: ignore[type-arg]
-    """Writes to what the standard error is now."""
+    """Writes to the current `sys.stderr`."""
 
     def emit(self, record: logging.LogRecord) -> None:
         self.stream = sys.stderr

@@ -1,4 +1,4 @@
-"""The metrics.csv of a run: numbers over steps."""
+"""Reads the metrics.csv of a run."""
 
 import csv
 import math
@@ -9,30 +9,30 @@ PLACES = ("step", "epoch")
 
 
 def curves(path: Path) -> dict[str, list[tuple[int, float]]]:
-    """Returns the finite numbers of a metrics.csv with the steps done by then, ascending, by name.
+    """Returns the finite values of each metric as (number of steps, value), ascending, by name.
 
     Steps are counted from 1 here, and from 0 in the file, as Lightning does.
 
-    A run that goes on from a checkpoint does some steps a second time. What was logged of them
-    before it was interrupted is passed over.
+    A run that resumes from a checkpoint repeats some steps. Values that were logged for them before
+    the interruption are ignored.
 
     Args:
         path: The file.
 
     Raises:
-        OSError: It cannot be read.
-        ValueError: Something in it is no number.
-        KeyError: It has no steps.
-        TypeError: A row has another number of fields.
+        OSError: The file cannot be read.
+        ValueError: A value is not a number.
+        KeyError: There is no column of steps.
+        TypeError: A row has a wrong number of fields.
     """
-    found: dict[str, list[tuple[int, float]]] = defaultdict(list)
+    points_by_name: dict[str, list[tuple[int, float]]] = defaultdict(list)
     with path.open(encoding="utf-8", newline="") as lines:
         for row in csv.DictReader(lines):
             for name, value in row.items():
                 if name in PLACES or not value or not math.isfinite(float(value)):
                     continue
-                curve, step = found[name], int(row["step"]) + 1
+                curve, step = points_by_name[name], int(row["step"]) + 1
                 while curve and curve[-1][0] >= step:
                     curve.pop()
                 curve.append((step, float(value)))
-    return dict(found)
+    return dict(points_by_name)

@@ -1,6 +1,6 @@
-"""Names of classes: what is built in and what installed packages offer.
+"""Names of classes, both built in and provided by installed packages through entry points.
 
-What is built in is read from source, without importing it.
+Built-in classes are listed by parsing the source, without importing it.
 """
 
 import ast
@@ -37,7 +37,7 @@ ROOMS = {
     "protocols": "Protocol",
     "presets": "Preset",
 }
-FACES = {  # kinds that another room shows
+PACKAGES = {  # kinds whose package has another name
     "views": "regions_and_phrases",
     "segments": "regions_and_phrases",
     "readers": "sources.readers",
@@ -47,11 +47,11 @@ FACES = {  # kinds that another room shows
     "protocols": "benchmarks",
     "presets": "results",
 }
-BACKBONE = "zoo.backbones.Backbone"  # the one class that recipes name and no list has
+BACKBONE = "zoo.backbones.Backbone"  # named in recipes, but not listed under any kind
 
 
 def classes(what: str) -> list[tuple[str, str, str]]:
-    """Lists built-in and offered classes of a kind.
+    """Lists the built-in and installed classes of a kind.
 
     Args:
         what: The kind, a key of ROOMS.
@@ -70,11 +70,11 @@ def _offered_now(what: str) -> list[tuple[str, str, str]]:
 def _installed_classes(
     what: str, places: tuple[tuple[str, int], ...]
 ) -> list[tuple[str, str, str]]:
-    """Lists what installed packages offer of a kind, for which all of them are read.
+    """Lists the classes of a kind that installed packages provide. Reads the metadata of all.
 
     Args:
         what: The kind, a key of ROOMS.
-        places: Where packages lie, each with the time at which it changed.
+        places: The entries of `sys.path` with the times of their last changes (the cache key).
     """
     return [
         (
@@ -88,7 +88,7 @@ def _installed_classes(
 
 
 def _is_installed(offered: EntryPoint) -> bool:
-    """Returns whether a package is installed, and does not just lie in a folder of the user."""
+    """Returns whether an entry point is from an installed package, not from a user's folder."""
     return (
         offered.dist is None
         or Path(str(offered.dist.locate_file(""))).resolve() not in user_folders()
@@ -96,9 +96,9 @@ def _is_installed(offered: EntryPoint) -> bool:
 
 
 def is_offered(path: str) -> bool:
-    """Returns whether a class is one that zoo or an installed package offers, and imports nothing.
+    """Returns whether a class is part of zoo or an installed package, without importing it.
 
-    It may be named by its file or by a package that shows it, as zoo.heads.cosine.Cosine and
+    It may be named by its module or by a package that exports it, as zoo.heads.cosine.Cosine and
     zoo.heads.Cosine.
 
     Args:
@@ -106,20 +106,22 @@ def is_offered(path: str) -> bool:
     """
     module, _, name = path.rpartition(".")
     if path.startswith("zoo."):
-        known = [BACKBONE]
+        listed_paths = [BACKBONE]
         for what in ROOMS:
-            if module.startswith(f"zoo.{FACES.get(what, what)}"):
-                known += [listed for _, listed, _ in _built_in(what)]
+            if module.startswith(f"zoo.{PACKAGES.get(what, what)}"):
+                listed_paths += [listed for _, listed, _ in _built_in(what)]
     else:
-        known = [listed for what in ROOMS for _, listed, _ in _offered_now(what)]
-    return any(_is_same(module, name, listed) for listed in known)
+        listed_paths = [listed for what in ROOMS for _, listed, _ in _offered_now(what)]
+    return any(_is_same(module, name, listed) for listed in listed_paths)
 
 
 def _is_same(module: str, name: str, listed: str) -> bool:
-    """Returns whether a class of a module is a listed one; a package may show what is within it."""
-    other, _, other_name = listed.rpartition(".")
-    within = f"{module}.".startswith(f"{other}.") or f"{other}.".startswith(f"{module}.")
-    return name == other_name and within
+    """Returns whether a class is a listed one, named by its module or by an exporting package."""
+    listed_module, _, listed_name = listed.rpartition(".")
+    is_nested = f"{module}.".startswith(f"{listed_module}.") or f"{listed_module}.".startswith(
+        f"{module}."
+    )
+    return name == listed_name and is_nested
 
 
 def _state(place: str) -> tuple[str, int]:
@@ -130,7 +132,7 @@ def _state(place: str) -> tuple[str, int]:
 
 
 def paths(what: str) -> dict[str, str]:
-    """Returns the class path of every name of a kind: those that `classes` lists, and short ones.
+    """Returns the class paths of a kind, by listed name and by class name.
 
     Args:
         what: The kind, a key of ROOMS.
@@ -141,12 +143,12 @@ def paths(what: str) -> dict[str, str]:
 
 
 def class_of(name: str, what: str, base: type) -> type[Any]:
-    """Returns the class that a name means.
+    """Imports the class with a given name.
 
     Args:
-        name: What `zoo ls` lists, the short name of a class, or a dotted path.
+        name: A name from `zoo ls`, a class name, or a dotted path.
         what: The kind, a key of ROOMS.
-        base: What the class has to descend from.
+        base: The required base class.
 
     Returns:
         The class.
@@ -157,101 +159,102 @@ def class_of(name: str, what: str, base: type) -> type[Any]:
     noun = re.findall("[A-Z][a-z]*", ROOMS[what])[-1].lower()
     path = name.replace(":", ".")
     if "." not in path or not all(part.isidentifier() for part in path.split(".")):
-        known = paths(what)
-        if name not in known:
+        path_by_name = paths(what)
+        if name not in path_by_name:
             listed = [listed for listed, _, _ in classes(what)]
             raise ZooError(
                 f"there is no {noun} "
-                f"{name!r}{suggest_names(name, listed) or suggest_names(name, known)}: "
+                f"{name!r}{suggest_names(name, listed) or suggest_names(name, path_by_name)}: "
                 f"`zoo ls {what}` lists them; a dotted class path works too"
             )
-        path = known[name]
-    module, _, last = path.rpartition(".")
+        path = path_by_name[name]
+    module, _, class_name = path.rpartition(".")
     try:
-        found = import_path(path)
+        cls = import_path(path)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise
         raise ZooError(
             f"{noun} {name!r} names the module {module}, which cannot be "
-            f"found{suggest_class(path)}: mend the path"
+            f"found{suggest_class(path)}: correct the path"
         ) from error
     except AttributeError as error:
-        known = vars(importlib.import_module(module))
-        suggestion = suggest_class(path) or suggest_names(last, known)
+        module_names = vars(importlib.import_module(module))
+        suggestion = suggest_class(path) or suggest_names(class_name, module_names)
         raise ZooError(
-            f"{noun} {name!r}: the module {module} has no {last}{suggestion}: correct the name"
+            f"{noun} {name!r}: the module {module} has no {class_name}{suggestion}: "
+            "correct the name"
         ) from error
-    if not (isinstance(found, type) and issubclass(found, base)):
+    if not (isinstance(cls, type) and issubclass(cls, base)):
         raise ZooError(
-            f"{noun} {name!r} is no {base.__name__}: name one of `zoo ls {what}`, or a class that "
-            "descends from it"
+            f"{noun} {name!r} is not a subclass of {base.__name__}: choose one of `zoo ls {what}`, "
+            "or a custom subclass"
         )
-    check_whole(found, base, f"{noun} {name!r}")
-    return found
+    check_whole(cls, base, f"{noun} {name!r}")
+    return cls
 
 
 def check_whole(cls: type, base: type, called: str = "") -> None:
-    """Checks that a class has what its base asks of it.
+    """Checks that a class defines everything that its base class requires.
 
     Args:
         cls: The class.
-        base: The class that it descends from, such as Benchmark.
-        called: What the user calls it; the name of the class where empty.
+        base: The base class, such as Benchmark.
+        called: Name of the class in the message; by default the class name.
 
     Raises:
-        ZooError: The class lacks something.
+        ZooError: The class is incomplete.
     """
-    if lacks := _left_out(cls, base):
+    if missing := _left_out(cls, base):
         raise ZooError(
-            f"{called or cls.__name__} has no {' and no '.join(lacks)}, which every "
-            f"{base.__name__} has: write it into the class"
+            f"{called or cls.__name__} does not define {' and '.join(missing)}, which every "
+            f"{base.__name__} needs: add it to the class"
         )
 
 
 @cache
 def _left_out(cls: type, base: type) -> list[str]:
-    """Returns what its base asks of a class and it lacks: values without a default, and methods."""
+    """Returns the required class variables and methods that a class does not define."""
     values = [
         name
         for name, kind in inspect.get_annotations(base).items()
         if getattr(kind, "__origin__", None) is ClassVar and not hasattr(cls, name)
     ]
-    asked = getattr(base, "__abstractmethods__", ())
-    return values + sorted(set(asked) & set(getattr(cls, "__abstractmethods__", ())))
+    abstract_methods = getattr(base, "__abstractmethods__", ())
+    return values + sorted(set(abstract_methods) & set(getattr(cls, "__abstractmethods__", ())))
 
 
 def import_path(path: str) -> Any:
-    """Returns what a dotted path means.
+    """Imports the object with a dotted path.
 
     Raises:
-        ImportError: Its module cannot be imported.
-        AttributeError: The module does not have it.
+        ImportError: The module cannot be imported.
+        AttributeError: The module does not have the object.
     """
     module, _, name = path.rpartition(".")
     return getattr(importlib.import_module(module), name)
 
 
 def suggest_class(path: str) -> str:
-    """Finds the class that a dotted path of nothing may have meant.
+    """Suggests a class for a dotted path that does not exist.
 
     Args:
         path: The path.
 
     Returns:
-        ' (did you mean NAME?)' where a class of the path's last name can be named, else ''.
+        ' (did you mean NAME?)' if the last part of the path is a known class, else ''.
     """
     name = path.rpartition(".")[2]
-    known = any(name in paths(what) for what in ROOMS)
-    return f" (did you mean {name}?)" if known else ""
+    is_known = any(name in paths(what) for what in ROOMS)
+    return f" (did you mean {name}?)" if is_known else ""
 
 
 @cache
 def _built_in(what: str) -> list[tuple[str, str, str]]:
-    room = FACES.get(what, what)
+    room = PACKAGES.get(what, what)
     package = Path(__file__).parents[1]
     defined = _class_nodes((package / room.replace(".", "/")).rglob("*.py"))
-    # a class may descend from the kind over one at the top of the package
+    # a class may inherit from the base class through a class at the top of the package
     kin = _kin(ROOMS[what], [*_class_nodes(package.glob("*.py")), *defined])
     return [
         _entry(f"zoo.{room}", node)
@@ -271,7 +274,7 @@ def _class_nodes_of(file: Path) -> list[ast.ClassDef]:
 
 
 def _is_abstract(node: ast.ClassDef) -> bool:
-    """Whether a class leaves methods of its own to its descendants, and cannot be built."""
+    """Returns whether a class declares abstract methods."""
     return any(
         ast.unparse(decorator) == "abstractmethod"
         for method in node.body
@@ -281,14 +284,14 @@ def _is_abstract(node: ast.ClassDef) -> bool:
 
 
 def _kin(base: str, nodes: list[ast.ClassDef]) -> set[str]:
-    """Returns the names of the classes that descend from `base`, directly or over others."""
+    """Returns the names of the direct and indirect subclasses of `base`."""
     bases = {
         node.name: {ast.unparse(b).split("[")[0].rpartition(".")[2] for b in node.bases}
         for node in nodes
     }
     kin = {base}
-    while more := {name for name, above in bases.items() if above & kin} - kin:
-        kin |= more
+    while new_names := {name for name, base_names in bases.items() if base_names & kin} - kin:
+        kin |= new_names
     return kin - {base}
 
 
@@ -305,13 +308,12 @@ def _entry(room: str, node: ast.ClassDef) -> tuple[str, str, str]:
 
 
 def import_all(kinds: Iterable[str] = tuple(ROOMS)) -> None:
-    """Imports every class that can be named, so that its short name is enough.
+    """Imports all listed classes, so that they can be used by their class names.
 
-    What an installed package offers and cannot be imported is logged, and stops nothing that does
-    not need it.
+    Classes of installed packages that cannot be imported are logged and skipped.
 
     Args:
-        kinds: Their kinds, keys of ROOMS.
+        kinds: The kinds, keys of ROOMS.
     """
     for what in kinds:
         for _, path, _ in classes(what):
@@ -321,7 +323,6 @@ def import_all(kinds: Iterable[str] = tuple(ROOMS)) -> None:
                 if path.startswith("zoo."):
                     raise
                 log.warning(
-                    "%s, which an installed package offers under zoo.%s, cannot be imported "
-                    "(%s: %s)",
+                    "cannot import %s, an entry point zoo.%s of an installed package (%s: %s)",
                     *(path, what, type(error).__name__, error),
                 )

@@ -1,4 +1,4 @@
-"""Ray: its processes do work that one process could do, on this machine or on many."""
+"""Ray: distributes work over processes, on this machine or a cluster."""
 
 import logging
 import os
@@ -11,22 +11,22 @@ from zoo.errors import ZooError, import_optional
 from zoo.support.ranges import NonNegativeInt, NonNegativeNumber, PositiveInt
 from zoo.support.spec import Configurable
 
-_OBJECTS = 200_000_000  # bytes; captions and what is said of them are all that Ray carries here
+_OBJECTS = 200_000_000  # bytes; Ray only transfers captions and their results
 
 
 class Ray(Configurable):
-    """Has processes of Ray do the work, on this machine or on a cluster's.
+    """Distributes work over Ray workers, on this machine or a cluster.
 
-    The captions are dealt into parts, and Ray Data hands these to its workers, again where one has
-    died.
+    The captions are split into parts, which Ray Data assigns to workers. Parts of failed workers
+    are assigned again.
 
     Args:
-        workers: How many processes work; 0 works in this process, without Ray.
-        cpus: How many CPUs Ray sets apart for each.
-        gpus: How many GPUs Ray sets apart for each; `VLLM` wants one or more.
-        captions: How many captions a part has. Of units it has some more where an image has them:
-            captions of one image stay together.
-        address: The cluster's address. By default that of RAY_ADDRESS, else Ray is started here.
+        workers: Number of worker processes; 0 to work in this process, without Ray.
+        cpus: Number of CPUs per worker.
+        gpus: Number of GPUs per worker; `VLLM` needs one or more.
+        captions: Number of captions per part. For units it can be slightly larger, since captions
+            of one image stay together.
+        address: Address of the cluster. By default RAY_ADDRESS; if unset, Ray is started locally.
         init: Further arguments of `ray.init`.
     """
 
@@ -45,36 +45,35 @@ class Ray(Configurable):
     def run_parts(
         self, worker: type, given: tuple[Any, ...], parts: Sequence[dict[str, Any]]
     ) -> Iterator[dict[str, Any]]:
-        """Yields what workers say of parts, in their order.
+        """Yields the results of all parts, in order.
 
         Args:
-            worker: The class of a worker, which is made once in each process, and called with each
-                of its parts. What it says of one has the entry `fault`: a sentence where it cannot
-                go on, else nothing.
-            given: What a worker is made with.
-            parts: The parts, each as plain data by name.
+            worker: The class of a worker. It is built once per process, and called with each part.
+                Its result is a dict with the entry `fault`: an error message, or empty on success.
+            given: Arguments of the worker class.
+            parts: The parts, each a dict of plain data.
 
         Raises:
-            ZooError: A worker cannot go on, or Ray is missing.
+            ZooError: A worker reported a fault, or Ray is missing.
         """
         if not parts:
             return
         with self._session() as data:
-            done = data.from_items(parts, override_num_blocks=len(parts)).map(
+            results = data.from_items(parts, override_num_blocks=len(parts)).map(
                 worker,
                 fn_constructor_args=given,
                 compute=data.ActorPoolStrategy(size=min(self.workers, len(parts))),
                 num_cpus=self.cpus,
                 num_gpus=self.gpus,
             )
-            for said in done.iter_rows():
-                if said["fault"]:
-                    raise ZooError(said["fault"])
-                yield said
+            for result in results.iter_rows():
+                if result["fault"]:
+                    raise ZooError(result["fault"])
+                yield result
 
     @contextmanager
     def _session(self) -> Iterator[Any]:
-        """Yields `ray.data` for the length of a block, which ends a Ray that it has started."""
+        """Yields `ray.data`, with Ray initialized. Shuts Ray down at the end if it was started."""
         ray: Any = import_optional("ray", "ray")
         data: Any = import_optional("ray.data", "ray")
         context = data.DataContext.get_current()
@@ -84,24 +83,24 @@ class Ray(Configurable):
         if ray.is_initialized():
             yield data
             return
-        given = {"logging_level": "error", "log_to_driver": False}
+        options = {"logging_level": "error", "log_to_driver": False}
         address = self.address or os.environ.get("RAY_ADDRESS")
         if not address:
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-            given |= {
+            options |= {
                 "num_cpus": max(1, ceil(self.workers * self.cpus)),
                 "include_dashboard": False,
                 "object_store_memory": _OBJECTS,
             }
         try:
-            ray.init(address=address, **{**given, **self.init})
+            ray.init(address=address, **{**options, **self.init})
         except (ConnectionError, OSError, RuntimeError, TypeError, ValueError) as error:
-            said = " ".join(str(error).split())[:300]
+            reason = " ".join(str(error).split())[:300]
             raise ZooError(
-                f"Ray cannot be reached at {address} ({said}): start it there, or name another "
+                f"Ray cannot be reached at {address} ({reason}): start it there, or set another "
                 "address"
                 if address
-                else f"Ray cannot be started ({said}): mend the arguments under --ray.init"
+                else f"Ray cannot be started ({reason}): correct the arguments under --ray.init"
             ) from error
         try:
             self._check_room(ray, address)
@@ -110,28 +109,28 @@ class Ray(Configurable):
             ray.shutdown()
 
     def _check_room(self, ray: Any, address: str | None) -> None:
-        """Refuses workers that a Ray started here has no room for; a cluster may grow."""
-        there = ray.cluster_resources()
-        for name, wanted in (("CPU", self.cpus), ("GPU", self.workers * self.gpus)):
-            if not address and there.get(name, 0) < wanted:
+        """Raises ZooError if this machine has too few resources; a cluster may grow."""
+        resources = ray.cluster_resources()
+        for name, required in (("CPU", self.cpus), ("GPU", self.workers * self.gpus)):
+            if not address and resources.get(name, 0) < required:
                 raise ZooError(
-                    f"the workers of Ray want {wanted:g} {name}s and this machine has "
-                    f"{there.get(name, 0):g}: ask for fewer, or name a cluster by --ray.address"
+                    f"the Ray workers need {required:g} {name}s, but this machine has "
+                    f"{resources.get(name, 0):g}: use fewer, or a cluster with --ray.address"
                 )
 
 
 def refuse_other(here: object, asked: object) -> None:
-    """Makes sure that a worker has what it was asked for.
+    """Checks that a worker has the same component as the main process.
 
     Args:
-        here: How what it has describes itself.
-        asked: How what was asked for does.
+        here: The description of the worker's component.
+        asked: The description of the requested component.
 
     Raises:
         ZooError: They differ.
     """
     if here != asked:
         raise ZooError(
-            f"a worker of Ray has {here} where {asked} was asked for: install the same packages on "
-            "all machines"
+            f"a Ray worker has {here}, but {asked} was requested: install the same packages on all "
+            "machines"
         )

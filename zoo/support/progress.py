@@ -1,4 +1,4 @@
-"""Progress: a bar on a terminal and in a notebook, a line now and then in a log."""
+"""Progress: a bar on terminals and in notebooks, periodic lines in logs."""
 
 import logging
 import sys
@@ -28,19 +28,19 @@ T = TypeVar("T")
 def counting(
     what: str, total: int | None = None, shown: bool = True
 ) -> Iterator[Callable[[int], None]]:
-    """Gives what is told how many more items are done, and shows it.
+    """Shows progress, and yields a function that advances it by a number of items.
 
     Args:
-        what: What is done.
-        total: Number of all items, None if it is not known.
-        shown: Whether anything is shown, which one process of several does.
+        what: Description of the task.
+        total: Number of all items, None if unknown.
+        shown: Whether to show progress; only one of several processes should.
     """
     console = Console(stderr=True)
     if not shown:
         yield lambda more: None
     elif sys.stderr.isatty() or console.is_jupyter:
-        left = TimeElapsedColumn() if total is None else TimeRemainingColumn()
-        columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), left)
+        time_column = TimeElapsedColumn() if total is None else TimeRemainingColumn()
+        columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), time_column)
         with Progress(*columns, console=console, transient=True) as bar:
             task = bar.add_task(what, total=total)
             yield lambda more: bar.advance(task, more)
@@ -51,52 +51,52 @@ def counting(
 def track(
     items: Iterable[T], what: str, total: int | None = None, shown: bool = True
 ) -> Iterator[T]:
-    """Yields the items, and shows how many were taken.
+    """Yields the items, and shows progress.
 
     Args:
         items: The items.
-        what: What is done with them.
-        total: Their number, None if it is not known.
-        shown: Whether anything is shown, which one process of several does.
+        what: Description of the task.
+        total: Number of items, None if unknown.
+        shown: Whether to show progress; only one of several processes should.
     """
-    with counting(what, total, shown) as done:
+    with counting(what, total, shown) as advance_by:
         for item in items:
             yield item
-            done(1)
+            advance_by(1)
 
 
 class ProgressLines:
-    """Logs how far a task is: a line every `EVERY` seconds, with the time that is left.
+    """Logs the progress of a task every `EVERY` seconds, with the estimated remaining time.
 
     Args:
-        what: What is done.
-        total: Number of all items, None if it is not known.
-        done: Number of items that are done already.
+        what: Description of the task.
+        total: Number of all items, None if unknown.
+        done: Number of items that are already done.
     """
 
     def __init__(self, what: str, total: int | None, done: int = 0) -> None:
         self.what, self.total, self.done, self.before = what, total, done, done
-        self.began = self.told = time.monotonic()
+        self.began = self.last_logged = time.monotonic()
 
     def __call__(self, more: int, details: Callable[[float], Iterable[str]] | None = None) -> None:
         """Counts items, and logs a line where one is due.
 
         Args:
-            more: How many more items are done.
-            details: Makes what the line ends with, from the seconds since the line before.
+            more: Number of items to add.
+            details: Returns further parts of the line, given the seconds since the previous line.
         """
         self.done += more
         now = time.monotonic()
-        since = now - self.told
-        if since < EVERY:
+        elapsed = now - self.last_logged
+        if elapsed < EVERY:
             return
-        self.told = now
+        self.last_logged = now
         took, new = now - self.began, self.done - self.before
-        of = "" if self.total is None else f" of {self.total:,}"
-        parts = [f"{self.what}: {self.done:,}{of} after {_duration(took)}"]
+        of_total = "" if self.total is None else f" of {self.total:,}"
+        parts = [f"{self.what}: {self.done:,}{of_total} after {_duration(took)}"]
         if self.total is not None and new:
             parts.append(f"{_duration(took / new * max(self.total - self.done, 0))} left")
-        log.info("%s", ", ".join([*parts, *(details(since) if details else ())]))
+        log.info("%s", ", ".join([*parts, *(details(elapsed) if details else ())]))
 
 
 def _duration(seconds: float) -> str:

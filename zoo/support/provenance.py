@@ -1,4 +1,4 @@
-"""How weights came about, in words that checkpoints and results keep."""
+"""Provenance of weights, as recorded in checkpoints and results."""
 
 from collections.abc import Mapping
 
@@ -7,18 +7,18 @@ IMAGE, TEXT, HEAD = "image tower", "text tower", "head"
 
 
 def describe_pretrained(source: object) -> str:
-    """Returns what is said of weights that a tag or a file brought."""
+    """Returns the description of weights that were loaded from a tag or a file."""
     return f"pretrained, {source}"
 
 
 def random_weights(weights: Mapping[str, str]) -> str | None:
-    """Says which parts of a model are as random numbers made them.
+    """Returns a sentence about the parts of a model that have random weights.
 
     Args:
-        weights: How the weights of every part came about.
+        weights: Provenance of the weights, by part.
 
     Returns:
-        A sentence, or None where no part is random.
+        A sentence, or None if no part is random.
     """
     parts = [part for part, came in weights.items() if came == RANDOM]
     if not parts:
@@ -28,10 +28,10 @@ def random_weights(weights: Mapping[str, str]) -> str | None:
 
 
 def mark_loaded(module: object, keys: object) -> None:
-    """Remembers that weights were put into a module, by hand too; a hook of `load_state_dict`."""
+    """Records that weights were loaded into a module; a hook of `load_state_dict`."""
     module.__dict__["zoo_loaded"] = True
 
 
 def was_loaded(module: object) -> bool:
-    """Returns whether `mark_loaded` was called on a module."""
+    """Returns whether weights were loaded into a module."""
     return "zoo_loaded" in module.__dict__

@@ -1,4 +1,4 @@
-"""Numbers with a range: types of arguments, which are checked where a class is built."""
+"""Argument types for numbers with a range, checked when an object is constructed."""
 
 import inspect
 import math
@@ -63,42 +63,42 @@ _ENDS = {">=": "from {}", ">": "above {}", "<=": "up to {}", "<": "below {}"}
 
 
 class RangedType(ABCMeta):
-    """Checks a constructor's arguments against the ranges of their annotations, whoever calls it.
+    """Checks the arguments of a constructor against the ranges of their annotations.
 
-    A metaclass, since wrapping `__init__` hides the arguments from jsonargparse. The ranges are
-    the types of this module and any other of jsonargparse's restricted numbers. The constructor
-    gets plain ints and floats, which every checkpoint may hold.
+    It is a metaclass, since wrapping `__init__` hides the arguments from jsonargparse. The ranges
+    are the types of this module and any other restricted numbers of jsonargparse. The constructor
+    gets plain ints and floats, which can be saved in checkpoints.
     """
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Builds an object of arguments that are in range."""
+        """Builds an object after checking the ranges of the arguments."""
         args, kwargs = check_ranges(cls, args, kwargs)
         return super().__call__(*args, **kwargs)
 
 
 class Ranged(metaclass=RangedType):
-    """Base of classes whose arguments are held to the ranges and choices of their annotations.
+    """Base of classes whose arguments are checked against the ranges and choices they declare.
 
-    A dataclass takes the metaclass instead: with a base, jsonargparse takes it for a class with
-    subclasses.
+    Dataclasses use the metaclass instead: jsonargparse would treat a dataclass with a base class as
+    a class with subclasses.
     """
 
 
 def check_ranges(
     cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Holds a constructor's arguments to their ranges.
+    """Checks the arguments of a constructor against their ranges.
 
     Args:
-        cls: The class that is built.
-        args: Its arguments by position.
-        kwargs: Its arguments by name.
+        cls: The class to build.
+        args: Its positional arguments.
+        kwargs: Its keyword arguments.
 
     Returns:
-        Both, with plain numbers for ranged ones.
+        Both, with ranged numbers as plain ints and floats.
 
     Raises:
-        ZooError: One is out of its range.
+        ZooError: An argument is out of range.
     """
     hints = _hints(cls)
 
@@ -115,14 +115,14 @@ def check_ranges(
 
 
 def describe_restriction(kind: str, restriction: str) -> str:
-    """Says in words what jsonargparse says in signs.
+    """Describes a restricted number type of jsonargparse in words.
 
     Args:
-        kind: The type's name; one that ends in `Int` is of whole numbers.
+        kind: Name of the type; types that end in `Int` are whole numbers.
         restriction: Bounds such as `v>=0 and v<=1`.
 
     Returns:
-        Words such as 'a number from 0 to 1'.
+        A description such as 'a number from 0 to 1'.
     """
     number = "a whole number" if kind.endswith("Int") else "a number"
     bounds = dict[str, str](_BOUND.findall(restriction))
@@ -135,29 +135,29 @@ def describe_restriction(kind: str, restriction: str) -> str:
     ]
     if not ends:
         return number.replace("a ", "a finite ", 1)
-    said = " and ".join(ends).replace(" and up to ", " to ")
-    return f"{number} {said}{' up' if low == '>=' and len(ends) == 1 else ''}"
+    bounds_text = " and ".join(ends).replace(" and up to ", " to ")
+    return f"{number} {bounds_text}{' up' if low == '>=' and len(ends) == 1 else ''}"
 
 
 @cache
 def _hints(cls: type) -> dict[str, Any]:
-    """Returns the annotations of a constructor and its bases' by argument, its own first."""
+    """Returns the annotations of the constructors of a class and its bases, by argument."""
     hints: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
-        made = vars(base).get("__init__")
-        if inspect.isfunction(made):
+        constructor = vars(base).get("__init__")
+        if inspect.isfunction(constructor):
             try:
-                hints |= get_type_hints(made)
-            except NameError:  # of a module that imports a name for type checkers alone
-                hints |= inspect.get_annotations(made)
+                hints |= get_type_hints(constructor)
+            except NameError:  # a name that is imported only for type checkers
+                hints |= inspect.get_annotations(constructor)
     return hints
 
 
 def _to_plain(value: Any, hint: Any) -> Any:
-    """Returns the value with plain numbers where the hint has ranges.
+    """Returns the value, with ranged numbers as plain ints and floats.
 
     Raises:
-        ValueError: The value is out of its range; it says what is wanted.
+        ValueError: The value is out of range; the message describes the range.
     """
     if get_origin(hint) in (Union, types.UnionType):
         members = get_args(hint)
@@ -174,9 +174,9 @@ def _to_plain(value: Any, hint: Any) -> Any:
     if isinstance(value, int | float) and get_origin(hint) in (tuple, list, Sequence):
         raise ValueError("a list of numbers")
     if isinstance(value, list | tuple) and get_args(hint):
-        inside = [h for h in get_args(hint) if h is not ...]
-        each = inside if len(inside) == len(value) else inside[:1] * len(value)
-        return type(value)(_to_plain(v, h) for v, h in zip(value, each, strict=True))
+        item_hints = [h for h in get_args(hint) if h is not ...]
+        hint_per_item = item_hints if len(item_hints) == len(value) else item_hints[:1] * len(value)
+        return type(value)(_to_plain(v, h) for v, h in zip(value, hint_per_item, strict=True))
     return value
 
 

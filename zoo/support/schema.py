@@ -1,4 +1,4 @@
-"""Records of JSON, held to a schema of msgspec: types with fields, whose names are the file's."""
+"""Validation of JSON records against msgspec schemas, with readable error messages."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,98 +29,98 @@ _AT_LEAST = re.compile(r"Expected `array` of length >= (\d+)")
 _OTHER = re.compile(r"Expected `(.*?)`( of length \d+)?, got `(\w+)`")
 _PLACE = re.compile(r"(.*?)(?: - at `\$\.?(.*)`)?")
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
-_SHOWN = 40  # letters of a wrong value that are shown
+_SHOWN = 40  # characters of a wrong value in the message
 
 
 def record(
-    value: Any, schema: type[T], where: str, mend: str = "mend the record", path: str = ""
+    value: Any, schema: type[T], where: str, mend: str = "correct the record", path: str = ""
 ) -> T:
-    """Holds a record to its schema. What the schema does not name is left out.
+    """Converts a record to its schema. Fields that are not in the schema are ignored.
 
     Args:
-        value: The record, as JSON gives it.
-        schema: A struct of msgspec's or a dataclass.
+        value: The record, as parsed from JSON.
+        schema: A msgspec struct or a dataclass.
         where: File and line or entry of the record.
-        mend: What the user can do.
-        path: The fields that lead to the record, joined by dots; empty for the record itself.
+        mend: Advice for the error message.
+        path: The path of the record in the entry, joined by dots; empty for the entry itself.
 
     Returns:
-        The record as the schema has it.
+        An instance of the schema.
 
     Raises:
-        ZooError: A field is missing or of another type. The error names it, and says what is there.
+        ZooError: A field is missing or has a wrong type. The message names it and its value.
     """
     try:
         return msgspec.convert(value, schema)
     except msgspec.ValidationError as error:
         message, place = _PLACE.fullmatch(str(error)).groups()  # type: ignore[union-attr]
-        said = _format_message(message, path, place or "")
+        fault = _format_message(message, path, place or "")
         raise ZooError(
-            f"{where}: {said}: {mend}{_value_at(value, message, place or '')}"
+            f"{where}: {fault}: {mend}{_value_at(value, message, place or '')}"
         ) from error
 
 
 def read_list(
-    path: Path, schema: type[T], mend: str = "fetch the file again"
+    path: Path, schema: type[T], mend: str = "download the file again"
 ) -> Iterator[tuple[str, T]]:
-    """Reads a JSON file, plain or gzipped, that holds a list of records.
+    """Reads a JSON file, plain or gzipped, with a list of records.
 
     Args:
         path: The file.
         schema: As for `record`.
-        mend: What the user can do.
+        mend: Advice for the error message.
 
     Yields:
         The place of each record, 'FILE[NUMBER]', and the record.
 
     Raises:
-        ZooError: The file cannot be read or holds no record, or a record is wrong.
+        ZooError: The file cannot be read or is empty, or a record is invalid.
     """
     entries = record(read_json(path), list[Any], str(path), mend)
     if not entries:
-        raise ZooError(f"{path} is empty, and must hold a list of entries: {mend}")
+        raise ZooError(f"{path} is empty, but must contain a list of entries: {mend}")
     for i, entry in enumerate(entries):
         place = f"{path}[{i}]"
         yield place, record(entry, schema, place, mend)
 
 
 def read_object(
-    path: Path, schema: type[T], mend: str = "fetch the file again"
+    path: Path, schema: type[T], mend: str = "download the file again"
 ) -> Iterator[tuple[str, str, T]]:
-    """Reads a JSON file, plain or gzipped, that holds an object of records by their keys.
+    """Reads a JSON file, plain or gzipped, with an object of records by key.
 
     Args:
         path: The file.
         schema: As for `record`.
-        mend: What the user can do.
+        mend: Advice for the error message.
 
     Yields:
         The place of each record, 'FILE[KEY]', its key and the record.
 
     Raises:
-        ZooError: The file cannot be read or holds no record, or a record is wrong.
+        ZooError: The file cannot be read or is empty, or a record is invalid.
     """
     entries = record(read_json(path), dict[str, Any], str(path), mend)
     if not entries:
-        raise ZooError(f"{path} is empty, and must hold an object of entries by key: {mend}")
+        raise ZooError(f"{path} is empty, but must contain an object of entries by key: {mend}")
     for key, entry in entries.items():
         place = f"{path}[{key}]"
         yield place, key, record(entry, schema, place, mend)
 
 
-def lines(path: Path, schema: type[T], mend: str = "mend the line") -> Iterator[tuple[str, T]]:
-    """Reads a file of JSON lines, blank ones left out.
+def lines(path: Path, schema: type[T], mend: str = "correct the line") -> Iterator[tuple[str, T]]:
+    """Reads a file of JSON lines, skipping blank ones.
 
     Args:
         path: The file.
         schema: As for `record`.
-        mend: What the user can do.
+        mend: Advice for the error message.
 
     Yields:
         The place of each line, 'FILE:LINE', and its record.
 
     Raises:
-        ZooError: The file cannot be read, or a line is wrong.
+        ZooError: The file cannot be read, or a line is invalid.
     """
     for number, line in numbered_lines(path):
         place = f"{path}:{number}"
@@ -128,35 +128,35 @@ def lines(path: Path, schema: type[T], mend: str = "mend the line") -> Iterator[
 
 
 def _format_message(message: str, path: str, place: str) -> str:
-    """Returns in words what msgspec says of the field that is wrong."""
-    lacks = _LACKS.match(message)
-    names = (path, place, lacks and lacks[1])
+    """Rewords a message of msgspec about an invalid field."""
+    missing = _LACKS.match(message)
+    names = (path, place, missing and missing[1])
     field = ".".join(filter(None, names)).replace(".[", "[")
-    if lacks:
+    if missing:
         return f"field '{field}' is missing"
-    what = f"field '{field}'" if field else "the record"
+    subject = f"field '{field}'" if field else "the record"
     if _BLANK.match(message):
-        return f"{what} is blank where a text is needed"
+        return f"{subject} is blank, but must be a text"
     if length := _LENGTH.match(message):
-        return f"{what} has {length[2]} of the {length[1]} entries that are needed"
-    if few := _AT_LEAST.match(message):
-        return f"{what} has too few entries where at least {few[1]} are needed"
-    other = _OTHER.match(message)
-    if other is None:
-        return f"{what} is wrong ({message})"
-    wanted = " or ".join(_NOUNS.get(kind, kind) for kind in other[1].split(" | "))
-    state = "is missing" if other[3] == "null" else f"is {_NOUNS.get(other[3], other[3])}"
-    return f"{what} {state} where {wanted}{other[2] or ''} is needed"
+        return f"{subject} has {length[2]} of {length[1]} required entries"
+    if shortage := _AT_LEAST.match(message):
+        return f"{subject} has too few entries, but must have at least {shortage[1]}"
+    mismatch = _OTHER.match(message)
+    if mismatch is None:
+        return f"{subject} is wrong ({message})"
+    expected = " or ".join(_NOUNS.get(kind, kind) for kind in mismatch[1].split(" | "))
+    state = "is missing" if mismatch[3] == "null" else f"is {_NOUNS.get(mismatch[3], mismatch[3])}"
+    return f"{subject} {state}, but must be {expected}{mismatch[2] or ''}"
 
 
 def _value_at(value: Any, message: str, place: str) -> str:
-    """Returns what stands in the place of a wrong field, or beside a missing one."""
+    """Returns a note with the wrong value, or with the existing fields if one is missing."""
     for index, name in _STEP.findall(place):
         if index and isinstance(value, Sequence):
             value = value[int(index)]
         elif isinstance(value, Mapping) and name in value:
             value = value[name]
-        else:  # msgspec does not say under which key
+        else:  # msgspec does not report the key
             return ""
     if _LACKS.match(message):
         return f" (it has {', '.join(map(repr, value))})" if value else ""

@@ -1,4 +1,4 @@
-"""Signals that end a command at once, as long as it has nothing to keep."""
+"""Signals that end a command immediately, unless it has progress to save."""
 
 import signal
 import threading
@@ -12,28 +12,28 @@ ENDING = (signal.SIGTERM, signal.SIGUSR1)
 
 
 class AtOnce:
-    """A handler that ends the command where the signal finds it.
+    """A signal handler that ends the command immediately.
 
     Args:
-        kept: What is told of what was kept. A run that begins to keep something empties it.
+        kept: A note about saved progress, for the message. A run that saves progress clears it.
     """
 
     def __init__(self, kept: str) -> None:
         self.kept = kept
 
     def __call__(self, signum: int, frame: FrameType | None) -> None:
-        """Raises `Stopped`, on whose way what is half-written is removed."""
+        """Raises `Stopped`, so that temporary files are removed."""
         raise Stopped(signum, self.kept)
 
 
 @contextmanager
 def signals_raise(kept: str = "") -> Iterator[AtOnce]:
-    """Makes SIGTERM and SIGUSR1 raise as Ctrl-C does, so that what is half-written is removed.
+    """Makes SIGTERM and SIGUSR1 raise an exception, so that temporary files are removed.
 
-    Handlers that others have set stay, and so do those of a thread beside the main one.
+    Existing handlers are kept. Outside the main thread nothing is changed.
 
     Args:
-        kept: What is told of what was kept.
+        kept: A note about saved progress, for the message.
 
     Yields:
         The handler of both signals.

@@ -1,6 +1,6 @@
-"""Recorded: objects that remember the arguments they were built with.
+"""Configurable: objects that record their constructor arguments.
 
-So a checkpoint can name them in plain data.
+A checkpoint can therefore describe them in plain data.
 """
 
 import dataclasses
@@ -20,16 +20,16 @@ Part = TypeVar("Part")
 
 
 class _Record(ABCMeta):
-    """Holds a constructor's arguments to their ranges, and keeps them.
+    """Checks the arguments of a constructor against their ranges, and records them.
 
-    A metaclass, since wrapping `__init__` hides the arguments from jsonargparse.
+    It is a metaclass, since wrapping `__init__` hides the arguments from jsonargparse.
     """
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         args, kwargs = check_ranges(cls, args, kwargs)
-        built = super().__call__(*args, **kwargs)
+        instance = super().__call__(*args, **kwargs)
         signature = inspect.signature(cls.__init__)  # type: ignore[misc]
-        bound = signature.bind(built, *args, **kwargs)
+        bound = signature.bind(instance, *args, **kwargs)
         bound.apply_defaults()
         arguments = dict(list(bound.arguments.items())[1:])
         for name, parameter in signature.parameters.items():
@@ -37,24 +37,24 @@ class _Record(ABCMeta):
                 arguments.update(arguments.pop(name, {}))
             elif parameter.kind is inspect.Parameter.VAR_POSITIONAL and not arguments.get(name):
                 arguments.pop(name, None)
-        object.__setattr__(built, "_recorded", {**arguments, **built.resolved_arguments()})
-        return built
+        object.__setattr__(instance, "_recorded", {**arguments, **instance.resolved_arguments()})
+        return instance
 
 
 class Configurable(metaclass=_Record):
-    """Base of parts that are named in YAML and in checkpoints by class path and arguments."""
+    """Base of components that YAML files and checkpoints describe by class path and arguments."""
 
     _recorded: dict[str, Any]
 
     def resolved_arguments(self) -> dict[str, Any]:
-        """Returns arguments that were settled while building, to be recorded as they are now."""
+        """Returns arguments that were resolved during construction, with their final values."""
         return {}
 
 
 def class_path(cls: type) -> str:
-    """Returns the shortest dotted path of a class: that of the package that shows it.
+    """Returns the shortest dotted path of a class, that of a package that exports it.
 
-    So a class's file may move.
+    It stays valid if the class moves to another module.
     """
     parts = cls.__module__.split(".")
     packages = (".".join(parts[:n]) for n in range(1, len(parts)))
@@ -69,10 +69,10 @@ def to_config(part: Configurable) -> dict[str, Any]:
         part: The part.
 
     Returns:
-        {"class_path", "init_args"}, as a YAML would have it.
+        {"class_path", "init_args"}, as in a YAML file.
 
     Raises:
-        ZooError: An argument is not plain.
+        ZooError: An argument is not plain data.
     """
     init_args = {name: _plain_value(value, part, name) for name, value in part._recorded.items()}
     return {"class_path": class_path(type(part)), "init_args": init_args}
@@ -82,8 +82,8 @@ def from_config(described: dict[str, Any], kind: type[Part]) -> Part:
     """Builds the part that `spec` described.
 
     Args:
-        described: {"class_path", "init_args"}, with parts within it described so too.
-        kind: The class that it descends from.
+        described: {"class_path", "init_args"}; nested components have the same form.
+        kind: The base class.
 
     Raises:
         jsonargparse.ArgumentError: There is no such class, or it takes other arguments.
@@ -108,38 +108,38 @@ def _plain_value(value: Any, part: Configurable, name: str) -> Any:
     if value is None:
         return None
     for kind in (bool, int, float, str):
-        if isinstance(value, kind):  # a subclass of one would be pickled by its name
+        if isinstance(value, kind):  # convert subclasses, which would be pickled by name
             return kind(value)
     raise ZooError(
-        f"{type(part).__name__}({name}=...) was given a live {type(value).__name__}, which a "
-        "checkpoint cannot name: pass a name, a number or another part"
+        f"{type(part).__name__}({name}=...) is a {type(value).__name__} object, which cannot be "
+        "saved in a checkpoint: pass a name, a number or another component"
     )
 
 
-def differences(there: Any, here: Any, name: str = "") -> list[str]:
+def differences(before: Any, after: Any, name: str = "") -> list[str]:
     """Compares two settings.
 
     Args:
-        there: The former ones.
-        here: The present ones.
-        name: What the names of entries begin with.
+        before: The previous settings.
+        after: The current settings.
+        name: Prefix of the names of entries.
 
     Returns:
         An entry for each difference, such as `optimizer.lr 0.001, was 0.0005`.
     """
-    if isinstance(there, dict) and isinstance(here, dict):
+    if isinstance(before, dict) and isinstance(after, dict):
         prefix = f"{name}." if name and not name.endswith(".") else name
         return [
             line
-            for key in dict.fromkeys([*there, *here])
-            for line in differences(there.get(key), here.get(key), f"{prefix}{key}")
+            for key in dict.fromkeys([*before, *after])
+            for line in differences(before.get(key), after.get(key), f"{prefix}{key}")
         ]
-    there, here = (json.loads(json.dumps(value, default=str)) for value in (there, here))
-    return [] if there == here else [f"{name.replace('.init_args', '')} {here}, was {there}"]
+    before, after = (json.loads(json.dumps(value, default=str)) for value in (before, after))
+    return [] if before == after else [f"{name.replace('.init_args', '')} {after}, was {before}"]
 
 
 def is_recipe(value: Any) -> TypeGuard[dict[str, Any]]:
-    """Tells whether a value has the form of what checkpoints say of their model.
+    """Returns whether a value has the form of a model configuration in a checkpoint.
 
     Args:
         value: Any value.

@@ -1,4 +1,4 @@
-"""Files of tensors, torch's and safetensors', read without running what they hold."""
+"""Safe loading of tensor files (torch and safetensors), without running code from them."""
 
 import argparse
 import codecs
@@ -12,10 +12,10 @@ import torch
 
 from zoo.errors import ZooError
 
-# What files may hold beside tensors and Python's plain data. Lightning's loops, optimizers and
-# schedulers need none of it; a callback may keep numbers of numpy. open_clip's training keeps
-# learning rates as numpy's numbers in its files, under the names of numpy before and after version
-# 2; CoN-CLIP's keeps the arguments of its script.
+# Types that files may contain besides tensors and plain Python data. Lightning's loops, optimizers
+# and schedulers need none of them, but callbacks may save numpy numbers. open_clip saves learning
+# rates as numpy numbers, under the module names of numpy before and after version 2. CoN-CLIP saves
+# the arguments of its script.
 NUMBER: Callable[..., Any] = np.float64(0).__reduce__()[0]  # type: ignore[assignment]
 PLAIN: list[Callable[..., Any] | tuple[Callable[..., Any], str]] = [
     np.dtype,
@@ -28,7 +28,7 @@ PLAIN: list[Callable[..., Any] | tuple[Callable[..., Any], str]] = [
 
 @contextmanager
 def plain_objects() -> Iterator[None]:
-    """Allows `torch.load` with `weights_only` to read what is plain beside tensors."""
+    """Allows `torch.load` with `weights_only` to read the types in `PLAIN`."""
     with torch.serialization.safe_globals(PLAIN):
         yield
 
@@ -39,16 +39,16 @@ def read_tensors(
     mend: str = "give one that holds a state_dict of tensors alone",
     mapped: bool = False,
 ) -> dict[str, Any]:
-    """Returns what a file holds, tensors and plain data by name.
+    """Returns the content of a file, tensors and plain data by name.
 
     Args:
-        file: A file of torch's or of safetensors'.
-        what: What the file should be, for the message.
-        mend: What the user can do, the end of the message.
-        mapped: Whether torch's tensors stay in the file until they are used.
+        file: A torch or safetensors file.
+        what: The expected content, for the error message.
+        mend: Advice, the end of the error message.
+        mapped: Whether to memory-map tensors of torch files.
 
     Raises:
-        ZooError: The file cannot be read without running what it holds, or holds no names.
+        ZooError: The file cannot be read without running code, or is not a dict.
     """
     try:
         if file.suffix == ".safetensors":
@@ -56,22 +56,22 @@ def read_tensors(
 
             return dict(load_file(file))
         with plain_objects():
-            held = torch.load(file, map_location="cpu", weights_only=True, mmap=mapped)
-    except Exception as error:  # torch raises many kinds on what it cannot read
+            content = torch.load(file, map_location="cpu", weights_only=True, mmap=mapped)
+    except Exception as error:  # torch raises many types of errors
         if "TorchScript" in str(error):
             raise ZooError(
-                f"{file} is a TorchScript archive: take the same weights by tag, or save its "
-                "state_dict() alone"
+                f"{file} is a TorchScript archive: load the same weights by their tag, or save "
+                "only its state_dict()"
             ) from error
-        # after its first sentence torch advises to run a file that one trusts
-        said = next(iter(str(error).splitlines()), "").split(". ")[0]
-        reason = ": ".join(filter(None, [type(error).__name__, said]))
+        # the rest of torch's message recommends loading trusted files unsafely
+        first_sentence = next(iter(str(error).splitlines()), "").split(". ")[0]
+        reason = ": ".join(filter(None, [type(error).__name__, first_sentence]))
         if isinstance(error, OSError) and error.strerror:
             reason = error.strerror
         raise ZooError(f"{file} cannot be read as {what} ({reason}): {mend}") from error
-    if not isinstance(held, dict):
+    if not isinstance(content, dict):
         raise ZooError(
-            f"{file} holds a {type(held).__name__} and no state_dict: save the model's "
-            "state_dict() instead"
+            f"{file} contains a {type(content).__name__} instead of a state_dict: save the model's "
+            "state_dict()"
         )
-    return held
+    return content

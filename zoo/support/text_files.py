@@ -1,4 +1,4 @@
-"""Reading text files so that whatever is wrong is named by file and line."""
+"""Reading of text and JSON files, with errors that name file and line."""
 
 import gzip
 import hashlib
@@ -16,18 +16,18 @@ from zoo.errors import ZooError
 Object = dict[str, Any]
 Binary = io.BufferedReader | io.BytesIO
 SETTLED = 2.0  # seconds after which a further change of a file or folder changes its time
-MAX_UNPACKED = 2 << 30  # bytes; the largest published annotations have less than half of this
-CHUNK = 1 << 20  # bytes that are unpacked at a time
+MAX_UNPACKED = 2 << 30  # bytes; more than twice the size of the largest published annotations
+CHUNK = 1 << 20  # bytes to unpack at a time
 _HASHES: dict[tuple[int, ...], str] = {}
 _PIPES: dict[tuple[int, int], bytes] = {}
 
 
 class NotJson(ValueError):
-    """What is wrong with a text that is not JSON.
+    """A text is not valid JSON.
 
     Args:
         reason: What is wrong.
-        line: The line from 1, None where it cannot be told.
+        line: The line from 1, None if unknown.
     """
 
     def __init__(self, reason: str, line: int | None = None) -> None:
@@ -35,32 +35,31 @@ class NotJson(ValueError):
         self.line = line
 
     def at(self, path: Path) -> str:
-        """Returns 'FILE:LINE', or the file alone where the line cannot be told."""
+        """Returns 'FILE:LINE', or 'FILE' if the line is unknown."""
         return f"{path}:{self.line}" if self.line else str(path)
 
 
 def json_value(text: str, object_hook: Callable[[Object], Object] | None = None) -> Any:
-    """Returns what a JSON text holds.
+    """Parses a JSON text.
 
     Args:
-        text: The text, of a file or of a line.
-        object_hook: What every object is replaced by.
+        text: The text of a file or a line.
+        object_hook: Returns the replacement of each object.
 
     Returns:
         The value.
 
     Raises:
-        NotJson: The text is no JSON, gives a key twice in one object, of which one would be lost,
-            or is nested too deeply.
+        NotJson: The text is not JSON, repeats a key in an object, or is nested too deeply.
     """
 
     def build_object(pairs: list[tuple[str, Any]]) -> Object:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        entries = dict(pairs)
+        if len(entries) < len(pairs):
             names = [name for name, _ in pairs]
             twice = next(name for name in names if names.count(name) > 1)
-            raise NotJson(f"the key {twice!r} stands twice in one object")
-        return found if object_hook is None else object_hook(found)
+            raise NotJson(f"the key {twice!r} is repeated in an object")
+        return entries if object_hook is None else object_hook(entries)
 
     try:
         return json.loads(text, object_pairs_hook=build_object)
@@ -70,20 +69,20 @@ def json_value(text: str, object_hook: Callable[[Object], Object] | None = None)
         raise NotJson("it is nested too deeply") from error
     except NotJson:
         raise
-    except ValueError as error:  # a number of more digits than Python reads
+    except ValueError as error:  # a number with more digits than Python can parse
         raise NotJson(str(error)) from error
 
 
 def open_bytes(path: Path) -> Binary:
-    """Opens a file to read bytes from.
+    """Opens a file or pipe for reading bytes.
 
-    What a pipe gives is kept, since it gives it once and files are read more than once.
+    The content of a pipe is kept in memory, since it can be read only once.
 
     Args:
         path: The file or pipe.
 
     Returns:
-        Its bytes.
+        A stream of its bytes.
 
     Raises:
         OSError: The file cannot be opened.
@@ -100,25 +99,25 @@ def open_bytes(path: Path) -> Binary:
 def sha256(path: Path) -> str:
     """Returns the SHA-256 of a file, in hexadecimal.
 
-    A file that has not changed since this process hashed it is not read again.
+    A file is not read again unless it changed since this process hashed it.
 
     Raises:
         OSError: The file cannot be read.
     """
     status = path.stat()
-    times = status.st_mtime_ns, status.st_ctime_ns  # the first can be set back
-    known = status.st_dev, status.st_ino, status.st_size, *times
-    if known in _HASHES:
-        return _HASHES[known]
+    times = status.st_mtime_ns, status.st_ctime_ns  # mtime alone can be set back
+    key = status.st_dev, status.st_ino, status.st_size, *times
+    if key in _HASHES:
+        return _HASHES[key]
     with open_bytes(path) as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
     if time.time() - status.st_mtime > SETTLED:
-        _HASHES[known] = found
-    return found
+        _HASHES[key] = digest
+    return digest
 
 
 def text_lines(path: Path) -> Iterator[str]:
-    """Yields the lines of a UTF-8 file with their ends.
+    """Yields the lines of a UTF-8 file, including line ends.
 
     Args:
         path: The file.
@@ -136,19 +135,19 @@ def text_lines(path: Path) -> Iterator[str]:
             except UnicodeDecodeError as error:
                 raise ZooError(
                     f"{path}:{number} is not UTF-8 text ({error.reason} at byte {error.start}): "
-                    "mend the line"
+                    "correct the line"
                 ) from error
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yields (number from 1, line without its end) of a UTF-8 file, blank lines left out."""
+    """Yields (number from 1, line without line end) for each non-blank line of a UTF-8 file."""
     for number, line in enumerate(text_lines(path), start=1):
         if line.strip():
             yield number, line.rstrip("\r\n")
 
 
 def content(path: Path) -> bytes:
-    """Returns the bytes of a file, unpacked where its name ends in .gz.
+    """Returns the bytes of a file, unpacked if its name ends in .gz.
 
     Raises:
         ZooError: The file cannot be read or unpacked, or unpacks to more than `MAX_UNPACKED` bytes.
@@ -157,45 +156,45 @@ def content(path: Path) -> bytes:
         try:
             return _unpack(file, path) if path.suffix == ".gz" else file.read()
         except (OSError, EOFError, zlib.error) as error:
-            raise ZooError(f"{path} cannot be read ({error}): fetch the file again") from error
+            raise ZooError(f"{path} cannot be read ({error}): download the file again") from error
 
 
 def read_json(path: Path, object_hook: Callable[[Object], Object] | None = None) -> Any:
-    """Returns what a .json or .json.gz holds.
+    """Parses a .json or .json.gz file.
 
     Args:
         path: The file.
         object_hook: As for `json_value`.
 
     Raises:
-        ZooError: The file cannot be read, is not UTF-8 or no JSON. The error names the file, and
-            the line where it is no JSON.
+        ZooError: The file cannot be read, or is not UTF-8 or JSON. The message names the file and
+            the line.
     """
     try:
         return json_value(content(path).decode("utf-8-sig"), object_hook)
     except NotJson as error:
         raise ZooError(
-            f"{error.at(path)} is not JSON ({error}): it may be cut short, fetch it again"
+            f"{error.at(path)} is not JSON ({error}): it may be incomplete, download it again"
         ) from error
     except UnicodeDecodeError as error:
         raise ZooError(
-            f"{path} is not UTF-8 text ({error.reason} at byte {error.start}): fetch the file again"
+            f"{path} is not UTF-8 text ({error.reason} at byte {error.start}): download it again"
         ) from error
 
 
-def json_line(line: str, origin: str, mend: str = "mend the line") -> Any:
-    """Reads one line of JSON.
+def json_line(line: str, origin: str, mend: str = "correct the line") -> Any:
+    """Parses a line of JSON.
 
     Args:
         line: The line.
         origin: File and line, for the message.
-        mend: What the message asks for.
+        mend: Advice for the message.
 
     Returns:
         The value.
 
     Raises:
-        ZooError: The line is no JSON.
+        ZooError: The line is not JSON.
     """
     try:
         return json_value(line)
@@ -211,14 +210,14 @@ def caption(text: str, origin: str) -> str:
         origin: File and line, for the message.
 
     Returns:
-        The caption without the space around it.
+        The caption without surrounding whitespace.
 
     Raises:
-        ZooError: Nothing is left.
+        ZooError: The caption is empty.
     """
     stripped = text.strip()
     if not stripped:
-        raise ZooError(f"{origin} has an empty caption: write one or take the entry out")
+        raise ZooError(f"{origin} has an empty caption: write one or remove the entry")
     return stripped
 
 
@@ -229,9 +228,8 @@ def _unpack(file: Binary, path: Path) -> bytes:
             unpacked.write(part)
             if unpacked.tell() > MAX_UNPACKED:
                 raise ZooError(
-                    f"{path} unpacks to more than {MAX_UNPACKED:,} bytes, the most that are read "
-                    "from a .gz file: if it is what you expect, unpack it and give the unpacked "
-                    "file"
+                    f"{path} unpacks to more than {MAX_UNPACKED:,} bytes, the limit for .gz files: "
+                    "if this is expected, unpack it and give the unpacked file"
                 )
     return unpacked.getvalue()
 
@@ -241,6 +239,6 @@ def _open(path: Path) -> Binary:
         return open_bytes(path)
     except OSError as error:
         raise ZooError(
-            f"{path} cannot be read ({error.strerror}): give the path of a caption file or of "
-            "annotations that you may read"
+            f"{path} cannot be read ({error.strerror}): give the path of a readable caption or "
+            "annotation file"
         ) from error

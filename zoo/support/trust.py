@@ -1,9 +1,9 @@
-"""Trust: which code may run because the user asked for it.
+"""Trust: which code the user allows to run.
 
 Checkpoints, exported folders, results and catalogue files are downloaded data, and may name any
-class. Such a class is imported only if zoo or an installed package offers it, if the user named it,
-or if the user trusts all code. `zoo.support.class_paths` decides that; here is what the user asked
-for, and where the modules that the user named are found.
+class. Such a class is imported only if it is part of zoo or an installed package, if the user named
+it, or if the user trusts all code. `zoo.support.class_paths` decides this; this module records what
+the user named, and finds the modules that the user named.
 """
 
 import re
@@ -18,18 +18,18 @@ from pathlib import Path
 from typing import Any
 
 FLAG = "--trust_code"
-# a dotted name or an entry point, and neither a flag nor a part of a path
+# a dotted name or an entry point, but not a flag or a part of a path
 _DOTTED = re.compile(r"(?<![\w./~-])[^\W\d]\w*(?:[.:][^\W\d]\w*)+(?![\w./-])")
 
 
 @dataclass(frozen=True)
 class Trust:
-    """What the user asked for.
+    """The code that the user trusts.
 
     Attributes:
         all_code: Whether every class may be imported.
         names: The dotted names in flags and recipes.
-        folders: Where modules that these name are looked for, if they are not found otherwise.
+        folders: Folders that are searched for the modules of these names.
     """
 
     all_code: bool = False
@@ -42,16 +42,16 @@ _TRUST: ContextVar[Trust] = ContextVar("zoo_trust", default=NOTHING)
 
 
 def current_trust() -> Trust:
-    """Returns what the user asked for."""
+    """Returns the code that the user trusts."""
     return _TRUST.get()
 
 
 @contextmanager
 def trusting_code(trust_code: bool = True) -> Iterator[None]:
-    """Lets downloaded files name any class, as long as the context lasts.
+    """Allows downloaded files to name any class within the context.
 
     Args:
-        trust_code: Whether it does; False changes nothing.
+        trust_code: Whether to allow it; False changes nothing.
     """
     token = _TRUST.set(replace(_TRUST.get(), all_code=trust_code or _TRUST.get().all_code))
     try:
@@ -62,9 +62,9 @@ def trusting_code(trust_code: bool = True) -> Iterator[None]:
 
 @contextmanager
 def user_modules() -> Iterator[None]:
-    """Finds modules of classes that the user names in the folders of `trust_names`.
+    """Makes modules in the folders of `trust_names` importable within the context.
 
-    A folder is appended to `sys.path` when a module is found in it, and is removed at the end.
+    A folder is appended to `sys.path` when a module is found in it, and removed at the end.
     """
     finder, token = _UserModules(), _TRUST.set(_TRUST.get())
     sys.meta_path.append(finder)
@@ -81,7 +81,7 @@ def trust_names(given: Any, folder: Path) -> None:
 
     Args:
         given: The words of a command, or the settings of a recipe.
-        folder: Where their modules may lie: the working folder, or that of the recipe.
+        folder: Where their modules may be: the working directory, or the folder of the recipe.
     """
     trust, folder = _TRUST.get(), folder.resolve()
     folders = trust.folders if folder in trust.folders else (*trust.folders, folder)
@@ -89,7 +89,7 @@ def trust_names(given: Any, folder: Path) -> None:
 
 
 def dotted_names(given: Any) -> Iterator[str]:
-    """Yields the dotted names in plain data, without those that are names of files.
+    """Yields the dotted names in plain data, except names of existing files.
 
     Args:
         given: Texts, lists and dicts.
@@ -106,12 +106,12 @@ def dotted_names(given: Any) -> Iterator[str]:
 
 
 def user_folders() -> set[Path]:
-    """Returns the folders in which a package counts as the user's files, and not as installed."""
+    """Returns the folders whose packages count as user files instead of installed packages."""
     return {Path.cwd().resolve(), *_TRUST.get().folders}
 
 
 class _UserModules(MetaPathFinder):
-    """The last finder: looks for the modules that the user named in the folders of the user."""
+    """The last import finder: searches the user's folders for the modules that the user named."""
 
     def __init__(self) -> None:
         self.appended = list[str]()
@@ -121,9 +121,9 @@ class _UserModules(MetaPathFinder):
         if fullname not in {name.partition(".")[0] for name in trust.names}:
             return None
         for folder in map(str, trust.folders):
-            found = PathFinder.find_spec(fullname, [folder])
-            if found is not None:
+            module_spec = PathFinder.find_spec(fullname, [folder])
+            if module_spec is not None:
                 self.appended.append(folder)
                 sys.path.append(folder)  # for what the module itself imports
-                return found
+                return module_spec
         return None

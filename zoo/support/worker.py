@@ -1,4 +1,4 @@
-"""Processes that load batches, and the signals that are meant for the one that trains."""
+"""Signal handling in the worker processes of data loaders."""
 
 import mmap
 import os
@@ -12,24 +12,24 @@ from lightning.fabric.utilities.seed import pl_worker_init_function
 from torch.utils.data import DataLoader
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
-HEARING = 5.0  # seconds that a busy main process may take to hear of a signal
+HEARING = 5.0  # seconds that a busy main process may take to receive a signal
 
-heard = mmap.mmap(-1, 1)  # 1 once the main process has heard a signal; shared with what it forks
+heard = mmap.mmap(-1, 1)  # 1 when the main process has received a signal; shared with its forks
 
 
 def outlast(worker: int) -> None:
-    """Lets a process that loads batches live through a signal that the whole group is sent.
+    """Keeps a worker alive when the whole process group receives a signal.
 
-    The step under way needs its batch.
+    The current training step still needs its batch.
 
     Args:
-        worker: Its number, from the DataLoader whose `worker_init_fn` this is.
+        worker: The number of the worker. This is the `worker_init_fn` of a DataLoader.
     """
 
     def end_unless_stopping(signum: int, frame: FrameType | None) -> None:
-        signal.signal(signum, signal.SIG_DFL)  # a second one is the main process's
+        signal.signal(signum, signal.SIG_DFL)  # the main process sends the second signal
         given_up = time.monotonic() + HEARING
-        while not heard[0]:  # the main process may hear of the first after this one
+        while not heard[0]:  # the main process may receive the signal later than this one
             if time.monotonic() > given_up:
                 os.kill(os.getpid(), signum)
             time.sleep(0.05)
@@ -37,26 +37,26 @@ def outlast(worker: int) -> None:
     signal.signal(signal.SIGTERM, end_unless_stopping)
     for signum in (signal.SIGINT, signal.SIGUSR1):
         signal.signal(signum, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)  # which `Loader` holds back
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)  # blocked by `Loader`
     if os.environ.get("PL_SEED_WORKERS") == "1":
         pl_worker_init_function(worker)
 
 
 class Loader(DataLoader[Any]):
-    """A loader whose processes are deaf to signals until `outlast` has told them what to do.
+    """A data loader whose workers block signals until `outlast` has installed their handlers.
 
     Args:
-        args: DataLoader's arguments.
-        kwargs: DataLoader's named ones.
+        args: Positional arguments of DataLoader.
+        kwargs: Keyword arguments of DataLoader.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"worker_init_fn": outlast, **kwargs})
 
     def __iter__(self) -> Iterator[Any]:  # type: ignore[override]
-        """Returns the batches; a signal that comes while processes start is heard right after."""
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        """Returns the batches. Signals are delayed while the workers start."""
+        previous_mask = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         try:
             return super().__iter__()
         finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            signal.pthread_sigmask(signal.SIG_SETMASK, previous_mask)

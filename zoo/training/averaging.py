@@ -1,4 +1,4 @@
-"""EMA: an exponential moving average of the weights beside those that are trained.
+"""EMA: an exponential moving average of the trained weights.
 
 After every step:
 
@@ -15,48 +15,48 @@ from zoo.support.ranges import HalfOpenUnitInterval, Ranged
 
 
 class EMA(Ranged, WeightAveraging):
-    """An exponential moving average of the weights, by Lightning's callback of averaging.
+    """An exponential moving average of the weights, based on Lightning's averaging callback.
 
-    Validation, checkpoints and export have the average; a resumed run goes on from both.
+    Validation, checkpoints and export use the average; a resumed run restores both.
 
     Args:
-        decay: The share of the average that a step keeps, from 0 to under 1. The first step copies
+        decay: The weight of the old average at each step, from 0 to under 1. The first step copies
             the weights.
     """
 
     def __init__(self, decay: HalfOpenUnitInterval = 0.999) -> None:
-        # interpolating leaves frozen weights as they are to the last bit, a weighted sum does not
+        # interpolation keeps frozen weights bitwise identical, a weighted sum does not
         super().__init__(use_buffers=False, multi_avg_fn=get_ema_multi_avg_fn(decay))
         # whether the module holds the average, and the average model the trained weights
         self._swapped = False
 
     def on_validation_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Puts the average into the module."""
+        """Loads the average into the module."""
         super().on_validation_epoch_start(trainer, pl_module)
         self._swapped = self._average_model is not None
 
     def on_validation_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Leaves the average until the module has scored: Lightning asks callbacks first."""
+        """Keeps the average until the module has scored: Lightning calls callbacks first."""
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Puts the trained weights back into the module."""
+        """Loads the trained weights back into the module."""
         if self._average_model is not None:
             self._swap_models(pl_module)
         self._swapped = False
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Notes that the module holds the trained weights."""
+        """Records that the module holds the trained weights."""
         self._swapped = False
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Puts the average into the module; the last checkpoint still has the trained weights."""
+        """Loads the average into the module; the last checkpoint still has the trained weights."""
         self._swap_models(pl_module)
         self._swapped = True
 
     def on_save_checkpoint(
         self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]
     ) -> None:
-        """Writes average and trained weights under their own names, whichever the module holds."""
+        """Saves average and trained weights under fixed names, whichever the module holds."""
         super().on_save_checkpoint(trainer, pl_module, checkpoint)
         if self._swapped:
             swapped = {

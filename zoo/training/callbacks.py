@@ -1,4 +1,4 @@
-"""The checkpoints of a run: the last one for resuming, the best one by validation loss."""
+"""Checkpoint callbacks: the last checkpoint for resuming, the best one by validation loss."""
 
 import shlex
 import time
@@ -14,15 +14,15 @@ from zoo.training.stopping import StepEnd, StepLoop
 
 
 class LastCheckpoint(Ranged, StepEnd, ModelCheckpoint):
-    """last.ckpt: what a resumed run goes on from, and what papers report.
+    """last.ckpt: the checkpoint from which a run resumes, and which papers report.
 
-    It is written at the end of a step: every so many steps, every so many minutes, where a signal
-    stops the run, and at the end of training.
+    It is written at the end of a step: every `every_n_steps` steps, every `every_n_minutes`
+    minutes, when a signal stops the run, and at the end of training.
 
     Args:
         every_n_steps: Steps between two writes.
-        every_n_minutes: Minutes between two writes, whatever the number of steps.
-        dirpath: The folder; None takes `checkpoints` in the run's own.
+        every_n_minutes: Minutes between two writes, regardless of the number of steps.
+        dirpath: The folder; None for `checkpoints` in the run folder.
     """
 
     def __init__(
@@ -42,12 +42,12 @@ class LastCheckpoint(Ranged, StepEnd, ModelCheckpoint):
         self._written = time.monotonic()
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        """Refuses a trainer that does not tell when a step ends.
+        """Refuses a trainer that does not report when a step ends.
 
         Args:
             trainer: The trainer.
             pl_module: The module.
-            stage: Lightning's; only `fit` is looked at.
+            stage: Lightning's stage; only `fit` is checked.
 
         Raises:
             ZooError: The trainer is Lightning's own.
@@ -55,7 +55,7 @@ class LastCheckpoint(Ranged, StepEnd, ModelCheckpoint):
         if stage == "fit" and not isinstance(trainer.fit_loop.epoch_loop, StepLoop):
             raise ZooError(
                 "LastCheckpoint is written at the end of a step, which Lightning's own Trainer "
-                "does not tell: use zoo.training.ZooTrainer"
+                "does not report: use zoo.training.ZooTrainer"
             )
         super().setup(trainer, pl_module, stage)
 
@@ -67,62 +67,63 @@ class LastCheckpoint(Ranged, StepEnd, ModelCheckpoint):
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        """Writes nothing: what the step logs is on no disk yet."""
+        """Writes nothing: the step's metrics are not saved yet."""
 
     def wants(self, trainer: Trainer) -> int:
-        """Returns 1 where the minutes between two writes are over."""
+        """Returns 1 if `every_n_minutes` have passed since the last write."""
         return int(time.monotonic() - self._written >= 60 * self.every_n_minutes)
 
     def at_step_end(self, trainer: Trainer, wanted: bool, stopping: bool) -> None:
-        """Writes the checkpoint where one is due.
+        """Writes the checkpoint if one is due.
 
-        A run that stops within an epoch is kept here: afterwards Lightning counts the epoch as
-        done, and its rest would be skipped.
+        A run that stops within an epoch is saved here: afterwards Lightning counts the epoch as
+        completed, and a resumed run would skip the rest of it.
 
         Args:
             trainer: The trainer.
-            wanted: Whether the minutes are over on any rank.
-            stopping: Whether the run ends here.
+            wanted: Whether `every_n_minutes` have passed on any rank.
+            stopping: Whether the run stops here.
         """
         due = trainer.global_step % self._every_n_train_steps == 0
-        last = trainer.should_stop or trainer.global_step == trainer.max_steps
-        if wanted or stopping or due or (last and not trainer.is_last_batch):
-            self._keep(trainer)
+        is_end = trainer.should_stop or trainer.global_step == trainer.max_steps
+        if wanted or stopping or due or (is_end and not trainer.is_last_batch):
+            self._save(trainer)
 
     def after_last_validation(self, trainer: Trainer) -> None:
-        """Writes the checkpoint again, with what the best one of the run is now."""
-        self._keep(trainer)
+        """Writes the checkpoint again, with the current best one of the run."""
+        self._save(trainer)
 
     def describe_checkpoint(self, trainer: Trainer) -> str:
-        """Returns which step is kept where, and the command that goes on from it."""
+        """Describes where the last step is saved, and the command that resumes from it."""
         if trainer.fast_dev_run:  # type: ignore[attr-defined]
             return ""
-        last = Path(self.last_model_path)
-        config = last.parent.parent / "config.yaml"
-        how = f"zoo fit --config {shlex.quote(str(config))} --ckpt_path {shlex.quote(str(last))}"
-        return f"step {trainer.global_step:,} is kept in {last}; `{how}` goes on from there"
+        checkpoint = Path(self.last_model_path)
+        config = checkpoint.parent.parent / "config.yaml"
+        arguments = ["--config", str(config), "--ckpt_path", str(checkpoint)]
+        command = f"zoo fit {shlex.join(arguments)}"
+        return f"step {trainer.global_step:,} is saved in {checkpoint}; to resume: `{command}`"
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Writes the checkpoint of the end, where it is not written yet."""
+        """Writes the checkpoint of the last step, unless it is already written."""
         if trainer.is_last_batch or self._last_global_step_saved != trainer.global_step:
-            self._keep(trainer)
+            self._save(trainer)
 
-    def _keep(self, trainer: Trainer) -> None:
+    def _save(self, trainer: Trainer) -> None:
         if trainer.fast_dev_run:  # type: ignore[attr-defined]
             return
         for logger in trainer.loggers:
-            logger.save()  # a resumed run logs nothing again that comes before its checkpoint
+            logger.save()  # a resumed run does not log steps before its checkpoint again
         self._save_last_checkpoint(trainer, self._monitor_candidates(trainer))
         self._written = time.monotonic()
 
 
 class BestCheckpoint(ModelCheckpoint):
-    """best.ckpt: the checkpoint of the lowest validation loss, or of another metric's best value.
+    """best.ckpt: the checkpoint with the lowest validation loss, or the best value of a metric.
 
     Args:
         monitor: The metric, by the name under which it is logged.
         mode: Whether its best value is the lowest (`min`) or the highest (`max`).
-        dirpath: The folder; None takes `checkpoints` in the run's own.
+        dirpath: The folder; None for `checkpoints` in the run folder.
     """
 
     def __init__(
@@ -141,5 +142,5 @@ class BestCheckpoint(ModelCheckpoint):
         )
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes the best so far as the one to beat, and keeps this run's own folder."""
+        """Restores the best value so far, and keeps this run's folder."""
         super().load_state_dict({**state_dict, "dirpath": self.dirpath})

@@ -1,4 +1,4 @@
-"""The curves of a run: what its metrics.csv has of losses and benchmarks, drawn and told."""
+"""The curves of a run: the losses and benchmarks in its metrics.csv, as a figure and as text."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
@@ -8,19 +8,19 @@ LOSSES = ("train/loss", "val/loss")
 SETTINGS = ("train/lr_image", "train/lr_text", "train/lr_head", "train/scale")
 BENCHMARK = "benchmark/"
 SHARES = "train/missing_"
-LINES = 8  # of a benchmark's metrics, the first; more would hide each other
+LINES = 8  # the first metrics of a benchmark; more lines would hide each other
 COLUMNS = 3
 
 Curve = list[tuple[int, float]]
 
 
-def ends(found: Mapping[str, Curve]) -> Iterator[str]:
-    """Yields a line for each number of a validation: its best and its last value, with steps.
+def ends(curves: Mapping[str, Curve]) -> Iterator[str]:
+    """Yields a line per validation metric: its best and its last value, with steps.
 
     Args:
-        found: The curves.
+        curves: The curves.
     """
-    for name, curve in found.items():
+    for name, curve in curves.items():
         if name == "val/loss" or name.startswith(BENCHMARK):
             lowest = name == "val/loss"
             step, best = (min if lowest else max)(curve, key=lambda point: point[1])
@@ -31,51 +31,51 @@ def ends(found: Mapping[str, Curve]) -> Iterator[str]:
             )
 
 
-def panels(found: Mapping[str, Curve]) -> dict[str, list[str]]:
-    """Returns which curves stand together, by what they are.
+def panels(curves: Mapping[str, Curve]) -> dict[str, list[str]]:
+    """Returns the names of the curves in each panel, by the panel's title.
 
     Args:
-        found: The curves.
+        curves: The curves.
     """
     groups: dict[str, list[str]] = {
-        "loss": [name for name in LOSSES if name in found],
-        "learning rate": [name for name in SETTINGS[:3] if name in found],
-        "temperature's inverse": [name for name in SETTINGS[3:] if name in found],
-        "share of missing texts": [name for name in found if name.startswith(SHARES)],
+        "loss": [name for name in LOSSES if name in curves],
+        "learning rate": [name for name in SETTINGS[:3] if name in curves],
+        "temperature's inverse": [name for name in SETTINGS[3:] if name in curves],
+        "share of missing texts": [name for name in curves if name.startswith(SHARES)],
     }
-    for name in found:
+    for name in curves:
         if name.startswith(BENCHMARK):
             groups.setdefault(f"{name.split('/')[1]}, %", []).append(name)
     return {title: names for title, names in groups.items() if names}
 
 
-def picture(found: Mapping[str, Curve]) -> bytes:
-    """Returns a PNG with a panel for loss, rates, temperature, missing texts and each benchmark.
+def picture(curves: Mapping[str, Curve]) -> bytes:
+    """Draws a PNG with panels for loss, rates, temperature, missing texts and each benchmark.
 
     Args:
-        found: The curves.
+        curves: The curves.
     """
     from matplotlib.figure import Figure
 
-    shown = panels(found)
-    columns = min(COLUMNS, len(shown))
-    rows = -(-len(shown) // columns)
+    names_by_panel = panels(curves)
+    columns = min(COLUMNS, len(names_by_panel))
+    rows = -(-len(names_by_panel) // columns)
     figure = Figure(figsize=(4.6 * columns, 3.2 * rows), layout="constrained")
-    for place, (title, names) in enumerate(shown.items()):
-        axes = figure.add_subplot(rows, columns, place + 1)
+    for position, (title, names) in enumerate(names_by_panel.items()):
+        axes = figure.add_subplot(rows, columns, position + 1)
         for name in names[:LINES]:
-            steps, values = zip(*found[name], strict=True)
+            steps, values = zip(*curves[name], strict=True)
             label = "/".join(name.split("/")[2:] if name.startswith(BENCHMARK) else [name])
-            few = len(steps) < 30
-            axes.plot(steps, values, marker="o" if few else "", markersize=3, label=label)
-        axes.set_title(_title_svg(title, names), fontsize=10, loc="left")
+            is_sparse = len(steps) < 30
+            axes.plot(steps, values, marker="o" if is_sparse else "", markersize=3, label=label)
+        axes.set_title(_panel_title(title, names), fontsize=10, loc="left")
         axes.set_xlabel("step")
         axes.grid(color="0.9")
         axes.legend(fontsize=7, frameon=False)
-    out = BytesIO()
-    figure.savefig(out, format="png", dpi=120)
-    return out.getvalue()
+    png = BytesIO()
+    figure.savefig(png, format="png", dpi=120)
+    return png.getvalue()
 
 
-def _title_svg(title: str, names: Sequence[str]) -> str:
+def _panel_title(title: str, names: Sequence[str]) -> str:
     return title if len(names) <= LINES else f"{title} (the first {LINES} of {len(names)})"

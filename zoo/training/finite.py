@@ -1,4 +1,4 @@
-"""Finite: a run whose loss or weights are no numbers stops, and keeps its last good checkpoint."""
+"""Finite: stops a run whose loss or weights are NaN or infinite, before it saves them."""
 
 from typing import Any
 
@@ -10,16 +10,16 @@ from zoo.errors import ZooError
 from zoo.support.distributed import largest_over_ranks
 from zoo.training.stopping import StepEnd
 
-TRY = (
+ADVICE = (
     "lower model.optimizer.lr, lengthen its warm-up, set trainer.gradient_clip_val to 1, or train "
     "in trainer.precision 32-true"
 )
 
 
 class Finite(StepEnd):
-    """Stops `fit` at a loss that is NaN or infinite.
+    """Stops `fit` when the loss is NaN or infinite.
 
-    It writes no checkpoint of weights that are NaN or infinite, and goes on from none.
+    Checkpoints with NaN or infinite weights are neither written nor resumed.
     """
 
     def __init__(self) -> None:
@@ -28,15 +28,15 @@ class Finite(StepEnd):
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        """Remembers the loss until the step ends."""
+        """Stores the loss until the step ends."""
         self._loss = outputs["loss"] if isinstance(outputs, dict) else None
 
     def wants(self, trainer: Trainer) -> int:
-        """Returns 1 where this rank's loss is not finite."""
+        """Returns 1 if this rank's loss is not finite."""
         return int(self._loss is not None and not torch.isfinite(self._loss).all())
 
     def at_step_end(self, trainer: Trainer, wanted: bool, stopping: bool) -> None:
-        """Ends the run where a loss is not finite.
+        """Ends the run if a loss is not finite.
 
         Args:
             trainer: The trainer.
@@ -57,58 +57,59 @@ class Finite(StepEnd):
         ]
         raise ZooError(
             f"the loss of step {trainer.global_step - 1:,} is not finite "
-            f"({', '.join(parts) or 'on another device'}): {TRY}; {_describe_checkpoint(trainer)}"
+            f"({', '.join(parts) or 'on another device'}): {ADVICE}; "
+            f"{_describe_checkpoint(trainer)}"
         )
 
     def on_save_checkpoint(
         self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]
     ) -> None:
-        """Refuses to write weights that are not finite over a good checkpoint.
+        """Refuses to overwrite a good checkpoint with weights that are not finite.
 
         Args:
             trainer: The trainer.
             pl_module: The module.
-            checkpoint: What is to be written.
+            checkpoint: The checkpoint to write.
 
         Raises:
-            ZooError: The weights of any rank are not finite; it is raised on every rank.
+            ZooError: The weights of any rank are not finite; the error is raised on every rank.
         """
         bad = not_finite(checkpoint)
         if any(largest_over_ranks([len(bad)], trainer.strategy.root_device)):
-            named = f" ({bad[0]})" if bad else ""
+            example = f" ({bad[0]})" if bad else ""
             raise ZooError(
-                f"the weights after step {trainer.global_step - 1:,} are not finite{named}: {TRY}; "
-                f"{_describe_checkpoint(trainer)}"
+                f"the weights after step {trainer.global_step - 1:,} are not finite{example}: "
+                f"{ADVICE}; {_describe_checkpoint(trainer)}"
             )
 
     def on_load_checkpoint(
         self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]
     ) -> None:
-        """Refuses to go on from weights that are not finite.
+        """Refuses to resume from weights that are not finite.
 
         Args:
             trainer: The trainer.
             pl_module: The module.
-            checkpoint: What was read.
+            checkpoint: The checkpoint that was read.
 
         Raises:
-            ZooError: `fit` would go on from weights that are not finite.
+            ZooError: `fit` would resume from weights that are not finite.
         """
         if trainer.state.fn == "fit" and (bad := not_finite(checkpoint)):
             raise ZooError(
                 f"the checkpoint {trainer.ckpt_path} has weights that are not finite (tensors: "
-                f"{len(bad)}, such as {bad[0]}): go on from an earlier one, and {TRY}"
+                f"{len(bad)}, such as {bad[0]}): resume from an earlier one, and {ADVICE}"
             )
 
 
 def not_finite(checkpoint: dict[str, Any]) -> list[str]:
-    """Finds weights that hold NaN or infinity.
+    """Finds weights with NaN or infinite values.
 
     Args:
-        checkpoint: Lightning's.
+        checkpoint: A checkpoint of Lightning.
 
     Returns:
-        Their names, in the average and in the trained weights where the checkpoint has both.
+        Their names, in the trained weights and in their average if the checkpoint has both.
     """
     return [
         name
@@ -119,7 +120,11 @@ def not_finite(checkpoint: dict[str, Any]) -> list[str]:
 
 
 def _describe_checkpoint(trainer: Trainer) -> str:
-    last = next(
+    checkpoint = next(
         filter(None, (getattr(c, "last_model_path", "") for c in trainer.checkpoint_callbacks)), ""
     )
-    return f"the last good checkpoint is {last}" if last else "there is no checkpoint before it"
+    return (
+        f"the last good checkpoint is {checkpoint}"
+        if checkpoint
+        else "there is no checkpoint before it"
+    )

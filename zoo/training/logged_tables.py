@@ -1,4 +1,4 @@
-"""LoggedTables: what benchmarks found while training, as tables and pictures in loggers."""
+"""LoggedTables: logs benchmark results during training, as tables and figures."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,19 +19,19 @@ HEADER = ("benchmark", "subset", "case", "image", "right", "wrong that scored hi
 
 
 def wanted_by(loggers: Sequence[Logger]) -> bool:
-    """Returns whether any logger shows tables."""
+    """Returns whether any logger can show tables."""
     return any(isinstance(logger, TensorBoardLogger | WandbLogger) for logger in loggers)
 
 
 class LoggedTables(Callback):
-    """After every validation gives TensorBoard and wandb tables of the benchmarks.
+    """Logs tables of the benchmarks to TensorBoard and wandb after every validation.
 
-    These are the metrics with intervals, the cases that were missed by most, and of half-truths
-    their accuracies by condition and gaps.
+    These are the metrics with intervals, the wrong answers with the largest margin and, for the
+    half-truth benchmark, figures of accuracy by condition and of gaps.
     """
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Shows what the validation found, on the first rank."""
+        """Logs the results of the validation, on the first rank."""
         results = getattr(benchmarks_of(data_of(trainer)), "results", None)
         if trainer.sanity_checking or not trainer.is_global_zero or results is None:
             return
@@ -60,12 +60,12 @@ def metrics_of(results: Results) -> TextTable:
 
 
 def worst_errors(results: Results) -> TextTable:
-    """Returns the answers that were wrong by most, the worst first.
+    """Returns the wrong answers with the largest margins, the worst first.
 
     Args:
         results: The results.
     """
-    found = []
+    errors = []
     cases = results.cases
     for row in cases.filter(cases["right"].is_valid()).to_pylist():
         if row["right"] or row["scores"] is None:
@@ -73,25 +73,25 @@ def worst_errors(results: Results) -> TextTable:
         scores, match = np.array(row["scores"], float), np.array(row["match"], bool)
         texts = row["texts"]
         if len(texts) != len(scores) or match.all() or not match.any():
-            continue  # answers over several images have no text for each score
+            continue  # with several images, there is not one text per score
         right, wrong = (int(np.where(m, scores, -np.inf).argmax()) for m in (match, ~match))
-        by = scores[wrong] - scores[right]
+        margin = scores[wrong] - scores[right]
         cells = (row["benchmark"], row["subset"], row["case"], ", ".join(row["images"]))
-        found.append((by, (*cells, texts[right], texts[wrong], f"{by:.2f}")))
-    found.sort(key=lambda one: -one[0])
-    return TextTable(HEADER, tuple(cells for _, cells in found[:EXAMPLES]))
+        errors.append((margin, (*cells, texts[right], texts[wrong], f"{margin:.2f}")))
+    errors.sort(key=lambda one: -one[0])
+    return TextTable(HEADER, tuple(cells for _, cells in errors[:EXAMPLES]))
 
 
 def half_truth_pictures(results: Results) -> dict[str, Any]:
-    """Returns the pictures of half-truths, by what they show; none where none were asked."""
+    """Returns the half-truth figures by title, empty if the benchmark was not run."""
     if not any(b["benchmark"] == "half_truth" for b in results.header["benchmarks"].values()):
         return {}
-    first = diagnostics(results, Official())[0]
-    return {"accuracy by condition": accuracy(first), "gaps": gaps(first)}
+    diagnosis = diagnostics(results, Official())[0]
+    return {"accuracy by condition": accuracy(diagnosis), "gaps": gaps(diagnosis)}
 
 
 def _pixels(figure: Any) -> Any:
-    """Returns a figure as an array of pixels, which a logger keeps as an image."""
+    """Returns a figure as an array of pixels, which a logger can store as an image."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     canvas: Any = FigureCanvasAgg(figure)

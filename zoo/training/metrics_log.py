@@ -1,6 +1,6 @@
-"""MetricsLog: Lightning's CSV logger with a metrics.csv that is whole whenever a run is killed.
+"""MetricsLog: Lightning's CSV logger with a metrics.csv that stays valid if a run is killed.
 
-A run that goes on adds to the file of its first part.
+A resumed run appends to the file of its first part.
 """
 
 import csv
@@ -17,21 +17,20 @@ from zoo.support.files import write_bytes
 
 
 class MetricsLog(CSVLogger):
-    """metrics.csv in the folder of a run, `save_dir/name/version`, made with its first row.
+    """metrics.csv in the folder of a run, `save_dir/name/version`, created with its first row.
 
     Args:
         save_dir: The folder of all runs.
-        name: A folder within it; None or an empty name leaves this level out.
-        version: The run's own folder: a name, or N for `version_N`. None takes the next number
-            that is free.
-        prefix: What the names of metrics begin with.
+        name: A folder within it; None or an empty name for no such level.
+        version: The run's folder: a name, or N for `version_N`. None for the next free number.
+        prefix: A prefix for the names of metrics.
         flush_logs_every_n_steps: Steps between two writes.
     """
 
     @property
     @rank_zero_experiment
     def experiment(self) -> ExperimentWriter:
-        """The writer of the file, on the first rank."""
+        """The writer of metrics.csv, on the first rank."""
         if self._experiment is None:
             self._experiment = Rows(self.log_dir)
         assert isinstance(self._experiment, Rows)
@@ -39,10 +38,10 @@ class MetricsLog(CSVLogger):
 
 
 class Rows(ExperimentWriter):
-    """Rows of numbers in a file, which are added to those that it has.
+    """A writer that appends rows of metrics to a file.
 
     Args:
-        log_dir: The folder, made with the first row.
+        log_dir: The folder, created with the first row.
     """
 
     def __init__(self, log_dir: str) -> None:
@@ -53,36 +52,36 @@ class Rows(ExperimentWriter):
         self.metrics_keys: list[str] = []
 
     def log_hparams(self, params: dict[str, object]) -> None:
-        """Keeps hyper-parameters for the folder, which is made for them."""
+        """Stores hyper-parameters, and creates the folder for them."""
         os.makedirs(self.log_dir, exist_ok=True)
         super().log_hparams(params)
 
     def save(self) -> None:
-        """Adds the rows in one piece; where they bring columns, a new file replaces the old one."""
+        """Appends the rows in one write; if they have new columns, the file is replaced."""
         if not self.metrics:
             return
-        fresh = {name for row in self.metrics for name in row} - set(self.metrics_keys)
-        if fresh:
-            before = self._rows_there()
-            known = {name for row in before for name in row}
-            self.metrics_keys = sorted({*self.metrics_keys, *known, *fresh})
-            write_bytes(self.file, self._text([*before, *self.metrics], header=True))
+        new_columns = {name for row in self.metrics for name in row} - set(self.metrics_keys)
+        if new_columns:
+            old_rows = self._read_rows()
+            old_columns = {name for row in old_rows for name in row}
+            self.metrics_keys = sorted({*self.metrics_keys, *old_columns, *new_columns})
+            write_bytes(self.file, self._to_csv([*old_rows, *self.metrics], header=True))
         else:
             with open(self.file, "ab", buffering=0) as file:
-                file.write(self._text(self.metrics))
+                file.write(self._to_csv(self.metrics))
         self.metrics = []
 
-    def _rows_there(self) -> list[dict[str, str]]:
-        """Returns the rows in the file, without one that a kill left half-written."""
+    def _read_rows(self) -> list[dict[str, str]]:
+        """Returns the rows in the file, without a last one that is only partly written."""
         if not self.file.exists():
             return []
         text = self.file.read_text("utf-8")
         return list(csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1])))
 
-    def _text(self, rows: Sequence[Mapping[str, object]], header: bool = False) -> bytes:
-        out = io.StringIO()
-        writer = csv.DictWriter(out, self.metrics_keys, lineterminator="\n")
+    def _to_csv(self, rows: Sequence[Mapping[str, object]], header: bool = False) -> bytes:
+        buffer = io.StringIO()
+        writer = csv.DictWriter(buffer, self.metrics_keys, lineterminator="\n")
         if header:
             writer.writeheader()
         writer.writerows(rows)
-        return out.getvalue().encode()
+        return buffer.getvalue().encode()

@@ -1,6 +1,6 @@
-"""RunFolder: the folder of a run, with what it was started from.
+"""RunFolder: the folder of a run, with its configuration and the record that identifies it.
 
-It is claimed before any logger exists, and removed again if the run is refused before it trains.
+It is claimed before any logger exists, and removed if the run is refused before it trains.
 """
 
 import json
@@ -27,49 +27,49 @@ from zoo.support.spec import differences
 from zoo.training.metrics_log import MetricsLog
 
 CONFIG, RECORD = "config.yaml", "run.json"
-OF_A_RUN = (CONFIG, RECORD, "metrics.csv", f"{CHECKPOINTS}/{LAST}", f"{CHECKPOINTS}/{BEST}")
-NOT_OF_DATA = ("workers",)  # arguments of a datamodule that change nothing of what is trained on
-OF_THE_TRAINER = ("accumulate_grad_batches", "gradient_clip_val", "precision")
-OF_TORCHRUN = "torchrun "
-NO_JOB = "none"  # what torchrun calls a job that was given no name
+RUN_FILES = (CONFIG, RECORD, "metrics.csv", f"{CHECKPOINTS}/{LAST}", f"{CHECKPOINTS}/{BEST}")
+NOT_OF_DATA = ("workers",)  # arguments of a datamodule that do not change the training data
+SCHEDULE_SETTINGS = ("accumulate_grad_batches", "gradient_clip_val", "precision")
+TORCHRUN_PREFIX = "torchrun "
+NO_JOB = "none"  # torchrun's name of an unnamed job
 HOURS = "train/device_hours"  # wall time of all devices since the run began
 NUMBERED = CSVLogger | TensorBoardLogger  # loggers that number the folders of runs
-SHOWN = 3  # candidates that a message names, and differences of each
+MAX_LISTED = 3  # candidates that a message lists, and differences of each
 
 log = logging.getLogger(__name__)
 Settings = dict[str, Any]
 
 
 class RunFolder(SaveConfigCallback):
-    """Fills the folder of a run with config.yaml and run.json.
+    """Writes config.yaml and run.json into the folder of a run.
 
-    It is `version_N` of the logger's folder, or of `runs` where there is no logger.
+    The folder is `version_N` in the logger's folder, or in `runs` without a logger.
 
     Attributes:
-        record: What tells runs apart, set before training.
+        record: The settings that identify the run, set before training.
         claimed: The folder that `claim` took, None on all ranks but the first.
         made: Whether training began in the folder.
-        images_seen: Images with their captions that the steps of this process saw, on all ranks;
-            None where the data does not count them, and until training ends.
-        replaces: Whether what lies in the folder may be lost.
-        goes_on_from: The step of the checkpoint that training goes on from; 0 where it began.
+        images_seen: Images with their captions that this process trained on, summed over ranks;
+            None if the data does not count them, and until training ends.
+        replaces: Whether existing files in the folder may be deleted.
+        resumed_from_step: The step of the checkpoint that was resumed; 0 for a new run.
         hours_before: Device hours up to that checkpoint.
     """
 
     record: Settings = {}  # noqa: RUF012
     claimed: Path | None = None
     replaces = made = False
-    goes_on_from = 0
+    resumed_from_step = 0
     hours_before = 0.0
     images_seen: int | None = None
-    _recorded = False
-    _seen: Tensor | None = None
+    _record_written = False
+    _n_images: Tensor | None = None
 
     def claim(self, trainer: Trainer, checkpoint: Path | None) -> None:
-        """Takes the folder before any logger exists, so that no other process takes it too.
+        """Claims the folder before any logger exists, so that no other process takes it too.
 
-        Lightning's loggers choose the next free number before any callback is set up, and do not
-        create the folder then. A logger that names its run when it starts (wandb) is left alone.
+        Lightning's loggers choose the next free number before any callback is set up, without
+        creating the folder. A logger that names its run when it starts (wandb) is not changed.
 
         Args:
             trainer: The trainer, on the first rank. The version of its first logger is set.
@@ -91,36 +91,36 @@ class RunFolder(SaveConfigCallback):
                 self.claimed = folder_of(trainer)
                 self.claimed.mkdir(parents=True, exist_ok=True)
                 if not self.replaces and not lies_in(checkpoint, self.claimed):
-                    self._record_first(self.claimed / RECORD)
+                    self._write_record(self.claimed / RECORD)
         except OSError as error:
             raise ZooError(
                 f"{error.filename or folder_of_runs(trainer)} could not be created "
                 f"({error.strerror}): {mend_of(error)}"
             ) from error
 
-    def _record_first(self, file: Path) -> None:
-        """Writes run.json into a folder that the user named, unless another process was faster."""
+    def _write_record(self, file: Path) -> None:
+        """Writes run.json into the folder that the user chose, unless another run did so first."""
         try:
-            with file.open("x", encoding="utf-8") as out:
-                json.dump(self.record, out, indent=1)
+            with file.open("x", encoding="utf-8") as record_file:
+                json.dump(self.record, record_file, indent=1)
         except FileExistsError as error:
             self.claimed = None
             raise ZooError(
-                f"another run has just started in {file.parent}: name another "
+                f"another run has just started in {file.parent}: choose another "
                 "--trainer.logger.version"
             ) from error
-        self._recorded = True
+        self._record_written = True
 
     def release(self) -> None:
-        """Removes the folder where the run was refused before it trained."""
+        """Removes the folder of a run that was refused before it trained."""
         if self.claimed is None or self.made:
             return
-        if self._recorded:
+        if self._record_written:
             (self.claimed / RECORD).unlink(missing_ok=True)
         remove_unused(self.claimed)
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        """Tells every rank the folder of the first, and gives it to logger and checkpoints."""
+        """Broadcasts the folder to all ranks, and sets it in the logger and the checkpoints."""
         self.began = time.monotonic()
         folder = self.claimed
         if folder is None and trainer.is_global_zero:
@@ -136,62 +136,62 @@ class RunFolder(SaveConfigCallback):
     def on_load_checkpoint(
         self, trainer: Trainer, pl_module: LightningModule, checkpoint: Settings
     ) -> None:
-        """Warns of model settings that the run goes on with and the checkpoint did not have."""
-        self._before: Settings = checkpoint.get("run", {})
-        self.hours_before = self._before.get("device_hours", 0.0)
+        """Warns if the resumed run has other model settings than the checkpoint."""
+        self._earlier_run: Settings = checkpoint.get("run", {})
+        self.hours_before = self._earlier_run.get("device_hours", 0.0)
         if trainer.state.fn != "fit" or not trainer.is_global_zero:
             return
-        now = {"hyper_parameters": pl_module.recipe()}  # type: ignore[operator]
-        changed = differences(recipe_of(checkpoint), recipe_of(now), "model.")
+        current = {"hyper_parameters": pl_module.recipe()}  # type: ignore[operator]
+        changed = differences(recipe_of(checkpoint), recipe_of(current), "model.")
         if changed:
-            log.warning("the run goes on with other settings: %s", "; ".join(changed))
+            log.warning("the run resumes with other settings: %s", "; ".join(changed))
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Fills the folder, and warns where the run goes on under another schedule.
+        """Fills the folder, and warns if the run resumes with another schedule.
 
         Args:
             trainer: The trainer.
             pl_module: The module.
 
         Raises:
-            ZooError: The folder cannot be written to; it is raised on every rank.
+            ZooError: The folder cannot be written to; the error is raised on every rank.
         """
-        self.goes_on_from = trainer.global_step
-        fault = ""
+        self.resumed_from_step = trainer.global_step
+        error_message = ""
         if trainer.is_global_zero:
             try:
                 self._fill()
             except ZooError as error:
-                fault = str(error)
-        fault = trainer.strategy.broadcast(fault)
-        if fault:
-            raise ZooError(fault)
+                error_message = str(error)
+        error_message = trainer.strategy.broadcast(error_message)
+        if error_message:
+            raise ZooError(error_message)
         self.made = True
         planned = self._plan(trainer)
         changed = differences(
-            getattr(self, "_before", {}).get("plan", planned), planned, "trainer."
+            getattr(self, "_earlier_run", {}).get("plan", planned), planned, "trainer."
         )
         if changed and trainer.is_global_zero:
-            log.warning("the run goes on under another schedule: %s", "; ".join(changed))
+            log.warning("the run resumes with another schedule: %s", "; ".join(changed))
 
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, *args: object
     ) -> None:
-        """Counts images, and logs what the run took, including what its checkpoint took."""
+        """Counts images, and logs the device hours since the first start of the run."""
         pl_module.log(HOURS, self._hours(trainer), batch_size=1)
         if isinstance(batch, Batch):
-            seen = batch.filled_rows()
-            self._seen = seen if self._seen is None else self._seen + seen
+            n_images = batch.filled_rows()
+            self._n_images = n_images if self._n_images is None else self._n_images + n_images
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Adds up the images of all ranks."""
-        if self._seen is not None:
-            self.images_seen = int(sum_over_ranks(self._seen))
+        """Sums the images over all ranks."""
+        if self._n_images is not None:
+            self.images_seen = int(sum_over_ranks(self._n_images))
 
     def on_save_checkpoint(
         self, trainer: Trainer, pl_module: LightningModule, checkpoint: Settings
     ) -> None:
-        """Adds folder, schedule and device hours of the run."""
+        """Adds the folder, schedule and device hours of the run to the checkpoint."""
         checkpoint["run"] = {
             "folder": str(self.folder),
             "plan": self._plan(trainer),
@@ -203,27 +203,27 @@ class RunFolder(SaveConfigCallback):
         return self.hours_before + trainer.world_size * seconds / 3600
 
     def _plan(self, trainer: Trainer) -> Settings:
-        settings = {name: getattr(trainer, name) for name in OF_THE_TRAINER}
+        settings = {name: getattr(trainer, name) for name in SCHEDULE_SETTINGS}
         return {"steps": int(trainer.estimated_stepping_batches), **settings}
 
     def _fill(self) -> None:
-        """Writes config.yaml and run.json; those of an earlier part of the run are kept."""
-        folder, before = self.folder, self.folder / CONFIG
+        """Writes config.yaml and run.json; the config of an earlier part of the run is kept."""
+        folder, config_file = self.folder, self.folder / CONFIG
         self.config.overwrite = False
         if self.replaces:
-            for name in OF_A_RUN:
+            for name in RUN_FILES:
                 (folder / name).unlink(missing_ok=True)
-        if before.exists():
-            earlier = len(list(folder.glob("config_*.yaml")))
-            os.replace(before, folder / f"config_{earlier}.yaml")
-        write_bytes(before, self.parser.dump(self.config, skip_unset=False).encode())
+        if config_file.exists():
+            n_earlier = len(list(folder.glob("config_*.yaml")))
+            os.replace(config_file, folder / f"config_{n_earlier}.yaml")
+        write_bytes(config_file, self.parser.dump(self.config, skip_unset=False).encode())
         write_bytes(folder / RECORD, json.dumps(self.record, indent=1).encode())
 
 
 def claim_version(root: Path) -> Path:
     """Creates and returns the folder `version_N` under `root` with the next free number.
 
-    Of several processes that ask at once, each gets a folder that no other has.
+    Each of several simultaneous processes gets its own folder.
 
     Raises:
         OSError: The folder cannot be created.
@@ -239,7 +239,7 @@ def claim_version(root: Path) -> Path:
 
 
 def remove_unused(folder: Path) -> None:
-    """Removes a folder that was claimed, and the folder of runs, where both are empty."""
+    """Removes a claimed folder, and then the folder of runs, if they are empty."""
     with suppress(OSError):
         folder.rmdir()
         folder.parent.rmdir()
@@ -251,17 +251,17 @@ def is_numbered(logger: Logger) -> bool:
 
 
 def set_version(logger: Logger, folder: Path) -> None:
-    """Makes a logger write into the folder `version_N`."""
+    """Sets the folder `version_N` as the one that a logger writes to."""
     logger._version = int(folder.name.removeprefix("version_"))  # type: ignore[attr-defined]
 
 
 def lies_in(checkpoint: Path | None, folder: Path) -> bool:
-    """Returns whether a checkpoint is one of the run in a folder."""
+    """Returns whether a checkpoint belongs to the run in a folder."""
     return checkpoint is not None and checkpoint.resolve().is_relative_to(folder.resolve())
 
 
 def folder_of_runs(trainer: Trainer) -> Path:
-    """Returns the folder that holds the runs of the first logger, else `runs`."""
+    """Returns the folder of the first logger's runs, `runs` without a logger."""
     if not trainer.loggers:
         return RUNS
     logger = trainer.loggers[0]
@@ -269,7 +269,7 @@ def folder_of_runs(trainer: Trainer) -> Path:
 
 
 def folder_of(trainer: Trainer) -> Path:
-    """Returns the folder of a run, as the first logger has it, else the next one under `runs`."""
+    """Returns the run folder of the first logger, the next one under `runs` without a logger."""
     if not trainer.loggers:
         return next_version(RUNS)
     version = trainer.loggers[0].version
@@ -278,7 +278,7 @@ def folder_of(trainer: Trainer) -> Path:
 
 
 def next_version(root: Path) -> Path:
-    """Returns the folder `version_N` under `root` of the next number that no other has."""
+    """Returns the folder `version_N` under `root` with the next free number."""
     numbers = [path.name.removeprefix("version_") for path in root.glob("version_*")]
     return root / f"version_{max((int(n) for n in numbers if n.isdigit()), default=-1) + 1}"
 
@@ -286,20 +286,20 @@ def next_version(root: Path) -> Path:
 def check_free(
     trainer: Trainer, checkpoint: Path | None, overwrite: bool, record: Settings
 ) -> bool:
-    """Makes sure that a run's folder holds no other run.
+    """Checks that a run's folder has no other run in it.
 
     Args:
         trainer: The trainer, with its loggers.
-        checkpoint: What the run goes on from, None for a new run. In its own folder it may go on.
-        overwrite: Whether what lies there may be lost.
-        record: What tells runs apart.
+        checkpoint: The checkpoint to resume, None for a new run. A run may resume in its folder.
+        overwrite: Whether an existing run may be deleted.
+        record: The settings that identify the run.
 
     Returns:
-        Whether what lies there is to be lost.
+        Whether an existing run is to be deleted.
 
     Raises:
-        ZooError: Another run lies there, or Lightning's CSVLogger would delete the metrics of the
-            run that goes on.
+        ZooError: The folder has another run, or Lightning's CSVLogger would delete the metrics of
+            the resumed run.
     """
     logger = trainer.loggers[0] if trainer.loggers else None
     if getattr(logger, "_version", None) is None:
@@ -310,8 +310,8 @@ def check_free(
     if lies_in(checkpoint, folder):
         if isinstance(logger, CSVLogger) and not isinstance(logger, MetricsLog):
             raise ZooError(
-                f"{folder} has metrics of the run that goes on, which Lightning's CSVLogger would "
-                "delete: set trainer.logger to zoo.training.metrics_log.MetricsLog, or name "
+                f"{folder} has metrics of the resumed run, which Lightning's CSVLogger would "
+                "delete: set trainer.logger to zoo.training.metrics_log.MetricsLog, or choose "
                 "another version"
             )
         return False
@@ -320,140 +320,143 @@ def check_free(
     ):
         return True
     if any((folder / CHECKPOINTS).glob("*.ckpt")):
-        mend = f"go on with that run by --ckpt_path {folder}, or lose it by --overwrite"
+        advice = f"resume that run with --ckpt_path {folder}, or delete it with --overwrite"
     else:
-        mend = "or lose it by --overwrite, since it ended before its first checkpoint"
-    raise ZooError(f"{folder} holds a run already: name another --trainer.logger.version, {mend}")
+        advice = "or delete that run, which has no checkpoint, with --overwrite"
+    raise ZooError(f"{folder} already has a run: choose another --trainer.logger.version, {advice}")
 
 
 def read_record(folder: Path) -> Settings:
-    """Returns what run.json says of a run, nothing where there is none that can be read."""
+    """Returns the run.json of a run, empty if it cannot be read."""
     try:
-        found = json.loads((folder / RECORD).read_text("utf-8"))
+        record = json.loads((folder / RECORD).read_text("utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return record if isinstance(record, dict) else {}
 
 
 def runs_under(root: Path) -> list[Path]:
-    """Returns the last checkpoints under a folder of runs, the newest first."""
+    """Returns all last checkpoints under a folder of runs, the newest first."""
     return sorted(root.glob(f"**/{LAST}"), key=lambda path: path.stat().st_mtime, reverse=True)
 
 
 def same_run(root: Path, record: Settings, which: str) -> Path:
-    """Finds what `--ckpt_path last` or `best` means in `fit`.
+    """Finds the checkpoint for `--ckpt_path last` or `best` of `zoo fit`.
 
     Args:
         root: The folder of runs.
-        record: Recipe and data of the run that is to go on.
+        record: Recipe and data of the run to resume.
         which: `last` or `best`.
 
     Returns:
         The checkpoint of the newest run with that recipe and data.
 
     Raises:
-        ZooError: There is none; the newest others are listed, with what is different about them.
+        ZooError: There is none; the message lists the newest other runs and how they differ.
     """
-    others = []
-    for last in runs_under(root):
-        there = read_record(last.parent.parent)
-        other = (
-            differences(identifying_settings(there), identifying_settings(record))
-            if there
-            else ["says no recipe"]
+    candidates = []
+    for checkpoint in runs_under(root):
+        found_record = read_record(checkpoint.parent.parent)
+        changes = (
+            differences(identifying_settings(found_record), identifying_settings(record))
+            if found_record
+            else ["has no recipe"]
         )
-        if not other:
-            found = last if which == "last" else best_of(last)
-            log.info("--ckpt_path %s: %s", which, found)
-            return found
-        others.append(f"{last} ({'; '.join(other[:SHOWN])}{'; ...' if other[SHOWN:] else ''})")
-    if not others:
+        if not changes:
+            result = checkpoint if which == "last" else best_of(checkpoint)
+            log.info("--ckpt_path %s: %s", which, result)
+            return result
+        candidates.append(
+            f"{checkpoint} ({'; '.join(changes[:MAX_LISTED])}"
+            f"{'; ...' if changes[MAX_LISTED:] else ''})"
+        )
+    if not candidates:
         raise ZooError(
-            f"--ckpt_path {which}: there is no {LAST} under {root}: give the path of one, or leave "
-            "the flag out to start anew"
+            f"--ckpt_path {which}: there is no {LAST} under {root}: give the path of a checkpoint, "
+            "or omit the flag to start a new run"
         )
     raise ZooError(
         f"--ckpt_path {which}: no run under {root} has this recipe and data; the newest are "
-        f"{', '.join(others[:SHOWN])}: give the path of the one that is meant, or leave the flag "
-        "out to start anew"
+        f"{', '.join(candidates[:MAX_LISTED])}: give the path of the one to resume, or omit the "
+        "flag to start a new run"
     )
 
 
 def requeued_run(root: Path, record: Settings) -> Path | None:
-    """Finds what a job goes on from that SLURM or torchrun started again.
+    """Finds the checkpoint from which a job resumes that SLURM or torchrun restarted.
 
     Args:
         root: The folder of runs.
         record: Recipe, data and job of this run.
 
     Returns:
-        The newest checkpoint of this recipe and data that this job wrote before, or None.
+        The newest checkpoint that this job wrote earlier with this recipe and data, or None.
     """
-    for last in runs_under(root):
-        there = read_record(last.parent.parent)
-        if _is_restart(record, there) and not differences(
-            identifying_settings(there), identifying_settings(record)
+    for checkpoint in runs_under(root):
+        earlier_record = read_record(checkpoint.parent.parent)
+        if _is_restart(record, earlier_record) and not differences(
+            identifying_settings(earlier_record), identifying_settings(record)
         ):
-            return last
+            return checkpoint
     return None
 
 
 def job() -> str | None:
-    """Returns the job by which SLURM or torchrun starts processes again, None outside of one.
+    """Returns the SLURM or torchrun job that this process belongs to, None outside of a job.
 
     Raises:
-        ZooError: torchrun is to start them again, and no job tells this run from others.
+        ZooError: torchrun may restart the job, but the job has no unique name.
     """
     slurm: int | None = SLURMEnvironment.job_id()
     if slurm is not None:
         return str(slurm)
-    given = os.environ.get("TORCHELASTIC_RUN_ID", NO_JOB)
-    if given != NO_JOB:
-        return f"{OF_TORCHRUN}{given}"
+    torchrun_id = os.environ.get("TORCHELASTIC_RUN_ID", NO_JOB)
+    if torchrun_id != NO_JOB:
+        return f"{TORCHRUN_PREFIX}{torchrun_id}"
     if int(os.environ.get("TORCHELASTIC_MAX_RESTARTS") or 0) > 0:
         raise ZooError(
-            "torchrun --max_restarts starts a run again, which could not tell its own checkpoint "
-            "from another run's: give torchrun a --rdzv_id of this job alone"
+            "with torchrun --max_restarts, a restarted run could not identify its own checkpoint: "
+            "give torchrun a --rdzv_id that is unique to this job"
         )
     return None
 
 
-def _is_restart(record: Settings, there: Settings) -> bool:
-    """Returns whether the other run is of this job, which was started again.
+def _is_restart(record: Settings, earlier_record: Settings) -> bool:
+    """Returns whether the other run was an earlier start of this job.
 
-    torchrun counts restarts on the node alone whose process failed, and none where a node joins, so
-    that its job says enough.
+    torchrun counts restarts only on the node whose process failed, and not when a node joins, so
+    the name of its job has to suffice.
     """
-    again = int(os.environ.get("SLURM_RESTART_COUNT") or 0) > 0
+    slurm_restarted = int(os.environ.get("SLURM_RESTART_COUNT") or 0) > 0
     job: str = record["job"] or ""
-    return there.get("job") == job and (again or job.startswith(OF_TORCHRUN))
+    return earlier_record.get("job") == job and (slurm_restarted or job.startswith(TORCHRUN_PREFIX))
 
 
 def identifying_settings(record: Settings) -> Settings:
-    """Returns what makes two runs the same: recipe and data."""
+    """Returns the settings that identify a run: recipe and data."""
     return {name: record.get(name) for name in ("model", "data")}
 
 
 def refuse_finished(checkpoint: Path, trainer: Trainer) -> None:
-    """Refuses to go on with a run that has done all of its steps.
+    """Refuses to resume a run that has completed all of its steps.
 
     Args:
-        checkpoint: What the run would go on from.
-        trainer: The trainer, which says how many steps and epochs there are.
+        checkpoint: The checkpoint to resume.
+        trainer: The trainer, with the limits of steps and epochs.
 
     Raises:
-        ZooError: No step is left.
+        ZooError: No steps remain.
     """
     state = read_checkpoint(checkpoint)
     steps: int = state["global_step"]
     epochs: int = state["loops"]["fit_loop"]["epoch_progress"]["current"]["processed"]
-    for name, done, most in (
+    for name, count, limit in (
         ("max_steps", steps, trainer.max_steps),
         ("max_epochs", epochs, trainer.max_epochs),
     ):
-        if most is not None and 0 <= most <= done:
+        if limit is not None and 0 <= limit <= count:
             raise ZooError(
-                f"the run of {checkpoint} is finished, with {steps:,} steps: nothing is left of "
-                f"--trainer.{name} {most}; raise it to train on, or leave --ckpt_path out to start "
-                "anew"
+                f"the run of {checkpoint} is finished: it has {steps:,} steps, and "
+                f"--trainer.{name} is {limit}. Raise it to train further, or omit --ckpt_path to "
+                "start a new run"
             )

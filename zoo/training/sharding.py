@@ -18,51 +18,50 @@ from zoo.support.tensors import plain_objects
 class Sharded(ModelParallelStrategy):
     """FSDP 2 over all devices of all nodes, as `--trainer.strategy sharded`.
 
-    Checkpoints are whole files, as those of one device, and go on under any number of devices.
-    Gradients cannot be clipped, since split and whole ones are together.
+    Checkpoints are single files, as with one device, and can be resumed on any number of devices.
+    Gradients cannot be clipped, because some are split over devices and some are not.
     """
 
     def __init__(self) -> None:
         super().__init__(tensor_parallel_size=1, save_distributed_checkpoint=False)
 
     def setup_environment(self) -> None:
-        """Counts the devices of all nodes before the process group is made."""
+        """Counts the devices of all nodes before the process group is created."""
         self._data_parallel_size = self.num_nodes * self.num_processes
         super().setup_environment()
 
     def setup(self, trainer: Trainer) -> None:
-        """Refuses what cannot be done with split parameters.
+        """Refuses gradient clipping, which split parameters do not support.
 
         Args:
             trainer: The trainer.
 
         Raises:
-            ZooError: Gradients are to be clipped.
+            ZooError: Gradient clipping is set.
         """
         if trainer.gradient_clip_val:
             raise ZooError(
-                f"trainer.gradient_clip_val is {trainer.gradient_clip_val} and parameters are "
-                "sharded: set it to null, or use ddp"
+                f"trainer.gradient_clip_val is {trainer.gradient_clip_val}, but sharded parameters "
+                "do not support clipping: set it to null, or use ddp"
             )
         super().setup(trainer)
 
     def load_checkpoint(
         self, checkpoint_path: str | Path, weights_only: bool | None = None
     ) -> dict[str, Any]:
-        """Loads a checkpoint that fits.
+        """Loads a checkpoint, after checking that it fits the model.
 
-        Lightning's strategy loads before the module sees anything, so that what does not fit is
-        refused here.
+        Lightning's strategy loads tensors before the module can check them, so the check is here.
 
         Args:
             checkpoint_path: The file.
-            weights_only: Not used: objects other than tensors and plain data are never unpickled.
+            weights_only: Ignored: only tensors and plain data are ever unpickled.
 
         Returns:
             The checkpoint.
 
         Raises:
-            ZooError: Its adapters or tensors are of another model.
+            ZooError: Its adapters or tensors belong to another model.
         """
         path = Path(self.broadcast(checkpoint_path))
         assert isinstance(self.lightning_module, ZooModule)

@@ -1,4 +1,4 @@
-"""What a run shows of itself: the model in a few lines, and its progress as a bar or as lines."""
+"""Console output of a run: a summary of the model, and progress as a bar or as log lines."""
 
 import logging
 import math
@@ -26,10 +26,9 @@ log = logging.getLogger(__name__)
 
 
 def replace_lightning_callbacks(callbacks: list[Callback]) -> None:
-    """Puts `Summary` and `Bar` in the place of Lightning's, as Lightning chooses them itself.
+    """Replaces Lightning's default model summary and progress bar by `Summary` and `Bar`.
 
-    `ProgressLog` takes the place of the bar where there is no terminal. A summary of another depth
-    stays.
+    Without a terminal, `ProgressLog` replaces the bar. A summary of another depth is kept.
 
     Args:
         callbacks: The trainer's callbacks.
@@ -51,13 +50,13 @@ def replace_lightning_callbacks(callbacks: list[Callback]) -> None:
 
 
 class Bar(RichProgressBar):
-    """Lightning's bar, with epochs counted from 1 and without `v_num`, part of the run's folder.
+    """Lightning's bar, with epochs counted from 1 and without `v_num`, the version of the run.
 
-    Where the number of epochs is not limited, none is named.
+    The number of epochs is shown only if it is limited.
     """
 
     def get_metrics(self, trainer: Trainer, pl_module: LightningModule) -> dict[str, Any]:
-        """Returns what stands behind the bar."""
+        """Returns the metrics shown after the bar."""
         metrics: dict[str, Any] = super().get_metrics(trainer, pl_module)
         metrics.pop("v_num", None)
         return metrics
@@ -68,17 +67,17 @@ class Bar(RichProgressBar):
 
 
 class ProgressLog(ProgressBar):
-    """Logs a line every half minute, where there is no terminal to draw a bar on.
+    """Logs a line of progress every half minute, for output without a terminal.
 
-    A line of training has step, epoch, loss, learning rate, images per second and the time left; a
-    line of validation has the batches.
+    A line of training has the step, epoch, loss, learning rate, images per second and the time
+    left; a line of validation has the number of batches.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._training: ProgressLines | None = None
         self._validation: ProgressLines | None = None
-        self._seen: Tensor | None = None
+        self._n_images: Tensor | None = None
 
     def disable(self) -> None:
         """Does nothing: only the first rank logs lines."""
@@ -87,30 +86,33 @@ class ProgressLog(ProgressBar):
         """Starts to count steps."""
         if trainer.is_global_zero:
             total = trainer.estimated_stepping_batches
-            of = None if math.isinf(total) else int(total)
-            self._training, self._seen = ProgressLines("step", of, trainer.global_step), None
+            n_steps = None if math.isinf(total) else int(total)
+            self._training, self._n_images = (
+                ProgressLines("step", n_steps, trainer.global_step),
+                None,
+            )
 
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, *args: Any
     ) -> None:
-        """Counts a step and its images, and logs a line where one is due."""
+        """Counts a step and its images, and logs a line if one is due."""
         if self._training is None:
             return
         if isinstance(batch, Batch):
-            seen = batch.filled_rows()
-            self._seen = seen if self._seen is None else self._seen + seen
+            n_images = batch.filled_rows()
+            self._n_images = n_images if self._n_images is None else self._n_images + n_images
         self._training(trainer.global_step - self._training.done, self._details)
 
     def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Starts to count the batches of a validation."""
         if trainer.is_global_zero and not trainer.sanity_checking:
-            given = trainer.num_val_batches
-            total = sum(given) if isinstance(given, list) else given
-            of = None if math.isinf(total) else int(total)
-            self._validation = ProgressLines("batch of validation", of)
+            n_batches = trainer.num_val_batches
+            total = sum(n_batches) if isinstance(n_batches, list) else n_batches
+            limit = None if math.isinf(total) else int(total)
+            self._validation = ProgressLines("batch of validation", limit)
 
     def on_validation_batch_end(self, *args: Any, **kwargs: Any) -> None:
-        """Counts a batch, and logs a line where one is due."""
+        """Counts a batch, and logs a line if one is due."""
         if self._validation is not None and not self.trainer.sanity_checking:
             self._validation(1)
 
@@ -122,20 +124,20 @@ class ProgressLog(ProgressBar):
             yield f"loss {float(trainer.callback_metrics[LOSS]):.4g}"
         rates = dict.fromkeys(learning_rates(trainer.optimizers[0]).values())
         yield f"learning rate {' and '.join(f'{rate:.3g}' for rate in rates)}"
-        if self._seen is not None:
-            images = int(self._seen) * trainer.world_size
+        if self._n_images is not None:
+            images = int(self._n_images) * trainer.world_size
             yield f"{images / seconds:,.0f} images per second"
-            self._seen = None
+            self._n_images = None
 
 
 def _epoch_limit(trainer: Trainer, word: str) -> str:
-    """Returns the number of epochs behind a word, nothing where it is not limited."""
+    """Returns a word and the maximum number of epochs, empty if there is no maximum."""
     limit = trainer.max_epochs
     return "" if limit is None or limit < 0 else f"{word}{limit}"
 
 
 class Summary(ModelSummary):
-    """Logs what backbone, head and objective hold, and how much of it is trained."""
+    """Logs the numbers of parameters of backbone, head and objective, trained and frozen."""
 
     def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Logs a line for each part."""
@@ -145,18 +147,15 @@ class Summary(ModelSummary):
 
 
 def lines(module: nn.Module) -> Iterator[str]:
-    """Yields a line for each part of a module: what it is called, and what it holds.
-
-    That is its parameters, and the buffers that it keeps in checkpoints.
-    """
+    """Yields a line for each part of a module: its name, parameters and saved buffers."""
     for role, part in module.named_children():
         parameters = dict(part.named_parameters())
         trained = sum(p.numel() for p in parameters.values() if p.requires_grad)
         frozen = sum(p.numel() for p in parameters.values()) - trained
         state = part.state_dict(keep_vars=True)
-        kept = [state[name] for name in state if name not in parameters]
-        held = [f"trained parameters {trained:,}", f"frozen {frozen:,}"] * bool(parameters)
-        if kept:
-            held.append(f"numbers in buffers {sum(buffer.numel() for buffer in kept):,}")
+        buffers = [state[name] for name in state if name not in parameters]
+        counts = [f"trained parameters {trained:,}", f"frozen {frozen:,}"] * bool(parameters)
+        if buffers:
+            counts.append(f"numbers in buffers {sum(buffer.numel() for buffer in buffers):,}")
         name = getattr(part, "name", type(part).__name__)
-        yield f"{role} {name}: {', '.join(held) or 'no parameters'}"
+        yield f"{role} {name}: {', '.join(counts) or 'no parameters'}"

@@ -1,8 +1,8 @@
-"""Stopping between two steps, when all that was trained can be kept.
+"""Stopping on a signal between two steps, so that no training is lost.
 
-Lightning answers SIGTERM, and a scheduler's SIGUSR1, in the middle of a step and on the one rank
-that hears it. Here its connector only remembers the signal. Its loops ask after every step and
-every batch of a validation, all ranks together.
+Lightning reacts to SIGTERM, and to a scheduler's SIGUSR1, in the middle of a step and only on the
+rank that receives it. Here its connector only stores the signal; the loops check for it on all
+ranks after every step and every validation batch.
 """
 
 import logging
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 
 class Signals(_SignalConnector):
-    """Lightning's connector, which remembers signals of `fit` until they can be answered.
+    """Lightning's signal connector, which stores signals during `fit` until a step ends.
 
     A second Ctrl-C ends the run at once.
 
@@ -44,7 +44,7 @@ class Signals(_SignalConnector):
         trainer: The trainer.
 
     Attributes:
-        received: The last signal that came, 0 before any.
+        received: The last signal received, 0 before any.
     """
 
     def __init__(self, trainer: Trainer) -> None:
@@ -53,30 +53,30 @@ class Signals(_SignalConnector):
         self._process = os.getpid()
 
     def register_signal_handlers(self) -> None:
-        """Remembers the signals of `fit`, and leaves those of other commands alone."""
+        """Installs handlers that store signals during `fit`; other commands keep theirs."""
         self._original_handlers = self._get_current_signal_handlers()
         self.received, self._process = 0, os.getpid()
         heard[0] = 0
         if self.trainer.state.fn != TrainerFn.FITTING:
             return
         for signum in {*SIGNALS, self.requeue_signal or signal.SIGUSR1}:
-            others = signal.getsignal(signum)
-            if isinstance(others, AtOnce):
-                others.kept = ""  # from here on, the end of a step says what is kept
-                others = None
-            if others in (signal.SIG_DFL, signal.default_int_handler):
-                others = None
-            if others is None or signum == signal.SIGTERM:
-                self._register_signal(signum, self._remember(others))
+            handler = signal.getsignal(signum)
+            if isinstance(handler, AtOnce):
+                handler.kept = ""  # from now on, the end of a step reports the checkpoint
+                handler = None
+            if handler in (signal.SIG_DFL, signal.default_int_handler):
+                handler = None
+            if handler is None or signum == signal.SIGTERM:
+                self._register_signal(signum, self._remember(handler))
 
     @property
     def requeue_signal(self) -> int | None:
-        """The signal by which SLURM asks to queue the job again; None where it does not."""
+        """The signal by which SLURM asks to requeue the job; None if it does not."""
         environment = self.trainer._accelerator_connector.cluster_environment
-        asked = isinstance(environment, SLURMEnvironment) and environment.auto_requeue
-        return environment.requeue_signal if asked else None  # type: ignore[attr-defined]
+        requeues = isinstance(environment, SLURMEnvironment) and environment.auto_requeue
+        return environment.requeue_signal if requeues else None  # type: ignore[attr-defined]
 
-    def _remember(self, others: Any) -> Callable[[int, FrameType | None], None]:
+    def _remember(self, handler: Any) -> Callable[[int, FrameType | None], None]:
         def remember(signum: int, frame: FrameType | None) -> None:
             if os.getpid() != self._process:
                 return
@@ -84,16 +84,16 @@ class Signals(_SignalConnector):
                 raise KeyboardInterrupt
             self.received, heard[0] = signum, 1
             if self.trainer.is_global_zero:
-                again = "; once more stops at once" if signum == signal.SIGINT else ""
+                hint = "; press Ctrl-C again to stop at once" if signum == signal.SIGINT else ""
                 name = signal.Signals(signum).name
-                os.write(2, f"zoo: {name}: stopping at the end of this step{again}\n".encode())
-            if callable(others):
-                others(signum, frame)
+                os.write(2, f"zoo: {name}: stopping at the end of this step{hint}\n".encode())
+            if callable(handler):
+                handler(signum, frame)
 
         return remember
 
     def requeue(self) -> None:
-        """Puts the SLURM job in the queue again, as Lightning does after its own checkpoint."""
+        """Requeues the SLURM job, as Lightning does after its own checkpoint."""
         array = os.environ.get("SLURM_ARRAY_JOB_ID")
         task = f"{array}_{os.environ.get('SLURM_ARRAY_TASK_ID')}"
         job = task if array is not None else os.environ["SLURM_JOB_ID"]
@@ -103,60 +103,58 @@ class Signals(_SignalConnector):
         except OSError as error:
             failed = error.errno or 1
         if failed:
-            log.warning(
-                "`%s` failed (%d): start the job again by hand", shlex.join(command), failed
-            )
+            log.warning("`%s` failed (%d): restart the job manually", shlex.join(command), failed)
         else:
-            log.info("SLURM job %s is in the queue again and goes on from there", job)
+            log.info("SLURM job %s is requeued and will resume from this checkpoint", job)
 
 
 class StepEnd(Callback):
-    """A callback that is asked at the end of every optimiser step.
+    """A callback with hooks at the end of every optimiser step.
 
-    The step's numbers are logged by then, and a validation that is due is still to come.
+    They run after the step's metrics are logged and before a validation that is due.
     """
 
     def wants(self, trainer: Trainer) -> int:
-        """Returns 1 where the end of this step matters to this rank, else 0.
+        """Returns 1 if this rank requests an action at the end of this step, else 0.
 
-        The largest of all ranks holds.
+        The maximum over ranks is passed to `at_step_end`.
         """
         return 0
 
     def at_step_end(self, trainer: Trainer, wanted: bool, stopping: bool) -> None:
-        """Called on every rank alike.
+        """Called on every rank at the end of a step.
 
         Args:
             trainer: The trainer.
-            wanted: Whether any rank's `wants` said so.
-            stopping: Whether the run ends here.
+            wanted: Whether `wants` returned 1 on any rank.
+            stopping: Whether the run stops here.
         """
 
     def after_last_validation(self, trainer: Trainer) -> None:
-        """Called on every rank where a run that ends within an epoch was validated."""
+        """Called on every rank after the validation of a run that ends within an epoch."""
 
     def describe_checkpoint(self, trainer: Trainer) -> str:
-        """Returns what is kept of a run that is stopping and how to go on from it, or ''."""
+        """Describes the checkpoint of a run that is stopping and how to resume it, or ''."""
         return ""
 
 
 class StepLoop(_TrainingEpochLoop):
-    """Lightning's loop over the batches of an epoch, which knows the end of a step.
+    """Lightning's loop over the batches of an epoch, with hooks at the end of a step.
 
-    Checkpoints that are written there, or within the validation that follows, say that the
-    validation is owed: a run that goes on from one begins with it.
+    Checkpoints that are written at the end of a step, or during the validation that follows,
+    record that this validation is pending: a run resumed from one begins with it.
 
-    The weights of the last step are always validated, also where Lightning would not: within an
-    epoch, and after an epoch that `check_val_every_n_epoch` leaves out.
+    The weights of the last step are always validated, even where Lightning would not: within an
+    epoch, and after an epoch that `check_val_every_n_epoch` skips.
 
     Args:
         trainer: The trainer.
-        min_steps: Steps that are taken at least, as Lightning has it.
-        max_steps: Steps that are taken at most, -1 for any number.
+        min_steps: Minimum number of steps, as in Lightning.
+        max_steps: Maximum number of steps, -1 for no limit.
 
     Attributes:
         owes_validation: Whether Lightning validates after the step that just ended.
-        validates_end: Whether the run is validated now because it ends here.
+        validates_end: Whether the run is being validated because it ends here.
     """
 
     def __init__(self, trainer: Trainer, min_steps: int | None = None, max_steps: int = -1) -> None:
@@ -172,13 +170,13 @@ class StepLoop(_TrainingEpochLoop):
         self.owes_validation = self.validates_end = False
 
     def advance(self, data_fetcher: _DataFetcher) -> None:
-        """Takes one batch, and notes whether there was any."""
-        before = self.batch_progress.total.ready
+        """Processes one batch, and records whether there was one."""
+        n_batches = self.batch_progress.total.ready
         super().advance(data_fetcher)
-        self._stepped = self.batch_progress.total.ready > before
+        self._stepped = self.batch_progress.total.ready > n_batches
 
     def on_advance_end(self, data_fetcher: _DataFetcher) -> None:
-        """Ends the step where the batch ended one, before the validation that is due."""
+        """Calls the hooks if the batch ended a step, before a validation that is due."""
         self.owes_validation = bool(super()._should_check_val_fx(data_fetcher))
         if self._stepped and not self._should_accumulate():
             self._at_step_end = True
@@ -195,7 +193,7 @@ class StepLoop(_TrainingEpochLoop):
         return self.validates_end or bool(super()._should_check_val_fx(data_fetcher))
 
     def _is_at_end(self) -> bool:
-        """Returns whether this batch ended the last step of a run that has a validation."""
+        """Returns whether this batch ended the last step of a run with validation."""
         trainer = self.trainer
         if not trainer.enable_validation or self._should_accumulate():
             return False
@@ -207,73 +205,75 @@ class StepLoop(_TrainingEpochLoop):
         )
 
     def end_step(self) -> None:
-        """Asks the callbacks, and ends the run where a signal came to any rank.
+        """Calls the callbacks' hooks, and ends the run if any rank received a signal.
 
         Raises:
-            Stopped: A signal came.
+            Stopped: A rank received a signal.
         """
         trainer: Trainer = self.trainer
-        asked = [c for c in trainer.callbacks if isinstance(c, StepEnd)]  # type: ignore[attr-defined]
+        step_callbacks = [c for c in trainer.callbacks if isinstance(c, StepEnd)]  # type: ignore[attr-defined]
         signals = trainer._signal_connector
         assert isinstance(signals, Signals)
         device = trainer.strategy.root_device
-        own = [signals.received, *(callback.wants(trainer) for callback in asked)]
-        stop, *wanted = largest_over_ranks(own, device)
-        for callback, wants in zip(asked, wanted, strict=True):
+        requests = [signals.received, *(callback.wants(trainer) for callback in step_callbacks)]
+        stop, *any_wants = largest_over_ranks(requests, device)
+        for callback, wants in zip(step_callbacks, any_wants, strict=True):
             callback.at_step_end(trainer, bool(wants), bool(stop))
         if stop:
             if stop == signals.requeue_signal and trainer.is_global_zero:
                 signals.requeue()
-            kept = next(filter(None, (c.describe_checkpoint(trainer) for c in asked)), "")
-            raise Stopped(stop, kept, tells=trainer.is_global_zero)
+            description = next(
+                filter(None, (c.describe_checkpoint(trainer) for c in step_callbacks)), ""
+            )
+            raise Stopped(stop, description, tells=trainer.is_global_zero)
 
     def state_dict(
         self, destination: dict[str, Any] | None = None, prefix: str = ""
     ) -> dict[str, Any]:
-        """Returns the loop's progress, which tells Lightning's restart where it is.
+        """Returns the loop's progress, from which Lightning resumes.
 
-        At the end of a step this is before the validation that is owed, or after the batch.
+        At the end of a step this is before the pending validation, or after the batch.
 
         Args:
-            destination: As Lightning has it.
-            prefix: As Lightning has it.
+            destination: As in Lightning.
+            prefix: As in Lightning.
 
         Returns:
             The progress.
         """
         state: dict[str, Any] = super().state_dict(destination, prefix)
         if self.owes_validation:
-            begun = state[f"{prefix}val_loop.batch_progress"]
-            for counts in (begun["total"], begun["current"]):
+            val_progress = state[f"{prefix}val_loop.batch_progress"]
+            for counts in (val_progress["total"], val_progress["current"]):
                 counts |= {"started": 1, "ready": 1, "processed": 0, "completed": 0}
-            begun["is_last_batch"] = False
+            val_progress["is_last_batch"] = False
         elif self._at_step_end or self.validates_end:
-            done = state[f"{prefix}batch_progress"]
-            for counts in (done["total"], done["current"]):
+            batch_progress = state[f"{prefix}batch_progress"]
+            for counts in (batch_progress["total"], batch_progress["current"]):
                 counts["completed"] -= 1
         return state
 
     def _broadcast_sigterm_tensor(self) -> None:
-        """Does nothing: ranks agree at the end of a step, whichever of them heard the signal."""
+        """Does nothing: ranks agree at the end of a step on whether any received a signal."""
 
 
 class ValidationLoop(_EvaluationLoop):
-    """Lightning's loop over the batches of validation, which can be stopped between two of them."""
+    """Lightning's validation loop, which can be stopped between two batches."""
 
     def _evaluation_step(self, batch: Any, *args: Any) -> None:
         super()._evaluation_step(batch, *args)
         trainer = self.trainer
-        if trainer.sanity_checking or not self._stoppable(batch):
+        if trainer.sanity_checking or not self._can_stop(batch):
             return
         signals = trainer._signal_connector
         assert isinstance(signals, Signals)
         if any(largest_over_ranks([signals.received], trainer.strategy.root_device)):
             trainer.fit_loop.epoch_loop.end_step()
 
-    def _stoppable(self, batch: Any) -> bool:
-        """Returns whether all ranks come here alike and the trained weights can be kept now.
+    def _can_stop(self, batch: Any) -> bool:
+        """Returns whether all ranks reach this point and the trained weights can be saved.
 
-        Ranks come here alike with batches of captions alone.
+        All ranks have the same number of batches only if these are batches of captions.
         """
         swapped = any(
             isinstance(c, WeightAveraging) and not isinstance(c, EMA)
@@ -286,7 +286,9 @@ class ValidationLoop(_EvaluationLoop):
         loop = trainer.fit_loop.epoch_loop
         loop.owes_validation = False
         super()._on_evaluation_end(*args, **kwargs)
-        if loop.validates_end and not trainer.is_last_batch:  # else the end of training writes it
+        if (
+            loop.validates_end and not trainer.is_last_batch
+        ):  # otherwise written at the end of training
             for callback in trainer.callbacks:  # type: ignore[attr-defined]
                 if isinstance(callback, StepEnd):
                     callback.after_last_validation(trainer)

@@ -1,4 +1,4 @@
-"""The summary of a run: what it took, what it came to and what comes next."""
+"""The summary of a run: its duration, checkpoints and metrics, and the next commands."""
 
 import logging
 import shlex
@@ -19,13 +19,13 @@ from zoo.training.callbacks import BestCheckpoint, LastCheckpoint
 from zoo.training.curves import CURVES, ends, picture
 from zoo.training.run_folder import RunFolder
 
-SHOWN = 6  # metrics whose best and last values are told; curves.png has all
+MAX_METRICS = 6  # metrics whose best and last values are logged; curves.png has all
 
 log = logging.getLogger(__name__)
 
 
 def tell(trainer: Trainer) -> None:
-    """Logs the summary of a run that ended, and draws its curves where benchmarks were measured.
+    """Logs the summary of a completed run, and draws its curves if benchmarks were measured.
 
     Args:
         trainer: The trainer, on the first rank.
@@ -40,62 +40,70 @@ def lines(trainer: Trainer) -> Iterator[str]:
     Args:
         trainer: The trainer.
     """
-    last = ""
+    last_checkpoint = ""
     for callback in trainer.callbacks:  # type: ignore[attr-defined]
         if isinstance(callback, RunFolder) and callback.made:
             seconds = time.monotonic() - callback.began
             took = timedelta(seconds=round(seconds))
-            since = f" since step {callback.goes_on_from:,}" if callback.goes_on_from else ""
-            yield f"trained to {trainer.global_step:,} steps in {took}{since}, in {callback.folder}"
-            images = _images(trainer, callback.images_seen, since)
-            yield f"it took {_hours(trainer, seconds, since)}{images}"
+            since_step = f" since step {callback.goes_on_from:,}" if callback.goes_on_from else ""
+            yield (
+                f"trained to {trainer.global_step:,} steps in {took}{since_step}, "
+                f"in {callback.folder}"
+            )
+            images = _describe_images(trainer, callback.images_seen, since_step)
+            yield f"used {_describe_hours(trainer, seconds, since_step)}{images}"
         elif isinstance(callback, LastCheckpoint):
-            last = callback.last_model_path
+            last_checkpoint = callback.last_model_path
         elif isinstance(callback, BestCheckpoint) and callback.best_model_path:
             score = callback.best_model_score
             reached = "" if score is None else f" ({callback.monitor} {float(score):.4f})"
-            yield f"the best: {callback.best_model_path}{reached}"
-    if last:
-        yield f"the last checkpoint: {last}"
+            yield f"best checkpoint: {callback.best_model_path}{reached}"
+    if last_checkpoint:
+        yield f"last checkpoint: {last_checkpoint}"
     if isinstance(trainer.logger, CSVLogger):
         metrics = Path(trainer.logger.log_dir) / trainer.logger.experiment.NAME_METRICS_FILE
-        yield f"its metrics, step by step: {metrics}"
+        yield f"metrics by step: {metrics}"
         if benchmarks_of(data_of(trainer)) is not None and metrics.is_file():
-            yield from _curves(metrics)
-    if last:
-        quoted = shlex.quote(last)
+            yield from _curve_lines(metrics)
+    if last_checkpoint:
+        quoted = shlex.quote(last_checkpoint)
         yield (
-            "to measure it: zoo validate --benchmarks sugarcrepe,aro --data_root DIR "
+            "to evaluate it: zoo validate --benchmarks sugarcrepe,aro --data_root DIR "
             f"--ckpt_path {quoted} --out MEASURED"
         )
-        yield f"to give it to others: zoo export {quoted} EXPORTED --measured MEASURED"
+        yield f"to export it: zoo export {quoted} EXPORTED --measured MEASURED"
 
 
-def _hours(trainer: Trainer, seconds: float, since: str) -> str:
+def _describe_hours(trainer: Trainer, seconds: float, since: str) -> str:
     if isinstance(trainer.accelerator, CUDAAccelerator):
         return f"{trainer.world_size * seconds / 3600:.3g} GPU hours{since}"
-    others = " and of other processes" if trainer.world_size > 1 else ""
-    return f"{time.process_time() / 3600:.3g} CPU hours{since}, without those of loaders{others}"
+    other_processes = " and other processes" if trainer.world_size > 1 else ""
+    hours = time.process_time() / 3600
+    return f"{hours:.3g} CPU hours{since}, excluding data loaders{other_processes}"
 
 
-def _images(trainer: Trainer, seen: int | None, since: str) -> str:
-    """Says how many images with their captions the steps saw, where the data has a batch size."""
+def _describe_images(trainer: Trainer, n_images: int | None, since: str) -> str:
+    """Describes how many images with captions were seen, if the data has a batch size."""
     rows = getattr(data_of(trainer), "batch_size", None)
-    if not isinstance(rows, int) or seen is None:
+    if not isinstance(rows, int) or n_images is None:
         return ""
-    return f", and {seen:,} images with their captions were seen{since}, in batches of {rows:,}"
+    return f", and {n_images:,} images with their captions were seen{since}, in batches of {rows:,}"
 
 
-def _curves(metrics: Path) -> Iterator[str]:
-    """Draws the curves beside the metrics; a full disk costs the picture alone."""
-    found = curves(metrics)
-    told = list(ends(found))
-    yield from told[:SHOWN]
-    drawn = metrics.with_name(CURVES)
+def _curve_lines(metrics: Path) -> Iterator[str]:
+    """Yields lines about the curves, and draws them next to the metrics if the disk has space."""
+    curves_by_metric = curves(metrics)
+    metric_lines = list(ends(curves_by_metric))
+    yield from metric_lines[:MAX_METRICS]
+    figure_file = metrics.with_name(CURVES)
     try:
-        write_bytes(drawn, picture(found))
+        write_bytes(figure_file, picture(curves_by_metric))
     except ZooError as error:
-        log.warning("the curves are not drawn: %s", error)
+        log.warning("the curves could not be written: %s", error)
         return
-    more = f", with {len(told) - SHOWN} further metrics" if len(told) > SHOWN else ""
-    yield f"its curves{more}: {drawn}"
+    and_more = (
+        f", with {len(metric_lines) - MAX_METRICS} more metrics"
+        if len(metric_lines) > MAX_METRICS
+        else ""
+    )
+    yield f"curves{and_more}: {figure_file}"

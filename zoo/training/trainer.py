@@ -1,4 +1,4 @@
-"""ZooTrainer: Lightning's trainer, whose signals, checkpoints and precision are those of a run."""
+"""ZooTrainer: Lightning's trainer with safe signals and checkpoints, and checked settings."""
 
 from datetime import timedelta
 from typing import Any
@@ -21,33 +21,33 @@ Plugin = Precision | ClusterEnvironment | CheckpointIO | LayerSync
 
 
 class ZooTrainer(Ranged, Trainer):
-    """Lightning's trainer with whole checkpoints and a precision that follows the hardware.
+    """Lightning's trainer with atomic checkpoints and a precision that can follow the hardware.
 
     Args:
         strategy: Lightning's strategies, or `sharded` (zoo.training.Sharded). Lightning's `fsdp`
             is refused.
-        precision: Lightning's precisions, or `auto`: bf16-mixed where a GPU has it, else 32-true.
-            null is Lightning's default.
-        tf32: Whether products of fp32 are in TF32 where the device has it, scores left out.
-        plugins: Lightning's plugins. One that writes whole checkpoints is added to them.
+        precision: Lightning's precisions, or `auto`: bf16-mixed if the GPU supports it, else
+            32-true. null is Lightning's default.
+        tf32: Whether fp32 matrix products use TF32 if the device supports it, except for scores.
+        plugins: Lightning's plugins. One that writes checkpoints atomically is added.
         val_check_interval: When to validate: batches between two validations, a share of an epoch
             from above 0 to 1.0, or a duration. null validates at the end of an epoch.
         check_val_every_n_epoch: Epochs between two validations. null counts the batches of
             `val_check_interval` across epochs.
         log_every_n_steps: Steps between two lines of metrics; 0 logs none, null is Lightning's 50.
             The first steps are logged more often.
-        num_sanity_val_steps: Batches of validation to try before training. 0 tries none, -1 all,
-            and null is Lightning's 2.
-        min_epochs: The fewest epochs to train; null sets no bound.
-        min_steps: The fewest steps to train; null sets no bound.
-        accumulate_grad_batches: Batches whose gradients make one step.
-        gradient_clip_val: Where gradients are clipped, by norm unless `gradient_clip_algorithm`
-            names another way; null clips none.
-        overfit_batches: Refused unless it is 0, since Lightning would change the order of samples.
+        num_sanity_val_steps: Validation batches to run before training. 0 for none, -1 for all,
+            null for Lightning's 2.
+        min_epochs: The minimum number of epochs; null for none.
+        min_steps: The minimum number of steps; null for none.
+        accumulate_grad_batches: Batches whose gradients are accumulated in one step.
+        gradient_clip_val: The value at which gradients are clipped, by norm unless
+            `gradient_clip_algorithm` says otherwise; null for no clipping.
+        overfit_batches: Must be 0, since Lightning would change the order of samples.
 
     Raises:
-        ZooError: A value cannot be trained with, the strategy is `fsdp`, or the device lacks the
-            precision, where Lightning would take another.
+        ZooError: A value is not valid, the strategy is `fsdp`, or the device does not support the
+            precision, where Lightning would silently use another.
     """
 
     def __init__(
@@ -70,30 +70,32 @@ class ZooTrainer(Ranged, Trainer):
     ) -> None:
         if str(val_check_interval) in ("0", "0.0"):
             raise ZooError(
-                "trainer.val_check_interval is 0: give the batches between two validations, a "
-                "share of an epoch, or null for its end"
+                "trainer.val_check_interval is 0: give the number of batches between two "
+                "validations, a share of an epoch, or null to validate after each epoch"
             )
         if num_sanity_val_steps is not None and num_sanity_val_steps < -1:
             raise ZooError(
-                f"trainer.num_sanity_val_steps is {num_sanity_val_steps}: give the batches of "
-                "validation to try before training, 0 for none, or -1 for all"
+                f"trainer.num_sanity_val_steps is {num_sanity_val_steps}: give the number of "
+                "validation batches to run before training, 0 for none, or -1 for all"
             )
         if overfit_batches:
             raise ZooError(
-                f"trainer.overfit_batches is {overfit_batches}, and the order of samples is not "
-                f"Lightning's to change: set trainer.limit_train_batches to {overfit_batches}, "
+                f"trainer.overfit_batches is {overfit_batches}, which would change the order of "
+                f"samples: set trainer.limit_train_batches to {overfit_batches}, "
                 "data.redraw to false and model.backbone.augmentation to null"
             )
         if isinstance(strategy, FSDPStrategy) or str(strategy).startswith("fsdp"):
             raise ZooError(
-                "trainer.strategy fsdp cannot split scalars, such as the temperature, and "
-                "flattens what weight decay knows as matrices: set it to sharded"
+                "trainer.strategy fsdp cannot split scalars such as the temperature, and flattens "
+                "matrices, which weight decay selects by shape: use sharded"
             )
-        given = [] if plugins is None else plugins if isinstance(plugins, list) else [plugins]
+        given_plugins = (
+            [] if plugins is None else plugins if isinstance(plugins, list) else [plugins]
+        )
         if str(precision) in ("64", "64-true", "16-true", "bf16-true"):
             raise ZooError(
-                f"trainer.precision is {precision}, and what a step works on keeps its type: set "
-                "it to 32-true, bf16-mixed, 16-mixed or auto"
+                f"trainer.precision {precision} is not supported, because a step's inputs are not "
+                "converted: use 32-true, bf16-mixed, 16-mixed or auto"
             )
         if precision == "auto":
             precision = (
@@ -103,7 +105,7 @@ class ZooTrainer(Ranged, Trainer):
             )
         if tf32:
             torch.set_float32_matmul_precision("high")
-        plugins = [*given, WholeCheckpointIO()]
+        plugins = [*given_plugins, WholeCheckpointIO()]
         strategy = Sharded() if strategy == "sharded" else strategy
         super().__init__(
             *args,
@@ -127,13 +129,13 @@ class ZooTrainer(Ranged, Trainer):
         self.callbacks.insert(0, Finite())  # type: ignore[attr-defined]
         if str(precision).startswith("16") and not self.precision.startswith("16"):
             raise ZooError(
-                f"trainer.precision {precision} does not exist on this device: set it to "
+                f"trainer.precision {precision} is not supported on this device: use "
                 "bf16-mixed, 32-true or auto"
             )
 
     @property
     def log_every_n_steps(self) -> int:
-        """Steps between two lines of metrics: as given, and fewer at the start.
+        """Steps between two lines of metrics: as given, but fewer at the start.
 
         Every step of the first 10 is logged, every tenth of the first 100, and so on.
         """

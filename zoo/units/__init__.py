@@ -1,4 +1,4 @@
-"""Units: the parts of captions and their foils, found, kept and sampled."""
+"""Units: extracts, stores and samples the parts of captions and their foils."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Audit: a sheet of units and foils that people judge by hand, and the count of their verdicts."""
+"""Manual audit: writes a sheet of units and foils to judge by hand, and counts the verdicts."""
 
 import csv
 import io
@@ -12,29 +12,29 @@ from zoo.errors import ZooError, suggest_names
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 
 OK = "ok"
-# of a unit: false where the caption does not say it
+# verdicts on a unit; "false": the caption does not state it
 UNIT_VERDICTS = (OK, "false")
-# of a foil: it is true of the image as well, its words name nothing, it is no English, or it is a
-# swap that no image could show
+# verdicts on a foil: it is also true of the image, it makes no sense, it is not grammatical, or it
+# is a swap that no image could show
 FOIL_VERDICTS = (OK, "still_true", "nonsense", "broken", "absurd_swap")
 SWAP = "argument_swap"
 
 
 @dataclass(frozen=True)
 class SheetRow:
-    """A line of a sheet: a unit with one of its foils, and what a judge says of both.
+    """One row of a sheet: a unit, one of its foils, and the verdicts on both.
 
     Args:
-        number: The line's place in the draw, from 1.
+        number: The row's position in the draw, from 1.
         caption_id: The id of the caption in the units file.
-        caption: The caption that the unit was found in.
+        caption: The caption that contains the unit.
         kind: "entity" or "relation".
         unit: The unit's text.
         foil: The foil's text.
         edit: How the foil was made, such as "object_change".
-        unit_verdict: One of `UNIT_VERDICTS`, or empty where it is not judged yet.
-        foil_verdict: One of `FOIL_VERDICTS`, or empty where it is not judged yet.
-        note: Anything that the judge wants to add.
+        unit_verdict: One of `UNIT_VERDICTS`, or empty if not judged yet.
+        foil_verdict: One of `FOIL_VERDICTS`, or empty if not judged yet.
+        note: The annotator's comment.
     """
 
     number: str
@@ -49,51 +49,51 @@ class SheetRow:
     note: str = ""
 
 
-_WithFoils = tuple[Entity | Relation, list[EntityFoil | RelationFoil]]
+_UnitWithFoils = tuple[Entity | Relation, list[EntityFoil | RelationFoil]]
 COLUMNS = tuple(field.name for field in fields(SheetRow))
 
 
 def draw(
     records: Mapping[str, UnitRecord], n: int, seed: int, edit: str | None = None
 ) -> list[SheetRow]:
-    """Draws units with a foil, one from a caption.
+    """Draws units that have foils, at most one per caption.
 
-    Entities and relations take turns, where there are both.
+    If a caption has both entities and relations, the kind drawn less often so far is taken.
 
     Args:
         records: The records of a units file by caption id.
-        n: How many to draw at most.
-        seed: Settles the draw.
+        n: The maximum number of rows.
+        seed: The random seed.
         edit: The only edit to draw, or None for all.
 
     Returns:
-        The lines of a sheet, without verdicts.
+        The rows of a sheet, without verdicts.
 
     Raises:
-        ZooError: No foil was made by `edit`, or there is none at all.
+        ZooError: No foil has the edit `edit`, or the records have no foils.
     """
     rng = Random(seed)
     rows: list[SheetRow] = []
-    drawn: Counter[str] = Counter()
+    n_by_kind: Counter[str] = Counter()
     for record in rng.sample(list(records.values()), len(records)):
         if len(rows) == n:
             break
-        units: dict[str, list[_WithFoils]] = {
-            "entity": list(_pairs(record.entities, edit)),
-            "relation": list(_pairs(record.relations, edit)),
+        units: dict[str, list[_UnitWithFoils]] = {
+            "entity": list(_units_with_foils(record.entities, edit)),
+            "relation": list(_units_with_foils(record.relations, edit)),
         }
-        for kind in sorted(units, key=lambda kind: drawn[kind]):
+        for kind in sorted(units, key=lambda kind: n_by_kind[kind]):
             if units[kind]:
                 unit, foils = rng.choice(units[kind])
                 foil = rng.choice(foils)
-                named = (record.caption_id, record.caption, kind, unit.text, foil.text, foil.edit)
-                rows.append(SheetRow(str(len(rows) + 1), *named))
-                drawn[kind] += 1
+                cells = (record.caption_id, record.caption, kind, unit.text, foil.text, foil.edit)
+                rows.append(SheetRow(str(len(rows) + 1), *cells))
+                n_by_kind[kind] += 1
                 break
     if not rows:
-        edits = {foil.edit for record in records.values() for foil in _foils(record)}
+        edits = {foil.edit for record in records.values() for foil in _all_foils(record)}
         if edit is None or not edits:
-            raise ZooError("the units file holds no foil to judge: name one that holds foils")
+            raise ZooError("the units file has no foils to judge: give a units file with foils")
         raise ZooError(
             f"--edit {edit}: no foil in the units file has this edit{suggest_names(edit, edits)}: "
             f"choose among {', '.join(sorted(edits))}"
@@ -101,15 +101,17 @@ def draw(
     return rows
 
 
-def _foils(record: UnitRecord) -> Iterator[EntityFoil | RelationFoil]:
+def _all_foils(record: UnitRecord) -> Iterator[EntityFoil | RelationFoil]:
     for entity in record.entities:
         yield from entity.foils
     for relation in record.relations:
         yield from relation.foils
 
 
-def _pairs(units: Iterable[Entity | Relation], edit: str | None) -> Iterator[_WithFoils]:
-    """Yields the units that have foils of that edit, with these foils."""
+def _units_with_foils(
+    units: Iterable[Entity | Relation], edit: str | None
+) -> Iterator[_UnitWithFoils]:
+    """Yields each unit that has foils of an edit, with these foils."""
     for unit in units:
         foils = [foil for foil in unit.foils if edit in (None, foil.edit)]
         if foils:
@@ -117,11 +119,11 @@ def _pairs(units: Iterable[Entity | Relation], edit: str | None) -> Iterator[_Wi
 
 
 def write_sheet(rows: Iterable[SheetRow], path: Path) -> None:
-    """Writes a sheet as CSV, and never over a file, which may hold verdicts.
+    """Writes a sheet as CSV; an existing file is not overwritten, since it may contain verdicts.
 
     Args:
-        rows: The lines of the sheet.
-        path: The file to write; its folders are made.
+        rows: The rows of the sheet.
+        path: The file to write; missing parent folders are created.
 
     Raises:
         ZooError: The file exists, or it cannot be written.
@@ -141,22 +143,22 @@ def write_sheet(rows: Iterable[SheetRow], path: Path) -> None:
                 raise
     except FileExistsError as error:
         raise ZooError(
-            f"{path} exists and may hold verdicts: "
-            "name another sheet by --out, or remove it yourself"
+            f"{path} already exists and may contain verdicts: "
+            "choose another file with --out, or delete this one"
         ) from error
     except OSError as error:
         raise ZooError(
             f"{path} could not be written ({error.strerror or error}): "
-            "give --out a folder with room that you may write to"
+            "give --out a writable folder with free disk space"
         ) from error
 
 
 def read_sheet(path: Path) -> list[SheetRow]:
-    """Returns the lines of a sheet.
+    """Reads the rows of a sheet.
 
     Raises:
-        ZooError: The file is no sheet or cannot be read. The error names file, line and column of
-            what is wrong.
+        ZooError: The file is not a sheet or cannot be read. The error names the file, line and
+            column.
     """
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
@@ -164,50 +166,50 @@ def read_sheet(path: Path) -> list[SheetRow]:
             header = tuple(next(reader, ()))
             if header != COLUMNS:
                 raise ZooError(
-                    f"{path} is no sheet of `zoo units audit`: "
+                    f"{path} is not a sheet written by `zoo units audit`: "
                     f"its first line must be {','.join(COLUMNS)}"
                 )
-            return [_row(cells, f"{path}:{reader.line_num}") for cells in reader if cells]
+            return [_parse_row(cells, f"{path}:{reader.line_num}") for cells in reader if cells]
     except UnicodeDecodeError as error:
         raise ZooError(f"{path} is not UTF-8 text: save the sheet as UTF-8 CSV") from error
     except OSError as error:
         raise ZooError(
             f"{path} cannot be read ({error.strerror or error}): "
-            "name a sheet that `zoo units audit UNITS.jsonl` wrote"
+            "give a sheet written by `zoo units audit UNITS.jsonl`"
         ) from error
     except csv.Error as error:
-        raise ZooError(f"{path}:{reader.line_num}: no CSV ({error}): mend the line") from error
+        raise ZooError(f"{path}:{reader.line_num}: invalid CSV ({error}): fix the line") from error
 
 
-def _row(cells: list[str], where: str) -> SheetRow:
+def _parse_row(cells: list[str], location: str) -> SheetRow:
     if len(cells) != len(COLUMNS):
         raise ZooError(
-            f"{where} has {len(cells)} columns for {len(COLUMNS)}: "
-            "put quotation marks around a cell that holds a comma"
+            f"{location} has {len(cells)} columns instead of {len(COLUMNS)}: "
+            "put quotation marks around cells that contain a comma"
         )
     row = dict(zip(COLUMNS, cells, strict=True))
-    for column, known in (("unit_verdict", UNIT_VERDICTS), ("foil_verdict", FOIL_VERDICTS)):
+    for column, choices in (("unit_verdict", UNIT_VERDICTS), ("foil_verdict", FOIL_VERDICTS)):
         row[column] = row[column].strip().lower()
-        _check(row[column], known, f"{where}: {column}")
+        _check_verdict(row[column], choices, f"{location}: {column}")
     if row["foil_verdict"] == "absurd_swap" and row["edit"] != SWAP:
         raise ZooError(
-            f"{where}: foil_verdict absurd_swap is for swaps, and the foil's edit is "
-            f"{row['edit']}: write nonsense"
+            f"{location}: foil_verdict absurd_swap applies only to swaps, but the edit is "
+            f"{row['edit']}: use nonsense instead"
         )
     return SheetRow(**row)
 
 
-def _check(verdict: str, known: Collection[str], where: str) -> None:
-    if verdict and verdict not in known:
+def _check_verdict(verdict: str, choices: Collection[str], location: str) -> None:
+    if verdict and verdict not in choices:
         raise ZooError(
-            f"{where} '{verdict}' is no verdict{suggest_names(verdict, known)}: "
-            f"write {', '.join(known)}, or nothing"
+            f"{location} '{verdict}' is not a verdict{suggest_names(verdict, choices)}: "
+            f"use {', '.join(choices)}, or leave it empty"
         )
 
 
 @dataclass(frozen=True)
 class Share:
-    """How often a verdict fell.
+    """How often a verdict was given.
 
     Attributes:
         verdict: The verdict, one of `UNIT_VERDICTS` or `FOIL_VERDICTS`.
@@ -226,29 +228,32 @@ def shares(rows: Iterable[SheetRow]) -> list[Share]:
     """Counts the verdicts other than ok.
 
     Args:
-        rows: The lines of one sheet or of several.
+        rows: The rows of one or more sheets.
 
     Returns:
         The share of false units among units, and the share of each verdict among foils, foils of
-        entities, foils of relations and swaps. Where nothing is judged yet there is no share.
+        entities, foils of relations and swaps. Groups without any verdict are left out.
     """
     rows = list(rows)
-    found = [_share("false", "units", [row.unit_verdict for row in rows])]
+    all_shares = [_count_verdict("false", "units", [row.unit_verdict for row in rows])]
     groups = {
         "foils": rows,
         "foils of entities": [row for row in rows if row.kind == "entity"],
         "foils of relations": [row for row in rows if row.kind == "relation"],
         "swaps": [row for row in rows if row.edit == SWAP],
     }
-    for of, group in groups.items():
+    for group_name, group in groups.items():
         verdicts = [row.foil_verdict for row in group]
-        found += [
-            _share(verdict, of, verdicts)
+        all_shares += [
+            _count_verdict(verdict, group_name, verdicts)
             for verdict in FOIL_VERDICTS
-            if verdict != OK and not (verdict == "absurd_swap" and of == "foils of entities")
+            if verdict != OK
+            and not (verdict == "absurd_swap" and group_name == "foils of entities")
         ]
-    return [share for share in found if share.n]
+    return [share for share in all_shares if share.n]
 
 
-def _share(verdict: str, of: str, verdicts: Collection[str]) -> Share:
-    return Share(verdict, of, sum(v == verdict for v in verdicts), sum(bool(v) for v in verdicts))
+def _count_verdict(verdict: str, group_name: str, verdicts: Collection[str]) -> Share:
+    return Share(
+        verdict, group_name, sum(v == verdict for v in verdicts), sum(bool(v) for v in verdicts)
+    )

@@ -1,4 +1,4 @@
-"""Counts: how many units and foils there are, by kind, and what an extractor dropped."""
+"""Counts of units and foils by kind, and of what an extractor dropped."""
 
 import json
 from collections import Counter
@@ -14,21 +14,21 @@ KINDS = ("entities", "relations")
 
 
 def with_a_foil(kind: str) -> str:
-    """Returns what `Counts.having` calls captions that have such a unit with a foil."""
+    """Returns the key of `Counts.having` for captions that have a unit of a kind with a foil."""
     return f"{kind} with a foil"
 
 
 @dataclass
 class Counts:
-    """What is in units files.
+    """The contents of units files in numbers.
 
     Attributes:
-        captions: How many captions there are.
-        failed: How many of them are kept with an error.
-        having: How many of them have entities, relations, or such with a foil.
-        units: How many entities and relations there are.
-        foils: How many foils there are, by edit.
-        dropped: How many units and foils the extractor dropped, by reason.
+        captions: The number of captions.
+        failed: The number of captions recorded with an error.
+        having: The number of captions that have entities, relations, or those with a foil.
+        units: The number of entities and of relations.
+        foils: The number of foils by edit.
+        dropped: The number of units and foils that the extractor dropped, by reason.
     """
 
     captions: int = 0
@@ -42,12 +42,12 @@ class Counts:
         return Counts(*(getattr(self, name) + getattr(other, name) for name in vars(self)))
 
     def count_records(self, records: Iterable[UnitRecord]) -> Iterator[UnitRecord]:
-        """Yields the records, and counts the units and foils of each."""
+        """Yields the records unchanged while it counts their units and foils."""
         for record in records:
             self.captions += 1
             self.failed += "error" in record.source
-            both: tuple[Sequence[Entity | Relation], ...] = record.entities, record.relations
-            for kind, units in zip(KINDS, both, strict=True):
+            kinds: tuple[Sequence[Entity | Relation], ...] = record.entities, record.relations
+            for kind, units in zip(KINDS, kinds, strict=True):
                 self.units[kind] += len(units)
                 self.having[kind] += bool(units)
                 self.having[with_a_foil(kind)] += any(unit.foils for unit in units)
@@ -55,7 +55,7 @@ class Counts:
             yield record
 
     def holds(self, other: "Counts") -> bool:
-        """Whether the other counts say the same, but for what was dropped."""
+        """Returns whether other counts are equal, apart from `dropped`."""
         return replace(self, dropped=other.dropped) == other
 
     def text(self) -> str:
@@ -64,21 +64,21 @@ class Counts:
 
 
 def counts_of(text: str | bytes) -> Counts:
-    """Returns the counts that `Counts.text` gave.
+    """Parses the output of `Counts.text`.
 
     Raises:
-        ValueError: The text is of something else.
+        ValueError: The text does not contain counts.
     """
-    given: dict[str, Any] = json.loads(text)
+    fields: dict[str, Any] = json.loads(text)
     try:
-        counted = (Counter[str](given[name]) for name in ("having", "units", "foils", "dropped"))
-        return Counts(given["captions"], given["failed"], *counted)
+        counters = (Counter[str](fields[name]) for name in ("having", "units", "foils", "dropped"))
+        return Counts(fields["captions"], fields["failed"], *counters)
     except (KeyError, TypeError) as error:
         raise ValueError(str(error)) from error
 
 
 def keep_beside(counts: Counts, units: Path) -> None:
-    """Keeps what was counted beside a units file, under its name and `.counts`.
+    """Writes the counts to `NAME.counts` next to a units file.
 
     Args:
         counts: The counts.
@@ -88,7 +88,7 @@ def keep_beside(counts: Counts, units: Path) -> None:
 
 
 def kept_beside(units: Path) -> Counts | None:
-    """Returns what was kept beside a units file, None where nothing can be read there."""
+    """Returns the counts stored next to a units file, or None if they cannot be read."""
     try:
         return counts_of(counts_file(units).read_bytes())
     except (OSError, ValueError):
@@ -96,5 +96,5 @@ def kept_beside(units: Path) -> Counts | None:
 
 
 def counts_file(units: Path) -> Path:
-    """Returns the file that holds what was counted of a units file."""
+    """Returns the path of the counts of a units file."""
     return units.with_name(f"{units.name}.counts")

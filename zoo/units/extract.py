@@ -19,13 +19,13 @@ Captioned = tuple[str, str, str]
 class UnitExtractor(Configurable, ABC):
     """Base of extractors.
 
-    An extractor that works on many captions at once, such as a language model, overrides
+    An extractor that processes many captions at once, such as a language model, overrides
     `extract_all`.
 
     Attributes:
-        name: What units files and results call the extractor.
-        out: The path beside which an extractor may keep what it has so far, which is most often the
-            file that the records go to; None where they go to none.
+        name: The extractor's name in units files and results.
+        out: The path next to which an extractor may store partial results, usually the output file;
+            None if there is no output file.
     """
 
     name: ClassVar[str]
@@ -33,7 +33,7 @@ class UnitExtractor(Configurable, ABC):
 
     @cached_property
     def dropped_foils(self) -> Counter[str]:
-        """How many foils each filter has dropped so far."""
+        """The number of foils dropped so far, by filter."""
         return Counter()
 
     @abstractmethod
@@ -48,7 +48,7 @@ class UnitExtractor(Configurable, ABC):
             image_id: The id of the caption's image.
 
         Returns:
-            A record, which has no units where the caption has none.
+            The record. It has no units if none were found in the caption.
         """
 
     def extract_all(
@@ -58,7 +58,7 @@ class UnitExtractor(Configurable, ABC):
 
         Args:
             captions: Captions, each as (caption, caption_id, image_id).
-            progress: Is told how many more captions are done.
+            progress: Called with the number of captions that have just been completed.
         """
         for caption, caption_id, image_id in captions:
             yield self.extract(caption, caption_id, image_id)
@@ -68,32 +68,32 @@ class UnitExtractor(Configurable, ABC):
     def records(
         self, captions: Sequence[Captioned], progress: Callable[[int], None] | None = None
     ) -> Iterator[UnitRecord]:
-        """Yields what `extract_all` does, once it is known to be the record of each caption.
+        """Yields the records of `extract_all` after checking that they match the captions.
 
         Args:
             captions: Captions, each as (caption, caption_id, image_id).
-            progress: Is told how many more captions are done.
+            progress: Called with the number of captions that have just been completed.
 
         Raises:
-            ZooError: Something else comes, or more or fewer records than captions.
+            ZooError: The extractor yields something else, or more or fewer records than captions.
         """
-        asked = (caption_id for _, caption_id, _ in captions)
-        for record, caption_id in zip_longest(self.extract_all(captions, progress), asked):
+        caption_ids = (caption_id for _, caption_id, _ in captions)
+        for record, caption_id in zip_longest(self.extract_all(captions, progress), caption_ids):
             if not isinstance(record, UnitRecord) or record.caption_id != caption_id:
                 place = "after the last caption" if caption_id is None else f"for {caption_id!r}"
                 raise ZooError(
-                    f"{type(self).__name__} gave {record!r:.80} {place}: an extractor gives one "
-                    "zoo.units.UnitRecord a caption, in order and with its caption_id"
+                    f"{type(self).__name__} yielded {record!r:.80} {place}: an extractor must "
+                    "yield one zoo.units.UnitRecord per caption, in order and with its caption_id"
                 )
             yield record
 
     def kept_open(self) -> AbstractContextManager[None]:
-        """Keeps what the extractor works with, such as a model, open for the length of a block.
+        """Keeps resources such as a model loaded within a `with` block.
 
-        Else every call of `records` opens it anew.
+        Without it, every call of `records` loads them again.
         """
         return nullcontext()
 
     def describe(self) -> dict[str, Any]:
-        """Returns what a record's source says of its maker."""
+        """Returns the description of the extractor for the `source` field of a record."""
         return {"extractor": self.name}

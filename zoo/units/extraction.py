@@ -1,4 +1,4 @@
-"""Extraction: the units of captions, written into a file with what was counted on the way."""
+"""Extraction: writes the units of captions to a file, with their counts."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -21,31 +21,31 @@ def extract(
     notes: Mapping[str, str] | None = None,
     beside: Path | None = None,
 ) -> Counts:
-    """Writes one record a caption.
+    """Extracts units and writes one record per caption.
 
-    The file appears when it is whole.
+    The file appears only when it is complete.
 
     Args:
         extractor: Finds the units and makes their foils.
         captions: Captions, each as (caption, caption_id, image_id), in the order of the records.
-        out: The file to write: Parquet where its name ends so, else JSON lines.
-        progress: Is told how many more captions are done.
-        notes: What a Parquet file's metadata says besides.
-        beside: The path beside which the extractor may keep what it has so far; `out` by default.
+        out: The output file: Parquet if its name ends in .parquet, otherwise JSON lines.
+        progress: Called with the number of captions that have just been completed.
+        notes: Further entries of a Parquet file's metadata.
+        beside: The path next to which the extractor may store partial results; `out` by default.
 
     Returns:
-        What was found and dropped. It is kept in the metadata of a Parquet file, and beside any
-        other.
+        The counts of what was found and dropped. They are also stored in the metadata of a Parquet
+        file, or next to a file of JSON lines.
 
     Raises:
-        ZooError: The extractor gives something else, or the file cannot be written.
+        ZooError: The extractor yields wrong records, or the file cannot be written.
     """
     extractor.out = beside or out
-    counts, before = Counts(), Counter(extractor.dropped_foils)
+    counts, dropped_before = Counts(), Counter(extractor.dropped_foils)
     records = counts.count_records(extractor.records(captions, progress))
 
     def note_fields() -> dict[str, str]:
-        counts.dropped = Counter(extractor.dropped_foils) - before
+        counts.dropped = Counter(extractor.dropped_foils) - dropped_before
         return {**(notes or {}), COUNTS: counts.text()}
 
     if out.suffix == SUFFIX:
@@ -58,21 +58,21 @@ def extract(
 
 
 def check_out(out: Path, overwrite: bool) -> None:
-    """Makes sure, before any work is done, that the files of `extract` can be written.
+    """Checks, before any work is done, that the output files of `extract` can be written.
 
     Args:
-        out: The units file; a file of counts stands beside it where it is no Parquet.
-        overwrite: Whether files that are there may be lost.
+        out: The units file. Its counts are a second file unless it is Parquet.
+        overwrite: Whether existing files may be overwritten.
 
     Raises:
-        ZooError: One cannot be written, or is there.
+        ZooError: A file cannot be written, or exists already.
     """
     for file in [out] if out.suffix == SUFFIX else [out, counts_file(out)]:
         check_place(file, overwrite)
 
 
 def kept_counts(units: Path) -> Counts | None:
-    """Returns what `extract` counted, None where it is not known of every file.
+    """Returns the counts that `extract` stored, or None if a file has none.
 
     Args:
         units: A units file, or a folder of them.
@@ -82,15 +82,15 @@ def kept_counts(units: Path) -> Counts | None:
     """
     total = Counts()
     for file in unit_files(units):
-        found = counts_within(file) if file.suffix == SUFFIX else kept_beside(file)
-        if found is None:
+        counts = counts_within(file) if file.suffix == SUFFIX else kept_beside(file)
+        if counts is None:
             return None
-        total += found
+        total += counts
     return total
 
 
 def counts_within(file: Path) -> Counts | None:
-    """Returns the counts in the metadata of a Parquet file, None where there are none.
+    """Returns the counts in the metadata of a Parquet file, or None if there are none.
 
     Raises:
         ZooError: The file cannot be read.

@@ -1,4 +1,4 @@
-"""Units by processes of Ray, on this machine or on many."""
+"""Extracts units with Ray, on one machine or many."""
 
 import hashlib
 import json
@@ -19,17 +19,17 @@ from zoo.units.llm.extractor import LanguageModelExtractor
 from zoo.units.parquet import notes_of
 from zoo.units.reader import SUFFIXES
 
-JOURNALS = "_journals"  # readers of Parquet pass over what begins with "_"
+JOURNALS = "_journals"  # readers of Parquet folders skip names that begin with "_"
 _PARTS = "part-*.parquet"
-_ANEW = "name another folder, or add --overwrite if its parts may be lost"
+_HOW_TO_RESTART = "choose another folder, or add --overwrite to replace its parts"
 
 
 @dataclass(frozen=True)
 class CaptionPart:
-    """Captions that are extracted together.
+    """Captions that one task extracts.
 
     Attributes:
-        number: Its place, from 0.
+        number: The index of the part, from 0.
         captions: Its captions, each as (caption, caption_id, image_id).
     """
 
@@ -38,7 +38,7 @@ class CaptionPart:
 
     @property
     def name(self) -> str:
-        """The name of its file."""
+        """The name of its output file."""
         return f"part-{self.number:05d}.parquet"
 
 
@@ -50,40 +50,40 @@ def extract_on_ray(
     overwrite: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Counts:
-    """Writes a folder of Parquet parts, which together hold one record a caption.
+    """Writes a folder of Parquet parts with one record per caption.
 
-    Each part appears when it is whole. What a language model answers is kept in a journal a part.
-    The same command goes on from both.
+    Each part appears only when it is complete. Each part has a journal of a language model's
+    answers. The same command resumes from finished parts and journals.
 
     Args:
-        ray: Does the work.
+        ray: The Ray settings.
         extractor: Finds the units and makes their foils.
         captions: Captions, each as (caption, caption_id, image_id).
-        out: The folder, which all machines see.
-        overwrite: Whether parts that are there may be lost.
-        progress: Is told how many more captions are done.
+        out: The folder, on a file system that all machines share.
+        overwrite: Whether existing parts may be overwritten.
+        progress: Called with the number of captions that have just been completed.
 
     Returns:
-        What was found and dropped in all parts.
+        The counts of all parts.
 
     Raises:
-        ZooError: The folder holds something else, a worker cannot go on, or Ray is missing.
+        ZooError: The folder has other files, a worker failed, or Ray is missing.
     """
-    _refuse_own_journal(extractor)
+    _refuse_custom_journal(extractor)
     parts = split_into_parts(captions, ray.captions)
     notes = {"extractor": json.dumps(extractor.describe()), "captions": _digest(parts)}
-    total, left = Counts(), []
-    there = _parts_there(out, notes, overwrite)
+    total, pending_parts = Counts(), []
+    finished_counts = _finished_parts(out, notes, overwrite)
     for part in parts:
-        kept = there.get(part.name)
-        total += kept or Counts()
-        left += [] if kept else [part]
+        part_counts = finished_counts.get(part.name)
+        total += part_counts or Counts()
+        pending_parts += [] if part_counts else [part]
     if progress:
         progress(total.captions)
-    rows = [{"part": part.number, "captions": json.dumps(part.captions)} for part in left]
-    given = (to_config(extractor), str(out.absolute()), notes)
-    for said in ray.run_parts(ExtractionWorker, given, rows):
-        counts = counts_of(said["counts"])
+    rows = [{"part": part.number, "captions": json.dumps(part.captions)} for part in pending_parts]
+    worker_arguments = (to_config(extractor), str(out.absolute()), notes)
+    for result in ray.run_parts(ExtractionWorker, worker_arguments, rows):
+        counts = counts_of(result["counts"])
         total += counts
         if progress:
             progress(counts.captions)
@@ -91,16 +91,16 @@ def extract_on_ray(
 
 
 class ExtractionWorker:
-    """Extracts parts in a process of Ray.
+    """Extracts parts in a Ray process.
 
     Args:
-        described: The extractor, as `spec` describes it.
+        config: The extractor's configuration, from `to_config`.
         out: The folder of the parts.
-        notes: What the metadata of each part says.
+        notes: The metadata of each part.
     """
 
-    def __init__(self, described: dict[str, Any], out: str, notes: dict[str, str]) -> None:
-        self._described, self._out, self._notes = described, Path(out), notes
+    def __init__(self, config: dict[str, Any], out: str, notes: dict[str, str]) -> None:
+        self._config, self._out, self._notes = config, Path(out), notes
         self._open = ExitStack()
         self._extractor: UnitExtractor | None = None
 
@@ -111,31 +111,33 @@ class ExtractionWorker:
             row: The part's number, and its captions as JSON.
 
         Returns:
-            The part's number with its counts, or with what is wrong, in a sentence.
+            The part's number with its counts or an error message.
         """
         part = CaptionPart(
             int(row["part"]), [tuple(caption) for caption in json.loads(row["captions"])]
         )
-        said = {"part": part.number, "fault": "", "counts": ""}
+        result = {"part": part.number, "fault": "", "counts": ""}
         out = self._out / part.name
         try:
-            beside = self._out / JOURNALS / part.name
-            found = extract(self._build_extractor(), part.captions, out, None, self._notes, beside)
+            journal_path = self._out / JOURNALS / part.name
+            counts = extract(
+                self._build_extractor(), part.captions, out, None, self._notes, journal_path
+            )
         except ZooError as error:
-            return {**said, "fault": str(error)}
-        return {**said, "counts": found.text()}
+            return {**result, "fault": str(error)}
+        return {**result, "counts": counts.text()}
 
     def _build_extractor(self) -> UnitExtractor:
-        """Returns the extractor, which is made once, and keeps what it needs open.
+        """Returns the extractor, which is built once and keeps its resources open.
 
         Raises:
-            ZooError: It is not the one that was asked for.
+            ZooError: It differs from the requested extractor.
         """
         if self._extractor is None:
-            made = from_config(self._described, UnitExtractor)  # type: ignore[type-abstract]
-            refuse_other(json.dumps(made.describe()), self._notes["extractor"])
-            self._open.enter_context(made.kept_open())
-            self._extractor = made
+            extractor = from_config(self._config, UnitExtractor)  # type: ignore[type-abstract]
+            refuse_other(json.dumps(extractor.describe()), self._notes["extractor"])
+            self._open.enter_context(extractor.kept_open())
+            self._extractor = extractor
         return self._extractor
 
     def __del__(self) -> None:
@@ -143,47 +145,47 @@ class ExtractionWorker:
 
 
 def split_into_parts(captions: Sequence[Captioned], size: int) -> list[CaptionPart]:
-    """Deals captions into parts that keep those of one image together.
+    """Splits captions into parts; the captions of one image stay together.
 
-    Images come in the order of their first captions.
+    Images keep the order of their first captions.
 
     Args:
         captions: Captions, each as (caption, caption_id, image_id).
-        size: From how many captions on a part is full.
+        size: The number of captions at which a part is full.
     """
-    of_image: dict[str, list[Captioned]] = {}
+    captions_by_image: dict[str, list[Captioned]] = {}
     for captioned in captions:
-        of_image.setdefault(captioned[2], []).append(captioned)
-    full: list[list[Captioned]] = [[]]
-    for own in of_image.values():
-        if len(full[-1]) >= size:
-            full.append([])
-        full[-1] += own
-    return [CaptionPart(number, own) for number, own in enumerate(full)]
+        captions_by_image.setdefault(captioned[2], []).append(captioned)
+    groups: list[list[Captioned]] = [[]]
+    for image_captions in captions_by_image.values():
+        if len(groups[-1]) >= size:
+            groups.append([])
+        groups[-1] += image_captions
+    return [CaptionPart(number, image_captions) for number, image_captions in enumerate(groups)]
 
 
 def _digest(parts: Sequence[CaptionPart]) -> str:
-    told = json.dumps([part.captions for part in parts])
-    return hashlib.blake2b(told.encode(), digest_size=16).hexdigest()
+    content = json.dumps([part.captions for part in parts])
+    return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
 
 
-def _parts_there(out: Path, notes: dict[str, str], overwrite: bool) -> dict[str, Counts]:
-    """Returns what the finished parts hold, by name.
+def _finished_parts(out: Path, notes: dict[str, str], overwrite: bool) -> dict[str, Counts]:
+    """Returns the counts of the finished parts by file name.
 
     Raises:
-        ZooError: The folder holds something that is no part of this.
+        ZooError: The folder contains other files or parts of another run.
     """
     if out.suffix in SUFFIXES or out.is_file():
-        raise ZooError(f"--out {out} is the name of a file, and Ray writes a folder: name a folder")
-    found: dict[str, Counts] = {}
+        raise ZooError(f"--out {out} is a file name, but Ray writes a folder: give a folder")
+    counts_by_name: dict[str, Counts] = {}
     if not out.exists():
-        return found
+        return counts_by_name
     for file in sorted(out.iterdir()):
         if not file.match(_PARTS):
             if file.suffix in SUFFIXES:
                 raise ZooError(
-                    f"{out} holds {file.name}, which would be read as a units file too: name "
-                    "another folder"
+                    f"{out} contains {file.name}, which would be read as a units file too: "
+                    "choose another folder"
                 )
         elif overwrite:
             try:
@@ -191,26 +193,28 @@ def _parts_there(out: Path, notes: dict[str, str], overwrite: bool) -> dict[str,
             except OSError as error:
                 raise not_written(file, error) from error
         else:
-            found[file.name] = _read_finished_part(file, notes)
-    return found
+            counts_by_name[file.name] = _read_finished_part(file, notes)
+    return counts_by_name
 
 
 def _read_finished_part(file: Path, notes: dict[str, str]) -> Counts:
-    """Returns the counts of a part, once it is known to be of the same captions and extractor."""
-    kept, counts = notes_of(file), counts_within(file)
-    if counts is None or kept.get("captions") != notes["captions"]:
-        raise ZooError(f"{file} is of other captions, or of parts of another size: {_ANEW}")
-    if kept.get("extractor") != notes["extractor"]:
+    """Returns the counts of a part after checking that captions and extractor are the same."""
+    part_notes, counts = notes_of(file), counts_within(file)
+    if counts is None or part_notes.get("captions") != notes["captions"]:
         raise ZooError(
-            f"{file} was extracted by {kept.get('extractor')}, and {notes['extractor']} is asked "
-            f"for: {_ANEW}"
+            f"{file} has other captions, or was written with another part size: {_HOW_TO_RESTART}"
+        )
+    if part_notes.get("extractor") != notes["extractor"]:
+        raise ZooError(
+            f"{file} was extracted by {part_notes.get('extractor')}, not by "
+            f"{notes['extractor']}: {_HOW_TO_RESTART}"
         )
     return counts
 
 
-def _refuse_own_journal(extractor: UnitExtractor) -> None:
+def _refuse_custom_journal(extractor: UnitExtractor) -> None:
     if isinstance(extractor, LanguageModelExtractor) and extractor.journal is not None:
         raise ZooError(
-            f"--extractor.journal {extractor.journal} is one file, and Ray keeps a journal a part "
-            f"in the folder {JOURNALS} under --out: leave it out"
+            f"--extractor.journal {extractor.journal} is one file, but Ray writes one journal per "
+            f"part to the folder {JOURNALS} under --out: leave this option out"
         )

@@ -1,4 +1,4 @@
-"""Overlap: what two units files of the same captions have in common, unit by unit."""
+"""Overlap of two units files of the same captions, unit by unit."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,29 +12,29 @@ from zoo.units.record import Entity, Relation, UnitRecord
 ENTITIES, RELATIONS, FOILS = "entities", "relations", "foils of units in both"
 RULE = (
     "Two units of a caption are the same if both are entities or both are relations, and word by "
-    'word they are forms of the same words, "a", "an", "the", "is" and "are" aside; so are two '
-    "foils of the same unit."
+    'word they are forms of the same words. "a", "an", "the", "is" and "are" are ignored. Foils of '
+    "the same unit are compared in the same way."
 )
-_ASIDE = frozenset({"a", "an", "the", "is", "are"})
+_IGNORED_WORDS = frozenset({"a", "an", "the", "is", "are"})
 _WORD = re.compile(r"\w+")
 
 
-class _Said(Protocol):
+class _HasText(Protocol):
     @property
     def text(self) -> str: ...
 
 
-Said = TypeVar("Said", bound=_Said)
+UnitOrFoil = TypeVar("UnitOrFoil", bound=_HasText)
 
 
 @dataclass
 class Shared:
-    """How much two files share of a kind.
+    """How many units of one kind two files share.
 
     Attributes:
-        both: How many are in both.
-        first: How many are in the first alone.
-        second: How many are in the second alone.
+        both: The number in both files.
+        first: The number in the first file only.
+        second: The number in the second file only.
     """
 
     both: int = 0
@@ -43,19 +43,19 @@ class Shared:
 
     @property
     def total(self) -> int:
-        """How many are in either."""
+        """The number in at least one file."""
         return self.both + self.first + self.second
 
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A caption of which one file has a unit that the other has not.
+    """A caption for which one file has a unit that the other does not have.
 
     Attributes:
         record: The caption's record in the first file.
-        both: The texts of the units in both, as the first file has them.
-        first: Those of the units in the first alone.
-        second: Those of the units in the second alone.
+        both: The texts of the units in both files, as spelled in the first.
+        first: The texts of the units in the first file only.
+        second: The texts of the units in the second file only.
     """
 
     record: UnitRecord
@@ -66,16 +66,16 @@ class Disagreement:
 
 @dataclass
 class UnitOverlap:
-    """What two files have in common.
+    """The overlap of two units files.
 
     Attributes:
-        captions: How many captions are in both files, with the same text.
-        first: How many are in the first alone.
-        second: How many are in the second alone.
-        other_text: How many have one id in both files and another text, so that their units are not
-            compared.
-        shared: How much is shared, by kind: `ENTITIES`, `RELATIONS` and `FOILS`.
-        disagreements: The captions with a unit in one file alone.
+        captions: The number of captions in both files with the same text.
+        first: The number of captions in the first file only.
+        second: The number of captions in the second file only.
+        other_text: The number of caption ids with different texts in the two files, whose units are
+            not compared.
+        shared: The numbers of shared units by kind: `ENTITIES`, `RELATIONS` and `FOILS`.
+        disagreements: The captions with a unit in only one file.
     """
 
     captions: int = 0
@@ -89,87 +89,91 @@ class UnitOverlap:
 
 
 def overlap(first: Mapping[str, UnitRecord], second: Mapping[str, UnitRecord]) -> UnitOverlap:
-    """Compares the units of two files by caption; `RULE` says which are the same.
+    """Compares the units of two files by caption; `RULE` defines which units are the same.
 
     Args:
         first: The records of one file by caption id.
-        second: Those of the other.
+        second: The records of the other file by caption id.
 
     Raises:
         ZooError: The files have no caption in common.
     """
-    found = UnitOverlap(
+    result = UnitOverlap(
         first=len(first.keys() - second.keys()), second=len(second.keys() - first.keys())
     )
     for caption_id, record in first.items():
-        other = second.get(caption_id)
-        if other is None:
+        second_record = second.get(caption_id)
+        if second_record is None:
             continue
-        if other.caption.split() != record.caption.split():
-            found.other_text += 1
+        if second_record.caption.split() != record.caption.split():
+            result.other_text += 1
             continue
-        found.captions += 1
-        _compare(record, other, found)
-    if not found.captions:
+        result.captions += 1
+        _compare(record, second_record, result)
+    if not result.captions:
         raise ZooError(
             f"the two units files have no caption in common (of {len(first):,} and {len(second):,} "
-            "caption ids): give two files that were extracted from the same captions"
+            "caption ids): give two files extracted from the same captions"
         )
-    return found
+    return result
 
 
-def _compare(record: UnitRecord, other: UnitRecord, found: UnitOverlap) -> None:
-    entities = match_statements(record.entities, other.entities)
-    relations = match_statements(record.relations, other.relations)
-    _count(found.shared[ENTITIES], entities)
-    _count(found.shared[RELATIONS], relations)
-    both: list[tuple[Entity | Relation, Entity | Relation]] = [*entities[0], *relations[0]]
-    for unit, same in both:
-        _count(found.shared[FOILS], match_statements(unit.foils, same.foils))
-    texts = tuple(unit.text for unit, _ in both)
-    alone = [tuple(unit.text for unit in (*entities[side], *relations[side])) for side in (1, 2)]
-    if any(alone):
-        found.disagreements.append(Disagreement(record, texts, *alone))
+def _compare(record: UnitRecord, second_record: UnitRecord, result: UnitOverlap) -> None:
+    entities = match_statements(record.entities, second_record.entities)
+    relations = match_statements(record.relations, second_record.relations)
+    _count(result.shared[ENTITIES], entities)
+    _count(result.shared[RELATIONS], relations)
+    unit_pairs: list[tuple[Entity | Relation, Entity | Relation]] = [*entities[0], *relations[0]]
+    for unit, second_unit in unit_pairs:
+        _count(result.shared[FOILS], match_statements(unit.foils, second_unit.foils))
+    texts = tuple(unit.text for unit, _ in unit_pairs)
+    unmatched = [
+        tuple(unit.text for unit in (*entities[side], *relations[side])) for side in (1, 2)
+    ]
+    if any(unmatched):
+        result.disagreements.append(Disagreement(record, texts, *unmatched))
 
 
 def match_statements(
-    first: Iterable[Said], second: Iterable[Said]
-) -> tuple[list[tuple[Said, Said]], list[Said], list[Said]]:
-    """Pairs what has the same words.
+    first: Iterable[UnitOrFoil], second: Iterable[UnitOrFoil]
+) -> tuple[list[tuple[UnitOrFoil, UnitOrFoil]], list[UnitOrFoil], list[UnitOrFoil]]:
+    """Pairs units or foils that have the same words.
 
     Args:
         first: Units or foils of one file.
-        second: Those of the other.
+        second: Units or foils of the other file.
 
     Returns:
-        The pairs, what the first has alone, and what the second has alone.
+        The pairs, those in the first only, and those in the second only.
     """
-    pairs, alone, left = [], [], list(second)
-    for said in first:
-        same = next((other for other in left if same_words(said.text, other.text)), None)
-        if same is None:
-            alone.append(said)
+    pairs, first_only, second_only = [], [], list(second)
+    for item in first:
+        match = next(
+            (candidate for candidate in second_only if same_words(item.text, candidate.text)), None
+        )
+        if match is None:
+            first_only.append(item)
         else:
-            left.remove(same)
-            pairs.append((said, same))
-    return pairs, alone, left
+            second_only.remove(match)
+            pairs.append((item, match))
+    return pairs, first_only, second_only
 
 
 def same_words(first: str, second: str) -> bool:
-    """Whether two texts have forms of the same words in the same order."""
-    words, others = _words(first), _words(second)
-    return len(words) == len(others) and all(
-        lemmas(word) & lemmas(other) for word, other in zip(words, others, strict=True)
+    """Returns whether two texts have forms of the same words in the same order."""
+    first_words, second_words = _words(first), _words(second)
+    return len(first_words) == len(second_words) and all(
+        lemmas(a) & lemmas(b) for a, b in zip(first_words, second_words, strict=True)
     )
 
 
 def _words(text: str) -> list[str]:
-    return [word for word in _WORD.findall(text.lower()) if word not in _ASIDE]
+    return [word for word in _WORD.findall(text.lower()) if word not in _IGNORED_WORDS]
 
 
 def _count(
-    shared: Shared, found: tuple[Sequence[object], Sequence[object], Sequence[object]]
+    shared: Shared, matches: tuple[Sequence[object], Sequence[object], Sequence[object]]
 ) -> None:
-    shared.both += len(found[0])
-    shared.first += len(found[1])
-    shared.second += len(found[2])
+    shared.both += len(matches[0])
+    shared.first += len(matches[1])
+    shared.second += len(matches[2])

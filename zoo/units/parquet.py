@@ -1,4 +1,4 @@
-"""Units files in Parquet: one record a row, under the names that a line of JSON has."""
+"""Units files in Parquet: one record per row, with the field names of the JSON lines."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -12,18 +12,18 @@ from zoo.errors import ZooError
 from zoo.support.files import write_atomically
 
 SUFFIX = ".parquet"
-_ROWS = 4096  # held as objects of Python at a time
-_NAMED = ("caption_id", "image_id", "caption")
+_ROWS_PER_BATCH = 4096  # converted to Python objects at a time
+_TEXT_COLUMNS = ("caption_id", "image_id", "caption")
 _SOURCE = "source"
 
 
-def _struct(*names: str, **others: pa.DataType) -> pa.DataType:
-    return pa.struct([*((name, pa.string()) for name in names), *others.items()])
+def _struct(*text_fields: str, **other_fields: pa.DataType) -> pa.DataType:
+    return pa.struct([*((name, pa.string()) for name in text_fields), *other_fields.items()])
 
 
 SCHEMA = pa.schema(
     [
-        *((name, pa.string()) for name in _NAMED),
+        *((name, pa.string()) for name in _TEXT_COLUMNS),
         ("entities", pa.list_(_struct("text", foils=pa.list_(_struct("text", "edit"))))),
         (
             "relations",
@@ -36,7 +36,7 @@ SCHEMA = pa.schema(
                 )
             ),
         ),
-        # what made a unit is of no fixed form
+        # JSON, since the source of a record has no fixed form
         (_SOURCE, pa.string()),
     ]
 )
@@ -45,26 +45,26 @@ SCHEMA = pa.schema(
 def write_rows(
     rows: Iterable[dict[str, Any]], path: Path, notes: Callable[[], dict[str, str]]
 ) -> None:
-    """Writes a file that appears when it is whole, or not at all.
+    """Writes a units file, which appears only when it is complete.
 
     Args:
         rows: The records, in the schema of a units file.
         path: The file.
-        notes: Is asked for what the file's metadata says besides, once all rows were taken.
+        notes: Called after the last row; returns the file's metadata.
 
     Raises:
-        ZooError: The system refuses.
+        ZooError: The file cannot be written.
     """
     batches: list[pa.RecordBatch] = []
-    taken: list[dict[str, Any]] = []
+    batch_rows: list[dict[str, Any]] = []
 
     def pack() -> None:
-        batches.append(pa.RecordBatch.from_pylist(taken, SCHEMA))
-        taken.clear()
+        batches.append(pa.RecordBatch.from_pylist(batch_rows, SCHEMA))
+        batch_rows.clear()
 
     for row in rows:
-        taken.append({**row, _SOURCE: json.dumps(row[_SOURCE], ensure_ascii=False)})
-        if len(taken) == _ROWS:
+        batch_rows.append({**row, _SOURCE: json.dumps(row[_SOURCE], ensure_ascii=False)})
+        if len(batch_rows) == _ROWS_PER_BATCH:
             pack()
     pack()
     table = pa.Table.from_batches(batches).replace_schema_metadata(notes())
@@ -73,39 +73,39 @@ def write_rows(
 
 
 def read_rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields each row with its place, 'FILE[ROW]'.
+    """Yields each row with its location, 'FILE[ROW]'.
 
     Args:
         file: The file.
 
     Raises:
-        ZooError: The file cannot be read, lacks a column, or a source is no JSON.
+        ZooError: The file cannot be read, a column is missing, or a source is not valid JSON.
     """
-    shard = _open_parquet(file)
-    there = [name for name in SCHEMA.names if name in shard.schema_arrow.names]
-    lacks = [name for name in SCHEMA.names if name not in (*there, _SOURCE)]
-    if lacks:
+    parquet_file = _open_parquet(file)
+    present_columns = [name for name in SCHEMA.names if name in parquet_file.schema_arrow.names]
+    missing_columns = [name for name in SCHEMA.names if name not in (*present_columns, _SOURCE)]
+    if missing_columns:
         raise ZooError(
-            f"{file} has no column {lacks[0]!r} (it has "
-            f"{', '.join(map(repr, shard.schema_arrow.names))}): a units file has "
+            f"{file} has no column {missing_columns[0]!r} (it has "
+            f"{', '.join(map(repr, parquet_file.schema_arrow.names))}): a units file has "
             f"{', '.join(SCHEMA.names)}"
         )
     number = 0
-    for batch in shard.iter_batches(_ROWS, columns=there):
+    for batch in parquet_file.iter_batches(_ROWS_PER_BATCH, columns=present_columns):
         for row in batch.to_pylist():
-            place = f"{file}[{number}]"
-            yield place, {**row, _SOURCE: _source(row.get(_SOURCE), place)}
+            location = f"{file}[{number}]"
+            yield location, {**row, _SOURCE: _parse_source(row.get(_SOURCE), location)}
             number += 1
 
 
 def notes_of(file: Path) -> dict[str, str]:
-    """Returns what the metadata of a file says, besides Parquet's own.
+    """Returns the metadata of a file, without Parquet's own entries.
 
     Raises:
         ZooError: The file cannot be read.
     """
-    kept = _open_parquet(file).schema_arrow.metadata or {}
-    return {name.decode(): value.decode(errors="replace") for name, value in kept.items()}
+    raw_metadata = _open_parquet(file).schema_arrow.metadata or {}
+    return {name.decode(): value.decode(errors="replace") for name, value in raw_metadata.items()}
 
 
 def _open_parquet(file: Path) -> pq.ParquetFile:
@@ -113,17 +113,17 @@ def _open_parquet(file: Path) -> pq.ParquetFile:
         return pq.ParquetFile(file)
     except (OSError, pa.ArrowInvalid) as error:
         raise ZooError(
-            f"{file} cannot be read as Parquet ({error}): extract the units of its captions anew"
+            f"{file} cannot be read as Parquet ({error}): extract the units of its captions again"
         ) from error
 
 
-def _source(kept: Any, place: str) -> Any:
-    """Returns what made the units of a row, which others may keep as a structure."""
-    if not isinstance(kept, str):
-        return kept or {}
+def _parse_source(value: Any, location: str) -> Any:
+    """Parses the source of a row, which other writers may store as a struct."""
+    if not isinstance(value, str):
+        return value or {}
     try:
-        return json.loads(kept)
+        return json.loads(value)
     except ValueError as error:
         raise ZooError(
-            f"{place}: field 'source' is no JSON ({error}): mend the row, or leave it empty"
+            f"{location}: field 'source' is not valid JSON ({error}): fix it, or leave it empty"
         ) from error

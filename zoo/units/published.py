@@ -1,8 +1,8 @@
-"""CS-CLIP's published units: a JSON array a file, in either spelling that its public code has used.
+"""Reads CS-CLIP's published units: one JSON array per file, with old or new field names.
 
-Argument changes are not in these files. The public code makes them while it samples: it puts a
-foil of the entity in the argument's place. They are made here instead, so that a record is
-complete and the half-truth conditions can be told apart.
+These files have no argument changes. The public code creates them during sampling: it replaces the
+argument with a foil of the entity. Here they are created on reading, so that a record is complete
+and the half-truth conditions can be distinguished.
 """
 
 import re
@@ -21,7 +21,7 @@ from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRec
 _SWAPS = ("swap", "subject_object_swap", "argument_swap")
 _PART_OF_EDIT = {"object_change": "head", "attribute_change": "attribute"}
 _COCO_NUMBER = re.compile(r"(\d{12})\.jpe?g$")
-_BARE_EDIT = "entity_change"
+_UNKNOWN_EDIT = "entity_change"
 
 
 class _PublishedEntityFoil(Struct):
@@ -30,7 +30,7 @@ class _PublishedEntityFoil(Struct):
 
 
 class _PublishedRelationFoil(Struct):
-    """A relation, of which what is left out is as in the relation that it belongs to."""
+    """A foil of a relation. Missing fields are the same as in the relation."""
 
     subject: str | None = None
     relation_type: str | None = None
@@ -48,7 +48,7 @@ class _PublishedRelation(Struct):
 
 
 class _PublishedRecord(Struct):
-    """A record. The second of two names of a field is that of older files."""
+    """A record. Where a field has two names, the second is from older files."""
 
     sample_id: Text
     original_caption: Text | None = None
@@ -63,32 +63,35 @@ class _PublishedRecord(Struct):
 
 
 def read_published(file: Path) -> Iterator[tuple[str, UnitRecord]]:
-    """Yields each record with the place where it stands, 'FILE[ENTRY]'.
+    """Yields each record with its location, 'FILE[ENTRY]'.
 
     A record's caption_id is the published sample_id ("coco_17_85"). Its image_id is COCO's number
-    where image_path has it ("coco:391895"), else the sample_id without its last part ("coco_17").
+    if image_path contains it ("coco:391895"), otherwise the sample_id without its last part
+    ("coco_17").
 
     Args:
         file: A file of published units, plain JSON.
 
     Raises:
-        ZooError: The file is not as published. The error names file, entry and field of what is
-            wrong.
+        ZooError: The file does not have the published format. The error names the file, entry and
+            field.
     """
     source = {"format": "cs_clip", "file": file.name}
     for i, row in enumerate(read_json(file)):
-        where = f"{file}[{i}]"
-        yield where, _record(record(row, _PublishedRecord, where), where, source)
+        location = f"{file}[{i}]"
+        yield location, _convert_record(record(row, _PublishedRecord, location), location, source)
 
 
-def _record(row: _PublishedRecord, where: str, source: dict[str, Any]) -> UnitRecord:
-    entities = _entities(row, where)
+def _convert_record(row: _PublishedRecord, location: str, source: dict[str, Any]) -> UnitRecord:
+    entities = _convert_entities(row, location)
     foils_of = {e.text: e.foils for e in entities}
     relations = tuple(
-        _relation(r, where, f"relations[{i}]", foils_of, row.negative_relations or [])
+        _convert_relation(r, location, f"relations[{i}]", foils_of, row.negative_relations or [])
         for i, r in enumerate(row.relations or [])
     )
-    caption = _either(row.original_caption, row.caption, where, "original_caption").strip()
+    caption = _required_text(
+        row.original_caption, row.caption, location, "original_caption"
+    ).strip()
     image = _COCO_NUMBER.search(row.image_path or "")
     image_id = f"coco:{int(image[1])}" if image else row.sample_id.rpartition("_")[0]
     return UnitRecord(
@@ -96,41 +99,47 @@ def _record(row: _PublishedRecord, where: str, source: dict[str, Any]) -> UnitRe
     )
 
 
-def _entities(row: _PublishedRecord, where: str) -> tuple[Entity, ...]:
-    """Reads the entities, also those that have foils but are not listed.
+def _convert_entities(row: _PublishedRecord, location: str) -> tuple[Entity, ...]:
+    """Returns the entities, including those that have foils but are not listed.
 
-    The published extractor lost some entities from its list.
+    The published extractor left some entities out of its list.
     """
     foils: dict[str, tuple[EntityFoil, ...]] = {}
     negatives = "negative_components" if row.negative_entities is None else "negative_entities"
     for name, options in (getattr(row, negatives) or {}).items():
-        made = record(options, list[Text | _PublishedEntityFoil], where, path=f"{negatives}.{name}")
-        foils[name.strip()] = tuple(map(_entity_foil, made))
+        entity_foils = record(
+            options, list[Text | _PublishedEntityFoil], location, path=f"{negatives}.{name}"
+        )
+        foils[name.strip()] = tuple(map(_convert_entity_foil, entity_foils))
     listed = row.positive_components if row.entities is None else row.entities
     texts = [text.strip() for text in listed or []]
     return tuple(Entity(text, foils.get(text, ())) for text in dict.fromkeys([*texts, *foils]))
 
 
-def _entity_foil(foil: str | _PublishedEntityFoil) -> EntityFoil:
+def _convert_entity_foil(foil: str | _PublishedEntityFoil) -> EntityFoil:
     if isinstance(foil, str):
-        return EntityFoil(foil.strip(), _BARE_EDIT)
-    return EntityFoil(foil.negative.strip(), foil.change_type or _BARE_EDIT)
+        return EntityFoil(foil.strip(), _UNKNOWN_EDIT)
+    return EntityFoil(foil.negative.strip(), foil.change_type or _UNKNOWN_EDIT)
 
 
-def _relation(
+def _convert_relation(
     row: _PublishedRelation,
-    where: str,
+    location: str,
     path: str,
     foils_of: dict[str, tuple[EntityFoil, ...]],
-    loose: list[_PublishedRelationFoil],
+    loose_foils: list[_PublishedRelationFoil],
 ) -> Relation:
-    """Makes a relation, whose foils stand in it or, in older files, loose beside all relations."""
+    """Converts a relation. Its foils are in `row` or, in older files, in the list of all foils."""
     subject, object_ = row.subject.strip(), row.object.strip()
-    predicate = _words(_either(row.relation_type, row.predicate, where, f"{path}.relation_type"))
+    predicate = _predicate_words(
+        _required_text(row.relation_type, row.predicate, location, f"{path}.relation_type")
+    )
     relation = Relation(subject, predicate, object_)
     ends = {subject, object_}
-    own = row.negatives or [f for f in loose if {_part(f.subject), _part(f.object)} == ends]
-    foils = [_relation_foil(foil, relation) for foil in own]
+    own_foils = row.negatives or [
+        f for f in loose_foils if {_stripped_text(f.subject), _stripped_text(f.object)} == ends
+    ]
+    foils = [_convert_relation_foil(foil, relation) for foil in own_foils]
     for component, argument in (("subject", subject), ("object", object_)):
         for foil in foils_of.get(argument, ()):
             changed = {"subject": subject, "object": object_, component: foil.text}
@@ -152,19 +161,23 @@ def _relation(
     )
 
 
-def _relation_foil(row: str | _PublishedRelationFoil, relation: Relation) -> RelationFoil:
-    """What a foil does not say is as in the relation. A bare text is another predicate."""
+def _convert_relation_foil(row: str | _PublishedRelationFoil, relation: Relation) -> RelationFoil:
+    """Converts a foil; missing fields come from the relation, and a plain text is a predicate."""
     if isinstance(row, str):
         return RelationFoil(
-            relation.subject, _words(row), relation.object, "predicate_change", "predicate"
+            relation.subject,
+            _predicate_words(row),
+            relation.object,
+            "predicate_change",
+            "predicate",
         )
     edit = row.change_type or "relation_change"
     if edit in _SWAPS:
         return RelationFoil(relation.object, relation.predicate, relation.subject, "argument_swap")
     foil = RelationFoil(
-        _part(row.subject) or relation.subject,
-        _words(row.relation_type or row.predicate or "") or relation.predicate,
-        _part(row.object) or relation.object,
+        _stripped_text(row.subject) or relation.subject,
+        _predicate_words(row.relation_type or row.predicate or "") or relation.predicate,
+        _stripped_text(row.object) or relation.object,
         edit,
     )
     changed = [
@@ -173,17 +186,17 @@ def _relation_foil(row: str | _PublishedRelationFoil, relation: Relation) -> Rel
     return replace(foil, component=changed[0]) if len(changed) == 1 else foil
 
 
-def _either(first: str | None, second: str | None, where: str, field: str) -> str:
-    """Returns a field of two names, of which one is there."""
-    found = second if first is None else first
-    if found is None:
-        raise ZooError(f"{where}: field '{field}' is missing: mend the record")
-    return found
+def _required_text(first: str | None, second: str | None, location: str, field: str) -> str:
+    """Returns the first value that is not None, for a field with two names."""
+    text = second if first is None else first
+    if text is None:
+        raise ZooError(f"{location}: field '{field}' is missing: add it to the record")
+    return text
 
 
-def _part(text: str | None) -> str:
+def _stripped_text(text: str | None) -> str:
     return (text or "").strip()
 
 
-def _words(text: str) -> str:
+def _predicate_words(text: str) -> str:
     return " ".join(text.replace("_", " ").split())

@@ -1,4 +1,4 @@
-"""Units files: reads JSONL, Parquet and CS-CLIP's published JSON, writes JSONL."""
+"""Reads units files (JSONL, Parquet, CS-CLIP's published JSON) and writes JSONL."""
 
 import json
 import re
@@ -53,7 +53,7 @@ class _RelationFields(Struct):
 
 
 class _UnitLine(Struct):
-    """A line or row of a units file. Lists that are empty stand in it as such."""
+    """A line or row of a units file; empty lists must be present."""
 
     caption_id: Text
     image_id: Text
@@ -67,13 +67,12 @@ def read_units(path: str | Path) -> dict[str, UnitRecord]:
     """Returns the records by caption id, in file order.
 
     Args:
-        path: A JSONL file (one record a line), a Parquet file (one record a row), a JSON file that
-            holds one array of CS-CLIP's published records, or a folder of such files.
+        path: A JSONL file (one record per line), a Parquet file (one record per row), a JSON array
+            of CS-CLIP's published records, or a folder of such files.
 
     Raises:
-        ZooError: A file cannot be read, holds no units or is wrong somewhere, or a caption id comes
-            twice. The error names file, line (row or entry, where there are no lines) and field of
-            what is wrong.
+        ZooError: A file cannot be read, has no units or is invalid, or a caption id appears twice.
+            The error names the file, the line, row or entry, and the field.
     """
     with collector_off():
         return {record.caption_id: record for record in unit_records(path)}
@@ -81,24 +80,26 @@ def read_units(path: str | Path) -> dict[str, UnitRecord]:
 
 def unit_records(path: str | Path) -> Iterator[UnitRecord]:
     """Yields the records in file order; see `read_units`."""
-    places: dict[str, str] = {}
-    for where, units in (found for file in unit_files(path) for found in _read_file(file)):
-        if units.caption_id in places:
+    locations: dict[str, str] = {}
+    for location, units in (
+        located_record for file in unit_files(path) for located_record in _read_file(file)
+    ):
+        if units.caption_id in locations:
             raise ZooError(
-                f"{where}: caption_id '{units.caption_id}' was given before, at "
-                f"{places[units.caption_id]}: leave one of the two out"
+                f"{location}: caption_id '{units.caption_id}' already appears at "
+                f"{locations[units.caption_id]}: remove one of the two"
             )
-        places[units.caption_id] = where
+        locations[units.caption_id] = location
         yield units
-    if not places:
+    if not locations:
         raise ZooError(
-            f"{path} holds no units: "
-            f"`zoo units extract CAPTIONS --out {path}` makes them from captions"
+            f"{path} has no units: "
+            f"`zoo units extract CAPTIONS --out {path}` extracts them from captions"
         )
 
 
 def unit_files(path: str | Path) -> list[Path]:
-    """Returns the file itself, or the *.json, *.jsonl and *.parquet of a folder by name.
+    """Returns the file itself, or the *.json, *.jsonl and *.parquet files of a folder, sorted.
 
     Raises:
         ZooError: The path does not exist, or the folder has no such file.
@@ -109,21 +110,21 @@ def unit_files(path: str | Path) -> list[Path]:
     if not path.exists():
         raise ZooError(
             f"the units file {path} does not exist: "
-            f"`zoo units extract CAPTIONS --out {path}` makes one from captions"
+            f"`zoo units extract CAPTIONS --out {path}` creates it from captions"
         )
     files = sorted(f for f in path.iterdir() if f.suffix in SUFFIXES)
     if not files:
         raise ZooError(
-            f"the folder {path} holds no {' and no '.join(f'*{s}' for s in SUFFIXES)}: name the "
+            f"the folder {path} has no {' or '.join(f'*{s}' for s in SUFFIXES)} files: give the "
             "folder of the units files"
         )
     return files
 
 
 def write_units(records: Iterable[UnitRecord], path: str | Path) -> int:
-    """Writes one record a line and returns their number.
+    """Writes one record per line and returns the number of records.
 
-    The file appears when it is whole, or not at all.
+    The file appears only when it is complete.
     """
     count = 0
     with write_atomically(Path(path)) as part, part.open("w", encoding="utf-8") as out:
@@ -136,7 +137,7 @@ def write_units(records: Iterable[UnitRecord], path: str | Path) -> int:
 def to_json(record: UnitRecord) -> dict[str, Any]:
     """Returns the record in the schema of a units file.
 
-    What a relation foil leaves open is left out.
+    Unknown fields of relation foils are left out.
     """
     return {
         "caption_id": record.caption_id,
@@ -159,60 +160,60 @@ def to_json(record: UnitRecord) -> dict[str, Any]:
 
 
 def _read_file(file: Path) -> Iterator[tuple[str, UnitRecord]]:
-    """Yields each record with 'FILE:LINE', 'FILE[ENTRY]' or 'FILE[ROW]'."""
+    """Yields each record with its location: 'FILE:LINE', 'FILE[ENTRY]' or 'FILE[ROW]'."""
     sources: dict[str, dict[str, Any]] = {}
     if file.suffix == SUFFIX:
-        for where, row in read_rows(file):
-            yield where, _record(row, where, sources)
+        for location, row in read_rows(file):
+            yield location, _validate_record(row, location, sources)
         return
     try:
         with open_bytes(file) as content:
             head = content.read(4096).decode("utf-8-sig", errors="ignore")
     except OSError as error:
         raise ZooError(
-            f"{file} cannot be read ({error.strerror}): give a units file that you may read"
+            f"{file} cannot be read ({error.strerror}): give a readable units file"
         ) from error
     if head.lstrip().startswith("["):
         yield from read_published(file)
         return
     for number, line in numbered_lines(file):
-        where = f"{file}:{number}"
-        quick = _quick(line, sources)
-        if quick is not None:
-            yield where, quick
+        location = f"{file}:{number}"
+        units = _decode_quickly(line, sources)
+        if units is not None:
+            yield location, units
             continue
-        value = json_line(line, where, "mend or remove the line")
-        yield where, _record(value, where, sources)
+        value = json_line(line, location, "fix or remove the line")
+        yield location, _validate_record(value, location, sources)
 
 
-def _quick(line: str, sources: dict[str, dict[str, Any]]) -> UnitRecord | None:
-    """Reads a line in a fraction of the time; returns None where `_record` has to say what it is.
+def _decode_quickly(line: str, sources: dict[str, dict[str, Any]]) -> UnitRecord | None:
+    """Decodes a line quickly; returns None if it needs the full checks of `_validate_record`.
 
-    That is where a key or text may be more than it looks like, is blank, absent or not known.
+    That is the case if a key or text has an escape or is blank, missing or unknown.
     """
     if "\\" in line or _BLANK.search(line):
         return None
     try:
-        found = _DECODER.decode(line)
+        units = _DECODER.decode(line)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return None
-    source = json.dumps(found.source, sort_keys=True)
-    # the decoder keeps the last of two equal keys, passes over others, and fills in what is absent
-    if line.count('":') != _keys(found) + source.count('":'):
+    source = json.dumps(units.source, sort_keys=True)
+    # the decoder accepts duplicate, unknown and missing keys, which change the number of keys
+    if line.count('":') != _count_keys(units) + source.count('":'):
         return None
-    return replace(found, source=sources.setdefault(source, found.source))
+    return replace(units, source=sources.setdefault(source, units.source))
 
 
-def _keys(record: UnitRecord) -> int:
-    """Returns how many keys a record has as a line, those of its source left out."""
+def _count_keys(record: UnitRecord) -> int:
+    """Returns the number of keys in a record's JSON line, without those of its source."""
     entities = sum(2 + 2 * len(entity.foils) for entity in record.entities)
     foils = [foil for relation in record.relations for foil in relation.foils]
     left_out = sum((foil.component is None) + (foil.part is None) for foil in foils)
     return 6 + entities + 4 * len(record.relations) + 6 * len(foils) - left_out
 
 
-def _record(value: Any, where: str, sources: dict[str, dict[str, Any]]) -> UnitRecord:
-    row = record(value, _UnitLine, where)
+def _validate_record(value: Any, location: str, sources: dict[str, dict[str, Any]]) -> UnitRecord:
+    row = record(value, _UnitLine, location)
     return UnitRecord(
         row.caption_id,
         row.image_id,
@@ -229,6 +230,6 @@ def _record(value: Any, where: str, sources: dict[str, dict[str, Any]]) -> UnitR
             )
             for r in row.relations
         ),
-        # a source is the same in every line as a rule: one object for all of them
+        # most lines have the same source: share one object
         sources.setdefault(json.dumps(row.source, sort_keys=True), row.source),
     )

@@ -1,4 +1,4 @@
-"""Units of a caption: entities, relations and their foils, as a units file holds them."""
+"""Units of a caption: entities, relations and their foils, as in a units file."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class EntityFoil:
-    """A wrong twin of an entity.
+    """A false variant of an entity.
 
     Args:
         text: The foil's text.
-        edit: How it was made: object_change, attribute_change or any other word.
+        edit: How it was made: object_change, attribute_change or another word.
     """
 
     text: str
@@ -32,16 +32,16 @@ class Entity:
 
 @dataclass(frozen=True)
 class RelationFoil:
-    """A wrong twin of a relation.
+    """A false variant of a relation.
 
     Args:
         subject: The text of the subject.
         predicate: The text of the predicate.
         object: The text of the object.
-        edit: How the foil was made: predicate_change, argument_swap, argument_change or any other
+        edit: How the foil was made: predicate_change, argument_swap, argument_change or another
             word.
-        component: What was changed, subject, predicate or object; None where it is not one of them.
-        part: What of a changed argument was changed, head or attribute; None where it is unknown.
+        component: The changed component (subject, predicate or object); None if several changed.
+        part: The changed part of an argument (head or attribute), or None if unknown.
     """
 
     subject: str
@@ -53,7 +53,7 @@ class RelationFoil:
 
     @property
     def text(self) -> str:
-        """Subject, predicate and object in a row."""
+        """Subject, predicate and object, joined by spaces."""
         return f"{self.subject} {self.predicate} {self.object}"
 
 
@@ -75,7 +75,7 @@ class Relation:
 
     @property
     def text(self) -> str:
-        """Subject, predicate and object in a row."""
+        """Subject, predicate and object, joined by spaces."""
         return f"{self.subject} {self.predicate} {self.object}"
 
 
@@ -89,7 +89,7 @@ class UnitRecord:
         caption: The caption.
         entities: Its entities.
         relations: Its relations.
-        source: What made the units (extractor, tagger, versions).
+        source: How the units were made (extractor, tagger, versions).
     """
 
     caption_id: str

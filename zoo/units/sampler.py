@@ -24,18 +24,18 @@ class UnitSampler(Configurable):
 
     Args:
         file: A units file, or a folder of them (see `read_units`).
-        n_units: How many units are drawn for a caption (N_u).
+        n_units: The number of units drawn per caption (N_u).
         p_rel: The probability that a draw tries a relation before an entity. With 1.0 an entity is
-            drawn only where there is no relation (Table 16).
-        max_conjunction: How many entities a conjunction "a and b" joins at most (K).
-        with_replacement: Whether draws know nothing of each other, so that each is a relation with
-            `p_rel`, as Section 4.1 and Table 16 have it. Otherwise no unit comes twice, and a
-            caption of one relation gives an entity next, or nothing.
-        shuffle_conjunction_independently: Whether a conjunction's foil is put in an order of its
-            own. The public code does so, which reorders half of these foils; they are minimal edits
-            no longer.
-        edits: The edits whose foils are used, None for all.
-        conjunction_share: How often an entity is joined with others where it can be, from 0 to 1.
+            drawn only if there is no relation (Table 16).
+        max_conjunction: The maximum number of entities in a conjunction "a and b" (K).
+        with_replacement: Whether draws are independent, so that each is a relation with probability
+            `p_rel`, as in Section 4.1 and Table 16. Otherwise no unit is drawn twice, and a caption
+            with one relation then gives an entity, or nothing.
+        shuffle_conjunction_independently: Whether a conjunction and its foil are shuffled
+            independently. The public code does so, which reorders half of these foils; they are no
+            longer minimal edits.
+        edits: The edits whose foils are used, or None for all.
+        conjunction_share: The probability that an entity is joined with others if possible.
     """
 
     def __init__(
@@ -50,9 +50,7 @@ class UnitSampler(Configurable):
         conjunction_share: ClosedUnitInterval = 0.5,
     ) -> None:
         if edits is not None and not edits:
-            raise ZooError(
-                "UnitSampler(edits=[]) leaves no foil: leave the argument out to use all"
-            )
+            raise ZooError("UnitSampler(edits=[]) leaves no foils: omit the argument to use all")
         self.file = file
         self.n_units = n_units
         self.p_rel = p_rel
@@ -63,37 +61,37 @@ class UnitSampler(Configurable):
         self.conjunction_share = conjunction_share
 
     def records(self) -> UnitTable:
-        """Returns the records by caption id, which are compiled once.
+        """Returns the records by caption id; the file is compiled once.
 
         Raises:
-            ZooError: The file is bad, or no foil in it has one of `edits`.
+            ZooError: The file is invalid, or it has no foil of one of `edits`.
         """
         return self._records
 
     @cached_property
     def _records(self) -> UnitTable:
         records = unit_table(self.file)
-        known = records.counts["foils"]
+        foil_counts = records.counts["foils"]
         for edit in self.edits or ():
-            if edit not in known:
+            if edit not in foil_counts:
                 raise ZooError(
                     f"UnitSampler(edits=[... '{edit}' ...]): "
-                    f"no foil in {self.file} has this edit{suggest_names(edit, known)}: "
-                    f"choose among {', '.join(sorted(known)) or 'none'}"
+                    f"no foil in {self.file} has this edit{suggest_names(edit, foil_counts)}: "
+                    f"choose among {', '.join(sorted(foil_counts)) or 'none'}"
                 )
         return records
 
     def sample(self, record: UnitRecord, rng: Random) -> list[UnitAndFoil | None]:
-        """Draws `n_units` units, which depend on the record and the random state alone.
+        """Draws `n_units` units, which depend only on the record and the random state.
 
         Args:
             record: The units of a caption.
             rng: The random state.
 
         Returns:
-            The draws. Each is (unit, foil), or (unit, None) once no unit with a foil is left, or
-            None once no unit is. The foil differs from the unit in one relation, or in one member
-            of the conjunction. No unit comes twice, unless units are drawn with replacement.
+            The draws. Each is (unit, foil), or (unit, None) if no unit with a foil is left, or None
+            if no unit is left. The foil differs from the unit in one relation, or in one member of
+            the conjunction. No unit is drawn twice, unless units are drawn with replacement.
         """
         used: set[str] = set()
         pairs: list[UnitAndFoil | None] = []
@@ -104,7 +102,7 @@ class UnitSampler(Configurable):
         return pairs
 
     def _draw(self, record: UnitRecord, used: set[str], rng: Random) -> UnitAndFoil | None:
-        """Draws a unit whose text is not in `used`, and adds it there."""
+        """Draws a unit whose text is not in `used`, and adds the text to `used`."""
         kinds: list[Sequence[Unit]] = [record.relations, record.entities]
         if rng.random() >= self.p_rel:
             kinds.reverse()
@@ -143,18 +141,18 @@ class UnitSampler(Configurable):
     def _join(
         self, entity: Entity, foil: str | None, record: UnitRecord, used: set[str], rng: Random
     ) -> UnitAndFoil:
-        """Joins the entity with up to K - 1 others, or leaves it by itself.
+        """Joins the entity with up to K - 1 others, or returns it alone.
 
-        Unit and foil share their order. Entities drawn before are not joined again, so that no
-        conjunction comes twice in another order.
+        Unit and foil have the same order. Entities drawn before are not joined again, so that no
+        conjunction is repeated in another order.
         """
-        others = list(
+        other_texts = list(
             dict.fromkeys(e.text for e in record.entities if e.text not in used and e.text != foil)
         )
-        most = min(self.max_conjunction - 1, len(others))
-        if most == 0 or rng.random() >= self.conjunction_share:
+        max_others = min(self.max_conjunction - 1, len(other_texts))
+        if max_others == 0 or rng.random() >= self.conjunction_share:
             return entity.text, foil
-        members = [entity.text, *rng.sample(others, rng.randint(1, most))]
+        members = [entity.text, *rng.sample(other_texts, rng.randint(1, max_others))]
         order = rng.sample(range(len(members)), len(members))
         text = " and ".join(members[i] for i in order)
         if foil is None:
@@ -164,9 +162,9 @@ class UnitSampler(Configurable):
         return text, " and ".join(foil if i == 0 else members[i] for i in order)
 
     def describe(self) -> dict[str, Any]:
-        """Returns what checkpoints and results keep of the units.
+        """Returns the description of the units for checkpoints and results.
 
-        These are the file, its SHA-256, what made the units, and counts.
+        It has the file, its SHA-256, the sources of the units, and counts.
         """
         return self._description
 

@@ -1,7 +1,7 @@
-"""Unit tables: the records of a units file, compiled once, which become objects when asked for.
+"""Unit tables: the records of a units file, compiled once and decoded on access.
 
 units.arrow   caption id, caption, and the record in msgpack
-index.arrow   where a caption id is
+index.arrow   row of each caption id
 """
 
 import json
@@ -40,7 +40,7 @@ class UnitTable(Mapping[str, UnitRecord]):
     """Records by caption id, in file order.
 
     Args:
-        tables: What `unit_table` compiled.
+        tables: The tables compiled by `unit_table`.
     """
 
     def __init__(self, tables: CompiledTables) -> None:
@@ -54,28 +54,28 @@ class UnitTable(Mapping[str, UnitRecord]):
 
     @property
     def caption_ids(self) -> pa.ChunkedArray:
-        """The ids of the captions, row by row."""
+        """The caption ids in row order."""
         return self.tables["units"].column("caption_id")
 
     @property
     def captions(self) -> pa.ChunkedArray:
-        """The captions, row by row."""
+        """The captions in row order."""
         return self.tables["units"].column("caption")
 
     @property
     def counts(self) -> Notes:
-        """What made the units, and the numbers of captions, units and foils by edit."""
+        """The sources of the units, and the numbers of captions, units and foils by edit."""
         return self.tables.notes
 
     def __getitem__(self, caption_id: str) -> UnitRecord:
-        last = self._last  # a row of a batch asks several times
-        if last is not None and last.caption_id == caption_id:
-            return last
+        last_record = self._last  # each row of a batch reads its record several times
+        if last_record is not None and last_record.caption_id == caption_id:
+            return last_record
         rows = self._keys.rows(caption_id)
         if not rows:
             raise KeyError(caption_id)
-        self._last = found = _DECODER.decode(self._records[rows[0]].as_buffer())
-        return found
+        self._last = record = _DECODER.decode(self._records[rows[0]].as_buffer())
+        return record
 
     def __contains__(self, caption_id: object) -> bool:
         return isinstance(caption_id, str) and bool(self._keys.rows(caption_id))
@@ -87,15 +87,15 @@ class UnitTable(Mapping[str, UnitRecord]):
         return len(self.caption_ids)
 
     def n_of(self, caption_ids: pa.ChunkedArray) -> int:
-        """Returns how many of some captions have a record."""
+        """Returns the number of captions that have a record."""
         return int(pc.sum(pc.is_in(caption_ids, self.caption_ids)).as_py() or 0)
 
 
 def unit_table(path: str | Path) -> UnitTable:
-    """Returns the records of a units file or folder; see `read_units`.
+    """Returns the table of a units file or folder; see `read_units`.
 
     Raises:
-        ZooError: A file is bad, or the table cannot be written.
+        ZooError: A file is invalid, or the table cannot be written.
     """
 
     def make(writer: Writer) -> Notes:
@@ -104,7 +104,7 @@ def unit_table(path: str | Path) -> UnitTable:
         def rows() -> Iterator[tuple[str, str, bytes]]:
             for record in track(counts.count_records(unit_records(path)), "compiling units"):
                 ids.append(record.caption_id)
-                sources[id(record.source)] = record.source  # which the reader shares
+                sources[id(record.source)] = record.source  # records share these objects
                 yield record.caption_id, record.caption, _ENCODER.encode(record)
 
         writer.write("units", UNITS, map(_batch, in_batches(rows())))
@@ -119,7 +119,7 @@ def unit_table(path: str | Path) -> UnitTable:
 
     try:
         files = [[file.name, sha256(file)] for file in unit_files(path)]
-    except OSError:  # of which `unit_records` says more
+    except OSError:  # `unit_records` raises an error with details
         return UnitTable(in_memory(make))
     return UnitTable(compile_tables("units", {"files": files}, make))
 

@@ -94,7 +94,7 @@ def test_wordnet_numbers_are_no_class_names(tmp_path: Path) -> None:
     folder = tmp_path / "imagenet"
     (folder / "n01440764").mkdir(parents=True)
     (folder / "n01440764/1.png").write_bytes(layouts.png("red", 0))
-    with pytest.raises(ZooError, match=r"does not name its classes: write .*classnames\.txt, one"):
+    with pytest.raises(ZooError, match=r"has no class names: write .*classnames\.txt with one"):
         case_of(folder)
 
 
@@ -102,10 +102,10 @@ def test_a_container_without_what_a_reference_names_is_told_so(tmp_path: Path) -
     finder = ImageFinder([layouts.tars(tmp_path / "tars"), layouts.saved(tmp_path / "saved")])
     with pytest.raises(ZooError, match=r"0\.tar has no member none\.png: fetch the file again"):
         finder.load(ImageRef("tar", "test/0.tar#none.png"))
-    with pytest.raises(ZooError, match="does not name what is inside its container"):
+    with pytest.raises(ZooError, match="does not name a member of its container"):
         finder.load(ImageRef("tar", "test/0.tar"))
     arrow = "test/data-00000-of-00002.arrow"
-    with pytest.raises(ZooError, match=r"has 4 rows, and parquet:.* names row 4: fetch"):
+    with pytest.raises(ZooError, match=r"has 4 rows, but parquet:.* refers to row 4: download"):
         finder.load(ImageRef("parquet", f"{arrow}#4#image"))
     with pytest.raises(ZooError, match="has no column 'picture', which"):
         finder.load(ImageRef("parquet", f"{arrow}#0#picture"))
@@ -140,32 +140,32 @@ BROKEN = {
     "fewer names than folders": (
         layouts.image_folder,
         lambda f: (f / "classnames.txt").write_text("red\ngreen\n"),
-        r"has 3 classes, and .*classnames\.txt names 2: give one name a line for each class",
+        r"has 3 classes, but .*classnames\.txt names 2: write one name per line for each class",
     ),
     "names in another order": (
         layouts.image_folder,
         lambda f: (f / "classnames.txt").write_text("Green\nBlue\nRed\n"),
-        r"class 0 of .* is 'blue', and .* calls it 'Green' and class 1 'blue'",
+        r"class 0 of .* is 'blue', but .* names it 'Green' and names class 1 'blue'",
     ),
     "one class alone": (
         layouts.image_folder,
         lambda f: [rmtree(f / name) for name in ("green", "red")],
-        r"colours has one class, 'blue': give a folder of several",
+        r"colours has one class, 'blue': choose a folder with at least",
     ),
     "a blank name": (
         layouts.image_folder,
         lambda f: (f / "classnames.txt").write_text("red\n\ngreen\nblue\n"),
-        r"classnames\.txt:2 is blank: write one name a line",
+        r"classnames\.txt:2 is blank: write one name per line",
     ),
     "no name": (
         layouts.image_folder,
         lambda f: (f / "classnames.txt").write_text("\n"),
-        r"classnames\.txt is empty: write one name a line",
+        r"classnames\.txt is empty: write one name per line",
     ),
     "a template without a place": (
         layouts.image_folder,
         lambda f: (f / "templates.txt").write_text("a {}\na photo\n"),
-        r"templates\.txt:2: the template 'a photo' has no place for the class name: write \{\}",
+        r"templates\.txt:2: template 'a photo' has no placeholder for the class name: write \{\}",
     ),
     "names that are no text": (
         layouts.image_folder,
@@ -175,52 +175,52 @@ BROKEN = {
     "a class without images": (
         layouts.image_folder,
         lambda f: (f / "violet").mkdir(),
-        r"violet has no image: put the images of the class there",
+        r"violet has no image: add images of the class",
     ),
     "an empty folder": (
         lambda f: (f.mkdir(), f)[1],
         lambda f: None,
-        r"holds no labelled images: give a folder",
+        r"has no labelled images: choose a folder",
     ),
     "tars without names": (
         layouts.tars,
         lambda f: (f / "classnames.txt").unlink(),
-        r"does not name its classes: write .*classnames\.txt",
+        r"has no class names: write .*classnames\.txt",
     ),
     "a tar cut short": (
         layouts.tars,
         lambda f: cut(f / "test/1.tar", 2000),
-        r"1\.tar is not a whole tar \(unexpected end of data\): fetch the file again",
+        r"1\.tar is not a complete tar \(unexpected end of data\): download it again",
     ),
     "a tar cut short between two images": (
         layouts.tars,
         lambda f: cut(f / "test/1.tar", 2048),
-        r"1\.tar is not a whole tar \(its end is missing\): fetch the file again",
+        r"1\.tar is not a complete tar \(its end is missing\): download it again",
     ),
     "a tar that is absent": (
         layouts.tars,
         lambda f: (f / "test/1.tar").unlink(),
-        r"1\.tar is absent, and .*nshards\.txt counts it: fetch it",
+        r"1\.tar is missing, but .*nshards\.txt counts it: fetch it",
     ),
     "a number of tars that is none": (
         layouts.tars,
         lambda f: (f / "test/nshards.txt").write_text("two"),
-        r"nshards\.txt says 'two' where the number of tars is needed",
+        r"nshards\.txt has 'two' instead of the number of tars",
     ),
     "a label beyond the names": (
         layouts.tars,
         lambda f: (f / "classnames.txt").write_text("red\ngreen\n"),
-        r"is of class 2, and .*classnames\.txt names 2 classes, from 0 to 1",
+        r"has class 2, but .*classnames\.txt names 2 classes, 0 to 1",
     ),
     "a class of many that no image has": (
         lambda f: layouts.tars(f, multilabel=True),
         lambda f: rename_labels(f),
-        r"has no image of class 0, 'blue', and an order of images by a class without any",
+        r"has no image of class 0, 'blue', and a class without images cannot rank",
     ),
     "captions": (
         layouts.tars,
         lambda f: (f / "dataset_type.txt").write_text("retrieval"),
-        r"holds captions, not classes",
+        r"has captions, not classes",
     ),
     "labels of another kind": (
         layouts.tars,
@@ -230,17 +230,17 @@ BROKEN = {
     "parquet without features": (
         layouts.parquet,
         without_metadata,
-        r"does not say which column holds images, as Hugging Face's datasets does",
+        r"does not say which column holds images: save it",
     ),
     "parquet cut short": (
         layouts.parquet,
         lambda f: cut(f / "data/test-00000-of-00001.parquet"),
-        r"is not a whole parquet file",
+        r"is not a complete parquet file",
     ),
     "arrow cut short": (
         layouts.saved,
         lambda f: cut(f / "test/data-00001-of-00002.arrow"),
-        r"00001-of-00002\.arrow is not a whole arrow file",
+        r"00001-of-00002\.arrow is not a valid Arrow file",
     ),
     "a state that is no JSON": (
         layouts.saved,

@@ -103,6 +103,6 @@ def test_a_case_that_cannot_be_ranked_is_refused() -> None:
     match = np.array([[True, False], [True, False]])
     assert "has a class without images" in MeanAveragePrecision11().lacks(match)
     assert "has a class without images" in RocAuc().lacks(match)
-    assert "has 3 classes where there have to be two" in RocAuc().lacks(np.eye(3, dtype=bool))
+    assert "has 3 classes instead of two" in RocAuc().lacks(np.eye(3, dtype=bool))
     assert not RocAuc().lacks(np.eye(2, dtype=bool))
     assert replace(case_of(match, RocAuc())).judged_by.name == "roc_auc"

@@ -96,7 +96,7 @@ def test_the_number_of_an_average_leads_to_the_cases_of_its_members(tab: Any, si
     cards(tab)
     count = tab.locator("#count")
     expect(count).to_have_text(
-        re.compile(r"^84 cases of 84 shown\..*their average weighs metrics", re.DOTALL)
+        re.compile(r"^84 cases of 84 shown\..*Their average weights metrics", re.DOTALL)
     )
     tab.locator("#members").click()
     expect(count).not_to_have_text(re.compile("^84 cases"))

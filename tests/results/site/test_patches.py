@@ -108,7 +108,7 @@ def test_runs_without_such_a_head_are_refused_in_a_sentence(
     assert main(arguments) == 1
     said = capsys.readouterr().err
     assert said.startswith("zoo: ")
-    assert "is no model of zoo, and cannot be loaded" in said
+    assert "is not a zoo model, so it cannot be loaded" in said
     assert said.count("\n") == 1
     assert not (tmp_path / "out").exists()
 
@@ -124,7 +124,7 @@ def test_a_word_shows_the_patches_that_it_is_like(tab: Any, site: Path) -> None:
     button = opened.get_by_role("button", name="square,").first
     button.focus()
     said = opened.locator(".said-of-word").inner_text()
-    assert re.match(r"square,: cosine 0\.350 at row 2, column 3; least 0\.000\.", said)
+    assert re.match(r"square,: cosine 0\.350 at row 2, column 3; lowest 0\.000\.", said)
     # the least patch is dark, and the best has nothing over it but its frame
     shade = """canvas => { const pen = canvas.getContext("2d");
         const { data, width } = pen.getImageData(0, 0, canvas.width, canvas.height);

@@ -102,7 +102,7 @@ def test_capabilities_that_are_equal_in_every_number_share_a_spoke() -> None:
     assert section is not None
     (axes,) = section.charts[0].draw().axes
     assert [label.get_text() for label in axes.get_xticklabels()] == ["a, c", "b", "d"]
-    assert "stand on one spoke" in section.says
+    assert "share one spoke of the radar" in section.says
     assert len(section.charts[0].records) == 8
 
 
@@ -163,11 +163,11 @@ def test_what_was_logged_is_drawn_over_steps(trained: dict[str, Results]) -> Non
     }
     trained["own"].header["scoring"] = {"images": 1234, "device": "cpu"}
     found = costs(trained, logs(trained))
-    assert found["measured on"] == ["cpu"]
-    assert found["steps trained, as far as logged"] == ["3"]
-    assert found["texts a second, median of steps"] == ["200"]
-    assert found["images encoded to measure"] == ["1,234"]
-    assert found["device hours of training, as far as logged"] == ["2.06"]
+    assert found["evaluated on"] == ["cpu"]
+    assert found["training steps (logged)"] == ["3"]
+    assert found["texts per second, median over steps"] == ["200"]
+    assert found["images encoded for evaluation"] == ["1,234"]
+    assert found["device hours of training (logged)"] == ["2.06"]
 
 
 def test_a_trajectory_beside_the_results_is_drawn(
@@ -180,7 +180,9 @@ def test_a_trajectory_beside_the_results_is_drawn(
     (chart,) = section.charts
     assert [(r["alpha"], r["value"]) for r in chart.records] == [(0, 50), (0.5, 55), (1, 60)]
     (tmp_path / "trajectory.json").write_text('[{"alpha": 0}]')
-    with pytest.raises(ZooError, match=r"trajectory.json is no trajectory \(KeyError.*merge again"):
+    with pytest.raises(
+        ZooError, match=r"trajectory.json is not a valid trajectory \(KeyError.*zoo merge"
+    ):
         trajectories(trained, {"own": tmp_path})
 
 
@@ -194,5 +196,5 @@ def test_a_trajectory_is_not_that_of_a_run_which_lies_beside_it(
 
 def test_a_broken_log_is_a_sentence(trained: dict[str, Results], tmp_path: Path) -> None:
     (tmp_path / "version_0" / "metrics.csv").write_text("epoch,step,train/loss\n0,0,much\n")
-    with pytest.raises(ZooError, match=r"metrics.csv is no log of training .*move it away"):
+    with pytest.raises(ZooError, match=r"metrics.csv is not a valid training log .*move it away"):
         logs(trained)

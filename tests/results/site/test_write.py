@@ -184,7 +184,7 @@ def test_leak_free_numbers_are_those_of_the_cases_that_they_lead_to(
     run = finish_results(results["first"], PRESET[:1], None, None, seen)
     write({"one": run, "other": results["second"]}, PRESET[:1], tmp_path / "out")
     page = (tmp_path / "out" / "index.html").read_text("utf-8")
-    (table,) = re.findall(r'aria-label="Numbers of Full against.*?</table>', page, re.DOTALL)
+    (table,) = re.findall(r'aria-label="Numbers of Full vs.*?</table>', page, re.DOTALL)
     rows = re.findall('<td data-value="([0-9.]+)"><a href="cases.html#([^"]+)"', table)
     leak = next(leak for leak in run.counted[0].leaks if leak.n_seen)
     assert (leak.n, leak.n_seen, leak.n_without) == (84, 35, 49)
@@ -227,7 +227,7 @@ def test_numbers_of_seeds_are_means_and_cases_those_of_the_first(
         assert float(values[1][0]) == pytest.approx(b.value)
         if a.metric != "macro":
             assert shares(tmp_path / "out", values[0][1]) == [pytest.approx(a.value)]
-    assert "Of one (2 seeds), averages and" in page
+    assert "For one (2 seeds), averages and" in page
     first_alone = re.findall(
         r'<section id="(\w+)">(?=(?:(?!<section).)*first seed of each)', page, re.S
     )
@@ -239,7 +239,9 @@ def test_numbers_of_seeds_are_means_and_cases_those_of_the_first(
 def test_runs_that_stand_aside_are_introduced(results: dict[str, Results], tmp_path: Path) -> None:
     runs = {**results, "start": results["first"]}
     write(runs, PRESET[:1], tmp_path / "out", aside=["start"])
-    assert "start stands beside the others" in (tmp_path / "out" / "index.html").read_text("utf-8")
+    assert "start is shown but excluded from tests" in (tmp_path / "out" / "index.html").read_text(
+        "utf-8"
+    )
 
 
 def test_what_a_number_cannot_tell_is_said_beside_it() -> None:
@@ -250,8 +252,8 @@ def test_what_a_number_cannot_tell_is_said_beside_it() -> None:
         return next(row.note for row in metric_rows(groups, links)).split("; ")
 
     half = [i % 2 == 0 for i in range(200)]
-    assert notes(half[:40]) == ["few queries", "no run is told from chance"]
-    assert notes(half) == ["no run is told from chance"]
+    assert notes(half[:40]) == ["few queries", "no run differs from chance"]
+    assert notes(half) == ["no run differs from chance"]
     assert notes(half, [True] * 150 + [False] * 50) == [""]
     assert notes(half, [False] * 150 + [True] * 50) == ["below chance: run 1"]
     assert notes([True] * 200) == ["at the ceiling"]
@@ -283,7 +285,7 @@ def test_words_are_explained_where_they_are_used(site: Path) -> None:
     assert {"i2t", "t2i", "r@k", "half_truth", "completion", "+Attr"} <= set(told)
     assert "group" not in told
     assert words([("winoground", "all", "group")]) == {
-        "group": "every image and every text of a case chooses right"
+        "group": "every image and every text of a case makes the right choice"
     }
 
 
@@ -302,7 +304,7 @@ def test_a_published_report_links_images_of_others(
         number = int(name.removeprefix("coco:"))
         assert shown == ["", f"http://images.cocodataset.org/val2017/{number:012}.jpg"]
     assert not (tmp_path / "out" / "images").exists()
-    assert said[0].startswith("12 of 12 images are others' and not copied")
+    assert said[0].startswith("12 of 12 images belong to others and are not copied")
 
 
 def test_ones_own_images_are_published(root: Path, tmp_path: Path) -> None:
@@ -310,11 +312,11 @@ def test_ones_own_images_are_published(root: Path, tmp_path: Path) -> None:
     own = f"file:{root / 'pictures' / '000.png'}"
     for name in (own, "visual_genome:1", "flickr:1007129816"):
         images.add(name)
-    assert images.shown[own] == ImageLocation(file="images/0.jpg")
+    assert images.locations[own] == ImageLocation(file="images/0.jpg")
     assert images.name(own) == "pictures/000.png"
-    assert images.shown["visual_genome:1"] == ImageLocation()
+    assert images.locations["visual_genome:1"] == ImageLocation()
     address = "https://www.flickr.com/photo.gne?id=1007129816"
-    assert images.shown["flickr:1007129816"] == ImageLocation(link=address)
+    assert images.locations["flickr:1007129816"] == ImageLocation(link=address)
 
 
 def test_an_image_that_is_gone_is_said(
@@ -324,7 +326,7 @@ def test_an_image_that_is_gone_is_said(
     (tmp_path / "coco" / "val2017" / f"{3:012}.jpg").unlink()
     (tmp_path / "coco" / "val2017" / f"{4:012}.jpg").write_bytes(b"no image")
     (said,) = write(alone, PRESET[:1], tmp_path / "out", roots=[tmp_path])
-    assert f"2 of 12 images are not below {tmp_path}, links followed, or cannot be" in said
+    assert f"2 of 12 images are not below {tmp_path} (with links resolved), or cannot be" in said
     assert "--data_root" in said
     assert said in (tmp_path / "out" / "index.html").read_text("utf-8")
 
@@ -368,8 +370,7 @@ def test_without_a_data_root_pages_have_no_images_and_say_how_to_add_them(
 ) -> None:
     (said,) = write(alone, PRESET[:1], tmp_path / "out")
     assert said == (
-        "12 of 12 images are not shown: add --data_root FOLDER, since only images below a folder "
-        "that you give are read"
+        "12 of 12 images are not shown, since no folder of images is given: add --data_root FOLDER"
     )
     assert said in (tmp_path / "out" / "index.html").read_text("utf-8")
     assert not (tmp_path / "out" / "images").exists()
@@ -379,9 +380,9 @@ def test_images_are_copied_as_long_as_there_is_room(root: Path, tmp_path: Path) 
     images = PageImages(ImageFinder([root]), tmp_path, 1, publish=False)
     for number in (1, 2, 3):
         images.add(f"coco:{number}")
-    assert [bool(shown.file) for shown in images.shown.values()] == [True, False, False]
+    assert [bool(location.file) for location in images.locations.values()] == [True, False, False]
     (said,) = images.notes()
-    assert said.startswith("2 of 3 images have no copy")
+    assert said.startswith("2 of 3 images are not copied")
     assert "--most_mb" in said
 
 
@@ -389,7 +390,7 @@ def test_cases_that_alone_are_too_large_are_refused(
     alone: dict[str, Results], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("zoo.results.site.write.MB", 1000)
-    with pytest.raises(ZooError, match=r"the cases of alone take \d MB .*--most_mb 1 is allowed"):
+    with pytest.raises(ZooError, match=r"the cases of alone take \d MB .*more than --most_mb 1"):
         write(alone, PRESET[:1], tmp_path / "big", most_mb=1)
     assert not (tmp_path / "big").exists()
 
@@ -414,16 +415,19 @@ def given(runs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ("arguments", "says"),
     [
         (["first", "other"], "other is not over the same cases as first"),
-        (["empty"], "empty holds no cases.parquet: name the folder that `zoo validate --out`"),
+        (["empty"], "empty has no cases.parquet. Give a folder that `zoo validate --out`"),
         (["a=first", "a=second"], "two runs are called a: give each a name of its own"),
         (["first", "first"], "first is named twice: name each run once"),
-        (["broken"], "broken does not hold whole results"),
+        (["broken"], "broken are damaged"),
         (["unscored"], "scored no case, so that there is nothing to show"),
         (["first", "--data_root", "nowhere"], "data root nowhere is not a folder"),
         (["first", "--preset", "offical"], "official"),
-        (["first", "--aside", "first"], "--aside first: the others are compared with the first"),
-        (["first", "second", "--aside", "sceond"], "--aside sceond is none of the runs"),
-        (["first", "--out", "mine"], "mine is there and holds no report"),
+        (
+            ["first", "--aside", "first"],
+            "--aside first: the other runs are compared with the first",
+        ),
+        (["first", "second", "--aside", "sceond"], "--aside sceond is not one of the runs"),
+        (["first", "--out", "mine"], "mine exists and is not a report"),
     ],
 )
 def test_bad_input_is_a_sentence_and_leaves_nothing(
@@ -448,6 +452,6 @@ def test_a_report_is_written_over_where_that_is_asked(
     assert capsys.readouterr().out.splitlines()[-1] == "out/index.html"
     assert 'id="b"' not in Path("out/cases.html").read_text("utf-8")
     assert main(["report", "one", "--out", "out"]) == 1
-    assert "out holds a report" in capsys.readouterr().err
+    assert "out already contains a report" in capsys.readouterr().err
     assert main(["report", "named=other", "--out", "out", "--overwrite"]) == 0
     assert "<h1>named</h1>" in Path("out/index.html").read_text("utf-8")

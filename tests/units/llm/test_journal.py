@@ -65,9 +65,9 @@ def test_a_line_that_was_cut_off_anywhere_is_taken_off_and_nothing_else_is_lost(
 
 def test_other_settings_are_refused(tmp_path: Path) -> None:
     path = written(tmp_path / "journal")
-    with pytest.raises(ZooError, match="were given with seed 0, and 1 is asked for: give what it"):
+    with pytest.raises(ZooError, match="were given with seed 0, not 1: use the earlier value"):
         Journal(path, {**SETTINGS, "seed": 1})
-    with pytest.raises(ZooError, match=r"were given with top_p None, and 0.5 is asked for"):
+    with pytest.raises(ZooError, match=r"were given with top_p None, not 0.5"):
         Journal(path, {**SETTINGS, "top_p": 0.5})
 
 
@@ -93,7 +93,7 @@ def test_a_file_that_is_no_journal_is_refused_and_left_as_it_is(tmp_path: Path) 
     path = tmp_path / "units.jsonl"
     path.write_text(json.dumps({"caption_id": "1", "caption": "a dog"}) + "\n")
     before = path.read_bytes()
-    with pytest.raises(ZooError, match=r"units.jsonl:1 is damaged .it is no entry"):
+    with pytest.raises(ZooError, match=r"units.jsonl:1 is damaged .it is not an entry"):
         Journal(path, SETTINGS)
     assert path.read_bytes() == before
 
@@ -120,7 +120,7 @@ def test_a_file_system_without_locks_is_told(
 
 def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(ZooError, match=r"could not be written .*name another path"):
+    with pytest.raises(ZooError, match=r"could not be written .*choose another path"):
         Journal(tmp_path / "file" / "journal", SETTINGS)
 
 

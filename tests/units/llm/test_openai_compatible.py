@@ -346,7 +346,7 @@ def test_a_caption_that_fails_three_times_is_kept_with_its_error_and_asked_again
     assert not records["odd"].entities
     assert all("error" not in r.source for name, r in records.items() if name != "odd")
     assert made.failed == {"malformed": 1}
-    assert "1 captions are kept with an error (malformed 1)" in caplog.text
+    assert "1 captions were recorded with an error (malformed 1)" in caplog.text
     asked = len(server.bodies)
     server.answer = answer_to
     assert len(list(extractor(server.url, journal=journal).extract_all(captions))) == 6
@@ -397,12 +397,12 @@ PROSE = lambda body: "Sure, I can help with that!"  # noqa: E731
 REFUSALS: list[tuple[Any, str]] = [
     (status(400, "response_format is not supported"), "400.*response_format is not supported"),
     (status(422, "unknown keyword maxItems"), "422.*unknown keyword maxItems"),
-    (status(401, "bad key"), "refuses the key in OPENAI_API_KEY .401.*bad key"),
-    (status(404, "no model tiny"), "is not there .*no model tiny.*ends in its version"),
-    (status(500, "out of memory"), "http_500.*see what it logged"),
+    (status(401, "bad key"), "rejects the key in OPENAI_API_KEY .401.*bad key"),
+    (status(404, "no model tiny"), "was not found .*no model tiny.*ends in the version"),
+    (status(500, "out of memory"), "http_500.*see its log"),
     (lambda request: says(PROSE({})), "malformed: 'Sure, I can.*JSON schema"),
     (lambda request: says("{" + " " * 99, "length"), "cut_short.*raise max_tokens"),
-    (lambda request: Response("<p>hello"), "unreadable_reply: <p>hello.*with its version"),
+    (lambda request: Response("<p>hello"), "unreadable_reply: <p>hello.*including the version"),
     (status(429, **{"Retry-After": "90000"}), "for the next 90,000 s .http_429"),
 ]
 
@@ -437,7 +437,7 @@ def test_a_server_that_is_not_there_is_told_in_a_sentence() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-    with pytest.raises(ZooError, match=f"at {url} takes no questions for . s .no_connection"):
+    with pytest.raises(ZooError, match=f"at {url} accepts no questions for . s .no_connection"):
         extractor(url, patience=0.5).extract(*CATS)
 
 
@@ -446,12 +446,12 @@ def test_a_server_that_is_not_there_is_told_in_a_sentence() -> None:
     ["localhost:8000/v1", "127.0.0.1:8000", "http://", "http://a:99999/v1", "http://[/v1", " "],
 )
 def test_an_address_that_is_none_is_told_before_anything_is_asked(url: str) -> None:
-    with pytest.raises(ZooError, match=r"base_url .* is no address of a server: .*http://127"):
+    with pytest.raises(ZooError, match=r"base_url .* is not the address of a server: .*http://127"):
         OpenAICompatible(base_url=url)
 
 
 def test_a_name_that_nobody_has_is_told_in_a_sentence() -> None:
-    with pytest.raises(ZooError, match=r"nowhere.invalid/v1 takes no questions .*no_connection"):
+    with pytest.raises(ZooError, match=r"nowhere.invalid/v1 accepts no questions .*no_connection"):
         extractor("http://nowhere.invalid/v1", patience=0.1).extract(*CATS)
 
 
@@ -499,7 +499,7 @@ def test_progress_is_told_with_an_estimate_and_a_summary(
     told: list[int] = []
     list(extractor(server.url).extract_all(captions, told.append))
     assert sum(told) == 10
-    assert "10 captions, 0 of them answered before; 10 are asked about" in caplog.text
+    assert "10 captions, 0 of them answered before; 10 to ask" in caplog.text
     assert "10 of 10 captions, " in caplog.text
     assert "min left" in caplog.text
     assert f"{len(server.bodies)} answers, {40 * len(server.bodies):,} tokens in" in caplog.text

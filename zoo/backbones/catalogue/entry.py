@@ -1,4 +1,4 @@
-"""Entry: what is known of a published model, as a YAML file says it."""
+"""The entry of a published model, a YAML file."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -12,8 +12,8 @@ from zoo.errors import ZooError
 from zoo.support.schema import Text, record
 
 ENTRIES = Path(__file__).parent / "entries"
-MEND = "write it as docs/guides/published.md has it"
-# what is wanted of every model; an entry says which of it was not found
+ADVICE = "write it as described in docs/guides/published.md"
+# required facts of every model; an entry lists those that are unknown
 FACTS = ("activation", "file", "sha256", "licence", "trained_on")
 
 Commit = Annotated[str, Meta(pattern="^[0-9a-f]{40}$")]
@@ -21,14 +21,14 @@ Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 
 
 class Hub(Struct, forbid_unknown_fields=True):
-    """Where the files of a model lie on huggingface.co.
+    """The location of a model's files on huggingface.co.
 
     Attributes:
         id: The repository.
-        files: The files that are needed, each with its alternatives in order of preference; none
-            where the repository's names are not known, and its one file of weights is taken.
-        revision: The commit, in full, since a branch or tag may move; the newest where None, which
-            is logged when it is taken.
+        files: The needed files, each with its alternatives in order of preference; empty if the
+            file names are unknown, which takes the only file of weights.
+        revision: The full commit, since a branch or tag may move; None takes the newest, which is
+            logged.
     """
 
     id: Text
@@ -42,30 +42,30 @@ class Hub(Struct, forbid_unknown_fields=True):
 
 
 class ModelEntry(Struct, forbid_unknown_fields=True):
-    """What is known of a published model.
+    """A published model.
 
     Attributes:
-        says: What it is, in a line.
-        paper: Whose it is.
-        architecture: The architecture that it is built as.
-        unknown: Which of `FACTS` was not found.
-        activation: The activation that it was trained with; None where a file beside the weights
-            says it, or where it was not found.
-        preprocess: open_clip's settings of how images are prepared, where they are not OpenAI's.
-        rule: The publication whose rule reads the file (`zoo ls published_weights`); None for a
-            file under open_clip's names.
-        arguments: Further arguments of that rule.
-        folder: Whether the rule reads a folder.
-        tag: The weights of open_clip that a head lies over; None where the file has the weights.
-        head: The head that the file holds the weights of.
-        hub: Where its files can be fetched.
-        url: The page where a person can fetch them.
+        says: A description in one line.
+        paper: The paper.
+        architecture: The architecture.
+        unknown: Which of `FACTS` are unknown.
+        activation: The activation that it was trained with; None if a file next to the weights
+            records it, or if it is unknown.
+        preprocess: open_clip's preprocessing settings, if they are not OpenAI's.
+        rule: The publication that reads the file (`zoo ls published_weights`); None for a file
+            under open_clip's names.
+        arguments: Further arguments of the publication.
+        folder: Whether the publication is a folder.
+        tag: The weights of open_clip below a head; None if the file has the weights.
+        head: The head whose weights the file holds.
+        hub: The repository of its files.
+        url: The page for manual downloads.
         file: The file's published name.
-        sha256: The file's SHA-256; of a folder, those of its files by their names in it.
-        licence: The licence; of the weights where they have one, else of the code, as it says.
-        trained_on: What it was trained on.
+        sha256: The file's SHA-256; for a folder, those of its files by name.
+        licence: The licence of the weights if they have one, else of the code, which it says.
+        trained_on: The training data.
         refused: Why it cannot be loaded.
-        notes: What else is to be known.
+        notes: Further notes.
     """
 
     says: Text
@@ -96,21 +96,21 @@ def read(file: Path) -> ModelEntry:
         file: A YAML file.
 
     Raises:
-        ZooError: It cannot be read, or is no entry.
+        ZooError: It cannot be read, or is not an entry.
     """
     try:
         content = yaml.safe_load(file.read_text("utf-8"))
     except OSError as error:
         raise ZooError(
-            f"the model {file} cannot be read ({error.strerror}): mend its path"
+            f"the model {file} cannot be read ({error.strerror}): check its path"
         ) from error
     except (UnicodeDecodeError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
-        raise ZooError(f"the model {file} is no YAML ({reason}): mend the file") from error
-    entry = record(content, ModelEntry, str(file), MEND)
-    unlike = _contradiction(entry)
-    if unlike is not None:
-        raise ZooError(f"{file}: {unlike}: mend the file")
+        raise ZooError(f"the model {file} is not valid YAML ({reason}): fix the file") from error
+    entry = record(content, ModelEntry, str(file), ADVICE)
+    contradiction = _contradiction(entry)
+    if contradiction is not None:
+        raise ZooError(f"{file}: {contradiction}: fix the file")
     return entry
 
 
@@ -118,12 +118,12 @@ def _contradiction(entry: ModelEntry) -> str | None:
     """Returns what of an entry contradicts the rest of it, None where all agrees."""
     twice = [fact for fact in entry.unknown if getattr(entry, fact) is not None]
     if twice:
-        return f"it has {twice[0]}, which it says was not found"
+        return f"it has {twice[0]} and lists it under `unknown`"
     absent = [f for f in FACTS if getattr(entry, f) is None and f not in entry.unknown]
     if absent:
         return f"it has no {absent[0]} and does not list it under `unknown`"
     if (entry.tag is None) != (entry.head is None):
-        return "tag and head stand together, a head's weights over those of a tag"
+        return "tag and head must be given together, a head's weights and those of a tag"
     if entry.sha256 is not None and entry.folder != isinstance(entry.sha256, dict):
         return "sha256 is one hash for a file, and file names with their hashes for a folder"
     return None

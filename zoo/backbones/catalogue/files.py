@@ -1,4 +1,4 @@
-"""Files of published models: found in the hub's cache, fetched, and checked by their hash."""
+"""Files of published models: looked up in the hub's cache, downloaded, and checked by hash."""
 
 import logging
 from pathlib import Path
@@ -13,39 +13,40 @@ log = logging.getLogger(__name__)
 
 
 def user_file(name: str, entry: ModelEntry, file: Path) -> Path:
-    """Returns the user's own copy of a model's weights.
+    """Returns the user's copy of a model's weights.
 
     Args:
         name: The model.
-        entry: What is known of it.
-        file: The file, or the folder where the publication has one.
+        entry: Its entry.
+        file: The file, or the folder if the publication has one.
 
     Raises:
-        ZooError: It is not there, or is another file than the published one.
+        ZooError: It does not exist, or is not the published file.
     """
     if not (file.is_dir() if entry.folder else file.is_file()):
         kind = "folder" if entry.folder else "file"
-        raise ZooError(f"the weights of {name} are given as {file}, which is no {kind}: mend it")
+        raise ZooError(f"the weights of {name} are given as {file}, which is not a {kind}: fix it")
     return _check_hash(name, entry, file)
 
 
 def cached_file(name: str, entry: ModelEntry) -> Path:
-    """Returns a model's weights from the cache of huggingface.co, fetched where they are not there.
+    """Returns a model's weights from the cache of huggingface.co, downloading them if needed.
 
     Args:
         name: The model.
-        entry: What is known of it.
+        entry: Its entry.
 
     Returns:
-        The file, or the folder where the publication has one.
+        The file, or the folder if the publication has one.
 
     Raises:
-        ZooError: The weights are not on the hub, cannot be fetched, or are others than published.
+        ZooError: The weights are not on the hub, cannot be downloaded, or are not the published
+            ones.
     """
     if entry.hub is None:
-        where = "get a copy of them" if entry.url is None else f"fetch them at {entry.url}"
+        source = "get a copy of them" if entry.url is None else f"fetch them at {entry.url}"
         raise ZooError(
-            f"the weights of {name} are not on huggingface.co: {where}, and name the file, as in "
+            f"the weights of {name} are not on huggingface.co: {source}, and name the file, as in "
             f"{name}:FILE"
         )
     with quick_hub():
@@ -56,7 +57,7 @@ def cached_file(name: str, entry: ModelEntry) -> Path:
 
 
 def _fetch_files(name: str, hub: Hub) -> list[Path]:
-    """Returns the files that a model needs, in the order of the entry and all of one revision."""
+    """Downloads the files of a model, in the order of the entry and from one revision."""
     if not hub.files:
         return [_only_weights(name, hub)]
     files: list[Path] = []
@@ -73,7 +74,7 @@ def _commit_of(file: Path) -> str:
 
 
 def _first_available(name: str, hub: Hub, alternatives: list[str], revision: str | None) -> Path:
-    """Returns the first file that is there: on the hub, or in the cache where that is away."""
+    """Returns the first file that exists on the hub, or in the cache if the hub is offline."""
     from huggingface_hub import constants, hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
@@ -82,7 +83,7 @@ def _first_available(name: str, hub: Hub, alternatives: list[str], revision: str
         try:
             return Path(hf_hub_download(hub.id, file, revision=revision))
         except EntryNotFoundError as error:
-            # another file must not be taken where only the network failed
+            # another file must not be used if only the network failed
             if isinstance(error, LocalEntryNotFoundError) and not constants.HF_HUB_OFFLINE:
                 raise _not_had(name, hub, error) from error
             absent = error
@@ -93,7 +94,7 @@ def _first_available(name: str, hub: Hub, alternatives: list[str], revision: str
 
 
 def _only_weights(name: str, hub: Hub) -> Path:
-    """Returns the one file of weights of a repository whose names are not known."""
+    """Returns the only file of weights of a repository with unknown file names."""
     from huggingface_hub import snapshot_download
 
     patterns = [f"*{suffix}" for suffix in SUFFIXES]
@@ -112,7 +113,7 @@ def _only_weights(name: str, hub: Hub) -> Path:
 
 
 def _not_had(name: str, hub: Hub, error: Exception) -> ZooError:
-    """Returns in a sentence why files of the hub could not be had."""
+    """Returns an error that explains why files of the hub are not available."""
     from huggingface_hub.errors import (
         EntryNotFoundError,
         GatedRepoError,
@@ -145,15 +146,15 @@ def _not_had(name: str, hub: Hub, error: Exception) -> ZooError:
 
 
 def _check_hash(name: str, entry: ModelEntry, file: Path) -> Path:
-    known = entry.sha256 or {}
-    hashes = {"": known} if isinstance(known, str) else known
+    published = entry.sha256 or {}
+    hashes = {"": published} if isinstance(published, str) else published
     for inner, expected in hashes.items():
         path = file / inner
         if not path.is_file():
             raise ZooError(f"{path} of {name} is missing: fetch it again")
-        if (held := sha256(path)) != expected:
+        if (actual := sha256(path)) != expected:
             raise ZooError(
-                f"{path} is not the published file of {name}: its SHA-256 is {held[:12]}..., and "
+                f"{path} is not the published file of {name}: its SHA-256 is {actual[:12]}..., and "
                 f"that of {entry.file or 'the published one'} is {expected[:12]}...: fetch it again"
             )
     return file

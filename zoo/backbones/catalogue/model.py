@@ -1,4 +1,4 @@
-"""Published models by name: the settings that build one."""
+"""Settings of published models by name."""
 
 from pathlib import Path
 from typing import Any
@@ -15,22 +15,22 @@ YAML = (".yaml", ".yml")
 
 
 def settings(named: str, flag: str = "") -> dict[str, Any]:
-    """Returns the settings of a published model, its files found, fetched and checked.
+    """Returns the settings of a published model, and downloads and checks its files.
 
     Args:
-        named: A name of `zoo ls models`, or a user's own entry, a YAML file. Either may be followed
-            by a colon and the file of its weights. A name TAG/ARCHITECTURE is one of open_clip's.
-        flag: The flag of the command line that takes the same settings; empty where there is none.
+        named: A name of `zoo ls models`, or a custom entry, a YAML file. Either may be followed by
+            a colon and the file of its weights. A name TAG/ARCHITECTURE is one of open_clip's.
+        flag: The command-line flag of the same settings; empty if there is none.
 
     Returns:
-        Settings of ZooModule: those of the backbone, and of a head where the model has one.
+        Settings of ZooModule: those of the backbone, and of a head if the model has one.
 
     Raises:
-        ZooError: There is no such model, it cannot be loaded, its weights cannot be had, or a
+        ZooError: There is no such model, it cannot be loaded, its weights are not available, or a
             YAML file names a class that is not trusted.
     """
     if not isinstance(named, str) or not named:
-        raise ZooError(f"{named!r} names no model: give a name of `zoo ls models`")
+        raise ZooError(f"{named!r} is not a model: give a name of `zoo ls models`")
     name, _, file = named.partition(":")
     entry = entry_of(named)
     if entry is None:
@@ -44,7 +44,7 @@ def settings(named: str, flag: str = "") -> dict[str, Any]:
 
 
 def is_published(named: str) -> bool:
-    """Returns whether a text names a model as `settings` takes it.
+    """Returns whether a text is the name of a model, in the form of `settings`.
 
     Args:
         named: The text.
@@ -54,31 +54,32 @@ def is_published(named: str) -> bool:
 
 
 def _refuse_code(name: str, settings: dict[str, Any], flag: str) -> None:
-    """Refuses classes of an entry that may have been downloaded, before its weights are fetched."""
+    """Rejects untrusted classes of a custom entry, before its weights are downloaded."""
     kinds = {"backbone": Backbone, "head": Configurable}
     for part, described in settings.items():
         refuse_code(described, kinds[part], name, f"{flag}.{part}" if flag else "")
 
 
 def entry_of(named: str) -> ModelEntry | None:
-    """Returns what is known of a published model, None for weights of open_clip.
+    """Returns the entry of a published model, None for weights of open_clip.
 
     Args:
-        named: The model, as `settings` takes it.
+        named: The model, in the form of `settings`.
 
     Raises:
         ZooError: There is no such model, or its YAML file cannot be read.
     """
-    name, known = named.partition(":")[0], entries()
+    name, known_entries = named.partition(":")[0], entries()
     if "/" in name and Path(name).suffix not in YAML:
         return None
     if Path(name).suffix in YAML:
         return read(Path(name))
-    if name not in known:
+    if name not in known_entries:
         raise ZooError(
-            f"there is no model {name!r}{suggest_names(name, known)}: `zoo ls models` lists them"
+            f"there is no model {name!r}{suggest_names(name, known_entries)}: `zoo ls models` "
+            "lists them"
         )
-    return known[name]
+    return known_entries[name]
 
 
 def _backbone_settings(entry: ModelEntry, weights: Path) -> dict[str, Any]:
@@ -108,20 +109,23 @@ def _of_open_clip(name: str, file: str) -> dict[str, Any]:
 
     from zoo.backbones.factory import activation_of
 
-    known = list(tags())
-    if name not in known:
+    names = list(tags())
+    if name not in names:
         raise ZooError(
-            f"there is no model {name!r}{suggest_names(name, known)}: `zoo ls models` lists "
+            f"there is no model {name!r}{suggest_names(name, names)}: `zoo ls models` lists "
             "them, and "
             "open_clip's as TAG/ARCHITECTURE"
         )
     if file:
         raise ZooError(
-            f"{name} are open_clip's own weights, which it fetches itself: leave :{file} out"
+            f"{name} are open_clip's own weights, which it downloads itself: leave :{file} out"
         )
     tag, _, architecture = name.partition("/")
-    # an architecture that has QuickGELU was trained with it, whether its tag repeats that or not
-    said = open_clip.get_pretrained_cfg(architecture, tag), open_clip.get_model_config(architecture)
-    trained = "quickgelu" if "quickgelu" in map(activation_of, said) else "gelu"
+    # an architecture with QuickGELU was trained with it, even if its tag does not repeat that
+    configs = (
+        open_clip.get_pretrained_cfg(architecture, tag),
+        open_clip.get_model_config(architecture),
+    )
+    trained = "quickgelu" if "quickgelu" in map(activation_of, configs) else "gelu"
     backbone = {"name": architecture, "pretrained": tag, "activation": trained, "preprocess": None}
     return {"backbone": backbone}

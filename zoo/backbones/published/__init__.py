@@ -1,4 +1,4 @@
-"""Weights that other projects published, one class a publication."""
+"""Weights that other projects published, one class per publication."""
 
 import lazy_loader
 

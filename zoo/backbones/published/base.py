@@ -1,4 +1,4 @@
-"""PublishedWeights: what a publication's files are like, and how they become a plain model's."""
+"""PublishedWeights: the format of a publication's files, and their conversion to a plain model."""
 
 from pathlib import Path
 from typing import ClassVar, get_args
@@ -15,18 +15,18 @@ State = dict[str, Tensor]
 
 
 class PublishedWeights(Configurable):
-    """The weights of a publication, as it published them.
+    """The weights of a publication, in their published format.
 
-    A subclass says what its files are like. A file that is not like that is refused with a list of
-    what does not fit. Nothing is loaded in part. A subclass whose files are of another kind writes
-    `state`.
+    A subclass describes the format of its files. A file with another format is rejected with a list
+    of the differences; nothing is loaded partially. A subclass with files of another kind
+    implements `state`.
 
     Attributes:
-        activation: The activation that they were trained with; None where it differs between files,
-            so that the user must say it.
+        activation: The activation that they were trained with; None if it differs between files, so
+            that the user must set it.
         context_length: The text positions; None for the architecture's own.
         prefixes: The prefixes that open_clip's names may have in a file.
-        beside: Names that always lie beside the model's and are left out.
+        beside: Further names that are always in a file and are left out.
         lora: Whether a file holds adapters, which are merged.
 
     Args:
@@ -49,7 +49,7 @@ class PublishedWeights(Configurable):
             architecture: The name that open_clip knows the model by.
 
         Raises:
-            ZooError: A file is not like the publication's.
+            ZooError: A file does not have the publication's format.
         """
         weights = read_weights(self.path)
         state = dict(weights.state)
@@ -60,7 +60,7 @@ class PublishedWeights(Configurable):
         )
         faults += [f"it has no {key}" for key in self.beside if state.pop(key, None) is None]
         faults += [
-            f"{key} lies beside the model" for key in weights.beside if key not in self.beside
+            f"it has {key} outside of the model" for key in weights.beside if key not in self.beside
         ]
         adapters = [key for key in state if is_adapter(key)]
         if self.lora != bool(adapters):
@@ -75,14 +75,14 @@ class PublishedWeights(Configurable):
             faults.append(f"it has {n} text positions and not {self.context_length}")
         if faults:
             raise ZooError(
-                f"{self.path} is no file of {type(self).__name__}: {'; '.join(faults)}: name "
-                "another publication (`zoo ls published_weights`), or give backbone.pretrained "
-                "the file alone for a plain model"
+                f"{self.path} is not a file of {type(self).__name__}: {'; '.join(faults)}: set "
+                "another publication (`zoo ls published_weights`), or set backbone.pretrained to "
+                "the file for a plain model"
             )
         return merge_loralib_adapters(self.path, state) if self.lora else state
 
     def read(self, architecture: str) -> Weights:
-        """Reads the weights, and holds a subclass to what it has to give.
+        """Reads the weights, and checks what a subclass returns.
 
         Args:
             architecture: The name that open_clip knows the model by.
@@ -91,16 +91,16 @@ class PublishedWeights(Configurable):
             Plain weights under open_clip's names.
 
         Raises:
-            ZooError: There is no file, it is not like the publication's, or the subclass gives
-                something else than weights.
+            ZooError: The file does not exist or has another format, or the subclass returns
+                something other than weights.
         """
         name, path = type(self).__name__, getattr(self, "path", None)
         if not isinstance(path, Path):
             raise ZooError(f"{name} has no path: let its __init__ call super().__init__(path)")
         if not path.exists():
             raise ZooError(
-                f"backbone.pretrained.path of {name} is {path}, which is not there: give the path "
-                "of the published weights"
+                f"backbone.pretrained.path of {name} is {path}, which does not exist: give the "
+                "path of the published weights"
             )
         if self.activation not in (None, *get_args(Activation)):
             raise ZooError(
@@ -112,7 +112,7 @@ class PublishedWeights(Configurable):
             isinstance(key, str) and isinstance(value, Tensor) for key, value in state.items()
         ):
             raise ZooError(
-                f"{name}.state gave {_kind(state)}: let it return a dict of tensors under "
+                f"{name}.state returned {_kind(state)}: let it return a dict of tensors under "
                 "open_clip's names"
             )
         return Weights(path, state, self.activation, context_length=self.context_length)

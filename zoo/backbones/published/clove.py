@@ -1,4 +1,4 @@
-"""CLoVe's weights (Castro et al., 2024): tuned ones, interpolated with those they came from."""
+"""CLoVe's weights (Castro et al., 2024): tuned weights, interpolated with the original ones."""
 
 from pathlib import Path
 
@@ -15,11 +15,11 @@ SHARE = 0.6  # of the tuned weights
 
 
 class CLoVe(PublishedWeights):
-    """CLoVe (Castro et al., 2024): 0.4 of the weights that it came from and 0.6 of the file's.
+    """CLoVe (Castro et al., 2024): 0.4 of the original weights and 0.6 of the file's.
 
     Args:
-        path: The published file, of texts of 64 tokens.
-        base: The weights that it came from, a tag or a file.
+        path: The published file, for texts of 64 tokens.
+        base: The original weights, a tag or a file.
     """
 
     activation = "quickgelu"
@@ -36,7 +36,7 @@ class CLoVe(PublishedWeights):
             architecture: The name that open_clip knows the model by.
 
         Raises:
-            ZooError: The file is not CLoVe's, or does not fit the weights that it came from.
+            ZooError: The file is not CLoVe's, or does not fit the original weights.
         """
         tuned = super().state(architecture)
         return interpolate_files(self.path, self._start(architecture), tuned, SHARE)
@@ -61,10 +61,10 @@ def interpolate_files(file: Path, start: State, end: State, share: float) -> Sta
         The interpolated state. Its table of text positions is cut to the shorter one.
 
     Raises:
-        ZooError: A tensor is in one state alone, or has another size in the other.
+        ZooError: A tensor is only in one state, or has another size in the other.
     """
     faults = [f"{key} only in one" for key in start.keys() ^ end.keys()]
-    out = {}
+    result = {}
     for key in start.keys() & end.keys():
         a, b = start[key].float(), end[key].float()
         if key == "positional_embedding" and a.shape[1:] == b.shape[1:]:
@@ -72,10 +72,10 @@ def interpolate_files(file: Path, start: State, end: State, share: float) -> Sta
         if a.numel() != b.numel():
             faults.append(f"{key} {tuple(a.shape)} and {tuple(b.shape)}")
         else:
-            out[key] = torch.lerp(a.reshape(b.shape), b, share)
+            result[key] = torch.lerp(a.reshape(b.shape), b, share)
     if faults:
         raise ZooError(
-            f"{file} cannot be interpolated with the weights it came from "
-            f"({list_keys(sorted(faults))}): mend backbone.pretrained.base"
+            f"{file} cannot be interpolated with the weights it was trained from "
+            f"({list_keys(sorted(faults))}): change backbone.pretrained.base"
         )
-    return out
+    return result

@@ -4,7 +4,7 @@ from zoo.backbones.published.base import PublishedWeights
 
 
 class DAC(PublishedWeights):
-    """DAC (Doveh et al., NeurIPS 2023), with adapters beside the weights."""
+    """DAC (Doveh et al., NeurIPS 2023), with adapters in the file of weights."""
 
     activation = "quickgelu"
     lora = True

@@ -8,7 +8,7 @@ class FSCCLIP(PublishedWeights):
 
 
 class FSCCLIPLoRA(PublishedWeights):
-    """FSC-CLIP (Oh et al., 2024), tuned by adapters, which lie beside the weights."""
+    """FSC-CLIP (Oh et al., 2024), tuned with adapters, which are in the file of weights."""
 
     activation = "quickgelu"
     lora = True

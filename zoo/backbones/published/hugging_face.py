@@ -1,4 +1,4 @@
-"""Weights under Hugging Face's names, as READ-CLIP's (Kwon et al., 2025) are published."""
+"""Weights under Hugging Face's names, such as READ-CLIP's (Kwon et al., 2025)."""
 
 from torch import Tensor
 
@@ -11,17 +11,17 @@ class HuggingFaceCLIP(PublishedWeights):
     """The weights of a CLIPModel of Hugging Face, such as READ-CLIP's (Kwon et al., 2025)."""
 
     def state(self, architecture: str) -> dict[str, Tensor]:
-        """Returns both towers under open_clip's names; what is of neither stays, and is refused.
+        """Returns both towers under open_clip's names; other tensors are rejected when loading.
 
         Args:
             architecture: Not used.
 
         Raises:
-            ZooError: The file cannot be read, or lacks tensors.
+            ZooError: The file cannot be read, or tensors are missing.
         """
-        held = {
+        tensors = {
             key: value
             for key, value in read_tensors(self.path).items()
             if isinstance(value, Tensor) and not key.endswith("position_ids")
         }
-        return open_clip_state(self.path, held)
+        return open_clip_state(self.path, tensors)

@@ -1,4 +1,4 @@
-"""Adapters of loralib beside the weights, as TSVLC, DAC and FSC-CLIP publish them."""
+"""Adapters of loralib in files of weights, as published by TSVLC, DAC and FSC-CLIP."""
 
 import re
 from pathlib import Path
@@ -19,28 +19,28 @@ def merge_loralib_adapters(file: Path, state: State) -> State:
     product is reshaped into the kernel, as published.
 
     Args:
-        file: The file of the state, as errors name it.
-        state: Weights with the adapters `lora_A` and `lora_B` beside them.
+        file: The file of the state in messages.
+        state: Weights with the adapters `lora_A` and `lora_B`.
 
     Returns:
         The merged weights.
 
     Raises:
-        ZooError: Adapters lack their twin or their weight, or have other shapes; the message lists
-            them.
+        ZooError: The counterpart or the weight of an adapter is missing, or shapes do not fit; the
+            message lists them.
     """
-    out = {key: value for key, value in state.items() if not is_adapter(key)}
+    merged = {key: value for key, value in state.items() if not is_adapter(key)}
     faults = []
     for key in filter(is_adapter, state):
         weight, twin = _adapted_key(key), key[:-1] + ("B" if key.endswith("A") else "A")
-        if weight not in out or twin not in state:
-            faults.append(f"{key} without {weight if weight not in out else twin}")
+        if weight not in merged or twin not in state:
+            faults.append(f"{key} without {weight if weight not in merged else twin}")
         elif key.endswith("A"):
-            whole, a, b = out[weight].float(), state[key].float(), state[twin].float()
-            side = whole.shape[-1] if whole.ndim == 4 else 1
-            rows, columns = (n * side for n in (*whole.shape, 0, 0)[:2])
+            base, a, b = merged[weight].float(), state[key].float(), state[twin].float()
+            side = base.shape[-1] if base.ndim == 4 else 1
+            rows, columns = (n * side for n in (*base.shape, 0, 0)[:2])
             if (
-                whole.shape[2:] not in ((), (side, side))
+                base.shape[2:] not in ((), (side, side))
                 or a.ndim != 2
                 or (a.shape[1:], b.shape) != ((columns,), (rows, len(a)))
                 or not len(a)
@@ -48,17 +48,16 @@ def merge_loralib_adapters(file: Path, state: State) -> State:
             ):
                 faults.append(
                     f"{key} {tuple(a.shape)} and {tuple(b.shape)} for a weight of "
-                    f"{tuple(whole.shape)}"
+                    f"{tuple(base.shape)}"
                 )
             else:
-                out[weight] = whole + ALPHA * side / len(a) * (b @ a).view(whole.shape)
+                merged[weight] = base + ALPHA * side / len(a) * (b @ a).view(base.shape)
     if faults:
         raise ZooError(
             f"{file} has LoRA tensors that cannot be merged ({list_keys(faults)}): download it "
-            "anew, "
-            "or name another publication as backbone.pretrained"
+            "again, or set backbone.pretrained to another publication"
         )
-    return out
+    return merged
 
 
 def is_adapter(key: str) -> bool:

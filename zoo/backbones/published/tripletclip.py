@@ -33,12 +33,12 @@ class TripletCLIP(PublishedWeights):
         state: State = {}
         for tower in ("vision-encoder", "text-encoder"):
             file = self._file(tower)
-            held = {
+            tensors = {
                 key.removeprefix("model."): value
                 for key, value in read_tensors(file).items()
                 if isinstance(value, Tensor) and not key.endswith("position_ids")
             }
-            state |= open_clip_state(file, held)
+            state |= open_clip_state(file, tensors)
         state.setdefault("logit_scale", torch.tensor(1 / 0.07).log())
         return state
 

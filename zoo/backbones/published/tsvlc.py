@@ -4,7 +4,7 @@ from zoo.backbones.published.base import PublishedWeights
 
 
 class TSVLC(PublishedWeights):
-    """TSVLC (Doveh et al., CVPR 2023), with adapters beside the weights."""
+    """TSVLC (Doveh et al., CVPR 2023), with adapters in the file of weights."""
 
     activation = "quickgelu"
     lora = True

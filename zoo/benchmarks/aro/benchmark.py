@@ -1,7 +1,7 @@
 """ARO (Yuksekgonul et al. 2023).
 
-Relations and attributes are swapped on Visual Genome, and word order is spoilt on COCO and
-Flickr30k.
+Captions of Visual Genome have swapped relations and attributes; captions of COCO and Flickr30k have
+a perturbed word order.
 """
 
 from collections.abc import Iterator
@@ -12,8 +12,8 @@ from zoo.benchmarks.aro.order import (
     COCO_ORDER_COPY,
     FLICKR_ORDER,
     FLICKR_ORDER_COPY,
+    hub_copy_cases,
     order_cases,
-    ordered_copy,
 )
 from zoo.benchmarks.aro.swapped import (
     ATTRIBUTION,
@@ -38,21 +38,21 @@ ORDER_HOW = (
     "storage.googleapis.com/sfr-vision-language-research/datasets/{file}) into DATA_ROOT/aro; "
     "its images go to DATA_ROOT/{images}"
 )
-COPY_HOW = "; or, with its images in it, {fetch} ({size})"
+COPY_HOW = "; or, with the images included, {fetch} ({size})"
 
 
 class ARO(PublishedBenchmark):
     """ARO: VG-Relation, VG-Attribution, COCO-Order and Flickr30k-Order, 82,695 cases.
 
     Args:
-        files: Other places of the annotations, by subset. For an order set it may also be a file of
-            perturbed captions (.jsonl) that another run made.
-        seed: Settles the perturbations of the order sets.
-        tagger: The tagger of the perturbations. Where None, spaCy's where it and its English
-            pipeline are installed, else TextBlob's.
-        order_dir: The folder where perturbed captions are kept. None takes the user's cache folder;
+        files: Paths of the annotations if not the default ones, by subset. For an order set, also a
+            file of perturbed captions (.jsonl) from another run.
+        seed: Seed of the perturbations of the order sets.
+        tagger: The tagger for the perturbations. None is spaCy if it and its English pipeline are
+            installed, else TextBlob.
+        order_dir: The folder where perturbed captions are saved. None is the user's cache folder;
             the data root is only read.
-        subsets: The subsets wanted, None for all four.
+        subsets: The chosen subsets, None for all four.
     """
 
     name = "aro"
@@ -120,21 +120,21 @@ class ARO(PublishedBenchmark):
     def read_subset(self, path: Path, subset: str) -> Contents:
         """Returns the cases of a subset.
 
-        Captions of the order sets are perturbed, and kept, where that was not done before. Those of
-        a copy on the hub were perturbed by whoever made it.
+        Captions of the order sets are perturbed and saved if that was not done before. Those of a
+        copy on the hub were perturbed by its authors.
 
         Args:
             path: Its annotation file, or a table of its copy on the hub.
             subset: Its name.
 
         Raises:
-            ZooError: The file is wrong, or perturbed captions cannot be written.
+            ZooError: The file is invalid, or perturbed captions cannot be written.
         """
         if subset in (RELATION, ATTRIBUTION):
             return super().read_subset(path, subset)
         if path.suffix == ".parquet":
             contents = super().read_subset(path, subset)
-            contents.notes[subset] = f"captions as perturbed in the copy that {path} is of"
+            contents.notes[subset] = f"captions as perturbed in the copy on the hub ({path})"
             return contents
         tagger = self.tagger or default_tagger()
         order = order_cases(path, subset, self.seed, tagger, self.order_dir)
@@ -142,5 +142,5 @@ class ARO(PublishedBenchmark):
 
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
         """Yields a case for each entry of a VG set, or for each row of a copy."""
-        read = swap_cases if subset in (RELATION, ATTRIBUTION) else ordered_copy
-        return read(path, subset)
+        read_cases = swap_cases if subset in (RELATION, ATTRIBUTION) else hub_copy_cases
+        return read_cases(path, subset)

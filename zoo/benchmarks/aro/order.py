@@ -1,4 +1,4 @@
-"""ARO's order sets: captions perturbed once, by seed, and kept in a file that can be shared."""
+"""ARO's order sets: captions perturbed once with a seed and saved to a file that can be shared."""
 
 import hashlib
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 from zoo.benchmarks.base import Case
 from zoo.benchmarks.captioned import read_captioned
 from zoo.benchmarks.hub import Hub
-from zoo.benchmarks.kept import digest, keep
+from zoo.benchmarks.kept import header_digest, write_rows
 from zoo.benchmarks.parquet import rows, shards
 from zoo.errors import ZooError
 from zoo.language.spacy_tagger import SPACY_MODEL
@@ -29,7 +29,7 @@ COCO_ORDER_COPY = Hub("mteb/ARO-COCO-order", "53c20afc02a87fed8c0245dde2e00f054d
 FLICKR_ORDER_COPY = Hub("mteb/ARO-Flickr-Order", "e5d7f3502345b2c398a6645b4d09b44e650287bf")
 VERSION = 1
 WORDS = 30
-REMADE = "delete the file to have it made again"
+REBUILD_ADVICE = "delete the file to have it made again"
 
 
 class _OrderFileHeader(Struct):
@@ -39,16 +39,16 @@ class _OrderFileHeader(Struct):
     n: int
 
 
-class _Perturbed(Struct):
-    """A caption's number among those of its image, the caption and its perturbations."""
+class _PerturbedRow(Struct):
+    """A caption and its perturbations, with the number of the caption among those of its image."""
 
     image: str
     caption: int
     texts: Annotated[tuple[str, ...], Meta(min_length=2)]
 
 
-class _Copied(Struct):
-    """A row of a copy: a caption and its perturbations, which are no longer made here."""
+class _CopyRow(Struct):
+    """A row of a copy on the hub: a caption and its perturbations."""
 
     correct_caption: str
     hard_text_1: str
@@ -58,7 +58,7 @@ class _Copied(Struct):
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The caption first."""
+        """The caption and its perturbations, the caption first."""
         wrong = self.hard_text_1, self.hard_text_2, self.hard_text_3, self.hard_text_4
         return self.correct_caption, *wrong
 
@@ -69,8 +69,8 @@ class OrderCases:
 
     Attributes:
         cases: The cases.
-        files: The files that they came from.
-        note: Who perturbed the captions, and where they are kept.
+        files: The files that they were read from.
+        note: The file of perturbed captions and the settings that produced it.
     """
 
     cases: list[Case]
@@ -81,48 +81,48 @@ class OrderCases:
 def order_cases(
     source: Path, subset: str, seed: int, tagger: Tagger, folder: Path | None
 ) -> OrderCases:
-    """Returns one case a caption, [the caption, four perturbations], all cleaned as ARO does.
+    """Returns one case per caption, [the caption, four perturbations], all cleaned as in ARO.
 
-    Perturbed captions that are there are used again, where the file's name says the same captions,
-    seed, tagger and rules.
+    An existing file of perturbed captions is reused if its name shows the same captions, seed,
+    tagger and rules.
 
     Args:
         source: BLIP's caption file, or a file of perturbed captions (.jsonl).
         subset: The order set.
-        seed: Settles the perturbations.
-        tagger: The tagger that they need.
-        folder: The folder where perturbed captions are looked for and kept. None keeps them in the
-            user's cache, since data are shared, and also reads those that somebody put in `order`
-            beside the captions.
+        seed: Seed of the perturbations.
+        tagger: The tagger for the perturbations.
+        folder: The folder where perturbed captions are read and saved. None saves them in the
+            user's cache, since data folders are shared, and also reads files in the folder `order`
+            next to the captions.
 
     Raises:
-        ZooError: A file is broken or cannot be written.
+        ZooError: A file is invalid or cannot be written.
     """
     if source.suffix == ".jsonl":
-        return _read(source, subset)
-    header = _header(source, subset, seed, tagger)
-    name = f"{subset}_{header['tagger']}_seed{seed}_{digest(header)}.jsonl"
-    written_to = user_cache() if folder is None else folder
-    folders = [written_to] if folder is not None else [source.parent / "order", written_to]
-    kept = next((path for path in (f / name for f in folders) if path.is_file()), None)
-    if kept is None:
+        return _read_order(source, subset)
+    header = _build_header(source, subset, seed, tagger)
+    name = f"{subset}_{header['tagger']}_seed{seed}_{header_digest(header)}.jsonl"
+    target_folder = user_cache() if folder is None else folder
+    folders = [target_folder] if folder is not None else [source.parent / "order", target_folder]
+    perturbed_file = next((path for path in (f / name for f in folders) if path.is_file()), None)
+    if perturbed_file is None:
         rows = list(_perturbed_captions(source, subset, seed, tagger))
-        mend = "give ARO's order_dir a folder with room for it"
-        kept = keep(written_to / name, header, rows, mend)
-    return _read(kept, subset, source)
+        advice = "set order_dir of ARO to a folder with enough space"
+        perturbed_file = write_rows(target_folder / name, header, rows, advice)
+    return _read_order(perturbed_file, subset, source)
 
 
-def ordered_copy(path: Path, subset: str) -> Iterator[Case]:
-    """Yields a case for each row of an order set's copy on the hub, which has the images too.
+def hub_copy_cases(path: Path, subset: str) -> Iterator[Case]:
+    """Yields a case for each row of an order set's copy on the hub, which also has the images.
 
     Args:
-        path: A table of it.
+        path: A table of the copy.
         subset: The order set.
 
     Raises:
-        ZooError: The file is wrong. The error names file and row.
+        ZooError: The file is invalid. The error names the file and the row.
     """
-    table = (found for file in shards(path) for found in rows(file, _Copied, ("images",)))
+    table = (record for file in shards(path) for record in rows(file, _CopyRow, ("images",)))
     for i, (_, row, images) in enumerate(table):
         match = np.arange(len(row.texts))[None] == 0
         yield Case(images, row.texts, match, "i2t", subset, f"row {i}", correct_first=True)
@@ -133,7 +133,7 @@ def user_cache() -> Path:
     return cache_folder("aro_order")
 
 
-def _header(source: Path, subset: str, seed: int, tagger: Tagger) -> dict[str, Any]:
+def _build_header(source: Path, subset: str, seed: int, tagger: Tagger) -> dict[str, Any]:
     return {
         "benchmark": "aro",
         "subset": subset,
@@ -154,15 +154,15 @@ def _perturbed_captions(
             yield {
                 "image": str(captioned.image),
                 "caption": k,
-                "texts": _options(caption, rng, tagger),
+                "texts": _caption_options(caption, rng, tagger),
             }
 
 
-def _options(caption: str, rng: Random, tagger: Tagger) -> list[str]:
+def _caption_options(caption: str, rng: Random, tagger: Tagger) -> list[str]:
     """Returns the caption and its perturbations, cleaned.
 
-    An identity permutation is written as the caption itself, without blanks before its commas, so
-    that it can be told by its text.
+    An identity permutation is replaced by the caption itself, without spaces before its commas, so
+    that it can be identified by its text.
     """
     options = [caption, *perturbations(caption, rng, tagger)]
     unspaced = "".join(caption.split())
@@ -172,18 +172,18 @@ def _options(caption: str, rng: Random, tagger: Tagger) -> list[str]:
     ]
 
 
-def _read(path: Path, subset: str, source: Path | None = None) -> OrderCases:
-    rows = lines(path, dict[str, Any], REMADE)
-    place, described = next(rows, (f"{path}:1", {}))
-    header = record(described, _OrderFileHeader, place, REMADE)
+def _read_order(path: Path, subset: str, source: Path | None = None) -> OrderCases:
+    rows = lines(path, dict[str, Any], REBUILD_ADVICE)
+    place, description = next(rows, (f"{path}:1", {}))
+    header = record(description, _OrderFileHeader, place, REBUILD_ADVICE)
     if header.subset != subset:
         raise ZooError(
-            f"{path} holds the perturbed captions of {header.subset}, not of {subset}: "
-            "name another file"
+            f"{path} has the perturbed captions of {header.subset}, not of {subset}: "
+            "use another file"
         )
     cases = []
     for place, row in rows:
-        perturbed = record(row, _Perturbed, place, REMADE)
+        perturbed = record(row, _PerturbedRow, place, REBUILD_ADVICE)
         image, match = image_ref(perturbed.image), np.arange(len(perturbed.texts))[None] == 0
         identity = f"{image.key}#{perturbed.caption}"
         cases.append(
@@ -191,17 +191,17 @@ def _read(path: Path, subset: str, source: Path | None = None) -> OrderCases:
         )
     if len(cases) != header.n:
         raise ZooError(
-            f"{path} holds {len(cases):,} of its {header.n:,} perturbed captions: {REMADE}"
+            f"{path} holds {len(cases):,} of its {header.n:,} perturbed captions: {REBUILD_ADVICE}"
         )
     note = ", ".join(
-        f"{key} {described[key]}"
+        f"{key} {description[key]}"
         for key in ("tagger", "tagger_version", "seed", "version")
-        if key in described
+        if key in description
     )
-    made = f"perturbed captions in {path} ({note})"
-    if SPACY_MODEL not in str(described.get("tagger_version")):
-        made += (
-            f"; official results have those of spaCy's {SPACY_MODEL}, another tagger draws others, "
-            "and what that changes was not measured"
+    note_text = f"perturbed captions in {path} ({note})"
+    if SPACY_MODEL not in str(description.get("tagger_version")):
+        note_text += (
+            f"; official results use spaCy's {SPACY_MODEL}; another tagger gives other "
+            "perturbations, and the effect was not measured"
         )
-    return OrderCases(cases, [path] if source is None else [source, path], made)
+    return OrderCases(cases, [path] if source is None else [source, path], note_text)

@@ -1,6 +1,6 @@
-"""What ARO's published averages leave out of VG-Relation and VG-Attribution."""
+"""Groups that ARO's published averages of VG-Relation and VG-Attribution leave out."""
 
-# 157 names from the notebook of ARO's authors, there called symmetric; many are simply rare
+# 157 names from the notebook of ARO's authors, which calls them symmetric; many are simply rare
 _NAMES = """
 adjusting; around; attached to; beside; between; bigger than; biting; boarding; brushing; by;
 chewing; cleaning; climbing; close to; coming from; coming out of; contain; crossing; dragging;

@@ -1,4 +1,4 @@
-"""ARO's VG-Relation and VG-Attribution: two captions that swap what a box of an image shows."""
+"""ARO's VG-Relation and VG-Attribution: a box of an image, its caption and a swapped caption."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,7 +16,7 @@ from zoo.sources.sample import ImageRef
 from zoo.support.schema import read_list
 
 RELATION, ATTRIBUTION = "VG-Relation", "VG-Attribution"
-# whole images of Visual Genome in tables, with the boxes beside them
+# tables of uncropped images of Visual Genome, with the boxes in other columns
 RELATION_COPY = Hub("mteb/ARO-Visual-Relation", "53c1115ab5871ab33b09d5bb8856236d46bdaf2d")
 ATTRIBUTION_COPY = Hub(
     "yjkimstats/ARO_VG_Attribute_fmt", "8cf00634501fb1fb61d62372af50218bff6ed96a"
@@ -25,7 +25,7 @@ ATTRIBUTION_COPY = Hub(
 Box = tuple[float, float, float, float]
 
 
-class _Swapped(Struct):
+class _SwapEntry(Struct):
     image_path: str
     bbox_x: float
     bbox_y: float
@@ -40,25 +40,25 @@ class _Swapped(Struct):
         return self.bbox_x, self.bbox_y, self.bbox_w, self.bbox_h
 
 
-class _RelationEntry(_Swapped):
+class _RelationEntry(_SwapEntry):
     relation_name: str
 
     @property
     def group(self) -> str:
-        """What the macro average is taken over."""
+        """The group for the macro average."""
         return self.relation_name
 
 
-class _Attribution(_Swapped):
+class _AttributionEntry(_SwapEntry):
     attributes: tuple[str, str]
 
     @property
     def group(self) -> str:
-        """What the macro average is taken over."""
+        """The group for the macro average."""
         return "_".join(self.attributes)
 
 
-class _Corner(Struct):
+class _BoxColumns(Struct):
     x: float
     y: float
     w: float
@@ -66,7 +66,7 @@ class _Corner(Struct):
 
 
 class _RelationRow(Struct):
-    bbox: _Corner
+    bbox: _BoxColumns
     true_caption: str
     false_caption: str
     relation_name: str
@@ -78,7 +78,7 @@ class _RelationRow(Struct):
 
     @property
     def group(self) -> str:
-        """What the macro average is taken over."""
+        """The group for the macro average."""
         return self.relation_name
 
 
@@ -86,17 +86,18 @@ def swap_cases(path: Path, subset: str) -> Iterator[Case]:
     """Yields a case for each entry: a box, the right caption and the wrong one.
 
     Args:
-        path: The published JSON, or a table of the set's copy on the hub, which has the images.
+        path: The published JSON, or a table of the set's copy on the hub, which includes the
+            images.
         subset: VG-Relation or VG-Attribution.
 
     Raises:
-        ZooError: The file is wrong. The error names file and entry.
+        ZooError: The file is invalid. The error names the file and the entry.
     """
     if path.suffix == ".parquet":
         yield from _copy_cases(path, subset)
         return
-    schema: type[_RelationEntry | _Attribution] = (
-        _RelationEntry if subset == RELATION else _Attribution
+    schema: type[_RelationEntry | _AttributionEntry] = (
+        _RelationEntry if subset == RELATION else _AttributionEntry
     )
     for i, (place, entry) in enumerate(read_list(path, schema)):
         image = image_ref(f"visual_genome/{entry.image_path}")
@@ -104,17 +105,19 @@ def swap_cases(path: Path, subset: str) -> Iterator[Case]:
 
 
 def _copy_cases(path: Path, subset: str) -> Iterator[Case]:
-    """Yields a case for each row, whose id says so: a copy may have an order of its own."""
-    schema: type[_RelationRow | _Attribution]
-    schema, column = (_RelationRow, "image") if subset == RELATION else (_Attribution, "images")
-    table = (found for file in shards(path) for found in rows(file, schema, (column,)))
+    """Yields a case for each row; its id starts with "row", as the copy's order may differ."""
+    schema: type[_RelationRow | _AttributionEntry]
+    schema, column = (
+        (_RelationRow, "image") if subset == RELATION else (_AttributionEntry, "images")
+    )
+    table = (record for file in shards(path) for record in rows(file, schema, (column,)))
     for i, (place, row, (image,)) in enumerate(table):
         yield _case(image, row, subset, f"row {i}", place)
 
 
 def _case(
     image: ImageRef,
-    entry: _RelationEntry | _Attribution | _RelationRow,
+    entry: _RelationEntry | _AttributionEntry | _RelationRow,
     subset: str,
     name: str,
     place: str,
@@ -122,9 +125,8 @@ def _case(
     left, top, width, height = map(int, entry.box)
     if width < 1 or height < 1:
         raise ZooError(
-            f"{place} has a box of {width} x {height} pixels, which shows nothing: "
-            "fetch the file again"
+            f"{place} has a box of {width} x {height} pixels, which is empty:  fetch the file again"
         )
-    shown = (replace(image, crop=(left, top, width, height)),)
+    cropped_images = (replace(image, crop=(left, top, width, height)),)
     texts = entry.true_caption, entry.false_caption
-    return Case(shown, texts, np.array([[True, False]]), "i2t", subset, name, entry.group)
+    return Case(cropped_images, texts, np.array([[True, False]]), "i2t", subset, name, entry.group)

@@ -1,7 +1,7 @@
-"""Case files: half-truths that are settled, to be published and cited.
+"""Case files: fixed sets of half-truth cases that can be published and cited.
 
-The first line is a header that says what the cases were made from, how many there are and what
-their SHA-256 is. Each further line is a case.
+The first line is a header with the sources, the number and the SHA-256 of the cases. Each further
+line is a case.
 """
 
 import hashlib
@@ -31,21 +31,21 @@ MATCH = np.array([[True, False, True]])
 
 
 class CaseFileHeader(Struct):
-    """What a case file says of its cases.
+    """The header of a case file.
 
     Attributes:
         half_truths: The version of the file's format.
         zoo: The version of zoo that wrote the file.
-        preset: The rule by which the cases were made.
-        seed: What settled the draws.
-        max_images: How many images were asked for.
-        images: How many images the cases are about.
-        cases: How many cases there are.
-        conditions: How many of them each condition has.
-        sha256: The SHA-256 of all lines but this one.
-        units: The SHA-256 of each units file, by its name.
-        notes: What the report says of the cases.
-        baselines: What is guessed without the image, as in `Contents`.
+        preset: The rule that built the cases.
+        seed: The seed of the sampling.
+        max_images: The maximum number of images.
+        images: The number of images with cases.
+        cases: The number of cases.
+        conditions: The number of cases of each condition.
+        sha256: The SHA-256 of all lines except this one.
+        units: The SHA-256 of each units file, by file name.
+        notes: Notes on the cases for the report.
+        baselines: The scores of guesses without the image, as in `Contents`.
     """
 
     half_truths: int
@@ -78,10 +78,10 @@ def case(
 
     Args:
         condition: The condition.
-        caption_id: The id of the caption that its texts were made from.
+        caption_id: The id of the caption that its texts were built from.
         image: The image.
         texts: The anchor, the half-truth and the true completion.
-        preset: The rule by which it was made. By the public code's, a tie is right.
+        preset: The rule that built it. With 'public_code', a tie is right.
     """
     return Case(
         images=(image,),
@@ -102,17 +102,17 @@ def write_cases(
     baselines: Baselines,
     **settings: Any,
 ) -> CaseFileHeader:
-    """Writes a case file, which appears when it is whole.
+    """Writes a case file atomically.
 
-    Image files are named as they lie from the folder of the case file.
+    Paths of images are relative to the folder of the case file.
 
     Args:
         path: The file to write.
         cases: The cases.
-        units: The units files that they were made from.
-        notes: What the report is to say of them.
-        baselines: What is guessed without the image.
-        **settings: The preset, the seed and max_images, as the header has them.
+        units: The units files that they were built from.
+        notes: Notes on the cases for the report.
+        baselines: The scores of guesses without the image.
+        **settings: The preset, the seed and max_images, as in the header.
 
     Returns:
         The header.
@@ -134,14 +134,14 @@ def write_cases(
         + b"\n"
         for case in cases
     )
-    counted = Counter(case.subset for case in cases)
+    counts = Counter(case.subset for case in cases)
     header = CaseFileHeader(
         half_truths=FORMAT,
         zoo=__version__,
         **settings,
         images=len({case.images for case in cases}),
         cases=len(cases),
-        conditions={name: counted[name] for name in CONDITIONS if counted[name]},
+        conditions={name: counts[name] for name in CONDITIONS if counts[name]},
         sha256=hashlib.sha256(lines).hexdigest(),
         units={file.name: sha256(file) for file in units},
         notes=dict(notes),
@@ -151,21 +151,21 @@ def write_cases(
         },
     )
     fields = {name: getattr(header, name) for name in header.__struct_fields__}
-    first = json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
+    header_line = json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
     with write_atomically(path) as part:
-        part.write_bytes(first + b"\n" + lines)
+        part.write_bytes(header_line + b"\n" + lines)
     return header
 
 
 def is_case_file(path: Path) -> bool:
-    """Whether a file begins as a case file does."""
+    """Returns whether a file begins like a case file."""
     if path.is_dir():
         return False
     try:
         with open_bytes(path) as file:
             return file.read(len(START)) == START
     except OSError:
-        return False  # whoever reads it says why it cannot be read
+        return False  # reading it reports the error
 
 
 def read_cases(path: Path) -> tuple[CaseFileHeader, list[Case]]:
@@ -175,23 +175,23 @@ def read_cases(path: Path) -> tuple[CaseFileHeader, list[Case]]:
         path: The file.
 
     Raises:
-        ZooError: The file is cut off, was changed, or is of a newer format.
+        ZooError: The file is truncated, was changed, or has a newer format.
     """
     with open_bytes(path) as file:
-        first, _, lines = file.read().partition(b"\n")
-    header = _header(first, path)
+        header_line, _, lines = file.read().partition(b"\n")
+    header = _parse_header(header_line, path)
     if hashlib.sha256(lines).hexdigest() != header.sha256:
         n = lines.count(b"\n")
         fault = (
-            f"is cut off: it holds {n:,} whole cases of {header.cases:,}"
+            f"is truncated: it holds {n:,} complete cases of {header.cases:,}"
             if n < header.cases
-            else "was changed: its cases are not those whose SHA-256 its first line has"
+            else "was changed: its cases do not match the SHA-256 in its first line"
         )
-        raise ZooError(f"the case file {path} {fault}: fetch it again, or build it anew")
+        raise ZooError(f"the case file {path} {fault}: fetch or build it again")
     images, cases = OwnImages(path.parent), []
     for number, text in enumerate(lines.decode().splitlines(), start=2):
-        where = f"{path}:{number}"
-        line = record(json_line(text, where), _CaseLine, where)
+        place = f"{path}:{number}"
+        line = record(json_line(text, place), _CaseLine, place)
         cases.append(
             case(
                 line.condition,
@@ -204,24 +204,23 @@ def read_cases(path: Path) -> tuple[CaseFileHeader, list[Case]]:
     return header, cases
 
 
-def _header(first: bytes, path: Path) -> CaseFileHeader:
+def _parse_header(first: bytes, path: Path) -> CaseFileHeader:
     try:
         value = json_value(first.decode())
     except (NotJson, UnicodeDecodeError) as error:
         raise ZooError(
-            f"the case file {path} is cut off inside its first line: "
-            "fetch it again, or build it anew"
+            f"the case file {path} is truncated in its first line:  fetch or build it again"
         ) from error
     if isinstance(value["half_truths"], int) and value["half_truths"] > FORMAT:
         raise ZooError(
-            f"the case file {path} is of format {value['half_truths']}, "
-            f"and this zoo reads up to {FORMAT}: update zoo"
+            f"the case file {path} has format {value['half_truths']}, "
+            f"but this version of zoo reads formats up to {FORMAT}: update zoo"
         )
     return record(value, CaseFileHeader, f"{path}:1")
 
 
 def _image_name(image: ImageRef, folder: str) -> str:
-    """Returns how a case file in a folder names an image."""
+    """Returns the name of an image in a case file of the folder."""
     if image.source != "file":
         return str(image)
     return os.path.relpath(image.key, folder) if os.path.isabs(image.key) else image.key

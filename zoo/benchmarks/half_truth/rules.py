@@ -1,6 +1,6 @@
-"""The texts of half-truths, by the paper's rule and by that of its public code.
+"""Rules that build the texts of half-truths: the paper's, its public code's, and a checked one.
 
-The paper is CS-CLIP, Appendix C. The checked rule leaves out foils that may be true after all.
+The paper is CS-CLIP, Appendix C. The checked rule leaves out foils that may actually be true.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 from zoo.units.borne_out import base_forms, content_words, is_borne_out
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 
-# what is wrong with the entity or relation that a half-truth adds, as pictures say it
+# the error in the entity or relation that a half-truth adds, as shown in figures
 WRONG = {
     "+Obj": "entity: wrong object",
     "+Attr": "entity: wrong attribute",
@@ -26,7 +26,7 @@ CONDITIONS = tuple(WRONG)
 ENTITY_CONDITIONS = {"object_change": "+Obj", "attribute_change": "+Attr"}
 PREDICATE_EDITS = ("predicate_change", "antonym")
 DRAWS = 100
-# the paper's rule without the foils that another caption of the image bears out
+# the paper's rule without the foils that another caption of the image supports
 CHECKED = "checked"
 PUBLIC_CODE = "public_code"
 
@@ -34,7 +34,7 @@ PUBLIC_CODE = "public_code"
 Captions = Mapping[str, Sequence[str]]
 NO_CAPTIONS: Captions = {}
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 Foil = TypeVar("Foil", EntityFoil, RelationFoil)
 
 
@@ -43,11 +43,11 @@ class HalfTruthTexts:
     """The three texts of one comparison.
 
     Attributes:
-        record: The units of the caption that they are made from.
+        record: The units of the caption that they are built from.
         condition: The condition, one of `CONDITIONS`.
         anchor: The true description.
         half_truth: The text that differs from `truth` in one wrong detail.
-        truth: The anchor, truly completed.
+        truth: The anchor with a true completion.
     """
 
     record: UnitRecord
@@ -57,12 +57,12 @@ class HalfTruthTexts:
     truth: str
 
 
-class Doubtful(NamedTuple):
-    """How many foils of a condition may be true.
+class DoubtfulCounts(NamedTuple):
+    """Counts of the foils of a condition that may be true.
 
     Attributes:
-        foils: How many foils there were.
-        left_out: How many of them were left out, since they may be true.
+        foils: The number of foils.
+        left_out: The number of foils that were left out because they may be true.
     """
 
     foils: int
@@ -72,18 +72,18 @@ class Doubtful(NamedTuple):
 def paper(
     records: list[UnitRecord], max_images: int, seed: int, captions: Captions = NO_CAPTIONS
 ) -> list[HalfTruthTexts]:
-    """Makes texts by the paper's rule (Appendix C): 'anchor and foil' against 'anchor'.
+    """Builds texts by the paper's rule (Appendix C): 'anchor and foil' against 'anchor'.
 
     The anchor is any entity for entity conditions, and an argument for relation conditions. One
-    caption an image is drawn among those that yield a case. For each condition that it allows, one
-    anchor is drawn, then one added unit, then one foil. +Rand's entity is drawn from another image.
-    It shares no word, in whatever form, with any caption or entity of this one, function words
-    apart.
+    caption per image is sampled among those that yield a case. For each condition that it allows,
+    one anchor is sampled, then one added unit, then one foil. +Rand's entity is sampled from
+    another image. It shares no word, in any inflection, with a caption or entity of this image,
+    except for function words.
 
     Args:
         records: The units, in file order.
-        max_images: How many images are drawn at most.
-        seed: Settles all draws.
+        max_images: The maximum number of sampled images.
+        seed: Seed of the sampling.
         captions: Further captions, by image id.
 
     Returns:
@@ -93,42 +93,49 @@ def paper(
     for record in records:
         by_image.setdefault(record.image_id, []).append(record)
     images = sorted(by_image)
-    drawn = set(Random(f"{seed}/images").sample(images, min(max_images, len(images))))
-    made: list[HalfTruthTexts] = []
-    for image_id in (i for i in by_image if i in drawn):
+    drawn_images = set(Random(f"{seed}/images").sample(images, min(max_images, len(images))))
+    texts: list[HalfTruthTexts] = []
+    for image_id in (i for i in by_image if i in drawn_images):
         rng = Random(f"{seed}/{image_id}")
-        said = _said_of(by_image[image_id], captions.get(image_id, ()))
+        image_words = _image_words(by_image[image_id], captions.get(image_id, ()))
         for record in rng.sample(by_image[image_id], len(by_image[image_id])):
-            found = [*_entity_cases(record, records, said, rng), *_relation_cases(record, rng)]
-            if found:
-                made.extend(found)
+            new_texts = [
+                *_entity_cases(record, records, image_words, rng),
+                *_relation_cases(record, rng),
+            ]
+            if new_texts:
+                texts.extend(new_texts)
                 break
-    return made
+    return texts
 
 
 def _entity_cases(
     record: UnitRecord, records: list[UnitRecord], said: set[str], rng: Random
 ) -> Iterator[HalfTruthTexts]:
-    entities = _distinct(record.entities)
+    entities = _distinct_entities(record.entities)
     true = {entity.text.lower() for entity in entities}
     for edit, condition in ENTITY_CONDITIONS.items():
-        foiled = {
+        foils_by_text = {
             entity.text: [f for f in entity.foils if f.edit == edit and f.text.lower() not in true]
             for entity in entities
         }
         options = {
-            anchor: [e for e in entities if e is not anchor and foiled[e.text]]
+            anchor: [e for e in entities if e is not anchor and foils_by_text[e.text]]
             for anchor in entities
         }
         if any(options.values()):
             anchor = rng.choice([entity for entity, added in options.items() if added])
             added = rng.choice(options[anchor])
             yield _join_texts(
-                record, condition, anchor.text, rng.choice(foiled[added.text]).text, added.text
+                record,
+                condition,
+                anchor.text,
+                rng.choice(foils_by_text[added.text]).text,
+                added.text,
             )
     if len(entities) > 1:
         anchor, added = rng.sample(entities, 2)
-        stranger = _stranger(record.image_id, said, records, rng)
+        stranger = _unrelated_entity(record.image_id, said, records, rng)
         if stranger is not None:
             yield _join_texts(record, "+Rand", anchor.text, stranger, added.text)
 
@@ -154,9 +161,8 @@ def _relation_cases(record: UnitRecord, rng: Random) -> Iterator[HalfTruthTexts]
 def condition_of(foil: RelationFoil) -> str | None:
     """Returns the condition that a foil of a relation belongs to.
 
-    A changed attribute inside either argument is Rel:Attr. A changed head noun of the object is
-    Rel:Obj, and one of the subject is Subj. A negation or an unknown edit belongs to none, so that
-    None is returned.
+    A changed attribute in either argument is Rel:Attr. A changed head noun of the object is
+    Rel:Obj, and of the subject, Subj. For a negation or an unknown edit the result is None.
     """
     if foil.edit == "argument_swap":
         return "Swap"
@@ -170,12 +176,12 @@ def condition_of(foil: RelationFoil) -> str | None:
 
 
 def explain_condition(condition: str) -> str:
-    """Returns a condition with what is wrong in it, in lines as short as a picture has room for."""
+    """Returns a condition and its error as a label for figures, one word per line."""
     return "\n".join([condition, *WRONG.get(condition, "").split()])
 
 
-def _said_of(records: Iterable[UnitRecord], captions: Iterable[str] = ()) -> set[str]:
-    """Returns the base forms of all that any caption and entity says of one image."""
+def _image_words(records: Iterable[UnitRecord], captions: Iterable[str] = ()) -> set[str]:
+    """Returns the base forms of all words in the captions and entities of one image."""
     texts = (
         text
         for record in records
@@ -184,10 +190,12 @@ def _said_of(records: Iterable[UnitRecord], captions: Iterable[str] = ()) -> set
     return set[str]().union(*map(base_forms, (*texts, *captions)))
 
 
-def _stranger(image_id: str, said: set[str], records: list[UnitRecord], rng: Random) -> str | None:
-    """Returns an entity of another image that shares no word with what is said of this one.
+def _unrelated_entity(
+    image_id: str, said: set[str], records: list[UnitRecord], rng: Random
+) -> str | None:
+    """Returns an entity of another image that shares no word with the captions of this one.
 
-    It returns None where `DRAWS` draws find none.
+    It returns None if `DRAWS` samples find none.
     """
     for _ in range(DRAWS):
         other = rng.choice(records)
@@ -200,66 +208,70 @@ def _stranger(image_id: str, said: set[str], records: list[UnitRecord], rng: Ran
 
 def without_doubtful_foils(
     records: list[UnitRecord], captions: Captions = NO_CAPTIONS
-) -> tuple[list[UnitRecord], dict[str, Doubtful]]:
+) -> tuple[list[UnitRecord], dict[str, DoubtfulCounts]]:
     """Leaves out foils that may be true.
 
-    Such a foil brings a word that stands in another caption of the same image. A word of the foil's
-    own caption is none that it brings: "a blue cube" is wrong where that caption has a red cube and
-    a blue ball.
+    Such a foil adds a word that another caption of the same image has. Words of the foil's own
+    caption do not count as added: "a blue cube" is wrong if the caption has a red cube and a blue
+    ball.
 
     Args:
         records: All captions of each image that have units.
         captions: Further captions, by image id.
 
     Returns:
-        The records with the foils that are left, and by condition how many foils there were and how
-        many are left out.
+        The records with the remaining foils, and by condition the number of foils and of those left
+        out.
     """
     by_image: dict[str, list[UnitRecord]] = {}
     for record in records:
         by_image.setdefault(record.image_id, []).append(record)
-    counted: dict[str, Doubtful] = {}
-    kept = []
+    counts: dict[str, DoubtfulCounts] = {}
+    filtered = []
     for record in records:
-        own = base_forms(record.caption)
-        others = [other for other in by_image[record.image_id] if other is not record]
-        elsewhere = _said_of(others, captions.get(record.image_id, ())) - own
+        caption_words = base_forms(record.caption)
+        other_records = [
+            other_record for other_record in by_image[record.image_id] if other_record is not record
+        ]
+        other_words = _image_words(other_records, captions.get(record.image_id, ())) - caption_words
         entities, relations = [], []
         for entity in record.entities:
             conditions = [ENTITY_CONDITIONS.get(foil.edit) for foil in entity.foils]
-            foils = _borne_out_by_none(
-                entity.foils, entity.text, conditions, own, elsewhere, counted
+            entity_foils = _drop_doubtful(
+                entity.foils, entity.text, conditions, caption_words, other_words, counts
             )
-            entities.append(replace(entity, foils=foils))
+            entities.append(replace(entity, foils=entity_foils))
         for relation in record.relations:
             kinds = [condition_of(foil) for foil in relation.foils]
-            left = _borne_out_by_none(relation.foils, relation.text, kinds, own, elsewhere, counted)
-            relations.append(replace(relation, foils=left))
-        kept.append(replace(record, entities=tuple(entities), relations=tuple(relations)))
-    return kept, {name: counted[name] for name in CONDITIONS if name in counted}
+            relation_foils = _drop_doubtful(
+                relation.foils, relation.text, kinds, caption_words, other_words, counts
+            )
+            relations.append(replace(relation, foils=relation_foils))
+        filtered.append(replace(record, entities=tuple(entities), relations=tuple(relations)))
+    return filtered, {name: counts[name] for name in CONDITIONS if name in counts}
 
 
-def _borne_out_by_none(
+def _drop_doubtful(
     foils: Sequence[Foil],
     true: str,
     conditions: Sequence[str | None],
     own: set[str],
     elsewhere: set[str],
-    counted: dict[str, Doubtful],
+    counted: dict[str, DoubtfulCounts],
 ) -> tuple[Foil, ...]:
-    """Returns the foils that bring no word of other captions, and counts those of conditions."""
-    known, left = own | base_forms(true), []
+    """Returns the foils that add no word of other captions, and updates the counts by condition."""
+    known_words, kept_foils = own | base_forms(true), []
     for foil, condition in zip(foils, conditions, strict=True):
-        doubtful = is_borne_out(foil.text, known, elsewhere)
+        doubtful = is_borne_out(foil.text, known_words, elsewhere)
         if condition is not None:
-            before = counted.get(condition, Doubtful(0, 0))
-            counted[condition] = Doubtful(before.foils + 1, before.left_out + doubtful)
+            previous = counted.get(condition, DoubtfulCounts(0, 0))
+            counted[condition] = DoubtfulCounts(previous.foils + 1, previous.left_out + doubtful)
         if not doubtful:
-            left.append(foil)
-    return tuple(left)
+            kept_foils.append(foil)
+    return tuple(kept_foils)
 
 
-def _distinct(entities: Iterable[Entity]) -> list[Entity]:
+def _distinct_entities(entities: Iterable[Entity]) -> list[Entity]:
     return list({entity.text.lower(): entity for entity in reversed(tuple(entities))}.values())[
         ::-1
     ]
@@ -276,44 +288,44 @@ def _join_texts(
 def public_code(
     records: list[UnitRecord], max_images: int, seed: int, captions: Captions = NO_CAPTIONS
 ) -> list[HalfTruthTexts]:
-    """Makes texts as the public code does: by the first match in file order, in lower case.
+    """Builds texts like the public code: from the first match in file order, in lower case.
 
-    For entity conditions, the first caption of an image counts that has an ordered pair (A, B) of
-    entities where B has a foil. It gives 'a and foil' against 'a'. +Rand's entity is the B of
-    another such caption, whatever the image shows. A, B, foils and subjects of relations have a
-    word that says something (`_says_something`).
+    For entity conditions, it uses the first caption of an image that has an ordered pair (A, B) of
+    entities where B has a foil. The texts are 'a and foil' against 'a'. +Rand's entity is the B of
+    another such caption, even if the image shows it. A, B, foils and subjects of relations must
+    have a content word (`_has_content_word`).
 
-    For relation conditions, the first caption of an image counts that has a relation with two kinds
-    of foil. It gives the foil relation alone against its subject, also for Subj, where the anchor
-    is not in the text.
+    For relation conditions, it uses the first caption of an image that has a relation with two
+    kinds of foil. The texts are the foil relation alone against its subject, also for Subj, where
+    the anchor is not in the text.
 
     Args:
         records: The units, in file order.
-        max_images: How many images are taken at most, of entities and of relations apart.
-        seed: Settles the draws of +Rand.
-        captions: Further captions, which the public code does not look at.
+        max_images: The maximum number of images, separately for entities and relations.
+        seed: Seed of the sampling of +Rand.
+        captions: Further captions, which the public code ignores.
 
     Returns:
-        The texts, those of entities before those of relations.
+        The texts, first those of entities, then those of relations.
     """
-    pairs = _first_of_each_image(records, _foiled_pair, max_images)
-    relations = _first_of_each_image(records, _foiled_relation, max_images)
+    pairs = _first_of_each_image(records, _pair_with_foil, max_images)
+    relations = _first_of_each_image(records, _relation_with_foils, max_images)
     rng = Random(seed)
-    made: list[HalfTruthTexts] = []
+    texts: list[HalfTruthTexts] = []
     for i, (record, (anchor, added)) in enumerate(pairs):
         for edit, condition in ENTITY_CONDITIONS.items():
-            made += [
+            texts += [
                 _join_texts(record, condition, anchor.text, foil, added.text)
-                for foil in _texts(added.foils, edit)[:1]
+                for foil in _foil_texts(added.foils, edit)[:1]
             ]
         if len(pairs) > 1:
-            other = rng.randrange(len(pairs) - 1)
-            stranger = pairs[other + (other >= i)][1][1].text
-            made.append(_join_texts(record, "+Rand", anchor.text, stranger, added.text))
+            other_index = rng.randrange(len(pairs) - 1)
+            stranger = pairs[other_index + (other_index >= i)][1][1].text
+            texts.append(_join_texts(record, "+Rand", anchor.text, stranger, added.text))
     for record, (relation, foils) in relations:
-        if not _says_something(relation.subject):
+        if not _has_content_word(relation.subject):
             continue
-        made += [
+        texts += [
             HalfTruthTexts(record, c, relation.subject, foils[c], relation.text)
             for c in CONDITIONS
             if c in foils
@@ -322,40 +334,40 @@ def public_code(
         HalfTruthTexts(
             m.record, m.condition, m.anchor.lower(), m.half_truth.lower(), m.truth.lower()
         )
-        for m in made
+        for m in texts
     ]
 
 
 def _first_of_each_image(
-    records: list[UnitRecord], find: Callable[[UnitRecord], Found | None], max_images: int
-) -> list[tuple[UnitRecord, Found]]:
-    first: dict[str, tuple[UnitRecord, Found]] = {}
+    records: list[UnitRecord], find: Callable[[UnitRecord], Result | None], max_images: int
+) -> list[tuple[UnitRecord, Result]]:
+    first_results: dict[str, tuple[UnitRecord, Result]] = {}
     for record in records:
-        if len(first) == max_images:
+        if len(first_results) == max_images:
             break
-        if record.image_id not in first:
-            found = find(record)
-            if found is not None:
-                first[record.image_id] = (record, found)
-    return list(first.values())
+        if record.image_id not in first_results:
+            result = find(record)
+            if result is not None:
+                first_results[record.image_id] = (record, result)
+    return list(first_results.values())
 
 
-def _foiled_pair(record: UnitRecord) -> tuple[Entity, Entity] | None:
+def _pair_with_foil(record: UnitRecord) -> tuple[Entity, Entity] | None:
     return next(
         (
             (anchor, added)
             for anchor in record.entities
             for added in record.entities
             if anchor.text != added.text
-            and _says_something(anchor.text)
-            and _says_something(added.text)
-            and any(_texts(added.foils, edit) for edit in ENTITY_CONDITIONS)
+            and _has_content_word(anchor.text)
+            and _has_content_word(added.text)
+            and any(_foil_texts(added.foils, edit) for edit in ENTITY_CONDITIONS)
         ),
         None,
     )
 
 
-def _foiled_relation(record: UnitRecord) -> tuple[Relation, dict[str, str]] | None:
+def _relation_with_foils(record: UnitRecord) -> tuple[Relation, dict[str, str]] | None:
     for relation in record.relations:
         foils = _mechanical_foils(record, relation)
         if len(foils.keys() - {"Rel:Attr"}) >= 2:
@@ -364,43 +376,50 @@ def _foiled_relation(record: UnitRecord) -> tuple[Relation, dict[str, str]] | No
 
 
 def _mechanical_foils(record: UnitRecord, relation: Relation) -> dict[str, str]:
-    """Returns the first foil by kind; arguments are changed to foils of their entity.
+    """Returns the first foil of each kind; arguments are replaced by foils of their entity.
 
-    A negation counts as a kind and is in no condition.
+    A negation counts as a kind but belongs to no condition.
     """
     subject, predicate, object_ = relation.subject, relation.predicate, relation.object
-    of_subject, of_object = _foils_of(record, subject), _foils_of(record, object_)
-    written = [
-        f for f in relation.foils if all(map(_says_something, (f.subject, f.predicate, f.object)))
+    subject_foils, object_foils = _foils_of(record, subject), _foils_of(record, object_)
+    worded_foils = [
+        f for f in relation.foils if all(map(_has_content_word, (f.subject, f.predicate, f.object)))
     ]
     foils = {
         "Rel:Attr": [
-            f"{subject} {predicate} {foil}" for foil in _texts(of_object, "attribute_change")
+            f"{subject} {predicate} {foil}"
+            for foil in _foil_texts(object_foils, "attribute_change")
         ],
-        "Rel:Obj": [f"{subject} {predicate} {foil}" for foil in _texts(of_object, "object_change")],
-        "Ant": [foil.text for foil in written if foil.edit in PREDICATE_EDITS],
-        "negation": [foil.text for foil in written if foil.edit == "negation"],
+        "Rel:Obj": [
+            f"{subject} {predicate} {foil}" for foil in _foil_texts(object_foils, "object_change")
+        ],
+        "Ant": [foil.text for foil in worded_foils if foil.edit in PREDICATE_EDITS],
+        "negation": [foil.text for foil in worded_foils if foil.edit == "negation"],
         "Swap": [f"{object_} {predicate} {subject}"],
-        "Subj": [f"{foil} {predicate} {object_}" for foil in _texts(of_subject, "object_change")],
+        "Subj": [
+            f"{foil} {predicate} {object_}" for foil in _foil_texts(subject_foils, "object_change")
+        ],
     }
     return {kind: texts[0] for kind, texts in foils.items() if texts}
 
 
 def _foils_of(record: UnitRecord, text: str) -> tuple[EntityFoil, ...]:
-    """Returns the foils of the entity of that text, else of the first one that contains it."""
-    same = (entity.foils for entity in record.entities if entity.text == text)
-    wider = (entity.foils for entity in record.entities if text.lower() in entity.text.lower())
-    return next(same, None) or next(wider, ())
+    """Returns the foils of the entity with that text, else of the first one that contains it."""
+    exact_matches = (entity.foils for entity in record.entities if entity.text == text)
+    containing_matches = (
+        entity.foils for entity in record.entities if text.lower() in entity.text.lower()
+    )
+    return next(exact_matches, None) or next(containing_matches, ())
 
 
-def _texts(foils: Iterable[EntityFoil], edit: str) -> list[str]:
-    return [foil.text for foil in foils if foil.edit == edit and _says_something(foil.text)]
+def _foil_texts(foils: Iterable[EntityFoil], edit: str) -> list[str]:
+    return [foil.text for foil in foils if foil.edit == edit and _has_content_word(foil.text)]
 
 
-def _says_something(text: str) -> bool:
-    """Whether a text has a word of more than two letters that is neither 'and' nor 'the'.
+def _has_content_word(text: str) -> bool:
+    """Returns whether a text has a word of more than two letters except 'and' and 'the'.
 
-    This is the public code's filter of articles, 'and' and its short list of prepositions.
+    This equals the public code's filter of articles, 'and' and a short list of prepositions.
     """
     return any(len(word) > 2 and word not in ("and", "the") for word in text.lower().split())
 

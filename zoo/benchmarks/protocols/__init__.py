@@ -1,1 +1,1 @@
-"""Protocols: how the scores of a case become outcomes, one file each."""
+"""Protocols, one module each: they turn the scores of a case into outcomes."""

@@ -12,9 +12,9 @@ from zoo.benchmarks.protocols.image_to_text import ImageToText
 
 
 class AllPositives(ImageToText):
-    """An image's right texts, of which there are several, all have to score above its wrong ones.
+    """All right texts of an image, of which there are several, have to score above its wrong ones.
 
-    So does `i2t`; here chance is that of choosing so many texts.
+    The rule is that of `i2t`; here chance is that of choosing this number of texts.
     """
 
     name = "all_pos"
@@ -28,5 +28,5 @@ class AllPositives(ImageToText):
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Returns one in the number of ways to choose the right texts."""
+        """Returns 1 / (number of ways to choose as many texts as are right)."""
         return np.array([1 / comb(n, k) for n, k in zip(options, right_options, strict=True)])

@@ -9,10 +9,10 @@ from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, above_all, b
 
 
 class AveragePrecision(Protocol):
-    """Each text ranks the case's images, and its answer is graded by average precision.
+    """Each text ranks the case's images, and the ranking is graded by average precision.
 
-    The mean over texts is the mean average precision. Images of equal scores have one rank, the
-    last of theirs.
+    The mean over texts is the mean average precision. Images with equal scores share the last of
+    their ranks.
     """
 
     name = "ap"
@@ -34,18 +34,18 @@ class AveragePrecision(Protocol):
             yield query.to_outcome(column, *above_all(column, query.match), value)
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
-        """Asks that each text has a right image."""
+        """Returns why the case is invalid: each text needs a right image."""
         return "" if match.any(0).all() else "has a text without a right image"
 
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Returns the share of right images, which a random order of many comes to."""
+        """Returns the share of right images, the expected value for a random ranking."""
         return right_options / options
 
 
 def average_precision(right: NDArray[np.bool_], scores: NDArray[np.float32]) -> float:
-    """Returns the mean, over right items, of the precision down to each one and its equals.
+    """Returns the mean, over right items, of the precision at each one, ties included.
 
     Args:
         right: Which items are right, at least one, `[n]`.
@@ -53,6 +53,8 @@ def average_precision(right: NDArray[np.bool_], scores: NDArray[np.float32]) -> 
     """
     order = np.argsort(-scores, kind="stable")
     hits, ranked = np.cumsum(right[order]), scores[order]
-    last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))  # of each run of equals
-    found = np.diff(hits[last], prepend=0)
-    return float((found * hits[last] / (last + 1)).sum() / hits[-1])
+    run_ends = np.flatnonzero(
+        np.append(ranked[1:] != ranked[:-1], True)
+    )  # ends of runs of equal scores
+    n_found = np.diff(hits[run_ends], prepend=0)
+    return float((n_found * hits[run_ends] / (run_ends + 1)).sum() / hits[-1])

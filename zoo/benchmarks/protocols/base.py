@@ -1,7 +1,8 @@
-"""Protocol: how the scores of a case become outcomes.
+"""Protocol, the base class of rules that turn the scores of a case into outcomes.
 
-A change of what counts as right raises VERSION. An outcome keeps what the strict rule says (`>`,
-ties wrong), and whether equal scores alone made it say so. A preset decides what ties count.
+Increase VERSION when the definition of a right answer changes. An outcome stores the result of the
+strict rule (`>`, ties are wrong) and whether it is wrong only because of a tie. A preset decides
+how ties count.
 """
 
 import json
@@ -25,18 +26,18 @@ Kind = TypeVar("Kind", np.bool_, np.float32)
 
 @dataclass(frozen=True)
 class Query:
-    """What a case asks, whether it can be scored or not.
+    """A question of a case, whether it can be scored or not.
 
     Attributes:
         metric: Name of the metric that the answer counts towards.
-        query: Row of the image or column of the text that asks; 0 where the whole case asks.
+        query: Row of the image or column of the text that is the query; 0 if it is the whole case.
         match: Which of the compared scores are right.
         images: Rows of the case's images that the query is about.
-        texts: Columns of the case's texts that the query is about, in the order of the scores where
-            each score is of one text.
-        options: Number of answers to choose from, where the protocol's `chance` asks for it.
-        right_options: Number of right answers among them, likewise.
-        group: What a macro average is taken over, where a case has queries of several groups.
+        texts: Columns of the case's texts that the query is about, in the order of the scores if
+            each score belongs to one text.
+        options: Number of answers to choose from, if the protocol's `chance` needs it.
+        right_options: Number of right answers among them, if `chance` needs it.
+        group: The group for the macro average, if a case has queries of several groups.
     """
 
     metric: str
@@ -74,14 +75,16 @@ class Outcome(Query):
     """A query and its answer.
 
     Attributes:
-        scores: Scores that were compared. Of a recall: the best right score and the highest wrong
-            one, minus infinity off a short-list.
+        scores: The compared scores. For a recall: the best right score and the highest wrong score,
+            minus infinity outside a short-list.
         right: Whether the answer is right by the strict rule, `>`.
-        tie: Whether `>=` in the place of `>` would make a wrong answer right.
-        value: How good a graded answer is, from 0 to 1, such as an average precision. None where
-            an answer is right or wrong and nothing between.
-        wrong_image: Row of the wrong image that scores highest, where a text asked a gallery.
-        wrong_text: Column of the wrong text that scores highest, where an image asked a gallery.
+        tie: Whether `>=` instead of `>` would make a wrong answer right.
+        value: The grade of an answer from 0 to 1, such as an average precision. None if answers are
+            only right or wrong.
+        wrong_image: Row of the wrong image with the highest score, if the query is a text in a
+            gallery.
+        wrong_text: Column of the wrong text with the highest score, if the query is an image in a
+            gallery.
     """
 
     scores: NDArray[np.float32]
@@ -93,17 +96,17 @@ class Outcome(Query):
 
 
 class Protocol(Configurable, ABC):
-    """Base of protocols.
+    """Base class of protocols.
 
     Attributes:
         name: Short name of the protocol.
-        drops_identical: Whether each outcome is about the texts of one image, or about texts that
-            ask, and `above_all` judges it. Texts that say the same as the right one can then be
-            dropped, as the preset `strict` does.
-        by_image: Whether each image asks for itself among all texts of the case. The case is then
-            scored over those of its images that are there.
-        has_interval: Whether the spread of its answers tells how far a metric may be from that over
-            other images. It does not where an answer is a number over all images.
+        drops_identical: Whether each outcome is about the texts of one image or text query and is
+            judged by `above_all`. Texts identical to the right one can then be dropped, as the
+            preset `strict` does.
+        by_image: Whether each image is a separate query among all texts of the case. The case is
+            then scored on those of its images that exist.
+        has_interval: Whether the variance of its answers gives a confidence interval of the metric.
+            It does not if an answer is a value over all images.
     """
 
     name: ClassVar[str]
@@ -113,7 +116,7 @@ class Protocol(Configurable, ABC):
 
     @abstractmethod
     def queries(self, match: NDArray[np.bool_]) -> Iterable[Query]:
-        """Returns what a case asks, in the order of the outcomes of `judge`.
+        """Returns the queries of a case, in the order of the outcomes of `judge`.
 
         Args:
             match: Which texts are right for which images, `[images, texts]`.
@@ -122,8 +125,8 @@ class Protocol(Configurable, ABC):
     def judge(self, match: NDArray[np.bool_], scores: NDArray[np.float32]) -> Iterable[Outcome]:
         """Returns the outcomes of a case.
 
-        By default a query compares the scores of its images and texts, and every right answer has
-        to score above every wrong one.
+        By default a query compares the scores of its images and texts, and every right answer must
+        score above every wrong one.
 
         Args:
             match: Which texts are right for which images, `[images, texts]`.
@@ -139,31 +142,30 @@ class Protocol(Configurable, ABC):
         scores: Sequence[NDArray[np.float32]],
         match: Sequence[NDArray[np.bool_]],
     ) -> NDArray[np.bool_] | None:
-        """Judges all answers of a subset together, where one alone does not tell.
+        """Judges all answers of a subset together, if one answer cannot be judged alone.
 
-        So does a threshold that is found from all scores. What `judge` says of such answers is not
-        counted.
+        An example is a threshold that depends on all scores. The result replaces that of `judge`.
 
         Args:
             metric: Name of a metric of the protocol.
-            scores: Scores of each query, as its outcome keeps them.
+            scores: Scores of each query, as stored in its outcome.
             match: Which of them are right.
 
         Returns:
-            Whether each answer is right, `[q]`. None where `judge` says so, as by default.
+            Whether each answer is right, `[q]`. None (the default) if `judge` decides that.
         """
         return None
 
     def first_wins(self, outcome: Outcome) -> bool:
-        """Tells whether an argmax answers rightly, which takes the first of the highest scores.
+        """Returns whether an argmax, which takes the first of the highest scores, is right.
 
         Args:
-            outcome: An outcome, its scores in the order of the answers.
+            outcome: An outcome with its scores in the order of the answers.
         """
         return bool(outcome.match[np.argmax(outcome.scores)])
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
-        """Says why a case cannot be judged, such as "has no image"; nothing where it can be.
+        """Returns why a case cannot be judged, such as "has no image", or an empty string.
 
         Args:
             match: Which texts are right for which images, `[images, texts]`.
@@ -178,28 +180,29 @@ class Protocol(Configurable, ABC):
         Args:
             metric: Name of a metric of the protocol.
             options: Number of answers to choose from, `[q]`.
-            right_options: Number of right answers among them, `[q]`; 0 where it is not kept.
+            right_options: Number of right answers among them, `[q]`; 0 if it is not stored.
 
         Returns:
-            Shares, or None where options do not tell them. The subset then gives the chance level.
+            Values from 0 to 1, or None if they do not follow from the options. The subset then has
+            the chance level.
         """
         return None
 
 
-def protocol_of(named: Protocol | str) -> Protocol:
-    """Returns the protocol that is meant.
+def protocol_of(protocol: Protocol | str) -> Protocol:
+    """Returns a protocol, also if it is given by name.
 
     Args:
-        named: A protocol, a name of `zoo ls protocols`, a dotted class path, or what `written`
-            makes of a protocol.
+        protocol: A protocol, a name of `zoo ls protocols`, a dotted class path, or the text that
+            `protocol_name` returns.
 
     Raises:
         ZooError: There is no such protocol, or it has no name.
     """
-    if isinstance(named, str):
-        return _parse_protocol(named)
-    check_whole(type(named), Protocol)
-    return named
+    if isinstance(protocol, str):
+        return _parse_protocol(protocol)
+    check_whole(type(protocol), Protocol)
+    return protocol
 
 
 @cache
@@ -207,42 +210,40 @@ def _parse_protocol(text: str) -> Protocol:
     path, arguments = text, {}
     if text.startswith("{"):
         try:
-            described = json.loads(text)
-            path, arguments = described["class_path"], described["init_args"]
+            description = json.loads(text)
+            path, arguments = description["class_path"], description["init_args"]
         except (ValueError, KeyError, TypeError) as error:
-            raise ZooError(
-                f"protocol {text!r} does not name a class_path and its init_args"
-            ) from error
-    built: Protocol = class_of(path, "protocols", Protocol)(**arguments)
-    return built
+            raise ZooError(f"protocol {text!r} has no class_path and init_args") from error
+    protocol: Protocol = class_of(path, "protocols", Protocol)(**arguments)
+    return protocol
 
 
 def protocol_name(protocol: Protocol) -> str:
-    """Returns what files call a protocol, from which `protocol_of` builds it again.
+    """Returns the name of a protocol in files, from which `protocol_of` can build it.
 
-    That is its short name, the path of a class from outside zoo, or the path with its arguments.
+    It is the short name, the path of a class outside zoo, or the path with arguments as JSON.
     """
     if protocol._recorded:
         return json.dumps(to_config(protocol))
-    path = _path(type(protocol))
+    path = _class_path(type(protocol))
     return protocol.name if path.startswith("zoo.") else path
 
 
 @cache
-def _path(kind: type[Protocol]) -> str:
-    return class_path(kind)
+def _class_path(protocol_class: type[Protocol]) -> str:
+    return class_path(protocol_class)
 
 
-def lacking_texts(match: NDArray[np.bool_]) -> str:
-    """Says whether an image has no right or no wrong text; nothing where each has both."""
-    both = match.any(1).all() and (~match).any(1).all()
-    return "" if both else "has an image without a right or without a wrong text"
+def invalid_texts_reason(match: NDArray[np.bool_]) -> str:
+    """Returns why a case is invalid if an image has no right or no wrong text, else ""."""
+    complete = match.any(1).all() and (~match).any(1).all()
+    return "" if complete else "has an image without a right or without a wrong text"
 
 
-def lacking_images(match: NDArray[np.bool_]) -> str:
-    """Says whether a text has no right or no wrong image; nothing where each has both."""
-    both = match.any(0).all() and (~match).any(0).all()
-    return "" if both else "has a text without a right or without a wrong image"
+def invalid_images_reason(match: NDArray[np.bool_]) -> str:
+    """Returns why a case is invalid if a text has no right or no wrong image, else ""."""
+    complete = match.any(0).all() and (~match).any(0).all()
+    return "" if complete else "has a text without a right or without a wrong image"
 
 
 def build_query(
@@ -252,11 +253,11 @@ def build_query(
     images: Sequence[int],
     texts: Sequence[int],
 ) -> Query:
-    """Returns a query about some images and texts of a case.
+    """Builds a query about some images and texts of a case.
 
     Args:
         metric: Name of the metric that the answer counts towards.
-        query: Row of the image or column of the text that asks; 0 where the whole case asks.
+        query: Row of the image or column of the text that is the query; 0 if it is the whole case.
         match: Which texts are right for which images, `[images, texts]`.
         images: Rows of the images.
         texts: Columns of the texts.
@@ -267,18 +268,18 @@ def build_query(
 def select_block(
     table: NDArray[Kind], images: Sequence[int], texts: Sequence[int]
 ) -> NDArray[Kind]:
-    """Returns the entries of a table `[images, texts]` for some images and texts, row by row."""
+    """Returns the entries of an array `[images, texts]` for some images and texts, row by row."""
     return table.take(images, axis=0).take(texts, axis=1).ravel()
 
 
 def all_right(answers: Iterable[tuple[bool, bool]]) -> tuple[bool, bool]:
-    """Joins answers, each as `above_all` gives it, to the one that asks for all of them.
+    """Combines answers, each as returned by `above_all`, into one that requires all of them.
 
     Args:
-        answers: Whether each answer is right, and whether only ties keep it from that.
+        answers: Whether each answer is right, and whether it is wrong only because of ties.
 
     Returns:
-        Whether all are right, and whether only ties keep them from that.
+        Whether all are right, and whether they are wrong only because of ties.
     """
     right, or_tie = zip(*((right, right or tie) for right, tie in answers), strict=True)
     return all(right), all(or_tie) and not all(right)
@@ -292,8 +293,8 @@ def above_all(scores: NDArray[np.float32], match: NDArray[np.bool_]) -> tuple[bo
         match: Which of them are right, `[K]`.
 
     Returns:
-        Whether every right answer scores above every wrong one, and whether only ties keep it from
-        that.
+        Whether every right answer scores above every wrong one, and whether that fails only because
+        of ties.
     """
     worst, hardest = scores[match].min(), scores[~match].max(initial=-np.inf)
     return bool(worst > hardest), bool(worst == hardest)

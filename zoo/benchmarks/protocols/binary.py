@@ -1,4 +1,4 @@
-"""Binary: does a text match an image? A threshold found from all scores says (SVO-Probes)."""
+"""Binary: does a text match an image? A threshold over all scores decides (SVO-Probes)."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,11 +9,11 @@ from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, build_query
 
 
 class Binary(Protocol):
-    """Every pair of image and text asks whether it matches (`binary`).
+    """Each pair of image and text is classified as matching or not (`binary`).
 
-    A score has no natural threshold. The one is taken under which the mean of the accuracies over
-    matching and over other pairs of the subset is highest, the lowest where several are. A pair is
-    said to match where it scores above the threshold.
+    A score has no natural threshold. The threshold maximises the mean of the accuracy on matching
+    pairs and that on other pairs of the subset; of several maxima it is the lowest. A pair is
+    classified as matching if it scores above the threshold.
     """
 
     name = "binary"
@@ -24,7 +24,7 @@ class Binary(Protocol):
             yield build_query("binary", i * match.shape[1] + j, match, (i,), (j,))
 
     def judge(self, match: NDArray[np.bool_], scores: NDArray[np.float32]) -> Iterator[Outcome]:
-        """Yields the scores; whether they are right shows when all of them are known."""
+        """Yields outcomes with the scores; `judge_subset` decides later whether they are right."""
         for query in self.queries(match):
             compared = scores[np.ix_(query.images, query.texts)].ravel()
             yield query.to_outcome(compared, right=False, tie=False)
@@ -35,7 +35,7 @@ class Binary(Protocol):
         scores: Sequence[NDArray[np.float32]],
         match: Sequence[NDArray[np.bool_]],
     ) -> NDArray[np.bool_]:
-        """Returns which pairs are judged rightly under the threshold that is best for all."""
+        """Returns which pairs are classified correctly with the best threshold for all pairs."""
         score, matches = np.concatenate(scores), np.concatenate(match)
         rightly: NDArray[np.bool_] = (score > threshold(score, matches)) == matches
         return rightly
@@ -48,20 +48,20 @@ class Binary(Protocol):
 
 
 def threshold(scores: NDArray[np.float32], match: NDArray[np.bool_]) -> float:
-    """Returns the threshold above which pairs best are said to match.
+    """Returns the best threshold above which pairs count as matching.
 
     Args:
         scores: Scores of the pairs, `[q]`.
         match: Which pairs match, `[q]`.
 
     Returns:
-        The lowest of the scores, or minus infinity, for which the mean of two shares is highest: of
-        the matching pairs above it, and of the others at or below it.
+        The lowest of the scores (or minus infinity) that maximises the mean of two shares: that of
+        matching pairs above it, and that of other pairs at or below it.
     """
     order = np.argsort(scores, kind="stable")
     ranked, matching = scores[order], match[order]
-    last = np.append(ranked[1:] != ranked[:-1], True)  # where a run of equal scores ends
-    missed = np.cumsum(matching)[last] / max(1, matching.sum())
-    spared = np.cumsum(~matching)[last] / max(1, (~matching).sum())
-    gain = np.append(0.0, spared - missed)
-    return float(np.append(-np.inf, ranked[last])[np.argmax(gain)])
+    run_ends = np.append(ranked[1:] != ranked[:-1], True)  # ends of runs of equal scores
+    missed_share = np.cumsum(matching)[run_ends] / max(1, matching.sum())
+    rejected_share = np.cumsum(~matching)[run_ends] / max(1, (~matching).sum())
+    gain = np.append(0.0, rejected_share - missed_share)
+    return float(np.append(-np.inf, ranked[run_ends])[np.argmax(gain)])

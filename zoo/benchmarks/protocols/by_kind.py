@@ -1,4 +1,4 @@
-"""By kind: an image chooses among texts, and the answer counts for its kind of question too."""
+"""By kind: an image chooses among texts, and the answer also counts for its kind of question."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,10 +11,10 @@ from zoo.benchmarks.protocols.image_to_text import ImageToText
 
 
 class ByKind(ImageToText):
-    """An image chooses as in `i2t`, and the answer counts under the kind of the question too.
+    """An image chooses as in `i2t`, and the answer also counts for the kind of the question.
 
     Args:
-        kind: What the metric of that kind is called; none is counted where it is empty.
+        kind: The name of the kind's metric; if empty, only `i2t` is counted.
     """
 
     name = "by_kind"

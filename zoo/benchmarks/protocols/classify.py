@@ -14,11 +14,11 @@ BEST_AND_RIVAL = np.array([True, False])
 
 
 class Classification(Protocol):
-    """Each image chooses among the classes: `acc@1`, and `acc@5` where there are more than five.
+    """Each image chooses among the classes: `acc@1`, and `acc@5` if there are more than five.
 
-    An image of several classes is right by any of them. By the strict rule a class that scores the
-    same as the right one stands before it; where an argmax decides, the first of equal ones wins.
-    An answer keeps two scores, of the right class and of the best other one.
+    For an image with several classes any of them is right. By the strict rule, a class with the
+    same score as the right one ranks before it; with argmax, the first of equal scores wins. An
+    outcome stores two scores: that of the right class and that of the best other class.
 
     Attributes:
         depths: The values of k.
@@ -42,36 +42,38 @@ class Classification(Protocol):
                     )
 
     def judge(self, match: NDArray[np.bool_], scores: NDArray[np.float32]) -> Iterator[Outcome]:
-        """Yields an outcome for each query; the score that an argmax takes stands first."""
+        """Yields an outcome for each query; the score that an argmax chooses comes first."""
         rows = np.arange(len(match))
         best = np.where(match, scores, -np.inf).argmax(1)
         rival = np.where(match, -np.inf, scores).argmax(1)
-        own = scores[rows, best]
+        right_scores = scores[rows, best]
         wrong = ~match
-        above = ((scores > own[:, None]) & wrong).sum(1)
-        equal = (scores == own[:, None]) & wrong
-        level = equal.sum(1)
-        before = (equal & (np.arange(match.shape[1]) < best[:, None])).sum(1)
+        n_above = ((scores > right_scores[:, None]) & wrong).sum(1)
+        equal = (scores == right_scores[:, None]) & wrong
+        n_equal = equal.sum(1)
+        n_equal_before = (equal & (np.arange(match.shape[1]) < best[:, None])).sum(1)
         for query in self.queries(match):
             i, k = query.query, int(query.metric.partition("@")[2])
             pair = np.array([best[i], rival[i]])
-            order = slice(None) if above[i] + before[i] < k else slice(None, None, -1)
-            right = bool(above[i] + level[i] < k)
-            placed = replace(query, match=query.match[order], texts=tuple(pair[order].tolist()))
-            tie = not right and bool(above[i] < k)
-            yield placed.to_outcome(scores[i, pair[order]], right, tie)
+            order = slice(None) if n_above[i] + n_equal_before[i] < k else slice(None, None, -1)
+            right = bool(n_above[i] + n_equal[i] < k)
+            ordered_query = replace(
+                query, match=query.match[order], texts=tuple(pair[order].tolist())
+            )
+            tie = not right and bool(n_above[i] < k)
+            yield ordered_query.to_outcome(scores[i, pair[order]], right, tie)
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
-        """Asks that each image has a right and a wrong class."""
-        both = match.any(1).all() and (~match).any(1).all()
-        return "" if both else "has an image without a right or without a wrong class"
+        """Returns why the case is invalid: each image needs a right and a wrong class."""
+        complete = match.any(1).all() and (~match).any(1).all()
+        return "" if complete else "has an image without a right or without a wrong class"
 
     def first_wins(self, outcome: Outcome) -> bool:
-        """Tells whether the right class stands first among equal ones."""
+        """Returns whether the right class comes first among equal scores."""
         return bool(outcome.match[0])
 
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Returns the chance of a right class among k that are drawn."""
+        """Returns the chance of a right class among k random ones."""
         return chance_among_first(int(metric.partition("@")[2]), options, right_options)

@@ -1,4 +1,4 @@
-"""Directed: Winoground's three questions, and each of the four choices by itself (BiVLC)."""
+"""Directed: Winoground's three questions, and each of the four choices separately (BiVLC)."""
 
 from collections.abc import Iterator
 
@@ -13,10 +13,10 @@ TEXT_OF, IMAGE_OF = ("i_pos2t", "i_neg2t"), ("t_pos2i", "t_neg2i")
 
 
 class Directed(Protocol):
-    """`text`, `image` and `group`, and what the first and the second image and text choose.
+    """`text`, `image` and `group`, and the choices of each image and each text.
 
-    The first image and text are those of the source, the second were made as a hard negative. The
-    four choices are `i_pos2t`, `i_neg2t`, `t_pos2i` and `t_neg2i`.
+    The first image and text are the original ones, the second are the hard negatives. The four
+    choices are `i_pos2t`, `i_neg2t`, `t_pos2i` and `t_neg2i`.
     """
 
     name = "directed"
@@ -34,11 +34,11 @@ class Directed(Protocol):
             yield query.to_outcome(compared, *above_all(compared, query.match))
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
-        """Asks for two images and two texts, each right for one."""
+        """Returns why the case is invalid: it needs two images and their two texts in order."""
         return (
             ""
             if match.shape == (2, 2) and np.array_equal(match, np.eye(2))
-            else ("is not of two images and two texts in the same order")
+            else ("does not have two images and their two texts in the same order")
         )
 
 

@@ -12,12 +12,12 @@ from zoo.benchmarks.protocols.base import (
     above_all,
     all_right,
     build_query,
-    lacking_images,
-    lacking_texts,
+    invalid_images_reason,
+    invalid_texts_reason,
 )
 
 METRICS = ("text", "image", "group")
-# in per cent, of two images and two texts
+# in per cent, for two images and two texts
 CHANCE = {"text": 25.0, "image": 25.0, "group": 100 / 6}
 
 
@@ -33,14 +33,14 @@ class GroupScore(Protocol):
             yield build_query(metric, 0, match, range(images), range(texts))
 
     def judge(self, match: NDArray[np.bool_], scores: NDArray[np.float32]) -> Iterator[Outcome]:
-        """Yields an outcome for each query, right where all that it asks is right."""
+        """Yields an outcome for each query, right if all its choices are right."""
         text = [above_all(s, m) for s, m in zip(scores, match, strict=True)]
         image = [above_all(s, m) for s, m in zip(scores.T, match.T, strict=True)]
         for query, answers in zip(self.queries(match), (text, image, [*text, *image]), strict=True):
             yield query.to_outcome(scores.ravel(), *all_right(answers))
 
     def first_wins(self, outcome: Outcome) -> bool:
-        """Tells whether an argmax over the texts of each image, the images of each text, is right.
+        """Returns whether an argmax over each image's texts and each text's images is right.
 
         Args:
             outcome: An outcome.
@@ -55,9 +55,9 @@ class GroupScore(Protocol):
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
     ) -> NDArray[np.float64] | None:
-        """Returns the chance of two images and two texts, None where a case has more."""
+        """Returns the chance for two images and two texts, None if a case has more."""
         return np.full(len(options), CHANCE[metric] / 100) if (options == 4).all() else None
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
-        """Asks that each image has a right and a wrong text, and each text such images."""
-        return lacking_texts(match) or lacking_images(match)
+        """Returns why the case is invalid: all images and texts need right and wrong answers."""
+        return invalid_texts_reason(match) or invalid_images_reason(match)

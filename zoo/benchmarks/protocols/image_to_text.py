@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.benchmarks.protocols.base import Protocol, Query, build_query, lacking_texts
+from zoo.benchmarks.protocols.base import Protocol, Query, build_query, invalid_texts_reason
 
 
 class ImageToText(Protocol):
-    """Every image asks: its right texts have to score above its wrong ones."""
+    """For each image, its right texts have to score above its wrong ones."""
 
     name = "i2t"
     drops_identical = True
@@ -21,11 +21,11 @@ class ImageToText(Protocol):
             yield build_query("i2t", i, match, (i,), range(texts))
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
-        """Asks that each image has a right and a wrong text."""
-        return lacking_texts(match)
+        """Returns why the case is invalid: each image needs a right and a wrong text."""
+        return invalid_texts_reason(match)
 
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Returns one in the number of texts."""
+        """Returns 1 / (number of texts)."""
         return 1 / options

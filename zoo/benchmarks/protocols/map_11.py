@@ -1,4 +1,4 @@
-"""Mean average precision at eleven points, as ELEVATER measures VOC2007."""
+"""11-point mean average precision, ELEVATER's metric for VOC2007."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,9 @@ POINTS = 11
 class MeanAveragePrecision11(RankedImages):
     """Each class ranks the images and is graded by its 11-point interpolated average precision.
 
-    That is the mean, over recalls of 0, 0.1, up to 1, of the highest precision at that recall or a
-    higher one. The curve begins at recall 0 with precision 1, as ELEVATER's does, so that the first
-    of the eleven is always 1; in VOC's own rule it is the highest precision anywhere.
+    That is the mean, over the recalls 0, 0.1, ..., 1, of the highest precision at that recall or a
+    higher one. As in ELEVATER, the curve begins at recall 0 with precision 1, so the first of the
+    eleven values is always 1; in VOC's rule it is the highest precision at any recall.
     """
 
     name = "map_11"
@@ -23,25 +23,25 @@ class MeanAveragePrecision11(RankedImages):
         return range(match.shape[1])
 
     def grade(self, right: NDArray[np.bool_], shares: NDArray[np.float64]) -> float:
-        """Returns the average precision of an order."""
+        """Returns the average precision of a ranking."""
         import torch
         from torchmetrics.functional.classification import binary_precision_recall_curve
 
         precision, recall, _ = binary_precision_recall_curve(
             torch.from_numpy(shares), torch.from_numpy(right).long()
         )
-        # recalls are shares of few images: compared in whole numbers, since 0.7 has no exact float
+        # recalls are compared as integer counts, since numbers such as 0.7 are not exact floats
         n = int(right.sum())
-        found = np.rint(recall.double().numpy() * n)
-        reached = found * (POINTS - 1) >= np.arange(POINTS)[:, None] * n
+        n_found = np.rint(recall.double().numpy() * n)
+        reached = n_found * (POINTS - 1) >= np.arange(POINTS)[:, None] * n
         return float(np.where(reached, precision.double().numpy(), 0.0).max(1).mean())
 
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Returns the share of images of the class, which a random order of many comes to.
+        """Returns the expected value for a random order of many images.
 
-        It is the precision at the other ten points; at the first it is 1.
+        The precision is 1 at the first point and the share of the class at the other ten.
         """
         chance: NDArray[np.float64] = (1 + (POINTS - 1) * right_options / options) / POINTS
         return chance

@@ -1,4 +1,4 @@
-"""Pairs and set: several images of the same objects, each right among options of its own."""
+"""Pairs and set: several images of the same objects, each with its own options."""
 
 from collections.abc import Iterator
 
@@ -16,41 +16,43 @@ from zoo.benchmarks.protocols.base import (
 
 
 class PairsAndSet(Protocol):
-    """Both images of a pair choose their texts (`pair`), or all of the case do (`set`).
+    """Both images of a pair (`pair`) or all images of the case (`set`) choose their texts.
 
-    The texts of a case are the options of its first image, then as many of the second, and so on.
-    Two images that follow each other are a pair.
+    The texts of a case are the options of its first image, then the same number of options of the
+    second, and so on. Consecutive images form a pair.
     """
 
     name = "pairs_and_set"
 
     def queries(self, match: NDArray[np.bool_]) -> Iterator[Query]:
-        """Yields a query `pair` for each two images, and `set` for all."""
-        everything = range(len(match))
-        for first in everything[::2]:
-            yield _build_query("pair", first // 2, match, everything[first : first + 2])
-        yield _build_query("set", 0, match, everything)
+        """Yields a query `pair` for every two images, and a query `set` for all."""
+        all_images = range(len(match))
+        for start in all_images[::2]:
+            yield _build_query("pair", start // 2, match, all_images[start : start + 2])
+        yield _build_query("set", 0, match, all_images)
 
     def judge(self, match: NDArray[np.bool_], scores: NDArray[np.float32]) -> Iterator[Outcome]:
-        """Yields an outcome for each query, right where each of its images is."""
-        own = _own_options(scores)
+        """Yields an outcome for each query, right if all its images choose correctly."""
+        own_scores = _own_options(scores)
         for query in self.queries(match):
             rows = query.match.reshape(len(query.images), -1)
-            answers = [above_all(own[i], row) for i, row in zip(query.images, rows, strict=True)]
-            yield query.to_outcome(own[list(query.images)].ravel(), *all_right(answers))
+            answers = [
+                above_all(own_scores[i], row) for i, row in zip(query.images, rows, strict=True)
+            ]
+            yield query.to_outcome(own_scores[list(query.images)].ravel(), *all_right(answers))
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
-        """Asks for an even number of images, each with a right one among its own options."""
+        """Returns why the case is invalid: images need pairs, and right and wrong options."""
         images, texts = match.shape
         if images % 2 or texts % images or not match.any():
-            return "is not of pairs of images with as many options each"
-        own = _own_options(match)
-        both = own.any(1).all() and (~own).any(1).all()
-        return "" if both else "has an image without a right or a wrong option"
+            return "does not have pairs of images with the same number of options each"
+        own_match = _own_options(match)
+        complete = own_match.any(1).all() and (~own_match).any(1).all()
+        return "" if complete else "has an image without a right or a wrong option"
 
 
 def _own_options(table: NDArray[Kind]) -> NDArray[Kind]:
-    """Returns the entries of each image's own options, `[images, options]`."""
+    """Returns the entries for the options of each image, `[images, options]`."""
     images, texts = table.shape
     blocks = table.reshape(images, images, texts // images)
     return blocks[np.arange(images), np.arange(images)]

@@ -1,4 +1,4 @@
-"""RankedImages: a class ranks all images, and the whole order is graded."""
+"""RankedImages, the base class of protocols in which a class ranks all images."""
 
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -10,9 +10,10 @@ from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, above_all
 
 
 class RankedImages(Protocol):
-    """Base of protocols that grade the order into which a class brings all images.
+    """Base class of protocols that grade a class's ranking of all images.
 
-    Images are ordered by the share of the class in the softmax over all classes, as ELEVATER does.
+    Images are ranked by the probability of the class in the softmax over all classes, as in
+    ELEVATER.
     """
 
     has_interval = False
@@ -23,11 +24,11 @@ class RankedImages(Protocol):
 
     @abstractmethod
     def grade(self, right: NDArray[np.bool_], shares: NDArray[np.float64]) -> float:
-        """Returns how good an order is, from 0 to 1.
+        """Returns the grade of a ranking, from 0 to 1.
 
         Args:
             right: Which images are of the class, `[n]`.
-            shares: The shares by which they are ordered, `[n]`.
+            shares: The probabilities by which they are ranked, `[n]`.
         """
 
     def queries(self, match: NDArray[np.bool_]) -> Iterator[Query]:
@@ -43,11 +44,11 @@ class RankedImages(Protocol):
         for query in self.queries(match):
             column = shares[:, query.query]
             value = self.grade(query.match, column)
-            kept = column.astype(np.float32)
-            yield query.to_outcome(kept, *above_all(kept, query.match), value)
+            class_shares = column.astype(np.float32)
+            yield query.to_outcome(class_shares, *above_all(class_shares, query.match), value)
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
-        """Asks that each class that ranks has an image."""
+        """Returns why the case is invalid: each class that ranks needs an image."""
         return (
             "" if match[:, list(self.classes(match))].any(0).all() else "has a class without images"
         )
@@ -55,7 +56,7 @@ class RankedImages(Protocol):
 
 def softmax(scores: NDArray[np.float32]) -> NDArray[np.float64]:
     """Returns the softmax over classes, `[images, classes]`."""
-    raised = np.exp(scores.astype(np.float64) - scores.max(1, keepdims=True))
-    # summed in one order, so that scores exchanged between other classes leave a share as it is
-    shares: NDArray[np.float64] = raised / np.sort(raised, 1).sum(1, keepdims=True)
+    exponentials = np.exp(scores.astype(np.float64) - scores.max(1, keepdims=True))
+    # summed in sorted order, so that exchanging the scores of other classes does not change a share
+    shares: NDArray[np.float64] = exponentials / np.sort(exponentials, 1).sum(1, keepdims=True)
     return shares

@@ -1,4 +1,4 @@
-"""Recall: any right answer among the first k, of images among texts and of texts among images."""
+"""Recall: is any right answer among the first k, from images to texts and texts to images?"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,14 +12,15 @@ from zoo.benchmarks.protocols.base import Outcome, Protocol, Query
 
 @dataclass(frozen=True)
 class Ranks:
-    """Where each query has its best right answer; all arrays are `[q]`.
+    """The rank of each query's best right answer; all arrays are `[q]`.
 
     Attributes:
         best: Best right score.
         hardest: Highest wrong score.
-        wrong: Which wrong answer has it, the first of several; -1 where none was scored.
-        above: Number of wrong answers that score higher than the best right one.
-        level: Number of wrong answers that score the same as the best right one.
+        wrong: Index of the wrong answer with that score, the first of several; -1 if none was
+            scored.
+        above: Number of wrong answers with a higher score than the best right one.
+        level: Number of wrong answers with the same score as the best right one.
     """
 
     best: NDArray[np.float32]
@@ -30,10 +31,10 @@ class Ranks:
 
 
 class Recall(Protocol):
-    """Recall at 1, 5 and 10 both ways: any right answer among the first k.
+    """Recall at 1, 5 and 10 in both directions: any right answer among the first k.
 
     A case of this protocol is a gallery. It is ranked in blocks of rows or from short-lists,
-    without all of its scores at once, and over those of its images that are there.
+    without all scores in memory at once, and on those of its images that exist.
 
     Attributes:
         depths: The values of k.
@@ -47,14 +48,14 @@ class Recall(Protocol):
         best_and_hardest = np.array([True, False])
         for side, side_match in (("i2t", match), ("t2i", match.T)):
             for q in np.flatnonzero(side_match.any(1)):
-                asks, answers = (int(q),), tuple(map(int, np.flatnonzero(side_match[q])))
-                images, texts = (asks, answers) if side == "i2t" else (answers, asks)
-                among = side_match.shape[1], len(answers)
+                query_index, answers = (int(q),), tuple(map(int, np.flatnonzero(side_match[q])))
+                images, texts = (query_index, answers) if side == "i2t" else (answers, query_index)
+                counts = side_match.shape[1], len(answers)
                 for k in self.depths:
-                    yield Query(f"{side}_r@{k}", int(q), best_and_hardest, images, texts, *among)
+                    yield Query(f"{side}_r@{k}", int(q), best_and_hardest, images, texts, *counts)
 
     def judge(self, match: NDArray[np.bool_], scores: NDArray[np.float32]) -> Iterator[Outcome]:
-        """Yields an outcome for each query, from a table of all scores."""
+        """Yields an outcome for each query, from an array of all scores."""
         return self.judge_rows(match, lambda rows: scores[rows])
 
     def judge_rows(
@@ -63,11 +64,11 @@ class Recall(Protocol):
         rows: Callable[[slice], NDArray[np.float32]],
         step: int = 256,
     ) -> Iterator[Outcome]:
-        """Yields the outcomes of `judge`, with no more than `step` rows of scores in memory.
+        """Yields the outcomes of `judge` with at most `step` rows of scores in memory.
 
         Args:
             match: Which texts are right for which images, `[images, texts]`.
-            rows: Gives the scores of a slice of images, `[step, texts]`.
+            rows: Returns the scores of a slice of images, `[step, texts]`.
             step: Number of images in a slice.
         """
         yield from self.judge_ranks(match, *ranks(match, rows, step))
@@ -82,21 +83,21 @@ class Recall(Protocol):
             images: Ranks of images among texts.
             texts: Ranks of texts among images.
         """
-        answered = {"i2t": images, "t2i": texts}
+        ranks_by_side = {"i2t": images, "t2i": texts}
         for query in self.queries(match):
             side, _, depth = query.metric.partition("_r@")
-            found, q, k = answered[side], query.query, int(depth)
-            scores = np.array([found.best[q], found.hardest[q]], dtype=np.float32)
-            right = bool(found.above[q] + found.level[q] < k)
-            tie = not right and bool(found.above[q] < k)
-            wrong = None if found.wrong[q] < 0 else int(found.wrong[q])
+            side_ranks, q, k = ranks_by_side[side], query.query, int(depth)
+            scores = np.array([side_ranks.best[q], side_ranks.hardest[q]], dtype=np.float32)
+            right = bool(side_ranks.above[q] + side_ranks.level[q] < k)
+            tie = not right and bool(side_ranks.above[q] < k)
+            wrong = None if side_ranks.wrong[q] < 0 else int(side_ranks.wrong[q])
             image, text = (None, wrong) if side == "i2t" else (wrong, None)
             yield query.to_outcome(scores, right, tie, wrong_image=image, wrong_text=text)
 
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
     ) -> NDArray[np.float64] | None:
-        """Returns 1 - C(N - m, k) / C(N, k), by factors, with m right answers among N."""
+        """Returns 1 - C(N - m, k) / C(N, k), with m right answers among N."""
         if not right_options.all():
             return None
         return chance_among_first(int(metric.partition("_r@")[2]), options, right_options)
@@ -105,16 +106,16 @@ class Recall(Protocol):
 def chance_among_first(
     k: int, options: NDArray[np.int64], right_options: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Returns the chance that any right answer is among k that are drawn, `[q]`.
+    """Returns the chance that any right answer is among k random ones, `[q]`.
 
     Args:
-        k: Number of answers drawn.
+        k: Number of random answers.
         options: Number of answers to choose from, N, `[q]`.
         right_options: Number of right answers among them, m, `[q]`.
     """
     i = np.arange(k)
-    left = np.clip(options[:, None] - right_options[:, None] - i, 0, None)
-    missed: NDArray[np.float64] = (left / np.clip(options[:, None] - i, 1, None)).prod(1)
+    n_wrong_left = np.clip(options[:, None] - right_options[:, None] - i, 0, None)
+    missed: NDArray[np.float64] = (n_wrong_left / np.clip(options[:, None] - i, 1, None)).prod(1)
     return 1 - missed
 
 
@@ -125,7 +126,7 @@ def ranks(
 
     Args:
         match: Which texts are right for which images, `[n, m]`.
-        rows: Gives the scores of a slice of images, `[step, m]`.
+        rows: Returns the scores of a slice of images, `[step, m]`.
         step: Number of images in a slice.
 
     Returns:

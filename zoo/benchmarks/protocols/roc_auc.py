@@ -1,4 +1,4 @@
-"""Area under the ROC curve, as ELEVATER measures Hateful Memes."""
+"""Area under the ROC curve, ELEVATER's metric for Hateful Memes."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,9 +7,9 @@ from zoo.benchmarks.protocols.ranked_images import RankedImages
 
 
 class RocAuc(RankedImages):
-    """The second of two classes ranks the images: how often is one of its own above another one?
+    """The second of two classes ranks the images: how often do its images rank above the others?
 
-    An image that is level with another counts as half above it.
+    Ties count as one half.
     """
 
     name = "roc_auc"
@@ -19,17 +19,17 @@ class RocAuc(RankedImages):
         return range(1, 2)
 
     def grade(self, right: NDArray[np.bool_], shares: NDArray[np.float64]) -> float:
-        """Returns the area under the ROC curve of an order."""
+        """Returns the area under the ROC curve of a ranking."""
         import torch
         from torchmetrics.functional.classification import binary_auroc
 
-        found = binary_auroc(torch.from_numpy(shares), torch.from_numpy(right).long())
-        return float(found)
+        area = binary_auroc(torch.from_numpy(shares), torch.from_numpy(right).long())
+        return float(area)
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
-        """Asks for two classes with images."""
+        """Returns why the case is invalid: it needs two classes with images."""
         if match.shape[1] != 2:
-            return f"has {match.shape[1]} classes where there have to be two"
+            return f"has {match.shape[1]} classes instead of two"
         return "" if match.any(0).all() else "has a class without images"
 
     def chance(

@@ -1,4 +1,4 @@
-"""Text only: a caption asks for its paraphrase, without an image."""
+"""Text only: a caption is compared with its paraphrase and a foil, without an image."""
 
 from collections.abc import Iterator
 
@@ -11,10 +11,10 @@ RIGHT = np.array([True, False, False])
 
 
 class TextOnly(Protocol):
-    """Two captions that mean the same have to be nearer to each other than either to a foil.
+    """Two captions with the same meaning have to be closer to each other than either to a foil.
 
-    Both captions ask; the case's texts are the second caption and the foil. What the second has
-    with itself does not count.
+    Both captions are queries; the case's texts are the second caption and the foil. The score of
+    the second caption with itself is ignored.
     """
 
     name = "text_only"
@@ -25,18 +25,22 @@ class TextOnly(Protocol):
         yield Query("t2t", 0, RIGHT, (), (0, 1))
 
     def judge(self, match: NDArray[np.bool_], scores: NDArray[np.float32]) -> Iterator[Outcome]:
-        """Yields its outcome, from the two captions' score and those of each with the foil."""
+        """Yields the outcome from the score of both captions and those of each with the foil."""
         (query,) = self.queries(match)
         compared = np.array([scores[0, 0], scores[0, 1], scores[1, 1]], dtype=np.float32)
         yield query.to_outcome(compared, *above_all(compared, RIGHT))
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
-        """Asks for two captions that ask, and for the second of them and a foil."""
+        """Returns why the case is invalid: it needs two query captions, the second and a foil."""
         right = match.tolist() == [[True, False]] * 2
-        return "" if right else "is not two captions that ask for the second and a foil"
+        return (
+            ""
+            if right
+            else "does not have two query captions, with the second one and a foil as answers"
+        )
 
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Returns one in three scores."""
+        """Returns 1 / (number of scores), one third."""
         return 1 / options

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.benchmarks.protocols.base import Protocol, Query, build_query, lacking_images
+from zoo.benchmarks.protocols.base import Protocol, Query, build_query, invalid_images_reason
 
 
 class TextToImage(Protocol):
-    """Every text asks: its right images have to score above the wrong ones."""
+    """For each text, its right images have to score above the wrong ones."""
 
     name = "t2i"
 
@@ -20,11 +20,11 @@ class TextToImage(Protocol):
             yield build_query("t2i", j, match, range(images), (j,))
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
-        """Asks that each text has a right and a wrong image."""
-        return lacking_images(match)
+        """Returns why the case is invalid: each text needs a right and a wrong image."""
+        return invalid_images_reason(match)
 
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Returns one in the number of images."""
+        """Returns 1 / (number of images)."""
         return 1 / options

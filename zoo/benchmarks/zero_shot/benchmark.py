@@ -1,4 +1,4 @@
-"""Published sets, zero-shot: with their usual prompts, and with ELEVATER's."""
+"""Zero-shot classification on published sets, with their usual prompts or ELEVATER's."""
 
 from pathlib import Path
 from typing import Literal
@@ -9,7 +9,7 @@ from zoo.benchmarks.protocols.base import Protocol
 from zoo.benchmarks.protocols.classify import Classification
 from zoo.benchmarks.protocols.map_11 import MeanAveragePrecision11
 from zoo.benchmarks.protocols.roc_auc import RocAuc
-from zoo.benchmarks.zero_shot.labelled import Labelled
+from zoo.benchmarks.zero_shot.labelled import LabelledImages
 from zoo.benchmarks.zero_shot.prompt_sources import (
     clip_benchmark_prompts,
     elevater_prompts,
@@ -26,13 +26,13 @@ _PROMPTS = Subset("prompts", (PROMPTS,), None, "")
 class ZeroShot(PublishedSets):
     """Zero-shot classification on published sets.
 
-    Class names and templates are those of the files classnames.txt and templates.txt in the folder
-    of a set; where there are none, open_clip's for ImageNet, else the data's own names in "a photo
-    of a {}."
+    Class names and templates come from the files classnames.txt and templates.txt in the folder of
+    a set; without these files, from open_clip for ImageNet, else from the data's class names in "a
+    photo of a {}."
 
     Args:
-        subsets: The sets wanted, None for all.
-        folders: Other folders of the images, by set.
+        subsets: The chosen sets, None for all.
+        folders: Folders of the images if not the default ones, by set.
         prompts: `own` as above, or `clip_benchmark` for those of that package.
     """
 
@@ -52,26 +52,28 @@ class ZeroShot(PublishedSets):
 
     @property
     def subsets(self) -> tuple[Subset, ...]:
-        """The sets asked for."""
+        """The chosen sets."""
         return tuple(
             self.subset(name, (f"{FOLDER}/{name}",), self.sets[name].n, HOW) for name in self.wanted
         )
 
     def prompts_of(
-        self, one: LabelledSet, found: Labelled, folder: Path, root: Path
+        self, labelled_set: LabelledSet, images: LabelledImages, folder: Path, root: Path
     ) -> ClassPrompts:
-        """Returns the set's own prompts, or CLIP_benchmark's."""
+        """Returns the prompts of the set's folder, or CLIP_benchmark's."""
         if self.prompts == "clip_benchmark":
-            return clip_benchmark_prompts(folder, found, one.by_clip_benchmark, one.name)
-        return own_prompts(folder, found, one.by_open_clip)
+            return clip_benchmark_prompts(
+                folder, images, labelled_set.by_clip_benchmark, labelled_set.name
+            )
+        return own_prompts(folder, images, labelled_set.by_open_clip)
 
 
 class Elevater(PublishedSets):
-    """ELEVATER's 20 sets and ImageNet, zero-shot, with its prompts and its metric of each set.
+    """Zero-shot classification on ELEVATER's 20 sets and ImageNet, with its prompts and metrics.
 
     Args:
-        subsets: The sets wanted, None for all.
-        folders: Other folders of the images, by set.
+        subsets: The chosen sets, None for all.
+        folders: Folders of the images if not the default ones, by set.
     """
 
     name = "elevater"
@@ -81,34 +83,37 @@ class Elevater(PublishedSets):
 
     @property
     def subsets(self) -> tuple[Subset, ...]:
-        """The sets asked for."""
-        how = (
+        """The chosen sets."""
+        instructions = (
             "put vision_benchmark/datasets/prompts.py of "
             "github.com/Computer-Vision-in-the-Wild/Elevater_Toolkit_IC into DATA_ROOT/elevater, "
             f"and {HOW}"
         )
         return tuple(
-            self.subset(name, (PROMPTS,), self.sets[name].elevater_n, how) for name in self.wanted
+            self.subset(name, (PROMPTS,), self.sets[name].elevater_n, instructions)
+            for name in self.wanted
         )
 
     def prompts_of(
-        self, one: LabelledSet, found: Labelled, folder: Path, root: Path
+        self, labelled_set: LabelledSet, images: LabelledImages, folder: Path, root: Path
     ) -> ClassPrompts:
         """Returns ELEVATER's prompts."""
         file = locate(root, _PROMPTS)
         assert file is not None
-        return elevater_prompts(file, one.by_elevater)
+        return elevater_prompts(file, labelled_set.by_elevater)
 
-    def protocol_of(self, one: LabelledSet, found: Labelled) -> Protocol:
-        """Returns what judges a set, by ELEVATER's metric."""
-        if one.elevater_metric == "roc_auc":
+    def protocol_of(self, labelled_set: LabelledSet, images: LabelledImages) -> Protocol:
+        """Returns the protocol of a set, by ELEVATER's metric."""
+        if labelled_set.elevater_metric == "roc_auc":
             return RocAuc()
         return (
-            MeanAveragePrecision11() if one.elevater_metric == "11point_mAP" else Classification()
+            MeanAveragePrecision11()
+            if labelled_set.elevater_metric == "11point_mAP"
+            else Classification()
         )
 
     def read(self, root: Path) -> Contents:
-        """Returns a case for each set whose images are there, beside the prompts."""
+        """Returns a case for each set whose images exist, if the prompts exist too."""
         if locate(root, _PROMPTS) is None:
             return Contents([], [], list(self.subsets))
         return super().read(root)

@@ -1,8 +1,8 @@
-"""One's own labelled images, zero-shot."""
+"""Zero-shot classification of a folder of labelled images."""
 
 from pathlib import Path
 
-from zoo.benchmarks.annotations import given_path
+from zoo.benchmarks.annotations import find_path
 from zoo.benchmarks.base import Benchmark, Contents, Subset
 from zoo.benchmarks.protocols.classify import Classification
 from zoo.benchmarks.protocols.map_11 import MeanAveragePrecision11
@@ -12,14 +12,14 @@ from zoo.errors import ZooError
 
 
 class ZeroShotFolder(Benchmark):
-    """Zero-shot classification of one's own images.
+    """Zero-shot classification of custom images.
 
-    The folder has a folder for each class, tars as CLIP_benchmark writes them, or a data set of
-    the hub; class names and templates stand in classnames.txt and templates.txt beside them, one a
-    line. The subset is called as the folder.
+    The folder has one folder per class, tars as written by CLIP_benchmark, or a data set of the
+    hub. It may also have class names and templates, one per line, in classnames.txt and
+    templates.txt. The subset has the name of the folder.
 
     Args:
-        folder: The folder, as written or under the data root.
+        folder: The folder, a path or relative to the data root.
     """
 
     name = "zero_shot_folder"
@@ -30,26 +30,30 @@ class ZeroShotFolder(Benchmark):
 
     @property
     def subsets(self) -> tuple[Subset, ...]:
-        """The folder, as a subset."""
-        how = "give a folder that has one folder of images for each class"
-        return (Subset(Path(self.folder).resolve().name, (self.folder,), None, how, named=True),)
+        """The folder as the only subset."""
+        instructions = "choose a folder with one folder of images per class"
+        return (
+            Subset(
+                Path(self.folder).resolve().name, (self.folder,), None, instructions, named=True
+            ),
+        )
 
     def read(self, root: Path) -> Contents:
         """Returns the case of the folder's images."""
         (subset,) = self.subsets
-        folder = given_path(root, self.folder)
+        folder = find_path(root, self.folder)
         if folder is None:
             return Contents([], [], [subset])
-        found = read_labelled(folder.absolute(), "file") if folder.is_dir() else None
-        if found is None:
-            raise ZooError(f"{folder} holds no labelled images: {subset.how}")
-        prompts = own_prompts(folder, found)
+        images = read_labelled(folder.absolute(), "file") if folder.is_dir() else None
+        if images is None:
+            raise ZooError(f"{folder} has no labelled images: {subset.how}")
+        prompts = own_prompts(folder, images)
         if len(prompts.names) < 2:
             raise ZooError(
-                f"{folder} has one class, {prompts.names[0]!r}: give a folder of several, since a "
-                "class is chosen among others"
+                f"{folder} has one class, {prompts.names[0]!r}: choose a folder with at least "
+                "two classes"
             )
-        protocol = MeanAveragePrecision11() if found.multilabel else Classification()
-        case = found.case(subset.name, prompts, protocol)
+        protocol = MeanAveragePrecision11() if images.multilabel else Classification()
+        case = images.case(subset.name, prompts, protocol)
         notes = {f"{subset.name} prompts": prompts.note}
-        return Contents([case], [*found.files, *prompts.files], [], notes)
+        return Contents([case], [*images.files, *prompts.files], [], notes)

@@ -1,4 +1,4 @@
-"""Labelled images in tables: a data set of the hub as it is fetched, or as datasets saves it."""
+"""Labelled images in tables: parquet files of the hub, or a folder saved by `datasets`."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from msgspec import Struct, field
 
 from zoo.benchmarks.parquet import shards
-from zoo.benchmarks.zero_shot.labelled import Labelled, numbered_labels
+from zoo.benchmarks.zero_shot.labelled import LabelledImages, single_labels
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
 from zoo.sources.tables import arrow_batches
@@ -19,31 +19,31 @@ from zoo.support.text_files import read_json
 
 STATE, INFO = "state.json", "dataset_info.json"
 SPLITS = ("test", "validation", "val")
-AGAIN = "fetch the file again"
+FETCH_AGAIN = "fetch the file again"
 
 
-class _DatasetInfo(Struct):
+class _DataFile(Struct):
     filename: str
 
 
-class _State(Struct):
-    files: list[_DatasetInfo] = field(name="_data_files")
+class _DatasetState(Struct):
+    files: list[_DataFile] = field(name="_data_files")
 
 
-class _Info(Struct):
+class _DatasetInfo(Struct):
     features: dict[str, Any] | None = None
 
 
-def read_saved_dataset(folder: Path) -> Labelled:
-    """Reads a folder that `save_to_disk` of Hugging Face's datasets wrote.
+def read_saved_dataset(folder: Path) -> LabelledImages:
+    """Reads a folder written by `save_to_disk` of Hugging Face's datasets.
 
     Raises:
-        ZooError: A file is absent or broken, or tells no labels.
+        ZooError: A file is missing or invalid, or has no labels.
     """
-    info = record(read_json(folder / INFO), _Info, str(folder / INFO), "save it again")
-    state = record(read_json(folder / STATE), _State, str(folder / STATE), "save it again")
+    info = record(read_json(folder / INFO), _DatasetInfo, str(folder / INFO), "save it again")
+    state = record(read_json(folder / STATE), _DatasetState, str(folder / STATE), "save it again")
     files = [folder / file.filename for file in state.files]
-    image, label, names = _columns(info.features or {}, folder / INFO)
+    image, label, names = _find_columns(info.features or {}, folder / INFO)
     refs, labels = [], []
     for file in files:
         row = 0
@@ -57,54 +57,56 @@ def read_saved_dataset(folder: Path) -> Labelled:
 
 
 def parquet_files(folder: Path) -> list[Path]:
-    """Returns the parquet files of the split that is measured, none where there are none.
+    """Returns the parquet files of the evaluation split, or an empty list.
 
-    They lie in the folder or in its `data`. The first of test, validation and val is taken, or the
-    files that are there where their names tell no split.
+    They are in the folder or in its folder `data`. The split is the first of test, validation and
+    val, or all files if their names have no split.
     """
     for place in (folder, folder / "data"):
         for pattern in (*(f"{split}*.parquet" for split in SPLITS), "*.parquet"):
-            found = sorted(place.glob(pattern))
-            if found and not (pattern == "*.parquet" and found[0].name.startswith("train")):
-                return shards(found[0]) if len(shards(found[0])) > 1 else found
+            paths = sorted(place.glob(pattern))
+            if paths and not (pattern == "*.parquet" and paths[0].name.startswith("train")):
+                return shards(paths[0]) if len(shards(paths[0])) > 1 else paths
     return []
 
 
-def parquet(folder: Path, files: list[Path]) -> Labelled:
-    """Reads parquet files whose columns are told by Hugging Face's datasets.
+def parquet(folder: Path, files: list[Path]) -> LabelledImages:
+    """Reads parquet files whose columns are described by Hugging Face's datasets.
 
     Raises:
-        ZooError: A file is broken or tells no labels.
+        ZooError: A file is invalid or has no labels.
     """
     refs, labels, names = [], [], tuple[str, ...]()
     for file in files:
         try:
             schema = pq.read_schema(file)
-            told = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
-            features = told.get("info", {}).get("features", {})
-            image, label, names = _columns(features, file)
-            found = pq.read_table(file, columns=[label])[label].to_pylist()
+            header = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
+            features = header.get("info", {}).get("features", {})
+            image, label, names = _find_columns(features, file)
+            file_labels = pq.read_table(file, columns=[label])[label].to_pylist()
         except (OSError, pa.ArrowInvalid) as error:
-            raise ZooError(f"{file} is not a whole parquet file ({error}): {AGAIN}") from error
-        labels += found
-        refs += [ImageRef("parquet", f"{file}#{i}#{image}") for i in range(len(found))]
+            raise ZooError(
+                f"{file} is not a complete parquet file ({error}): {FETCH_AGAIN}"
+            ) from error
+        labels += file_labels
+        refs += [ImageRef("parquet", f"{file}#{i}#{image}") for i in range(len(file_labels))]
     return _labelled_images(folder, refs, labels, names, [])
 
 
-def _columns(features: Mapping[str, Any], file: Path) -> tuple[str, str, tuple[str, ...]]:
+def _find_columns(features: Mapping[str, Any], file: Path) -> tuple[str, str, tuple[str, ...]]:
     """Returns the columns of images and of labels, and the names of the classes."""
-    image = next(_of_type(features, "Image"), None)
-    label = next(_of_type(features, "ClassLabel"), None)
+    image = next(_columns_of_type(features, "Image"), None)
+    label = next(_columns_of_type(features, "ClassLabel"), None)
     if image is None or label is None:
-        lacks = "images" if image is None else "class labels"
+        missing_column = "images" if image is None else "class labels"
         raise ZooError(
-            f"{file} does not say which column holds {lacks}, as Hugging Face's datasets does: "
-            "save it with the features Image and ClassLabel"
+            f"{file} does not say which column holds {missing_column}: save it with the features "
+            "Image and ClassLabel of Hugging Face's datasets"
         )
     return image, label, tuple(features[label].get("names") or ())
 
 
-def _of_type(features: Mapping[str, Any], kind: str) -> Iterator[str]:
+def _columns_of_type(features: Mapping[str, Any], kind: str) -> Iterator[str]:
     for name, feature in features.items():
         if isinstance(feature, dict) and feature.get("_type") == kind:
             yield name
@@ -112,9 +114,9 @@ def _of_type(features: Mapping[str, Any], kind: str) -> Iterator[str]:
 
 def _labelled_images(
     folder: Path, refs: list[ImageRef], labels: list[Any], names: tuple[str, ...], files: list[Path]
-) -> Labelled:
+) -> LabelledImages:
     blank = next((ref for ref, label in zip(refs, labels, strict=True) if label is None), None)
     if blank is not None:
-        raise ZooError(f"{blank} has no label: name a split with labels")
+        raise ZooError(f"{blank} has no label: use a split with labels")
     n = len(names) or None
-    return Labelled(folder, tuple(refs), numbered_labels(labels), names, n, files)
+    return LabelledImages(folder, tuple(refs), single_labels(labels), names, n, files)

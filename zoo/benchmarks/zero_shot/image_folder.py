@@ -1,9 +1,9 @@
-"""A folder of images for each class, as torchvision's ImageFolder reads it."""
+"""Folders of images, one per class, as in torchvision's ImageFolder."""
 
 from collections.abc import Iterable
 from pathlib import Path
 
-from zoo.benchmarks.zero_shot.labelled import Labelled
+from zoo.benchmarks.zero_shot.labelled import LabelledImages
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
 
@@ -12,36 +12,35 @@ SUFFIXES = frozenset(
 )
 
 
-def image_folder(folder: Path, source: str) -> Labelled | None:
-    """Reads a folder whose folders are classes.
+def read_image_folder(folder: Path, source: str) -> LabelledImages | None:
+    """Reads a folder that has one folder per class.
 
-    Classes stand in the order of their names, or of their numbers where all names are numbers, as
-    in ImageNet-V2.
+    Classes are sorted by name, or by number if all names are numbers, as in ImageNet-V2.
 
     Args:
         folder: The folder.
         source: The source of the images' references.
 
     Returns:
-        The images, None where the folder has no folder.
+        The images, None if there are no class folders.
 
     Raises:
         ZooError: A class has no image.
     """
     classes = _sort_folders(path for path in folder.iterdir() if _is_class(path))
     images, labels = [], []
-    for label, of_class in enumerate(classes):
-        found = sorted(path for path in of_class.rglob("*") if path.suffix.lower() in SUFFIXES)
-        if not found:
+    for label, class_folder in enumerate(classes):
+        paths = sorted(path for path in class_folder.rglob("*") if path.suffix.lower() in SUFFIXES)
+        if not paths:
             raise ZooError(
-                f"{of_class} has no image: put the images of the class there, or take it away"
+                f"{class_folder} has no image: add images of the class, or delete the folder"
             )
-        images += [ImageRef(source, str(path)) for path in found]
-        labels += [(label,)] * len(found)
+        images += [ImageRef(source, str(path)) for path in paths]
+        labels += [(label,)] * len(paths)
     if not classes:
         return None
     names = tuple(path.name for path in classes)
-    return Labelled(folder, tuple(images), tuple(labels), names, len(classes))
+    return LabelledImages(folder, tuple(images), tuple(labels), names, len(classes))
 
 
 def _is_class(path: Path) -> bool:

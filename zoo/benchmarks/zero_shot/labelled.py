@@ -1,4 +1,4 @@
-"""Labelled: images with their classes, as some layout on disk has them."""
+"""LabelledImages: images with their classes, independent of the layout on disk."""
 
 import re
 from collections.abc import Sequence
@@ -17,17 +17,17 @@ _WORDNET = re.compile(r"n\d{8}")
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelledImages:
     """Images with their classes.
 
     Attributes:
-        origin: What messages call it: a folder.
+        origin: The folder, for messages.
         images: The images.
         labels: The classes of each image, by number from 0.
-        classes: Names of the classes as the data itself has them; empty where it has none.
-        n: Number of classes, where the data tells it; None where labels alone do.
-        files: Files that say which image is of which class.
-        multilabel: Whether an image may be of several classes, or of none.
+        classes: Names of the classes in the data; empty if it has none.
+        n: Number of classes if the data states it; None if it follows only from the labels.
+        files: Files with the labels of the images.
+        multilabel: Whether an image may have several classes or none.
     """
 
     origin: Path
@@ -40,9 +40,9 @@ class Labelled:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The data's own names of its classes with blanks for underscores.
+        """The names of the classes in the data, with spaces for underscores.
 
-        There are none where they are WordNet's numbers.
+        It is empty if the names are WordNet ids.
         """
         if any(map(_WORDNET.fullmatch, self.classes)):
             return ()
@@ -54,55 +54,65 @@ class Labelled:
         Args:
             subset: Name of the subset.
             prompts: The prompts of the classes.
-            protocol: How the scores are judged.
+            protocol: The protocol that judges the scores.
 
         Raises:
-            ZooError: There are other classes than names, or an image has a class without a name.
+            ZooError: The numbers of classes and names differ, or an image has a class without a
+                name.
         """
         k = len(prompts.names)
         if self.n not in (None, k):
             raise ZooError(
-                f"{self.origin} has {self.n:,} classes, and {prompts.names_from} names {k:,}: "
-                "give one name a line for each class, in the order of the classes"
+                f"{self.origin} has {self.n:,} classes, but {prompts.names_from} names {k:,}: "
+                "write one name per line for each class, in the order of the classes"
             )
-        self._refuse_another_order(prompts)
+        self._check_name_order(prompts)
         match = np.zeros((len(self.images), k), dtype=bool)
         for i, labels in enumerate(self.labels):
             for label in labels:
                 if not 0 <= label < k:
                     raise ZooError(
-                        f"{self.images[i]} is of class {label}, and {prompts.names_from} names "
-                        f"{k:,} classes, from 0 to {k - 1}: mend the label or add the name"
+                        f"{self.images[i]} has class {label}, but {prompts.names_from} names "
+                        f"{k:,} classes, 0 to {k - 1}: correct the label or add the name"
                     )
                 match[i, label] = True
         unseen = np.flatnonzero(~match.any(0))
         if protocol_of(protocol).lacks(match) and len(unseen):
             raise ZooError(
                 f"{self.origin} has no image of class {unseen[0]}, {prompts.names[unseen[0]]!r}, "
-                "and an order of images by a class without any cannot be graded: add one, or take "
-                "the name away"
+                "and a class without images cannot rank them: add one, or delete "
+                "the name"
             )
-        every = prompts.of_classes()
+        class_prompts = prompts.by_class()
         return Case(
-            self.images, prompts.names, match, protocol, subset, "all", argmax=True, prompts=every
+            self.images,
+            prompts.names,
+            match,
+            protocol,
+            subset,
+            "all",
+            argmax=True,
+            prompts=class_prompts,
         )
 
-    def _refuse_another_order(self, prompts: ClassPrompts) -> None:
-        """Refuses prompts that have the data's own names, and have them at other places."""
-        own, asked = ([_letters(name) for name in names] for names in (self.classes, prompts.names))
-        for i, name in enumerate(own):
-            if name != asked[i] and asked.count(name) == 1:
+    def _check_name_order(self, prompts: ClassPrompts) -> None:
+        """Rejects prompts with the class names of the data in another order."""
+        data_names, prompt_names = (
+            [_letters_only(name) for name in names] for names in (self.classes, prompts.names)
+        )
+        for i, name in enumerate(data_names):
+            if name != prompt_names[i] and prompt_names.count(name) == 1:
                 raise ZooError(
-                    f"class {i} of {self.origin} is {self.classes[i]!r}, and {prompts.names_from} "
-                    f"calls it {prompts.names[i]!r} and class {asked.index(name)} "
-                    f"{self.classes[i]!r}: bring the names into the order of the classes"
+                    f"class {i} of {self.origin} is {self.classes[i]!r}, but {prompts.names_from} "
+                    f"names it {prompts.names[i]!r} and names class {prompt_names.index(name)} "
+                    f"{self.classes[i]!r}: sort the names in the order of the classes"
                 )
 
 
-def _letters(name: str) -> str:
+def _letters_only(name: str) -> str:
     return "".join(filter(str.isalnum, name.lower()))
 
 
-def numbered_labels(labels: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-    """Returns labels as those of images that have one each."""
+def single_labels(labels: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """Returns one label per image as tuples of one label."""
     return tuple((int(label),) for label in labels)

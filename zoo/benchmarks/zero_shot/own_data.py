@@ -1,8 +1,8 @@
-"""Where the images of a published set lie, and how they are read."""
+"""Finding and reading the images of a published set."""
 
 from pathlib import Path
 
-from zoo.benchmarks.zero_shot.labelled import Labelled, numbered_labels
+from zoo.benchmarks.zero_shot.labelled import LabelledImages, single_labels
 from zoo.benchmarks.zero_shot.layouts import read_labelled
 from zoo.sources.sample import ImageRef
 from zoo.sources.torchvision_sets import TORCHVISION_SETS
@@ -10,36 +10,36 @@ from zoo.sources.torchvision_sets import TORCHVISION_SETS
 TORCHVISION = "torchvision"
 
 
-def of_set(name: str, folder: Path, root: Path) -> Labelled | None:
+def load_set(name: str, folder: Path, root: Path) -> LabelledImages | None:
     """Reads the images of a set.
 
     Args:
         name: Name of the set.
-        folder: Its own folder, in any layout.
-        root: The data root, whose folder `torchvision` holds what torchvision downloaded; that is
-            read where the own folder has no images.
+        folder: The folder of the set, in any layout.
+        root: The data root; its folder `torchvision`, with torchvision's downloads, is read if
+            the folder of the set has no images.
 
     Returns:
-        The images, None where there are none.
+        The images, None if there are none.
 
     Raises:
-        ZooError: What is there is broken.
+        ZooError: A file is invalid.
     """
-    found = read_labelled(folder, "published") if folder.is_dir() else None
-    return found or _by_torchvision(name, root / TORCHVISION)
+    images = read_labelled(folder, "published") if folder.is_dir() else None
+    return images or _torchvision_images(name, root / TORCHVISION)
 
 
-def _by_torchvision(name: str, folder: Path) -> Labelled | None:
-    known = TORCHVISION_SETS.get(name)
-    if known is None or not (folder / known.folder).is_dir():
+def _torchvision_images(name: str, folder: Path) -> LabelledImages | None:
+    torchvision_set = TORCHVISION_SETS.get(name)
+    if torchvision_set is None or not (folder / torchvision_set.folder).is_dir():
         return None
-    made = known.load_dataset(folder)
-    labels = numbered_labels(known.labels(made))
-    classes = tuple(map(str, known.classes(made))) if known.classes else ()
+    dataset = torchvision_set.load_dataset(folder)
+    labels = single_labels(torchvision_set.labels(dataset))
+    classes = tuple(map(str, torchvision_set.classes(dataset))) if torchvision_set.classes else ()
     images = (
         (ImageRef("torchvision", f"{folder}#{name}/{i}") for i in range(len(labels)))
-        if known.paths is None
-        else (ImageRef("published", str(path)) for path in known.paths(made))
+        if torchvision_set.paths is None
+        else (ImageRef("published", str(path)) for path in torchvision_set.paths(dataset))
     )
     n = len(classes) or None
-    return Labelled(folder / known.folder, tuple(images), labels, classes, n)
+    return LabelledImages(folder / torchvision_set.folder, tuple(images), labels, classes, n)

@@ -1,4 +1,4 @@
-"""Where prompts are from: files beside the images, installed packages, ELEVATER's own file."""
+"""Sources of prompts: files in the images' folder, installed packages, ELEVATER's file."""
 
 import ast
 import runpy
@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from zoo.benchmarks.zero_shot.labelled import Labelled
+from zoo.benchmarks.zero_shot.labelled import LabelledImages
 from zoo.benchmarks.zero_shot.prompts import (
     NAMES,
     TEMPLATES,
@@ -21,41 +21,41 @@ from zoo.support.text_files import content, read_json
 
 PLAIN: tuple[str, ...] = ("a photo of a {}.",)
 OF_DATA, CLIP_BENCHMARK = "the data", "clip_benchmark"
-AGAIN = "fetch ELEVATER's prompts.py again"
+FETCH_AGAIN = "fetch ELEVATER's prompts.py again"
 
 
-def own_prompts(folder: Path, found: Labelled, imagenet: bool = False) -> ClassPrompts:
+def own_prompts(folder: Path, images: LabelledImages, imagenet: bool = False) -> ClassPrompts:
     """Returns the prompts of labelled images.
 
-    Names and templates are those of the files classnames.txt and templates.txt in the folder. Where
-    there are none, they are open_clip's for ImageNet's classes; else the data's own names in a
-    plain template.
+    Names and templates come from the files classnames.txt and templates.txt in the folder. Without
+    these files, they are open_clip's for ImageNet's classes, else the data's class names in a plain
+    template.
 
     Args:
         folder: The folder.
-        found: The images.
+        images: The images.
         imagenet: Whether the classes are ImageNet's 1,000.
 
     Raises:
-        ZooError: A file is wrong, or nothing names the classes.
+        ZooError: A file is invalid, or the classes have no names.
     """
-    named, files = folder / NAMES, list[Path]()
-    names, names_from = found.names, OF_DATA
+    names_path, files = folder / NAMES, list[Path]()
+    names, names_from = images.names, OF_DATA
     templates, templates_from = PLAIN, "zoo"
     if imagenet:
         names, templates = _open_clip()
         names_from = templates_from = "open_clip"
-    if named.is_file():
-        names, names_from = names_file(named), str(named)
-        files.append(named)
-    given = next((folder / name for name in TEMPLATES if (folder / name).is_file()), None)
-    if given is not None:
-        templates, templates_from = templates_file(given), str(given)
-        files.append(given)
+    if names_path.is_file():
+        names, names_from = names_file(names_path), str(names_path)
+        files.append(names_path)
+    templates_path = next((folder / name for name in TEMPLATES if (folder / name).is_file()), None)
+    if templates_path is not None:
+        templates, templates_from = templates_file(templates_path), str(templates_path)
+        files.append(templates_path)
     if not names:
         raise ZooError(
-            f"{found.origin} does not name its classes: write {named}, one name a line in the "
-            "order of the classes"
+            f"{images.origin} has no class names: write {names_path} with one name per "
+            "line in the order of the classes"
         )
     return ClassPrompts(names, templates, names_from, templates_from, tuple(files))
 
@@ -71,73 +71,79 @@ def _open_clip() -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(metadata["IMAGENET_CLASSNAMES"]), templates
 
 
-def clip_benchmark_prompts(folder: Path, found: Labelled, key: str, called: str) -> ClassPrompts:
-    """Returns the prompts that the package clip-benchmark has of a set.
+def clip_benchmark_prompts(
+    folder: Path, images: LabelledImages, key: str, display_name: str
+) -> ClassPrompts:
+    """Returns the prompts of a set in the package clip-benchmark.
 
-    Its class names are taken where the folder has no classnames.txt and the package has as many as
-    the data has classes; else the data's own.
+    Its class names are used if the folder has no classnames.txt and the package has as many names
+    as the data has classes; otherwise the data's class names.
 
     Args:
         folder: The folder.
-        found: The images.
-        key: The set's name in that package; empty where it has none.
-        called: What messages call the set.
+        images: The images.
+        key: The set's name in that package; empty if it has none.
+        display_name: The name of the set in messages.
 
     Raises:
-        ZooError: The package is not installed, or has no templates of the set, or nothing names the
-            classes.
+        ZooError: The package is not installed or has no templates of the set, or the classes have
+            no names.
     """
     spec = find_spec(CLIP_BENCHMARK)
     if spec is None or spec.origin is None:
         raise ZooError(
-            "the prompts of CLIP_benchmark are asked for, and clip_benchmark is not installed: "
+            "the prompts of CLIP_benchmark need the package clip_benchmark: "
             "pip install clip-benchmark"
         )
     package = Path(spec.origin).with_name("datasets")
     templates = read_json(package / "en_zeroshot_classification_templates.json").get(key)
     if templates is None:
-        raise ZooError(
-            f"CLIP_benchmark has no templates of {called}: ask for it with its own prompts"
+        raise ZooError(f"CLIP_benchmark has no templates of {display_name}: use prompts=own for it")
+    checked_templates = check_templates(templates, CLIP_BENCHMARK)
+    names_path = folder / NAMES
+    if names_path.is_file():
+        return ClassPrompts(
+            names_file(names_path),
+            checked_templates,
+            str(names_path),
+            CLIP_BENCHMARK,
+            (names_path,),
         )
-    placed_in = check_templates(templates, CLIP_BENCHMARK)
-    named = folder / NAMES
-    if named.is_file():
-        return ClassPrompts(names_file(named), placed_in, str(named), CLIP_BENCHMARK, (named,))
     names = tuple(read_json(package / "en_classnames.json").get(key, ()))
-    if names and (found.n in (None, len(names)) or not found.names):
-        return ClassPrompts(names, placed_in, CLIP_BENCHMARK, CLIP_BENCHMARK)
-    if not found.names:
+    if names and (images.n in (None, len(names)) or not images.names):
+        return ClassPrompts(names, checked_templates, CLIP_BENCHMARK, CLIP_BENCHMARK)
+    if not images.names:
         raise ZooError(
-            f"neither {found.origin} nor CLIP_benchmark names the classes of {called}: write "
-            f"{named}, one name a line in the order of the classes"
+            f"neither {images.origin} nor CLIP_benchmark names the classes of {display_name}: "
+            f"write {names_path} with one name per line in the order of the classes"
         )
-    return ClassPrompts(found.names, placed_in, OF_DATA, CLIP_BENCHMARK)
+    return ClassPrompts(images.names, checked_templates, OF_DATA, CLIP_BENCHMARK)
 
 
 def elevater_prompts(path: Path, name: str) -> ClassPrompts:
-    """Returns the prompts of ELEVATER's file `prompts.py`, which is read and not run.
+    """Returns the prompts of ELEVATER's file `prompts.py`, which is parsed but not executed.
 
     Args:
         path: The file.
-        name: The set's name there.
+        name: The set's name in that file.
 
     Raises:
-        ZooError: The file is not whole, or lacks the set.
+        ZooError: The file is incomplete, or does not have the set.
     """
     values = _literals(path)
     classes, templates = values.get(("class_map", name)), values.get(("template_map", name))
     if not classes or not templates:
-        raise ZooError(f"{path} has no class names and templates of {name!r}: {AGAIN}")
-    # of several spellings of a name the toolkit takes the first
-    names = tuple(one[0] if isinstance(one, list) else one for one in classes)
+        raise ZooError(f"{path} has no class names and templates of {name!r}: {FETCH_AGAIN}")
+    # if a name has several spellings, the toolkit uses the first
+    names = tuple(spelling[0] if isinstance(spelling, list) else spelling for spelling in classes)
     return ClassPrompts(names, check_templates(templates, str(path)), str(path), str(path), (path,))
 
 
 @cache
 def _literals(path: Path) -> dict[tuple[str, str], Any]:
-    """Returns the lists that the dictionaries of a Python file lead to, by dictionary and key."""
+    """Returns the lists in the dictionaries of a Python file, by dictionary name and key."""
     lists: dict[str, Any] = {}
-    found: dict[tuple[str, str], Any] = {}
+    lists_by_key: dict[tuple[str, str], Any] = {}
     try:
         for line in ast.parse(content(path).decode("utf-8")).body:
             if not (isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name)):
@@ -148,11 +154,11 @@ def _literals(path: Path) -> dict[tuple[str, str], Any]:
             elif isinstance(line.value, ast.Dict):
                 for key, value in zip(line.value.keys, line.value.values, strict=True):
                     if isinstance(key, ast.Constant):
-                        found[name, str(key.value)] = (
+                        lists_by_key[name, str(key.value)] = (
                             lists.get(value.id)
                             if isinstance(value, ast.Name)
                             else ast.literal_eval(value)
                         )
     except (SyntaxError, ValueError) as error:
-        raise ZooError(f"{path} is no whole Python file ({error}): {AGAIN}") from error
-    return found
+        raise ZooError(f"{path} is not a valid Python file ({error}): {FETCH_AGAIN}") from error
+    return lists_by_key

@@ -15,14 +15,14 @@ _PLACE = re.compile(r"\{c?\}")
 
 @dataclass(frozen=True)
 class ClassPrompts:
-    """The names of classes and the templates that they are put into.
+    """The names of classes, and the templates for them.
 
     Attributes:
         names: Names of the classes, in their order.
-        templates: Texts with a place for the name, {} or {c}.
-        names_from: Where the names are from.
-        templates_from: Where the templates are from.
-        files: The user's files among them.
+        templates: Texts with a placeholder for the name, {} or {c}.
+        names_from: The source of the names.
+        templates_from: The source of the templates.
+        files: The user's files among these sources.
     """
 
     names: tuple[str, ...]
@@ -31,7 +31,7 @@ class ClassPrompts:
     templates_from: str
     files: tuple[Path, ...] = ()
 
-    def of_classes(self) -> tuple[tuple[str, ...], ...]:
+    def by_class(self) -> tuple[tuple[str, ...], ...]:
         """Returns the prompts of each class."""
         return tuple(
             tuple(_PLACE.sub(lambda _, name=name: name, template) for template in self.templates)  # type: ignore[misc]
@@ -40,41 +40,41 @@ class ClassPrompts:
 
     @property
     def note(self) -> str:
-        """What the report says of them."""
+        """The note for the report."""
         names, templates = (Path(text).name for text in (self.names_from, self.templates_from))
         n = len(self.templates)
-        said = f"the template {self.templates[0]!r}" if n == 1 else f"{n} templates"
-        return f"class names of {names}, {said} of {templates}"
+        template_text = f"the template {self.templates[0]!r}" if n == 1 else f"{n} templates"
+        return f"class names of {names}, {template_text} of {templates}"
 
 
 def names_file(path: Path) -> tuple[str, ...]:
-    """Returns the class names of a file, one a line.
+    """Returns the class names of a file, one per line.
 
     Raises:
-        ZooError: A line is blank, or there is none.
+        ZooError: A line is blank, or the file is empty.
     """
     return _lines(path, "name")
 
 
 def templates_file(path: Path) -> tuple[str, ...]:
-    """Returns the templates of a file, one a line.
+    """Returns the templates of a file, one per line.
 
     Raises:
-        ZooError: A line is blank or has no place for the name, or there is none.
+        ZooError: A line is blank or has no placeholder for the name, or the file is empty.
     """
     return check_templates(_lines(path, "template"), str(path))
 
 
 def check_templates(templates: Sequence[str], origin: str) -> tuple[str, ...]:
-    """Returns templates that have a place for the name.
+    """Checks that templates have a placeholder for the name, and returns them.
 
     Raises:
-        ZooError: One has none.
+        ZooError: A template has none.
     """
     for number, template in enumerate(templates, 1):
         if not _PLACE.search(template):
             raise ZooError(
-                f"{origin}:{number}: the template {template!r} has no place for the class name: "
+                f"{origin}:{number}: template {template!r} has no placeholder for the class name: "
                 "write {} where it goes"
             )
     return tuple(templates)
@@ -85,7 +85,7 @@ def _lines(path: Path, what: str) -> tuple[str, ...]:
     while lines and not lines[-1]:
         lines.pop()
     if not lines:
-        raise ZooError(f"{path} is empty: write one {what} a line")
+        raise ZooError(f"{path} is empty: write one {what} per line")
     if "" in lines:
-        raise ZooError(f"{path}:{lines.index('') + 1} is blank: write one {what} a line")
+        raise ZooError(f"{path}:{lines.index('') + 1} is blank: write one {what} per line")
     return tuple(lines)

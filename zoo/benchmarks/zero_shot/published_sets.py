@@ -1,4 +1,4 @@
-"""What benchmarks of published sets of labelled images have in common."""
+"""PublishedSets, the base class of zero-shot benchmarks on published sets."""
 
 from abc import abstractmethod
 from collections.abc import Iterable
@@ -11,8 +11,8 @@ from zoo.benchmarks.protocols.base import Protocol
 from zoo.benchmarks.protocols.classify import Classification
 from zoo.benchmarks.protocols.map_11 import MeanAveragePrecision11
 from zoo.benchmarks.roots import cases_from_root
-from zoo.benchmarks.zero_shot.labelled import Labelled
-from zoo.benchmarks.zero_shot.own_data import TORCHVISION, of_set
+from zoo.benchmarks.zero_shot.labelled import LabelledImages
+from zoo.benchmarks.zero_shot.own_data import TORCHVISION, load_set
 from zoo.benchmarks.zero_shot.prompts import ClassPrompts
 from zoo.benchmarks.zero_shot.sets import LabelledSet
 from zoo.errors import ZooError, suggest_names
@@ -26,11 +26,11 @@ HOW = (
 
 
 class PublishedSets(Benchmark):
-    """Base of benchmarks of published sets.
+    """Base class of benchmarks on published sets of labelled images.
 
     Args:
-        subsets: The sets wanted, None for all.
-        folders: Other folders of the images, by set.
+        subsets: The chosen sets, None for all.
+        folders: Folders of the images if not the default ones, by set.
 
     Attributes:
         sets: The sets, by name.
@@ -51,43 +51,45 @@ class PublishedSets(Benchmark):
         if unknown is not None:
             raise ZooError(
                 f"{self.name} has no set {unknown!r}{suggest_names(unknown, self.offers)}: "
-                "`folders` may "
-                f"name {', '.join(self.offers)}"
+                "the keys of "
+                f"`folders` are {', '.join(self.offers)}"
             )
 
     @abstractmethod
     def prompts_of(
-        self, one: LabelledSet, found: Labelled, folder: Path, root: Path
+        self, labelled_set: LabelledSet, images: LabelledImages, folder: Path, root: Path
     ) -> ClassPrompts:
         """Returns the prompts of a set.
 
         Args:
-            one: The set.
-            found: Its images.
-            folder: Its own folder.
+            labelled_set: The set.
+            images: Its images.
+            folder: The folder of the set.
             root: The data root.
 
         Raises:
             ZooError: There are none.
         """
 
-    def protocol_of(self, one: LabelledSet, found: Labelled) -> Protocol:
-        """Returns what judges a set."""
-        return MeanAveragePrecision11() if found.multilabel else Classification()
+    def protocol_of(self, labelled_set: LabelledSet, images: LabelledImages) -> Protocol:
+        """Returns the protocol of a set."""
+        return MeanAveragePrecision11() if images.multilabel else Classification()
 
     def read(self, root: Path) -> Contents:
-        """Returns a case for each set whose images are there."""
+        """Returns a case for each set whose images exist."""
         contents, counts = Contents([], [], []), []
         for subset in self.subsets:
-            found = self._find_subset(subset, root)
-            if found is None:
+            labelled = self._find_subset(subset, root)
+            if labelled is None:
                 contents.absent.append(subset)
                 continue
-            one, folder = self.sets[subset.name], self._folder(subset.name, root)
-            prompts = self.prompts_of(one, found, folder, root)
-            case = found.case(subset.name, prompts, self.protocol_of(one, found))
+            labelled_set, folder = self.sets[subset.name], self._folder(subset.name, root)
+            prompts = self.prompts_of(labelled_set, labelled, folder, root)
+            case = labelled.case(subset.name, prompts, self.protocol_of(labelled_set, labelled))
             contents.cases.extend(cases_from_root([case], root, root))
-            files = (file for file in (*found.files, *prompts.files) if file not in contents.files)
+            files = (
+                file for file in (*labelled.files, *prompts.files) if file not in contents.files
+            )
             contents.files.extend(files)
             contents.notes[f"{subset.name} prompts"] = prompts.note
             counts.append((subset, len(case.images)))
@@ -95,21 +97,21 @@ class PublishedSets(Benchmark):
         contents.notes.update({key.replace(" cases", " images"): n for key, n in notes.items()})
         return contents
 
-    def _find_subset(self, subset: Subset, root: Path) -> Labelled | None:
+    def _find_subset(self, subset: Subset, root: Path) -> LabelledImages | None:
         folder = self._folder(subset.name, root)
-        found = of_set(subset.name, folder, root)
-        if found is None and subset.name in self.folders and folder.is_dir():
-            raise ZooError(f"{folder} holds no labelled images: {HOW}")
-        return found
+        labelled = load_set(subset.name, folder, root)
+        if labelled is None and subset.name in self.folders and folder.is_dir():
+            raise ZooError(f"{folder} has no labelled images: {HOW}")
+        return labelled
 
     def _folder(self, name: str, root: Path) -> Path:
-        given = self.folders.get(name)
-        if given is None:
+        folder = self.folders.get(name)
+        if folder is None:
             return root / FOLDER / name
-        return Path(given).absolute() if Path(given).is_dir() else root / given
+        return Path(folder).absolute() if Path(folder).is_dir() else root / folder
 
     def subset(self, name: str, files: Iterable[str], n: int | None, how: str) -> Subset:
-        """Returns a set as a subset; where the user names its folder, that is what it needs."""
+        """Returns the subset of a set; if the user gave its folder, that is its only file."""
         named = name in self.folders
         places = (self.folders[name],) if named else tuple(files)
         return Subset(name, places, n, how, named=named)

@@ -1,4 +1,4 @@
-"""The published sets of labelled images, and what each is called elsewhere."""
+"""The published sets of labelled images, and their names in other packages."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -11,13 +11,12 @@ class LabelledSet:
     """A published set.
 
     Attributes:
-        name: Its name, CLIP_benchmark's where that has it.
-        n: Number of images of its test split, where all publications have the same; else None.
-        by_open_clip: Whether its classes are ImageNet's 1,000, whose names and templates open_clip
-            has.
-        by_clip_benchmark: Its name in CLIP_benchmark's files of prompts; empty where these do not
-            have it.
-        by_elevater: Its name in ELEVATER's toolkit; empty where that does not have it.
+        name: Its name, the same as CLIP_benchmark's if that has the set.
+        n: Number of images of its test split if all publications use the same split, else None.
+        by_open_clip: Whether its classes are ImageNet's 1,000, whose names and templates are in
+            open_clip.
+        by_clip_benchmark: Its name in CLIP_benchmark's prompt files; empty if it is not there.
+        by_elevater: Its name in ELEVATER's toolkit; empty if it is not there.
         elevater_n: Number of images of ELEVATER's test split.
         elevater_metric: ELEVATER's metric.
     """
@@ -31,7 +30,7 @@ class LabelledSet:
     elevater_metric: Metric = "accuracy"
 
 
-# Sizes and metrics are those of the toolkit (vision_datasets.json and the files beside it).
+# Sizes and metrics are those of the toolkit (vision_datasets.json and other files in its folder).
 SETS = {
     one.name: one
     for one in (

@@ -1,4 +1,4 @@
-"""Tars of labelled images, as CLIP_benchmark writes them."""
+"""Tars of labelled images in the format of CLIP_benchmark."""
 
 import io
 from pathlib import Path
@@ -6,81 +6,87 @@ from pathlib import Path
 import numpy as np
 
 from zoo.benchmarks.zero_shot.image_folder import SUFFIXES
-from zoo.benchmarks.zero_shot.labelled import Labelled
+from zoo.benchmarks.zero_shot.labelled import LabelledImages
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
 from zoo.sources.tars import members
 from zoo.support.text_files import content
 
 SHARDS, KIND = "nshards.txt", "dataset_type.txt"
-AGAIN = "fetch the file again"
+FETCH_AGAIN = "fetch the file again"
 
 
-def tars(folder: Path, split: Path) -> Labelled:
+def tars(folder: Path, split: Path) -> LabelledImages:
     """Reads the tars of a split.
 
     Args:
-        folder: The folder of the data set, whose dataset_type.txt says "multilabel" where an image
-            may be of several classes.
-        split: The folder of the tars, whose nshards.txt says how many there are.
+        folder: The folder of the data set, whose dataset_type.txt is "multilabel" if an image may
+            have several classes.
+        split: The folder of the tars, whose nshards.txt has the number of tars.
 
     Raises:
-        ZooError: A tar is absent or broken, or an image has no label.
+        ZooError: A tar is missing or invalid, or an image has no label.
     """
     kind_file = folder / KIND
     kind = content(kind_file).decode("utf-8").strip().lower() if kind_file.is_file() else ""
     if kind == "retrieval":
         raise ZooError(
-            f"{kind_file} says that {folder} holds captions, not classes: name a folder of classes"
+            f"{folder} has captions, not classes, according to {kind_file}: use a folder of classes"
         )
     multilabel = kind == "multilabel"
     ending = ".npy" if multilabel else ".cls"
     images: dict[str, ImageRef] = {}
     labels: dict[str, tuple[int, ...]] = {}
     n = None
-    for number in range(_number(split / SHARDS)):
+    for number in range(_read_count(split / SHARDS)):
         shard = split / f"{number}.tar"
         if not shard.is_file():
-            raise ZooError(f"{shard} is absent, and {split / SHARDS} counts it: fetch it")
-        for member, said in members(str(shard), lambda member: member.name.endswith(ending)):
+            raise ZooError(f"{shard} is missing, but {split / SHARDS} counts it: fetch it")
+        for member, data in members(str(shard), lambda member: member.name.endswith(ending)):
             name = Path(member.name)
             key = f"{number}/{name.parent}/{name.name.partition('.')[0]}"
             if name.suffix.lower() in SUFFIXES:
                 images[key] = ImageRef("tar", f"{shard}#{member.name}")
-            elif said is not None:
+            elif data is not None:
                 place = f"{shard}#{member.name}"
-                labels[key], n = _vector(said, place) if multilabel else (_class(said, place), None)
-    lacks = next((key for key in images if key not in labels), None)
-    if lacks is not None or not images:
-        culprit, what = (
-            (split, "image") if lacks is None else (images[lacks].key, f"label ({ending})")
+                labels[key], n = (
+                    _parse_vector(data, place) if multilabel else (_parse_class(data, place), None)
+                )
+    unlabelled = next((key for key in images if key not in labels), None)
+    if unlabelled is not None or not images:
+        culprit, missing_item = (
+            (split, "image")
+            if unlabelled is None
+            else (images[unlabelled].key, f"label ({ending})")
         )
-        raise ZooError(f"{culprit} has no {what}: {AGAIN}")
-    said_by = [split / SHARDS, *([kind_file] if kind else [])]
-    every = tuple(labels[key] for key in images)
-    return Labelled(folder, tuple(images.values()), every, (), n, said_by, multilabel)
+        raise ZooError(f"{culprit} has no {missing_item}: {FETCH_AGAIN}")
+    label_files = [split / SHARDS, *([kind_file] if kind else [])]
+    label_tuples = tuple(labels[key] for key in images)
+    return LabelledImages(
+        folder, tuple(images.values()), label_tuples, (), n, label_files, multilabel
+    )
 
 
-def _number(path: Path) -> int:
+def _read_count(path: Path) -> int:
     text = content(path).decode("utf-8", "replace").strip()
     if not text.isdecimal():
-        raise ZooError(f"{path} says {text!r} where the number of tars is needed: {AGAIN}")
+        raise ZooError(f"{path} has {text!r} instead of the number of tars: {FETCH_AGAIN}")
     return int(text)
 
 
-def _class(said: bytes, place: str) -> tuple[int, ...]:
+def _parse_class(data: bytes, place: str) -> tuple[int, ...]:
     try:
-        return (int(said),)
+        return (int(data),)
     except ValueError as error:
         raise ZooError(
-            f"{place} says {said[:40]!r} where the number of a class is needed: {AGAIN}"
+            f"{place} has {data[:40]!r} instead of the number of a class: {FETCH_AGAIN}"
         ) from error
 
 
-def _vector(said: bytes, place: str) -> tuple[tuple[int, ...], int]:
+def _parse_vector(data: bytes, place: str) -> tuple[tuple[int, ...], int]:
     """Returns the classes of a vector of zeros and ones, and its length."""
     try:
-        vector = np.load(io.BytesIO(said), allow_pickle=False)
+        vector = np.load(io.BytesIO(data), allow_pickle=False)
     except (ValueError, EOFError, OSError) as error:
-        raise ZooError(f"{place} is no array ({error}): {AGAIN}") from error
+        raise ZooError(f"{place} is not an array ({error}): {FETCH_AGAIN}") from error
     return tuple(map(int, np.flatnonzero(vector > 0))), len(vector)

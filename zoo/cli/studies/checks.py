@@ -1,4 +1,4 @@
-"""Checks of a study's rows before anything is made, rendered or trained."""
+"""Checks of a study's rows before anything is prepared, rendered or trained."""
 
 from collections.abc import Sequence
 from contextlib import redirect_stderr
@@ -8,8 +8,8 @@ from typing import Any
 from jsonargparse import ArgumentParser, Namespace
 
 from zoo.cli.fit import data_of, settings_of
-from zoo.cli.studies.runs import Run, WorkFolder, asked_of, fit_arguments
-from zoo.cli.studies.trial import SOME_MODEL
+from zoo.cli.studies.runs import Run, WorkFolder, evaluation_arguments, fit_arguments
+from zoo.cli.studies.trial import PLACEHOLDER_MODEL
 from zoo.errors import ZooError
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
@@ -18,19 +18,19 @@ from zoo.module.agreement import refuse_lacking_data
 from zoo.objectives.base import Objective
 from zoo.objectives.clip import CLIP
 
-PREFIX = "zoo: "  # of the line in which a parser reports an error
+PREFIX = "zoo: "  # begins the line in which a parser reports an error
 
 
 def check_rows(place: WorkFolder, runs: Sequence[Run], builds: bool) -> None:
-    """Checks the settings of every row, and what is measured of it, as the commands would.
+    """Checks the training and evaluation settings of every row, as the commands would.
 
-    No file of captions, images or weights is read, and no backbone is built.
+    No captions, images or weights are read, and no backbone is built.
 
     Args:
         place: The work folder of the study.
-        runs: Runs, of which one of each row is checked.
-        builds: Whether data, objective and head are built and compared with each other, which may
-            need files that the study prepares.
+        runs: The runs; one per row is checked.
+        builds: Whether to build data, objective and head and check that they fit together, which
+            may need files that the study prepares.
 
     Raises:
         ZooError: A row cannot be trained or measured. The message names the row.
@@ -38,7 +38,7 @@ def check_rows(place: WorkFolder, runs: Sequence[Run], builds: bool) -> None:
     for run in {run.row: run for run in reversed(runs)}.values():
         try:
             fit = _parse(["fit", *fit_arguments(run, place)])
-            validate = _parse(["validate", *asked_of(run, place), *SOME_MODEL])
+            validate = _parse(["validate", *evaluation_arguments(run, place), *PLACEHOLDER_MODEL])
             if builds:
                 _build_parts(fit)
                 data_of(validate.data)
@@ -50,7 +50,7 @@ def check_rows(place: WorkFolder, runs: Sequence[Run], builds: bool) -> None:
 
 
 def _parse(argv: list[str]) -> Namespace:
-    """Returns the settings of a command; an error that its parser prints is raised instead."""
+    """Returns the settings of a command; raises the errors that its parser would print."""
     printed = StringIO()
     try:
         with redirect_stderr(printed):
@@ -62,7 +62,7 @@ def _parse(argv: list[str]) -> Namespace:
 
 
 def _build_parts(settings: Namespace) -> None:
-    """Builds data, objective and head, and compares what these need with what the data has."""
+    """Builds data, objective and head, and checks that the data provides what the others need."""
     data = data_of(settings.data)
     objective = _build(Objective, settings.model.get("objective")) or CLIP()
     head = _build(Head, settings.model.get("head")) or Cosine()

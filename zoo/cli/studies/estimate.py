@@ -1,4 +1,4 @@
-"""Estimate: how long the runs take that are left, and how much disk their checkpoints."""
+"""Estimates of the time and disk space that a study's remaining runs need."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ from typing import Any
 
 from zoo.cli.studies.file import FIRST
 from zoo.cli.studies.records import WHOLE
-from zoo.cli.studies.runs import Run, asked_of, fit_arguments
+from zoo.cli.studies.runs import Run, evaluation_arguments, fit_arguments
 from zoo.cli.studies.work import Work
 from zoo.errors import ZooError
 from zoo.support.files import write_bytes
@@ -25,172 +25,196 @@ FILE = "trial.json"
 
 
 class Estimate:
-    """What is known of the time and disk of a study's runs.
+    """The time and disk space that a study's runs need.
 
-    Runs that are whole tell it of others of their row; before there are any, a trial does.
+    They are estimated from the completed runs of the same row or, where there are none, from a
+    trial of a few steps.
 
     Args:
-        work: What does the runs.
+        work: Executes the runs.
         runs: The runs.
     """
 
     def __init__(self, work: Work, runs: list[Run]) -> None:
         self.work, self.runs = work, runs
-        self.trials: dict[str, Any] = {}  # what a trial of each row told
+        self.trials: dict[str, Any] = {}  # measurements of the trial of each row
 
     def is_complete(self, run: Run) -> bool:
-        """Returns whether a run is whole."""
+        """Returns whether a run is complete."""
         return self.work.records.stage(run) == WHOLE
 
     def begin(self, steps: int) -> None:
-        """Says what is to be done, and what it takes of time and disk.
+        """Prints how many runs remain, and the time and disk space that they need.
 
         Args:
-            steps: Steps of a row by which that is told; 0 for no trial.
+            steps: Steps of the trial of each row; 0 for no trial.
 
         Raises:
-            ZooError: A row cannot be trained, nothing can be measured, or there is too little room.
+            ZooError: A row cannot be trained, nothing can be measured, or the disk is too full.
         """
-        left = [run for run in self.runs if not self.is_complete(run)]
-        there = len(self.runs) - len(left)
-        said = f"{len(self.runs)} runs" + (f", of which {there} are whole" if there else "")
-        if not left:
-            self.work.say(said)
+        remaining = [run for run in self.runs if not self.is_complete(run)]
+        n_complete = len(self.runs) - len(remaining)
+        message = f"{len(self.runs)} runs" + (
+            f", {n_complete} of them complete" if n_complete else ""
+        )
+        if not remaining:
+            self.work.say(message)
             return
         if steps:
-            if not there:
-                self._refuse_what_cannot_be_measured(left[0])
-            self._try(left, steps)
-        seconds, of_all = self._seconds_left(left)
+            if not n_complete:
+                self._check_evaluation(remaining[0])
+            self._run_trials(remaining, steps)
+        seconds, with_evaluation = self._seconds_left(remaining)
         if seconds is not None:
-            about = f"about {_format_seconds(seconds)}" + ("" if of_all else ", without measuring")
-            said += f": {about} for the {len(left)} that are left, one after the other"
-        need, free = self._disk(left), shutil.disk_usage(self.work.place.root).free
+            duration = f"about {_format_seconds(seconds)}" + (
+                "" if with_evaluation else ", without evaluation"
+            )
+            message += f": {duration} for the remaining {len(remaining)}, one after the other"
+        need, free = self._disk(remaining), shutil.disk_usage(self.work.place.root).free
         if need:
-            said += f"; {need / GIGA:.1f} GB for checkpoints, {free / GIGA:.1f} GB are free"
-        self.work.say(said)
+            message += f"; {need / GIGA:.1f} GB for checkpoints, {free / GIGA:.1f} GB are free"
+        self.work.say(message)
         if need > free:
             raise ZooError(
-                f"{self.work.place.root} has room for {free / GIGA:.1f} GB, and the runs keep "
-                f"{need / GIGA:.1f} GB: name a --work with more, or write keep_checkpoints: false "
-                "into the study"
+                f"{self.work.place.root} has {free / GIGA:.1f} GB free, but the checkpoints of the "
+                f"runs need {need / GIGA:.1f} GB: choose a --work with more free space, or set "
+                "keep_checkpoints: false in the study"
             )
 
     def describe_completed(self, run: Run) -> str:
-        """Returns what is said of a run that is whole now: its time, and how long is left."""
+        """Describes a run that was just completed: its time, and the time left for the others."""
         seconds = sum(self.work.records.read_record(run).get("seconds", {}).values())
-        left = [other for other in self.runs if not self.is_complete(other)]
-        more, _ = self._seconds_left(left)
-        ahead = f", about {_format_seconds(more)} left" if left and more is not None else ""
+        remaining = [unfinished for unfinished in self.runs if not self.is_complete(unfinished)]
+        seconds_left, _ = self._seconds_left(remaining)
+        ahead = (
+            f", about {_format_seconds(seconds_left)} left"
+            if remaining and seconds_left is not None
+            else ""
+        )
         return f"{_format_seconds(seconds)}{ahead}"
 
-    def _seconds_left(self, left: list[Run]) -> tuple[float | None, bool]:
-        """Returns the seconds of runs, None where nothing is known, and whether all is counted."""
-        taken: dict[str, list[float]] = {}
+    def _seconds_left(self, remaining: list[Run]) -> tuple[float | None, bool]:
+        """Estimates the seconds that the given runs need.
+
+        Returns:
+            The seconds, None if nothing is known, and whether they include evaluation.
+        """
+        durations: dict[str, list[float]] = {}
         for run in self.runs:
             if self.is_complete(run):
-                told = self.work.records.read_record(run).get("seconds", {})
-                taken.setdefault(run.row, []).append(sum(told.values()))
-        known = {row: median(of) for row, of in taken.items()}
-        rows = [median(of) for row, of in taken.items() if row != FIRST]
-        seconds, of_all = 0.0, True
-        for run in left:
-            if run.row in known:
-                seconds += known[run.row]
+                run_seconds = self.work.records.read_record(run).get("seconds", {})
+                durations.setdefault(run.row, []).append(sum(run_seconds.values()))
+        seconds_by_row = {row: median(row_durations) for row, row_durations in durations.items()}
+        rows = [median(row_durations) for row, row_durations in durations.items() if row != FIRST]
+        seconds, with_evaluation = 0.0, True
+        for run in remaining:
+            if run.row in seconds_by_row:
+                seconds += seconds_by_row[run.row]
             elif run.row in self.trials:
                 trial = self.trials[run.row]
                 seconds += trial["steps"] * trial["seconds"]
-                of_all = False
+                with_evaluation = False
             elif rows:
                 seconds += median(rows)
             else:
                 return None, False
-        return seconds, of_all
+        return seconds, with_evaluation
 
-    def _disk(self, left: list[Run]) -> float:
-        """Returns the bytes of checkpoints of the runs: the last of each, and the best."""
-        kept = 1.0 if self.work.study.keep_checkpoints else 0.0
-        sizes = [2 * float(self.trials.get(run.row, {}).get("bytes", 0.0)) for run in left]
-        firsts = [size for run, size in zip(left, sizes, strict=True) if run.row == FIRST]
-        return max(kept * sum(sizes), sum(firsts) + max(sizes, default=0.0))
+    def _disk(self, remaining: list[Run]) -> float:
+        """Returns the bytes of the runs' checkpoints: the last and the best of each run."""
+        share_kept = 1.0 if self.work.study.keep_checkpoints else 0.0
+        sizes = [2 * float(self.trials.get(run.row, {}).get("bytes", 0.0)) for run in remaining]
+        initial_sizes = [
+            size for run, size in zip(remaining, sizes, strict=True) if run.row == FIRST
+        ]
+        return max(share_kept * sum(sizes), sum(initial_sizes) + max(sizes, default=0.0))
 
-    def _try(self, left: list[Run], steps: int) -> None:
-        """Takes a few steps of each row that is not known yet, and keeps what they told.
+    def _run_trials(self, remaining: list[Run], steps: int) -> None:
+        """Trains each row without a stored trial for a few steps, and stores the measurements.
 
-        A row that starts from a first tower is tried from nothing.
+        A row that starts from another run's weights is tried from random weights.
 
         Raises:
             ZooError: A row cannot be trained.
         """
         file = self.work.place.root / FILE
-        kept = _read(file)
-        rows = {run.row: run for run in reversed(left)}
-        known = {row: self._known_by(run) for row, run in rows.items()}
-        self.trials = {row: kept[row] for row in rows if kept.get(row, {}).get("of") == known[row]}
+        stored = _read(file)
+        rows = {run.row: run for run in reversed(remaining)}
+        digests = {row: self._trial_digest(run) for row, run in rows.items()}
+        self.trials = {
+            row: stored[row] for row in rows if stored.get(row, {}).get("of") == digests[row]
+        }
         untried = [run for row, run in reversed(rows.items()) if row not in self.trials]
         for number, run in enumerate(untried, 1):
             began = time.monotonic()
-            told = self.trials[run.row] = {"of": known[run.row], **self._run_trial(run, steps)}
-            write_bytes(file, json.dumps({**kept, **self.trials}, indent=1).encode())
+            trial = self.trials[run.row] = {"of": digests[run.row], **self._run_trial(run, steps)}
+            write_bytes(file, json.dumps({**stored, **self.trials}, indent=1).encode())
             self.work.say(
-                f"trial {number}/{len(untried)}, {run.row}: {told['seconds']:.2f} s a step "
+                f"trial {number}/{len(untried)}, {run.row}: {trial['seconds']:.2f} s per step "
                 f"({time.monotonic() - began:.0f} s)"
             )
 
-    def _known_by(self, run: Run) -> str:
+    def _trial_digest(self, run: Run) -> str:
         """Returns a digest of what a trial of a row depends on."""
         identity = self.work.records.identity(Run(run.row, self.work.study.seeds[0], run.layers))
-        told = json.dumps([identity[name] for name in ("settings", "data", "code")])
-        return hashlib.sha256(told.encode()).hexdigest()[:16]
+        text = json.dumps([identity[name] for name in ("settings", "data", "code")])
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def _run_trial(self, run: Run, steps: int) -> dict[str, float]:
         arguments = fit_arguments(run, self.work.place)
         if self.work.study.first:
             arguments += ["--model.backbone.pretrained", "null"]
-        found, reason = _trial_in_process({"fit": arguments, "steps": steps})
+        measurements, reason = _trial_in_process({"fit": arguments, "steps": steps})
         if reason:
             raise ZooError(
-                f"{self.work.study.name}: {run.row} cannot be trained, a trial of {steps} steps "
-                f"says: {reason}"
+                f"{self.work.study.name}: {run.row} cannot be trained; a trial of {steps} steps "
+                f"failed: {reason}"
             )
-        return found
+        return measurements
 
-    def _refuse_what_cannot_be_measured(self, run: Run) -> None:
-        _, reason = _trial_in_process({"validate": asked_of(run, self.work.place)})
+    def _check_evaluation(self, run: Run) -> None:
+        _, reason = _trial_in_process({"validate": evaluation_arguments(run, self.work.place)})
         if reason:
             raise ZooError(
-                f"{self.work.study.name}: nothing can be measured by what `validate:` says: "
-                f"{reason}"
+                f"{self.work.study.name}: nothing can be measured with the settings under "
+                f"`validate:`: {reason}"
             )
 
 
-def _trial_in_process(asked: dict[str, Any]) -> tuple[dict[str, float], str]:
-    """Returns what a trial in a process of its own tells, and why it failed; one of them empty."""
+def _trial_in_process(request: dict[str, Any]) -> tuple[dict[str, float], str]:
+    """Runs a trial in a separate process.
+
+    Returns:
+        Its measurements, empty if it failed, and the reason of the failure, else empty.
+    """
     with TemporaryDirectory() as folder:
-        question, answer = Path(folder) / "asked.json", Path(folder) / "told.json"
-        question.write_text(json.dumps(asked), "utf-8")
-        ended = subprocess.run(
+        request_file, measurements_file = (
+            Path(folder) / "request.json",
+            Path(folder) / "measurements.json",
+        )
+        request_file.write_text(json.dumps(request), "utf-8")
+        process = subprocess.run(
             [
                 *(sys.executable, "-P", "-m", "zoo.cli.studies.trial"),
-                *(str(question), str(answer)),
+                *(str(request_file), str(measurements_file)),
                 *([FLAG] if current_trust().all_code else []),
             ],
             capture_output=True,
             text=True,
         )
-        if not ended.returncode:
-            return json.loads(answer.read_text("utf-8")), ""
-    lines = [line for line in ended.stderr.splitlines() if line.strip()] or ["no word"]
+        if not process.returncode:
+            return json.loads(measurements_file.read_text("utf-8")), ""
+    lines = [line for line in process.stderr.splitlines() if line.strip()] or ["it printed nothing"]
     return {}, lines[-1].removeprefix("zoo: ")
 
 
 def _read(file: Path) -> dict[str, Any]:
-    """Returns what a file of trials keeps, nothing where it cannot be read."""
+    """Returns the trials in a file, empty if it cannot be read."""
     try:
-        kept: dict[str, Any] = json.loads(file.read_text("utf-8"))
+        trials: dict[str, Any] = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError):
         return {}
-    return kept
+    return trials
 
 
 def _format_seconds(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""Study: what a study file says is run, with later files laid over it."""
+"""Study files: the runs that they define, with later files overriding earlier ones."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -8,41 +8,43 @@ from pathlib import Path
 from typing import Any
 
 from zoo.cli.recipes import find_recipe, find_study, settings_in
-from zoo.cli.studies.ranges import Search, search_of
+from zoo.cli.studies.ranges import Search, parse_search
 from zoo.errors import ZooError, suggest_names
 
 Layer = str | dict[str, Any]
 Layers = tuple[Layer, ...]
 
-LISTED = ("with", "first", "seeds")
-MAPPED = ("recipes", "overlays", "prepare", "validate", "compare", "search")
-PLAIN = ("checkpoint", "data_root", "first_once", "keep_checkpoints")
-KEYS = ("recipes", *LISTED, *MAPPED[1:], *PLAIN)
+LIST_KEYS = ("with", "first", "seeds")
+MAPPING_KEYS = ("recipes", "overlays", "prepare", "validate", "compare", "search")
+VALUE_KEYS = ("checkpoint", "data_root", "first_once", "keep_checkpoints")
+KEYS = ("recipes", *LIST_KEYS, *MAPPING_KEYS[1:], *VALUE_KEYS)
 CHECKPOINTS = ("last", "best")
 COMPARE = ("beside", "preset", "metrics")
 FIRST = "first"  # the row of the runs that others start from
-OF_THE_STUDY = ("ckpt_path", "out", "overwrite")  # flags of `zoo validate` that it gives itself
+# flags of `zoo validate` that a study sets itself
+RESERVED_FLAGS = ("ckpt_path", "out", "overwrite")
 
 
 @dataclass(frozen=True)
 class Study:
-    """Recipes x overlays x seeds, and what is done with each.
+    """Recipes x overlays x seeds, and how each run is trained, measured and compared.
 
     Args:
-        name: What it is called: the names of its files.
+        name: The name: those of its files, joined by `+`.
         recipes: The layers of each recipe: names as `--config` takes them, or settings.
-        overlays: The layers of each overlay; every recipe is run with each, over all else.
+        overlays: The layers of each overlay, which come last; every recipe is run with each.
         common: Layers over every recipe.
         seeds: The seeds of every recipe.
-        first: Layers of a run a seed, of whose weights `${first}` is the path; none where empty.
-        prepare: Commands of zoo that make what is not there, by what they make.
+        first: Layers of an initial run per seed, to whose weights `${first}` is the path; empty for
+            no such run.
+        prepare: Commands of zoo that create missing files, by the file that they create.
         validate: Flags of `zoo validate`, without dashes.
         compare: Flags of `zoo compare`, without dashes.
         checkpoint: Which checkpoint is measured, `last` or `best`.
-        data_root: The data root where the command line names none.
-        first_once: Whether all seeds start from the run of the first of them.
-        keep_checkpoints: Whether checkpoints stay when they are measured.
-        search: Settings that are looked for, None where none are.
+        data_root: The data root if the command line has none.
+        first_once: Whether all seeds start from the initial run of the first seed.
+        keep_checkpoints: Whether checkpoints are kept once they are measured.
+        search: Settings to search, None for no search.
     """
 
     name: str
@@ -61,37 +63,37 @@ class Study:
     search: Search | None = None
 
     def first_seed(self, seed: int) -> int:
-        """Returns the seed of the run that a run of this seed starts from."""
+        """Returns the seed of the initial run that a run with this seed starts from."""
         return self.seeds[0] if self.first_once else seed
 
     def cells(self) -> dict[str, Layers]:
-        """Returns the layers of every row of the table, by its name: recipes x overlays."""
-        made: dict[str, Layers] = {}
-        for (recipe, low), (overlay, high) in product(
+        """Returns the layers of every row of the table (recipes x overlays), by row name."""
+        layers_by_row: dict[str, Layers] = {}
+        for (recipe, recipe_layers), (overlay, overlay_layers) in product(
             self.recipes.items(), (self.overlays or {"": ()}).items()
         ):
             name = f"{recipe}, {overlay}" if overlay else recipe
             if not folder_name(name):
                 raise ZooError(
-                    f"{self.name}: a run is called {name!r}, of which no folder can be named: give "
-                    "it a letter or digit"
+                    f"{self.name}: a run is called {name!r}, which cannot be made a folder name: "
+                    "use at least one letter or digit"
                 )
             if folder_name(name) == FIRST:
                 raise ZooError(
-                    f"{self.name}: a run is called {name}, as those are that others start from: "
-                    "give it another name"
+                    f"{self.name}: a run is called {name}, the name reserved for the runs that "
+                    "others start from: rename it"
                 )
-            if folder_name(name) in map(folder_name, made):
+            if folder_name(name) in map(folder_name, layers_by_row):
                 raise ZooError(
-                    f"{self.name}: two runs are called {name}: give each recipe and overlay a name "
-                    "of its own, in which more than capitals and signs differ"
+                    f"{self.name}: two runs are called {name}: give each recipe and overlay a "
+                    "unique name; capitals and punctuation do not count"
                 )
-            made[name] = (*low, *self.common, *high)
-        return made
+            layers_by_row[name] = (*recipe_layers, *self.common, *overlay_layers)
+        return layers_by_row
 
 
 def folder_name(name: str) -> str:
-    """Returns the name of a folder for a row: small letters, digits and underscores."""
+    """Returns the folder name of a row: lower-case letters, digits and underscores."""
     return "_".join("".join(c if c.isalnum() else " " for c in name.lower()).split())
 
 
@@ -99,88 +101,95 @@ def read_study(names: Sequence[str], objectives: Sequence[str] = ()) -> Study:
     """Reads a study.
 
     Args:
-        names: A study file, and files laid over it: mappings are added to, null takes an entry
-            away, layers of `with` lie over those before, and all else is replaced.
-        objectives: Objectives that are further recipes, named by their class.
+        names: A study file, and files that override it: mappings are merged, null removes an
+            entry, layers of `with` are appended, and every other value is replaced.
+        objectives: Class paths of objectives that are added as recipes, named by their class.
 
     Raises:
-        ZooError: A file is not there or no study, or holds what cannot be run.
+        ZooError: A file is missing or not a study, or has settings that cannot be run.
     """
-    laid: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     paths = [find_study(name) for name in names]
     for path in paths:
-        _lay(laid, _read_study(path))
-    said = "+".join(path.stem for path in paths)
-    rows = {name: _layers(said, f"recipes.{name}", of) for name, of in _mapping(laid, "recipes")}
+        _merge(settings, _read_study(path))
+    study_name = "+".join(path.stem for path in paths)
+    rows = {
+        name: _layers(study_name, f"recipes.{name}", value)
+        for name, value in _mapping(settings, "recipes")
+    }
     for objective in objectives:
         name = objective.rpartition(".")[2]
         if name in rows:
             raise ZooError(
-                f"{said}: two runs are called {name}, since --objective {objective} is one of its "
-                "recipes: leave it out"
+                f"{study_name}: --objective {objective} adds the run {name}, which is already one "
+                "of its recipes: remove the flag"
             )
         rows[name] = ({"model": {"objective": {"class_path": objective}}},)
     if not rows:
-        raise ZooError(f"{said} has no recipes: name what is trained under `recipes:`")
+        raise ZooError(f"{study_name} has no recipes: list what to train under `recipes:`")
     study = Study(
-        said,
+        study_name,
         rows,
-        {name: _layers(said, f"overlays.{name}", of) for name, of in _mapping(laid, "overlays")},
-        _layers(said, "with", laid.get("with", [])),
-        _seeds(said, laid.get("seeds", [0])),
-        _layers(said, "first", laid.get("first") or []),
-        dict(_mapping(laid, "prepare")),
-        dict(_mapping(laid, "validate")),
-        dict(_mapping(laid, "compare")),
-        **{name: laid[name] for name in PLAIN if name in laid},
+        {
+            name: _layers(study_name, f"overlays.{name}", value)
+            for name, value in _mapping(settings, "overlays")
+        },
+        _layers(study_name, "with", settings.get("with", [])),
+        _seeds(study_name, settings.get("seeds", [0])),
+        _layers(study_name, "first", settings.get("first") or []),
+        dict(_mapping(settings, "prepare")),
+        dict(_mapping(settings, "validate")),
+        dict(_mapping(settings, "compare")),
+        **{name: settings[name] for name in VALUE_KEYS if name in settings},
     )
-    _refuse_what_cannot_be(study)
-    if laid.get("search"):
-        return replace(study, search=search_of(said, laid["search"], study.cells()))
+    _check_study(study)
+    if settings.get("search"):
+        return replace(study, search=parse_search(study_name, settings["search"], study.cells()))
     return study
 
 
 def _read_study(path: Path) -> dict[str, Any]:
-    """Returns what a file says, whose keys are known and of their kind."""
-    said = settings_in(str(path), begins="`recipes:`")
-    for key, value in said.items():
+    """Returns the settings in a study file, once its keys are checked."""
+    settings = settings_in(str(path), begins="`recipes:`")
+    for key, value in settings.items():
         if key not in KEYS:
             raise ZooError(
-                f"{path}: {key!r} is nothing that a study has{suggest_names(str(key), KEYS)}: it "
-                "has "
+                f"{path}: unknown key {key!r}{suggest_names(str(key), KEYS)}: a study has "
                 f"{', '.join(KEYS)}"
             )
-        if key in MAPPED and not isinstance(value, dict):
-            raise ZooError(f"{path}: {key} holds {value!r}, where names with values are wanted")
-    return said
+        if key in MAPPING_KEYS and not isinstance(value, dict):
+            raise ZooError(f"{path}: {key} is {value!r}: give a mapping of names to values")
+    return settings
 
 
-def _lay(below: dict[str, Any], over: Mapping[str, Any]) -> None:
-    """Lays what a file says over what others said."""
-    for key, value in over.items():
-        if key in MAPPED:
-            before = below.get(key, {})
-            if key == "prepare":  # a later file's commands are run after those before
-                before = {made: how for made, how in before.items() if made not in value}
-            merged = {**before, **value}
-            below[key] = {name: of for name, of in merged.items() if of is not None}
+def _merge(merged_settings: dict[str, Any], settings: Mapping[str, Any]) -> None:
+    """Merges the settings of a file into those of the files before it."""
+    for key, value in settings.items():
+        if key in MAPPING_KEYS:
+            earlier = merged_settings.get(key, {})
+            if key == "prepare":  # the commands of a later file run last
+                earlier = {path: command for path, command in earlier.items() if path not in value}
+            merged = {**earlier, **value}
+            merged_settings[key] = {
+                name: entry for name, entry in merged.items() if entry is not None
+            }
         elif key == "with":
-            below[key] = [*_list(below.get(key, [])), *_list(value)]
+            merged_settings[key] = [*_as_list(merged_settings.get(key, [])), *_as_list(value)]
         else:
-            below[key] = value
+            merged_settings[key] = value
 
 
-def _list(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _mapping(laid: Mapping[str, Any], key: str) -> Sequence[tuple[str, Any]]:
-    return [(str(name), of) for name, of in laid.get(key, {}).items()]
+def _mapping(settings: Mapping[str, Any], key: str) -> Sequence[tuple[str, Any]]:
+    return [(str(name), value) for name, value in settings.get(key, {}).items()]
 
 
 def _layers(study: str, place: str, value: Any) -> Layers:
-    """Returns layers, whose recipes are there."""
-    layers = tuple(_list(value))
+    """Returns layers, after checking that their recipes exist."""
+    layers = tuple(_as_list(value))
     for layer in layers:
         if isinstance(layer, str):
             try:
@@ -189,26 +198,26 @@ def _layers(study: str, place: str, value: Any) -> Layers:
                 raise ZooError(f"{study}, {place}: {error}") from error
         elif not isinstance(layer, dict):
             raise ZooError(
-                f"{study}, {place} holds {layer!r}: name recipes and overlays, or write settings"
+                f"{study}, {place} has {layer!r}: give names of recipes and overlays, or settings"
             )
     return layers
 
 
 def _seeds(study: str, value: Any) -> tuple[int, ...]:
-    seeds = _list(value)
+    seeds = _as_list(value)
     wrong = next((s for s in seeds if not isinstance(s, int) or isinstance(s, bool) or s < 0), None)
     if wrong is not None or not seeds:
         raise ZooError(
-            f"{study}: seeds holds {wrong if seeds else 'none'}: give whole numbers from 0 up, as "
-            "in [0, 1, 2]"
+            f"{study}: seeds has {wrong if seeds else 'no entry'}: give integers of at least 0, "
+            "such as [0, 1, 2]"
         )
     twice = next((seed for seed in seeds if seeds.count(seed) > 1), None)
     if twice is not None:
-        raise ZooError(f"{study}: the seed {twice} is there twice: leave one of the two out")
+        raise ZooError(f"{study}: the seed {twice} is listed twice: remove one")
     return tuple(seeds)
 
 
-def _refuse_what_cannot_be(study: Study) -> None:
+def _check_study(study: Study) -> None:
     study.cells()
     if study.checkpoint not in CHECKPOINTS:
         raise ZooError(
@@ -216,18 +225,17 @@ def _refuse_what_cannot_be(study: Study) -> None:
         )
     for name in ("first_once", "keep_checkpoints"):
         if not isinstance(getattr(study, name), bool):
-            raise ZooError(f"{study.name}: {name} is neither true nor false: write one of them")
+            raise ZooError(f"{study.name}: {name} must be true or false")
     if not isinstance(study.data_root, str | None):
         raise ZooError(f"{study.name}: data_root is {study.data_root!r}: give the path of a folder")
-    own = next((name for name in study.validate if name in OF_THE_STUDY), None)
-    if own is not None:
+    reserved = next((name for name in study.validate if name in RESERVED_FLAGS), None)
+    if reserved is not None:
         raise ZooError(
-            f"{study.name}: validate has {own!r}, which the study gives each run itself: leave it "
-            "out"
+            f"{study.name}: validate has {reserved!r}, which the study sets for each run: remove it"
         )
     if "benchmarks" not in study.validate:
         raise ZooError(
-            f"{study.name} does not say what is measured: name benchmarks under `validate:`, as in "
+            f"{study.name} has no benchmarks: list them under `validate:`, as in "
             "`validate: {benchmarks: [sugarcrepe]}`"
         )
     unknown = next((name for name in study.compare if name not in COMPARE), None)
@@ -237,32 +245,35 @@ def _refuse_what_cannot_be(study: Study) -> None:
             f"{', '.join(COMPARE)}"
         )
     for name, value in study.compare.items():
-        if not all(isinstance(one, str) for one in _list(value)):
+        if not all(isinstance(entry, str) for entry in _as_list(value)):
             raise ZooError(f"{study.name}: compare.{name} is {value!r}: give names")
-    for made, command in study.prepare.items():
-        if not isinstance(command, str) or words(command)[:1] != ["zoo"]:
+    for path, command in study.prepare.items():
+        if not isinstance(command, str) or split_command(command)[:1] != ["zoo"]:
             raise ZooError(
-                f"{study.name}: {made} is prepared by {command!r}: write a command, as in `zoo "
-                "units extract CAPTIONS --out FILE`"
+                f"{study.name}: prepare has {command!r} for {path}: give a zoo command, such as "
+                "`zoo units extract CAPTIONS --out FILE`"
             )
 
 
-def words(command: str) -> list[str]:
-    """Returns the words of a command as a shell would, none where a quote is not closed."""
+def split_command(command: str) -> list[str]:
+    """Splits a command into words as a shell would; empty if a quote is not closed."""
     try:
         return shlex.split(command)
     except ValueError:
         return []
 
 
-def filled_in(value: Any, places: Mapping[str, str]) -> Any:
-    """Returns a value of a study file with its places filled, in keys of mappings as well."""
+def fill_placeholders(value: Any, places: Mapping[str, str]) -> Any:
+    """Returns a value of a study file with its placeholders filled, in keys of mappings too."""
     if isinstance(value, str):
         for place, text in places.items():
             value = value.replace(place, text)
         return value
     if isinstance(value, Mapping):
-        return {filled_in(name, places): filled_in(of, places) for name, of in value.items()}
+        return {
+            fill_placeholders(name, places): fill_placeholders(entry, places)
+            for name, entry in value.items()
+        }
     if isinstance(value, Sequence):
-        return [filled_in(of, places) for of in value]
+        return [fill_placeholders(entry, places) for entry in value]
     return value

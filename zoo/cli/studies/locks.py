@@ -1,4 +1,4 @@
-"""Locks: a run is done by one process at a time, and by the child that a killed one left."""
+"""File locks, which let only one process at a time execute a run."""
 
 import fcntl
 import os
@@ -12,17 +12,17 @@ from zoo.support.files import not_written
 
 @contextmanager
 def lock_file(file: Path, wait: bool) -> Iterator[int | None]:
-    """Yields a locked handle, which children inherit, or None where another process has it.
+    """Yields a locked handle, which children inherit, or None if another process holds the lock.
 
-    The lock lasts until the last process that has the handle ends: a child that goes on after its
-    parent was killed keeps it.
+    The lock lasts until the last process with the handle ends: a child that survives its killed
+    parent keeps it.
 
     Args:
-        file: The file that is locked.
-        wait: Whether to wait for another process.
+        file: The file to lock.
+        wait: Whether to wait until another process releases the lock.
 
     Raises:
-        ZooError: The file cannot be written, or its file system has no locks.
+        ZooError: The file cannot be written, or its file system does not support locks.
     """
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -38,8 +38,8 @@ def lock_file(file: Path, wait: bool) -> Iterator[int | None]:
     except OSError as error:
         os.close(handle)
         raise ZooError(
-            f"{file} cannot be locked ({error.strerror or error}), so that two processes could do "
-            "one run: name a folder on a file system with locks"
+            f"{file} cannot be locked ({error.strerror or error}), so two processes could execute "
+            "the same run: choose a folder on a file system that supports locks"
         ) from error
     try:
         yield handle

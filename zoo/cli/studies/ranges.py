@@ -1,4 +1,4 @@
-"""Ranges: what a study file says is searched, and by what it is chosen."""
+"""The `search:` section of a study file: ranges of settings, and the metric to optimize."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ EXAMPLE = "`ranges: {model.optimizer.lr: {low: 1.0e-6, high: 1.0e-4, log: true}}
 
 @dataclass(frozen=True)
 class Search:
-    """Settings that are looked for, row by row.
+    """A search for the best settings of each row.
 
     Args:
         ranges: The range of each setting, by its dotted name.
-        trials: How many are tried of a row.
-        metric: What validation logs and settings are chosen by; its last value counts.
-        mode: Whether the least is best, `min`, or the most, `max`.
-        recipes: The rows; all where empty.
+        trials: Number of trials per row.
+        metric: The metric, logged by validation, that decides; its last value counts.
+        mode: Whether the lowest value is best, `min`, or the highest, `max`.
+        recipes: The rows; empty for all.
     """
 
     ranges: Mapping[str, Any]
@@ -30,36 +30,39 @@ class Search:
     recipes: tuple[str, ...] = ()
 
 
-def search_of(study: str, said: Mapping[str, Any], rows: Collection[str]) -> Search:
-    """Returns what a study file says under `search:`.
+def parse_search(study: str, section: Mapping[str, Any], rows: Collection[str]) -> Search:
+    """Reads the `search:` section of a study file.
 
     Args:
         study: The name of the study.
-        said: What it says.
-        rows: The rows of its table.
+        section: The section.
+        rows: The rows of the study's table.
 
     Raises:
-        ZooError: It cannot be searched.
+        ZooError: The section is not valid.
     """
-    unknown = next((name for name in said if name not in KEYS), None)
+    unknown = next((name for name in section if name not in KEYS), None)
     if unknown is not None:
         raise ZooError(
             f"{study}: search has {unknown!r}{suggest_names(unknown, KEYS)}: it takes "
             f"{', '.join(KEYS)}"
         )
-    if not isinstance(said.get("ranges"), dict) or not said["ranges"]:
+    if not isinstance(section.get("ranges"), dict) or not section["ranges"]:
         raise ZooError(f"{study}: search has no ranges: write them as in {EXAMPLE}")
-    recipes = said.get("recipes", ())
-    asked = Search(**{**said, "recipes": (recipes,) if isinstance(recipes, str) else (*recipes,)})
-    if asked.mode not in MODES:
-        raise ZooError(f"{study}: search.mode is {asked.mode!r}: give {' or '.join(MODES)}")
-    if not isinstance(asked.trials, int) or asked.trials < 1:
-        raise ZooError(f"{study}: search.trials is {asked.trials!r}: give a whole number from 1 up")
-    unknown = next((row for row in asked.recipes if row not in rows), None)
+    recipes = section.get("recipes", ())
+    search = Search(
+        **{**section, "recipes": (recipes,) if isinstance(recipes, str) else (*recipes,)}
+    )
+    if search.mode not in MODES:
+        raise ZooError(f"{study}: search.mode is {search.mode!r}: give {' or '.join(MODES)}")
+    if not isinstance(search.trials, int) or search.trials < 1:
+        raise ZooError(
+            f"{study}: search.trials is {search.trials!r}: give an integer of at least 1"
+        )
+    unknown = next((row for row in search.recipes if row not in rows), None)
     if unknown is not None:
         raise ZooError(
-            f"{study}: search.recipes has {unknown!r}{suggest_names(unknown, rows)}, which is no "
-            "row of it: "
-            "name rows of its table"
+            f"{study}: search.recipes has {unknown!r}{suggest_names(unknown, rows)}: give "
+            "rows of the study's table"
         )
-    return asked
+    return search

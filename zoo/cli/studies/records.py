@@ -1,4 +1,4 @@
-"""Record: what a run of a study was started from and how far it came."""
+"""Records of a study's runs: the settings, data and code of each run, and its stage."""
 
 import hashlib
 import importlib.util
@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from zoo import __version__
 from zoo.cli.fit import settings_of
-from zoo.cli.studies.file import filled_in
+from zoo.cli.studies.file import fill_placeholders
 from zoo.cli.studies.runs import Run, WorkFolder, fit_arguments, validate_arguments
 from zoo.errors import ZooError
 from zoo.results.report import CASES, HEADER
@@ -21,13 +21,13 @@ from zoo.support.spec import differences
 from zoo.support.text_files import sha256
 
 BEGUN, TRAINED, WHOLE = "begun", "trained", "whole"
-SHOWN = 3  # differences that a message names
-# settings by which a run is not told from another: where it writes, what it shows
-NOT_OF_A_RUN = ("config", "ckpt_path", "overwrite", "seed_everything", "last_checkpoint")
-NOT_OF_ITS_TRAINER = ("logger", "enable_progress_bar", "enable_model_summary", "default_root_dir")
-NOT_OF_ITS_DATA = ("workers",)
-IMAGES = ("image_roots", "image_cache", "features")  # folders of which nothing is looked at
-TOLD = ("settings", "data", "measured")  # that say what a run is, beside the code's version
+MAX_DIFFERENCES = 3  # that a message lists
+# settings that do not identify a run: where it writes, what it prints
+IGNORED_SETTINGS = ("config", "ckpt_path", "overwrite", "seed_everything", "last_checkpoint")
+IGNORED_OF_TRAINER = ("logger", "enable_progress_bar", "enable_model_summary", "default_root_dir")
+IGNORED_OF_DATA = ("workers",)
+IMAGES = ("image_roots", "image_cache", "features")  # folders whose files get no digest
+IDENTIFYING = ("settings", "data", "measured")  # fields that identify a run, apart from the code
 
 Record = dict[str, Any]
 
@@ -48,17 +48,17 @@ class Records:
         return self.place.root / "records" / f"{run.folder}.json"
 
     def read_record(self, run: Run) -> Record:
-        """Returns the record of a run, nothing where there is none that can be read."""
+        """Returns the record of a run, empty if there is none that can be read."""
         try:
-            found = json.loads(self.file(run).read_text("utf-8"))
+            record = json.loads(self.file(run).read_text("utf-8"))
         except (OSError, ValueError):
             return {}
-        return found if isinstance(found, dict) else {}
+        return record if isinstance(record, dict) else {}
 
     def stage(self, run: Run) -> str:
-        """Returns how far a run came: begun, trained, whole, or nothing.
+        """Returns the stage that a run reached: begun, trained, whole, or empty.
 
-        What was deleted of it is to be done again.
+        A stage whose files were deleted has to be repeated.
         """
         stage = str(self.read_record(run).get("stage", ""))
         if stage == WHOLE and not (self.place.results_folder(run) / CASES).is_file():
@@ -67,135 +67,140 @@ class Records:
             stage = BEGUN
         return stage
 
-    def write(self, run: Run, said: Record) -> None:
+    def write(self, run: Run, fields: Record) -> None:
         """Adds to the record of a run."""
-        record = {**self.read_record(run), **said}
+        record = {**self.read_record(run), **fields}
         write_bytes(self.file(run), (json.dumps(record, indent=1) + "\n").encode())
 
     def identity(self, run: Run) -> Record:
-        """Returns what makes a run what it is: settings, data, how it is measured, code."""
+        """Returns what identifies a run: its settings, data, evaluation and code."""
         settings = self.settings(run)
-        measured, first = validate_arguments(run, self.place), self.place.start_run(run)
+        measured, initial_run = validate_arguments(run, self.place), self.place.start_run(run)
         files = digests(self.place.fill_folders(settings["data"], run))
         return {
             "run": str(run),
             "seed": run.seed,
             "settings": settings,
-            "first": None if first is None else self.settings(first),
+            "first": None if initial_run is None else self.settings(initial_run),
             "data": self.place.name_folders(files),
             "measured": self.place.name_folders(measured),
             "code": code_version(settings),
         }
 
     def settings(self, run: Run) -> dict[str, Any]:
-        """Returns all settings of a run but its seed, as plain values.
+        """Returns all settings of a run except its seed, as plain values.
 
-        Those of a row are parsed once, and differ in the run that they start from alone.
+        The settings of a row are parsed once; its runs differ only in the run they start from.
         """
-        like = Run(run.row, 0, run.layers)
-        parsed_for, first = self.place.start_run(like), self.place.start_run(run)
-        found: dict[str, Any] = self._of_row(like)
-        if parsed_for is not None and first is not None:
+        row_run = Run(run.row, 0, run.layers)
+        row_initial_run, initial_run = self.place.start_run(row_run), self.place.start_run(run)
+        values: dict[str, Any] = self._row_settings(row_run)
+        if row_initial_run is not None and initial_run is not None:
             paths = [
-                self.place.name_folders(str(self.place.last_checkpoint(of)))
-                for of in (parsed_for, first)
+                self.place.name_folders(str(self.place.last_checkpoint(initial)))
+                for initial in (row_initial_run, initial_run)
             ]
-            found = filled_in(found, {paths[0]: paths[1]})
-        return found
+            values = fill_placeholders(values, {paths[0]: paths[1]})
+        return values
 
-    def _of_row(self, run: Run) -> dict[str, Any]:
+    def _row_settings(self, run: Run) -> dict[str, Any]:
         if run.row not in self._settings:
             arguments = fit_arguments(run, self.place)
             try:
                 parsed = settings_of(["fit", *arguments]).as_dict()
             except ZooError as error:
                 raise ZooError(f"{self.place.study.name}, {run.row}: {error}") from error
-            found = self.place.name_folders(json.loads(json.dumps(parsed, default=str)))
-            for name in NOT_OF_A_RUN:
-                found.pop(name, None)
-            for name in NOT_OF_ITS_TRAINER:
-                found["trainer"].pop(name, None)
-            for name in NOT_OF_ITS_DATA:
-                found["data"].get("init_args", {}).pop(name, None)
-            self._settings[run.row] = found
+            settings = self.place.name_folders(json.loads(json.dumps(parsed, default=str)))
+            for name in IGNORED_SETTINGS:
+                settings.pop(name, None)
+            for name in IGNORED_OF_TRAINER:
+                settings["trainer"].pop(name, None)
+            for name in IGNORED_OF_DATA:
+                settings["data"].get("init_args", {}).pop(name, None)
+            self._settings[run.row] = settings
         return self._settings[run.row]
 
     def differences(self, run: Run) -> tuple[list[str], bool]:
-        """Compares a run that is there with what it would be now.
+        """Compares the record of a run with what the run would be now.
 
         Returns:
-            What is different about settings, data and measuring, and whether the code is.
+            The differences in settings, data and evaluation, and whether the code differs.
         """
-        there = self.read_record(run)
-        if not there:
+        record = self.read_record(run)
+        if not record:
             return [], False
-        now = self.identity(run)
-        found = [
+        current = self.identity(run)
+        changes = [
             line
-            for name in (*TOLD, "first")
+            for name in (*IDENTIFYING, "first")
             for line in differences(
-                there.get(name), now[name], "" if name == "settings" else f"{name}."
+                record.get(name), current[name], "" if name == "settings" else f"{name}."
             )
         ]
         if self.stage(run) == WHOLE:
-            found += _changed_since(self.place.results_folder(run) / CASES)
-        return found, there.get("code") != now["code"]
+            changes += _changed_since(self.place.results_folder(run) / CASES)
+        return changes, record.get("code") != current["code"]
 
 
 def refuse_others(records: Records, runs: Iterable[Run], any_version: bool) -> None:
-    """Refuses runs that are there and were of another study file, other data or other code.
+    """Refuses existing runs that were made from other settings, data or code.
 
     Args:
-        records: What is kept of the runs.
+        records: The records of the runs.
         runs: The runs.
-        any_version: Whether runs of another version of the code are taken as they are.
+        any_version: Whether to accept runs of another version of the code.
 
     Raises:
-        ZooError: There is one.
+        ZooError: There is such a run.
     """
-    others, old = [], []
+    different, other_versions = [], []
     for run in runs:
-        changed, by_code = records.differences(run)
+        changed, code_changed = records.differences(run)
         if changed:
-            others.append((run, changed))
-        elif by_code:
-            old.append(run)
+            different.append((run, changed))
+        elif code_changed:
+            other_versions.append(run)
     root = records.place.root
-    if others:
-        run, changed = others[0]
-        more = f", and {len(others) - 1} more" if len(others) > 1 else ""
+    if different:
+        run, changed = different[0]
+        and_more = f", and {len(different) - 1} more" if len(different) > 1 else ""
         raise ZooError(
-            f"{root} holds {run}{more} of another file or other data "
-            f"({'; '.join(changed[:SHOWN])}{'; ...' if changed[SHOWN:] else ''}): name another "
-            "--work, or lose what is different by --again"
+            f"{root} has runs made from other settings or data, {run}{and_more} "
+            f"({'; '.join(changed[:MAX_DIFFERENCES])}"
+            f"{'; ...' if changed[MAX_DIFFERENCES:] else ''}): choose another --work, or delete "
+            "and repeat them with --again"
         )
-    if old and not any_version:
-        there = records.read_record(old[0]).get("code")
+    if other_versions and not any_version:
+        recorded_code = records.read_record(other_versions[0]).get("code")
         raise ZooError(
-            f"{root} holds {len(old)} runs of other code ({there}; this is "
-            f"{records.identity(old[0])['code']}): take them as they are by --any_version, do them "
-            "anew by --again, or name another --work"
+            f"{root} has {len(other_versions)} runs of another version of the code "
+            f"({recorded_code}; this is {records.identity(other_versions[0])['code']}): accept "
+            "them with --any_version, repeat them with --again, or choose another --work"
         )
 
 
 def _changed_since(cases: Path) -> Iterator[str]:
-    """Yields the files of benchmarks that are not what they were when a run was measured.
+    """Yields the benchmark files that changed since a run was measured.
 
     Args:
-        cases: The file of its outcomes, which is passed over where it cannot be read.
+        cases: The run's cases.parquet; nothing is yielded if it cannot be read.
     """
     try:
         header = json.loads((pq.read_schema(cases).metadata or {})[HEADER])
-        files = [one for of in header["benchmarks"].values() for one in of["files"].items()]
+        files = [
+            file
+            for benchmark in header["benchmarks"].values()
+            for file in benchmark["files"].items()
+        ]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return  # whoever compares the run says so
+        return  # the comparison reports an unreadable file
     for path, digest in dict.fromkeys(files):
         if not Path(path).is_file() or sha256(Path(path)) != digest:
             yield f"{path} changed since it was measured"
 
 
 def digests(settings: Any) -> dict[str, str]:
-    """Returns the digests of the files that settings name, and of what folders directly hold."""
+    """Returns digests of the files in settings, and of the files directly in their folders."""
     return dict(_files(settings))
 
 
@@ -209,8 +214,8 @@ def _files(settings: Any) -> Iterator[tuple[str, str]]:
             yield from _files(value)
     elif isinstance(settings, str) and "/" in settings:
         path = Path(settings)
-        inside = sorted(path.iterdir()) if path.is_dir() else [path]
-        for file in inside:
+        candidates = sorted(path.iterdir()) if path.is_dir() else [path]
+        for file in candidates:
             if file.is_file() and not file.name.startswith("."):
                 stat = file.stat()
                 yield str(file), _digest(file, stat.st_size, stat.st_mtime_ns)
@@ -223,10 +228,10 @@ def _digest(file: Path, size: int, changed: int) -> str:
 
 
 def code_version(settings: Any = None) -> str:
-    """Returns zoo's version with a digest of its sources, and of classes that others bring.
+    """Returns zoo's version with a digest of its sources and of custom classes.
 
     Args:
-        settings: Settings whose classes are looked for.
+        settings: Settings, whose custom classes are included.
     """
     digest = hashlib.sha256(_sources())
     for module in sorted(set(_modules_outside(settings))):
@@ -245,7 +250,7 @@ def _sources() -> bytes:
 
 
 def _modules_outside(settings: Any) -> Iterator[str]:
-    """Yields the modules of classes that are of neither zoo nor Lightning."""
+    """Yields the modules of classes from outside zoo, Lightning and torch."""
     if isinstance(settings, Mapping):
         for name, value in settings.items():
             if name == "class_path" and isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Run: one training of a study, where it lies, and the commands that do it."""
+"""Runs of a study: their folders, and the commands that train and measure them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,19 +7,19 @@ from typing import Any
 
 from zoo.checkpoints.files import CHECKPOINTS, LAST
 from zoo.cli.recipes import as_yaml
-from zoo.cli.studies.file import FIRST, Layers, Study, filled_in, folder_name
+from zoo.cli.studies.file import FIRST, Layers, Study, fill_placeholders, folder_name
 
 DATA_ROOT = "${data_root}"
 
 
 @dataclass(frozen=True)
 class Run:
-    """One training, measured when it is done.
+    """One training run and its evaluation.
 
     Args:
-        row: The row of the table that it is a seed of.
+        row: The row of the table that it belongs to.
         seed: Its seed.
-        layers: Names and settings that `--config` is given, one over the other.
+        layers: Names of recipes and settings that are passed to `--config`, in order.
     """
 
     row: str
@@ -31,7 +31,7 @@ class Run:
 
     @property
     def folder(self) -> str:
-        """Its folder, under that of all runs."""
+        """Its folder, relative to the folder of all runs."""
         return f"{folder_name(self.row)}/seed_{self.seed}"
 
 
@@ -40,7 +40,7 @@ class WorkFolder:
     """The work folder of a study.
 
     Args:
-        root: The folder, an absolute path.
+        root: The folder's absolute path.
         data_root: The data root.
         study: The study.
     """
@@ -50,19 +50,19 @@ class WorkFolder:
     study: Study
 
     def run(self, run: Run) -> Path:
-        """Returns the folder of a run, as `zoo fit` fills it."""
+        """Returns the run folder that `zoo fit` writes."""
         return self.root / "runs" / run.folder
 
     def results_folder(self, run: Run) -> Path:
-        """Returns the folder of what a run came to, as `zoo validate` fills it."""
+        """Returns the results folder of a run, which `zoo validate` writes."""
         return self.root / "measured" / run.folder
 
     def log(self, run: Run) -> Path:
-        """Returns the file of what its commands print."""
+        """Returns the log file of a run's commands."""
         return self.root / "logs" / f"{run.folder}.log"
 
     def last_checkpoint(self, run: Run) -> Path:
-        """Returns the checkpoint that a run goes on from."""
+        """Returns the checkpoint from which a run resumes."""
         return self.run(run) / CHECKPOINTS / LAST
 
     def checkpoint(self, run: Run) -> Path:
@@ -70,56 +70,58 @@ class WorkFolder:
         return self.run(run) / CHECKPOINTS / f"{self.study.checkpoint}.ckpt"
 
     def start_run(self, run: Run) -> Run | None:
-        """Returns the run that another starts from, None where there is none."""
+        """Returns the initial run that a run starts from, None if there is none."""
         if not self.study.first or run.row == FIRST:
             return None
         return Run(FIRST, self.study.first_seed(run.seed), self.study.first)
 
     def fill_folders(self, value: Any, run: Run | None = None) -> Any:
-        """Returns a value of the study file with its places filled.
+        """Returns a value of the study file with its placeholders filled.
 
         Args:
             value: The value.
-            run: The run whose first tower `${first}` is.
+            run: The run; `${first}` is the checkpoint of its initial run.
         """
-        first = self.last_checkpoint((run and self.start_run(run)) or Run(FIRST, 0, ()))
-        places = {"${work}": str(self.root), DATA_ROOT: self.data_root, "${first}": str(first)}
-        return filled_in(value, places)
+        checkpoint = self.last_checkpoint((run and self.start_run(run)) or Run(FIRST, 0, ()))
+        places = {"${work}": str(self.root), DATA_ROOT: self.data_root, "${first}": str(checkpoint)}
+        return fill_placeholders(value, places)
 
     def name_folders(self, value: Any) -> Any:
-        """Returns plain settings in which the folders are places again, wherever they lie."""
+        """Returns plain settings in which paths of these folders are placeholders again."""
         places = {str(self.root): "${work}"}
         if self.data_root != str(self.root):
             places = {self.data_root: DATA_ROOT, **places}
-        return filled_in(value, places)
+        return fill_placeholders(value, places)
 
 
 def with_firsts(runs: Sequence[Run], place: WorkFolder) -> list[Run]:
-    """Returns runs with those that they start from before them, each once."""
-    firsts = [first for run in runs if (first := place.start_run(run)) is not None]
-    return list({str(run): run for run in (*firsts, *runs)}.values())
+    """Returns runs preceded by the initial runs that they start from, without duplicates."""
+    initial_runs = [
+        initial_run for run in runs if (initial_run := place.start_run(run)) is not None
+    ]
+    return list({str(run): run for run in (*initial_runs, *runs)}.values())
 
 
 def runs_of(study: Study) -> list[Run]:
-    """Returns the runs of a study in the order in which they are done, those to start from first.
+    """Returns the runs of a study in the order of execution, initial runs first.
 
-    A seed of all rows comes before the next seed, so that a table can be looked at early.
+    All rows of a seed come before the next seed, so that an early table has all rows.
     """
     seeds = dict.fromkeys(study.first_seed(seed) for seed in study.seeds)
-    firsts = [Run(FIRST, seed, study.first) for seed in seeds] if study.first else []
+    initial_runs = [Run(FIRST, seed, study.first) for seed in seeds] if study.first else []
     rows = study.cells().items()
-    return firsts + [Run(row, seed, of) for seed in study.seeds for row, of in rows]
+    return initial_runs + [Run(row, seed, layers) for seed in study.seeds for row, layers in rows]
 
 
 def fit_arguments(run: Run, place: WorkFolder) -> list[str]:
     """Returns the arguments of `zoo fit` that train a run."""
     row, _, version = run.folder.rpartition("/")
     logger = {"save_dir": str(place.root / "runs"), "name": row, "version": version}
-    own = {
+    logger_layer = {
         "trainer": {"logger": {"class_path": "zoo.training.MetricsLog", "init_args": logger}},
     }
     arguments = ["--data_root", place.data_root]
-    for layer in (*run.layers, own):
+    for layer in (*run.layers, logger_layer):
         filled = place.fill_folders(layer, run)
         arguments += ["--config", filled if isinstance(filled, str) else as_yaml(filled)]
     return [*arguments, "--seed_everything", str(run.seed)]
@@ -128,21 +130,21 @@ def fit_arguments(run: Run, place: WorkFolder) -> list[str]:
 def validate_arguments(run: Run, place: WorkFolder) -> list[str]:
     """Returns the arguments of `zoo validate` that measure a run."""
     checkpoint, measured = str(place.checkpoint(run)), str(place.results_folder(run))
-    asked = asked_of(run, place)
-    return [*asked[:2], "--ckpt_path", checkpoint, *asked[2:], "--out", measured]
+    arguments = evaluation_arguments(run, place)
+    return [*arguments[:2], "--ckpt_path", checkpoint, *arguments[2:], "--out", measured]
 
 
-def asked_of(run: Run, place: WorkFolder) -> list[str]:
-    """Returns the arguments of `zoo validate` that say what is measured of a run."""
+def evaluation_arguments(run: Run, place: WorkFolder) -> list[str]:
+    """Returns the arguments of `zoo validate` except the checkpoint and the output folder."""
     return ["--data_root", place.data_root, *flags(place.fill_folders(place.study.validate, run))]
 
 
-def flags(given: Mapping[str, Any]) -> list[str]:
-    """Returns flags as they are typed; a list is joined by commas, and true stands alone."""
-    made = []
-    for name, value in given.items():
-        made.append(f"--{name}")
+def flags(values: Mapping[str, Any]) -> list[str]:
+    """Returns flags as typed; a list is joined by commas, and true has no value."""
+    words = []
+    for name, value in values.items():
+        words.append(f"--{name}")
         if value is not True:
             text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-            made.append("off" if value is False else text)
-    return made
+            words.append("off" if value is False else text)
+    return words

@@ -1,4 +1,4 @@
-"""Search: settings of a row that Optuna looks for, by the validation captions of its training."""
+"""Hyperparameter search: Optuna tunes settings of a row on its validation captions."""
 
 import csv
 import json
@@ -27,109 +27,113 @@ from zoo.support.spec import differences
 FOLDER = "search"
 METRICS = "metrics.csv"
 DIRECTIONS = {"min": "minimize", "max": "maximize"}
-# which model is measured says nothing of the images
-ANY_MODEL = {"model": {"backbone": {"class_path": "Backbone", "init_args": {"name": "zoo-tiny"}}}}
+# a placeholder: the images do not depend on the model
+PLACEHOLDER_MODEL = {
+    "model": {"backbone": {"class_path": "Backbone", "init_args": {"name": "zoo-tiny"}}}
+}
 
 Trial = dict[str, Any]
 
 
 def search(work: Work, again: bool = False, any_version: bool = False) -> list[Path]:
-    """Looks for the best settings of each row, and writes an overlay of the best of each.
+    """Searches for the best settings of each row, and writes them as one overlay per row.
 
     Args:
-        work: What does the runs.
-        again: Whether trials that were of another search are deleted.
-        any_version: Whether trials of another version of the code are taken as they are.
+        work: Executes the runs.
+        again: Whether to delete the trials of a different search.
+        any_version: Whether to accept trials of another version of the code.
 
     Returns:
-        The overlays.
+        The overlay files.
 
     Raises:
-        ZooError: The study says no ranges, Optuna is not installed, or a benchmark asks about
-            images by which settings would be chosen.
+        ZooError: The study has no ranges, Optuna is not installed, or a benchmark uses validation
+            images by which the settings would be chosen.
     """
-    study, asked = work.study, work.study.search
-    if asked is None:
+    study, spec = work.study, work.study.search
+    if spec is None:
         raise ZooError(
-            f"{study.name} has no ranges to search: write them under `search:`, as in {EXAMPLE}"
+            f"{study.name} has no ranges to search: add them under `search:`, as in {EXAMPLE}"
         )
     optuna: Any = import_optional("optuna", "search")
-    cells, written = study.cells(), []
-    for row in asked.recipes or cells:
-        of = Run(row, study.seeds[0], cells[row])
-        refuse_benchmarks_images(work.place, of)
-        found = RowSearch(work, of, asked, optuna)
+    cells, overlays = study.cells(), []
+    for row in spec.recipes or cells:
+        row_run = Run(row, study.seeds[0], cells[row])
+        refuse_benchmarks_images(work.place, row_run)
+        row_search = RowSearch(work, row_run, spec, optuna)
         with lock_file(work.place.root / "locks" / FOLDER / folder_name(row), wait=True):
-            found.begin(again, any_version)
-            found.do()
-        written.append(found.write_best())
-    return written
+            row_search.begin(again, any_version)
+            row_search.do()
+        overlays.append(row_search.write_best())
+    return overlays
 
 
 class RowSearch:
-    """The trials of a row, which are kept in a file.
+    """The trials of a row, which are stored in a file.
 
-    What a trial tries is drawn by its number and the trials before it, so that a search that was
-    killed goes on as if it had not been.
+    The settings of a trial depend only on its number and the trials before it, so an interrupted
+    search resumes with the same trials.
 
     Args:
-        work: What does the runs.
+        work: Executes the runs.
         row: A run of the row.
-        asked: What is searched.
+        spec: The search section of the study.
         optuna: The package.
 
     Attributes:
-        trials: `params` of each trial, with a `value` where it is done, null where it failed.
+        trials: The `params` of each trial, and its `value` once it ended, null if it failed.
     """
 
-    def __init__(self, work: Work, row: Run, asked: Search, optuna: Any) -> None:
-        self.work, self.row, self.asked, self.optuna = work, row, asked, optuna
+    def __init__(self, work: Work, row: Run, spec: Search, optuna: Any) -> None:
+        self.work, self.row, self.spec, self.optuna = work, row, spec, optuna
         self.file = work.place.root / FOLDER / f"{folder_name(row.row)}.json"
-        self.ranges = {name: _distribution(optuna, name, of) for name, of in asked.ranges.items()}
-        told = {"ranges": asked.ranges, "metric": asked.metric, "mode": asked.mode}
-        self.of = {**work.records.identity(row), "search": told}
+        self.ranges = {
+            name: _distribution(optuna, name, bounds) for name, bounds in spec.ranges.items()
+        }
+        searched = {"ranges": spec.ranges, "metric": spec.metric, "mode": spec.mode}
+        self.identity = {**work.records.identity(row), "search": searched}
         self.trials: list[Trial] = []
         optuna.logging.set_verbosity(optuna.logging.WARNING)
 
     def begin(self, again: bool, any_version: bool) -> None:
-        """Reads the trials that are there.
+        """Reads the stored trials.
 
         Raises:
-            ZooError: They are of other settings, data, ranges or code.
+            ZooError: They were made with other settings, data, ranges or code.
         """
         if not self.file.is_file():
             return
-        kept = json.loads(self.file.read_text("utf-8"))
-        before, now = dict(kept["of"]), dict(self.of)
+        stored = json.loads(self.file.read_text("utf-8"))
+        stored_identity, identity = dict(stored["of"]), dict(self.identity)
         if any_version:
-            before["code"] = now["code"]
-        changed = list(differences(before, now))
+            stored_identity["code"] = identity["code"]
+        changed = list(differences(stored_identity, identity))
         if changed and not again:
             raise ZooError(
-                f"{self.file} holds trials of another search ({'; '.join(changed[:3])}): name "
-                "another --work, or lose them by --again"
+                f"{self.file} has trials of a different search ({'; '.join(changed[:3])}): choose "
+                "another --work, or delete them with --again"
             )
         if changed:
-            self.work.say(f"{self.row.row}: searched anew")
-            for number in range(len(kept["trials"])):
+            self.work.say(f"{self.row.row}: search restarted")
+            for number in range(len(stored["trials"])):
                 self.work.forget(self._run(number, {}))
             return
-        self.trials = kept["trials"]
+        self.trials = stored["trials"]
 
     def do(self) -> None:
-        """Does the trials that are left."""
-        for number in range(self.asked.trials):
+        """Runs the remaining trials."""
+        for number in range(self.spec.trials):
             if number == len(self.trials):
                 self.trials.append({"params": self._suggest_settings(number)})
-                self._keep()
+                self._write()
             trial = self.trials[number]
             if "value" not in trial:
-                trial["value"] = self._value(self._run(number, trial["params"]))
-                self._keep()
+                trial["value"] = self._run_trial(self._run(number, trial["params"]))
+                self._write()
                 if trial["value"] is not None:
                     self.work.say(
-                        f"{self.row.row}, trial {number + 1}/{self.asked.trials}: "
-                        f"{self.asked.metric} {trial['value']:.4g} by "
+                        f"{self.row.row}, trial {number + 1}/{self.spec.trials}: "
+                        f"{self.spec.metric} {trial['value']:.4g} with "
                         f"{_format_settings(trial['params'])}"
                     )
 
@@ -137,22 +141,21 @@ class RowSearch:
         """Writes the best settings as an overlay, and returns its file.
 
         Raises:
-            ZooError: No trial came to its end.
+            ZooError: All trials failed.
         """
-        done = [trial for trial in self.trials if trial["value"] is not None]
-        if not done:
+        completed = [trial for trial in self.trials if trial["value"] is not None]
+        if not completed:
             raise ZooError(
-                f"{self.work.study.name}: no trial of {self.row.row} came to its end: their logs "
-                "say why"
+                f"{self.work.study.name}: all trials of {self.row.row} failed: see their logs"
             )
-        pick = min if self.asked.mode == "min" else max
-        best = pick(done, key=lambda trial: trial["value"])
-        value = f"{self.asked.metric} {best['value']:.4g}"
-        said = f"# The best of {len(self.trials)} trials of {self.row.row}: {value}.\n"
+        pick = min if self.spec.mode == "min" else max
+        best = pick(completed, key=lambda trial: trial["value"])
+        value = f"{self.spec.metric} {best['value']:.4g}"
+        header = f"# The best of {len(self.trials)} trials of {self.row.row}: {value}.\n"
         file = self.work.place.root / f"best_{folder_name(self.row.row)}.yaml"
         overlay = yaml.safe_dump(nest_settings(best["params"]), sort_keys=False)
-        write_bytes(file, (said + overlay).encode())
-        self.work.say(f"{self.row.row}: {value} by {_format_settings(best['params'])}")
+        write_bytes(file, (header + overlay).encode())
+        self.work.say(f"{self.row.row}: {value} with {_format_settings(best['params'])}")
         return file
 
     def _run(self, number: int, params: Mapping[str, Any]) -> Run:
@@ -160,16 +163,16 @@ class RowSearch:
         return Run(f"{FOLDER} {self.row.row} {number}", self.row.seed, layers)
 
     def _suggest_settings(self, number: int) -> dict[str, Any]:
-        """Returns what a trial tries, by those before it."""
-        made, states = self.optuna.trial.create_trial, self.optuna.trial.TrialState
+        """Returns the settings of a trial, given the trials before it."""
+        new_trial, states = self.optuna.trial.create_trial, self.optuna.trial.TrialState
         study = self.optuna.create_study(
             sampler=self.optuna.samplers.TPESampler(seed=number),
-            direction=DIRECTIONS[self.asked.mode],
+            direction=DIRECTIONS[self.spec.mode],
         )
         for trial in self.trials:
             failed = trial["value"] is None
             study.add_trial(
-                made(
+                new_trial(
                     params=trial["params"],
                     distributions=self.ranges,
                     value=trial["value"],
@@ -178,93 +181,92 @@ class RowSearch:
             )
         return dict(study.ask(self.ranges).params)
 
-    def _value(self, run: Run) -> float | None:
-        """Trains a trial and returns what it came to, None where it fails."""
+    def _run_trial(self, run: Run) -> float | None:
+        """Trains a trial and returns its value, None if it fails."""
         try:
             self.work.do(run, wait=True, measured=False)
-            value = last_value(self.work.place.run(run) / METRICS, self.asked.metric)
+            value = last_value(self.work.place.run(run) / METRICS, self.spec.metric)
         except Failed as error:
             self.work.say(f"{run.row} failed: {error}")
             return None
         shutil.rmtree(self.work.place.run(run) / CHECKPOINTS, ignore_errors=True)
         return value
 
-    def _keep(self) -> None:
-        said = {"of": self.of, "trials": self.trials}
-        write_bytes(self.file, (json.dumps(said, indent=1) + "\n").encode())
+    def _write(self) -> None:
+        content = {"of": self.identity, "trials": self.trials}
+        write_bytes(self.file, (json.dumps(content, indent=1) + "\n").encode())
 
 
 def nest_settings(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns settings by dotted names as a recipe has them."""
-    made: dict[str, Any] = {}
+    """Returns settings with dotted names as nested mappings, as in a recipe."""
+    settings: dict[str, Any] = {}
     for name, value in values.items():
-        *above, last = name.split(".")
-        inside = made
-        for part in above:
-            inside = inside.setdefault(part, {})
-        inside[last] = value
-    return made
+        *parents, key = name.split(".")
+        mapping = settings
+        for part in parents:
+            mapping = mapping.setdefault(part, {})
+        mapping[key] = value
+    return settings
 
 
 def last_value(metrics: Path, name: str) -> float:
-    """Returns the last value of a metric that a run logged.
+    """Returns the last value that a run logged for a metric.
 
     Args:
         metrics: The run's metrics.csv.
         name: The metric.
 
     Raises:
-        ZooError: The run logged none.
+        ZooError: The run did not log the metric.
     """
     with metrics.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     values = [row[name] for row in rows if row.get(name)]
     if not values:
-        known = [column for column in (rows[0] if rows else {}) if column.startswith("val/")]
+        val_columns = [column for column in (rows[0] if rows else {}) if column.startswith("val/")]
         raise ZooError(
-            f"{metrics} has no {name}{suggest_names(name, known)}: name a metric that validation "
-            "logs, and "
-            "see that the study validates"
+            f"{metrics} has no {name}{suggest_names(name, val_columns)}: choose a metric that "
+            "validation logs, and check that the study has validation data"
         )
     return float(values[-1])
 
 
 def refuse_benchmarks_images(place: WorkFolder, run: Run) -> None:
-    """Refuses validation captions of images that the study's benchmarks ask about.
+    """Refuses validation captions whose images the study's benchmarks use.
 
     Args:
         place: The work folder.
         run: A run of the row.
 
     Raises:
-        ZooError: A benchmark asks about one of them, or there are no validation captions.
+        ZooError: A benchmark uses one of the images, or there are no validation captions.
     """
     data = data_of(settings_of(["fit", *fit_arguments(run, place)]).data)
     source = data.sources[1] if isinstance(data, CaptionDataModule) else None
     if source is None:
         raise ZooError(
-            f"{place.study.name}: {run.row} has no validation captions, by which settings are "
-            "chosen: give data.val, data.val_images or data.val_share"
+            f"{place.study.name}: {run.row} has no validation captions to choose settings by: set "
+            "data.val, data.val_images or data.val_share"
         )
-    asked = flags(
+    benchmark_flags = flags(
         {
-            name: of
-            for name, of in place.fill_folders(place.study.validate, run).items()
+            name: value
+            for name, value in place.fill_folders(place.study.validate, run).items()
             if name.startswith("benchmarks")
         }
     )
-    config = ["--config", json.dumps(ANY_MODEL), "--data_root", place.data_root]
-    measured = data_of(settings_of(["validate", *config, *asked]).data)
-    assert isinstance(measured, EvaluationDataModule)
-    evaluation = measured.evaluation
+    config = ["--config", json.dumps(PLACEHOLDER_MODEL), "--data_root", place.data_root]
+    data_of_benchmarks = data_of(settings_of(["validate", *config, *benchmark_flags]).data)
+    assert isinstance(data_of_benchmarks, EvaluationDataModule)
+    evaluation = data_of_benchmarks.evaluation
     plan = make_plan(evaluation.benchmarks, evaluation.roots, evaluation.finder)
-    chosen_by = {identity(image) for image in source.images}
-    both = chosen_by & set(map(identity, plan.images))
-    if both:
+    validation_images = {identity(image) for image in source.images}
+    shared = validation_images & set(map(identity, plan.images))
+    if shared:
         raise ZooError(
-            f"{place.study.name}: {len(both):,} of {len(chosen_by):,} validation images of "
-            f"{run.row} are asked about by its benchmarks ({min(both)}), so that settings would be "
-            "chosen by what they are measured on: hold out training images by data.val null and "
+            f"{place.study.name}: {len(shared):,} of {len(validation_images):,} validation images "
+            f"of {run.row} are also images of its benchmarks ({min(shared)}), so settings would be "
+            "chosen on test images: set data.val to null and hold out training images with "
             "data.val_share"
         )
 
@@ -276,21 +278,25 @@ def _format_settings(params: Mapping[str, Any]) -> str:
     )
 
 
-def _distribution(optuna: Any, name: str, of: Any) -> Any:
-    """Returns the range of a setting as Optuna has it.
+def _distribution(optuna: Any, name: str, bounds: Any) -> Any:
+    """Returns the range of a setting as a distribution of Optuna.
 
     Raises:
-        ZooError: It is none.
+        ZooError: The range is not valid.
     """
-    found = optuna.distributions
+    optuna_distributions = optuna.distributions
     try:
-        if "choices" in of:
-            return found.CategoricalDistribution(tuple(of["choices"]))
-        whole = isinstance(of["low"], int) and isinstance(of["high"], int)
-        kind = found.IntDistribution if whole else found.FloatDistribution
-        return kind(of["low"], of["high"], log=bool(of.get("log", False)))
+        if "choices" in bounds:
+            return optuna_distributions.CategoricalDistribution(tuple(bounds["choices"]))
+        is_integer = isinstance(bounds["low"], int) and isinstance(bounds["high"], int)
+        kind = (
+            optuna_distributions.IntDistribution
+            if is_integer
+            else optuna_distributions.FloatDistribution
+        )
+        return kind(bounds["low"], bounds["high"], log=bool(bounds.get("log", False)))
     except (TypeError, KeyError, ValueError) as error:
         raise ZooError(
-            f"the range of {name} is {json.dumps(of)}, which is none ({error}): give low and high, "
-            "log: true where it is searched by factors, or choices"
+            f"the range of {name}, {json.dumps(bounds)}, is not valid ({error}): give low and "
+            "high, with log: true for a logarithmic scale, or choices"
         ) from error

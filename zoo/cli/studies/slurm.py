@@ -1,4 +1,4 @@
-"""SLURM: a study's runs as one array of jobs, which submitit sends."""
+"""Submission of a study's runs to SLURM as one job array, with submitit."""
 
 import subprocess
 import sys
@@ -12,37 +12,41 @@ from zoo.errors import ZooError
 from zoo.support.trust import FLAG, current_trust
 
 
-def settings(given: Sequence[str]) -> dict[str, Any]:
-    """Returns what `--slurm NAME=VALUE ...` gives to submitit.
+def settings(entries: Sequence[str]) -> dict[str, Any]:
+    """Parses `--slurm NAME=VALUE ...` into parameters for submitit.
 
     Raises:
-        ZooError: Something is no NAME=VALUE.
+        ZooError: An entry is not of the form NAME=VALUE.
     """
-    found = {}
-    for text in given:
-        name, joint, value = text.partition("=")
-        if not joint or not name:
+    parameters = {}
+    for text in entries:
+        name, separator, value = text.partition("=")
+        if not separator or not name:
             raise ZooError(
-                f"--slurm {text}: give NAME=VALUE, a parameter of submitit's executor, as in "
+                f"--slurm {text}: give NAME=VALUE, a parameter of submitit's executor, such as "
                 "slurm_partition=gpu"
             )
-        found[name] = yaml.safe_load(value)
-    return found
+        parameters[name] = yaml.safe_load(value)
+    return parameters
 
 
 def submit(
-    place: WorkFolder, arguments: Sequence[str], numbers: Sequence[int], given: Mapping[str, Any]
+    place: WorkFolder,
+    arguments: Sequence[str],
+    numbers: Sequence[int],
+    executor_parameters: Mapping[str, Any],
 ) -> list[str]:
-    """Sends a job for each run.
+    """Submits one job per run.
 
-    A job that is preempted or reaches its time limit is put in the queue again, and goes on from
-    its run's last checkpoint.
+    A job that is preempted or reaches its time limit is requeued, and resumes from its run's last
+    checkpoint.
 
     Args:
         place: The work folder, which the nodes share.
-        arguments: Those of `zoo study`, without `--slurm`.
+        arguments: The arguments of `zoo study`, without `--slurm`.
         numbers: The numbers of the runs.
-        given: What submitit is told besides; `cluster` names another than SLURM, as `local`.
+        executor_parameters: Parameters for submitit; `cluster` selects another executor, such as
+            `local`.
 
     Returns:
         The ids of the jobs.
@@ -58,30 +62,30 @@ def submit(
         """Does one run; it is pickled with its arguments."""
 
         def __call__(self, number: int) -> int:
-            """Does the run of a number, and fails where the run does."""
+            """Executes the run with this number, and fails if the run fails."""
             command = [sys.executable, "-P", "-m", "zoo.cli", "study", *arguments]
             command += ["--only", str(number), *trust]
             return subprocess.run(command, check=True).returncode
 
-    parameters = dict(given)
+    parameters = dict(executor_parameters)
     cluster = parameters.pop("cluster", "slurm")
     try:
         executor = submitit.AutoExecutor(place.root / "slurm", cluster=cluster)
         executor.update_parameters(name=place.study.name, **parameters)
     except (RuntimeError, NameError, TypeError, ValueError, AssertionError) as error:
         raise ZooError(
-            f"submitit cannot send the study ({' '.join(str(error).split())}): mend --slurm, or "
-            "write `zoo study ... --only $SLURM_ARRAY_TASK_ID` into a job of your own"
+            f"submitit cannot submit the study ({' '.join(str(error).split())}): correct --slurm, "
+            "or use `zoo study ... --only $SLURM_ARRAY_TASK_ID` in your own job script"
         ) from error
     return [str(job.job_id) for job in executor.map_array(Task(), list(numbers))]
 
 
 def without_slurm(argv: Sequence[str]) -> list[str]:
     """Returns the arguments of `zoo study` without `--slurm` and its values."""
-    kept, of_slurm = [], False
+    remaining, of_slurm = [], False
     for argument in argv:
         if argument.startswith("-"):
             of_slurm = argument.partition("=")[0] == "--slurm"
         if not of_slurm:
-            kept.append(argument)
-    return kept
+            remaining.append(argument)
+    return remaining

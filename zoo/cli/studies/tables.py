@@ -1,4 +1,4 @@
-"""Tables: what a study's whole runs come to, by `zoo compare`, and where that is written."""
+"""Tables, figures and report of a study's completed runs."""
 
 import shutil
 from collections import Counter
@@ -28,14 +28,14 @@ WRITTEN: dict[str, Callable[[Comparison], str]] = {
 }
 PICTURES = ("forest.png", "forest.pdf")
 REPORT = "report"
-START = "start"  # what tables call the runs that others start from
+START_TITLE = "start"  # the title in tables of the runs that others start from
 
 
 def check_names(study: Study) -> None:
-    """Makes sure, before any run, that there are the presets and models that the table wants.
+    """Checks, before any run, that the presets and published models of the table exist.
 
     Raises:
-        ZooError: One of them is not known.
+        ZooError: One of them is unknown.
     """
     for model in _names(study.compare.get("beside", [])):
         figures(model)
@@ -44,60 +44,60 @@ def check_names(study: Study) -> None:
 
 
 def compare_rows(place: WorkFolder, runs: list[Run]) -> Comparison | None:
-    """Compares the rows of a study over their whole runs, the seeds of each together.
+    """Compares the rows of a study over their completed runs, with the seeds of a row as a group.
 
-    The runs that others start from stand last. Rows of which seeds lack are named in the notes.
+    The runs that others start from come last. The notes list rows with missing seeds.
 
     Args:
         place: The work folder.
         runs: The runs of the study.
 
     Returns:
-        The comparison, None where fewer than two rows have a whole run.
+        The comparison, None if fewer than two rows have a completed run.
     """
     rows = _complete_runs(place, runs)
     if len(rows) < 2:
         return None
-    given = place.study.compare
-    found = compare(
-        {str(run): place.results_folder(run) for of in rows.values() for run in of},
-        beside=_names(given.get("beside", [])),
+    settings = place.study.compare
+    comparison = compare(
+        {str(run): place.results_folder(run) for row_runs in rows.values() for run in row_runs},
+        beside=_names(settings.get("beside", [])),
         group=_groups(rows),
         presets=_presets(place),
-        metrics=_names(given.get("metrics", [])),
-        aside=_aside(rows),
+        metrics=_names(settings.get("metrics", [])),
+        aside=_untested_rows(rows),
     )
-    return replace(found, notes=(*_lacking(runs, rows), *found.notes))
+    return replace(comparison, notes=(*_incomplete_rows(runs, rows), *comparison.notes))
 
 
 def _groups(rows: Mapping[str, Sequence[Run]]) -> dict[str, list[str]]:
-    """Returns the names of runs by what tables call their row."""
-    return {_row_title(row): [str(run) for run in of] for row, of in rows.items()}
+    """Returns the names of the runs by the title of their row."""
+    return {_row_title(row): [str(run) for run in row_runs] for row, row_runs in rows.items()}
 
 
 def _row_title(row: str) -> str:
-    return START if row == FIRST else row
+    return START_TITLE if row == FIRST else row
 
 
-def _aside(rows: Mapping[str, Sequence[Run]]) -> tuple[str, ...]:
-    """Returns what is not tested: the start, where there are two rows beside it."""
-    return (START,) if FIRST in rows and len(rows) > 2 else ()
+def _untested_rows(rows: Mapping[str, Sequence[Run]]) -> tuple[str, ...]:
+    """Returns the rows to exclude from tests: the start, if there are two other rows."""
+    return (START_TITLE,) if FIRST in rows and len(rows) > 2 else ()
 
 
-def _lacking(runs: Iterable[Run], whole: Mapping[str, Sequence[Run]]) -> Iterator[str]:
-    """Yields which rows have fewer seeds than the study asks for, or none."""
-    asked = Counter(run.row for run in runs)
-    for row, n in asked.items():
-        there = len(whole.get(row, ()))
-        if there < n:
+def _incomplete_rows(runs: Iterable[Run], complete: Mapping[str, Sequence[Run]]) -> Iterator[str]:
+    """Yields a note for each row with fewer seeds than the study defines, or none."""
+    planned = Counter(run.row for run in runs)
+    for row, n in planned.items():
+        n_complete = len(complete.get(row, ()))
+        if n_complete < n:
             seeds = "seed" if n == 1 else "seeds"
-            yield f"not whole: {row} has {there} of its {n} {seeds}" + (
-                "" if there else ", and is left out"
+            yield f"incomplete: {row} has {n_complete} of its {n} {seeds}" + (
+                "" if n_complete else ", and is omitted"
             )
 
 
 def report(place: WorkFolder, runs: list[Run]) -> Path:
-    """Writes the report of a study: means over seeds, with the cases of the first of each row.
+    """Writes the report of a study: means over seeds, with the cases of each row's first seed.
 
     Args:
         place: The work folder.
@@ -107,26 +107,28 @@ def report(place: WorkFolder, runs: list[Run]) -> Path:
         Its first page.
 
     Raises:
-        ZooError: It would be too large, or there is no case to show.
+        ZooError: The report would be too large, or there are no cases.
     """
     rows = _complete_runs(place, runs)
-    folders = {str(run): place.results_folder(run) for of in rows.values() for run in of}
-    out = place.root / REPORT
+    folders = {
+        str(run): place.results_folder(run) for row_runs in rows.values() for run in row_runs
+    }
+    folder = place.root / REPORT
     write_report(
         read_runs(folders),
         _presets(place),
-        out,
+        folder,
         folders,
         [Path(place.data_root), place.root],
         overwrite=True,
         groups=_groups(rows),
-        aside=_aside(rows),
+        aside=_untested_rows(rows),
     )
-    return out / PAGE
+    return folder / PAGE
 
 
 def _complete_runs(place: WorkFolder, runs: list[Run]) -> dict[str, list[Run]]:
-    """Returns the whole runs of each row that has some."""
+    """Returns the completed runs of each row that has any."""
     records = Records(place)
     rows: dict[str, list[Run]] = {}
     for run in sorted(runs, key=lambda run: run.row == FIRST):
@@ -144,16 +146,16 @@ def _names(value: str | list[str]) -> list[str]:
 
 
 def forget(folder: Path) -> None:
-    """Deletes tables, pictures and report of a work folder, whose runs are no longer those."""
+    """Deletes the tables, figures and report of a work folder, which are out of date."""
     for name in (*WRITTEN, *PICTURES):
         (folder / name).unlink(missing_ok=True)
     shutil.rmtree(folder / REPORT, ignore_errors=True)
 
 
 def write(comparison: Comparison, folder: Path) -> list[Path]:
-    """Writes a comparison as tables and pictures, and returns their files."""
-    for name, made in WRITTEN.items():
-        write_bytes(folder / name, (made(comparison).rstrip("\n") + "\n").encode())
+    """Writes a comparison as tables and figures, and returns their files."""
+    for name, render in WRITTEN.items():
+        write_bytes(folder / name, (render(comparison).rstrip("\n") + "\n").encode())
     for name in PICTURES:
         write_bytes(folder / name, draw_forest(comparison, Path(name).suffix[1:]))
     return [folder / name for name in (*WRITTEN, *PICTURES)]

@@ -1,7 +1,7 @@
-"""Trial: what a study can be told before its first run.
+"""Trials before a study's first run.
 
-A few steps of each row tell how long its runs take and how much they keep; reading the benchmarks
-tells whether anything can be measured.
+A few training steps of each row measure its speed and the size of its checkpoints; reading the
+benchmarks shows whether anything can be measured.
 """
 
 import json
@@ -20,8 +20,11 @@ from zoo.support.files import write_bytes
 from zoo.training.run_folder import RunFolder
 
 WARM_UP = 1  # steps that are not timed
-SOME_MODEL = ("--model.backbone.name", "zoo-tiny")  # which is parsed and not built
-NOTHING_ELSE = {
+PLACEHOLDER_MODEL = (
+    "--model.backbone.name",
+    "zoo-tiny",
+)  # a placeholder: it is parsed but not built
+WRITES_NOTHING = {
     "trainer": {
         "logger": False,
         "limit_val_batches": 0,
@@ -33,38 +36,41 @@ NOTHING_ELSE = {
 
 
 class Pace(Callback):
-    """Times steps and ends the training after some.
+    """Times training steps, and ends training after a number of them.
 
-    The first is not timed, unless training has no other.
+    The first step is not timed, unless it is the only one.
 
     Args:
-        steps: How many steps are timed.
+        steps: Number of timed steps.
 
     Attributes:
-        told: Planned steps, seconds of a step, and bytes of a checkpoint.
+        measurements: Planned `steps`, `seconds` per step, and `bytes` of a checkpoint.
     """
 
     def __init__(self, steps: int) -> None:
-        self.steps, self.told, self._began = steps, dict[str, float](), 0.0
+        self.steps, self.measurements, self._began = steps, dict[str, float](), 0.0
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Reads how many steps are planned, and how large a checkpoint is."""
-        held = [*pl_module.parameters(), *pl_module.buffers()]
+        """Records the number of planned steps and the size of a checkpoint."""
+        tensors = [*pl_module.parameters(), *pl_module.buffers()]
         trained = [p for p in pl_module.parameters() if p.requires_grad]
-        size = sum(t.numel() * t.element_size() for t in held)
-        moments = 2 * sum(p.numel() * p.element_size() for p in trained)  # AdamW's two
-        self.told = {"steps": float(trainer.estimated_stepping_batches), "bytes": size + moments}
+        size = sum(t.numel() * t.element_size() for t in tensors)
+        moments = 2 * sum(p.numel() * p.element_size() for p in trained)  # AdamW has two
+        self.measurements = {
+            "steps": float(trainer.estimated_stepping_batches),
+            "bytes": size + moments,
+        }
         self._began = time.monotonic()
 
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, *args: Any, **kwargs: Any
     ) -> None:
-        """Counts a step."""
-        taken = time.monotonic() - self._began
+        """Times a step, and stops training after the last timed one."""
+        elapsed = time.monotonic() - self._began
         if trainer.global_step <= WARM_UP:
-            self.told["seconds"] = taken / max(trainer.global_step, 1)
+            self.measurements["seconds"] = elapsed / max(trainer.global_step, 1)
         else:
-            self.told["seconds"] = taken / (trainer.global_step - WARM_UP)
+            self.measurements["seconds"] = elapsed / (trainer.global_step - WARM_UP)
         if trainer.global_step == WARM_UP:
             self._began = time.monotonic()
         if trainer.global_step >= WARM_UP + self.steps:
@@ -77,65 +83,65 @@ class TrialCLI(ZooCLI):
     pace: Pace
 
     def before_fit(self) -> None:
-        """Puts the timer in the place of all that writes."""
+        """Replaces the callbacks that write files by the timer."""
         callbacks: list[Callback] = self.trainer.callbacks  # type: ignore[attr-defined]
         callbacks[:] = [c for c in callbacks if not isinstance(c, Checkpoint | RunFolder)]
         callbacks.append(self.pace)
         self.model.refuse_what_cannot_be(self.datamodule)
 
     def after_fit(self) -> None:
-        """Says nothing."""
+        """Prints nothing."""
 
 
 def run_steps(arguments: list[str], steps: int) -> dict[str, float]:
-    """Returns what a few steps of a run tell: `steps` planned, `seconds` of one, `bytes` kept.
+    """Trains a run for a few steps and returns `steps` planned, `seconds` per step and `bytes`.
 
     Args:
-        arguments: Those of `zoo fit`.
-        steps: How many steps are timed.
+        arguments: The arguments of `zoo fit`.
+        steps: Number of timed steps.
 
     Raises:
         ZooError: The run cannot be trained.
     """
     pace = Pace(steps)
     cli = type("PacedCLI", (TrialCLI,), {"pace": pace})
-    run_as(cli, ["fit", *arguments, "--config", json.dumps(NOTHING_ELSE)])
-    return pace.told
+    run_as(cli, ["fit", *arguments, "--config", json.dumps(WRITES_NOTHING)])
+    return pace.measurements
 
 
-def looked_for(arguments: list[str]) -> None:
-    """Reads the benchmarks that runs are measured by, and finds their images.
+def check_benchmarks(arguments: list[str]) -> None:
+    """Reads the benchmarks on which runs are measured, and looks for their images.
 
     Args:
-        arguments: Those of `zoo validate`, without a model.
+        arguments: The arguments of `zoo validate`, without a model.
 
     Raises:
-        ZooError: A flag or name is mistaken, or nothing can be scored with what is there.
+        ZooError: A flag or name is wrong, or no case can be scored with the files found.
     """
-    settings = settings_of(["validate", *arguments, *SOME_MODEL])
+    settings = settings_of(["validate", *arguments, *PLACEHOLDER_MODEL])
     data = data_of(settings.data)
     if isinstance(data, EvaluationDataModule):
         data.check_files()
 
 
 def main(argv: list[str]) -> int:
-    """Tries what a file of arguments names, and writes a file of what that tells.
+    """Runs the trial requested in one file and writes its measurements to another.
 
-    It holds `{"fit": [...], "steps": N}` or `{"validate": [...]}`.
+    The request is `{"fit": [...], "steps": N}` or `{"validate": [...]}`.
     """
     from zoo.errors import ZooError
 
-    asked = json.loads(Path(argv[0]).read_text("utf-8"))
+    request = json.loads(Path(argv[0]).read_text("utf-8"))
     try:
-        if "validate" in asked:
-            told = dict[str, float]()
-            looked_for(asked["validate"])
+        if "validate" in request:
+            measurements = dict[str, float]()
+            check_benchmarks(request["validate"])
         else:
-            told = run_steps(asked["fit"], asked["steps"])
+            measurements = run_steps(request["fit"], request["steps"])
     except ZooError as error:
         print(f"zoo: {error}", file=sys.stderr)
         return 1
-    write_bytes(Path(argv[1]), json.dumps(told).encode())
+    write_bytes(Path(argv[1]), json.dumps(measurements).encode())
     return 0
 
 

@@ -1,6 +1,6 @@
-"""Work: a study's runs, trained and measured by `zoo fit` and `zoo validate`, each in a process.
+"""Execution of a study's runs with `zoo fit` and `zoo validate`, each in a separate process.
 
-A process of its own a run: what one leaves behind, takes of memory or dies of touches no other.
+With one process per command, the memory, state or crash of one run cannot affect another.
 """
 
 import json
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.checkpoints.files import CHECKPOINTS, read_checkpoint
-from zoo.cli.studies.file import FIRST, words
+from zoo.cli.studies.file import FIRST, split_command
 from zoo.cli.studies.locks import lock_file
 from zoo.cli.studies.records import BEGUN, TRAINED, WHOLE, Records, digests
 from zoo.cli.studies.runs import DATA_ROOT, Run, WorkFolder, fit_arguments, validate_arguments
@@ -25,51 +25,51 @@ from zoo.support.files import write_bytes
 from zoo.support.trust import FLAG, current_trust
 
 PLAN = "study.json"
-TOLD = "zoo: "  # what the line begins with in which a command says its mistake
+ERROR_PREFIX = "zoo: "  # begins the line in which a command reports an error
 
 
 class Failed(Exception):
-    """A run ended before it was whole; the message says of what."""
+    """A run ended before it was complete; the message is the reason."""
 
 
 def command(arguments: list[str], log: Path, lock: int) -> int:
-    """Runs a command of zoo in a process of its own, and ends it where this one is ended.
+    """Runs a zoo command in a separate process, which is terminated together with this one.
 
     Args:
         arguments: The command and its arguments.
-        log: Where it adds what it prints.
-        lock: A handle that it inherits, and with it the lock.
+        log: The file to which its output is appended.
+        lock: The handle of a lock, which the process inherits.
 
     Returns:
-        The exit status; less than 0 is minus the signal that killed it.
+        The exit status; a negative status is minus the signal that killed the process.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     trust = [FLAG] if current_trust().all_code else []
-    with log.open("ab") as out:
-        out.write(f"$ zoo {shlex.join(arguments)}\n".encode())
-        out.flush()
+    with log.open("ab") as log_file:
+        log_file.write(f"$ zoo {shlex.join(arguments)}\n".encode())
+        log_file.flush()
         child = subprocess.Popen(
-            # without the working folder on the import path
+            # -P keeps the working folder off the import path
             [sys.executable, "-P", "-m", "zoo.cli", *arguments, *trust],
             stdin=subprocess.DEVNULL,
-            stdout=out,
+            stdout=log_file,
             stderr=subprocess.STDOUT,
             pass_fds=(lock,),
         )
         try:
             return child.wait()
         except BaseException:
-            child.terminate()  # it writes the checkpoint from which it goes on
+            child.terminate()  # it writes the checkpoint from which it resumes
             child.wait()
             raise
 
 
 class Work:
-    """Does the runs of a study that are not whole.
+    """Executes the incomplete runs of a study.
 
     Args:
         place: The work folder.
-        say: Prints a line.
+        say: Function that prints a line.
     """
 
     def __init__(self, place: WorkFolder, say: Callable[[str], None] = print) -> None:
@@ -78,108 +78,116 @@ class Work:
         self._failed: dict[str, Failed] = {}
 
     def begin(self) -> None:
-        """Takes the work folder.
+        """Claims the work folder for this study.
 
         Raises:
-            ZooError: It is of another study, or holds other things, or what was made of other data.
+            ZooError: It belongs to another study, has unrelated files, or was prepared from other
+                data.
         """
-        there = self.check()
-        said = {
+        plan = self.check()
+        new_plan = {
             "study": self.study.name,
-            "prepare": {**there.get("prepare", {}), **self.study.prepare},
-            "made_from": there.get("made_from", {}),
+            "prepare": {**plan.get("prepare", {}), **self.study.prepare},
+            "made_from": plan.get("made_from", {}),
         }
-        self._plan(said)
+        self._write_plan(new_plan)
 
     def check(self) -> dict[str, Any]:
-        """Makes sure that the work folder is of this study, and returns what it says of itself.
+        """Checks that the work folder belongs to this study, and returns its plan.
 
         Raises:
-            ZooError: It is of another study, or holds other things, or what was made of other data.
+            ZooError: It belongs to another study, has unrelated files, or was prepared from other
+                data.
         """
         file, prepared = self.place.root / PLAN, dict(self.study.prepare)
-        there: dict[str, Any] = {}
+        plan: dict[str, Any] = {}
         if file.is_file():
             try:
-                there = json.loads(file.read_text("utf-8"))
-                there = {"study": "", "prepare": {}, **there}
+                plan = json.loads(file.read_text("utf-8"))
+                plan = {"study": "", "prepare": {}, **plan}
             except (ValueError, TypeError) as error:
                 raise ZooError(
-                    f"{file} cannot be read ({error}): delete it, and what `prepare` made of the "
-                    "study is taken as it is"
+                    f"{file} cannot be read ({error}): delete it; files that `prepare` made are "
+                    "then used as they are"
                 ) from error
-            if there["study"] != self.study.name:
+            if plan["study"] != self.study.name:
                 raise ZooError(
-                    f"{self.place.root} is the work folder of the study {there['study']}: name "
+                    f"{self.place.root} is the work folder of the study {plan['study']}: choose "
                     f"another --work for {self.study.name}"
                 )
             changed = {
-                made: how
-                for made, how in there["prepare"].items()
-                if made in prepared and prepared[made] != how
+                path: old_command
+                for path, old_command in plan["prepare"].items()
+                if path in prepared and prepared[path] != old_command
             }
-            for made, how in changed.items():
+            for path, old_command in changed.items():
                 raise ZooError(
-                    f"{self.place.root} holds {made} as `{how}` made it, and {self.study.name} "
-                    f"says `{prepared[made]}`: name another --work, or delete that folder"
+                    f"{path} in {self.place.root} was made by `{old_command}`, but "
+                    f"{self.study.name} has `{prepared[path]}`: choose another --work, or delete "
+                    "that folder"
                 )
-            for made, data in there.get("made_from", {}).items():
-                now = self._made_from(made) if made in prepared else data
-                if now != data and self._path(made).exists():
-                    path = next(p for p in {**data, **now} if data.get(p) != now.get(p))
+            for path, data in plan.get("made_from", {}).items():
+                current = self._source_digests(path) if path in prepared else data
+                if current != data and self._prepared_path(path).exists():
+                    changed_path = next(
+                        p for p in {**data, **current} if data.get(p) != current.get(p)
+                    )
                     raise ZooError(
-                        f"{self._path(made)} was made of {self.place.fill_folders(path)} as it was "
-                        "before: delete what was made, or name another --work"
+                        f"{self._prepared_path(path)} was made from "
+                        f"{self.place.fill_folders(changed_path)}, which has changed: delete "
+                        f"{self._prepared_path(path)}, or choose another --work"
                     )
         elif self.place.root.is_dir() and any(self.place.root.iterdir()):
             raise ZooError(
-                f"{self.place.root} holds other things than a study: name an empty folder by --work"
+                f"{self.place.root} is not empty and not the work folder of a study: choose an "
+                "empty folder with --work"
             )
-        return there
+        return plan
 
     def is_prepared(self) -> bool:
-        """Returns whether all that the study prepares is there."""
-        return all(self._path(made).exists() for made in self.study.prepare)
+        """Returns whether all files that the study prepares exist."""
+        return all(self._prepared_path(path).exists() for path in self.study.prepare)
 
     def prepare(self) -> None:
-        """Makes what is not there, by one process at a time.
+        """Creates missing files with the `prepare` commands, in one process at a time.
 
         Raises:
             ZooError: A command failed.
         """
         for name, command_of in self.study.prepare.items():
-            made, how = self._path(name), self.place.fill_folders(words(command_of))
-            if made.exists():
+            path = self._prepared_path(name)
+            arguments = self.place.fill_folders(split_command(command_of))
+            if path.exists():
                 continue
             with lock_file(self.place.root / "locks" / "prepare", wait=True) as lock:
-                if made.exists() or lock is None:
+                if path.exists() or lock is None:
                     continue
-                self.say(f"{made}: {shlex.join(how)}")
+                self.say(f"{path}: {shlex.join(arguments)}")
                 log = self.place.root / "logs" / "prepare.log"
-                made.parent.mkdir(parents=True, exist_ok=True)
-                data = self._made_from(name)
-                status = command(how[1:], log, lock)
-                if status or not made.exists():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                data = self._source_digests(name)
+                status = command(arguments[1:], log, lock)
+                if status or not path.exists():
                     raise ZooError(
-                        f"{self.study.name}: `{shlex.join(how)}` did not make {made} "
-                        f"({_reason(log, status)}): {log} has what it printed"
+                        f"{self.study.name}: `{shlex.join(arguments)}` did not make {path} "
+                        f"({_reason(log, status)}): see {log}"
                     )
-                there = json.loads((self.place.root / PLAN).read_text("utf-8"))
-                self._plan({**there, "made_from": {**there["made_from"], name: data}})
+                plan = json.loads((self.place.root / PLAN).read_text("utf-8"))
+                self._write_plan({**plan, "made_from": {**plan["made_from"], name: data}})
 
     def do(self, run: Run, wait: bool = False, measured: bool = True) -> bool:
-        """Trains and measures a run, from where it is.
+        """Trains and measures a run, starting from the stage that it reached.
 
         Args:
             run: The run.
-            wait: Whether to wait where another process does it.
-            measured: Whether it is measured.
+            wait: Whether to wait if another process executes the run.
+            measured: Whether to measure the run.
 
         Returns:
-            Whether it is done; False where another process does it.
+            Whether it is done; False if another process executes it.
 
         Raises:
-            Failed: It ended before it was whole, now or when it was done before by this process.
+            Failed: The run failed, now or earlier in this process.
         """
         if str(run) in self._failed:
             raise self._failed[str(run)]
@@ -194,15 +202,16 @@ class Work:
         return True
 
     def forget(self, run: Run) -> None:
-        """Deletes all of a run.
+        """Deletes the record, checkpoints and results of a run.
 
         Raises:
-            ZooError: Another process does it.
+            ZooError: Another process executes it.
         """
         with lock_file(self._lock(run), wait=False) as lock:
             if lock is None:
                 raise ZooError(
-                    f"{run} is done by another process, and cannot be done anew: end that first"
+                    f"{run} is being executed by another process: stop that process before "
+                    "repeating the run"
                 )
             self.records.file(run).unlink(missing_ok=True)
             shutil.rmtree(self.place.run(run), ignore_errors=True)
@@ -213,29 +222,31 @@ class Work:
         if stage == WHOLE:
             return
         if stage != TRAINED:
-            first = self.place.start_run(run)
-            if first is not None:
+            initial_run = self.place.start_run(run)
+            if initial_run is not None:
                 try:
-                    self.do(first, wait=True)
+                    self.do(initial_run, wait=True)
                 except Failed as error:
-                    raise Failed(f"{first}, which it starts from, failed: {error}") from error
+                    raise Failed(f"{initial_run}, which it starts from, failed: {error}") from error
             self._train(run, lock)
         if measured:
             self._measure(run, lock)
 
-    def _plan(self, said: Mapping[str, Any]) -> None:
-        write_bytes(self.place.root / PLAN, (json.dumps(said, indent=1) + "\n").encode())
+    def _write_plan(self, plan: Mapping[str, Any]) -> None:
+        write_bytes(self.place.root / PLAN, (json.dumps(plan, indent=1) + "\n").encode())
 
-    def _path(self, made: str) -> Path:
-        return Path(self.place.fill_folders(made))
+    def _prepared_path(self, name: str) -> Path:
+        return Path(self.place.fill_folders(name))
 
-    def _made_from(self, made: str) -> dict[str, str]:
-        """Returns the digests of the files under the data root from which something is made."""
-        own = [
-            word for word in words(self.study.prepare[made]) if DATA_ROOT in word and word != made
+    def _source_digests(self, name: str) -> dict[str, str]:
+        """Returns the digests of the files under the data root that a `prepare` command reads."""
+        inputs = [
+            word
+            for word in split_command(self.study.prepare[name])
+            if DATA_ROOT in word and word != name
         ]
-        named: dict[str, str] = self.place.name_folders(digests(self.place.fill_folders(own)))
-        return named
+        sources: dict[str, str] = self.place.name_folders(digests(self.place.fill_folders(inputs)))
+        return sources
 
     @contextmanager
     def _lock_run(self, run: Run, wait: bool) -> Iterator[int | None]:
@@ -244,7 +255,7 @@ class Work:
             if lock is not None or not wait:
                 yield lock
                 return
-        self.say(f"{run} is done by another process: waiting for it")
+        self.say(f"{run} is being executed by another process: waiting for it")
         with lock_file(file, wait=True) as lock:
             yield lock
 
@@ -252,17 +263,18 @@ class Work:
         return self.place.root / "locks" / run.folder
 
     def _train(self, run: Run, lock: int) -> None:
-        last, folder, more = self.place.last_checkpoint(run), self.place.run(run), list[str]()
-        begun = bool(self.records.stage(run))  # else nobody knows what lies there
-        if not begun:
+        checkpoint, folder = self.place.last_checkpoint(run), self.place.run(run)
+        extra: list[str] = []
+        has_record = bool(self.records.stage(run))  # a folder without a record is not trusted
+        if not has_record:
             self.records.write(run, {**self.records.identity(run), "stage": BEGUN})
-        goes_on = begun and last.is_file()
-        if goes_on:
-            more = ["--ckpt_path", str(folder)]
-        elif folder.is_dir():  # it ended before its first checkpoint
-            more = ["--overwrite"]
-        if not (goes_on and _is_finished(last)):
-            self._run_timed(run, "fit", [*fit_arguments(run, self.place), *more], lock)
+        resumes = has_record and checkpoint.is_file()
+        if resumes:
+            extra = ["--ckpt_path", str(folder)]
+        elif folder.is_dir():  # it stopped before its first checkpoint
+            extra = ["--overwrite"]
+        if not (resumes and _is_finished(checkpoint)):
+            self._run_timed(run, "fit", [*fit_arguments(run, self.place), *extra], lock)
         self.records.write(run, {"stage": TRAINED})
 
     def _measure(self, run: Run, lock: int) -> None:
@@ -275,26 +287,26 @@ class Work:
             shutil.rmtree(self.place.run(run) / CHECKPOINTS, ignore_errors=True)
 
     def _run_timed(self, run: Run, name: str, arguments: list[str], lock: int) -> None:
-        """Runs a command, and adds the seconds that it took to those of the run."""
+        """Runs a command, and adds its duration to the run's record."""
         log, began = self.place.log(run), time.monotonic()
         status = command([name, *arguments], log, lock)
         seconds = self.records.read_record(run).get("seconds", {})
         seconds[name] = round(seconds.get(name, 0.0) + time.monotonic() - began, 1)
         self.records.write(run, {"seconds": seconds})
         if status:
-            raise Failed(f"{_reason(log, status)} (all of it in {log})")
+            raise Failed(f"{_reason(log, status)} (full log: {log})")
 
 
-def _is_finished(last: Path) -> bool:
-    """Returns whether a checkpoint is that of a run's end."""
-    state = read_checkpoint(last)
+def _is_finished(checkpoint: Path) -> bool:
+    """Returns whether a checkpoint was written at the end of its run."""
+    state = read_checkpoint(checkpoint)
     return bool(state["global_step"] >= state["run"]["plan"]["steps"])
 
 
 def _reason(log: Path, status: int) -> str:
-    """Returns what a command said last, or the signal that killed it."""
+    """Returns the last error that a command printed, or the signal that killed it."""
     if status < 0:
         return f"killed by {signal.Signals(-status).name}"
     lines = [line for line in log.read_text("utf-8", "replace").splitlines() if line.strip()]
-    told = [line.removeprefix(TOLD) for line in lines if line.startswith(TOLD)]
-    return (told or lines or ["it said nothing"])[-1].strip()
+    errors = [line.removeprefix(ERROR_PREFIX) for line in lines if line.startswith(ERROR_PREFIX)]
+    return (errors or lines or ["it printed nothing"])[-1].strip()

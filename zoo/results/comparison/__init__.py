@@ -1,1 +1,1 @@
-"""Comparison: several runs over the same questions, with paired intervals and tests."""
+"""Comparison of several runs over the same queries, with paired intervals and tests."""

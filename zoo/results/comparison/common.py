@@ -1,4 +1,4 @@
-"""Common: the questions that several runs were asked and scored, row by row."""
+"""Cuts the outcomes of several runs to the queries that they have in common, row by row."""
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
@@ -14,7 +14,7 @@ from zoo.results.outcomes import SCHEMA
 from zoo.results.runs import BenchmarkRun
 
 BY_NAME = ("case", "images", "match", "options")
-OF_THE_FIRST = ("identical", "bucket")  # of the same texts, however each run told them
+FROM_FIRST_RUN = ("identical", "bucket")  # properties of the texts: taken from the first run
 
 Part = tuple[BenchmarkRun, str]
 Rows = dict[tuple[BenchmarkRun, str, tuple[Hashable, ...]], int]
@@ -22,18 +22,18 @@ Rows = dict[tuple[BenchmarkRun, str, tuple[Hashable, ...]], int]
 
 @dataclass(frozen=True)
 class Common:
-    """What several runs were all asked.
+    """The outcomes of several runs for the queries that they have in common.
 
     Attributes:
-        tables: Outcomes of each run, of the same questions row by row. What a run did not score is
-            unscored in all.
-        left_out: Number of outcomes of each run about questions that another run was not asked, by
+        tables: Outcomes of each run, with the same query in the same row. An outcome that one run
+            did not score is unscored in all.
+        left_out: Number of outcomes of each run for queries that another run does not have, by
             benchmark and subset.
         unscored: Number of common outcomes that each run did not score and another run did, by
             benchmark and subset.
         unscored_by_all: Number of common outcomes that no run scored, by benchmark and subset.
-        by_name: Whether a run of an older zoo keeps no hash of what was asked. Cases of one name,
-            with the same images and right answers, then count as the same.
+        by_name: Whether a run of an older version of zoo has no hashes of its queries. Cases with
+            the same name, images and right answers then count as the same.
     """
 
     tables: tuple[pa.Table, ...]
@@ -44,120 +44,133 @@ class Common:
 
 
 def common(runs: Sequence[pa.Table], names: Sequence[str] = ()) -> Common:
-    """Cuts the outcomes of runs to the questions that all were asked.
+    """Cuts the outcomes of runs to the queries that they have in common.
 
     Args:
-        runs: Outcomes of each run, as `cases.parquet` keeps them.
-        names: What messages call the runs.
+        runs: Outcomes of each run, as in `cases.parquet`.
+        names: Names of the runs, for error messages.
 
     Returns:
-        The outcomes of all in one order, with what was left out.
+        The outcomes of all runs in the same order, and the number of outcomes left out.
 
     Raises:
-        ZooError: A run has no question in common with those before it.
+        ZooError: A run has no query in common with the runs before it.
     """
     by_name = any(run["question"].null_count for run in runs)
-    found = rows_by_question(runs)
-    shared = list(found[0])
-    for i, rows in enumerate(found[1:], start=1):
-        kept = [key for key in shared if key in rows]
-        if not kept:
-            raise ZooError(_nothing_shared([*names] or ["one run", *["another"] * i], i, found))
-        shared = kept
-    of_all = set(shared)
-    alone = [Counter(key[:2] for key in rows if key not in of_all) for rows in found]
-    tables = [
-        run.take([rows[key] for key in shared]) for run, rows in zip(runs, found, strict=True)
+    rows_by_run = rows_by_question(runs)
+    shared = list(rows_by_run[0])
+    for i, rows in enumerate(rows_by_run[1:], start=1):
+        common_keys = [key for key in shared if key in rows]
+        if not common_keys:
+            raise ZooError(
+                _nothing_shared_message([*names] or ["one run", *["another"] * i], i, rows_by_run)
+            )
+        shared = common_keys
+    shared_keys = set(shared)
+    unshared_counts = [
+        Counter(key[:2] for key in rows if key not in shared_keys) for rows in rows_by_run
     ]
-    for name in OF_THE_FIRST:
-        at = SCHEMA.get_field_index(name)
-        tables = [table.set_column(at, SCHEMA.field(at), tables[0][name]) for table in tables]
+    tables = [
+        run.take([rows[key] for key in shared]) for run, rows in zip(runs, rows_by_run, strict=True)
+    ]
+    for name in FROM_FIRST_RUN:
+        column = SCHEMA.get_field_index(name)
+        tables = [
+            table.set_column(column, SCHEMA.field(column), tables[0][name]) for table in tables
+        ]
     parts = [key[:2] for key in shared]
     unscored = np.stack([np.asarray(table["right"].is_null()) for table in tables])
-    by_all = unscored.all(0)
-    by_some = [Counter(parts[row] for row in np.flatnonzero(own & ~by_all)) for own in unscored]
+    unscored_by_all = unscored.all(0)
+    unscored_by_some = [
+        Counter(parts[row] for row in np.flatnonzero(run_unscored & ~unscored_by_all))
+        for run_unscored in unscored
+    ]
     return Common(
-        tuple(_scored_by_all(tables)),
-        _by_part(alone),
-        _by_part(by_some),
-        dict(Counter(parts[row] for row in np.flatnonzero(by_all))),
+        tuple(_mask_unscored(tables)),
+        _counts_by_subset(unshared_counts),
+        _counts_by_subset(unscored_by_some),
+        dict(Counter(parts[row] for row in np.flatnonzero(unscored_by_all))),
         by_name,
     )
 
 
 def rows_by_question(runs: Sequence[pa.Table]) -> list[Rows]:
-    """Returns the rows of each run by benchmark, subset and what they ask.
+    """Returns the row of each query, by benchmark, subset and contents of the query, for each run.
 
     Args:
-        runs: Outcomes of each run. Where one keeps no hash of what was asked, cases of one name,
-            with the same images and right answers, count as the same in all.
+        runs: Outcomes of each run. If a run has no hashes of its queries, cases with the same name,
+            images and right answers count as the same in all runs.
     """
-    asked = ["question"]
+    columns = ["question"]
     if any(run["question"].null_count for run in runs):
-        asked = [name for name in BY_NAME if all(r[name].null_count < len(r) for r in runs)]
-    return [_rows_by_question(run, asked) for run in runs]
+        columns = [
+            name for name in BY_NAME if all(table[name].null_count < len(table) for table in runs)
+        ]
+    return [_query_rows(run, columns) for run in runs]
 
 
 def largest_difference(first: pa.Table, second: pa.Table) -> float:
-    """Returns the largest absolute difference of two runs' scores, over what both scored.
+    """Returns the largest absolute difference between the scores of two runs, where both scored.
 
     Args:
         first: Outcomes of a run, one of `Common.tables`.
-        second: Outcomes of another.
+        second: Outcomes of another run.
     """
-    both = pc.and_(
+    scored_by_both = pc.and_(
         *(pc.and_(run["right"].is_valid(), run["scores"].is_valid()) for run in (first, second))
     )
-    one, other = (
-        pc.list_flatten(run["scores"].filter(both)).to_numpy().astype(np.float64)
+    first_scores, second_scores = (
+        pc.list_flatten(run["scores"].filter(scored_by_both)).to_numpy().astype(np.float64)
         for run in (first, second)
     )
-    differ = one != other  # minus infinity, off a short-list, has no difference from itself
-    return float(np.abs(one[differ] - other[differ]).max(initial=0.0))
+    # minus infinity, outside a short-list, does not differ from itself
+    is_different = first_scores != second_scores
+    return float(np.abs(first_scores[is_different] - second_scores[is_different]).max(initial=0.0))
 
 
-def _scored_by_all(tables: Sequence[pa.Table]) -> list[pa.Table]:
-    """Returns the tables without the answers to what one of them did not score."""
+def _mask_unscored(tables: Sequence[pa.Table]) -> list[pa.Table]:
+    """Returns the tables without the answers to queries that one of the runs did not score."""
     scored = reduce(pc.and_, (table["right"].is_valid() for table in tables))
-    at = SCHEMA.get_field_index("right")
-    nothing = pa.scalar(None, pa.bool_())
+    column = SCHEMA.get_field_index("right")
+    missing = pa.scalar(None, pa.bool_())
     return [
-        table.set_column(at, SCHEMA.field(at), pc.if_else(scored, table["right"], nothing))
+        table.set_column(column, SCHEMA.field(column), pc.if_else(scored, table["right"], missing))
         for table in tables
     ]
 
 
-def _by_part(counts: Sequence[Counter[Part]]) -> dict[Part, tuple[int, ...]]:
-    parts = sorted({part for of in counts for part in of})
-    return {part: tuple(of[part] for of in counts) for part in parts}
+def _counts_by_subset(counts: Sequence[Counter[Part]]) -> dict[Part, tuple[int, ...]]:
+    parts = sorted({part for counter in counts for part in counter})
+    return {part: tuple(counter[part] for counter in counts) for part in parts}
 
 
-def _nothing_shared(names: Sequence[str], run: int, found: Sequence[Rows]) -> str:
-    others = f"{len(found[0]):,}" if run == 1 else "the common"
+def _nothing_shared_message(names: Sequence[str], run: int, rows_by_run: Sequence[Rows]) -> str:
+    other_count = f"{len(rows_by_run[0]):,}" if run == 1 else "common"
     return (
-        f"{names[run]} is not over the same cases as {', '.join(names[:run])}: none of its "
-        f"{len(found[run]):,} outcomes and {others} outcomes of the other is about the same "
-        "images and texts; compare runs of the same benchmarks, files and options"
+        f"{names[run]} has no case in common with {', '.join(names[:run])}: none of its "
+        f"{len(rows_by_run[run]):,} outcomes is about the same images and texts as the "
+        f"{other_count} outcomes of the other; compare runs of the same benchmarks, files and "
+        "options"
     )
 
 
-def _rows_by_question(run: pa.Table, asked: Sequence[str]) -> Rows:
-    """Returns the number of each row by benchmark, subset and what it asks.
+def _query_rows(run: pa.Table, question_columns: Sequence[str]) -> Rows:
+    """Returns the row number of each query, by benchmark, subset and contents of the query.
 
-    What is asked several times is told apart by its order.
+    Queries that occur several times are numbered in order.
 
     Args:
         run: Outcomes of a run.
-        asked: Columns that tell what a case asks.
+        question_columns: Columns that identify what a case asks.
     """
     names = ["benchmark", "run", "subset", "metric", "query"]
     columns: list[list[Hashable]] = [run[name].to_pylist() for name in names]
-    columns += [list(map(str, run[name].to_pylist())) for name in asked]
-    times: Counter[Hashable] = Counter()
+    columns += [list(map(str, run[name].to_pylist())) for name in question_columns]
+    occurrences: Counter[Hashable] = Counter()
     rows: Rows = {}
     for row, question in enumerate(zip(*columns, strict=True)):
-        benchmark, told_apart, subset, *rest = question
-        asked_for = BenchmarkRun(str(benchmark), str(told_apart))
-        rows[asked_for, str(subset), (*rest, times[question])] = row
-        times[question] += 1
+        benchmark, run_label, subset, *rest = question
+        benchmark_run = BenchmarkRun(str(benchmark), str(run_label))
+        rows[benchmark_run, str(subset), (*rest, occurrences[question])] = row
+        occurrences[question] += 1
     return rows

@@ -1,4 +1,4 @@
-"""Compare: reads runs, cuts them to the questions of all, and tests what they have in common."""
+"""Reads runs, cuts them to their common queries, and compares them with paired tests."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -45,64 +45,68 @@ def compare(
     aside: Sequence[str] = (),
     trust_code: bool = False,
 ) -> Comparison:
-    """Compares runs over the questions that all were asked and scored.
+    """Compares runs over the queries that all of them were asked and scored.
 
     Args:
         runs: Folders of results, or results and folders by the names that the tables give them. The
             others are compared with the first.
-        beside: Models whose published figures stand beside.
-        group: `seed` puts runs together that differ in nothing but their seeds; names of runs by
-            the name of their group say what is put together; None leaves each run by itself.
+        beside: Models whose published results are added to the tables.
+        group: `seed` groups runs that differ only in their seeds; a mapping gives the names of the
+            runs of each group by the name of the group; with None, no runs are grouped.
         presets: Ways of counting and averaging, or their names. Metrics are those of the first.
-        metrics: Patterns of the metrics and means that are compared, as `sugarcrepe/*`; all where
-            none is given.
-        resamples: Number of resamples of images that an interval is made of.
+        metrics: Patterns of the metrics and means to compare, such as `sugarcrepe/*`; all if empty.
+        resamples: Number of resamples of images for an interval.
         seed: Seed of the resamples.
-        aside: Names of runs or groups that are shown and take part in no test and no choice of the
-            best, as the weights that the others start from.
+        aside: Names of runs or groups that are shown, but excluded from the tests and from the
+            choice of the best, such as the weights that the others start from.
         trust_code: Whether results may name protocols that neither zoo nor an installed package
             offers.
 
     Raises:
-        ZooError: There are not two runs to test, a run cannot be read, the runs have no case in
-            common, no two differ in nothing but their seeds, or a name is not known.
+        ZooError: There are fewer than two runs to test, a run cannot be read, the runs have no case
+            in common, no two runs differ only in their seeds, or a name is unknown.
     """
     if not isinstance(group, Mapping) and group not in (None, SEED):
-        raise ZooError(f"--group {group!r}: runs are put together by `{SEED}` alone")
+        raise ZooError(f"--group {group!r}: runs can only be grouped by `{SEED}`")
     if resamples < 1:
-        raise ZooError(f"--resamples {resamples}: give a whole number from 1 up")
-    others = {model: figures(model) for model in beside}
-    counted_by = [preset_of(preset) for preset in presets]
+        raise ZooError(f"--resamples {resamples}: give a whole number of at least 1")
+    published_figures = {model: figures(model) for model in beside}
+    resolved_presets = [preset_of(preset) for preset in presets]
     with trusting_code(trust_code):
         results = read_runs(runs)
-    groups = _groups(results, group)
+    groups = _resolve_groups(results, group)
     check_aside(list(groups), aside)
-    shared = common([one.cases for one in results.values()], list(results))
-    first = next(iter(results.values()))
-    rows = rows_of(shared.tables, counted_by, first.header)
+    shared = common([run.cases for run in results.values()], list(results))
+    first_run = next(iter(results.values()))
+    rows = rows_of(shared.tables, resolved_presets, first_run.header)
     untested = without_interval(shared.tables[0])
     if not rows and untested:
         raise ZooError(
-            f"of {', '.join(untested)}, all that {', '.join(results)} have in common, no interval "
-            "is known: lay their reports side by side, or measure another benchmark"
+            f"{', '.join(results)} only have {', '.join(untested)} in common, for which no "
+            "interval is known: compare their reports by hand, or measure another benchmark"
         )
     if not rows:
         raise ZooError(
             f"{', '.join(results)} have no case that all of them scored: measure them on the same "
             "images"
         )
-    at = {name: i for i, name in enumerate(results)}
-    members = [[at[name] for name in of] for of in groups.values()]
+    index_by_name = {name: i for i, name in enumerate(results)}
+    members = [[index_by_name[name] for name in names] for names in groups.values()]
     lines = lines_of(select_rows(rows, metrics), list(groups), members, resamples, seed, aside)
-    partial = {row.place for row in rows if row.partial_gallery}
-    placed = tuple(
-        line if line.place in partial else _with_published(line, others) for line in lines
+    partial_names = {row.place for row in rows if row.partial_gallery}
+    published_lines = tuple(
+        line if line.place in partial_names else _with_published(line, published_figures)
+        for line in lines
     )
     return Comparison(
         tuple(groups),
-        placed,
-        tuple(_notes(results, groups, shared, placed, counted_by, others, aside)),
-        tuple(others),
+        published_lines,
+        tuple(
+            _notes(
+                results, groups, shared, published_lines, resolved_presets, published_figures, aside
+            )
+        ),
+        tuple(published_figures),
         resamples,
         seed,
         tuple(aside),
@@ -110,99 +114,107 @@ def compare(
 
 
 def check_aside(groups: Sequence[str], aside: Sequence[str]) -> None:
-    """Makes sure that runs aside leave two to test, the first among them.
+    """Makes sure that two runs are left to test, and that the first is one of them.
 
     Args:
         groups: Names of all runs or groups.
         aside: Names of those that are shown and not tested.
 
     Raises:
-        ZooError: A name is none of the runs, the first is named, or fewer than two are left.
+        ZooError: A name is not one of the runs, the first run is named, or fewer than two are left.
     """
     unknown = next((name for name in aside if name not in groups), None)
     if unknown is not None:
-        raise ZooError(f"--aside {unknown} is none of the runs: name one of {', '.join(groups)}")
+        raise ZooError(f"--aside {unknown} is not one of the runs: name one of {', '.join(groups)}")
     if groups[0] in aside:
         raise ZooError(
-            f"--aside {groups[0]}: the others are compared with the first run: name it later"
+            f"--aside {groups[0]}: the other runs are compared with the first run: list another "
+            "run first"
         )
     if aside and len(groups) - len(set(aside)) < 2:
         raise ZooError(
-            f"--aside {','.join(aside)} leaves {groups[0]} alone: leave it out, or add a run"
+            f"--aside {','.join(aside)} leaves only {groups[0]} to test: leave the option out, or "
+            "add a run"
         )
 
 
-def _groups(
+def _resolve_groups(
     results: Mapping[str, Results], group: str | Mapping[str, Sequence[str]] | None
 ) -> dict[str, list[str]]:
-    """Returns the names of runs by group.
+    """Returns the names of the runs of each group.
 
     Raises:
-        ZooError: A group names a run that is not given, or no two runs are of one group by seed.
+        ZooError: A group names an unknown run, or no two runs differ only in their seeds.
     """
     if not isinstance(group, Mapping):
         return by_seed(results) if group else {name: [name] for name in results}
-    unknown = next((name for of in group.values() for name in of if name not in results), None)
+    unknown = next(
+        (name for names in group.values() for name in names if name not in results), None
+    )
     if unknown is not None:
         raise ZooError(
-            f"a group names {unknown}, which is none of the runs: name runs as they are given"
+            f"a group names {unknown}, which is not one of the runs: use the names of the runs"
         )
-    return {name: list(of) for name, of in group.items()}
+    return {name: list(names) for name, names in group.items()}
 
 
 def read_runs(runs: Runs, least: int = 2) -> dict[str, Results]:
-    """Reads runs, by what tables call them.
+    """Reads runs, by the names that tables give them.
 
     Args:
         runs: Folders of results, or results and folders by name.
-        least: How many runs there have to be.
+        least: The minimum number of runs.
 
     Raises:
-        ZooError: There are fewer runs, or one cannot be read or holds no case.
+        ZooError: There are fewer runs, or one cannot be read or has no case.
     """
     if isinstance(runs, str | Path | Results):
-        raise ZooError("compare takes a list of runs, or a dictionary of them by name: give two")
+        raise ZooError("compare takes a list of runs, or a dictionary of runs by name: give two")
     if not isinstance(runs, Mapping):
         if any(isinstance(run, Results) for run in runs):
             raise ZooError(
-                "results have no names by which a table could tell them apart: give them by name, "
-                "as zoo.compare({'clip': results, 'cs_clip': others})"
+                "results have no names to show in a table: give them by name, as in "
+                "zoo.compare({'clip': results, 'cs_clip': others})"
             )
         paths = [Path(run) for run in runs]
         runs = dict(zip(shorten_paths(paths), paths, strict=True)) if paths else {}
     if len(runs) < least:
         raise ZooError(
-            f"{len(runs)} run is given, and one is compared with another: name two or more folders "
-            "that `zoo validate --out` wrote"
+            f"{len(runs)} run given, at least {least} needed: name folders that "
+            "`zoo validate --out` wrote"
         )
-    found = {
+    results_by_name = {
         name: run if isinstance(run, Results) else read(Path(run)) for name, run in runs.items()
     }
-    empty = next((name for name, results in found.items() if not len(results.cases)), None)
-    if empty is not None:
+    empty_run = next(
+        (name for name, results in results_by_name.items() if not len(results.cases)), None
+    )
+    if empty_run is not None:
         raise ZooError(
-            f"{empty} holds no case, as nothing that it was asked was there: measure it again"
+            f"{empty_run} has no case, since none of its benchmarks was found: measure it again"
         )
-    return found
+    return results_by_name
 
 
-def _with_published(line: ComparisonLine, others: Mapping[str, Sequence[Figure]]) -> ComparisonLine:
-    """Returns the row with the figures of other models that were published of it.
+def _with_published(
+    line: ComparisonLine, published_figures: Mapping[str, Sequence[Figure]]
+) -> ComparisonLine:
+    """Returns the row with the published results of other models.
 
-    A metric is found by its name, where it is asked for once and over all cases and images of a
-    gallery; a mean by its name and preset.
+    A metric is matched by its name if it is over all cases and all images of a gallery; a mean by
+    its name and preset.
     """
     place = line.place
     if place.split:
         return line
     preset = place.preset if place.is_mean else ""
-    found = tuple(
+    matches = tuple(
         figure
-        for of in others.values()
-        for figure in of
+        for model_figures in published_figures.values()
+        for figure in model_figures
         if (figure.name, figure.preset) == (str(place), preset)
     )
-    return replace(line, published=found)
+    return replace(line, published=matches)
 
 
 def _notes(
@@ -211,115 +223,130 @@ def _notes(
     shared: Common,
     lines: Sequence[ComparisonLine],
     presets: Sequence[Preset],
-    beside: Iterable[str],
+    reference_models: Iterable[str],
     aside: Iterable[str],
 ) -> Iterator[str]:
-    names = list(results)
+    run_names = list(results)
     yield f"preset {presets[0].name}: {presets[0].says}"
     for name in aside:
-        yield f"{name}: shown beside the others; it takes no part in best, p and q"
-    for name, of in groups.items():
-        if len(of) > 1:
-            yield f"{name}: mean and standard deviation of {len(of)} seeds ({', '.join(of)})"
-    for name, counts in _by_benchmark(shared.left_out):
+        yield f"{name}: shown only; excluded from best, p and q"
+    for name, seeds in groups.items():
+        if len(seeds) > 1:
+            yield (
+                f"{name}: mean and standard deviation of {len(seeds)} seeds ({', '.join(seeds)})"
+            )
+    for name, counts in _benchmark_counts(shared.left_out):
         yield (
-            f"{name}: left out, since another run was not asked them: "
-            f"{_by_run(names, counts, 'outcomes')}"
+            f"{name}: left out, since another run does not have them: "
+            f"{_format_run_counts(run_names, counts, 'outcomes')}"
         )
-    for name, counts in _by_benchmark(shared.unscored):
+    for name, counts in _benchmark_counts(shared.unscored):
         yield (
             f"{name}: left out of all runs, since not every run scored them: "
-            f"{_by_run(names, counts, 'outcomes not scored')}"
+            f"{_format_run_counts(run_names, counts, 'outcomes not scored')}"
         )
-    for name, (n,) in _by_benchmark({part: (n,) for part, n in shared.unscored_by_all.items()}):
+    for name, (n,) in _benchmark_counts({part: (n,) for part, n in shared.unscored_by_all.items()}):
         yield f"{name}: {n:,} outcomes were not scored in any run"
     if shared.by_name:
         yield (
-            "a run of an older zoo keeps no hash of what it asked: cases of one name and with the "
-            "same images are taken to have the same texts"
+            "a run of an older version of zoo has no hashes of its queries: cases with the same "
+            "name and images are assumed to have the same texts"
         )
-    for name, one in results.items():
-        random = random_weights(one.header["model"].get("weights", {}))
+    for name, run in results.items():
+        random = random_weights(run.header["model"].get("weights", {}))
         if random is not None:
             yield f"{name}: {random}"
-    for name, one in results.items():
-        if pc.any(one.cases["tie"]).as_py():
-            counted = metrics(one.cases, presets[0].rules, {})
+    for name, run in results.items():
+        if pc.any(run.cases["tie"]).as_py():
+            counted = metrics(run.cases, presets[0].rules, {})
             for warning in tie_warnings(counted, presets[0].name):
                 yield f"{name}: {warning}"
     if untested := without_interval(shared.tables[0]):
         yield (
-            "not compared, nor averages over them, since no interval is known of a number over all "
-            f"images: {', '.join(untested)}"
+            "not compared, and left out of averages, since metrics over all images together have "
+            f"no interval: {', '.join(untested)}"
         )
-    partial = [f"{line.place} ({len(line.missing)})" for line in lines if line.missing]
-    if partial:
-        yield f"taken without members that were not measured: {', '.join(partial)}"
-    yield from _flips(results, presets[0])
-    yield from _legend(groups, lines, beside)
+    partial_means = [f"{line.place} ({len(line.missing)})" for line in lines if line.missing]
+    if partial_means:
+        yield f"averages without members that were not measured: {', '.join(partial_means)}"
+    yield from _flip_notes(results, presets[0])
+    yield from _legend_notes(groups, lines, reference_models)
 
 
-def _flips(results: Mapping[str, Results], preset: Preset) -> Iterator[str]:
-    """Yields which pairs of runs are ordered otherwise on two splits, as BindSplit tests them."""
-    cases = {name: one.cases for name, one in results.items()}
-    first = next(iter(cases.values()))
-    if first["bucket"].null_count == len(first):
+def _flip_notes(results: Mapping[str, Results], preset: Preset) -> Iterator[str]:
+    """Yields the pairs of runs whose order differs between two splits, tested as in BindSplit."""
+    cases = {name: run.cases for name, run in results.items()}
+    first_cases = next(iter(cases.values()))
+    if first_cases["bucket"].null_count == len(first_cases):
         return
-    found = flips(split_tests(cases, preset.rules))
-    for flip in found:
+    significant_flips = flips(split_tests(cases, preset.rules))
+    for flip in significant_flips:
         yield (
             f"significant flip of {'/'.join(map(str, flip.place))}: {flip.ahead} is ahead on "
             f"{flip.splits[0]}, {flip.behind} on {flip.splits[1]} (p {flip.p:.3g})"
         )
-    if not found:
-        yield f"no significant flip: no pair is ordered otherwise at q {SIGNIFICANT}"
+    if not significant_flips:
+        yield f"no significant flip: no pair changes its order at q {SIGNIFICANT}"
 
 
-def _legend(
-    groups: Mapping[str, Sequence[str]], lines: Sequence[ComparisonLine], beside: Iterable[str]
+def _legend_notes(
+    groups: Mapping[str, Sequence[str]],
+    lines: Sequence[ComparisonLine],
+    reference_models: Iterable[str],
 ) -> Iterator[str]:
-    first = next(iter(groups))
+    first_group = next(iter(groups))
     yield (
         "bold, or *: the best; underlined, or ~: not significantly worse than the best "
         f"(q above {LEVEL})"
     )
     yield (
-        f"less {first}: difference in percentage points, with its 95 % interval over other images"
+        f"vs {first_group}: difference in percentage points, with its 95 % interval under "
+        "resampling of images"
     )
     yield (
-        "p: two-sided mid-p of exchanging two runs' answers image by image, which is McNemar's "
-        "test where each image is asked about once; of means and grades, of drawn exchanges"
+        "p: two-sided mid-p of a permutation test that exchanges the answers of two runs per "
+        "image, exact for right-or-wrong answers (McNemar's test where each image occurs once) "
+        "and with random permutations for means and graded answers"
     )
-    splits = ", split by split" if any(line.place.split for line in lines) else ""
+    splits = ", per split" if any(line.place.split for line in lines) else ""
     means = ", and over all averages" if any(line.place.is_mean for line in lines) else ""
     yield (
         "q: p adjusted over all pairs of runs and all metrics"
         f"{splits}{means} (Benjamini and Hochberg)"
     )
-    if any(len(of) > 1 for of in groups.values()):
+    if any(len(runs) > 1 for runs in groups.values()):
         yield (
-            "intervals and tests of several seeds are of their mean answers, over other images and "
-            "not over other seeds: the standard deviation tells of those"
+            "several seeds: intervals and tests use their mean answers and the variation over "
+            "images; the standard deviation shows the variation over seeds"
         )
     for figure in {f.source: f for line in lines for f in line.published}.values():
         yield f"published: {figure.source}; {figure.protocol}"
-    there = {figure.model for line in lines for figure in line.published}
-    for model in beside:
-        if model not in there:
-            yield f"{model}: nothing that the runs have in common was published of it"
+    published_models = {figure.model for line in lines for figure in line.published}
+    for model in reference_models:
+        if model not in published_models:
+            yield f"{model}: no published result for what the runs have in common"
 
 
-def _by_benchmark(
+def _benchmark_counts(
     counts: Mapping[Part, Sequence[int]],
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yields the counts of each benchmark, whose subset is named where it is the only one."""
+    """Yields the counts of each benchmark, with the name of its subset if it has only one."""
     for benchmark in dict.fromkeys(benchmark for benchmark, _ in counts):
-        own = {subset: of for (run, subset), of in counts.items() if run == benchmark}
-        which = f"{len(own)} subsets" if len(own) > 1 else next(iter(own))
-        yield f"{benchmark}/{which}", tuple(map(sum, zip(*own.values(), strict=True)))
+        count_by_subset = {
+            subset: count for (run, subset), count in counts.items() if run == benchmark
+        }
+        subset_label = (
+            f"{len(count_by_subset)} subsets"
+            if len(count_by_subset) > 1
+            else next(iter(count_by_subset))
+        )
+        yield (
+            f"{benchmark}/{subset_label}",
+            tuple(map(sum, zip(*count_by_subset.values(), strict=True))),
+        )
 
 
-def _by_run(names: Sequence[str], counts: Sequence[int], of: str) -> str:
+def _format_run_counts(names: Sequence[str], counts: Sequence[int], unit: str) -> str:
     if len(set(counts)) == 1:
-        return f"{counts[0]:,} {of} of each run"
-    return ", ".join(f"{n:,} {of} of {name}" for name, n in zip(names, counts, strict=True) if n)
+        return f"{counts[0]:,} {unit} of each run"
+    return ", ".join(f"{n:,} {unit} of {name}" for name, n in zip(names, counts, strict=True) if n)

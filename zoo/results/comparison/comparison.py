@@ -1,4 +1,4 @@
-"""Comparison: the numbers of several runs over the same questions, and what tells them apart."""
+"""The numbers of several runs over the same queries, with the tests of their differences."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 
     from zoo.results.tables import TextTable
 
-LEVEL = 0.05  # the q above which two runs are not significantly apart
+LEVEL = 0.05  # runs whose q is above it do not differ significantly
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """Two runs in one row.
+    """The test of two runs in one row.
 
     Attributes:
         first: Name of the first run.
         second: Name of the second run.
-        difference: The second less the first, in percentage points.
-        low: Lower end of the 95 % interval in points; None but against the first run of all.
+        difference: The second minus the first, in percentage points.
+        low: Lower end of the 95 % interval in points; None unless `first` is the first of all runs.
         high: Upper end of the interval in points.
-        p: The p-value of `paired`.
+        p: The p-value of `compare_pair`.
         q: The p-value adjusted over all pairs of runs and all metrics of a split, or all means
             (Benjamini and Hochberg).
-        alone: Number of questions that each alone has right; None where answers are graded or
-            averaged.
-        by_question: The p-value of McNemar's test over questions, None where `alone` is.
+        alone: Number of queries that only the first run has right, and that only the second has;
+            None where answers are graded or averaged.
+        by_question: The p-value of McNemar's test over queries, None where `alone` is None.
     """
 
     first: str
@@ -52,15 +52,15 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Value:
-    """What one run has in a row.
+    """The value of one run in a row.
 
     Attributes:
         run: Name of the run, or of the group of runs.
-        value: Value in per cent; of a group, the mean over its seeds.
+        value: Value in per cent; for a group, the mean over its seeds.
         deviation: Standard deviation over seeds in points, None where there is one seed.
         seeds: Number of runs that it is the mean of.
-        best: Whether no other run that is tested has a higher value.
-        level: Whether it is not the best, and not significantly worse than it.
+        best: Whether no other tested run has a higher value.
+        level: Whether it is not the best, but not significantly worse than the best.
     """
 
     run: str
@@ -76,14 +76,14 @@ class ComparisonLine:
     """One row of a comparison.
 
     Attributes:
-        place: What it is called.
-        n: Number of questions that all runs scored.
-        of: Number of questions in the files.
-        images: Number of images, or sets of images, that the questions are about.
-        values: What each run has, in the order of the runs.
+        place: Name of the row.
+        n: Number of queries that all runs scored.
+        of: Number of queries in the files.
+        images: Number of images, or sets of images, that the queries are about.
+        values: The values of the runs, in their order.
         tests: The tests of all pairs of runs.
-        published: Figures that were published of other models.
-        missing: Names of the members that a partial mean is taken without.
+        published: Published results of other models.
+        missing: Names of the members that are missing from a partial mean.
     """
 
     place: RowName
@@ -102,16 +102,16 @@ class ComparisonLine:
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """Several runs over the questions that all were asked and scored; it prints as its tables.
+    """Several runs over the queries that all were asked and scored; prints as its tables.
 
     Attributes:
         runs: Names of the runs, or of the groups of runs.
         lines: The rows: metrics, means and splits.
         notes: Sentences on what was compared.
-        beside: Names of the models whose published figures stand beside.
+        beside: Names of the models whose published results are shown.
         resamples: Number of resamples of images.
         seed: Seed of the resamples.
-        aside: Names of the runs that are shown and take part in no test.
+        aside: Names of the runs that are shown, but excluded from the tests.
     """
 
     runs: tuple[str, ...]
@@ -124,12 +124,12 @@ class Comparison:
 
     @property
     def tested_runs(self) -> tuple[str, ...]:
-        """Names of the runs that are tested against each other, the first of all before them."""
+        """Names of the runs that are tested against each other, beginning with the first run."""
         return tuple(run for run in self.runs if run not in self.aside)
 
     @property
     def has_counts(self) -> bool:
-        """Whether tests say how many questions each run alone has right; seeds have means."""
+        """Whether tests count the queries that only one run has right (not with several seeds)."""
         seeds = max((value.seeds for line in self.lines for value in line.values), default=1)
         tests = (test for line in self.lines for test in line.against_first())
         return seeds == 1 and any(test.alone for test in tests)
@@ -147,9 +147,9 @@ class Comparison:
     def records(self) -> list[dict[str, Any]]:
         """Returns a record for each row and run, with its difference to the first run.
 
-        Published figures are records too, marked so.
+        Published results are included, with their `source`.
         """
-        return [record for line in self.lines for record in _records(line)]
+        return [record for line in self.lines for record in _line_records(line)]
 
     def to_pandas(self) -> Any:
         """Returns `records` as a pandas.DataFrame.
@@ -161,30 +161,33 @@ class Comparison:
         return pandas.DataFrame(self.records())
 
     def to_csv(self) -> str:
-        """Returns `records` as a table of comma-separated values, numbers in full."""
+        """Returns `records` as comma-separated values, with numbers in full precision."""
         from zoo.results.comparison.layout import as_csv
 
         return as_csv(self.records())
 
     def to_json(self) -> str:
-        """Returns all that the comparison holds in JSON, with the tests of all pairs of runs."""
+        """Returns the whole comparison as JSON, with the tests of all pairs of runs."""
         return json.dumps(asdict(self), indent=1, ensure_ascii=False, allow_nan=False)
 
     def to_markdown(self) -> str:
-        """Returns the tables in Markdown, the best in bold and what is level with it underlined."""
+        """Returns the tables in Markdown, with the best in bold.
+
+        Values that are not significantly worse than the best are underlined.
+        """
         return "\n\n".join([*(table.markdown() for table in self._tables()), *self.notes])
 
     def to_latex(self) -> str:
-        """Returns the tables in LaTeX, as tabulars and, beyond a page, longtables.
+        """Returns the tables in LaTeX, as tabulars, or longtables if longer than a page.
 
-        The packages that they need, and notes, stand before them as comments.
+        The packages that they need, and the notes, come first as comments.
         """
-        needs = r"\usepackage{booktabs,longtable}; a page of A4 with margins of 2 cm holds six runs"
-        notes = "\n".join(f"% {note}" for note in (needs, *self.notes))
+        packages = r"\usepackage{booktabs,longtable}; an A4 page with margins of 2 cm fits six runs"
+        notes = "\n".join(f"% {note}" for note in (packages, *self.notes))
         return "\n\n".join([notes, *(table.latex() for table in self._tables())])
 
     def figure(self) -> "Drawing":
-        """Draws the differences to the first run with their intervals, a row for each metric."""
+        """Draws the differences to the first run with their intervals, one row per metric."""
         from zoo.results.comparison.forest import forest
 
         return forest(self)
@@ -206,53 +209,59 @@ def lines_of(
     """Tests all pairs of groups in every row.
 
     Args:
-        rows: What runs have in common.
+        rows: The rows that the runs have in common.
         names: Names of the groups.
         groups: Numbers of the runs of each group.
-        resamples: Number of resamples of an interval.
-        seed: Seed of resamples and exchanges.
-        aside: Names of the groups that take part in no test; not the first.
+        resamples: Number of resamples for an interval.
+        seed: Seed of resamples and permutations.
+        aside: Names of the groups that are excluded from the tests; not the first.
     """
     tested = [i for i, name in enumerate(names) if name not in aside]
     pairs = list(combinations(tested, 2))
     answers = [[row.values[list(group)].mean(0) for group in groups] for row in rows]
     tests = [
-        [compare_pair(row, of[a], of[b], seed) for a, b in pairs]
-        for row, of in zip(rows, answers, strict=True)
+        [compare_pair(row, row_answers[a], row_answers[b], seed) for a, b in pairs]
+        for row, row_answers in zip(rows, answers, strict=True)
     ]
-    found = []
-    for row, of, own, q in zip(rows, answers, tests, _adjusted_p_values(rows, tests), strict=True):
-        made = []
-        for (a, b), test, adjusted in zip(pairs, own, q, strict=True):
-            ends = paired_interval(row, of[a], of[b], seed, resamples) if a == 0 else None
-            made.append(_contrast((names[a], names[b]), test, ends, adjusted))
-        values = _values(row, names, groups, made, aside)
+    lines = []
+    for row, row_answers, row_tests, q_values in zip(
+        rows, answers, tests, _adjusted_p_values(rows, tests), strict=True
+    ):
+        contrasts = []
+        for (a, b), test, q_value in zip(pairs, row_tests, q_values, strict=True):
+            interval = (
+                paired_interval(row, row_answers[a], row_answers[b], seed, resamples)
+                if a == 0
+                else None
+            )
+            contrasts.append(_to_contrast((names[a], names[b]), test, interval, q_value))
+        values = _run_values(row, names, groups, contrasts, aside)
         counts = row.n, row.of, row.images
-        found.append(ComparisonLine(row.place, *counts, values, tuple(made), (), row.missing))
-    return found
+        lines.append(ComparisonLine(row.place, *counts, values, tuple(contrasts), (), row.missing))
+    return lines
 
 
 def select_rows(rows: Sequence[ComparisonRow], patterns: Sequence[str]) -> list[ComparisonRow]:
-    """Returns the rows whose names match a pattern, as a shell's; all where none is given.
+    """Returns the rows whose names match one of the shell-style patterns; all if there are none.
 
     Args:
         rows: The rows.
-        patterns: Patterns of metrics, as `sugarcrepe/*/i2t`, or of means.
+        patterns: Patterns of metrics, such as `sugarcrepe/*/i2t`, or of means.
 
     Raises:
         ZooError: A pattern matches no row.
     """
-    known = [str(row.place) for row in rows]
+    names = [str(row.place) for row in rows]
     for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in known):
+        if not any(fnmatchcase(name, pattern) for name in names):
             raise ZooError(
-                f"--metrics {pattern!r} is no metric or mean that the runs have in common"
-                f"{suggest_names(pattern, known)}: leave it out, or name one of the table's "
-                "rows, * for any"
+                f"--metrics {pattern!r} matches no metric or mean that the runs have in common"
+                f"{suggest_names(pattern, names)}: leave it out, or name one of the table's "
+                "rows (* matches anything)"
             )
     return [
         row
-        for row, name in zip(rows, known, strict=True)
+        for row, name in zip(rows, names, strict=True)
         if not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
     ]
 
@@ -262,25 +271,29 @@ def _adjusted_p_values(
 ) -> list[list[float]]:
     """Returns the q of every test, adjusted over all metrics of its split, or over all means.
 
-    Means of a preset that are of the same metrics with the same shares count once.
+    Means of one preset over the same metrics with the same shares count once.
     """
-    adjusted = [[float("nan")] * len(own) for own in tests]
+    q_values = [[float("nan")] * len(row_tests) for row_tests in tests]
     families = [(row.place.split, row.place.is_mean) for row in rows]
     for family in dict.fromkeys(families):
-        same: dict[object, list[int]] = {}
-        for i, (row, other) in enumerate(zip(rows, families, strict=True)):
-            if other == family:
+        rows_by_key: dict[object, list[int]] = {}
+        for i, (row, row_family) in enumerate(zip(rows, families, strict=True)):
+            if row_family == family:
                 key = (row.place.preset, row.shares) if row.place.is_mean else row.place
-                same.setdefault(key, []).append(i)
-        own = [(of, j) for of in same.values() for j in range(len(tests[of[0]]))]
-        found = benjamini_hochberg([tests[of[0]][j].p for of, j in own])
-        for (of, j), q in zip(own, found, strict=True):
-            for i in of:
-                adjusted[i][j] = float(q)
-    return adjusted
+                rows_by_key.setdefault(key, []).append(i)
+        hypotheses = [
+            (same_rows, j)
+            for same_rows in rows_by_key.values()
+            for j in range(len(tests[same_rows[0]]))
+        ]
+        adjusted_p = benjamini_hochberg([tests[same_rows[0]][j].p for same_rows, j in hypotheses])
+        for (same_rows, j), q in zip(hypotheses, adjusted_p, strict=True):
+            for i in same_rows:
+                q_values[i][j] = float(q)
+    return q_values
 
 
-def _contrast(
+def _to_contrast(
     names: tuple[str, str], test: Paired, interval: tuple[float, float] | None, q: float
 ) -> Contrast:
     low, high = (None, None) if interval is None else (100 * end for end in interval)
@@ -289,19 +302,19 @@ def _contrast(
     )
 
 
-def _values(
+def _run_values(
     row: ComparisonRow,
     names: Sequence[str],
     groups: Sequence[Sequence[int]],
     tests: Sequence[Contrast],
     aside: Collection[str],
 ) -> tuple[Value, ...]:
-    of_runs = 100 * row.totals
-    totals = [float(of_runs[list(group)].mean()) for group in groups]
+    run_totals = 100 * row.totals
+    totals = [float(run_totals[list(group)].mean()) for group in groups]
     tested = {name: total for name, total in zip(names, totals, strict=True) if name not in aside}
-    most = max(tested.values())
+    highest = max(tested.values())
     best = max(tested, key=lambda name: tested[name])
-    level = {
+    level_names = {
         name
         for test in tests
         for name in (test.first, test.second)
@@ -311,40 +324,40 @@ def _values(
         Value(
             name,
             total,
-            float(of_runs[list(group)].std(ddof=1)) if len(group) > 1 else None,
+            float(run_totals[list(group)].std(ddof=1)) if len(group) > 1 else None,
             len(group),
-            best=name in tested and total >= most - 1e-9,
-            level=name in level and total < most - 1e-9,
+            best=name in tested and total >= highest - 1e-9,
+            level=name in level_names and total < highest - 1e-9,
         )
         for name, group, total in zip(names, groups, totals, strict=True)
     )
 
 
-def _records(line: ComparisonLine) -> list[dict[str, Any]]:
+def _line_records(line: ComparisonLine) -> list[dict[str, Any]]:
     place = {"kind": "mean" if line.place.is_mean else "metric", **asdict(line.place)}
-    counted = {"n": line.n, "of": line.of, "images": line.images}
-    against = {test.second: test for test in line.against_first()}
-    found = [
+    counts = {"n": line.n, "of": line.of, "images": line.images}
+    test_by_run = {test.second: test for test in line.against_first()}
+    records = [
         {
             **place,
             **asdict(value),
-            **counted,
-            **_contrast_fields(against.get(value.run)),
+            **counts,
+            **_contrast_fields(test_by_run.get(value.run)),
             "source": None,
         }
         for value in line.values
     ]
-    empty = dict.fromkeys(found[0])
-    found += [
+    empty = dict.fromkeys(records[0])
+    records += [
         {**empty, **place, "run": figure.model, "value": figure.value, "source": figure.source}
         for figure in line.published
     ]
-    return found
+    return records
 
 
 def _contrast_fields(test: Contrast | None) -> dict[str, Any]:
-    """Returns what a record says of a run against the first; of the first itself, nothing."""
-    alone = (None, None) if test is None or test.alone is None else test.alone
+    """Returns the fields of a record that compare a run with the first; None for the first run."""
+    right_alone = (None, None) if test is None or test.alone is None else test.alone
     names = ("difference", "low", "high", "p", "q", "by_question")
-    told = {name: None if test is None else getattr(test, name) for name in names}
-    return {**told, "right_in_first_alone": alone[0], "right_in_run_alone": alone[1]}
+    fields = {name: None if test is None else getattr(test, name) for name in names}
+    return {**fields, "right_in_first_alone": right_alone[0], "right_in_run_alone": right_alone[1]}

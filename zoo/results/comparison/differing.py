@@ -21,10 +21,10 @@ class Difference:
     A margin is the worst right score minus the best wrong one.
 
     Attributes:
-        run: The benchmark, as it was asked for.
+        run: The benchmark with its options.
         subset: Name of the subset.
         case: Id of the case.
-        query: Row or column that asks.
+        query: Number of the row or column of the scores that the query is about.
         metric: Name of the metric.
         first_right: Whether the first run is right.
         second_right: Whether the second run is right.
@@ -48,18 +48,22 @@ def differences(first: pa.Table, second: pa.Table, rules: Rules = AS_KEPT) -> li
 
     Args:
         first: Outcomes of a run, one of `Common.tables`.
-        second: Outcomes of another.
-        rules: What counts as right. By default outcomes count as they are kept: every tie is wrong.
+        second: Outcomes of another run.
+        rules: What counts as right. By default, as in the files: every tie is wrong.
     """
-    found = []
+    differing_outcomes = []
     for place, rows, a, b in judged_by_both(first, second, rules):
         for i in np.flatnonzero(a.value != b.value):
             row = int(rows[i])
             case, query = first["case"][row].as_py(), first["query"][row].as_py()
             margins = (_margin(run, row, rules) for run in (first, second))
             right = bool(a.right[i]), bool(b.right[i])
-            found.append(Difference(place[0], place[1], case, query, place[2], *right, *margins))
-    return sorted(found, key=lambda d: (max(abs(d.first_margin), abs(d.second_margin)), d.case))
+            differing_outcomes.append(
+                Difference(place[0], place[1], case, query, place[2], *right, *margins)
+            )
+    return sorted(
+        differing_outcomes, key=lambda d: (max(abs(d.first_margin), abs(d.second_margin)), d.case)
+    )
 
 
 def judged_by_both(
@@ -69,7 +73,7 @@ def judged_by_both(
 
     Args:
         first: Outcomes of a run, one of `Common.tables`.
-        second: Outcomes of another.
+        second: Outcomes of another run.
         rules: What counts as right.
     """
     for place, rows in places(first).items():
@@ -77,8 +81,8 @@ def judged_by_both(
             judge_outcomes(run.take(rows), rules.official_ties, rules.drop_identical)
             for run in (first, second)
         )
-        both = a.scored & b.scored
-        yield place, rows[a.row[both]], a.select(both), b.select(both)
+        scored_by_both = a.scored & b.scored
+        yield place, rows[a.row[scored_by_both]], a.select(scored_by_both), b.select(scored_by_both)
 
 
 def _margin(run: pa.Table, row: int, rules: Rules) -> float:

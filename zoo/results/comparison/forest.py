@@ -1,4 +1,4 @@
-"""Forest: the differences to the first run with their intervals, as a picture."""
+"""A forest plot: the differences to the first run with their intervals."""
 
 from collections.abc import Iterator
 from io import BytesIO
@@ -14,28 +14,28 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMATS = ("png", "svg", "pdf")
-APART, ROW, HEAD = 0.075, 0.2, 1.1  # inches: between the runs of a row, a row, and what is around
+RUN_HEIGHT, ROW_HEIGHT, MARGIN = 0.075, 0.2, 1.1  # inches: per run of a row, per row, and around
 
 
 def format_of(path: Path) -> str:
-    """Returns the format that a picture's name asks for.
+    """Returns the format of a figure, by the ending of its name.
 
     Args:
-        path: The picture.
+        path: The figure's file.
 
     Raises:
-        ZooError: It is none that is drawn.
+        ZooError: The ending is unknown.
     """
     suffix = path.suffix.removeprefix(".").lower()
     if suffix not in FORMATS:
         raise ZooError(
-            f"--plot {path}: a picture is png, svg or pdf, as its name ends; end it in .png"
+            f"--plot {path}: the name of a figure ends in .png, .svg or .pdf; end it in .png"
         )
     return suffix
 
 
 def draw_forest(comparison: Comparison, kind: str) -> bytes:
-    """Returns the picture as a file has it.
+    """Returns the forest plot as the contents of a file.
 
     Args:
         comparison: The comparison.
@@ -43,88 +43,93 @@ def draw_forest(comparison: Comparison, kind: str) -> bytes:
     """
     import matplotlib
 
-    out, dated = BytesIO(), {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    buffer, metadata_by_kind = BytesIO(), {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     with matplotlib.rc_context({**STYLE, "svg.fonttype": "path"}):
         forest(comparison).savefig(
-            out, format=kind, dpi=150, facecolor="white", metadata=dated.get(kind)
+            buffer, format=kind, dpi=150, facecolor="white", metadata=metadata_by_kind.get(kind)
         )
-    return out.getvalue()
+    return buffer.getvalue()
 
 
 def forest(comparison: Comparison) -> "Figure":
-    """Draws the differences to the first run: a row for each number, under its benchmark.
+    """Draws the differences to the first run, one row per number, grouped by benchmark.
 
-    A mark is full where the difference is significant, and hollow where it is not.
+    A marker is filled where the difference is significant, and hollow where it is not.
 
     Args:
         comparison: The comparison.
 
     Raises:
-        ZooError: It is of the seeds of one recipe alone, which has no differences.
+        ZooError: It contains only the seeds of one recipe, so there are no differences.
     """
     import matplotlib
     from matplotlib.figure import Figure
 
-    first, *others = comparison.tested_runs
-    if not others:
+    first_run, *other_runs = comparison.tested_runs
+    if not other_runs:
         raise ZooError(
-            f"{first} stands alone, so that there is no difference to draw: leave --plot out, or "
-            "add a run"
+            f"--plot: no run is left to compare with {first_run}: leave it out, or add a run"
         )
-    rows = list(_rows(comparison))
-    row = max(ROW, APART * len(others) + 0.1)
+    rows = list(_plot_rows(comparison))
+    row_height = max(ROW_HEIGHT, RUN_HEIGHT * len(other_runs) + 0.1)
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(7.5, HEAD + row * len(rows)), layout="constrained")
+        figure = Figure(figsize=(7.5, MARGIN + row_height * len(rows)), layout="constrained")
         axes = figure.add_subplot()
-        for i, run in enumerate(others):
-            _draw(axes, rows, run, i, APART / row * (i - (len(others) - 1) / 2))
+        for i, run in enumerate(other_runs):
+            _draw_run(axes, rows, run, i, RUN_HEIGHT / row_height * (i - (len(other_runs) - 1) / 2))
         axes.axvline(0, color=INK, linewidth=0.8, zorder=1)
         names = [name for name, _ in rows]
         axes.set_yticks(range(len(rows)), names)
         for label, (_, line) in zip(axes.get_yticklabels(), rows, strict=True):
             if line is None:
                 label.set_fontweight("bold")
-        for at, (_, line) in enumerate(rows):
+        for position, (_, line) in enumerate(rows):
             if line is not None:
-                axes.axhline(at, color=INK, alpha=0.15, linewidth=0.6, zorder=0)
+                axes.axhline(position, color=INK, alpha=0.15, linewidth=0.6, zorder=0)
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
         for side in ("top", "right", "left"):
             axes.spines[side].set_visible(False)
-        axes.set_xlabel(f"percentage points above {first}, with the 95 % paired interval")
+        axes.set_xlabel(f"percentage points vs {first_run}, with the 95 % paired interval")
         figure.legend(
-            *_legend(axes, others), loc="outside upper left", ncols=3, frameon=False, fontsize=8
+            *_legend_entries(axes, other_runs),
+            loc="outside upper left",
+            ncols=3,
+            frameon=False,
+            fontsize=8,
         )
     return figure
 
 
-def _rows(comparison: Comparison) -> Iterator[tuple[str, ComparisonLine | None]]:
-    """Yields the label of each row with its line, and before those of a benchmark its name."""
-    last = None
+def _plot_rows(comparison: Comparison) -> Iterator[tuple[str, ComparisonLine | None]]:
+    """Yields each row's label and line, with a heading (without a line) before each benchmark."""
+    last_group = None
     for line in comparison.lines:
         place = line.place
         group = "averages" if place.is_mean else place.benchmark
         if place.split:
             group = f"{group}, by familiarity"
-        if group != last:
+        if group != last_group:
             yield group, None
-        last = group
+        last_group = group
         name = place.metric if place.is_mean else f"{place.subset}, {place.metric}"
         yield f"{name}, {place.split}" if place.split else name, line
 
 
-def _draw(
+def _draw_run(
     axes: "Axes", rows: list[tuple[str, ComparisonLine | None]], run: str, i: int, shift: float
 ) -> None:
-    colour, marker = look(i + 1)  # the first run has the first colour wherever it is drawn
-    for at, (_, line) in enumerate(rows):
+    colour, marker = look(i + 1)  # the first run always has the first colour
+    for position, (_, line) in enumerate(rows):
         test = line and next((t for t in line.against_first() if t.second == run), None)
         if not test or test.low is None or test.high is None:
             continue
-        axes.plot([test.low, test.high], [at + shift] * 2, color=colour, linewidth=1.2, zorder=2)
+        axes.plot(
+            [test.low, test.high], [position + shift] * 2, color=colour, linewidth=1.2, zorder=2
+        )
         axes.plot(
             test.difference,
-            at + shift,
+            position + shift,
             marker=marker,
             markersize=4.5,
             markeredgecolor=colour,
@@ -134,14 +139,14 @@ def _draw(
         )
 
 
-def _legend(axes: "Axes", others: list[str]) -> tuple[list[Any], list[str]]:
+def _legend_entries(axes: "Axes", other_runs: list[str]) -> tuple[list[Any], list[str]]:
     from matplotlib.lines import Line2D
 
-    def mark(colour: str, marker: str, face: str) -> Line2D:
+    def marker_handle(colour: str, marker: str, face: str) -> Line2D:
         return Line2D(
             [], [], color=colour, marker=marker, markersize=4.5, markerfacecolor=face, linewidth=0
         )
 
-    looks = map(look, range(1, len(others) + 1))
-    marks = [mark(colour, marker, colour) for colour, marker in looks]
-    return [*marks, mark(INK, "o", PAPER)], [*others, f"hollow: q above {LEVEL}"]
+    looks = map(look, range(1, len(other_runs) + 1))
+    marks = [marker_handle(colour, marker, colour) for colour, marker in looks]
+    return [*marks, marker_handle(INK, "o", PAPER)], [*other_runs, f"hollow: q above {LEVEL}"]

@@ -1,4 +1,4 @@
-"""Layout: a comparison as tables, for the screen, in Markdown, LaTeX and comma-separated values."""
+"""A comparison as tables, for the screen, Markdown, LaTeX and CSV."""
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from zoo.results.show import rich_table, wide_enough
 from zoo.results.tables import Bold, TextTable, Underlined, number
 
 PUBLISHED = "published"
-LEAST = 1e-4  # a p-value under it is said to be so
+MIN_P = 1e-4  # smaller p-values are printed as "< 0.0001"
 
 
 def tables(comparison: Comparison) -> list[TextTable]:
@@ -25,13 +25,13 @@ def tables(comparison: Comparison) -> list[TextTable]:
     means = [line for line in comparison.lines if line.place.is_mean]
     metrics = [line for line in comparison.lines if not (line.place.is_mean or line.place.split)]
     splits = [line for line in comparison.lines if line.place.split]
-    made = [
-        _values(comparison, metrics, "benchmark", "subset", "metric"),
-        _values(comparison, means, "average"),
-        _values(comparison, splits, "benchmark", "subset", "metric", "split"),
-        _differences(comparison),
+    all_tables = [
+        _value_table(comparison, metrics, "benchmark", "subset", "metric"),
+        _value_table(comparison, means, "average"),
+        _value_table(comparison, splits, "benchmark", "subset", "metric", "split"),
+        _difference_table(comparison),
     ]
-    return [table for table in made if table.rows]
+    return [table for table in all_tables if table.rows]
 
 
 def show(comparison: Comparison, console: Console | None = None) -> None:
@@ -53,12 +53,12 @@ def as_text(comparison: Comparison) -> str:
 
 
 def as_csv(records: Sequence[Mapping[str, Any]]) -> str:
-    """Returns records as comma-separated values under their names; None is an empty field."""
-    out = StringIO()
-    writer = csv.DictWriter(out, list(records[0]), lineterminator="\n")
+    """Returns records as comma-separated values with a header; None is an empty field."""
+    buffer = StringIO()
+    writer = csv.DictWriter(buffer, list(records[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(records)
-    return out.getvalue()
+    return buffer.getvalue()
 
 
 def _renderables(comparison: Comparison) -> Iterator[RenderableType]:
@@ -68,93 +68,97 @@ def _renderables(comparison: Comparison) -> Iterator[RenderableType]:
     yield from map(Text, comparison.notes)
 
 
-def _values(comparison: Comparison, lines: Sequence[ComparisonLine], *words: str) -> TextTable:
-    """Lays out the values of runs, and the figures that were published of other models."""
-    beside = [f"{model}\n({PUBLISHED})" for model in comparison.beside]
+def _value_table(comparison: Comparison, lines: Sequence[ComparisonLine], *words: str) -> TextTable:
+    """Returns a table of the values of the runs and the published results of other models."""
+    published_headings = [f"{model}\n({PUBLISHED})" for model in comparison.beside]
     rows = (
         (
             *name,
             f"{line.n:,}" if line.n == line.of else f"{line.n:,} of {line.of:,}",
-            *map(_value, line.values),
+            *map(_format_value, line.values),
             *(_published_values(line, model) for model in comparison.beside),
         )
-        for name, line in zip(_names(lines, len(words)), lines, strict=True)
+        for name, line in zip(_row_names(lines, len(words)), lines, strict=True)
     )
-    return TextTable((*words, "n", *comparison.runs, *beside), tuple(rows), words=len(words))
+    return TextTable(
+        (*words, "n", *comparison.runs, *published_headings), tuple(rows), words=len(words)
+    )
 
 
-def _names(lines: Iterable[ComparisonLine], words: int) -> Iterator[tuple[str, ...]]:
-    """Yields what names each row, without what the row above has said."""
-    last: tuple[str, ...] = ()
+def _row_names(lines: Iterable[ComparisonLine], words: int) -> Iterator[tuple[str, ...]]:
+    """Yields the names of each row, with blanks where they repeat those of the row above."""
+    previous: tuple[str, ...] = ()
     for line in lines:
         place = line.place
-        whole = (place.benchmark, place.subset, place.metric, place.split)[:words]
+        names = (place.benchmark, place.subset, place.metric, place.split)[:words]
         if place.is_mean:
-            whole = (place.metric,)
-        same = next((i for i, name in enumerate(whole) if last[i : i + 1] != (name,)), words)
-        yield tuple("" if i < same else name for i, name in enumerate(whole))
-        last = whole
+            names = (place.metric,)
+        first_change = next(
+            (i for i, name in enumerate(names) if previous[i : i + 1] != (name,)), words
+        )
+        yield tuple("" if i < first_change else name for i, name in enumerate(names))
+        previous = names
 
 
-def _value(value: Value) -> str:
-    shown = number(value.value)
+def _format_value(value: Value) -> str:
+    text = number(value.value)
     if value.deviation is not None:
-        shown += f" ± {value.deviation:.1f}"
+        text += f" ± {value.deviation:.1f}"
     if value.best:
-        return Bold(shown)
-    return Underlined(shown) if value.level else shown
+        return Bold(text)
+    return Underlined(text) if value.level else text
 
 
 def _published_values(line: ComparisonLine, model: str) -> str:
-    """Returns what was published of a model; where two sources differ, both."""
-    found = (number(figure.value) for figure in line.published if figure.model == model)
-    return " / ".join(dict.fromkeys(found))
+    """Returns the published result of a model; if two sources differ, both."""
+    values = (number(figure.value) for figure in line.published if figure.model == model)
+    return " / ".join(dict.fromkeys(values))
 
 
-def _differences(comparison: Comparison) -> TextTable:
-    """Lays out how the other runs differ from the first."""
-    first, *others = comparison.tested_runs
-    if not others:  # the seeds of one recipe alone
+def _difference_table(comparison: Comparison) -> TextTable:
+    """Returns a table of the differences between the other runs and the first."""
+    first_run, *other_runs = comparison.tested_runs
+    if not other_runs:  # only the seeds of one recipe
         return TextTable((), ())
-    several = len(others) > 1
-    alone = comparison.has_counts
-    second = "the run" if several else others[0]
+    has_run_column = len(other_runs) > 1
+    with_counts = comparison.has_counts
+    run_heading = "the run" if has_run_column else other_runs[0]
     header = (
         "metric or average",
-        *(["run"] if several else []),
-        f"{second}\nless {first}",
+        *(["run"] if has_run_column else []),
+        f"{run_heading}\nvs {first_run}",
         "95 % interval",
         "p",
         "q",
-        *([f"right in\n{first} alone", f"right in\n{second} alone"] if alone else []),
+        *([f"right only\nin {first_run}", f"right only\nin {run_heading}"] if with_counts else []),
     )
     rows = []
     for line in comparison.lines:
         for i, test in enumerate(line.against_first()):
-            name = (str(line.place) if i == 0 else "", *([test.second] if several else []))
-            rows.append((*name, *_difference(test, alone)))
-    return TextTable(header, tuple(rows), words=2 if several else 1)
+            name = (str(line.place) if i == 0 else "", *([test.second] if has_run_column else []))
+            rows.append((*name, *_difference_cells(test, with_counts)))
+    return TextTable(header, tuple(rows), words=2 if has_run_column else 1)
 
 
-def _difference(test: Contrast, alone: bool) -> tuple[str, ...]:
+def _difference_cells(test: Contrast, with_counts: bool) -> tuple[str, ...]:
     right = ("", "") if test.alone is None else tuple(f"{n:,}" for n in test.alone)
     return (
         points(test.difference),
         f"{points(test.low)} to {points(test.high)}",
         probability(test.p),
         probability(test.q),
-        *(right if alone else ()),
+        *(right if with_counts else ()),
     )
 
 
 def probability(p: float) -> str:
-    """Returns a p-value as it is printed: to two digits, or that it is under one in 10,000."""
-    return f"< {LEAST}" if p < LEAST else f"{p:.2g}"
+    """Returns a p-value as it is printed: with two digits, or `< 0.0001`."""
+    return f"< {MIN_P}" if p < MIN_P else f"{p:.2g}"
 
 
 def points(difference: float | None) -> str:
-    """Returns a difference in percentage points as it is printed; nothing has no sign."""
+    """Returns a difference in percentage points as it is printed; zero has no sign."""
     if difference is None:
         return ""
-    shown = f"{difference:+.1f}"
-    return shown[1:] if float(shown) == 0 else shown
+    text = f"{difference:+.1f}"
+    return text[1:] if float(text) == 0 else text

@@ -1,4 +1,4 @@
-"""Rows: the numbers that runs have in common, each a weighted sum of outcomes."""
+"""The numbers that runs have in common, each a weighted sum of outcomes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,14 +24,14 @@ Counted = dict[Metric, Observations | None]
 
 @dataclass(frozen=True)
 class RowName:
-    """What a row is called.
+    """The name of a row.
 
     Attributes:
         preset: Name of the preset that counts it.
-        benchmark: The benchmark as it was asked for; empty for a mean.
+        benchmark: The benchmark with its options; empty for a mean.
         subset: Name of the subset; empty for a mean.
         metric: Name of the metric, or of the mean.
-        split: The split of familiarity over whose cases it is counted; empty where over all.
+        split: The split of familiarity whose cases are counted; empty for all cases.
     """
 
     preset: str
@@ -52,18 +52,18 @@ class RowName:
 
 @dataclass(frozen=True)
 class ComparisonRow:
-    """A number that every run has, and the outcomes that it is made of.
+    """A number that every run has, and the outcomes that it is computed from.
 
     Attributes:
-        place: What it is called.
+        place: Name of the row.
         of: Number of queries in the files.
         weight: Weight of each outcome, `[n]`; the weights sum to 1.
-        image: Numbers of the images, or sets of images, that outcomes are about, `[n]`.
-        part: Numbers of the metrics that outcomes are of, `[n]`; 0 but for a mean.
-        values: How good the answers of each run are, from 0 to 1, `[runs, n]`.
-        missing: Names of the members that a partial mean is taken without.
-        partial_gallery: Whether it is a recall among some of a gallery's images only.
-        shares: Names of the metrics that a mean is of, with their shares; empty of a metric.
+        image: Numbers of the images, or sets of images, that the outcomes are about, `[n]`.
+        part: Numbers of the metrics that the outcomes belong to, `[n]`; all 0 except for a mean.
+        values: Values of the answers of each run, from 0 to 1, `[runs, n]`.
+        missing: Names of the members that are missing from a partial mean.
+        partial_gallery: Whether it is a recall among only some of a gallery's images.
+        shares: Names of the metrics of a mean, with their shares; empty for a metric.
     """
 
     place: RowName
@@ -88,14 +88,14 @@ class ComparisonRow:
 
     @property
     def has_equal_weights(self) -> bool:
-        """Whether all outcomes weigh the same."""
+        """Whether all outcomes have the same weight."""
         return bool(np.ptp(self.weight) <= 1e-9 * self.weight[0])
 
     @property
     def totals(self) -> Floats:
-        """The number itself, of each run, `[runs]`."""
-        found: Floats = self.values @ self.weight
-        return found
+        """The number itself for each run, `[runs]`."""
+        run_totals: Floats = self.values @ self.weight
+        return run_totals
 
 
 def rows_of(
@@ -103,91 +103,104 @@ def rows_of(
 ) -> list[ComparisonRow]:
     """Returns the metrics, means and splits that runs have in common.
 
-    Metrics of a further preset are left out where they are those of the first.
+    Metrics of a further preset are left out where they equal those of the first.
 
     Args:
-        tables: Outcomes of the runs, as `Common` has them.
+        tables: Outcomes of the runs, as in `Common`.
         presets: Ways of counting and averaging.
-        header: What the results of a run say beside metrics; its benchmarks give the order, and how
-            many images a whole gallery has.
+        header: The header of the results of a run; its benchmarks give the order of the rows and
+            the number of images in a whole gallery.
     """
-    known = references(header)
-    order = {part: i for i, part in enumerate(known)}
-    found: list[ComparisonRow] = []
+    references_by_part = references(header)
+    order = {part: i for i, part in enumerate(references_by_part)}
+    rows: list[ComparisonRow] = []
     for preset in presets:
-        counted = [_order_metrics(metrics(table, preset.rules, known), order) for table in tables]
-        found += _new(_metrics(preset.name, counted), found)
-        found += _means(preset, counted)
+        counted = [
+            _order_metrics(metrics(table, preset.rules, references_by_part), order)
+            for table in tables
+        ]
+        rows += _new_rows(_metric_rows(preset.name, counted), rows)
+        rows += _mean_rows(preset, counted)
     for preset in presets:
-        found += _new(_splits(preset, tables, order), found)
-    return found
+        rows += _new_rows(_split_rows(preset, tables, order), rows)
+    return rows
 
 
 def without_interval(table: pa.Table) -> tuple[str, ...]:
-    """Returns the names of scored metrics of which no interval is known, and so no test.
+    """Returns the names of scored metrics that have no known interval, and so no test.
 
     Args:
         table: Outcomes of a run, one of `Common.tables`.
     """
     scored = table.filter(table["right"].is_valid())
     columns = (scored[name].to_pylist() for name in ("benchmark", "run", "subset", "metric"))
-    found = dict.fromkeys(zip(*columns, scored["protocol"].to_pylist(), strict=True))
+    metric_keys = dict.fromkeys(zip(*columns, scored["protocol"].to_pylist(), strict=True))
     return tuple(
         str(RowName("", str(BenchmarkRun(benchmark, run)), subset, metric))
-        for benchmark, run, subset, metric, protocol in found
+        for benchmark, run, subset, metric, protocol in metric_keys
         if not protocol_here(protocol).has_interval
     )
 
 
 def _order_metrics(counted: Counted, order: Mapping[tuple[BenchmarkRun, str], int]) -> Counted:
-    last = len(order)
+    after_all = len(order)
     return dict(
         sorted(
-            counted.items(), key=lambda one: order.get((one[0].benchmark_run, one[0].subset), last)
+            counted.items(),
+            key=lambda item: order.get((item[0].benchmark_run, item[0].subset), after_all),
         )
     )
 
 
-def _new(rows: Sequence[ComparisonRow], before: Sequence[ComparisonRow]) -> list[ComparisonRow]:
-    """Returns the rows that are not there yet under another preset."""
-    there = {str(row.place): row for row in before if not row.place.is_mean}
+def _new_rows(
+    rows: Sequence[ComparisonRow], before: Sequence[ComparisonRow]
+) -> list[ComparisonRow]:
+    """Returns the rows that do not equal a row of another preset."""
+    earlier_rows = {str(row.place): row for row in before if not row.place.is_mean}
     return [
         row
         for row in rows
-        if (other := there.get(str(row.place))) is None
-        or other.n != row.n
-        or not np.array_equal(other.values, row.values)
-        or not np.array_equal(other.weight, row.weight)
+        if (earlier := earlier_rows.get(str(row.place))) is None
+        or earlier.n != row.n
+        or not np.array_equal(earlier.values, row.values)
+        or not np.array_equal(earlier.weight, row.weight)
     ]
 
 
-def _metrics(preset: str, counted: Sequence[Counted], split: str = "") -> list[ComparisonRow]:
-    found = []
-    for of_runs in zip(*(of.items() for of in counted), strict=True):
-        metric = of_runs[0][0]
-        observed = [one for _, one in of_runs if one is not None]
-        if len(observed) == len(of_runs):
+def _metric_rows(preset: str, counted: Sequence[Counted], split: str = "") -> list[ComparisonRow]:
+    rows = []
+    for run_items in zip(*(by_metric.items() for by_metric in counted), strict=True):
+        metric = run_items[0][0]
+        observed = [observations for _, observations in run_items if observations is not None]
+        if len(observed) == len(run_items):
             place = RowName(preset, str(metric.benchmark_run), metric.subset, metric.metric, split)
-            row = _row(place, metric.of, [observed], [1.0])
-            found.append(replace(row, partial_gallery=metric.partial_gallery))
-    return found
+            row = _join_metrics(place, metric.of, [observed], [1.0])
+            rows.append(replace(row, partial_gallery=metric.partial_gallery))
+    return rows
 
 
-def _means(preset: Preset, counted: Sequence[Counted]) -> list[ComparisonRow]:
-    """Returns the means that are taken, and whose members all have intervals.
+def _mean_rows(preset: Preset, counted: Sequence[Counted]) -> list[ComparisonRow]:
+    """Returns the means that are complete and whose members all have intervals.
 
-    The metrics of the first run tell which have their members; those of the others stand in the
-    same order.
+    Completeness is judged from the metrics of the first run; the other runs have the same metrics
+    in the same order.
     """
     observed = dict(
-        zip(counted[0], zip(*(of.values() for of in counted), strict=True), strict=True)
+        zip(
+            counted[0],
+            zip(*(by_metric.values() for by_metric in counted), strict=True),
+            strict=True,
+        )
     )
     return [
         replace(
-            _row(
+            _join_metrics(
                 RowName(preset.name, "", "", part.name),
                 sum(metric.of for metric, _ in part.shares),
-                [[one for one in observed[metric] if one is not None] for metric, _ in part.shares],
+                [
+                    [observations for observations in observed[metric] if observations is not None]
+                    for metric, _ in part.shares
+                ],
                 [share for _, share in part.shares],
                 tuple(dict.fromkeys(part.left_out)),
             ),
@@ -198,7 +211,7 @@ def _means(preset: Preset, counted: Sequence[Counted]) -> list[ComparisonRow]:
     ]
 
 
-def _splits(
+def _split_rows(
     preset: Preset, tables: Sequence[pa.Table], order: Mapping[tuple[BenchmarkRun, str], int]
 ) -> list[ComparisonRow]:
     """Returns the metrics of each split, without macro averages as in `by_split`."""
@@ -207,17 +220,19 @@ def _splits(
     rules: Rules = replace(preset.rules, macros={})
     keep = pa.array(splittable(tables[0]))
     tables = [table.filter(keep) for table in tables]
-    found = []
-    for split, rows in split_rows(tables[0]).items():
-        if split != EXCLUDED and rows.any():
-            of_split = [metrics(table.filter(pa.array(rows)), rules, {}) for table in tables]
-            found += _metrics(preset.name, [_order_metrics(of, order) for of in of_split], split)
-    return found
+    rows = []
+    for split, in_split in split_rows(tables[0]).items():
+        if split != EXCLUDED and in_split.any():
+            counted = [metrics(table.filter(pa.array(in_split)), rules, {}) for table in tables]
+            rows += _metric_rows(
+                preset.name, [_order_metrics(by_metric, order) for by_metric in counted], split
+            )
+    return rows
 
 
-def _row(
+def _join_metrics(
     place: RowName,
-    of: int,
+    total: int,
     members: Sequence[Sequence[Observations]],
     shares: Sequence[float],
     missing: tuple[str, ...] = (),
@@ -225,21 +240,23 @@ def _row(
     """Joins the outcomes of metrics.
 
     Args:
-        place: What the row is called.
-        of: Number of queries in the files.
+        place: Name of the row.
+        total: Number of queries in the files.
         members: The outcomes of each metric, run by run.
         shares: Weights of the metrics; they sum to 1.
-        missing: Names of the members that a partial mean is taken without.
+        missing: Names of the members that are missing from a partial mean.
     """
-    first = [of_runs[0] for of_runs in members]
-    labels = np.concatenate([one.cluster for one in first])
-    values = [np.stack([one.right for one in of_runs]) for of_runs in members]
+    first_run = [run_observations[0] for run_observations in members]
+    labels = np.concatenate([metric.cluster for metric in first_run])
+    values = [np.stack([run.right for run in run_observations]) for run_observations in members]
     return ComparisonRow(
         place,
-        of,
-        np.concatenate([share * one.weight for one, share in zip(first, shares, strict=True)]),
+        total,
+        np.concatenate(
+            [share * metric.weight for metric, share in zip(first_run, shares, strict=True)]
+        ),
         np.unique(labels, return_inverse=True)[1],
-        np.repeat(np.arange(len(first)), [len(one.right) for one in first]),
+        np.repeat(np.arange(len(first_run)), [len(metric.right) for metric in first_run]),
         np.concatenate(values, axis=1),
         missing,
     )

@@ -1,1 +1,1 @@
-"""Presets: what counts as right, and which metrics enter which mean, each a YAML file."""
+"""Presets: YAML files that define right answers and means of metrics."""

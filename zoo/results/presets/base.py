@@ -1,4 +1,4 @@
-"""Preset: a way of counting and averaging."""
+"""Base class of presets."""
 
 from abc import ABC
 
@@ -8,13 +8,13 @@ from zoo.support.spec import Configurable
 
 
 class Preset(Configurable, ABC):
-    """Base of presets: ways of counting and averaging.
+    """Base class of presets: rules for right answers and definitions of means.
 
     Attributes:
-        name: Name by which results tell it from others.
-        says: What the report says of it.
-        rules: What counts as right.
-        means: Means that are taken.
+        name: Unique name in results.
+        says: Description in the report.
+        rules: Rules for right answers.
+        means: Means to compute.
     """
 
     name: str

@@ -1,6 +1,6 @@
-"""A preset as a file of data, YAML or JSON.
+"""Presets in YAML or JSON files.
 
-Such a file says what counts as right and which means are taken:
+A preset defines which answers are right and which means are computed:
 
     says: the mean of two sets, ties wrong
     ties: wrong
@@ -12,9 +12,9 @@ Such a file says what counts as right and which means are taken:
       - name: both
         of: [replace, winoground/winoground/group]
 
-A member with slashes is a metric, as the report names it (a subset `*` is all that the benchmark
-has). Any other is a mean that stands before it or in the preset that `builds_on` names, or is
-listed under `not_measured`. Without `means`, those of the preset that it builds on are taken.
+A member with slashes is a metric, named as in the report (subset `*` is all subsets of the
+benchmark). Any other member is a mean defined earlier in the file or in the preset of `builds_on`,
+or is listed under `not_measured`. Without `means`, the preset has the means of `builds_on`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,11 +32,11 @@ from zoo.results.presets.base import Preset
 from zoo.support.schema import Text, record
 
 SHIPPED = Path(__file__).parent
-MEND = "write it as docs/guides/extend.md has it"
-# SVO-Probes' own: the mean over matching and over other pairs.
-_SVO = {("svo_probes", f"{kind} pairs"): Macro() for kind in ("subject", "verb", "object")}
+FORMAT_HINT = "docs/guides/extend.md describes the format"
+# The metric of SVO-Probes: the mean over matching and non-matching pairs.
+_SVO_MACROS = {("svo_probes", f"{kind} pairs"): Macro() for kind in ("subject", "verb", "object")}
 # The mean per class of zero-shot classification.
-_CLASSES = {
+_CLASSIFICATION_MACROS = {
     (benchmark, "*"): Macro(of="acc@1")
     for benchmark in ("zero_shot", "elevater", "zero_shot_folder")
 }
@@ -44,141 +44,140 @@ _CLASSES = {
 # odd, VG-Attribution without pairs of fewer than 25 cases.
 MACROS = {
     "published": {
-        **_SVO,
-        **_CLASSES,
+        **_SVO_MACROS,
+        **_CLASSIFICATION_MACROS,
         ("aro", "VG-Relation"): Macro(without=SYMMETRIC_RELATIONS),
         ("aro", "VG-Attribution"): Macro(at_least=MIN_PAIR_CASES),
     },
     "all groups": {
-        **_SVO,
-        **_CLASSES,
+        **_SVO_MACROS,
+        **_CLASSIFICATION_MACROS,
         ("aro", "VG-Relation"): Macro(),
         ("aro", "VG-Attribution"): Macro(),
     },
 }
 
 
-class _Mean(Struct, forbid_unknown_fields=True):
+class _MeanEntry(Struct, forbid_unknown_fields=True):
     name: Text
-    of: "list[str | _Mean]"
+    of: "list[str | _MeanEntry]"
     by: Weighting = "equal"
     partial: bool = False
 
 
-class _Preset(Struct, forbid_unknown_fields=True):
+class _PresetContent(Struct, forbid_unknown_fields=True):
     says: Text
     ties: Literal["official", "wrong"]
     identical: Literal["kept", "dropped"]
     name: Text | None = None
     macros: Literal["published", "all groups"] = "published"
     builds_on: str | None = None
-    means: list[_Mean] = []
+    means: list[_MeanEntry] = []
     not_measured: list[str] = []
 
 
 class PresetFile(Preset):
-    """A preset of a file, which is named by that file.
+    """A preset that is read from a file.
 
     Args:
         file: The file, YAML or JSON.
 
     Raises:
-        ZooError: The file is not there, or is no preset.
+        ZooError: The file is missing or is not a valid preset.
     """
 
     name = "file"
 
     def __init__(self, file: str) -> None:
         path = Path(file)
-        read = _read(path)
-        self.name = read.name or path.stem
-        self.says = read.says
+        content = _read_preset(path)
+        self.name = content.name or path.stem
+        self.says = content.says
         self.rules = Rules(
-            read.ties == "official", read.identical == "dropped", MACROS[read.macros]
+            content.ties == "official", content.identical == "dropped", MACROS[content.macros]
         )
-        self.means = tuple(_means(read, path, (path.resolve(),)))
+        self.means = tuple(_build_means(content, path, (path.resolve(),)))
 
 
-def _read(path: Path) -> _Preset:
-    return record(_content(path), _Preset, str(path), MEND)
+def _read_preset(path: Path) -> _PresetContent:
+    return record(_read_yaml(path), _PresetContent, str(path), FORMAT_HINT)
 
 
-def _content(path: Path) -> object:
+def _read_yaml(path: Path) -> object:
     try:
-        found: object = yaml.safe_load(path.read_text("utf-8"))
+        content: object = yaml.safe_load(path.read_text("utf-8"))
     except OSError as error:
-        raise ZooError(
-            f"the preset {path} cannot be read ({error.strerror}): mend its path"
-        ) from error
+        raise ZooError(f"cannot read preset {path} ({error.strerror}). Check the path") from error
     except (UnicodeDecodeError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
-        raise ZooError(f"the preset {path} is no YAML ({reason}): mend the file") from error
-    return found
+        raise ZooError(f"preset {path} is not valid YAML ({reason})") from error
+    return content
 
 
-def _means(preset: _Preset, path: Path, above: tuple[Path, ...]) -> Iterable[Mean]:
-    """Yields the means in the order of the file, each behind those that it takes from another.
+def _build_means(preset: _PresetContent, path: Path, ancestors: tuple[Path, ...]) -> Iterable[Mean]:
+    """Yields the means in the order of the file, each after the inherited means that it uses.
 
     Args:
-        preset: What the file says.
+        preset: The content of the file.
         path: The file.
-        above: The files that build on it, itself the last.
+        ancestors: The files that build on it, ending with itself.
     """
-    others = (
-        [] if preset.builds_on is None else list(_inherited_means(preset.builds_on, path, above))
-    )
+    inherited: list[Mean] = []
+    if preset.builds_on is not None:
+        inherited = list(_inherited_means(preset.builds_on, path, ancestors))
     if not preset.means:
-        yield from others
-    known, own = {mean.name: mean for mean in others}, set[str]()
+        yield from inherited
+    means_by_name, names = {mean.name: mean for mean in inherited}, set[str]()
     for mean in preset.means:
-        if mean.name in own:
-            raise ZooError(f"{path} has two means {mean.name!r}: name one of them otherwise")
-        made = _mean(mean, known, preset.not_measured, path)
-        taken = [other for other in others if other in made.members]
-        others = [other for other in others if other not in taken]
-        yield from taken
-        yield made
-        known[mean.name] = made
-        own.add(mean.name)
+        if mean.name in names:
+            raise ZooError(f"{path} has two means named {mean.name!r}. Rename one of them")
+        built = _build_mean(mean, means_by_name, preset.not_measured, path)
+        used = [base for base in inherited if base in built.members]
+        inherited = [base for base in inherited if base not in used]
+        yield from used
+        yield built
+        means_by_name[mean.name] = built
+        names.add(mean.name)
 
 
-def _inherited_means(name: str, path: Path, above: tuple[Path, ...]) -> Iterable[Mean]:
-    """Returns the means that a preset builds on: of a file beside it, or of one of zoo's."""
-    places = (path.parent / name, SHIPPED / f"{name}.yaml")
-    found = next((place for place in places if place.is_file()), None)
-    if found is None:
+def _inherited_means(name: str, path: Path, ancestors: tuple[Path, ...]) -> Iterable[Mean]:
+    """Returns the means of the preset in `builds_on`: a file in the same folder, or one of zoo."""
+    candidates = (path.parent / name, SHIPPED / f"{name}.yaml")
+    preset_path = next((candidate for candidate in candidates if candidate.is_file()), None)
+    if preset_path is None:
         shipped = sorted(file.stem for file in SHIPPED.glob("*.yaml"))
         raise ZooError(
-            f"{path} builds on {name!r}, which is neither a file beside it nor one of "
-            f"{', '.join(shipped)}{suggest_names(name, shipped)}: mend the name"
+            f"{path} builds on {name!r}, which is neither a file in the same folder nor "
+            f"one of {', '.join(shipped)}{suggest_names(name, shipped)}"
         )
-    if found.resolve() in above:
+    if preset_path.resolve() in ancestors:
         raise ZooError(
-            f"{path} builds on {name!r}, which builds on {path.name} itself: "
-            "take `builds_on` out of one of them"
+            f"{path} builds on {name!r}, which itself builds on {path.name}. "
+            "Remove `builds_on` from one of them"
         )
-    return _means(_read(found), found, (*above, found.resolve()))
+    return _build_means(_read_preset(preset_path), preset_path, (*ancestors, preset_path.resolve()))
 
 
-def _mean(mean: _Mean, known: Mapping[str, Mean], absent: list[str], path: Path) -> Mean:
-    def member(of: str | _Mean) -> Mean | Member:
-        if isinstance(of, _Mean):
-            return _mean(of, known, absent, path)
-        if of in known:
-            return known[of]
-        if of in absent:
-            return Member(of, unscorable=True)
-        benchmark, slash, rest = of.partition("/")
-        subset, other, metric = rest.rpartition("/")
-        if not slash or not other:
+def _build_mean(
+    mean: _MeanEntry, means_by_name: Mapping[str, Mean], absent: list[str], path: Path
+) -> Mean:
+    def member(entry: str | _MeanEntry) -> Mean | Member:
+        if isinstance(entry, _MeanEntry):
+            return _build_mean(entry, means_by_name, absent, path)
+        if entry in means_by_name:
+            return means_by_name[entry]
+        if entry in absent:
+            return Member(entry, unscorable=True)
+        benchmark, slash, rest = entry.partition("/")
+        subset, second_slash, metric = rest.rpartition("/")
+        if not slash or not second_slash:
             raise ZooError(
-                f"{path}: the mean {mean.name!r} is of {of!r}, which is neither a metric, as "
-                f"sugarcrepe/swap_obj/i2t is, nor a mean before it{suggest_names(of, known)}, "
-                "nor in "
-                "`not_measured`: mend the name"
+                f"{path}: member {entry!r} of mean {mean.name!r} is not a metric (such as "
+                "sugarcrepe/swap_obj/i2t), not an earlier mean"
+                f"{suggest_names(entry, means_by_name)} and not in `not_measured`"
             )
         return Member(benchmark, subset, metric)
 
     if not mean.of:
-        raise ZooError(f"{path}: the mean {mean.name!r} is of nothing: name its members")
+        raise ZooError(f"{path}: mean {mean.name!r} has no members")
     return Mean(mean.name, tuple(map(member, mean.of)), mean.by, mean.partial)

@@ -1,4 +1,4 @@
-"""Presets by their names."""
+"""Resolves names of presets."""
 
 from zoo.errors import ZooError
 from zoo.results.metrics import Rules
@@ -9,34 +9,34 @@ from zoo.support.names import class_of
 FILES = (".yaml", ".yml", ".json")
 
 
-def preset_of(named: Preset | str) -> Preset:
-    """Returns the preset that is meant.
+def preset_of(preset_or_name: Preset | str) -> Preset:
+    """Returns the preset with a given name.
 
     Args:
-        named: A preset, a name of `zoo ls presets`, the path of a preset's file, or a dotted class
-            path.
+        preset_or_name: A preset, a name from `zoo ls presets`, the path of a preset file, or a
+            dotted class path.
 
     Raises:
-        ZooError: There is no such preset, or it lacks what a preset says.
+        ZooError: The preset does not exist, or an attribute is missing.
     """
-    if isinstance(named, Preset):
-        preset = named
-    elif named.endswith(FILES):
-        preset = PresetFile(named)
+    if isinstance(preset_or_name, Preset):
+        preset = preset_or_name
+    elif preset_or_name.endswith(FILES):
+        preset = PresetFile(preset_or_name)
     else:
-        cls = class_of(named, "presets", Preset)
+        cls = class_of(preset_or_name, "presets", Preset)
         try:
             preset = cls()
         except TypeError as error:
             raise ZooError(
-                f"preset {named!r} cannot be made ({error}): give its arguments in YAML, "
-                "as class_path and init_args, or behind it, as --presets.ARG VALUE"
+                f"preset {preset_or_name!r} cannot be created ({error}). Give its arguments in "
+                "YAML as class_path and init_args, or as --presets.ARG VALUE after it"
             ) from error
     kinds = {"name": str, "says": str, "rules": Rules, "means": tuple}
     for attribute, kind in kinds.items():
         if not isinstance(getattr(preset, attribute, None), kind):
             raise ZooError(
-                f"the preset {type(preset).__name__} has no `{attribute}` that is a "
-                f"{kind.__name__}: a preset has {', '.join(kinds)}"
+                f"preset {type(preset).__name__} has no attribute `{attribute}` of type "
+                f"{kind.__name__}. A preset requires {', '.join(kinds)}"
             )
     return preset

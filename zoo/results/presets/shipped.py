@@ -1,10 +1,10 @@
-"""The presets that come with zoo, each in a YAML file beside this one."""
+"""The presets of zoo, each defined in a YAML file in this folder."""
 
 from zoo.results.presets.file import SHIPPED, PresetFile
 
 
 class Official(PresetFile):
-    """Counts as each benchmark's own script does."""
+    """Follows the official script of each benchmark."""
 
     name = "official"
 
@@ -15,8 +15,8 @@ class Official(PresetFile):
 class Strict(PresetFile):
     """Counts every tie as wrong, and drops options equal to the right text.
 
-    A protocol says by `drops_identical` whether they can be dropped; of others they are kept, and
-    the report names these.
+    A protocol declares in `drops_identical` whether they can be dropped. Other protocols keep them
+    and are named in the report.
     """
 
     name = "strict"
@@ -26,7 +26,7 @@ class Strict(PresetFile):
 
 
 class CSCLIPTable11(PresetFile):
-    """Takes the averages of CS-CLIP's Tables 11 and 13, over official protocols."""
+    """Computes the averages of Tables 11 and 13 of CS-CLIP, under official protocols."""
 
     name = "cs_clip"
 
@@ -35,7 +35,7 @@ class CSCLIPTable11(PresetFile):
 
 
 class FSCCLIP(PresetFile):
-    """Takes the averages of FSC-CLIP's tables."""
+    """Computes the averages of the tables of FSC-CLIP."""
 
     name = "fsc_clip"
 
@@ -44,7 +44,7 @@ class FSCCLIP(PresetFile):
 
 
 class Capabilities(PresetFile):
-    """Takes a mean for each capability of CS-CLIP's Table 10, over the subsets that are there."""
+    """Computes one mean per capability of Table 10 of CS-CLIP, over the measured subsets."""
 
     name = "capabilities"
 
@@ -53,7 +53,7 @@ class Capabilities(PresetFile):
 
 
 class VLCompo(PresetFile):
-    """Takes the averages of vl_compo's tables, deduced from its published values."""
+    """Computes the averages of the tables of vl_compo, inferred from its published values."""
 
     name = "vl_compo"
 
@@ -62,7 +62,7 @@ class VLCompo(PresetFile):
 
 
 class ZS7(PresetFile):
-    """Takes the zero-shot means of CS-CLIP's Table 14, over 7 sets."""
+    """Computes the zero-shot means of Table 14 of CS-CLIP, over 7 data sets."""
 
     name = "zs_7"
 
@@ -71,7 +71,7 @@ class ZS7(PresetFile):
 
 
 class ZS21(PresetFile):
-    """Takes the mean over ELEVATER's 20 sets and ImageNet, with its prompts and metrics."""
+    """Computes the mean over the 20 sets of ELEVATER and ImageNet, with its prompts and metrics."""
 
     name = "zs_21"
 

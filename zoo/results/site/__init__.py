@@ -1,1 +1,1 @@
-"""The folder of pages that `zoo report` writes: what runs found, drawn, with their cases."""
+"""The pages that `zoo report` writes: metrics, charts and cases of runs."""

@@ -1,4 +1,4 @@
-"""Answers: what each run made of every question that one of them scored, metric by metric."""
+"""The answers of each run to every query that any run scored, grouped by metric."""
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,10 +15,10 @@ from zoo.results.outcomes import judge_outcomes
 from zoo.results.report import SCALE, Results
 
 UNSCORED = -1
-MOST = 8  # options that a case is shown with; a zero-shot case has a thousand
-WRONG = ("wrong_text", "wrong_image")
-ABOUT = ("case", "images", "texts", "match")
-CONTENTS = (*ABOUT, "scores", *WRONG)
+MAX_OPTIONS = 8  # options that are shown per case; a zero-shot case has a thousand
+WRONG_COLUMNS = ("wrong_text", "wrong_image")
+CASE_COLUMNS = ("case", "images", "texts", "match")
+ANSWER_COLUMNS = (*CASE_COLUMNS, "scores", *WRONG_COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class AnswerGroup:
 
     Attributes:
         place: Benchmark, subset and metric.
-        start: Where its answers begin.
-        n: How many these are.
-        graded: Whether answers are good in part, so that the metric is no share of right ones.
+        start: Index of its first answer.
+        n: Number of its answers.
+        graded: Whether answers have grades, so that the metric is not the share of right ones.
     """
 
     place: Place
@@ -40,16 +40,16 @@ class AnswerGroup:
 
 @dataclass(frozen=True)
 class Answer:
-    """One question with what each run made of it.
+    """One query with the answers of all runs.
 
     Attributes:
         case: Id of the case.
-        images: Identities of the images that it is about.
-        texts: Texts that it is about.
+        images: Identities of its images.
+        texts: Its texts.
         match: Which of the scores are right.
-        scores: The scores of each run; None of a run that did not score it.
-        wrong: What each run has as the highest wrong answer of a gallery: its text, and the
-            identity of its image, of which one is None. None of a run that keeps neither.
+        scores: The scores of each run; None for a run that did not score it.
+        wrong: The highest wrong answer of each run in a gallery: its text and the identity of its
+            image, one of which is None. None for a run that recorded neither.
     """
 
     case: str
@@ -62,16 +62,16 @@ class Answer:
 
 @dataclass(frozen=True)
 class Answers:
-    """What runs made of all questions that one of them scored, those of one metric together.
+    """The answers of runs to all queries that any of them scored, sorted by metric.
 
     Attributes:
         parts: The metrics.
         right: Whether each run is right, `[runs, n]`: 1, 0, or UNSCORED.
-        margin: The worst right score less the best wrong one, `[runs, n]`, before the head's scale;
-            not a number where there is none.
-        split: The split of familiarity of each question, None where it has none.
-        leak: Whether each run says that its model has seen an image of each question, as in
-            `zoo.results.leaks`, `[runs, n]`; None where it does not say.
+        margin: The worst right score minus the best wrong one, `[runs, n]`, before the head's
+            scale; NaN where there is none.
+        split: The split of familiarity of each query, None where it has none.
+        leak: Whether each run records that its model has seen an image of each query, as in
+            `zoo.results.leaks`, `[runs, n]`; None where it is not recorded.
         rows: Rows of each run's outcomes, `[runs, n]`; UNSCORED where it has none.
     """
 
@@ -86,70 +86,73 @@ class Answers:
         return int(self.right.shape[1])
 
     def read(self, results: Sequence[Results], start: int, stop: int) -> Iterator[Answer]:
-        """Yields the questions from one number to another, with scores before the head's scale.
+        """Yields a range of queries, with scores before the head's scale.
 
         Args:
             results: The runs.
-            start: Number of the first.
-            stop: Number after the last.
+            start: Index of the first query.
+            stop: Index after the last query.
         """
-        asked = self.rows[:, start:stop]
-        scales = [_scale(run) for run in results]
+        run_rows = self.rows[:, start:stop]
+        scales = [_head_scale(run) for run in results]
         tables = [
-            run.cases.select(CONTENTS).take(np.maximum(own, 0)).to_pylist()
-            for run, own in zip(results, asked, strict=True)
+            run.cases.select(ANSWER_COLUMNS).take(np.maximum(rows, 0)).to_pylist()
+            for run, rows in zip(results, run_rows, strict=True)
         ]
         for i in range(stop - start):
-            has = [run for run in range(len(results)) if asked[run, i] >= 0]
-            first = tables[has[0]][i]
+            runs_with_case = [run for run in range(len(results)) if run_rows[run, i] >= 0]
+            first_record = tables[runs_with_case[0]][i]
             scores: list[list[float] | None] = [None] * len(results)
             wrong: list[tuple[str | None, str | None] | None] = [None] * len(results)
-            for run in has:
-                own = tables[run][i]
-                if own["scores"] is not None:
-                    scores[run] = [score / scales[run] for score in own["scores"]]
-                text, image = (own[name] for name in WRONG)
+            for run in runs_with_case:
+                record = tables[run][i]
+                if record["scores"] is not None:
+                    scores[run] = [score / scales[run] for score in record["scores"]]
+                text, image = (record[name] for name in WRONG_COLUMNS)
                 wrong[run] = None if text is None and image is None else (text, image)
-            case, images, texts, match = (first[name] for name in ABOUT)
+            case, images, texts, match = (first_record[name] for name in CASE_COLUMNS)
             yield _select_options(Answer(case, images, texts, match, scores, wrong))
 
 
 def answers(results: Sequence[Results], rules: Rules) -> Answers:
-    """Judges the questions of runs, and lays those together that are the same.
+    """Returns the answers of runs, with the answers to the same query side by side.
 
-    Of one metric those stand first that the first run has most wrong.
+    The queries of a metric are sorted by the first run's margin, the lowest first.
 
     Args:
         results: The runs.
         rules: What counts as right.
     """
-    asked = rows_by_question([run.cases for run in results])
-    keys = list(dict.fromkeys(key for rows in asked for key in rows))
-    rows = np.array([[own.get(key, UNSCORED) for key in keys] for own in asked], np.int64)
-    found = [_judge_run(run, rules) for run in results]
+    rows_by_run = rows_by_question([run.cases for run in results])
+    keys = list(dict.fromkeys(key for rows in rows_by_run for key in rows))
+    rows = np.array(
+        [[run_rows.get(key, UNSCORED) for key in keys] for run_rows in rows_by_run], np.int64
+    )
+    judged_runs = [_judge_run(run, rules) for run in results]
     right, margin = (
-        np.stack([np.where(own >= 0, of_run[own], nothing) for own, of_run in numbers])
-        for numbers, nothing in (
-            (zip(rows, (right for right, _, _ in found), strict=True), UNSCORED),
-            (zip(rows, (margin for _, margin, _ in found), strict=True), np.nan),
+        np.stack(
+            [np.where(run_rows >= 0, values[run_rows], missing) for run_rows, values in numbers]
+        )
+        for numbers, missing in (
+            (zip(rows, (right for right, _, _ in judged_runs), strict=True), UNSCORED),
+            (zip(rows, (margin for _, margin, _ in judged_runs), strict=True), np.nan),
         )
     )
-    # the metric of a question is the first word of the third part of its key
-    named = [(run, subset, str(rest[0])) for run, subset, rest in keys]
-    order = _order(results[0])
-    place = np.array([order.setdefault(name, len(order)) for name in named])
+    # the metric of a query is the first element of the third part of its key
+    names = [(run, subset, str(rest[0])) for run, subset, rest in keys]
+    order = _metric_positions(results[0])
+    place = np.array([order.setdefault(name, len(order)) for name in names])
     worst = np.where(right[0] == UNSCORED, np.inf, np.nan_to_num(margin[0], nan=-np.inf))
-    chosen = np.lexsort((worst, place))
-    chosen = chosen[(right[:, chosen] != UNSCORED).any(0)]
-    rows = rows[:, chosen]
-    split = _split(results, rows)
-    graded = {place for _, _, places in found for place in places}
+    selected = np.lexsort((worst, place))
+    selected = selected[(right[:, selected] != UNSCORED).any(0)]
+    rows = rows[:, selected]
+    graded = {place for _, _, places in judged_runs for place in places}
     return Answers(
-        tuple(_parts([named[i] for i in chosen], graded)),
-        right[:, chosen].astype(np.int8),
-        margin[:, chosen],
-        split,
-        [_leak(run, own) for run, own in zip(results, rows, strict=True)],
+        tuple(_answer_groups([names[i] for i in selected], graded)),
+        right[:, selected].astype(np.int8),
+        margin[:, selected],
+        _query_splits(results, rows),
+        [_query_leaks(run, run_rows) for run, run_rows in zip(results, rows, strict=True)],
         rows,
     )
 
@@ -165,39 +168,41 @@ def _judge_run(
         right[rows[scored.row]] = scored.right
         if (scored.value != scored.right).any():
             graded.add(place)
-    margin = np.array([_margin(row, rules.drop_identical) for row in _scored_texts(run.cases)])
-    return right, margin / _scale(run), graded
+    margin = np.array([_margin(row, rules.drop_identical) for row in _score_records(run.cases)])
+    return right, margin / _head_scale(run), graded
 
 
-def _scored_texts(cases: pa.Table) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = cases.select(["scores", "match", "identical"]).to_pylist()
-    return found
+def _score_records(cases: pa.Table) -> list[dict[str, Any]]:
+    records: list[dict[str, Any]] = cases.select(["scores", "match", "identical"]).to_pylist()
+    return records
 
 
 def _margin(row: Mapping[str, Any], drop_identical: bool) -> float:
     """Returns the margin of an outcome; minus infinity where a right answer was not scored."""
     if row["scores"] is None or row["match"] is None:
         return float("nan")
-    same = row["identical"] if drop_identical and row["identical"] else [False] * len(row["match"])
-    pairs = list(zip(row["scores"], row["match"], same, strict=True))
+    is_identical = (
+        row["identical"] if drop_identical and row["identical"] else [False] * len(row["match"])
+    )
+    pairs = list(zip(row["scores"], row["match"], is_identical, strict=True))
     right = [score for score, match, _ in pairs if match]
     wrong = [score for score, match, dropped in pairs if not (match or dropped)]
     return min(right) - max(wrong) if right and wrong else float("nan")
 
 
-def _scale(run: Results) -> float:
+def _head_scale(run: Results) -> float:
     return float(run.header["scoring"].get(SCALE) or 1.0)
 
 
-def _order(run: Results) -> dict[Place, int]:
-    """Returns where each metric stands in the report."""
-    found: dict[Place, int] = {}
+def _metric_positions(run: Results) -> dict[Place, int]:
+    """Returns the position of each metric in the report."""
+    positions: dict[Place, int] = {}
     for metric in run.metrics:
-        found.setdefault((metric.benchmark_run, metric.subset, metric.metric), len(found))
-    return found
+        positions.setdefault((metric.benchmark_run, metric.subset, metric.metric), len(positions))
+    return positions
 
 
-def _parts(places: Sequence[Place], graded: Container[Place]) -> Iterator[AnswerGroup]:
+def _answer_groups(places: Sequence[Place], graded: Container[Place]) -> Iterator[AnswerGroup]:
     start = 0
     for i, place in enumerate(places):
         if i + 1 == len(places) or places[i + 1] != place:
@@ -205,36 +210,38 @@ def _parts(places: Sequence[Place], graded: Container[Place]) -> Iterator[Answer
             start = i + 1
 
 
-def _split(results: Sequence[Results], rows: NDArray[np.int64]) -> list[str | None]:
-    """Returns the split of each question, as the first run that has it tells it."""
-    known = {**BUCKETS, EXCLUDED: EXCLUDED}
-    found: list[str | None] = [None] * rows.shape[1]
-    for run, own in zip(results, rows, strict=True):
+def _query_splits(results: Sequence[Results], rows: NDArray[np.int64]) -> list[str | None]:
+    """Returns the split of each query, from the first run that records it."""
+    split_names = {**BUCKETS, EXCLUDED: EXCLUDED}
+    splits: list[str | None] = [None] * rows.shape[1]
+    for run, run_rows in zip(results, rows, strict=True):
         buckets = run.cases["bucket"].to_pylist()
-        found = [
-            told or (known.get(buckets[row]) if row >= 0 else None)
-            for told, row in zip(found, own, strict=True)
+        splits = [
+            split or (split_names.get(buckets[row]) if row >= 0 else None)
+            for split, row in zip(splits, run_rows, strict=True)
         ]
-    return found
+    return splits
 
 
-def _leak(run: Results, rows: NDArray[np.int64]) -> list[str | None]:
-    told = run.cases["leak"].to_pylist()
-    return [told[row] if row >= 0 else None for row in rows]
+def _query_leaks(run: Results, rows: NDArray[np.int64]) -> list[str | None]:
+    leaks = run.cases["leak"].to_pylist()
+    return [leaks[row] if row >= 0 else None for row in rows]
 
 
 def _select_options(answer: Answer) -> Answer:
-    """Returns a question with the right options and those that runs score highest."""
-    if len(answer.match) <= MOST:
+    """Returns a query with only the right options and those that the runs score highest."""
+    if len(answer.match) <= MAX_OPTIONS:
         return answer
     ranked = [np.argsort([-score for score in scores]) for scores in answer.scores if scores]
-    mixed = [int(i) for at in zip(*ranked, strict=True) for i in at]
+    interleaved = [int(i) for column in zip(*ranked, strict=True) for i in column]
     right = [i for i, match in enumerate(answer.match) if match]
-    kept = sorted(list(dict.fromkeys([*right, *mixed]))[:MOST])
+    options = sorted(list(dict.fromkeys([*right, *interleaved]))[:MAX_OPTIONS])
     texts = answer.texts
     return replace(
         answer,
-        texts=[texts[i] for i in kept] if len(texts) == len(answer.match) else texts[:MOST],
-        match=[answer.match[i] for i in kept],
-        scores=[scores and [scores[i] for i in kept] for scores in answer.scores],
+        texts=(
+            [texts[i] for i in options] if len(texts) == len(answer.match) else texts[:MAX_OPTIONS]
+        ),
+        match=[answer.match[i] for i in options],
+        scores=[scores and [scores[i] for i in options] for scores in answer.scores],
     )

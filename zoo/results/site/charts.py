@@ -1,4 +1,4 @@
-"""Charts of a report and the sections that they stand in, kept as PNG, SVG and plain values."""
+"""Charts and sections of a report; charts are saved as PNG, SVG and CSV."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 FOLDER = "plots"
 PER_CENT = "%, with the 95 % interval where it is known"
-CASES = "cases"  # entry of a record: where the cases of its number are shown
+CASES = "cases"  # key of a record: the address of the cases behind its number
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Chart:
 
     Attributes:
         name: Name of its files.
-        title: What it shows.
-        records: The numbers that it is drawn from, some with the address of their `cases`.
+        title: Its title.
+        records: The numbers that it shows, some with the address of their `cases`.
         draw: Draws it.
     """
 
@@ -39,14 +39,14 @@ class Chart:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page.
+    """A section of the page.
 
     Attributes:
-        id: Its place in addresses.
-        title: What it is about.
-        says: What is to be known of it.
-        charts: What is drawn.
-        of_seeds: Whether its numbers are means over seeds, where there are several.
+        id: Its anchor in addresses.
+        title: Its title.
+        says: Its description.
+        charts: Its charts.
+        of_seeds: Whether its numbers are means over seeds, if there are several seeds.
     """
 
     id: str
@@ -58,13 +58,13 @@ class Section:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A chart as the page has it.
+    """A drawn chart, as the page shows it.
 
     Attributes:
-        title: What it shows.
+        title: Its title.
         svg: The drawing.
-        files: Where it is kept, by format.
-        numbers: The records whose cases are shown.
+        files: Paths of its files, by format.
+        numbers: The records with an address of their cases.
     """
 
     title: str
@@ -76,22 +76,24 @@ class Drawn:
 def bar_chart(
     name: str, title: str, labels: Sequence[str], series: Series, looks: Looks | None = None
 ) -> Chart:
-    """Returns a chart of bars, a row for each label.
+    """Returns a bar chart with one row per label.
 
     Args:
         name: Name of its files.
-        title: What it shows.
+        title: Its title.
         labels: Names of the rows.
         series: The numbers of each series, row by row.
-        looks: Whose colour each series has; that of its own number where None.
+        looks: Colour and hatch of each series; by its position if None.
     """
-    has_interval = any(point.low is not None for of in series.values() for point in of)
-    says = PER_CENT if has_interval else "%"
-    return Chart(name, title, records(labels, series), lambda: bars(labels, series, says, looks))
+    has_interval = any(point.low is not None for points in series.values() for point in points)
+    axis_label = PER_CENT if has_interval else "%"
+    return Chart(
+        name, title, records(labels, series), lambda: bars(labels, series, axis_label, looks)
+    )
 
 
 def records(labels: Sequence[str], series: Series) -> list[dict[str, object]]:
-    """Returns a record for each number of series, with the address of its cases."""
+    """Returns a record for each number of each series, with the address of its cases."""
     return [
         {"name": label, "series": name, **ends(p), CASES: p.href}
         for name, points in series.items()
@@ -99,13 +101,13 @@ def records(labels: Sequence[str], series: Series) -> list[dict[str, object]]:
     ]
 
 
-def ends(of: Average | Metric | Point) -> dict[str, object]:
-    """Returns a value with both ends of its interval, as a record has them."""
-    return {"value": of.value, "low": of.low, "high": of.high}
+def ends(number: Average | Metric | Point) -> dict[str, object]:
+    """Returns a value and both ends of its interval, as fields of a record."""
+    return {"value": number.value, "low": number.low, "high": number.high}
 
 
 def draw_chart(chart: Chart, out: Path) -> Drawn:
-    """Draws a chart, and writes it as PNG, SVG and comma-separated values.
+    """Draws a chart, and writes it as PNG, SVG and CSV.
 
     Args:
         chart: The chart.
@@ -114,11 +116,15 @@ def draw_chart(chart: Chart, out: Path) -> Drawn:
     (out / FOLDER).mkdir(exist_ok=True)
     files = {kind: f"{FOLDER}/{chart.name}.{kind}" for kind in ("png", "svg", "csv")}
     figure = chart.draw()
-    inside = svg(figure)
-    by_itself = standalone_svg(inside).replace('href="cases.html', 'href="../cases.html')
+    drawing = svg(figure)
+    standalone = standalone_svg(drawing).replace('href="cases.html', 'href="../cases.html')
     (out / files["png"]).write_bytes(png(figure))
-    (out / files["svg"]).write_text(by_itself, "utf-8")
-    kept = [{name: of for name, of in one.items() if name != CASES} for one in chart.records]
-    (out / files["csv"]).write_text(as_csv(kept), "utf-8")
-    labelled = inside.replace("<svg ", f'<svg aria-label="{escape(chart.title)}" ', 1)
-    return Drawn(chart.title, labelled, files, [one for one in chart.records if one.get(CASES)])
+    (out / files["svg"]).write_text(standalone, "utf-8")
+    rows = [
+        {name: value for name, value in record.items() if name != CASES} for record in chart.records
+    ]
+    (out / files["csv"]).write_text(as_csv(rows), "utf-8")
+    labelled = drawing.replace("<svg ", f'<svg aria-label="{escape(chart.title)}" ', 1)
+    return Drawn(
+        chart.title, labelled, files, [record for record in chart.records if record.get(CASES)]
+    )

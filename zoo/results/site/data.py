@@ -1,6 +1,6 @@
-"""Data of the page of cases: an index of all answers, and files of a few hundred each.
+"""Data of the page of cases: an index of all answers, and files with a few hundred answers each.
 
-They are scripts that call a function, since a page of the file system may not fetch.
+The files are scripts that call a function, since a page opened from disk may not fetch files.
 """
 
 import json
@@ -17,7 +17,7 @@ from zoo.results.site.patches import Mapped, write_patches
 
 FOLDER = "data"
 INDEX = f"{FOLDER}/index.js"
-PAGE = 200  # answers in a file
+ANSWERS_PER_FILE = 200
 DIGITS = 5
 
 
@@ -28,99 +28,104 @@ def write_data(
     out: Path,
     mapped: Mapped | None = None,
 ) -> int:
-    """Writes the files, and adds the images to those that are copied.
+    """Writes the data files, and copies the images to the report.
 
     Args:
-        answers: What runs made of every question.
+        answers: The answers of the runs to every query.
         runs: The runs by name.
-        images: Takes the images.
+        images: Copies the images.
         out: The folder of the pages.
-        mapped: Whose words and patches are shown; of no run where None.
+        mapped: The runs whose words and patches are shown; no runs if None.
 
     Returns:
-        How many bytes the files have.
+        The size of the files in bytes.
     """
     (out / FOLDER).mkdir()
     results = list(runs.values())
     size, numbers = 0, dict[str, int]()
-    for page, start in enumerate(range(0, len(answers), PAGE)):
-        own = list(answers.read(results, start, min(start + PAGE, len(answers))))
-        rows = [_row(answer, numbers) for answer in own]
-        size += _write(out / FOLDER / f"cases_{page}.js", "page", page, rows)
-    images.room -= size
+    for page, start in enumerate(range(0, len(answers), ANSWERS_PER_FILE)):
+        stop = min(start + ANSWERS_PER_FILE, len(answers))
+        page_answers = list(answers.read(results, start, stop))
+        rows = [_answer_record(answer, numbers) for answer in page_answers]
+        size += _write_script(out / FOLDER / f"cases_{page}.js", "page", page, rows)
+    images.bytes_left -= size
     patches = mapped and write_patches(
-        mapped, answers, runs, images, lambda name, *told: _write(out / FOLDER / name, *told)
+        mapped,
+        answers,
+        runs,
+        images,
+        lambda name, *arguments: _write_script(out / FOLDER / name, *arguments),
     )
-    for image in _by_interest(answers, results):
+    for image in _images_by_interest(answers, results):
         images.add(image)
-    shown = [images.shown[image] for image in numbers]
+    locations = [images.locations[image] for image in numbers]
     index = {
         "runs": list(runs),
-        "size": PAGE,
+        "size": ANSWERS_PER_FILE,
         "parts": [
             [str(part.place[0]), part.place[1], part.place[2], part.start, part.n, part.graded]
             for part in answers.parts
         ],
-        "right": ["".join("-01"[one + 1] for one in run) for run in answers.right.tolist()],
-        "margin": [[_short(one) for one in run] for run in answers.margin.tolist()],
+        "right": ["".join("-01"[right + 1] for right in run) for run in answers.right.tolist()],
+        "margin": [[_rounded(margin) for margin in run] for run in answers.margin.tolist()],
         "patches": patches,
         "split": answers.split if any(answers.split) else None,
         "leak": answers.leak if any(map(any, answers.leak)) else None,
         "images": [
-            [images.name(image), one.file, one.link]
-            for image, one in zip(numbers, shown, strict=True)
+            [images.name(image), location.file, location.link]
+            for image, location in zip(numbers, locations, strict=True)
         ],
     }
-    return size + _write(out / INDEX, "index", index)
+    return size + _write_script(out / INDEX, "index", index)
 
 
-def _row(answer: Answer, numbers: dict[str, int]) -> list[Any]:
-    """Returns a question as its file has it, with numbers for its images."""
+def _answer_record(answer: Answer, numbers: dict[str, int]) -> list[Any]:
+    """Returns a query as in its file, with its images as numbers."""
 
-    def number(image: str) -> int:
+    def image_number(image: str) -> int:
         return numbers.setdefault(image, len(numbers))
 
     row: list[Any] = [
         answer.case,
-        [number(image) for image in answer.images],
+        [image_number(image) for image in answer.images],
         answer.texts,
-        "".join("01"[one] for one in answer.match or ()),
-        [scores and [_short(one) for one in scores] for scores in answer.scores],
+        "".join("01"[is_right] for is_right in answer.match or ()),
+        [scores and [_rounded(score) for score in scores] for scores in answer.scores],
     ]
     if any(answer.wrong):
         row.append(
             [
-                wrong and [wrong[0], None if wrong[1] is None else number(wrong[1])]
+                wrong and [wrong[0], None if wrong[1] is None else image_number(wrong[1])]
                 for wrong in answer.wrong
             ]
         )
     return row
 
 
-def _by_interest(answers: Answers, results: Sequence[Results]) -> Iterable[str]:
-    """Yields the images, first those of which runs differ, then those that are most wrong."""
+def _images_by_interest(answers: Answers, results: Sequence[Results]) -> Iterable[str]:
+    """Yields the images, first those on which runs differ, then by the lowest margin."""
     scored = answers.right != UNSCORED
-    differ = ((answers.right == 1) & scored).any(0) & ((answers.right == 0) & scored).any(0)
+    runs_differ = ((answers.right == 1) & scored).any(0) & ((answers.right == 0) & scored).any(0)
     margin = np.where(scored, np.nan_to_num(answers.margin, nan=np.inf), np.inf).min(0)
     columns = [run.cases["images"].to_pylist() for run in results]
     wrong = [run.cases["wrong_image"].to_pylist() for run in results]
-    for i in np.lexsort((margin, ~differ)):
-        has = np.flatnonzero(answers.rows[:, i] >= 0)
-        yield from columns[has[0]][answers.rows[has[0], i]]
-        yield from filter(None, (wrong[run][answers.rows[run, i]] for run in has))
+    for i in np.lexsort((margin, ~runs_differ)):
+        runs_with_case = np.flatnonzero(answers.rows[:, i] >= 0)
+        yield from columns[runs_with_case[0]][answers.rows[runs_with_case[0], i]]
+        yield from filter(None, (wrong[run][answers.rows[run, i]] for run in runs_with_case))
 
 
-def _short(number: float) -> float | None:
-    """Returns a number as a page shows it; None where it is not finite."""
+def _rounded(number: float) -> float | None:
+    """Returns a number rounded for the page; None if it is not finite."""
     return float(f"{number:.{DIGITS}g}") if np.isfinite(number) else None
 
 
-def _write(path: Path, function: str, *arguments: Any) -> int:
+def _write_script(path: Path, function: str, *arguments: Any) -> int:
     """Writes a script that calls a function of the page, and returns its size."""
-    told = ",".join(
-        json.dumps(one, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        for one in arguments
+    encoded = ",".join(
+        json.dumps(argument, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        for argument in arguments
     )
-    content = f"zoo.{function}({told});\n".encode()
+    content = f"zoo.{function}({encoded});\n".encode()
     path.write_bytes(content)
     return len(content)

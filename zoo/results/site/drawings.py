@@ -1,4 +1,4 @@
-"""Drawings of a report: bars, a radar and lines, small enough to be read on a phone."""
+"""Charts of a report: bars, a radar and lines, small enough to read on a phone."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH = 5.0  # inches
-TICKS = 12  # places of an axis that are all named
-LABEL = 24  # letters of a line of a label
-LEGEND = 0.17  # inches of a line of a legend
-# where there are more series than colours
+MAX_TICKS = 12  # up to this number of positions, each has a tick on the axis
+LABEL_WIDTH = 24  # characters per line of a label
+LEGEND_LINE = 0.17  # inches per line of a legend
+# to distinguish series if there are more than colours
 HATCHES = ("", "////", "....", "xxxx")
 DASHES = ("-", "--", ":", "-.")
 GRID: dict[str, Any] = {"color": INK, "alpha": 0.15, "linewidth": 0.6}
@@ -28,10 +28,10 @@ class Point:
     """A number with its interval, as it is drawn.
 
     Attributes:
-        value: Value, None where there is none.
-        low: Lower end of its 95 % interval, None where there is none.
-        high: Upper end of its 95 % interval, None where there is none.
-        href: Where its cases are shown; empty where they are not.
+        value: Value, None if there is none.
+        low: Lower end of its 95 % interval, None if there is none.
+        high: Upper end of its 95 % interval, None if there is none.
+        href: Address of its cases; empty if they are not shown.
     """
 
     value: float | None
@@ -41,7 +41,7 @@ class Point:
 
 
 Series = Mapping[str, Sequence[Point]]
-Looks = Mapping[str, tuple[int, int]]  # number of the run, and of what is drawn of it, by series
+Looks = Mapping[str, tuple[int, int]]  # numbers of the colour (run) and of the hatch, by series
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ class Curve:
     """A line.
 
     Attributes:
-        x: Places, ascending.
+        x: Positions, ascending.
         y: Values.
-        low: Lower ends of their intervals; empty where there are none.
-        high: Upper ends of their intervals; empty where there are none.
+        low: Lower ends of their intervals; empty if there are none.
+        high: Upper ends of their intervals; empty if there are none.
     """
 
     x: Sequence[float]
@@ -61,39 +61,45 @@ class Curve:
     high: Sequence[float] = ()
 
 
-def bars(labels: Sequence[str], series: Series, says: str, looks: Looks | None = None) -> "Figure":
+def bars(
+    labels: Sequence[str], series: Series, axis_label: str, looks: Looks | None = None
+) -> "Figure":
     """Draws a bar for each label and series, with its interval.
 
     Args:
         labels: Names of the rows.
         series: The numbers of each series, row by row.
-        says: What the numbers are.
-        looks: Whose colour each series has; that of its own number where None.
+        axis_label: Label of the axis of values.
+        looks: Colour and hatch of each series; by its position if None.
     """
     import matplotlib
     from matplotlib.figure import Figure
 
-    thick = 0.8 / len(series)
+    thickness = 0.8 / len(series)
     with matplotlib.rc_context(STYLE):
         height = 0.9 + len(labels) * max(0.34, 0.13 * len(series) + 0.1)
         figure = Figure(figsize=(WIDTH, height), layout="constrained")
         axes = figure.add_subplot()
-        made: dict[str, Any] = {}
+        handles: dict[str, Any] = {}
         for i, (name, points) in enumerate(series.items()):
-            at = np.arange(len(labels)) + (i - (len(series) - 1) / 2) * thick
-            made[name] = _bars(axes, at, points, 0.9 * thick, *_look(name, i, looks))
-        axes.set_yticks(range(len(labels)), [fill(label, LABEL) for label in labels], fontsize=8)
+            positions = np.arange(len(labels)) + (i - (len(series) - 1) / 2) * thickness
+            handles[name] = _draw_series(
+                axes, positions, points, 0.9 * thickness, *_series_look(name, i, looks)
+            )
+        axes.set_yticks(
+            range(len(labels)), [fill(label, LABEL_WIDTH) for label in labels], fontsize=8
+        )
         axes.set_ylim(len(labels) - 0.5, -0.5)
         axes.set_xlim(0, 100)
-        axes.set_xlabel(says)
+        axes.set_xlabel(axis_label)
         axes.grid(axis="x", **GRID)
         axes.set_axisbelow(True)
-        _legend(figure, made)
+        _legend(figure, handles)
     return figure
 
 
 def radar(labels: Sequence[str], series: Series) -> "Figure":
-    """Draws each series as a line around, with a spoke for each label.
+    """Draws a radar chart: a closed line for each series, with a spoke for each label.
 
     Args:
         labels: Names of the spokes.
@@ -103,30 +109,30 @@ def radar(labels: Sequence[str], series: Series) -> "Figure":
     from matplotlib.colors import to_rgba
     from matplotlib.figure import Figure
 
-    around = np.linspace(0, 2 * np.pi, len(labels), endpoint=False)
+    angles = np.linspace(0, 2 * np.pi, len(labels), endpoint=False)
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(WIDTH, WIDTH), layout="constrained")
         axes = figure.add_subplot(projection="polar")
-        made: dict[str, Any] = {}
+        handles: dict[str, Any] = {}
         for i, (name, points) in enumerate(series.items()):
             values = [np.nan if point.value is None else point.value for point in points]
             colour, marker = look(i)
-            (made[name],) = axes.plot(
-                [*around, around[0]],
+            (handles[name],) = axes.plot(
+                [*angles, angles[0]],
                 [*values, values[0]],
                 color=colour,
                 linewidth=1.4,
                 marker=marker,
                 markersize=4,
             )
-            # an alpha of the whole shape darkens a square around it in Chromium
-            axes.fill(around, values, facecolor=to_rgba(colour, 0.08), linewidth=0)
-        axes.set_xticks(around, [fill(label, 14) for label in labels], fontsize=8)
+            # an alpha on the whole shape darkens a square around it in Chromium
+            axes.fill(angles, values, facecolor=to_rgba(colour, 0.08), linewidth=0)
+        axes.set_xticks(angles, [fill(label, 14) for label in labels], fontsize=8)
         axes.set_ylim(0, 100)
         axes.set_yticks([25, 50, 75, 100], ["25", "50", "75", "100 %"], fontsize=7)
         axes.grid(**GRID)
         axes.tick_params(axis="x", pad=18)
-        _legend(figure, made)
+        _legend(figure, handles)
     return figure
 
 
@@ -137,62 +143,66 @@ def lines(
 
     Args:
         curves: The curves by name.
-        x: What is to the right.
-        y: What is upward.
-        marks: Whether each number has a mark, and its interval a bar.
-        looks: Whose colour each curve has; that of its own number where None.
+        x: Label of the horizontal axis.
+        y: Label of the vertical axis.
+        marks: Whether to draw a marker for each number and a bar for its interval.
+        looks: Colour and dash of each curve; by its position if None.
     """
     import matplotlib
     from matplotlib.figure import Figure
 
     with matplotlib.rc_context(STYLE):
-        height = 3.1 + LEGEND * -(-len(curves) // 2)
+        height = 3.1 + LEGEND_LINE * -(-len(curves) // 2)
         figure = Figure(figsize=(WIDTH, height), layout="constrained")
         axes = figure.add_subplot()
-        made: dict[str, Any] = {}
+        handles: dict[str, Any] = {}
         for i, (name, curve) in enumerate(curves.items()):
-            run, kind = _look(name, i, looks)
+            run, kind = _series_look(name, i, looks)
             colour, marker = look(run)
-            drawn: dict[str, Any] = {"color": colour, "linewidth": 1.2}
-            drawn["linestyle"] = DASHES[kind % len(DASHES)]
+            style: dict[str, Any] = {"color": colour, "linewidth": 1.2}
+            style["linestyle"] = DASHES[kind % len(DASHES)]
             if marks:
-                drawn |= {"marker": marker, "markersize": 4}
+                style |= {"marker": marker, "markersize": 4}
             if curve.low:
-                down = np.maximum(np.subtract(curve.y, curve.low), 0)
-                up = np.maximum(np.subtract(curve.high, curve.y), 0)
-                made[name] = axes.errorbar(curve.x, curve.y, (down, up), capsize=2, **drawn)
+                lower_errors = np.maximum(np.subtract(curve.y, curve.low), 0)
+                upper_errors = np.maximum(np.subtract(curve.high, curve.y), 0)
+                handles[name] = axes.errorbar(
+                    curve.x, curve.y, (lower_errors, upper_errors), capsize=2, **style
+                )
             else:
-                (made[name],) = axes.plot(curve.x, curve.y, **drawn)
-        places = sorted({place for curve in curves.values() for place in curve.x})
-        if marks and len(places) <= TICKS:
-            axes.set_xticks(places, [f"{place:g}" for place in places])
+                (handles[name],) = axes.plot(curve.x, curve.y, **style)
+        positions = sorted({position for curve in curves.values() for position in curve.x})
+        if marks and len(positions) <= MAX_TICKS:
+            axes.set_xticks(positions, [f"{position:g}" for position in positions])
         axes.set_xlabel(x)
-        axes.set_ylabel(fill(y, LABEL))
+        axes.set_ylabel(fill(y, LABEL_WIDTH))
         axes.grid(**GRID)
-        _legend(figure, made)
+        _legend(figure, handles)
     return figure
 
 
-def _look(name: str, i: int, looks: Looks | None) -> tuple[int, int]:
-    """Returns the number of a series' colour, and of its hatch or dash."""
+def _series_look(name: str, i: int, looks: Looks | None) -> tuple[int, int]:
+    """Returns the numbers of a series' colour and of its hatch or dash."""
     return looks[name] if looks is not None else (i, i // len(COLOURS))
 
 
-def _bars(axes: "Axes", at: Any, points: Sequence[Point], thick: float, run: int, kind: int) -> Any:
+def _draw_series(
+    axes: "Axes", positions: Any, points: Sequence[Point], thickness: float, run: int, kind: int
+) -> Any:
     values = [point.value or 0.0 for point in points]
-    marked: dict[str, Any] = {}
+    hatch_style: dict[str, Any] = {}
     if hatch := HATCHES[kind % len(HATCHES)]:
-        marked = {"hatch": hatch, "edgecolor": INK, "linewidth": 0}
-    made = axes.barh(at, values, thick, color=look(run)[0], **marked)
-    for bar, point, place in zip(made, points, at, strict=True):
+        hatch_style = {"hatch": hatch, "edgecolor": INK, "linewidth": 0}
+    container = axes.barh(positions, values, thickness, color=look(run)[0], **hatch_style)
+    for bar, point, position in zip(container, points, positions, strict=True):
         if point.href:
             bar.set_url(point.href)
         if point.low is not None and point.high is not None:
-            axes.plot([point.low, point.high], [place, place], color=INK, linewidth=0.9)
-    return made
+            axes.plot([point.low, point.high], [position, position], color=INK, linewidth=0.9)
+    return container
 
 
-def _legend(figure: "Figure", made: Mapping[str, Any]) -> None:
-    """Names every series, also where its name begins with an underscore, as matplotlib does not."""
-    handles, names = list(made.values()), list(made)
+def _legend(figure: "Figure", handle_by_name: Mapping[str, Any]) -> None:
+    # handles are given, since matplotlib leaves out names that begin with an underscore
+    handles, names = list(handle_by_name.values()), list(handle_by_name)
     figure.legend(handles, names, loc="outside upper left", ncols=2, frameon=False, fontsize=8)

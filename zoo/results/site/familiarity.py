@@ -1,4 +1,4 @@
-"""What training has shown: metrics over bindings and images that were seen, and over others."""
+"""Metrics on bindings and images that were seen in training, and on those that were not."""
 
 from collections.abc import Mapping
 
@@ -16,28 +16,29 @@ SPLITS = ("seen", "unseen")
 def familiar(
     runs: Mapping[str, Results], counted: Mapping[str, Results], preset: Preset, links: Links
 ) -> Section | None:
-    """Returns metrics by what training has shown: bindings seen or unseen, images seen or not.
+    """Returns a section of metrics by familiarity: bindings and images seen in training or not.
 
     Args:
-        runs: The runs, as they were counted when they were measured.
+        runs: The runs, with the counts from when they were measured.
         counted: The runs, counted under the presets of the report.
-        preset: The first of these.
+        preset: The first of these presets.
         links: Addresses of cases.
     """
-    drawn = _splits(counted, links), _leaks(runs, preset, links)
-    charts = [chart for chart in drawn if chart is not None]
+    candidates = _split_chart(counted, links), _leak_chart(runs, preset, links)
+    charts = [chart for chart in candidates if chart is not None]
     if not charts:
         return None
-    says = (
-        "Seen: all bindings of attributes to objects in the texts of a case stood in training "
-        "captions; unseen: none. Leak-free: without the cases whose images the model has seen."
+    description = (
+        "Seen: all bindings of attributes to objects in the texts of a case occur in training "
+        "captions; unseen: none of them does. Leak-free: without the cases whose images the model "
+        "has seen."
     )
-    return Section("familiar", "What training has shown", says, tuple(charts))
+    return Section("familiar", "Seen in training", description, tuple(charts))
 
 
-def _splits(runs: Mapping[str, Results], links: Links) -> Chart | None:
+def _split_chart(runs: Mapping[str, Results], links: Links) -> Chart | None:
     """Draws metrics over cases of seen and unseen bindings."""
-    found: dict[str, dict[str, Point]] = {}
+    points_by_series: dict[str, dict[str, Point]] = {}
     labels: dict[str, None] = {}
     looks: dict[str, tuple[int, int]] = {}
     for i, (name, run) in enumerate(runs.items()):
@@ -49,53 +50,61 @@ def _splits(runs: Mapping[str, Results], links: Links) -> Chart | None:
                 point = Point(metric.value, metric.low, metric.high, href)
                 series = f"{name}, {metric.split}"
                 looks[series] = i, SPLITS.index(metric.split)
-                found.setdefault(series, {})[label] = point
-    return _chart("seen_unseen", "Seen against unseen bindings", labels, found, looks)
+                points_by_series.setdefault(series, {})[label] = point
+    return _familiarity_chart(
+        "seen_unseen", "Seen vs unseen bindings", labels, points_by_series, looks
+    )
 
 
-def _leaks(runs: Mapping[str, Results], preset: Preset, links: Links) -> Chart | None:
+def _leak_chart(runs: Mapping[str, Results], preset: Preset, links: Links) -> Chart | None:
     """Draws metrics over all cases, and without those whose images a model has seen.
 
-    A run that was not counted under the preset when it was measured says under which it was.
+    A run that was measured without the preset is labelled with the preset that it was measured
+    with.
     """
-    found: dict[str, dict[str, Point]] = {}
+    points_by_series: dict[str, dict[str, Point]] = {}
     labels: dict[str, None] = {}
     looks: dict[str, tuple[int, int]] = {}
     for i, (name, run) in enumerate(runs.items()):
-        of = next((own for own in run.counted if own.preset == preset.name), run.counted[0])
-        under = "" if of.preset == preset.name else f", preset {of.preset}"
-        told = [leak for leak in of.leaks if leak.n_seen]
-        whole = {(leak.benchmark, leak.run) for leak in told if leak.subset == ALL}
-        for leak in told:
-            if leak.subset != ALL and (leak.benchmark, leak.run) in whole:
+        counts = next((c for c in run.counted if c.preset == preset.name), run.counted[0])
+        preset_suffix = "" if counts.preset == preset.name else f", preset {counts.preset}"
+        measured_leaks = [leak for leak in counts.leaks if leak.n_seen]
+        with_all_subsets = {
+            (leak.benchmark, leak.run) for leak in measured_leaks if leak.subset == ALL
+        }
+        for leak in measured_leaks:
+            if leak.subset != ALL and (leak.benchmark, leak.run) in with_all_subsets:
                 continue
-            asked = BenchmarkRun(leak.benchmark, leak.run)
-            label = f"{asked}/{leak.subset}/{leak.metric}"
+            benchmark_run = BenchmarkRun(leak.benchmark, leak.run)
+            label = f"{benchmark_run}/{leak.subset}/{leak.metric}"
             labels[label] = None
             parts: tuple[tuple[str, float | None, dict[str, str]], ...] = (
                 ("full", leak.full, {}),
                 ("leak-free", leak.without, {"leak": FREE}),
             )
-            for kind, (says, value, asks) in enumerate(parts):
+            for kind, (kind_label, value, filters) in enumerate(parts):
                 if leak.subset == ALL:
-                    href = links.subsets(asked, leak.metric, i, **asks)
+                    href = links.subsets(benchmark_run, leak.metric, i, **filters)
                 else:
-                    href = links.place(str(asked), leak.subset, leak.metric, i, **asks)
-                series = f"{name}, {says}{under}"
+                    href = links.place(str(benchmark_run), leak.subset, leak.metric, i, **filters)
+                series = f"{name}, {kind_label}{preset_suffix}"
                 looks[series] = i, kind
-                found.setdefault(series, {})[label] = Point(value, href=href)
-    return _chart("leak_free", "Full against leak-free", labels, found, looks)
+                points_by_series.setdefault(series, {})[label] = Point(value, href=href)
+    return _familiarity_chart("leak_free", "Full vs leak-free", labels, points_by_series, looks)
 
 
-def _chart(
+def _familiarity_chart(
     name: str,
     title: str,
     labels: Mapping[str, None],
-    found: Mapping[str, Mapping[str, Point]],
+    points_by_series: Mapping[str, Mapping[str, Point]],
     looks: Looks,
 ) -> Chart | None:
     if not labels:
         return None
     rows = list(labels)
-    series = {of: [points.get(row, Point(None)) for row in rows] for of, points in found.items()}
+    series = {
+        series_name: [points.get(row, Point(None)) for row in rows]
+        for series_name, points in points_by_series.items()
+    }
     return bar_chart(name, title, rows, series, looks)

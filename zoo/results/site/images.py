@@ -1,4 +1,4 @@
-"""Images of a report: a small copy of each beside the pages, or a link to where it is published."""
+"""Images of a report: a small copy of each next to the pages, or a link to its publisher."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,19 +8,19 @@ from zoo.results.pages import thumbnail
 from zoo.sources.images import ImageFinder, image_ref
 
 FOLDER = "images"
-OWN = "file"  # the source of a user's own images
-# folders under whose names the publishers keep the same images
+LOCAL_SOURCE = "file"  # the source of a user's own images
+# folders in which the publishers keep the same images under the same names
 COCO = ("train2014", "val2014", "train2017", "val2017")
 VISUAL_GENOME = ("VG_100K", "VG_100K_2")
 
 
 @dataclass(frozen=True)
 class ImageLocation:
-    """Where a page finds an image.
+    """The location of an image for a page.
 
     Attributes:
-        file: The copy, from the pages' folder; empty where there is none.
-        link: Where it is published; empty where that is not known.
+        file: Path of the copy, relative to the pages' folder; empty if there is none.
+        link: Address at its publisher; empty if that is not known.
     """
 
     file: str = ""
@@ -29,90 +29,90 @@ class ImageLocation:
 
 @dataclass
 class PageImages:
-    """Copies images beside pages, each once, as long as there is room.
+    """Copies images next to the pages, each once, as long as there is room.
 
     Args:
-        finder: Finds the images; None where no data root was given.
+        finder: Finds the images; None if no data root was given.
         out: The folder of the pages.
-        room: How many bytes the copies may take.
-        publish: Whether images of others are linked rather than copied.
+        bytes_left: Bytes left for copies.
+        publish: Whether to link public images instead of copying them.
     """
 
     finder: ImageFinder | None
     out: Path
-    room: int
+    bytes_left: int
     publish: bool
-    shown: dict[str, ImageLocation] = field(default_factory=dict)
-    gone: list[str] = field(default_factory=list)
-    crowded: int = 0
+    locations: dict[str, ImageLocation] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
+    over_limit: int = 0
     linked: int = 0
 
     def add(self, image: str) -> None:
-        """Copies or links an image that is not yet."""
-        if image not in self.shown:
-            self.shown[image] = self._add(image, f"{FOLDER}/{len(self.shown)}.jpg")
+        """Copies or links an image, unless this was done before."""
+        if image not in self.locations:
+            self.locations[image] = self._copy_or_link(image, f"{FOLDER}/{len(self.locations)}.jpg")
 
     def name(self, image: str) -> str:
-        """Returns what pages call an image: of one's own no folder above the data roots."""
+        """Returns an image's name on the pages; for a local file, its path below a data root."""
         ref = image_ref(image)
-        if ref.source != OWN:
+        if ref.source != LOCAL_SOURCE:
             return image
         path = Path(ref.key).absolute()
         roots = [root.absolute() for root in (self.finder.roots if self.finder else ())]
-        under = next((root for root in roots if path.is_relative_to(root)), path.parent)
-        return str(path.relative_to(under))
+        base = next((root for root in roots if path.is_relative_to(root)), path.parent)
+        return str(path.relative_to(base))
 
     def may_copy(self, image: str) -> bool:
-        """Returns whether an image may lie beside the pages."""
-        return not self.publish or image_ref(image).source == OWN
+        """Returns whether an image may be copied next to the pages."""
+        return not self.publish or image_ref(image).source == LOCAL_SOURCE
 
     def notes(self) -> list[str]:
-        """Returns what the report says of the images that it has no copies of."""
-        found, of = [], f"of {len(self.shown):,} images"
+        """Returns the report's notes on the images that were not copied."""
+        notes, total = [], f"of {len(self.locations):,} images"
         if self.linked:
-            found.append(
-                f"{self.linked:,} {of} are others' and not copied; where their publisher's address "
-                "is known, they are linked"
+            notes.append(
+                f"{self.linked:,} {total} belong to others and are not copied; those with a known "
+                "address at their publisher are linked"
             )
-        if self.gone and self.finder is None:
-            found.append(
-                f"{len(self.gone):,} {of} are not shown: add --data_root FOLDER, since only images "
-                "below a folder that you give are read"
+        if self.missing and self.finder is None:
+            notes.append(
+                f"{len(self.missing):,} {total} are not shown, since no folder of images is given: "
+                "add --data_root FOLDER"
             )
-        elif self.gone and self.finder is not None:
+        elif self.missing and self.finder is not None:
             roots = ", ".join(map(str, self.finder.roots))
-            found.append(
-                f"{len(self.gone):,} {of} are not below {roots}, links followed, or cannot be "
-                f"decoded (first {self.name(self.gone[0])}): give their folder by --data_root"
+            notes.append(
+                f"{len(self.missing):,} {total} are not below {roots} (with links resolved), or "
+                f"cannot be decoded (first {self.name(self.missing[0])}): give their folder with "
+                "--data_root"
             )
-        if self.crowded:
-            found.append(
-                f"{self.crowded:,} {of} have no copy, as the report would be larger than "
-                "--most_mb allows"
+        if self.over_limit:
+            notes.append(
+                f"{self.over_limit:,} {total} are not copied, to keep the report within --most_mb"
             )
-        return found
+        return notes
 
-    def _add(self, image: str, name: str) -> ImageLocation:
+    def _copy_or_link(self, image: str, name: str) -> ImageLocation:
         if not self.may_copy(image):
             self.linked += 1
-            return ImageLocation(link=self._link(image))
-        if self.room <= 0:
-            self.crowded += 1
+            return ImageLocation(link=self._publisher_address(image))
+        if self.bytes_left <= 0:
+            self.over_limit += 1
             return ImageLocation()
         try:
             content = None if self.finder is None else thumbnail(image, self.finder)
-        except ZooError:  # a container that held it is broken or gone
+        except ZooError:  # its container is broken or missing
             content = None
         if content is None:
-            self.gone.append(image)
+            self.missing.append(image)
             return ImageLocation()
-        self.room -= len(content)
+        self.bytes_left -= len(content)
         (self.out / FOLDER).mkdir(exist_ok=True)
         (self.out / name).write_bytes(content)
         return ImageLocation(file=name)
 
-    def _link(self, image: str) -> str:
-        """Returns the address of an image at its publisher, as far as the file found tells it."""
+    def _publisher_address(self, image: str) -> str:
+        """Returns the address of an image at its publisher; empty if that is not known."""
         ref = image_ref(image)
         if ref.source == "flickr":
             return f"https://www.flickr.com/photo.gne?id={ref.key}"

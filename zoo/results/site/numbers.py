@@ -1,4 +1,4 @@
-"""Numbers of a report: values with intervals and coverage, each with its cases behind it."""
+"""Numbers of a report: values with intervals and coverage, with links to their cases."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from zoo.results.site.answers import Answers
 
 CASES = "cases.html"
 SHOW = {"show": "all"}
-FEW = 100  # queries, fewer of which say little
-NAMED = 3  # benchmarks that an average is said to be of by their names
-END = 1.0  # points from 0 or 100 %, within which runs cannot be told apart
-WEIGHTED = {
+FEW_QUERIES = 100  # with fewer queries, a number has little meaning
+MAX_NAMED = 3  # an average over more benchmarks shows only their number
+EDGE = 1.0  # points from 0 or 100 %, within which runs cannot be distinguished
+WEIGHTING_NOTES = {
     "equal": "",
     "cases": "weighted by cases in the files",
     "members": "weighted by numbers of members",
@@ -26,17 +26,16 @@ WEIGHTED = {
 
 @dataclass(frozen=True)
 class Cell:
-    """What one run, or the runs of a group, have in a row.
+    """The number of one run, or of the runs of a group, in a row.
 
     Attributes:
-        value: Value in per cent, None where there is none; of a group, the mean over its runs.
-        low: Lower end of its 95 % interval, None where there is none, and of a group.
-        high: Upper end of its 95 % interval, None where there is none, and of a group.
-        n: How many queries were scored.
-        of: How many the files have.
-        href: Where its cases are shown, of a group those of its first run; empty where there are
-            none.
-        deviation: Standard deviation over the runs of a group in points, None of one run.
+        value: Value in per cent, None if there is none; for a group, the mean over its runs.
+        low: Lower end of its 95 % interval, None if there is none, and for a group.
+        high: Upper end of its 95 % interval, None if there is none, and for a group.
+        n: Number of scored queries.
+        of: Number of queries in the files.
+        href: Address of its cases, for a group those of its first run; empty if there are none.
+        deviation: Standard deviation over the runs of a group in points, None for one run.
     """
 
     value: float | None
@@ -53,12 +52,12 @@ class ReportRow:
     """A row of the report.
 
     Attributes:
-        names: What it is called, in one or more words.
-        cells: What each run or group has, None of one that was not asked.
-        ties: How many scored queries are ties, run by run; empty of an average.
-        chance: Chance level in per cent, None where it is not known.
-        published: What was published of OpenAI's ViT-B/32, None where it is not known.
-        note: What else is to be said of it.
+        names: The parts of its name.
+        cells: The number of each run or group, None for one that was not measured.
+        ties: Number of scored queries that are ties, run by run; empty for an average.
+        chance: Chance level in per cent, None if it is not known.
+        published: The published result of OpenAI's ViT-B/32, None if it is not known.
+        note: Further notes on it.
     """
 
     names: tuple[str, ...]
@@ -70,156 +69,178 @@ class ReportRow:
 
     @property
     def coverage(self) -> str:
-        """How many queries were scored of how many; of each run where these differ."""
+        """Scored queries of all queries; per run, if these differ."""
         counts = dict.fromkeys(f"{cell.n:,} of {cell.of:,}" for cell in self.cells if cell)
         return " / ".join(counts)
 
 
 class Links:
-    """Addresses of cases.
+    """Builds the addresses of cases.
 
     Args:
-        answers: What the page of cases shows.
+        answers: The answers on the page of cases.
     """
 
     def __init__(self, answers: Answers) -> None:
         self._parts = [part.place for part in answers.parts]
 
-    def metric(self, metric: Metric, counted: str, run: int, **more: str | int) -> str:
+    def metric(self, metric: Metric, counted: str, run: int, **filters: str | int) -> str:
         """Returns the address of the cases of a metric.
 
         Args:
             metric: The metric.
-            counted: Name of the metric that its cases count towards; its own but for a macro
-                average.
+            counted: Name of the metric whose cases it counts; its own, except for a macro average.
             run: Number of the run.
-            **more: What else the page is asked for.
+            **filters: Further parameters of the page.
         """
-        return self.place(str(metric.benchmark_run), metric.subset, counted, run, **more)
+        return self.place(str(metric.benchmark_run), metric.subset, counted, run, **filters)
 
-    def place(self, asked: str, subset: str, metric: str, run: int, **more: str | int) -> str:
+    def place(
+        self, benchmark: str, subset: str, metric: str, run: int, **filters: str | int
+    ) -> str:
         """Returns the address of the cases of a benchmark, subset and metric; see `metric`."""
-        own = [of for name, part, of in self._parts if (str(name), part) == (asked, subset)]
-        if metric == MACRO and own:
-            metric = own[0]  # whose mean over classes or objects it is
-        if metric not in own:
+        metric_names = [
+            metric_name
+            for name, part, metric_name in self._parts
+            if (str(name), part) == (benchmark, subset)
+        ]
+        if metric == MACRO and metric_names:
+            metric = metric_names[0]  # the metric that it averages over classes or objects
+        if metric not in metric_names:
             return ""
-        asks = {"benchmark": asked, "subset": subset, "metric": metric, "a": run, **SHOW, **more}
-        return f"{CASES}#{urlencode(asks)}"
+        query = {
+            "benchmark": benchmark,
+            "subset": subset,
+            "metric": metric,
+            "a": run,
+            **SHOW,
+            **filters,
+        }
+        return f"{CASES}#{urlencode(query)}"
 
     def members(
         self,
         name: str,
         places: Iterable[tuple[BenchmarkRun, str, str]],
         run: int,
-        **more: str | int,
+        **filters: str | int,
     ) -> str:
         """Returns the address of the cases of several metrics together.
 
         Args:
-            name: What they are together.
+            name: Name for all of them.
             places: Benchmark, subset and metric of each.
             run: Number of the run.
-            **more: What else the page is asked for.
+            **filters: Further parameters of the page.
         """
         numbers = [self._parts.index(place) for place in places if place in self._parts]
-        asks = {"in": ",".join(map(str, numbers)), "name": name, "a": run, **SHOW, **more}
-        return f"{CASES}#{urlencode(asks)}" if numbers else ""
+        query = {"in": ",".join(map(str, numbers)), "name": name, "a": run, **SHOW, **filters}
+        return f"{CASES}#{urlencode(query)}" if numbers else ""
 
-    def subsets(self, asked: BenchmarkRun, metric: str, run: int, **more: str | int) -> str:
+    def subsets(
+        self, benchmark_run: BenchmarkRun, metric: str, run: int, **filters: str | int
+    ) -> str:
         """Returns the address of the cases of a metric over all subsets of a benchmark.
 
         Args:
-            asked: The benchmark.
+            benchmark_run: The benchmark.
             metric: Name of the metric.
             run: Number of the run.
-            **more: What else the page is asked for.
+            **filters: Further parameters of the page.
         """
-        places = [place for place in self._parts if (place[0], place[2]) == (asked, metric)]
-        return self.members(f"{asked}, {metric}", places, run, **more)
+        places = [p for p in self._parts if (p[0], p[2]) == (benchmark_run, metric)]
+        return self.members(f"{benchmark_run}, {metric}", places, run, **filters)
 
 
 def metric_rows(groups: Mapping[str, Sequence[Results]], links: Links) -> list[ReportRow]:
     """Returns a row for each metric of the first preset that any run has.
 
     Args:
-        groups: Runs that are taken together, by name; one alone is a group of itself.
+        groups: Runs of each group, by name; a single run is a group of one.
         links: Addresses of cases.
     """
-    found = [
+    groups_metrics = [
         [{(m.benchmark_run, m.subset, m.metric): m for m in run.metrics} for run in runs]
         for runs in groups.values()
     ]
+    all_metrics = [m for runs in groups.values() for run in runs for m in run.metrics]
     rows = []
-    for place in dict.fromkeys(place for runs in found for of in runs for place in of):
-        own = [[of.get(place) for of in runs] for runs in found]
-        first = next(metric for of in own for metric in of if metric is not None)
-        counted = _counted_cases(first, (m for runs in found for of in runs for m in of.values()))
+    for place in dict.fromkeys(place for runs in groups_metrics for run in runs for place in run):
+        group_metrics = [[run.get(place) for run in runs] for runs in groups_metrics]
+        first_metric = next(m for metrics in group_metrics for m in metrics if m is not None)
+        counted_name = _counted_metric(first_metric, all_metrics)
         cells = tuple(
-            _cell(of, "" if of[0] is None else links.metric(of[0], counted, i))
-            for i, of in enumerate(own)
+            _group_cell(
+                metrics, "" if metrics[0] is None else links.metric(metrics[0], counted_name, i)
+            )
+            for i, metrics in enumerate(group_metrics)
         )
-        firsts = {name: of[0] for name, of in zip(groups, own, strict=True)}
-        notes = (_gallery(first), *_cautions(firsts, first.chance))
+        first_by_group = {
+            name: metrics[0] for name, metrics in zip(groups, group_metrics, strict=True)
+        }
+        notes = (_gallery_note(first_metric), *_cautions(first_by_group, first_metric.chance))
         rows.append(
             ReportRow(
                 (str(place[0]), place[1], place[2]),
                 cells,
-                tuple(of[0].ties for of in own if of[0] is not None),
-                first.chance,
-                first.published,
+                tuple(metrics[0].ties for metrics in group_metrics if metrics[0] is not None),
+                first_metric.chance,
+                first_metric.published,
                 "; ".join(filter(None, notes)),
             )
         )
     return rows
 
 
-def _gallery(metric: Metric) -> str:
+def _gallery_note(metric: Metric) -> str:
     if not metric.partial_gallery:
         return ""
     return (
-        f"among {metric.images:,} of the {metric.gallery_of:,} images of the gallery, which is "
-        "easier"
+        f"among only {metric.images:,} of the {metric.gallery_of:,} images of the gallery (easier)"
     )
 
 
-def _cautions(found: Mapping[str, Metric | None], chance: float | None) -> Iterator[str]:
-    """Yields what keeps numbers of a metric from telling much: few queries, chance, an end.
+def _cautions(metric_by_run: Mapping[str, Metric | None], chance: float | None) -> Iterator[str]:
+    """Yields reasons why a metric says little: few queries, chance level, floor or ceiling.
 
     Args:
-        found: What each run has, the first of a group.
-        chance: Chance level in per cent, None where it is not known.
+        metric_by_run: The metric of each run, or of the first run of each group.
+        chance: Chance level in per cent, None if it is not known.
     """
-    known = {name: m for name, m in found.items() if m is not None and m.value is not None}
-    if not known:
+    measured = {
+        name: m for name, m in metric_by_run.items() if m is not None and m.value is not None
+    }
+    if not measured:
         return
-    if max(metric.n for metric in known.values()) < FEW:
+    if max(metric.n for metric in measured.values()) < FEW_QUERIES:
         yield "few queries"
-    values = [metric.value or 0.0 for metric in known.values()]
-    if max(values) <= END:
+    values = [metric.value or 0.0 for metric in measured.values()]
+    if max(values) <= EDGE:
         yield "at the floor"
-    if min(values) >= 100 - END:
+    if min(values) >= 100 - EDGE:
         yield "at the ceiling"
     if chance is None:
         return
-    ends = {name: (m.low, m.high) for name, m in known.items() if m.low is not None is not m.high}
-    below = [name for name, (_, high) in ends.items() if high < chance]
-    if below:
-        yield f"below chance: {', '.join(below)}"
-    if ends and all(low <= chance <= high for low, high in ends.values()):
-        yield "no run is told from chance"
+    intervals = {
+        name: (m.low, m.high) for name, m in measured.items() if m.low is not None is not m.high
+    }
+    below_chance = [name for name, (_, high) in intervals.items() if high < chance]
+    if below_chance:
+        yield f"below chance: {', '.join(below_chance)}"
+    if intervals and all(low <= chance <= high for low, high in intervals.values()):
+        yield "no run differs from chance"
 
 
-def _counted_cases(metric: Metric, others: Iterable[Metric]) -> str:
-    """Returns whose cases a metric counts: its own, or of a macro average those beside it."""
+def _counted_metric(metric: Metric, all_metrics: Iterable[Metric]) -> str:
+    """Returns the metric whose cases a metric counts: itself, or the members of a macro average."""
     if metric.metric != MACRO:
         return metric.metric
-    beside = (
+    sibling_names = (
         m.metric
-        for m in others
+        for m in all_metrics
         if (m.benchmark_run, m.subset) == (metric.benchmark_run, metric.subset)
     )
-    return next((name for name in beside if name != MACRO), MACRO)
+    return next((name for name in sibling_names if name != MACRO), MACRO)
 
 
 def average_rows(
@@ -228,79 +249,84 @@ def average_rows(
     """Returns a row for each average under one preset that any run has.
 
     Args:
-        groups: What the runs of each group have under the preset.
+        groups: The counts of the runs of each group under the preset.
         means: The means of the preset.
         links: Addresses of cases.
     """
-    found = [[{one.name: one for one in of.averages} for of in runs] for runs in groups]
-    used = [
+    groups_averages = [
+        [{average.name: average for average in counts.averages} for counts in runs]
+        for runs in groups
+    ]
+    groups_members = [
         {part.name: [m for m, _ in part.shares] for part in parts(means, runs[0].metrics)}
         for runs in groups
     ]
     rows = []
-    for name in dict.fromkeys(name for runs in found for of in runs for name in of):
-        own = [[of.get(name) for of in runs] for runs in found]
-        members = [of.get(name, []) for of in used]
+    for name in dict.fromkeys(name for runs in groups_averages for run in runs for name in run):
+        group_averages = [[run.get(name) for run in runs] for runs in groups_averages]
+        members = [group_members.get(name, []) for group_members in groups_members]
         cells = tuple(
-            _cell(
-                of,
+            _group_cell(
+                averages,
                 links.members(
                     name,
                     [
-                        (m.benchmark_run, m.subset, _counted_cases(m, groups[i][0].metrics))
+                        (m.benchmark_run, m.subset, _counted_metric(m, groups[i][0].metrics))
                         for m in members[i]
                     ],
                     i,
                 ),
             )
-            for i, of in enumerate(own)
+            for i, averages in enumerate(group_averages)
         )
-        known = [average for of in own for average in of if average is not None]
-        over = dict.fromkeys(str(m.benchmark_run) for of in members for m in of)
-        of = ", ".join(over) if len(over) <= NAMED else f"{len(over)} benchmarks"
-        notes = (f"of {of}", WEIGHTED[known[0].weighting], _missing(known))
+        known_averages = [a for averages in group_averages for a in averages if a is not None]
+        names = dict.fromkeys(str(m.benchmark_run) for metrics in members for m in metrics)
+        benchmarks = ", ".join(names) if len(names) <= MAX_NAMED else f"{len(names)} benchmarks"
+        weighting = WEIGHTING_NOTES[known_averages[0].weighting]
+        notes = (f"over {benchmarks}", weighting, _missing_note(known_averages))
         rows.append(ReportRow((name,), cells, note="; ".join(filter(None, notes))))
     return rows
 
 
-def _missing(averages: Iterable[Average]) -> str:
-    """Says what averages are taken without, or not taken for."""
+def _missing_note(averages: Iterable[Average]) -> str:
+    """Returns a note on the missing members of averages; empty if there are none."""
     for average in averages:
         if average.missing:
-            what = "not taken, without" if average.value is None else "taken without"
+            status = "not reported" if average.value is None else "partial"
             more = f" and {len(average.missing) - 1} more" if len(average.missing) > 1 else ""
-            return f"{what} {average.missing[0]}{more}"
+            return f"{status}: {average.missing[0]}{more} missing"
     return ""
 
 
-def _cell(found: Sequence[Metric | Average | None], href: str) -> Cell | None:
-    """Returns what a group has, by what its runs have; None where one of them was not asked."""
-    known = [one for one in found if one is not None]
-    if len(known) < len(found):
+def _group_cell(run_numbers: Sequence[Metric | Average | None], href: str) -> Cell | None:
+    """Returns the number of a group from those of its runs; None if one was not measured."""
+    present = [number for number in run_numbers if number is not None]
+    if len(present) < len(run_numbers):
         return None
-    first, values = known[0], [one.value for one in known if one.value is not None]
-    if len(known) == 1:
+    first = present[0]
+    values = [number.value for number in present if number.value is not None]
+    if len(present) == 1:
         return Cell(first.value, first.low, first.high, first.n, first.of, href)
-    whole = len(values) == len(known)
-    value, deviation = (mean(values), stdev(values)) if whole else (None, None)
+    is_complete = len(values) == len(present)
+    value, deviation = (mean(values), stdev(values)) if is_complete else (None, None)
     return Cell(value, None, None, first.n, first.of, href, deviation)
 
 
 @dataclass(frozen=True)
 class RunDifference:
-    """How a run differs from the first in one metric or average.
+    """The difference between a run and the first in one metric or average.
 
     Attributes:
         name: Name of the metric or average.
         run: Name of the run.
-        difference: The run less the first, in percentage points.
-        href: Where the cases of both are shown; empty where there are none.
+        difference: The run minus the first, in percentage points.
+        href: Address of the cases of both; empty if there are none.
         low: Lower end of the 95 % interval in points.
         high: Upper end of the interval in points.
         p: The p-value.
         q: The adjusted p-value.
-        lost: How many questions the first alone has right, with the address of these cases.
-        gained: How many questions the run alone has right, with the address of these cases.
+        lost: Number of queries that only the first run has right, with the address of their cases.
+        gained: Number of queries that only this run has right, with the address of their cases.
     """
 
     name: str
@@ -318,14 +344,14 @@ class RunDifference:
 def differences(
     comparison: Comparison, links: Links, averages: Mapping[str, Sequence[ReportRow]]
 ) -> Iterator[RunDifference]:
-    """Yields how the other runs differ from the first, metric by metric.
+    """Yields the differences between the other runs and the first, metric by metric.
 
     Args:
         comparison: The runs.
         links: Addresses of cases.
         averages: Averages, by preset.
     """
-    means = {
+    mean_addresses = {
         (preset, row.names[0]): row.cells[0].href
         for preset, rows in averages.items()
         for row in rows
@@ -334,36 +360,38 @@ def differences(
     for line in comparison.lines:
         for test in line.against_first():
             b = comparison.runs.index(test.second)
-            mean = means.get((line.place.preset, line.place.metric), "")
-            whole, *each = (
-                _pair_address(mean, b, show)
+            mean_address = mean_addresses.get((line.place.preset, line.place.metric), "")
+            all_cases, *one_sided = (
+                _pair_address(mean_address, b, show)
                 if line.place.is_mean
-                else _address(line, links, b, show)
+                else _metric_address(line, links, b, show)
                 for show in ("apart", "lost", "gained")
             )
-            alone = (
-                comparison.has_counts and test.alone and list(zip(test.alone, each, strict=True))
+            counts = (
+                comparison.has_counts
+                and test.alone
+                and list(zip(test.alone, one_sided, strict=True))
             )
             yield RunDifference(
                 str(line.place),
                 test.second,
                 test.difference,
-                whole,
+                all_cases,
                 test.low,
                 test.high,
                 test.p,
                 test.q,
-                *(alone or (None, None)),
+                *(counts or (None, None)),
             )
 
 
 def _pair_address(address: str, b: int, show: str) -> str:
-    """Returns the address of some of one run's cases, with those of another beside them."""
-    shown = address.replace(urlencode(SHOW), urlencode({"show": show}))
-    return address and f"{shown}&b={b}"
+    """Returns the address of a run's cases, restricted by `show`, next to those of run `b`."""
+    changed = address.replace(urlencode(SHOW), urlencode({"show": show}))
+    return address and f"{changed}&b={b}"
 
 
-def _address(line: ComparisonLine, links: Links, b: int, show: str) -> str:
+def _metric_address(line: ComparisonLine, links: Links, b: int, show: str) -> str:
     place = line.place
     split = {"split": place.split} if place.split not in ("", "full") else {}
     return links.place(place.benchmark, place.subset, place.metric, 0, b=b, show=show, **split)

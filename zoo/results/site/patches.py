@@ -1,7 +1,7 @@
-"""Patches: how like the words of a text are to the patches of an image, beside the cases.
+"""Maps of the similarity between the words of a text and the patches of an image.
 
-Heads that score by such similarities, as `MaxSim`, can say what a case was decided by; those that
-read both together, as `CrossModal`, what each word looks at.
+For heads that score with these similarities, such as `MaxSim`, the maps show what decided a case;
+for heads that read both together, such as `CrossModal`, where each word attends to.
 """
 
 import base64
@@ -16,7 +16,7 @@ from PIL import Image
 
 from zoo.errors import ZooError
 from zoo.results.report import Results
-from zoo.results.site.answers import MOST, Answer, Answers
+from zoo.results.site.answers import MAX_OPTIONS, Answer, Answers
 from zoo.results.site.images import FOLDER as IMAGES
 from zoo.results.site.images import PageImages
 from zoo.sources.images import BrokenImage, ImageFinder, image_ref
@@ -24,13 +24,13 @@ from zoo.sources.images import BrokenImage, ImageFinder, image_ref
 
 @dataclass(frozen=True)
 class PatchWords:
-    """How like each word of a text is to each patch of an image, or how much it looks at it.
+    """The similarity, or attention, between each word of a text and each patch of an image.
 
     Attributes:
         seen: The image as the model sees it, resized and cropped.
-        words: The tokens of the text that take part in its score, W of them.
-        similarity: What the head tells of each word and patch, `[W, rows, columns]`.
-        words_by: What that is: `cosine` or `attention`.
+        words: The W tokens of the text that take part in its score.
+        similarity: The head's value for each word and patch, `[W, rows, columns]`.
+        words_by: The kind of value: `cosine` or `attention`.
     """
 
     seen: Image.Image
@@ -39,17 +39,17 @@ class PatchWords:
     words_by: str = "cosine"
 
 
-# from an image and texts to what a model makes of each
+# from an image and texts to the maps of each text
 Mapper = Callable[[Image.Image, Sequence[str]], Sequence[PatchWords]]
 
 
 @dataclass(frozen=True)
 class Mapped:
-    """Whose words and patches are shown, and of how many cases.
+    """The runs whose words and patches are shown, and the number of cases.
 
     Attributes:
-        mappers: What gives them, by the name of the run.
-        most: How many cases of each metric a run has them of, those that it has most wrong.
+        mappers: Functions that compute the maps, by the name of the run.
+        most: Maximum number of cases per run and metric: the wrong answers with the lowest margins.
     """
 
     mappers: Mapping[str, Mapper]
@@ -63,44 +63,46 @@ def write_patches(
     images: PageImages,
     write: Callable[..., int],
 ) -> list[list[int]]:
-    """Writes the maps of each run, a file for each metric.
+    """Writes the maps of each run, one file per metric.
 
     Args:
-        mapped: Whose, and how many.
-        answers: What runs made of every question.
+        mapped: The runs to show, and the number of cases.
+        answers: The answers of the runs to every query.
         runs: The runs by name.
-        images: Has the finder, and how much room there is.
-        write: Writes a script that calls a function of the page, of its name and arguments, and
-            returns its size.
+        images: Finds images, and knows how many bytes are left.
+        write: Writes a script that calls a function of the page; takes the file name, the function
+            and its arguments, and returns the size.
 
     Returns:
-        The numbers of the answers that each run has maps of.
+        The numbers of the answers that have maps, for each run.
     """
-    has: list[list[int]] = [[] for _ in runs]
+    answers_with_maps: list[list[int]] = [[] for _ in runs]
     results = list(runs.values())
     if images.finder is None:
-        return has
+        return answers_with_maps
     for run, name in enumerate(runs):
         mapper = mapped.mappers.get(name)
         if mapper is None:
             continue
         for number, part in enumerate(answers.parts):
-            found: dict[int, Any] = {}
+            maps_by_answer: dict[int, Any] = {}
             for i in _most_wrong(answers, run, part.start, part.n):
-                if len(found) == mapped.most or images.room <= 0:
+                if len(maps_by_answer) == mapped.most or images.bytes_left <= 0:
                     break
                 answer = next(answers.read(results, i, i + 1))
-                made = _of_a_case(answer, mapper, images.finder, images, f"{run}_{i}")
-                if made is not None:
-                    found[i] = made
-            if found:
-                images.room -= write(f"patches_{run}_{number}.js", "patches", run, number, found)
-                has[run].extend(found)
-    return has
+                case_maps = _case_maps(answer, mapper, images.finder, images, f"{run}_{i}")
+                if case_maps is not None:
+                    maps_by_answer[i] = case_maps
+            if maps_by_answer:
+                images.bytes_left -= write(
+                    f"patches_{run}_{number}.js", "patches", run, number, maps_by_answer
+                )
+                answers_with_maps[run].extend(maps_by_answer)
+    return answers_with_maps
 
 
 def _most_wrong(answers: Answers, run: int, start: int, n: int) -> Iterator[int]:
-    """Yields the numbers of a metric's answers that a run has wrong, the worst first."""
+    """Yields the numbers of a run's wrong answers to a metric, the lowest margin first."""
     right = answers.right[run, start : start + n]
     margin = np.nan_to_num(answers.margin[run, start : start + n], nan=np.inf)
     for i in np.argsort(margin, kind="stable"):
@@ -108,42 +110,42 @@ def _most_wrong(answers: Answers, run: int, start: int, n: int) -> Iterator[int]
             yield start + int(i)
 
 
-def _of_a_case(
+def _case_maps(
     answer: Answer, mapper: Mapper, finder: ImageFinder, images: PageImages, name: str
 ) -> dict[str, Any] | None:
     """Returns the maps of a case.
 
     Returns:
-        None where it has no image or text, too many of them, or an image that may not be copied.
+        None if it has no image or text, too many of them, or an image that may not be copied.
     """
-    if not 0 < len(answer.images) * len(answer.texts) <= MOST:
+    if not 0 < len(answer.images) * len(answer.texts) <= MAX_OPTIONS:
         return None
     if not all(map(images.may_copy, answer.images)):
         return None
-    files, pairs, grid, by = [], [], (0, 0), ""
-    for place, image in enumerate(answer.images):
+    files, pairs, grid, kind = [], [], (0, 0), ""
+    for position, image in enumerate(answer.images):
         try:
             picture = finder.load(image_ref(image))
         except (BrokenImage, ZooError):
-            return None  # which is said of the copies
+            return None  # reported with the copies
         maps = mapper(picture, answer.texts)
-        file = Path(IMAGES) / f"seen_{name}_{place}.jpg"
+        file = Path(IMAGES) / f"seen_{name}_{position}.jpg"
         (images.out / IMAGES).mkdir(exist_ok=True)
         maps[0].seen.save(images.out / file, quality=85)
-        images.room -= (images.out / file).stat().st_size
+        images.bytes_left -= (images.out / file).stat().st_size
         files.append(file.as_posix())
-        grid, by = (maps[0].similarity.shape[1], maps[0].similarity.shape[2]), maps[0].words_by
-        pairs += [_pair(place, text, one) for text, one in enumerate(maps)]
-    return {"images": files, "grid": grid, "pairs": pairs, "by": by}
+        grid, kind = (maps[0].similarity.shape[1], maps[0].similarity.shape[2]), maps[0].words_by
+        pairs += [_pair_maps(position, text, patch_words) for text, patch_words in enumerate(maps)]
+    return {"images": files, "grid": grid, "pairs": pairs, "by": kind}
 
 
-def _pair(image: int, text: int, one: PatchWords) -> list[Any]:
-    """Returns an image and a text with their words.
+def _pair_maps(image: int, text: int, patch_words: PatchWords) -> list[Any]:
+    """Returns the numbers of an image and a text, with the map of each word of the text.
 
-    Each word has its least and largest number and, in 256 steps between these, all of them.
+    Each map has its minimum, its maximum, and all values in 256 steps between these.
     """
     words = []
-    for word, numbers in zip(one.words, one.similarity, strict=True):
+    for word, numbers in zip(patch_words.words, patch_words.similarity, strict=True):
         low, high = float(numbers.min()), float(numbers.max())
         steps = np.rint(255 * (numbers - low) / max(high - low, 1e-9)).astype(np.uint8)
         coded = base64.b64encode(steps.tobytes()).decode()

@@ -1,4 +1,4 @@
-"""Sections of a report: which charts are drawn of runs, from numbers to training and its cost."""
+"""Sections of a report, with their charts: from metrics to training curves and cost."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,84 +21,88 @@ from zoo.results.site.drawings import Curve, Looks, Point, Series, lines, radar
 from zoo.results.site.numbers import Links, ReportRow
 from zoo.results.site.training import curves_of, trajectory_of
 
-SPOKES = 3  # a radar of fewer is no figure
+MIN_SPOKES = 3  # a radar chart with fewer spokes has no area
 RECALL = re.compile(r"(i2t|t2i)_r@(\d+)")
 TEXTS_A_SECOND, HOURS = "train/texts_a_second", "train/device_hours"
 SCORING = {
-    "images": "images encoded to measure",
-    "texts": "texts encoded to measure",
-    "device": "measured on",
-    "towers": "arithmetic of towers",
-    "pairs": "arithmetic of pairs",
+    "images": "images encoded for evaluation",
+    "texts": "texts encoded for evaluation",
+    "device": "evaluated on",
+    "towers": "precision of towers",
+    "pairs": "precision of pairs",
 }
 Curves = Mapping[str, Mapping[str, Curve]]
 
 
 def capabilities(rows: Sequence[ReportRow], names: Sequence[str]) -> Section | None:
-    """Returns averages by capability as a radar and as bars, None where none was taken.
+    """Returns averages by capability as a radar and as bars, None if there are none.
 
     Args:
         rows: The averages of the preset `capabilities`.
         names: Names of the runs.
     """
-    taken = [row for row in rows if any(cell and cell.value is not None for cell in row.cells)]
-    if not taken:
+    rows_with_values = [
+        row for row in rows if any(cell and cell.value is not None for cell in row.cells)
+    ]
+    if not rows_with_values:
         return None
-    labels = [row.names[0] for row in taken]
+    labels = [row.names[0] for row in rows_with_values]
     series = {
         name: [
             Point(None) if cell is None else Point(cell.value, cell.low, cell.high, cell.href)
-            for cell in (row.cells[i] for row in taken)
+            for cell in (row.cells[i] for row in rows_with_values)
         ]
         for i, name in enumerate(names)
     }
     title = "By capability"
     charts = [bar_chart("capabilities", title, labels, series)]
-    spokes = _distinct(labels, series)
-    if len(spokes) >= SPOKES:
-        numbers = {name: [of[i] for i in spokes.values()] for name, of in series.items()}
-        around = Chart(
+    spokes = _joined_labels(labels, series)
+    if len(spokes) >= MIN_SPOKES:
+        numbers = {name: [points[i] for i in spokes.values()] for name, points in series.items()}
+        radar_chart = Chart(
             "capabilities_radar",
-            f"{title}, around",
+            f"{title} (radar)",
             charts[0].records,
             lambda: radar(list(spokes), numbers),
         )
-        charts.insert(0, around)
-    says = Capabilities().says
-    says = f"{says[0].upper()}{says[1:]}."
+        charts.insert(0, radar_chart)
+    description = Capabilities().says
+    description = f"{description[0].upper()}{description[1:]}."
     if len(spokes) < len(labels):
-        says += " Capabilities that are equal in every number stand on one spoke of the radar."
-    return Section("capabilities", title, says, tuple(charts), of_seeds=True)
+        description += " Capabilities with equal numbers share one spoke of the radar."
+    return Section("capabilities", title, description, tuple(charts), of_seeds=True)
 
 
 def half_truths(runs: Mapping[str, Results], preset: Preset, links: Links) -> Section | None:
-    """Returns both accuracies of half-truths by condition, None where no run has any.
+    """Returns both accuracies on half-truths by condition, None if no run has any.
 
     Args:
         runs: The runs.
-        preset: What counts as right.
+        preset: Preset that counts the answers.
         links: Addresses of cases.
     """
-    found: dict[str, Diagnostic] = {}
+    diagnostic_by_name: dict[str, Diagnostic] = {}
     records: list[dict[str, object]] = []
     for number, (name, run) in enumerate(runs.items()):
         if not any(metric.benchmark == HalfTruth.name and metric.n for metric in run.metrics):
             continue
-        several = diagnostics(run, preset)
-        for one in several:
-            called = name if len(several) == 1 else f"{name}, {one.run}"
-            found[called] = one
-            records += _conditions(called, one, links, number)
-    if not found:
+        run_diagnostics = diagnostics(run, preset)
+        for diagnostic in run_diagnostics:
+            label = name if len(run_diagnostics) == 1 else f"{name}, {diagnostic.run}"
+            diagnostic_by_name[label] = diagnostic
+            records += _condition_records(label, diagnostic, links, number)
+    if not diagnostic_by_name:
         return None
-    together = True
+    is_comparable = True
     try:
-        half_truth_models.check_alike(found)
+        half_truth_models.check_alike(diagnostic_by_name)
     except ZooError:
-        together = False
+        is_comparable = False
     title = "Half-truths by condition"
-    if len(found) > 1 and together:
-        models = Chart("half_truths", title, records, lambda: half_truth_models.drawing(found))
+    if len(diagnostic_by_name) > 1 and is_comparable:
+        models = Chart(
+            "half_truths", title, records, lambda: half_truth_models.drawing(diagnostic_by_name)
+        )
         charts = [models]
     else:
         charts = [
@@ -106,29 +110,30 @@ def half_truths(runs: Mapping[str, Results], preset: Preset, links: Links) -> Se
                 f"half_truths_{i}",
                 f"{title}: {name}",
                 [record for record in records if record["run"] == name],
-                lambda one=one: accuracy(one),  # type: ignore[misc]
+                lambda diagnostic=diagnostic: accuracy(diagnostic),  # type: ignore[misc]
             )
-            for i, (name, one) in enumerate(found.items())
+            for i, (name, diagnostic) in enumerate(diagnostic_by_name.items())
         ]
-    reach = max(reach_of(one) for one in found.values())
+    reach = max(reach_of(diagnostic) for diagnostic in diagnostic_by_name.values())
     charts += [
         Chart(
             f"gaps_{i}",
-            f"Gaps of {name}",
-            [{"condition": c.condition, "case": c.id, "gap": c.gap} for c in one.cases],
-            lambda one=one: gaps(one, reach),  # type: ignore[misc]
+            f"Score gaps of {name}",
+            [{"condition": c.condition, "case": c.id, "gap": c.gap} for c in diagnostic.cases],
+            lambda diagnostic=diagnostic: gaps(diagnostic, reach),  # type: ignore[misc]
         )
-        for i, (name, one) in enumerate(found.items())
+        for i, (name, diagnostic) in enumerate(diagnostic_by_name.items())
     ]
-    says = (
-        "A true description A against the same with a wrong detail added, A-, and its true "
-        "completion A+ against A-. The gap is the score of A less that of A-."
+    description = (
+        "A: a true description; A-: the same with a wrong detail added; A+: the same with a true "
+        "detail added. Accuracies are the shares of A > A- and of A+ > A-. The gap is the score of "
+        "A minus that of A-."
     )
-    return Section("half_truths", "Half-truths", says, tuple(charts))
+    return Section("half_truths", "Half-truths", description, tuple(charts))
 
 
 def retrieval(runs: Mapping[str, Results], links: Links) -> Section | None:
-    """Returns recall over depth for each gallery, None where no run retrieved.
+    """Returns recall over depth for each gallery, None if no run has retrieval results.
 
     Args:
         runs: The runs.
@@ -139,24 +144,24 @@ def retrieval(runs: Mapping[str, Results], links: Links) -> Section | None:
     looks: dict[str, tuple[int, int]] = {}
     for number, (name, run) in enumerate(runs.items()):
         for metric in run.metrics:
-            told = RECALL.fullmatch(metric.metric)
-            if told is not None and metric.value is not None:
-                asks = told[1] == "i2t"
-                curve = f"{name}, {'image to text' if asks else 'text to image'}"
-                looks[curve] = number, int(not asks)
-                of = galleries.setdefault((metric.benchmark_run, metric.subset), {})
-                of.setdefault(curve, {})[int(told[2])] = metric
+            match = RECALL.fullmatch(metric.metric)
+            if match is not None and metric.value is not None:
+                is_image_to_text = match[1] == "i2t"
+                curve = f"{name}, {'image to text' if is_image_to_text else 'text to image'}"
+                looks[curve] = number, int(not is_image_to_text)
+                curve_metrics = galleries.setdefault((metric.benchmark_run, metric.subset), {})
+                curve_metrics.setdefault(curve, {})[int(match[2])] = metric
                 cases[curve, metric] = links.metric(metric, metric.metric, number)
     charts = []
-    for i, ((asked, subset), found) in enumerate(galleries.items()):
-        curves = {name: _depths(of) for name, of in found.items()}
+    for i, ((benchmark_run, subset), metrics_by_curve) in enumerate(galleries.items()):
+        curves = {name: _recall_curve(metrics) for name, metrics in metrics_by_curve.items()}
         records = [
             {"curve": name, "depth": k, **ends(m), CASES: cases[name, m]}
-            for name, of in found.items()
-            for k, m in of.items()
+            for name, metrics in metrics_by_curve.items()
+            for k, m in metrics.items()
         ]
-        first = next(m for of in found.values() for m in of.values())
-        title = f"Recall on {asked}/{subset}, among {first.images:,} images"
+        first_metric = next(m for metrics in metrics_by_curve.values() for m in metrics.values())
+        title = f"Recall on {benchmark_run}/{subset}, among {first_metric.images:,} images"
         charts.append(
             Chart(
                 f"retrieval_{i}",
@@ -169,63 +174,66 @@ def retrieval(runs: Mapping[str, Results], links: Links) -> Section | None:
         )
     if not charts:
         return None
-    says = "Recall: whether a right answer is among the first, as deep as the axis says."
-    return Section("retrieval", "Retrieval", says, tuple(charts))
+    description = "Recall@k: the share of queries with a right answer among the first k (depth)."
+    return Section("retrieval", "Retrieval", description, tuple(charts))
 
 
 def training(logged: Curves, names: Sequence[str]) -> Section | None:
-    """Returns what was logged while models were trained, None where nothing was.
+    """Returns the training curves, None if nothing was logged.
 
     Args:
         logged: The logs, by run.
-        names: Names of all runs, by whose order they have colours.
+        names: Names of all runs, whose order gives their colours.
     """
-    wanted = {
+    panels = {
         "loss": ("Loss", r"(train|val)/loss"),
         "rate": ("Learning rate", r"train/lr_\w+"),
-        "temperature": ("Temperature: one over the head's scale", r"train/scale"),
-        "missing": ("Share of texts that are missing", r"train/missing_\w+"),
+        "temperature": ("Temperature: 1 / the head's scale", r"train/scale"),
+        "missing": ("Share of missing texts", r"train/missing_\w+"),
     }
     charts = []
-    for name, (title, pattern) in wanted.items():
-        columns = [column for of in logged.values() for column in of]
+    for name, (title, pattern) in panels.items():
+        columns = [column for log in logged.values() for column in log]
         columns = [column for column in dict.fromkeys(columns) if re.fullmatch(pattern, column)]
         curves: dict[str, Curve] = {}
         looks: dict[str, tuple[int, int]] = {}
-        for run, of in logged.items():
-            for column, alike in _equal(of, columns).items():
-                short = [one if name == "loss" else one.partition("/")[2] for one in alike]
-                called = f"{run}, {' = '.join(short)}"
-                curve, looks[called] = of[column], (names.index(run), columns.index(column))
+        for run, log in logged.items():
+            for column, equal_columns in _equal_columns(log, columns).items():
+                short_names = [
+                    column_name if name == "loss" else column_name.partition("/")[2]
+                    for column_name in equal_columns
+                ]
+                label = f"{run}, {' = '.join(short_names)}"
+                curve, looks[label] = log[column], (names.index(run), columns.index(column))
                 if name == "temperature":
                     curve = Curve(curve.x, [1 / y for y in curve.y])
-                curves[called] = curve
+                curves[label] = curve
         if curves:
-            charts.append(_over_steps(f"training_{name}", title, curves, looks))
+            charts.append(_step_chart(f"training_{name}", title, curves, looks))
     if not charts:
         return None
-    says = (
-        "As the runs' folders keep them in metrics.csv, over steps. Curves of a run that are "
-        "equal are drawn as one."
+    description = (
+        "Curves from metrics.csv in the folder of each run, over steps. Equal curves of a run are "
+        "drawn as one."
     )
-    return Section("training", "Training", says, tuple(charts))
+    return Section("training", "Training", description, tuple(charts))
 
 
 def trajectories(runs: Mapping[str, Results], places: Mapping[str, Path]) -> Section | None:
-    """Returns what models score on the line to the weights they started from (WiSE-FT).
+    """Returns the scores of models between the weights they started from and their own (WiSE-FT).
 
     Args:
         runs: The runs.
-        places: Their folders, as far as they have one.
+        places: The folders of the runs that have one.
     """
     charts = []
     for i, (name, run) in enumerate(runs.items()):
-        found = trajectory_of(places[name], run) if name in places else None
-        if found is None or not found.metrics:
+        trajectory = trajectory_of(places[name], run) if name in places else None
+        if trajectory is None or not trajectory.metrics:
             continue
         curves = {
-            metric: Curve(found.alphas, [scores[metric] for scores in found.scores])
-            for metric in found.metrics
+            metric: Curve(trajectory.alphas, [scores[metric] for scores in trajectory.scores])
+            for metric in trajectory.metrics
         }
         records = [
             {"metric": metric, "alpha": alpha, "value": value}
@@ -235,21 +243,24 @@ def trajectories(runs: Mapping[str, Results], places: Mapping[str, Path]) -> Sec
         charts.append(
             Chart(
                 f"trajectory_{i}",
-                f"{name}: between start and tuned weights",
+                f"{name}: from start to fine-tuned weights",
                 records,
                 lambda curves=curves: lines(  # type: ignore[misc]
-                    curves, "share of the tuned weights", "%", marks=True
+                    curves, "share of the fine-tuned weights", "%", marks=True
                 ),
             )
         )
     if not charts:
         return None
-    says = "Weights between those that a model started from, at 0, and its own, at 1 (WiSE-FT)."
-    return Section("trajectory", "Trajectory", says, tuple(charts))
+    description = (
+        "Scores of weights interpolated between the start (0) and the fine-tuned model (1), as in "
+        "WiSE-FT."
+    )
+    return Section("trajectory", "Trajectory", description, tuple(charts))
 
 
 def forest_section(comparison: Comparison | None) -> Section | None:
-    """Returns the forest of differences, None of a run alone."""
+    """Returns the forest plot of the differences, None for a single run."""
     if comparison is None:
         return None
     forest = Chart(
@@ -259,83 +270,91 @@ def forest_section(comparison: Comparison | None) -> Section | None:
 
 
 def costs(runs: Mapping[str, Results], logged: Curves) -> dict[str, list[str]]:
-    """Returns what is known of the cost of runs: by what it is, a word for each run.
+    """Returns the known costs of the runs: by name of the cost, one text per run.
 
     Args:
         runs: The runs.
         logged: The logs of training, by run.
     """
-    told: dict[str, list[str]] = {}
+    table: dict[str, list[str]] = {}
     for i, (name, run) in enumerate(runs.items()):
-        scoring, own = run.header["scoring"], logged.get(name, {})
-        kept = {title: scoring[what] for what, title in SCORING.items() if what in scoring}
-        known = {k: f"{v:,}" if isinstance(v, int) else str(v) for k, v in kept.items()}
-        if own:
-            last = max(curve.x[-1] for curve in own.values())
-            known["steps trained, as far as logged"] = f"{last:,.0f}"
-        if HOURS in own:
-            known["device hours of training, as far as logged"] = f"{own[HOURS].y[-1]:.3g}"
-        if TEXTS_A_SECOND in own:
-            known["texts a second, median of steps"] = f"{median(own[TEXTS_A_SECOND].y):,.0f}"
-        for what, said in known.items():
-            told.setdefault(what, [""] * len(runs))[i] = said
-    return told
+        scoring, log = run.header["scoring"], logged.get(name, {})
+        fields = {title: scoring[key] for key, title in SCORING.items() if key in scoring}
+        cells = {k: f"{v:,}" if isinstance(v, int) else str(v) for k, v in fields.items()}
+        if log:
+            last_step = max(curve.x[-1] for curve in log.values())
+            cells["training steps (logged)"] = f"{last_step:,.0f}"
+        if HOURS in log:
+            cells["device hours of training (logged)"] = f"{log[HOURS].y[-1]:.3g}"
+        if TEXTS_A_SECOND in log:
+            cells["texts per second, median over steps"] = f"{median(log[TEXTS_A_SECOND].y):,.0f}"
+        for cost, text in cells.items():
+            table.setdefault(cost, [""] * len(runs))[i] = text
+    return table
 
 
 def logs(runs: Mapping[str, Results]) -> Curves:
-    """Returns what was logged while models were trained, by run, of those whose logs are there."""
-    found = {name: curves_of(run) for name, run in runs.items()}
-    return {name: of for name, of in found.items() if of}
+    """Returns the training curves by run, for runs whose logs exist."""
+    curves_by_run = {name: curves_of(run) for name, run in runs.items()}
+    return {name: run_curves for name, run_curves in curves_by_run.items() if run_curves}
 
 
-def _distinct(labels: Sequence[str], series: Series) -> dict[str, int]:
-    """Returns where each label stands, of those that are equal in every number one for all."""
-    alike: dict[tuple[float | None, ...], list[int]] = {}
+def _joined_labels(labels: Sequence[str], series: Series) -> dict[str, int]:
+    """Returns the index of each label; labels with the same numbers are joined into one."""
+    indices_by_values: dict[tuple[float | None, ...], list[int]] = {}
     for i in range(len(labels)):
-        alike.setdefault(tuple(of[i].value for of in series.values()), []).append(i)
-    return {", ".join(labels[i] for i in own): own[0] for own in alike.values()}
+        indices_by_values.setdefault(
+            tuple(points[i].value for points in series.values()), []
+        ).append(i)
+    return {
+        ", ".join(labels[i] for i in indices): indices[0] for indices in indices_by_values.values()
+    }
 
 
-def _conditions(
-    name: str, found: Diagnostic, links: Links, run: int
+def _condition_records(
+    name: str, diagnostic: Diagnostic, links: Links, run: int
 ) -> Iterator[dict[str, object]]:
-    for line in (*found.conditions, *found.means):
-        for says, metric, average in (
+    for line in (*diagnostic.conditions, *diagnostic.means):
+        for label, metric, average in (
             ("A > A-", ANCHOR, line.anchor),
             ("A+ > A-", COMPLETION, line.completion),
         ):
             cases = links.members(
-                f"{line.name}, {says}", [(found.run, of, metric) for of in line.conditions], run
+                f"{line.name}, {label}",
+                [(diagnostic.run, condition, metric) for condition in line.conditions],
+                run,
             )
-            told = {"run": name, "condition": line.name, "metric": says}
-            yield {**told, **ends(average), "n": average.n, CASES: cases}
+            fields = {"run": name, "condition": line.name, "metric": label}
+            yield {**fields, **ends(average), "n": average.n, CASES: cases}
 
 
-def _depths(found: Mapping[int, Metric]) -> Curve:
-    metrics = [found[k] for k in sorted(found)]
+def _recall_curve(metric_by_depth: Mapping[int, Metric]) -> Curve:
+    metrics = [metric_by_depth[k] for k in sorted(metric_by_depth)]
     values = [metric.value or 0.0 for metric in metrics]
     ends = [(metric.low, metric.high) for metric in metrics]
-    known = [(low, high) for low, high in ends if low is not None and high is not None]
-    if len(known) < len(values):
-        return Curve(sorted(found), values)
-    return Curve(sorted(found), values, *map(list, zip(*known, strict=True)))
+    intervals = [(low, high) for low, high in ends if low is not None and high is not None]
+    if len(intervals) < len(values):
+        return Curve(sorted(metric_by_depth), values)
+    return Curve(sorted(metric_by_depth), values, *map(list, zip(*intervals, strict=True)))
 
 
-def _equal(logged: Mapping[str, Curve], columns: Sequence[str]) -> dict[str, list[str]]:
-    """Returns the columns that a run has: by the first one, all that are equal to it."""
-    found: dict[str, list[str]] = {}
+def _equal_columns(logged: Mapping[str, Curve], columns: Sequence[str]) -> dict[str, list[str]]:
+    """Returns the columns that a run has, grouped if they are equal, by the first of each group."""
+    groups: dict[str, list[str]] = {}
     for column in columns:
         if column in logged:
-            first = next((one for one in found if logged[one] == logged[column]), column)
-            found.setdefault(first, []).append(column)
-    return found
+            first_column = next(
+                (candidate for candidate in groups if logged[candidate] == logged[column]), column
+            )
+            groups.setdefault(first_column, []).append(column)
+    return groups
 
 
-def _over_steps(name: str, title: str, curves: Mapping[str, Curve], looks: Looks) -> Chart:
+def _step_chart(name: str, title: str, curves: Mapping[str, Curve], looks: Looks) -> Chart:
     records = [
-        {"curve": of, "step": x, "value": y}
-        for of, curve in curves.items()
+        {"curve": label, "step": x, "value": y}
+        for label, curve in curves.items()
         for x, y in zip(curve.x, curve.y, strict=True)
     ]
-    what = title.partition(":")[0].lower()
-    return Chart(name, title, records, lambda: lines(curves, "step", what, looks=looks))
+    axis_label = title.partition(":")[0].lower()
+    return Chart(name, title, records, lambda: lines(curves, "step", axis_label, looks=looks))

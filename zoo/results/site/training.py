@@ -1,7 +1,6 @@
-"""Training: what the folder of a run keeps of it, found from what its results say."""
+"""Training curves and trajectories of runs, from the folders that their results name."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 
 from zoo.errors import ZooError
@@ -14,20 +13,20 @@ LOG = "metrics.csv"
 
 
 def checkpoint_of(results: Results) -> Path | None:
-    """Returns the checkpoint that was measured, None where there was none or it is gone."""
-    named = results.header["model"].get("checkpoint")
-    path = Path(named) if named else None
+    """Returns the checkpoint that was measured, None if there was none or it is missing."""
+    checkpoint = results.header["model"].get("checkpoint")
+    path = Path(checkpoint) if checkpoint else None
     return path if path is not None and path.exists() else None
 
 
 def curves_of(results: Results) -> dict[str, Curve]:
-    """Returns what was logged while a model was trained, over steps; nothing where that is gone.
+    """Returns the curves that were logged during training, over steps; empty if there is no log.
 
     Args:
-        results: What the model was measured to be.
+        results: The results of the trained model.
 
     Raises:
-        ZooError: The log is broken.
+        ZooError: The log cannot be read.
     """
     checkpoint = checkpoint_of(results)
     if checkpoint is None:
@@ -37,50 +36,50 @@ def curves_of(results: Results) -> dict[str, Curve]:
 
 
 def read_log(path: Path) -> dict[str, Curve]:
-    """Returns the columns of metrics.csv over steps, without what is no finite number.
+    """Returns the columns of metrics.csv over steps, without values that are not finite.
 
     Args:
         path: The file.
 
     Raises:
-        ZooError: It is broken.
+        ZooError: It cannot be read.
     """
     try:
-        found = curves(path)
+        columns = curves(path)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ZooError(
-            f"{path} is no log of training ({type(error).__name__}: {error}): move it away, and "
-            "the report goes without training curves"
+            f"{path} is not a valid training log ({type(error).__name__}: {error}): move it away "
+            "to write the report without training curves"
         ) from error
-    return {name: Curve(*map(list, zip(*of, strict=True))) for name, of in found.items()}
+    return {name: Curve(*map(list, zip(*points, strict=True))) for name, points in columns.items()}
 
 
 def trajectory_of(run: Path, results: Results) -> Trajectory | None:
-    """Returns the trajectory that `zoo merge` measured, among results or beside the checkpoint.
+    """Returns the trajectory that `zoo merge` measured, from the results or the checkpoint folder.
 
     Args:
         run: Folder of the results.
         results: The results.
 
     Returns:
-        The trajectory, None where there is none.
+        The trajectory, None if there is none.
 
     Raises:
-        ZooError: It is broken.
+        ZooError: It cannot be read.
     """
-    places, named = [run], results.header["model"].get("checkpoint")
-    if named is not None:
-        places += [Path(named).parent, Path(named).parent / "merged"]
-    path = next((place / METRICS for place in places if (place / METRICS).is_file()), None)
+    folders, checkpoint = [run], results.header["model"].get("checkpoint")
+    if checkpoint is not None:
+        folders += [Path(checkpoint).parent, Path(checkpoint).parent / "merged"]
+    path = next((folder / METRICS for folder in folders if (folder / METRICS).is_file()), None)
     if path is None:
         return None
     try:
         points = json.loads(path.read_text("utf-8"))
         alphas = [float(point["alpha"]) for point in points]
-        scores: list[Mapping[str, float]] = [dict(point["scores"]) for point in points]
-        return Trajectory(alphas, [dict(one) for one in scores]) if points else None
+        scores = [dict(point["scores"]) for point in points]
+        return Trajectory(alphas, scores) if points else None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ZooError(
-            f"{path} is no trajectory ({type(error).__name__}: {error}): merge again by "
-            "`zoo merge --benchmarks`, or move it away"
+            f"{path} is not a valid trajectory ({type(error).__name__}: {error}): repeat "
+            "`zoo merge --benchmarks`, or move the file away"
         ) from error

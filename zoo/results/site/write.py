@@ -1,4 +1,4 @@
-"""Write: the folder of pages, from runs that were measured."""
+"""Writes the folder of pages of a report, from measured runs."""
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -54,66 +54,70 @@ def write(
     groups: Mapping[str, Sequence[str]] | None = None,
     aside: Sequence[str] = (),
 ) -> list[str]:
-    """Writes a report, and returns sentences on what it has not.
+    """Writes a report, and returns notes on images that could not be copied.
 
     Args:
         runs: Results by name; the others are compared with the first.
         presets: Ways of counting and averaging. Metrics are those of the first.
         out: The folder of the report.
-        places: Folders of the runs by name, beside which trajectories are looked for.
+        places: Folders of the runs by name, in which to look for trajectories.
         roots: Folders of the images. Only images below them are shown, since results may name any
             file.
-        most_mb: How many megabytes the folder may have.
-        publish: Whether images of others are linked rather than copied.
-        overwrite: Whether a report that lies there may be lost.
-        mapped: Whose words and patches are shown beside cases; of no run where None.
-        groups: Names of runs that are taken together, as the seeds of a recipe, by the name of
-            their group: numbers are means over them, and all else is of the first. None leaves each
-            run by itself.
-        aside: Names of runs or groups that are shown and not tested.
+        most_mb: Maximum size of the folder in megabytes.
+        publish: Whether to link public images instead of copying them.
+        overwrite: Whether to replace an existing report.
+        mapped: The runs whose words and patches are shown with the cases; no runs if None.
+        groups: Names of the runs of each group, such as the seeds of a recipe, by the name of the
+            group. Numbers are means over a group, everything else is from its first run. With
+            None, runs are not grouped.
+        aside: Names of runs or groups that are shown, but excluded from the tests.
 
     Raises:
-        ZooError: The runs have no case in common, the folder holds something else, or it would be
-            too large.
+        ZooError: The runs have no case in common, the folder contains other files, or the report
+            would be too large.
     """
     check_out(out, overwrite)
     groups = groups or {name: [name] for name in runs}
     check_aside(list(groups), aside)
     recounted = {name: run.recount(presets) for name, run in runs.items()}
-    members = {group: [recounted[name] for name in of] for group, of in groups.items()}
-    counted = {group: of[0] for group, of in members.items()}
-    shown = {group: runs[of[0]] for group, of in groups.items()}
+    members = {group: [recounted[name] for name in names] for group, names in groups.items()}
+    counted = {group: group_runs[0] for group, group_runs in members.items()}
+    first_runs = {group: runs[names[0]] for group, names in groups.items()}
     comparison = None
     if len(groups) > 1:
         comparison = compare(recounted, group=groups, presets=presets, aside=aside)
     results = list(counted.values())
-    found = answers(results, presets[0].rules)
-    if not len(found):
+    all_answers = answers(results, presets[0].rules)
+    if not len(all_answers):
         raise ZooError(
-            f"{', '.join(shown)} scored no case, so that there is nothing to show: name the folder "
-            "of the images by --data_root, and measure again"
+            f"{', '.join(first_runs)} scored no case, so there is nothing to show: give the folder "
+            "of the images with --data_root, and measure again"
         )
     with write_atomically(out, folder=True, over=True) as folder:
         finder = ImageFinder(roots, confined=True) if roots else None
         images = PageImages(finder, folder, most_mb * MB, publish)
-        size = write_data(found, counted, images, folder, mapped)
+        size = write_data(all_answers, counted, images, folder, mapped)
         if size > most_mb * MB:
             raise ZooError(
-                f"the cases of {', '.join(shown)} take {size / MB:,.0f} MB without their images, "
-                f"and --most_mb {most_mb} is allowed: allow more, or measure fewer benchmarks"
+                f"the cases of {', '.join(first_runs)} take {size / MB:,.0f} MB without their "
+                f"images, more than --most_mb {most_mb}: allow more, or measure fewer benchmarks"
             )
-        links = Links(found)
-        numbers = _numbers(members, presets, comparison, links)
-        lie = places or {}
-        beside = {group: lie[of[0]] for group, of in groups.items() if of[0] in lie}
+        links = Links(all_answers)
+        numbers = _page_numbers(members, presets, comparison, links)
+        folders = places or {}
+        folder_by_group = {
+            group: folders[names[0]] for group, names in groups.items() if names[0] in folders
+        }
         sections = _sections(
-            shown, counted, presets, comparison, links, numbers["averages"], beside
+            first_runs, counted, presets, comparison, links, numbers["averages"], folder_by_group
         )
-        several = {group: of for group, of in groups.items() if len(of) > 1}
+        multi_run_groups = {group: names for group, names in groups.items() if len(names) > 1}
         page = render_page(
             PAGE,
-            runs={name: dict(describe_model(run.header["model"])) for name, run in shown.items()},
-            groups=several,
+            runs={
+                name: dict(describe_model(run.header["model"])) for name, run in first_runs.items()
+            },
+            groups=multi_run_groups,
             aside=list(aside),
             preset=presets[0],
             said=[*_run_notes(counted), *images.notes()],
@@ -121,35 +125,38 @@ def write(
                 (section, [draw_chart(chart, folder) for chart in section.charts])
                 for section in sections
             ],
-            costs=costs(shown, logs(shown)),
+            costs=costs(first_runs, logs(first_runs)),
             words=words(row.names for row in numbers["metrics"]),
             **numbers,
         )
         (folder / PAGE).write_text(page, "utf-8")
-        (folder / CASES).write_text(render_page(CASES, runs=list(shown), groups=several), "utf-8")
+        (folder / CASES).write_text(
+            render_page(CASES, runs=list(first_runs), groups=multi_run_groups), "utf-8"
+        )
         for script in SCRIPTS:
             shutil.copyfile(TEMPLATES / script, folder / script)
     return images.notes()
 
 
 def check_out(out: Path, overwrite: bool) -> None:
-    """Makes sure that nothing in the folder of a report will be lost.
+    """Makes sure that writing a report into a folder destroys nothing.
 
     Args:
         out: The folder.
-        overwrite: Whether a report that lies there may be lost.
+        overwrite: Whether to replace an existing report.
 
     Raises:
-        ZooError: It is a file, holds a report that may not be lost, or anything else.
+        ZooError: It is a file, contains a report and `overwrite` is not set, or contains other
+            files.
     """
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return
     if not (out / INDEX).is_file():
-        raise ZooError(f"{out} is there and holds no report: name another folder by --out")
+        raise ZooError(f"{out} exists and is not a report: choose another folder with --out")
     if not overwrite:
         raise ZooError(
-            f"{out} holds a report: name another folder by --out, or add --overwrite if it may be "
-            "lost"
+            f"{out} already contains a report: choose another folder with --out, or replace it "
+            "with --overwrite"
         )
 
 
@@ -162,16 +169,18 @@ def _run_notes(runs: Mapping[str, Results]) -> Iterator[str]:
             yield f"{name}: {warning}"
 
 
-def _numbers(
+def _page_numbers(
     members: Mapping[str, Sequence[Results]],
     presets: Sequence[Preset],
     comparison: Comparison | None,
     links: Links,
 ) -> dict[str, Any]:
-    """Returns what the first page shows of numbers."""
+    """Returns the averages, metrics, differences and notes for the first page."""
     averages = {
         preset.name: average_rows(
-            [[run.counted[i] for run in of] for of in members.values()], preset.means, links
+            [[run.counted[i] for run in group_runs] for group_runs in members.values()],
+            preset.means,
+            links,
         )
         for i, preset in enumerate(presets)
     }
@@ -181,13 +190,13 @@ def _numbers(
         "differences": [] if comparison is None else list(differences(comparison, links, averages)),
         "probability": probability,
         "points": points,
-        "notes": [] if comparison is None else [n for n in comparison.notes if _is_shown(n)],
+        "notes": [] if comparison is None else [n for n in comparison.notes if _belongs_on_page(n)],
     }
 
 
-def _is_shown(note: str) -> bool:
-    """Returns whether a note is not on marks of a table that the page lacks, or said above."""
-    return not note.startswith(("bold", "preset", "less "))
+def _belongs_on_page(note: str) -> bool:
+    """Returns whether a note belongs on the page: not about table marks, and not shown above."""
+    return not note.startswith(("bold", "preset", "vs "))
 
 
 def _sections(
@@ -199,18 +208,18 @@ def _sections(
     averages: Mapping[str, Sequence[ReportRow]],
     places: Mapping[str, Path],
 ) -> list[Section]:
-    """Returns the sections that runs have something for.
+    """Returns the sections that have charts.
 
     Args:
-        runs: The runs, as they were counted when they were measured.
+        runs: The runs, with the counts from when they were measured.
         counted: The runs, counted under the presets.
         presets: Ways of counting and averaging.
-        comparison: The runs beside each other, None of one alone.
+        comparison: The comparison of the runs, None for a single run.
         links: Addresses of cases.
         averages: Averages, by preset.
         places: Folders of the runs, by name.
     """
-    found = [
+    sections = [
         forest_section(comparison),
         capabilities(averages.get(Capabilities.name, ()), list(runs)),
         half_truths(counted, presets[0], links),
@@ -219,4 +228,4 @@ def _sections(
         training(logs(runs), list(runs)),
         trajectories(runs, places),
     ]
-    return [section for section in found if section is not None]
+    return [section for section in sections if section is not None]

@@ -1,8 +1,8 @@
 "use strict";
 
-const CHUNK = 48; // cards that are laid out together
-const MANY = 12; // cases that a metric has, where the page begins with it
-const NEAR = "1500px 0px"; // how far off the screen cards are laid out
+const CHUNK = 48; // cards per chunk
+const MANY = 12; // the page starts with the first metric of at least this many cases
+const NEAR = "1500px 0px"; // chunks within this distance of the screen are laid out
 const CONTROLS = ["a", "b", "show", "benchmark", "subset", "metric", "split", "leak", "sort"];
 const SHOWS = {
   all: () => true,
@@ -22,16 +22,16 @@ const ORDERS = {
 };
 const control = (name) => document.getElementById(name);
 
-let index; // all answers: right or wrong, margins, where their texts are
-const waiting = new Map(); // what is done with a page of cases that is loaded
+let index; // all answers: right or wrong, margins, positions of their texts
+const waiting = new Map(); // callbacks for pages of cases that are being loaded
 const loaded = new Map();
 
-const patchMaps = new Map(); // words and patches of a run and a metric, and what waits for them
+const patchMaps = new Map(); // promises of words and patches, by run and metric
 
-// The functions that files of data call.
+// Called by the data files.
 const zoo = {
-  index(found) {
-    index = found;
+  index(content) {
+    index = content;
     start();
   },
   page(number, rows) {
@@ -42,28 +42,28 @@ const zoo = {
   },
 };
 
-function script(source, reject) {
-  const made = document.createElement("script");
-  made.src = source;
-  made.onerror = () => reject(new Error(`${made.src} is gone`));
-  document.head.append(made);
+function loadScript(source, reject) {
+  const tag = document.createElement("script");
+  tag.src = source;
+  tag.onerror = () => reject(new Error(`${tag.src} is missing`));
+  document.head.append(tag);
 }
 
 function page(number) {
   if (!loaded.has(number)) {
     loaded.set(number, new Promise((resolve, reject) => {
       waiting.set(number, resolve);
-      script(`data/cases_${number}.js`, reject);
+      loadScript(`data/cases_${number}.js`, reject);
     }));
   }
   return loaded.get(number);
 }
 
-// What is asked: the controls, and the metrics of an average, kept in the address.
+// The state of the page, stored in its address: the controls, and the metrics of an average.
 let members = null;
-let named = "";
+let averageName = "";
 
-function asked() {
+function controlState() {
   const state = {};
   for (const name of CONTROLS) if (control(name)) state[name] = control(name).value;
   return state;
@@ -90,12 +90,12 @@ function start() {
     show();
   });
   addEventListener("hashchange", recall);
-  addEventListener("keydown", leap);
+  addEventListener("keydown", jump);
   recall();
 }
 
-// Home and End leap: a browser's glide past chunks whose heights change on the way ends short.
-function leap(event) {
+// Home and End jump: smooth scrolling past chunks with changing heights would stop too early.
+function jump(event) {
   if (event.target.closest("select") || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
   if (event.key === "Home") scrollTo({ top: 0, behavior: "instant" });
   else if (event.key === "End") scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
@@ -105,7 +105,7 @@ function leap(event) {
 
 function fill(name, values) {
   const select = control(name);
-  const before = select.value;
+  const previous = select.value;
   const distinct = [...new Set(values)];
   select.replaceChildren(...["", ...distinct].map((value) => {
     const option = document.createElement("option");
@@ -113,46 +113,46 @@ function fill(name, values) {
     option.textContent = value || "all";
     return option;
   }));
-  select.value = distinct.includes(before) ? before : "";
+  select.value = distinct.includes(previous) ? previous : "";
 }
 
-// Subsets and metrics are those of the benchmark and subset that are chosen.
+// Restricts subsets and metrics to those of the chosen benchmark and subset.
 function narrow() {
-  const of = index.parts.filter((part) => ["", part[0]].includes(control("benchmark").value));
-  fill("subset", of.map((part) => part[1]));
-  fill("metric", of.filter((part) => ["", part[1]].includes(control("subset").value)).map((part) => part[2]));
+  const parts = index.parts.filter((part) => ["", part[0]].includes(control("benchmark").value));
+  fill("subset", parts.map((part) => part[1]));
+  fill("metric", parts.filter((part) => ["", part[1]].includes(control("subset").value)).map((part) => part[2]));
 }
 
 function recall() {
-  const given = new URLSearchParams(location.hash.slice(1));
-  members = given.has("in") ? new Set(given.get("in").split(",").map(Number)) : null;
-  named = given.get("name") ?? "";
+  const parameters = new URLSearchParams(location.hash.slice(1));
+  members = parameters.has("in") ? new Set(parameters.get("in").split(",").map(Number)) : null;
+  averageName = parameters.get("name") ?? "";
   for (const name of CONTROLS) {
     if (name === "subset" || name === "metric") narrow();
     const select = control(name);
     if (!select) continue;
     const options = [...select.options];
-    const wanted = options.find((option) => option.value === given.get(name));
-    select.value = (wanted ?? options.find((option) => option.defaultSelected) ?? options[0])?.value ?? "";
+    const requested = options.find((option) => option.value === parameters.get(name));
+    select.value = (requested ?? options.find((option) => option.defaultSelected) ?? options[0])?.value ?? "";
   }
-  // a run is looked at beside the first, to which the others are compared
-  if (control("b") && !given.has("b")) control("b").value = control("a").value === "0" ? "1" : "0";
-  if (!location.hash) beginWithOneMetric();
+  // by default, a run is compared with the first run
+  if (control("b") && !parameters.has("b")) control("b").value = control("a").value === "0" ? "1" : "0";
+  if (!location.hash) selectOneMetric();
   show();
 }
 
-// Metrics have margins of their own kinds, so that the page begins with one: the first of many cases,
-// else that of the most.
-function beginWithOneMetric() {
+// Margins of different metrics are not comparable, so the page starts with one metric: the first with
+// many cases, otherwise the one with the most cases.
+function selectOneMetric() {
   const [a, b] = ["a", "b"].map((name) => Number(control(name)?.value ?? 0));
   const keep = SHOWS[control("show").value];
-  const kept = index.parts.map(([, , , start, n]) => {
-    let found = 0;
-    for (let i = start; i < start + n; i++) if (keep(index.right[a][i], index.right[b][i])) found++;
-    return found;
+  const counts = index.parts.map(([, , , start, n]) => {
+    let kept = 0;
+    for (let i = start; i < start + n; i++) if (keep(index.right[a][i], index.right[b][i])) kept++;
+    return kept;
   });
-  const enough = kept.findIndex((n) => n >= MANY);
-  const [benchmark, subset, metric] = index.parts[enough < 0 ? kept.indexOf(Math.max(...kept)) : enough];
+  const enough = counts.findIndex((n) => n >= MANY);
+  const [benchmark, subset, metric] = index.parts[enough < 0 ? counts.indexOf(Math.max(...counts)) : enough];
   control("benchmark").value = benchmark;
   narrow();
   control("subset").value = subset;
@@ -164,22 +164,22 @@ function remember() {
   const state = new URLSearchParams();
   if (members) {
     state.set("in", [...members].join(","));
-    state.set("name", named);
+    state.set("name", averageName);
   }
-  for (const [name, value] of Object.entries(asked())) if (value !== "") state.set(name, value);
-  history.pushState(null, "", `#${state}`); // unlike a change of location, it calls no recall
+  for (const [name, value] of Object.entries(controlState())) if (value !== "") state.set(name, value);
+  history.pushState(null, "", `#${state}`); // does not call recall, unlike a change of location
 }
 
-// Lays out the cases that are asked for, a chunk at a time as it comes near the screen.
+// Lays out the selected cases in chunks, each when it comes near the screen.
 let watcher;
-let shown = []; // numbers of the answers, in their order
+let shown = []; // indices of the shown answers, in order
 
 function show() {
-  const state = asked();
+  const state = controlState();
   const [a, b] = [Number(state.a), Number(state.b ?? state.a)];
   const keep = SHOWS[state.show];
   shown = [];
-  const tally = { asked: 0, right: [0, 0], scored: [0, 0], metrics: new Set(), graded: false };
+  const tally = { total: 0, right: [0, 0], scored: [0, 0], metrics: new Set(), graded: false };
   index.parts.forEach(([benchmark, subset, metric, start, n, graded], number) => {
     if (members && !members.has(number)) return;
     if (![benchmark, ""].includes(state.benchmark) || ![subset, ""].includes(state.subset)) return;
@@ -189,16 +189,16 @@ function show() {
     for (let i = start; i < start + n; i++) {
       if (state.split && index.split[i] !== state.split) continue;
       if (state.leak && index.leak?.[a][i] !== state.leak) continue;
-      const [one, other] = [index.right[a][i], index.right[b][i]];
-      tally.asked++;
-      [one, other].forEach((answer, run) => {
+      const [answerA, answerB] = [index.right[a][i], index.right[b][i]];
+      tally.total++;
+      [answerA, answerB].forEach((answer, run) => {
         tally.right[run] += answer === "1";
         tally.scored[run] += answer !== "-";
       });
-      if (keep(one, other)) shown.push(i);
+      if (keep(answerA, answerB)) shown.push(i);
     }
   });
-  // what has no margin comes last
+  // answers without a margin come last
   const margin = (run, i) => (index.right[run][i] === "-" ? NaN : index.margin[run][i] ?? NaN);
   const place = (key) => (Number.isNaN(key) ? Number.MAX_VALUE : key);
   const key = new Map(shown.map((i) => [i, place(ORDERS[state.sort](margin(a, i), margin(b, i)))]));
@@ -208,15 +208,15 @@ function show() {
     const share = scored ? ` (${(100 * right / scored).toFixed(1)} %)` : "";
     return `${name} is right in ${right.toLocaleString("en")} of ${scored.toLocaleString("en")}${share}`;
   };
-  const what = tally.metrics.size > 1 ? "answer" : "case";
-  const about = [state.benchmark, state.subset, state.metric, state.split, leakWords()].filter(Boolean).join("/");
-  control("count").textContent = `${about && `${about}: `}${count(shown.length, what)} of ${tally.asked.toLocaleString("en")} shown. `
+  const noun = tally.metrics.size > 1 ? "answer" : "case";
+  const selection = [state.benchmark, state.subset, state.metric, state.split, leakWords()].filter(Boolean).join("/");
+  control("count").textContent = `${selection && `${selection}: `}${count(shown.length, noun)} of ${tally.total.toLocaleString("en")} shown. `
     + `${rightIn(index.runs[a], 0)}${a === b ? "" : `, ${rightIn(index.runs[b], 1)}`}.`
     + (a === b && ["gained", "lost", "apart"].includes(state.show) ? " A and B are the same run: choose another." : "")
-    + (members?.size > 1 ? " Several metrics are counted here: their average weighs metrics, and of seeds it is a mean, so that it may differ from this share." : "")
-    + (tally.graded ? " Some answers are graded: those alone are right that are so in full, and the metric is the mean of grades." : "");
+    + (members?.size > 1 ? " Several metrics are counted here. Their average weights metrics and is a mean over seeds, so it can differ from this share." : "")
+    + (tally.graded ? " Some answers are graded: only those with the full grade are right, and the metric is the mean grade." : "");
   control("members").hidden = !members;
-  control("members").textContent = members ? `Cases of ${named} alone ✕` : "";
+  control("members").textContent = members ? `Only cases of ${averageName} ✕` : "";
   lay(a, b);
 }
 
@@ -224,8 +224,8 @@ function leakWords() {
   return control("leak").value && `images: ${control("leak").selectedOptions[0].textContent}`;
 }
 
-function count(n, what) {
-  return `${n.toLocaleString("en")} ${what}${n === 1 ? "" : "s"}`;
+function count(n, noun) {
+  return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 }
 
 function lay(a, b) {
@@ -247,7 +247,7 @@ function lay(a, b) {
     chunks.push(chunk);
   }
   main.replaceChildren(...chunks);
-  // the first is laid out at once and stays: a browser that is busy tells late what is near
+  // the first chunk is laid out at once and stays: a busy browser reports visible chunks late
   if (chunks.length) open(chunks[0], a, b);
   for (const chunk of chunks.slice(1)) watcher.observe(chunk);
 }
@@ -255,11 +255,11 @@ function lay(a, b) {
 async function open(chunk, a, b) {
   if (chunk.dataset.open) return;
   chunk.dataset.open = "yes";
-  const own = shown.slice(Number(chunk.dataset.at), Number(chunk.dataset.at) + CHUNK);
+  const answers = shown.slice(Number(chunk.dataset.at), Number(chunk.dataset.at) + CHUNK);
   try {
-    const rows = await Promise.all(own.map(async (i) => (await page(Math.floor(i / index.size)))[i % index.size]));
+    const rows = await Promise.all(answers.map(async (i) => (await page(Math.floor(i / index.size)))[i % index.size]));
     if (chunk.dataset.open && chunk.isConnected) {
-      chunk.replaceChildren(...rows.map((row, k) => card(own[k], row, a, b)));
+      chunk.replaceChildren(...rows.map((row, k) => card(answers[k], row, a, b)));
       chunk.style.minHeight = "";
     }
   } catch (error) {
@@ -276,23 +276,23 @@ function close(chunk) {
 }
 
 function element(name, className, text) {
-  const made = document.createElement(name);
-  if (className) made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
+  const node = document.createElement(name);
+  if (className) node.className = className;
+  if (text !== undefined) node.textContent = text;
+  return node;
 }
 
 function card(i, [id, images, texts, match, scores, wrong], a, b) {
-  const made = element("article", "card");
+  const article = element("article", "card");
   const runs = a === b ? [a] : [a, b];
-  const reach = runs.map((run) => (scores[run] ?? []).filter((one) => one !== null));
+  const reach = runs.map((run) => (scores[run] ?? []).filter((score) => score !== null));
   const line = (run, score) => {
     const row = element("span", "run");
     row.append(element("span", "", index.runs[run]), element("span", "score", score === null ? "–" : score.toFixed(3)));
     const bar = element("span", "bar");
     const fill = element("i");
-    const own = reach[runs.indexOf(run)];
-    const [low, high] = [Math.min(...own), Math.max(...own)];
+    const runScores = reach[runs.indexOf(run)];
+    const [low, high] = [Math.min(...runScores), Math.max(...runScores)];
     fill.style.width = `${score === null ? 0 : 4 + 96 * (score - low) / Math.max(high - low, 1e-9)}%`;
     bar.append(fill);
     row.append(bar);
@@ -310,29 +310,29 @@ function card(i, [id, images, texts, match, scores, wrong], a, b) {
     }
     pictures.append(figure);
   });
-  if (!images.length) pictures.append(element("div", "none", "about no image"));
+  if (!images.length) pictures.append(element("div", "none", "case without image"));
   const words = element("div");
   const right = byText ? texts[match.indexOf("1")] : undefined;
   texts.forEach((text, place) => {
     const kind = byText ? (match[place] === "1" ? "right" : "wrong") : "";
-    const said = element("p", `text ${kind}`);
-    if (kind) said.append(element("b", "", kind === "right" ? "✓" : "✗"));
-    said.append(...(kind === "wrong" && right !== undefined ? marked(text, right) : [text]));
-    if (byText) said.append(...scored(place));
-    words.append(said);
+    const paragraph = element("p", `text ${kind}`);
+    if (kind) paragraph.append(element("b", "", kind === "right" ? "✓" : "✗"));
+    paragraph.append(...(kind === "wrong" && right !== undefined ? marked(text, right) : [text]));
+    if (byText) paragraph.append(...scored(place));
+    words.append(paragraph);
   });
   if (!byText && !byImage) {
-    [...match].forEach((one, place) => {
-      const said = element("p", `text ${one === "1" ? "right" : "wrong"}`);
+    [...match].forEach((label, place) => {
+      const paragraph = element("p", `text ${label === "1" ? "right" : "wrong"}`);
       const many = images.length > 1 && texts.length > 1 && match.length === images.length * texts.length;
       const where = many ? `image ${Math.floor(place / texts.length) + 1}, text ${place % texts.length + 1}`
-        : match.length === 2 ? (one === "1" ? "best right answer" : "best wrong answer") : `answer ${place + 1}`;
-      said.append(element("b", "", one === "1" ? "✓" : "✗"), where);
+        : match.length === 2 ? (label === "1" ? "best right answer" : "best wrong answer") : `answer ${place + 1}`;
+      paragraph.append(element("b", "", label === "1" ? "✓" : "✗"), where);
       for (const run of runs.filter((run) => scores[run])) {
-        said.append(line(run, scores[run][place]));
-        if (one !== "1" && wrong?.[run]) said.append(found(...wrong[run]));
+        paragraph.append(line(run, scores[run][place]));
+        if (label !== "1" && wrong?.[run]) paragraph.append(wrongAnswer(...wrong[run]));
       }
-      words.append(said);
+      words.append(paragraph);
     });
   }
   for (const run of runs) {
@@ -349,14 +349,14 @@ function card(i, [id, images, texts, match, scores, wrong], a, b) {
   for (const run of runs) {
     if (index.patches?.[run].includes(i)) words.append(patchWords(run, index.parts.indexOf(part), i, byText ? match : ""));
   }
-  const where = [part.slice(0, 3).join("/"), id === "all" ? "a query of the whole gallery" : `case ${id}`, ...images.slice(0, 2).map((number) => index.images[number][0])];
+  const where = [part.slice(0, 3).join("/"), id === "all" ? "a query to the full gallery" : `case ${id}`, ...images.slice(0, 2).map((number) => index.images[number][0])];
   if (index.split?.[i]) where.push(index.split[i]);
-  made.append(pictures, words, element("div", "id", where.join(" · ")));
-  return made;
+  article.append(pictures, words, element("div", "id", where.join(" · ")));
+  return article;
 }
 
-// The wrong answer of a gallery that scores highest: a text, or a picture by its number.
-function found(text, number) {
+// The highest-scoring wrong answer of a gallery: a text, or an image by its index.
+function wrongAnswer(text, number) {
   if (text !== null) return element("span", "found", text);
   const figure = picture(number);
   figure.className = "found";
@@ -369,23 +369,23 @@ function picture(number, text) {
   if (file) {
     const image = element("img");
     image.src = file;
-    image.alt = text ? `what the texts are about: ${text}` : name;
+    image.alt = text ? `image of the texts: ${text}` : name;
     image.loading = "lazy";
     figure.append(image);
   } else {
     const box = element("div", "none", link ? "" : "no image");
     if (link) {
-      const away = element("a", "", "image at its publisher");
-      away.href = link;
-      away.rel = "noopener";
-      box.append(away);
+      const anchor = element("a", "", "image at its publisher");
+      anchor.href = link;
+      anchor.rel = "noopener";
+      box.append(anchor);
     }
     figure.append(box);
   }
   return figure;
 }
 
-// A wrong text, with what it says otherwise than the right one between their common ends marked.
+// A wrong text with a mark between the common prefix and suffix of it and the right text.
 function marked(text, right) {
   const [words, others] = [text.split(" "), right.split(" ")];
   const least = Math.min(words.length, others.length);
@@ -393,56 +393,56 @@ function marked(text, right) {
   let last = 0;
   while (first < least && words[first] === others[first]) first++;
   while (last < least - first && words.at(-1 - last) === others.at(-1 - last)) last++;
-  const between = words.slice(first, words.length - last).join(" ");
-  const before = words.slice(0, first).join(" ");
-  const after = last ? words.slice(words.length - last).join(" ") : "";
-  return [before, before && " ", between ? element("mark", "", between) : "", after && " ", after].filter(Boolean);
+  const difference = words.slice(first, words.length - last).join(" ");
+  const prefix = words.slice(0, first).join(" ");
+  const suffix = last ? words.slice(words.length - last).join(" ") : "";
+  return [prefix, prefix && " ", difference ? element("mark", "", difference) : "", suffix && " ", suffix].filter(Boolean);
 }
 
-// Which patches of the image the words of a text are like, or look at: opened on demand.
+// The patches that each word of a text is similar to or attends to, loaded on demand.
 function patchWords(run, part, i, match) {
-  const made = element("details", "patches");
-  made.append(element("summary", "", `Words and patches of ${index.runs[run]}`));
-  made.addEventListener("toggle", async () => {
-    if (made.childElementCount > 1) return;
+  const details = element("details", "patches");
+  details.append(element("summary", "", `Words and patches of ${index.runs[run]}`));
+  details.addEventListener("toggle", async () => {
+    if (details.childElementCount > 1) return;
     try {
-      made.append(patchesOf((await mapsOf(run, part))[i], match));
+      details.append(patchesOf((await mapsOf(run, part))[i], match));
     } catch (error) {
-      made.append(element("p", "", `These cannot be shown: ${error.message}. Write the report again.`));
+      details.append(element("p", "", `These cannot be shown: ${error.message}. Write the report again.`));
     }
   });
-  return made;
+  return details;
 }
 
 function mapsOf(run, part) {
   const key = `${run}_${part}`;
   if (!patchMaps.has(key)) {
-    const waits = {};
-    waits.promise = new Promise((resolve, reject) => {
-      waits.resolve = resolve;
-      script(`data/patches_${key}.js`, reject);
+    const pending = {};
+    pending.promise = new Promise((resolve, reject) => {
+      pending.resolve = resolve;
+      loadScript(`data/patches_${key}.js`, reject);
     });
-    patchMaps.set(key, waits);
+    patchMaps.set(key, pending);
   }
   return patchMaps.get(key).promise;
 }
 
 function patchesOf({ images, grid, pairs, by }, match) {
-  const alike = by === "cosine";
-  const made = element("div");
+  const isCosine = by === "cosine";
+  const container = element("div");
   images.forEach((file, place) => {
-    const seen = element("div", "seen");
+    const frame = element("div", "seen");
     const image = element("img");
     image.src = file;
-    image.alt = "the image as the model sees it";
+    image.alt = "the input image of the model";
     const light = element("canvas");
     light.setAttribute("aria-hidden", "true");
-    seen.append(image, light);
-    const said = element("p", "said-of-word", `Choose a word: the patches that it ${alike ? "is like" : "looks at"} stay bright, the best has a frame.`);
-    said.setAttribute("role", "status");
-    made.append(seen, said);
-    for (const [, which, words] of pairs.filter(([of]) => of === place)) {
-      const kind = match ? (match[which] === "1" ? "right" : "wrong") : "";
+    frame.append(image, light);
+    const status = element("p", "said-of-word", `Choose a word: the patches that it ${isCosine ? "is similar to" : "attends to"} stay bright, the best one has a frame.`);
+    status.setAttribute("role", "status");
+    container.append(frame, status);
+    for (const [, textIndex, words] of pairs.filter(([imageIndex]) => imageIndex === place)) {
+      const kind = match ? (match[textIndex] === "1" ? "right" : "wrong") : "";
       const text = element("p", `words text ${kind}`);
       if (kind) text.append(element("b", "", kind === "right" ? "✓" : "✗"));
       const highest = Math.max(...words.map(([, , high]) => high));
@@ -452,10 +452,10 @@ function patchesOf({ images, grid, pairs, by }, match) {
         button.type = "button";
         button.style.setProperty("--like", `${Math.round(10 + 60 * (high - lowest) / Math.max(highest - lowest, 1e-9))}%`);
         const choose = () => {
-          made.querySelectorAll(".words .chosen").forEach((one) => one.classList.remove("chosen"));
+          container.querySelectorAll(".words .chosen").forEach((word) => word.classList.remove("chosen"));
           button.classList.add("chosen");
-          const best = lit(light, grid, coded);
-          said.textContent = `${word}: ${by} ${high.toFixed(3)} at row ${best[0] + 1}, column ${best[1] + 1}; least ${low.toFixed(3)}.`;
+          const best = drawPatches(light, grid, coded);
+          status.textContent = `${word}: ${by} ${high.toFixed(3)} at row ${best[0] + 1}, column ${best[1] + 1}; lowest ${low.toFixed(3)}.`;
         };
         button.addEventListener("mouseenter", choose);
         button.addEventListener("focus", choose);
@@ -463,16 +463,16 @@ function patchesOf({ images, grid, pairs, by }, match) {
         text.append(button, " ");
       }
       const mean = words.reduce((sum, [, , high]) => sum + high, 0) / words.length;
-      if (alike) text.append(element("span", "score", `mean of the best ${mean.toFixed(3)}`));
-      made.append(text);
+      if (isCosine) text.append(element("span", "score", `mean of the highest ${mean.toFixed(3)}`));
+      container.append(text);
     }
   });
-  return made;
+  return container;
 }
 
-// Darkens patches that a word is unlike, frames the one that it is most like, and returns its place.
-function lit(canvas, [rows, columns], coded) {
-  const steps = Uint8Array.from(atob(coded), (one) => one.charCodeAt(0));
+// Darkens dissimilar patches, frames the most similar one, and returns its position.
+function drawPatches(canvas, [rows, columns], coded) {
+  const steps = Uint8Array.from(atob(coded), (character) => character.charCodeAt(0));
   const side = 16;
   canvas.width = columns * side;
   canvas.height = rows * side;

@@ -1,7 +1,7 @@
 "use strict";
 
-// Sorts a table by a column, by numbers where its cells have them; rows without one come last.
-function sorted(table, column, descending) {
+// Sorts a table by a column, numerically if its cells have numbers; rows without a number come last.
+function sortTable(table, column, descending) {
   const key = (row) => {
     const cell = row.cells[column];
     if (!("value" in cell.dataset)) return cell.textContent.trim().toLowerCase();
@@ -13,23 +13,23 @@ function sorted(table, column, descending) {
   };
   const rows = [...table.tBodies[0].rows].map((row) => ({ row, key: key(row) }));
   rows.sort(compare);
-  table.tBodies[0].append(...rows.map((one) => one.row));
+  table.tBodies[0].append(...rows.map((entry) => entry.row));
 }
 
 for (const table of document.querySelectorAll("table.sortable")) {
   for (const head of table.tHead.rows[0].cells) {
     head.querySelector("button").addEventListener("click", () => {
       const number = head.classList.contains("number") && !("least" in head.dataset);
-      const now = head.getAttribute("aria-sort");
-      const descending = now ? now === "ascending" : number;
+      const current = head.getAttribute("aria-sort");
+      const descending = current ? current === "ascending" : number;
       for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
       head.setAttribute("aria-sort", descending ? "descending" : "ascending");
-      sorted(table, head.cellIndex, descending);
+      sortTable(table, head.cellIndex, descending);
     });
   }
 }
 
-// Shows the rows that have every word that is typed.
+// Shows only the rows that contain every typed word.
 for (const input of document.querySelectorAll("input.filter")) {
   const rows = [...document.getElementById(input.dataset.table).tBodies[0].rows];
   const count = document.querySelector(`[data-count="${input.dataset.table}"]`);

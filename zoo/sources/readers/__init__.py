@@ -1,4 +1,4 @@
-"""Readers: captions from the files in which they are published, one file a format."""
+"""Readers of captions, one module per file format."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Reader: turns a file of captions into samples."""
+"""Reader: base class for reading samples from a file of captions."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
@@ -12,10 +12,10 @@ from zoo.support.spec import Configurable
 class Reader(Configurable, ABC):
     """Base of readers.
 
-    The constructor keeps paths and choices. Nothing is opened before `samples`. Its first argument
-    is the file or folder that is read; the commands that are given one put it there.
+    The constructor only stores its arguments; files are opened in `samples`. Its first argument is
+    the file or folder to read, which commands pass by position.
 
-    Whoever wants samples asks `read`, or `each` where they are too many to be held at once.
+    Call `read` for a list of all samples, or `checked_samples` to iterate over them.
     """
 
     @abstractmethod
@@ -23,37 +23,37 @@ class Reader(Configurable, ABC):
         """Yields the samples in file order, or returns a list of them.
 
         Raises:
-            ZooError: The files are wrong; the sentence names file, line and field.
+            ZooError: The files are invalid; the message names file, line and field.
         """
 
     def checked_samples(self) -> Iterator[Sample]:
-        """Yields what `samples` gives, each once it is known to be a sample.
+        """Yields the items of `samples` after checking their type.
 
         Raises:
-            ZooError: It is none.
+            ZooError: An item is not a `Sample`.
         """
-        found: object = self.samples()
-        for other in found if isinstance(found, Iterable) else [found]:
-            if not isinstance(other, Sample):
+        samples_given: object = self.samples()
+        for sample in samples_given if isinstance(samples_given, Iterable) else [samples_given]:
+            if not isinstance(sample, Sample):
                 raise ZooError(
-                    f"{type(self).__name__}.samples() gave {other!r:.80}: a reader yields "
-                    "zoo.sources.Sample, one a caption"
+                    f"{type(self).__name__}.samples() returned {sample!r:.80}: a reader must "
+                    "yield one zoo.sources.Sample per caption"
                 )
-            yield other
+            yield sample
 
     def read(self) -> list[Sample]:
         """Returns a list of what `each` yields.
 
         Raises:
-            ZooError: The files are wrong, or something is no sample.
+            ZooError: The files are invalid, or an item is not a `Sample`.
         """
         return list(self.checked_samples())
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that were read. Checkpoints and results keep their hashes."""
+        """The files to read. Checkpoints and results record their hashes."""
         return ()
 
     def all_splits(self) -> "Reader":
-        """Returns a reader of all splits that the files hold; itself where there are none."""
+        """Returns a reader of all splits of the files, or this reader if there are no splits."""
         return self

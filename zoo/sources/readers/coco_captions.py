@@ -12,7 +12,7 @@ from zoo.sources.sample import ImageRef, Sample
 from zoo.support.schema import record
 from zoo.support.text_files import caption, read_json
 
-FORMAT = "give a file of this reader's format"
+FORMAT = "the file must have the format of this reader"
 
 
 class _COCOFile(Struct):
@@ -34,7 +34,7 @@ class CocoCaptions(Reader):
     """COCO's published captions.
 
     Args:
-        file: captions_train2014.json or a file of its layout.
+        file: captions_train2014.json or a file with the same layout.
     """
 
     def __init__(self, file: Path) -> None:
@@ -59,7 +59,7 @@ class CocoCaptions(Reader):
             if annotation.image_id not in refs:
                 raise ZooError(
                     f"{origin} is a caption of image {annotation.image_id}, "
-                    "which is not among the file's images: fetch the file again"
+                    "which is not in the file's list of images: download the file again"
                 )
             ref, image_id = refs[annotation.image_id]
             text = caption(annotation.caption, origin)

@@ -1,4 +1,4 @@
-"""Tables of paths and captions, as open_clip takes them."""
+"""CSV and TSV tables of paths and captions, as used by open_clip."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,15 +12,15 @@ from zoo.support.text_files import caption
 
 
 class CsvTable(Reader):
-    """A csv or tsv file with a header; a caption's id is its row, from 0.
+    """A CSV or TSV file with a header. The id of a caption is its row number, from 0.
 
     Args:
         file: The table.
-        image_column: Column of the images. Where None, the first of filepath, image, image_path,
+        image_column: Column of the images. If None, the first of filepath, image, image_path,
             file_name, filename, path.
-        caption_column: Column of the captions. Where None, the first of title, caption, text,
+        caption_column: Column of the captions. If None, the first of title, caption, text,
             sentence, description.
-        separator: Character between columns. Where None, a tab if the header has one, else a comma.
+        separator: Character between columns. If None, a tab if the header has one, else a comma.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class CsvTable(Reader):
             origin = f"{self.file}:{line}"
             if not row[image].strip():
                 raise ZooError(
-                    f"{origin} names no image in column {image!r}: write one or take the line out"
+                    f"{origin} has no image in column {image!r}: add one or remove the line"
                 )
             ref = images.ref(row[image])
             yield Sample(ref, caption(row[text], origin), str(ref), str(i), origin=origin)

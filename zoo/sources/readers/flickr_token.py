@@ -1,4 +1,4 @@
-"""Flickr8k's and Flickr30k's token files, and lists of names for splits.
+"""Token files of Flickr8k and Flickr30k, and lists of image names for their splits.
 
 A line of a token file is 'NAME.jpg#K<TAB>caption'.
 """
@@ -25,12 +25,13 @@ log = logging.getLogger(__name__)
 class FlickrToken(Reader):
     """A token file of Flickr8k or Flickr30k.
 
-    Flickr8k's file misspells one image ('NAME.jpg.1#0'), which does not exist. It is left out, and
-    that is logged.
+    Flickr8k's file misspells one image ('NAME.jpg.1#0'), which does not exist. It is left out with
+    a warning.
 
     Args:
         file: The captions.
-        split: File with one name a line, such as Flickr_8k.trainImages.txt; all images where None.
+        split: File with one image name per line, such as Flickr_8k.trainImages.txt; None for all
+            images.
     """
 
     def __init__(self, file: Path, split: Path | None = None) -> None:
@@ -38,7 +39,7 @@ class FlickrToken(Reader):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The caption file, and the list of the split's names where there is one."""
+        """The caption file, and the list of the split if there is one."""
         return (self.file,) if self.split is None else (self.file, self.split)
 
     def all_splits(self) -> Reader:
@@ -47,7 +48,7 @@ class FlickrToken(Reader):
 
     def samples(self) -> Iterator[Sample]:
         """Yields a sample for each caption of the split."""
-        wanted = (
+        line_by_name = (
             None
             if self.split is None
             else {line.strip(): number for number, line in numbered_lines(self.split)}
@@ -60,11 +61,11 @@ class FlickrToken(Reader):
             match = _LINE.fullmatch(line)
             if match is None:
                 raise ZooError(
-                    f"{origin} is not 'NAME.jpg#K<TAB>caption' ({line[:40]!r}): mend the line"
+                    f"{origin} is not 'NAME.jpg#K<TAB>caption' ({line[:40]!r}): correct the line"
                 )
             if match["slip"]:
                 slips += 1
-            elif wanted is None or match["name"] in wanted:
+            elif line_by_name is None or match["name"] in line_by_name:
                 if match["name"] not in refs:
                     ref = flickr_ref(match["name"])
                     refs[match["name"]] = (ref, str(ref))
@@ -73,13 +74,11 @@ class FlickrToken(Reader):
                 text = caption(match["caption"], origin)
                 yield Sample(ref, text, image_id, caption_id, name, origin=origin)
         if slips:
-            log.warning(
-                "%s: %d captions of a misspelt image ('.jpg.1') are left out", self.file, slips
-            )
-        if wanted is not None and self.split is not None:
-            absent = next(((n, line) for n, line in wanted.items() if n not in refs), None)
+            log.warning("%s: left out %d captions of a misspelt image ('.jpg.1')", self.file, slips)
+        if line_by_name is not None and self.split is not None:
+            absent = next(((n, line) for n, line in line_by_name.items() if n not in refs), None)
             if absent is not None:
                 raise ZooError(
-                    f"{self.split}:{absent[1]} names {absent[0]}, "
-                    f"which has no caption in {self.file}: take the line out"
+                    f"{self.split}:{absent[1]}: image {absent[0]} has no caption in {self.file}: "
+                    "remove the line"
                 )

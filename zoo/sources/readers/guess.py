@@ -1,4 +1,4 @@
-"""Guesses what kind of caption file a path is, for the commands that take any."""
+"""Detects the format of a caption file, for commands that accept any format."""
 
 import re
 from pathlib import Path
@@ -25,37 +25,37 @@ _FLICKR_LINE = re.compile(r"[^\t#]+\.jpe?g(?:\.\d+)?#\d+\t", re.IGNORECASE)
 
 
 def guess_reader(path: str | Path) -> Reader:
-    """Returns a reader of the whole file or folder, by its ending and the first 64 KB.
+    """Returns a reader of a file or folder, chosen by its ending and its first 64 KB.
 
-    What has '://' in it, a .tar and a folder of tars are shards. Any other folder holds rendered
-    scenes, or Parquet; that is TROHN-Img's where it has its columns, else a table. A .jsonl file
-    holds JSON lines, a .json file Karpathy's or COCO's captions. A .csv or .tsv file is a table,
-    NegCLIP's where it has its columns. Anything else is a Flickr token file or one caption a line.
-    The first line tells the kind of a file without an ending, such as a pipe.
+    URLs, .tar files and folders of tars are read by `WebDataset`. Any other folder has Parquet
+    files, in the format of TROHN-Img or as a general table, or rendered scenes. A .jsonl file has
+    JSON lines, a .json file Karpathy's or COCO's captions. A .csv or .tsv file is a table, in
+    NegCLIP's format if it has its columns. Anything else is a Flickr token file or has one caption
+    per line. The format of a file without an ending, such as a pipe, depends on its first line.
 
     Raises:
-        ZooError: The file is not there or is none of these.
+        ZooError: The file is missing or its format is unknown.
     """
     if is_url(str(path)):
         return WebDataset(str(path))
     path = Path(path)
     kind = path.suffix.lower()
-    # img2dataset writes tables beside its tars
+    # img2dataset writes Parquet tables into the same folder as its tars
     if kind == ".tar" or (path.is_dir() and any(path.glob("*.tar"))):
         return WebDataset(str(path))
     if path.is_dir() or kind == ".parquet":
         table = ParquetTable(path)
         return _parquet(table) if table.files else Scenes(str(path))
     head = _head(path)
-    first = next((line for line in head.splitlines() if line.strip()), "")
-    kind = kind or _kind(first)
+    first_line = next((line for line in head.splitlines() if line.strip()), "")
+    kind = kind or _kind(first_line)
     if kind in (".jsonl", ".ndjson"):
         return JsonLines(path)
     if kind == ".json":
         return _json(path, head)
     if kind in (".csv", ".tsv"):
         return _table(path, head.partition("\n")[0], "\t" if kind == ".tsv" else ",")
-    return FlickrToken(path) if _FLICKR_LINE.match(first) else PlainText(path)
+    return FlickrToken(path) if _FLICKR_LINE.match(first_line) else PlainText(path)
 
 
 def _head(path: Path) -> str:
@@ -64,13 +64,12 @@ def _head(path: Path) -> str:
             head = file.read(_HEAD)
     except OSError as error:
         raise ZooError(
-            f"{path} cannot be read ({error.strerror}): "
-            "give the path of a caption file that you may read"
+            f"{path} cannot be read ({error.strerror}): give the path of a readable caption file"
         ) from error
     if b"\0" in head or head.startswith(b"\x1f\x8b"):
         raise ZooError(
-            f"{path} is not text: unpack it, or give a .txt, .token, .csv, .tsv, .json or .jsonl "
-            "file of captions"
+            f"{path} is not a text file: unpack it, or give a .txt, .token, .csv, .tsv, .json or "
+            ".jsonl file of captions"
         )
     return head.decode("utf-8-sig", errors="replace")
 
@@ -83,7 +82,7 @@ def _parquet(table: ParquetTable) -> Reader:
 def _json(path: Path, head: str) -> Reader:
     if not head.lstrip().startswith("{"):
         raise ZooError(
-            f"{path} does not hold one JSON object: "
+            f"{path} is not a single JSON object: "
             "give Karpathy's or COCO's captions, or JSON lines in a .jsonl file"
         )
     return (
@@ -93,15 +92,15 @@ def _json(path: Path, head: str) -> Reader:
     )
 
 
-def _kind(first: str) -> str:
-    """Returns the ending that a file without one would have, by its first line."""
-    if first.startswith("{"):
+def _kind(first_line: str) -> str:
+    """Returns the file ending that fits the first line of a file."""
+    if first_line.startswith("{"):
         try:
-            return ".jsonl" if "caption" in json_value(first) else ".json"
+            return ".jsonl" if "caption" in json_value(first_line) else ".json"
         except NotJson:
             return ".json"
     for kind, separator in ((".tsv", "\t"), (".csv", ",")):
-        columns = _columns(first, separator)
+        columns = _columns(first_line, separator)
         if not columns.isdisjoint(IMAGE_COLUMNS) and not columns.isdisjoint(CAPTION_COLUMNS):
             return kind
     return ""

@@ -1,4 +1,4 @@
-"""Captions of data sets on the Hugging Face hub, read by its `datasets`."""
+"""Captions of data sets on the Hugging Face Hub, read with the `datasets` library."""
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -14,19 +14,19 @@ from zoo.support.text_files import caption
 
 
 class HubCaptions(Reader):
-    """A data set of the Hugging Face hub with an image and its captions a row.
+    """A data set of the Hugging Face Hub whose rows have an image and one or more captions.
 
-    `datasets` fetches it once, and keeps it in arrow files in which images are read in place. A row
-    with a list of captions gives a sample for each.
+    `datasets` downloads it once into Arrow files, from which images are read directly. A row with
+    a list of captions yields one sample per caption.
 
     Args:
-        name: Its name on the hub, as 'owner/name', or a folder of Parquet here that is a copy.
-        revision: Commit or tag of the hub's, which pins what is read. A copy has none.
-        split: The split that is read.
-        subset: The subset that is read, where there are several.
-        image_column: Column of the images. Where None, the first that holds images.
-        caption_column: Column of the captions. Where None, the first of title, caption, text,
-            sentence, description, or of these with an s.
+        name: Its name on the Hub ('owner/name'), or a local folder of Parquet files.
+        revision: Commit or tag on the Hub, which pins the version. Not used for a local folder.
+        split: The split to read.
+        subset: The subset (configuration) to read, if there are several.
+        image_column: Column of the images. If None, the first column of images.
+        caption_column: Column of the captions. If None, the first of title, caption, text,
+            sentence, description, or of their plurals.
     """
 
     def __init__(
@@ -43,33 +43,36 @@ class HubCaptions(Reader):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files of a copy; what is on the hub is pinned by its revision."""
+        """The files of a local folder; a data set on the Hub is pinned by its revision."""
         return tuple(sorted(Path(self.name).glob("**/*.parquet")))
 
     @cached_property
     def _dataset(self) -> Any:
-        """What `datasets` has of it.
+        """The loaded data set.
 
         Raises:
-            ZooError: `datasets` is not installed or cannot load it, or no revision is named.
+            ZooError: `datasets` is not installed or cannot load it, or the revision is missing.
         """
-        here = Path(self.name).is_dir()
-        if self.revision is None and not here:
+        is_local = Path(self.name).is_dir()
+        if self.revision is None and not is_local:
             raise ZooError(
-                f"{self.name} is on the hub and may change there: name a commit or tag of it by "
-                "revision, or the folder of a copy"
+                f"{self.name} is on the Hub and may change there: set revision to a commit or tag, "
+                "or give a local folder"
             )
         datasets: Any = import_optional("datasets", "hf")
         try:
             return datasets.load_dataset(
-                self.name, self.subset, split=self.split, revision=None if here else self.revision
+                self.name,
+                self.subset,
+                split=self.split,
+                revision=None if is_local else self.revision,
             )
         except Exception as error:
             reason = " ".join(str(error).split()) or type(error).__name__
-            at = "" if here else f" at {self.revision}"
+            version = "" if is_local else f" at {self.revision}"
             raise ZooError(
-                f"{self.name}{at} cannot be loaded by datasets ({reason}): check name, revision, "
-                "subset and split, or name the folder of a copy"
+                f"{self.name}{version} cannot be loaded by datasets ({reason}): check name, "
+                "revision, subset and split, or give a local folder"
             ) from error
 
     def samples(self) -> Iterator[Sample]:
@@ -77,7 +80,9 @@ class HubCaptions(Reader):
         features: Mapping[str, Any] = self._dataset.features
         pictures = [name for name, kind in features.items() if type(kind).__name__ == "Image"]
         image = _column(self.name, self.image_column, "image_column", pictures, features)
-        texts = [name for one in CAPTION_COLUMNS for name in (one, f"{one}s") if name in features]
+        texts = [
+            name for word in CAPTION_COLUMNS for name in (word, f"{word}s") if name in features
+        ]
         text = _column(self.name, self.caption_column, "caption_column", texts, features)
         yield from self._samples(image, text)
 
@@ -86,53 +91,56 @@ class HubCaptions(Reader):
         for file in self._dataset.cache_files:
             path, row = Path(file["filename"]), 0
             for batch in arrow_batches(path):
-                for said in batch.column(text).to_pylist():
+                for value in batch.column(text).to_pylist():
                     ref = ImageRef("parquet", f"{path}#{row}#{image}")
-                    yield from self._captions(said, ref, number, text)
+                    yield from self._captions(value, ref, number, text)
                     number, row = number + 1, row + 1
 
-    def _captions(self, said: Any, image: ImageRef, number: int, column: str) -> Iterator[Sample]:
+    def _captions(self, value: Any, image: ImageRef, number: int, column: str) -> Iterator[Sample]:
         """Yields the samples of a row.
 
         Args:
-            said: Its caption, or a list of them.
-            image: Its image.
-            number: Its number.
-            column: Where the captions are, for messages.
+            value: The caption, or a list of captions.
+            image: The image.
+            number: The row number.
+            column: Column of the captions, for error messages.
         """
         origin = f"{self.name}[{number}]"
-        listed = said if isinstance(said, list) else [said]
-        for i, one in enumerate(listed):
-            if not isinstance(one, str):
+        texts = value if isinstance(value, list) else [value]
+        for i, text in enumerate(texts):
+            if not isinstance(text, str):
                 raise ZooError(
-                    f"{origin} has {one!r:.40} in column {column!r}, which is no text: name "
-                    "another by caption_column"
+                    f"{origin} has {text!r:.40} in column {column!r}, which is not text: set "
+                    "caption_column to another column"
                 )
-            name = f"{number}/{i}" if isinstance(said, list) else str(number)
-            yield Sample(image, caption(one, origin), f"{self.name}[{number}]", name, origin=origin)
+            name = f"{number}/{i}" if isinstance(value, list) else str(number)
+            yield Sample(
+                image, caption(text, origin), f"{self.name}[{number}]", name, origin=origin
+            )
 
 
 def _column(
-    name: str, given: str | None, argument: str, found: list[str], features: Mapping[str, Any]
+    name: str, given: str | None, argument: str, candidates: list[str], features: Mapping[str, Any]
 ) -> str:
     """Returns the name of a column.
 
     Args:
         name: Name of the data set.
-        given: Name that the user gives, None where the first of `found` is meant.
-        argument: Argument by which a user gives it.
-        found: Columns that may be meant.
+        given: Name from the user, or None to take the first candidate.
+        argument: Name of the argument that sets it.
+        candidates: Possible columns.
         features: All columns.
 
     Raises:
-        ZooError: There is none.
+        ZooError: There is no such column.
     """
     if given in features:
         return str(given)
-    if given is None and found:
-        return found[0]
-    asked = "such column" if given is None else f"column {given!r}{suggest_names(given, features)}"
+    if given is None and candidates:
+        return candidates[0]
+    wanted_column = (
+        "such column" if given is None else f"column {given!r}{suggest_names(given, features)}"
+    )
     raise ZooError(
-        f"{name} has no {asked}: it has {', '.join(map(repr, features))}; say by {argument} which "
-        "one it is"
+        f"{name} has no {wanted_column}: set {argument} to one of {', '.join(map(repr, features))}"
     )

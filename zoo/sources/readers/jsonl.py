@@ -1,4 +1,4 @@
-"""JSON lines: one caption a line, with whatever belongs to it."""
+"""JSON lines: one caption per line, with its image and optional fields."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,9 +25,9 @@ class _CaptionLine(Struct):
 class JsonLines(Reader):
     """A file of `{"image", "caption"}` lines.
 
-    `image` is a path or a reference as this project writes it ('coco:391895'). A line may also hold
-    `caption_id` (its number from 0 where absent), `image_id`, `split`, `negatives` (a list of
-    sentences) and `companions` (line numbers, from 0, of hard images).
+    `image` is a path or an image reference such as 'coco:391895'. Optional fields are `caption_id`
+    (default: the line number from 0), `image_id`, `split`, `negatives` (a list of sentences) and
+    `companions` (line numbers, from 0, of hard images).
 
     Args:
         file: The file.
@@ -44,16 +44,16 @@ class JsonLines(Reader):
     def samples(self) -> Iterator[Sample]:
         """Yields a sample for each line."""
         images, number = OwnImages(self.file.parent), 0
-        beyond: list[tuple[str, tuple[int, ...]]] = []  # places of lines that come later, or never
+        forward_references: list[tuple[str, tuple[int, ...]]] = []  # to lines not read yet
         for number, (place, line) in enumerate(lines(self.file, _CaptionLine), start=1):
             if not all(0 <= c < number for c in line.companions):
-                beyond.append((place, line.companions))
+                forward_references.append((place, line.companions))
             yield _sample(line, number - 1, place, images)
-        for place, companions in beyond:
+        for place, companions in forward_references:
             if not all(0 <= c < number for c in companions):
                 raise ZooError(
-                    f"{place} has companions {list(companions)}, and the file has {number} "
-                    "entries: number them from 0"
+                    f"{place} has companions {list(companions)}, but the file has {number} "
+                    "entries: use line numbers from 0"
                 )
 
 

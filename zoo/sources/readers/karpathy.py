@@ -1,6 +1,6 @@
 """Karpathy's JSON, as published for COCO, Flickr30k and Flickr8k.
 
-It holds `images` with `split`, `filename` and `sentences`.
+It has `images` with `split`, `filename` and `sentences`.
 """
 
 import logging
@@ -25,7 +25,7 @@ PUBLISHED_IMAGES = {
     "flickr8k": {"train": 6_000, "val": 1_000, "test": 1_000},
 }
 
-FORMAT = "give a file of this reader's format"
+FORMAT = "the file must have the format of this reader"
 
 log = logging.getLogger(__name__)
 
@@ -61,15 +61,15 @@ class _NamedImage(Struct):
 class KarpathyJson(Reader):
     """Karpathy & Fei-Fei's splits.
 
-    A caption's id is 'DATASET_IMGID_SENTID', as in CS-CLIP's units. A number of images that differs
-    from the published one is logged.
+    The id of a caption is 'DATASET_IMGID_SENTID', as in CS-CLIP's units. A warning is logged if the
+    number of images differs from the published one.
 
     Args:
-        file: dataset_coco.json or a file of its layout.
-        splits: Splits to take. Papers train on train and restval, 113,287 images of COCO.
+        file: dataset_coco.json or a file with the same layout.
+        splits: Splits to read. Papers train on train and restval, 113,287 images of COCO.
 
     Raises:
-        ZooError: Karpathy's files do not have that split.
+        ZooError: There is no such split.
     """
 
     def __init__(self, file: Path, splits: Sequence[str] = ("train", "restval")) -> None:
@@ -78,7 +78,7 @@ class KarpathyJson(Reader):
             if split not in SPLITS:
                 raise ZooError(
                     f"split {split!r} of {file} does not exist{suggest_names(split, SPLITS)}: "
-                    f"choose among {', '.join(SPLITS)}"
+                    f"choose one of {', '.join(SPLITS)}"
                 )
 
     @property
@@ -96,7 +96,7 @@ class KarpathyJson(Reader):
             read_json(self.file, object_hook=_without_tokens), _KarpathyFile, str(self.file), FORMAT
         )
         dataset = content.dataset
-        own = OwnImages(self.file.parent)
+        own_images = OwnImages(self.file.parent)
         n_images = n_captions = 0
         present = set()
         for i, image in enumerate(content.images):
@@ -105,22 +105,22 @@ class KarpathyJson(Reader):
             present.add(split)
             if split in self.splits:
                 n_images += 1
-                found = _captions(image, split, dataset, origin, own)
-                n_captions += len(found)
-                yield from found
+                image_samples = _captions(image, split, dataset, origin, own_images)
+                n_captions += len(image_samples)
+                yield from image_samples
         if not n_captions:
             raise ZooError(
-                f"{self.file} has no image in split {', '.join(self.splits)}: "
-                f"it has {', '.join(sorted(present)) or 'no split'}"
+                f"{self.file} has no images in split {', '.join(self.splits)}: "
+                f"its splits are {', '.join(sorted(present)) or 'missing'}"
             )
         self._compare(dataset, n_images)
 
     def _compare(self, dataset: str, n_images: int) -> None:
-        known = PUBLISHED_IMAGES.get(dataset, {})
-        published = sum(known.get(split, 0) for split in self.splits)
-        if known and n_images != published:
+        published_counts = PUBLISHED_IMAGES.get(dataset, {})
+        published = sum(published_counts.get(split, 0) for split in self.splits)
+        if published_counts and n_images != published:
             log.warning(
-                "%s has %s images in %s, the published file has %s",
+                "%s has %s images in %s, but the published file has %s",
                 self.file,
                 f"{n_images:,}",
                 " + ".join(self.splits),
@@ -128,26 +128,31 @@ class KarpathyJson(Reader):
             )
 
 
-def _captions(entry: Any, split: str, dataset: str, origin: str, own: OwnImages) -> list[Sample]:
-    ref = _reference(entry, dataset, origin, own)
+def _captions(
+    entry: Any, split: str, dataset: str, origin: str, own_images: OwnImages
+) -> list[Sample]:
+    ref = _reference(entry, dataset, origin, own_images)
     image, image_id, samples = record(entry, _KarpathyImage, origin), str(ref), []
     for k, sentence in enumerate(image.sentences):
         place = f"{origin[:-1]}/sentences/{k}]"
-        said = record(sentence, _Sentence, place)
-        text, caption_id = caption(said.raw, place), f"{dataset}_{image.imgid}_{said.sentid}"
+        sentence_record = record(sentence, _Sentence, place)
+        text, caption_id = (
+            caption(sentence_record.raw, place),
+            f"{dataset}_{image.imgid}_{sentence_record.sentid}",
+        )
         samples.append(Sample(ref, text, image_id, caption_id, split, origin=place))
     return samples
 
 
-def _reference(entry: dict[str, Any], dataset: str, origin: str, own: OwnImages) -> ImageRef:
+def _reference(entry: dict[str, Any], dataset: str, origin: str, own_images: OwnImages) -> ImageRef:
     if "cocoid" in entry:
         return ImageRef("coco", str(record(entry, _CocoImage, origin).cocoid))
     image = record(entry, _NamedImage, origin)
     if dataset.startswith("flickr"):
         return image_ref(f"{image.filepath or dataset}/{image.filename}")
-    return own.ref(str(PurePosixPath(image.filepath or "") / image.filename))
+    return own_images.ref(str(PurePosixPath(image.filepath or "") / image.filename))
 
 
 def _without_tokens(entry: dict[str, Any]) -> dict[str, Any]:
-    entry.pop("tokens", None)  # seven million strings in COCO's file, dropped as they are parsed
+    entry.pop("tokens", None)  # seven million strings in COCO's file; dropped early to save memory
     return entry

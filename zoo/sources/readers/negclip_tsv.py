@@ -1,4 +1,4 @@
-"""NegCLIP's training table: captions with sentence negatives and the rows of their hard images."""
+"""NegCLIP's training table: captions with negative captions and the rows of hard images."""
 
 import ast
 import logging
@@ -16,11 +16,11 @@ log = logging.getLogger(__name__)
 
 
 class NegClipTsv(Reader):
-    """{train,valid}_neg_clip.tsv (Yuksekgonul et al., 2023), the table that NegCLIP is trained on.
+    """{train,valid}_neg_clip.tsv (Yuksekgonul et al., 2023), NegCLIP's training table.
 
     Its columns are `title`, `filepath`, `neg_caption` and `neg_image`, the last two Python lists.
-    `neg_image` counts rows of the complete file. Indices that a shortened file does not have are
-    left out, counted and logged. A caption's id is its row, from 0.
+    `neg_image` has row numbers of the complete file. Row numbers that a shortened file does not
+    have are left out, counted and logged. The id of a caption is its row number, from 0.
 
     Args:
         file: The table.
@@ -40,12 +40,12 @@ class NegClipTsv(Reader):
         for column in ("title", "filepath", "neg_caption", "neg_image"):
             table.column(column, "the header", (column,))
         rows = list(table.rows())
-        samples, asked, kept = [], 0, 0
+        samples, n_listed, n_present = [], 0, 0
         for i, (line, row) in enumerate(rows):
             origin = f"{self.file}:{line}"
             images = _list(row["neg_image"], int, "neg_image", origin)
             companions = tuple(image for image in images if 0 <= image < len(rows))
-            asked, kept = asked + len(images), kept + len(companions)
+            n_listed, n_present = n_listed + len(images), n_present + len(companions)
             negatives = tuple(
                 text.strip() for text in _list(row["neg_caption"], str, "neg_caption", origin)
             )
@@ -62,12 +62,12 @@ class NegClipTsv(Reader):
                     origin=origin,
                 )
             )
-        if kept < asked:
+        if n_present < n_listed:
             log.warning(
-                "%s: %d of %d hard images are rows beyond the file's %d and left out",
+                "%s: left out %d of %d hard images, whose rows are beyond the file's %d rows",
                 self.file,
-                asked - kept,
-                asked,
+                n_listed - n_present,
+                n_listed,
                 len(rows),
             )
         return samples
@@ -80,7 +80,7 @@ def _list(text: str, kind: type, column: str, origin: str) -> list[Any]:
         values = None
     if not isinstance(values, list) or not all(type(v) is kind for v in values):
         raise ZooError(
-            f"{origin} has {text[:40]!r} as {column!r}: "
-            f"expected a list of {kind.__name__} as Python writes it"
+            f"{origin} has {text[:40]!r} in column {column!r}: "
+            f"expected a Python list of {kind.__name__}"
         )
     return values

@@ -1,4 +1,4 @@
-"""Tables of images and captions in Parquet, in one file or in many."""
+"""Tables of images and captions in one or more Parquet files."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,21 +15,20 @@ from zoo.sources.sample import Sample
 from zoo.support.text_files import caption
 
 _NAMED = ("caption_id", "image_id", "split")
-_ROWS = 4096  # held as objects of Python at a time
+_ROWS = 4096  # rows that are Python objects at a time
 
 
 class ParquetTable(Reader):
-    """A Parquet file, or a folder of them, with a caption a row.
+    """A Parquet file, or a folder of Parquet files, with one caption per row.
 
-    Besides image and caption a row may have `caption_id` (its place among all rows, from 0, where
-    there is no such column), `image_id` and `split`. Images are paths or references as this
-    project writes them ('coco:391895').
+    Optional columns are `caption_id` (default: the number of the row over all files, from 0),
+    `image_id` and `split`. Images are paths or image references such as 'coco:391895'.
 
     Args:
         path: A file, or a folder with files at any depth.
-        image_column: Column of the images. Where None, the first of filepath, image, image_path,
+        image_column: Column of the images. If None, the first of filepath, image, image_path,
             file_name, filename, path.
-        caption_column: Column of the captions. Where None, the first of title, caption, text,
+        caption_column: Column of the captions. If None, the first of title, caption, text,
             sentence, description.
     """
 
@@ -41,7 +40,7 @@ class ParquetTable(Reader):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The file, or those of the folder by name."""
+        """The file, or the sorted files of the folder."""
         if self.path.is_dir():
             return tuple(sorted(self.path.glob("**/*.parquet")))
         return (self.path,)
@@ -49,7 +48,7 @@ class ParquetTable(Reader):
     def samples(self) -> Iterator[Sample]:
         """Yields a sample for each row."""
         if not self.files:
-            raise ZooError(f"{self.path} has no *.parquet: give a folder that has some")
+            raise ZooError(f"{self.path} has no *.parquet files: give another folder")
         start = 0
         for file in self.files:
             shard = parquet_file(file)
@@ -57,18 +56,18 @@ class ParquetTable(Reader):
             start += shard.metadata.num_rows
 
     def _samples(self, file: Path, shard: pq.ParquetFile, start: int) -> Iterator[Sample]:
-        """Yields the samples of a file, the first of which is the `start`-th of all."""
+        """Yields the samples of a file, numbered from `start`."""
         image = self._column(file, shard, self.image_column, "image_column", IMAGE_COLUMNS)
         text = self._column(file, shard, self.caption_column, "caption_column", CAPTION_COLUMNS)
-        named = [name for name in _NAMED if name in shard.schema_arrow.names]
+        optional = [name for name in _NAMED if name in shard.schema_arrow.names]
         images = OwnImages(file.parent)
-        for number, row in enumerate(_rows(shard, list(dict.fromkeys([image, text, *named])))):
+        for number, row in enumerate(_rows(shard, list(dict.fromkeys([image, text, *optional])))):
             origin = f"{file}[{number}]"
             for column in (image, text):
                 if not isinstance(row[column], str) or not row[column].strip():
                     raise ZooError(
-                        f"{origin} has {row[column]!r:.40} as {column!r}: write a text, or take "
-                        "the row out"
+                        f"{origin} has {row[column]!r:.40} in column {column!r}: write a text, or "
+                        "remove the row"
                     )
             ref = images.ref(row[image])
             caption_id, image_id, split = (row.get(name) for name in _NAMED)
@@ -89,29 +88,29 @@ class ParquetTable(Reader):
         argument: str,
         names: Sequence[str],
     ) -> str:
-        there = shard.schema_arrow.names
-        wanted = (given,) if given is not None else names
-        found = next((name for name in wanted if name in there), None)
-        if found is None:
+        column_names = shard.schema_arrow.names
+        candidates = (given,) if given is not None else names
+        column = next((name for name in candidates if name in column_names), None)
+        if column is None:
+            suggestion = suggest_names(candidates[0], column_names)
             raise ZooError(
-                f"{file} has no column "
-                f"{' nor '.join(map(repr, wanted))}{suggest_names(wanted[0], there)}: "
-                f"it has {', '.join(map(repr, there))}; say by {argument} which one it is"
+                f"{file} has no column {' or '.join(map(repr, candidates))}{suggestion}: "
+                f"set {argument} to one of {', '.join(map(repr, column_names))}"
             )
-        return found
+        return column
 
 
 def parquet_file(file: Path) -> pq.ParquetFile:
     """Opens a Parquet file.
 
     Raises:
-        ZooError: It cannot be read.
+        ZooError: The file cannot be read.
     """
     try:
         return pq.ParquetFile(file)
     except (OSError, pa.ArrowException) as error:
         raise ZooError(
-            f"{file} is not a whole parquet file ({error}): fetch or write it again"
+            f"{file} is not a valid Parquet file ({error}): download or write it again"
         ) from error
 
 

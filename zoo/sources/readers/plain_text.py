@@ -1,4 +1,4 @@
-"""Plain text: one caption a line, no images."""
+"""Plain text: one caption per line, no images."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,10 +9,10 @@ from zoo.support.text_files import numbered_lines
 
 
 class PlainText(Reader):
-    """A text file with one caption a line, for what needs captions alone.
+    """A text file with one caption per line, for uses that do not need images.
 
-    Blank lines are left out. A caption's id is its line, from 1. Its image is 'file:FILE:LINE',
-    which does not exist.
+    Blank lines are ignored. The id of a caption is its line number, from 1. Its image is
+    'file:FILE:LINE', which does not exist.
 
     Args:
         file: The text file.

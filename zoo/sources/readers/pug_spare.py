@@ -15,7 +15,7 @@ from zoo.sources.readers.tables import Table
 from zoo.sources.sample import ImageRef, Sample
 from zoo.support.schema import Text, record
 
-MEND = "fetch the file again"
+ADVICE = "download the file again"
 
 
 class _PUGSpareRow(Struct):
@@ -33,8 +33,8 @@ class Animals:
 
     Attributes:
         place: 'FILE:LINE'.
-        picture: The image, as a path from the file's folder.
-        caption: What is seen.
+        picture: The image, as a path relative to the file's folder.
+        caption: The two animals and their colours.
     """
 
     place: str
@@ -44,13 +44,13 @@ class Animals:
 
 @dataclass(frozen=True)
 class Holdout:
-    """Which captions of the file training may have, and which are asked about.
+    """Which captions of the file are for training, and which for evaluation.
 
     Attributes:
         attributes: The colours.
         objects: The animals.
-        held_out: The bindings that training never has.
-        aside: The captions of seen bindings that are asked about, as `blocks.kin` has them.
+        held_out: The bindings that are excluded from training.
+        aside: The captions of seen bindings used for evaluation, in the form of `blocks.kin`.
     """
 
     attributes: tuple[str, ...]
@@ -59,7 +59,7 @@ class Holdout:
     aside: frozenset[tuple[Binding, ...]]
 
     def split_of(self, caption: Caption) -> str | None:
-        """Returns `train`, `seen`, `partial` or `unseen`; None of a caption that is in no split."""
+        """Returns `train`, `seen`, `partial` or `unseen`; None if a caption is in no split."""
         split = blocks.split_of(caption, self.held_out)
         return "train" if split == "seen" and blocks.kin(caption) not in self.aside else split
 
@@ -74,15 +74,17 @@ def animals(file: Path) -> Iterator[Animals]:
         Its rows with two animals that differ in kind and colour; others have no swap.
 
     Raises:
-        ZooError: The file cannot be read, or a row is wrong.
+        ZooError: The file cannot be read, or a row is invalid.
     """
     for line, row in Table(file, ",").rows():
         place = f"{file}:{line}"
-        found = record(row, _PUGSpareRow, place, MEND)
-        first = found.character_texture, found.character_name
-        second = found.character2_texture, found.character2_name
-        if first[0] != second[0] and first[1] != second[1]:
-            yield Animals(place, f"{found.world_name}/{found.filename}", (first, second))
+        fields = record(row, _PUGSpareRow, place, ADVICE)
+        first_animal = fields.character_texture, fields.character_name
+        second_animal = fields.character2_texture, fields.character2_name
+        if first_animal[0] != second_animal[0] and first_animal[1] != second_animal[1]:
+            yield Animals(
+                place, f"{fields.world_name}/{fields.filename}", (first_animal, second_animal)
+            )
 
 
 def holdout(rows: list[Animals], seed: int) -> Holdout:
@@ -90,7 +92,7 @@ def holdout(rows: list[Animals], seed: int) -> Holdout:
 
     Args:
         rows: All rows of the file.
-        seed: The seed of the draws.
+        seed: The random seed.
     """
     bindings = {binding for row in rows for binding in row.caption}
     attributes, objects = (tuple(sorted({b[k] for b in bindings})) for k in (0, 1))
@@ -102,18 +104,18 @@ def holdout(rows: list[Animals], seed: int) -> Holdout:
 
 
 def text(caption: Caption) -> str:
-    """Returns a caption in LabCLIP's words, as `Red Elephant and Blue Zebra`."""
+    """Returns a caption in LabCLIP's wording, such as `Red Elephant and Blue Zebra`."""
     return " and ".join(f"{color} {animal}" for color, animal in caption)
 
 
 class PUGSpare(Reader):
-    """PUG:SPARE's images of two animals; the swap of their colours comes along as a negative.
+    """PUG:SPARE's images of two animals, with the caption of swapped colours as a negative.
 
-    The splits are BindSplit's, of a drawn block of 3 colours by 3 animals. `train` has no caption
-    that names a binding of the block, or whose swap does.
+    The splits follow BindSplit, with a random block of 3 colours by 3 animals. `train` has no
+    caption that contains a binding of the block, or whose swap does.
 
     Args:
-        file: PUG_SPARE.csv, beside the folders of its images.
+        file: PUG_SPARE.csv, in the folder that has the folders of its images.
         split: 'train', 'seen', 'partial' or 'unseen', None for all.
         block_seed: The seed of the block, and of the captions of `seen`.
     """
@@ -134,10 +136,10 @@ class PUGSpare(Reader):
     def samples(self) -> list[Sample]:
         """Returns a sample for each row of the split."""
         rows = list(animals(self.file))
-        kept = holdout(rows, self.block_seed)
+        held_out = holdout(rows, self.block_seed)
         samples, images = [], OwnImages(self.file.parent)
         for row in rows:
-            split = kept.split_of(row.caption)
+            split = held_out.split_of(row.caption)
             if self.split not in (None, split):
                 continue
             image: ImageRef = images.ref(row.picture)

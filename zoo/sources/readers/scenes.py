@@ -1,4 +1,4 @@
-"""Scenes: the captions of a folder that `zoo scenes` filled."""
+"""Scenes: the captions of a folder of scenes that `zoo scenes` rendered."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,11 +10,11 @@ from zoo.sources.sample import ImageRef, Sample
 
 
 class Scenes(Reader):
-    """Rendered scenes; an attribute swap comes along as a sentence negative.
+    """Rendered scenes, with the attribute swap of each caption as a negative caption.
 
     Args:
-        folder: Folder that was given to `--out`.
-        split: 'train', 'val' or another split that the folder has, None for all.
+        folder: The folder given as `--out` of `zoo scenes render`.
+        split: 'train', 'val' or another split of the folder, None for all.
 
     Raises:
         ZooError: There is no such split.
@@ -22,7 +22,7 @@ class Scenes(Reader):
 
     def __init__(self, folder: str, split: str | None = None) -> None:
         if split is not None and split not in SPLITS:
-            raise ZooError(f"Scenes(split='{split}'): choose among {', '.join(SPLITS)}")
+            raise ZooError(f"Scenes(split='{split}'): choose one of {', '.join(SPLITS)}")
         self.folder, self.split = folder, split
 
     def samples(self) -> Iterator[Sample]:

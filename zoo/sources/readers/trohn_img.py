@@ -1,6 +1,6 @@
-"""TROHN-Img: COCO's captions in parquet shards as on the hub.
+"""TROHN-Img: COCO's captions in the Parquet shards of the Hugging Face Hub.
 
-Each caption has a written negative and an image made for that negative.
+Each caption has a negative caption and an image generated for it.
 """
 
 from collections.abc import Iterator
@@ -25,13 +25,13 @@ class TrohnImg(Reader):
     """TROHN-Img (Miranda et al., 2024): COCO's captions with negative captions and images.
 
     The columns are `image_id` (a file name of COCO 2017), `caption`, `negative_caption` and
-    `negative_image`. The positive image is found in COCO. A row gives a sample whose id is
-    'SHARD#ROW', with the negative caption as its sentence negative. It also gives a second sample,
-    the negative pair, which is its companion and never a row by itself.
+    `negative_image`. The positive image is read from COCO. Each row yields two samples: one with
+    the id 'SHARD#ROW' and the negative caption as its negative, and one for the negative image and
+    caption, which is only used as a companion of the first.
 
     Args:
         path: A shard, or a folder with shards at any depth.
-        split: 'train' or 'validation', by the shards' names; None for all.
+        split: 'train' or 'validation', according to the shards' names; None for all.
 
     Raises:
         ZooError: There is no such split.
@@ -41,7 +41,7 @@ class TrohnImg(Reader):
         if split is not None and split not in SPLITS:
             raise ZooError(
                 f"split {split!r} of {path} does not exist{suggest_names(split, SPLITS)}: "
-                f"choose among {', '.join(SPLITS)}"
+                f"choose one of {', '.join(SPLITS)}"
             )
         self.path, self.split = Path(path), split
 
@@ -60,8 +60,8 @@ class TrohnImg(Reader):
         """Returns two samples for each row, the positive pair and the negative one."""
         if not self.files:
             raise ZooError(
-                f"{self.path} has no {self.split or ''}*.parquet: "
-                "give the folder of TROHN-Img's shards"
+                f"{self.path} has no {self.split or ''}*.parquet: give the folder of TROHN-Img's "
+                "shards"
             )
         samples: list[Sample] = []
         for file in self.files:
@@ -71,7 +71,7 @@ class TrohnImg(Reader):
 
 
 def _pairs(file: Path, start: int) -> Iterator[tuple[Sample, Sample]]:
-    """Yields positive samples and their negatives; the images themselves are not read.
+    """Yields positive samples and their negatives. Images are not read.
 
     Args:
         file: The shard.
@@ -86,11 +86,11 @@ def _pairs(file: Path, start: int) -> Iterator[tuple[Sample, Sample]]:
         for column in TEXTS:
             if not isinstance(row[column], str):
                 raise ZooError(
-                    f"{origin} has {row[column]!r} as {column!r}: "
-                    "expected text, fetch the shard again"
+                    f"{origin} has {row[column]!r} in column {column!r}, which must be text: "
+                    "download the shard again"
                 )
         image = coco_ref(row["image_id"], origin)
-        made = ImageRef("parquet", f"{file}#{i}#{NEGATIVE_IMAGE}")
+        negative_image = ImageRef("parquet", f"{file}#{i}#{NEGATIVE_IMAGE}")
         true, false = caption(row["caption"], origin), caption(row["negative_caption"], origin)
         yield (
             Sample(
@@ -103,7 +103,15 @@ def _pairs(file: Path, start: int) -> Iterator[tuple[Sample, Sample]]:
                 (start + 2 * i + 1,),
                 origin,
             ),
-            Sample(made, false, str(made), f"{number}-", split, origin=origin, companion_only=True),
+            Sample(
+                negative_image,
+                false,
+                str(negative_image),
+                f"{number}-",
+                split,
+                origin=origin,
+                companion_only=True,
+            ),
         )
 
 
@@ -119,5 +127,7 @@ def _texts(file: Path) -> list[dict[str, Any]]:
                 )
         rows: list[dict[str, object]] = shard.read(columns=list(TEXTS)).to_pylist()
     except (OSError, pa.ArrowException) as error:
-        raise ZooError(f"{file} is not a whole parquet file ({error}): fetch it again") from error
+        raise ZooError(
+            f"{file} is not a valid Parquet file ({error}): download it again"
+        ) from error
     return rows

@@ -1,4 +1,4 @@
-"""Shards of images and captions, as webdataset, img2dataset and `zoo data pack` write them."""
+"""Shards of images and captions written by webdataset, img2dataset or `zoo data pack`."""
 
 import heapq
 import logging
@@ -31,22 +31,22 @@ TEXT, JSON = "txt", "json"
 
 
 class WebDataset(Reader):
-    """Tars in which the files of one key are a sample: an image, and its caption in a .txt.
+    """Tars in which the files with the same key are a sample: an image, and its caption in a .txt.
 
-    Their members are listed once, in an index that is kept, so that samples have numbers and are
-    read in any order. Of tars that `zoo data pack` wrote, all that the captions came with is read.
-    Images lie as they are: nobody turns them, or puts a colour under what is transparent.
+    The members are listed once, in a cached index, so that samples can be read in any order. From
+    tars of `zoo data pack`, ids, splits, negatives and companions of captions are read as well.
+    Orientation and transparency of images are ignored.
 
     Args:
-        path: A folder of tars, a tar, or a pattern as in 'https://host/{00000..00013}.tar'. What
-            has '://' in it is read by fsspec.
-        caption_field: Field of a sample's .json that is its caption. Where None, its .txt is.
-        draw: Number of images that are drawn, by a hash of seed and image, so that a smaller draw
-            is a part of a larger one. All are taken where None.
-        seed: Seed of the draw.
-        splits: Splits of packed captions to read; all where None.
-        tolerate_broken: Whether samples without an image or a usable caption are left out, counted
-            and reported.
+        path: A folder of tars, a tar, or a pattern such as 'https://host/{00000..00013}.tar'. URLs
+            are read with fsspec.
+        caption_field: Field of a sample's .json with the caption. If None, the .txt is the caption.
+        draw: Number of images to sample, by a hash of seed and image, so that a smaller sample is
+            part of a larger one. None for all images.
+        seed: Seed of the sampling.
+        splits: Splits of packed captions to read; None for all.
+        tolerate_broken: Whether to leave out, count and report samples without an image or a usable
+            caption.
     """
 
     def __init__(
@@ -67,20 +67,20 @@ class WebDataset(Reader):
         """The index of each tar, by the tar's path or URL.
 
         Raises:
-            ZooError: There is no tar, or one of them is not whole.
+            ZooError: There is no tar, or a tar is incomplete.
         """
-        places = [found for place in expand_braces(self.path) for found in _tars(place)]
+        places = [tar for place in expand_braces(self.path) for tar in _tars(place)]
         if not places:
-            raise ZooError(f"{self.path} has no *.tar: give a folder, a tar or a pattern of some")
+            raise ZooError(f"{self.path} has no *.tar: give a folder of tars, a tar or a pattern")
         for place in places:
             if "#" in place:
-                raise ZooError(f"{place} has '#' in its name, which ends that of a tar: rename it")
-        shown = track(places, "listing the members of tars", len(places))
-        return {place: index_of(place) for place in shown}
+                raise ZooError(f"{place} has '#' in its name, which is not supported: rename it")
+        tracked_places = track(places, "listing the members of tars", len(places))
+        return {place: index_of(place) for place in tracked_places}
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The indices of the tars, which hold their captions, and the place of every image."""
+        """The indices of the tars, with their captions and the positions of their images."""
         return tuple(self.shards.values())
 
     def all_splits(self) -> Reader:
@@ -89,13 +89,13 @@ class WebDataset(Reader):
         return WebDataset(*settings)
 
     def samples(self) -> Iterator[Sample]:
-        """Yields a sample for each caption, in the order of the tars or of what was packed."""
-        found = self._read()
+        """Yields a sample for each caption, in the order of the tars or of the packed source."""
+        captions = self._read()
         if self.splits is not None:
-            found = self._of_splits(found, self.splits)
+            captions = self._of_splits(captions, self.splits)
         if self.draw is not None:
-            found = self._sample_images(found, self.draw)
-        yield from _in_order(found)
+            captions = self._sample_images(captions, self.draw)
+        yield from _in_order(captions)
 
     def _read(self) -> Iterator["_Numbered"]:
         broken: list[str] = []
@@ -106,15 +106,15 @@ class WebDataset(Reader):
                 except _Broken as error:
                     if not self.tolerate_broken:
                         raise ZooError(
-                            f"{error}: mend the tar, or set tolerate_broken: true to leave such "
-                            "samples out"
+                            f"{error}: repair the tar, or set tolerate_broken: true to leave out "
+                            "such samples"
                         ) from error
                     broken.append(str(error))
                     continue
                 yield from captions
         if broken:
             log.warning(
-                "%s samples of %s are left out, the first since %s",
+                "left out %s samples of %s, the first because %s",
                 f"{len(broken):,}",
                 self.path,
                 broken[0],
@@ -136,8 +136,12 @@ class WebDataset(Reader):
         image = ImageRef("tar", origin)
         packed = group.texts.get(JSON) or b""
         if PACKED in packed:
-            for one in packed_captions(packed, f"{group}.{JSON}"):
-                yield _Numbered(one.number, one.sample(image, origin), one.companions)
+            for caption_record in packed_captions(packed, f"{group}.{JSON}"):
+                yield _Numbered(
+                    caption_record.number,
+                    caption_record.sample(image, origin),
+                    caption_record.companions,
+                )
             return
         text = caption(self._text(group), origin)
         name = f"{PurePosixPath(group.place).stem}/{group.key}"
@@ -147,7 +151,7 @@ class WebDataset(Reader):
         """Returns the caption of a sample.
 
         Raises:
-            _Broken: There is none.
+            _Broken: It has no usable caption.
         """
         ending = TEXT if self.caption_field is None else JSON
         raw, place = group.texts.get(ending), f"{group}.{ending}"
@@ -166,56 +170,58 @@ class WebDataset(Reader):
         return text
 
     def _of_splits(
-        self, found: Iterable["_Numbered"], splits: Sequence[str]
+        self, captions: Iterable["_Numbered"], splits: Sequence[str]
     ) -> Iterator["_Numbered"]:
-        known: set[str] = set()
-        for one in found:
-            if one.sample.split is not None:
-                known.add(one.sample.split)
-            if one.sample.split in splits:
-                yield one
+        seen_splits: set[str] = set()
+        for numbered in captions:
+            if numbered.sample.split is not None:
+                seen_splits.add(numbered.sample.split)
+            if numbered.sample.split in splits:
+                yield numbered
         for split in splits:
-            if split not in known:
+            if split not in seen_splits:
                 raise ZooError(
-                    f"{self.path} has no split {split!r}{suggest_names(split, known)}: it has "
-                    f"{', '.join(sorted(known)) or 'none'}"
+                    f"{self.path} has no split {split!r}{suggest_names(split, seen_splits)}: "
+                    f"its splits are {', '.join(sorted(seen_splits)) or 'missing'}"
                 )
 
-    def _sample_images(self, found: Iterable["_Numbered"], n: int) -> Iterator["_Numbered"]:
-        """Yields the captions of those images that are drawn; of no others any are kept."""
-        drawn: dict[str, list[tuple[int, _Numbered]]] = {}
-        ranks: list[tuple[int, int, str]] = []  # of the images drawn so far, the last rank first
-        for place, one in enumerate(found):
-            image = one.sample.image_id
-            if image not in drawn:
-                drawn[image] = []
-                heapq.heappush(ranks, (-_rank(self.seed, image), -place, image))
+    def _sample_images(self, captions: Iterable["_Numbered"], n: int) -> Iterator["_Numbered"]:
+        """Yields the captions of n sampled images, and keeps only these in memory."""
+        captions_by_image: dict[str, list[tuple[int, _Numbered]]] = {}
+        ranks: list[tuple[int, int, str]] = []  # of the sampled images, largest rank first
+        for position, numbered in enumerate(captions):
+            image = numbered.sample.image_id
+            if image not in captions_by_image:
+                captions_by_image[image] = []
+                heapq.heappush(ranks, (-_rank(self.seed, image), -position, image))
                 if len(ranks) > n:
-                    del drawn[heapq.heappop(ranks)[-1]]
-            if image in drawn:
-                drawn[image].append((place, one))
-        if len(drawn) < n:
+                    del captions_by_image[heapq.heappop(ranks)[-1]]
+            if image in captions_by_image:
+                captions_by_image[image].append((position, numbered))
+        if len(captions_by_image) < n:
             raise ZooError(
-                f"{self.path} has {len(drawn):,} images, and draw is {n:,}: draw fewer, or set it "
-                "to null to take all"
+                f"{self.path} has {len(captions_by_image):,} images, but draw is {n:,}: "
+                "reduce it, or set it to null for all images"
             )
-        for _, one in sorted(chain.from_iterable(drawn.values()), key=itemgetter(0)):
-            yield one
+        for _, numbered in sorted(
+            chain.from_iterable(captions_by_image.values()), key=itemgetter(0)
+        ):
+            yield numbered
 
 
 class _Broken(Exception):
-    """What is wrong with a sample."""
+    """A sample has no image or no usable caption."""
 
 
 @dataclass(frozen=True)
 class _Group:
-    """The files of one key.
+    """The files of a sample.
 
     Attributes:
         place: The tar.
-        key: What their names begin with.
+        key: The common prefix of the file names.
         names: Names of the members, by ending.
-        texts: Bytes of the small texts among them, by ending.
+        texts: Bytes of the small text files, by ending.
     """
 
     place: str
@@ -229,34 +235,38 @@ class _Group:
 
 @dataclass(frozen=True)
 class _Numbered:
-    """A sample, and its number where it was packed; companions are numbers too."""
+    """A sample with its number in the packed source, if any, and the numbers of its companions."""
 
     number: int | None
     sample: Sample
     companions: Sequence[int] = ()
 
 
-def _in_order(found: Iterable[_Numbered]) -> Iterator[Sample]:
-    """Yields samples by their numbers, those without one as they come.
+def _in_order(captions: Iterable[_Numbered]) -> Iterator[Sample]:
+    """Yields samples sorted by number. Samples without a number are yielded immediately.
 
-    Samples are held from the first that another may have to stand before.
+    Samples are buffered from the first one that is out of order.
     """
-    n = others = 0
-    held: list[tuple[int, _Numbered]] = []
-    for one in found:
-        if one.number is None:
-            others += 1
-            yield one.sample
-        elif one.number == n and not (held or others or one.companions):
-            n += 1
-            yield one.sample
+    n_in_order = n_unnumbered = 0
+    waiting: list[tuple[int, _Numbered]] = []
+    for numbered in captions:
+        if numbered.number is None:
+            n_unnumbered += 1
+            yield numbered.sample
+        elif numbered.number == n_in_order and not (waiting or n_unnumbered or numbered.companions):
+            n_in_order += 1
+            yield numbered.sample
         else:
-            held.append((one.number, one))
-    held.sort(key=itemgetter(0))
-    positions = {number: n + others + i for i, (number, _) in enumerate(held)}
-    for _, one in held:
-        there = (positions.get(c, c if c < n else None) for c in one.companions)
-        yield replace(one.sample, companions=tuple(c for c in there if c is not None))
+            waiting.append((numbered.number, numbered))
+    waiting.sort(key=itemgetter(0))
+    positions = {number: n_in_order + n_unnumbered + i for i, (number, _) in enumerate(waiting)}
+    for _, numbered in waiting:
+        companion_positions = (
+            positions.get(c, c if c < n_in_order else None) for c in numbered.companions
+        )
+        yield replace(
+            numbered.sample, companions=tuple(c for c in companion_positions if c is not None)
+        )
 
 
 def _tars(place: str) -> list[str]:
@@ -267,10 +277,10 @@ def _tars(place: str) -> list[str]:
 
 
 def _groups(place: str, index: pa.Table) -> Iterator[_Group]:
-    """Yields the samples of a tar, each where its first file is.
+    """Yields the samples of a tar, in the order of their first files.
 
     Raises:
-        ZooError: Two files of one key have the same ending.
+        ZooError: Two files of a sample have the same ending.
     """
     groups: dict[str, _Group] = {}
     for batch in index.select(["name", "text"]).to_batches(ROWS):
@@ -284,11 +294,10 @@ def _add(groups: dict[str, _Group], place: str, row: dict[str, Any]) -> None:
     start, _, ending = name.partition(".")
     key, ending = f"{folder}{slash}{start}", ending.lower()
     group = groups.setdefault(key, _Group(place, key))
-    same = {"jpeg": "jpg", "jpg": "jpeg"}.get(ending)
-    if ending in group.names or same in group.names:
+    other_ending = {"jpeg": "jpg", "jpg": "jpeg"}.get(ending)
+    if ending in group.names or other_ending in group.names:
         raise ZooError(
-            f"{place} has two members {key}.{ending}, of which only one would count: name the "
-            "files of each sample by a key of its own"
+            f"{place} has two members {key}.{ending}: the files of each sample need a unique key"
         )
     group.names[ending] = row["name"]
     if row["text"] is not None:
@@ -297,15 +306,15 @@ def _add(groups: dict[str, _Group], place: str, row: dict[str, Any]) -> None:
 
 def _field(text: str, name: str, place: str) -> str:
     try:
-        said = json_value(text)
+        fields = json_value(text)
     except NotJson as error:
         raise _Broken(f"{place} is not JSON ({error})") from error
-    if not isinstance(said, dict) or name not in said:
-        has = sorted(said) if isinstance(said, dict) else []
+    if not isinstance(fields, dict) or name not in fields:
+        has = sorted(fields) if isinstance(fields, dict) else []
         raise _Broken(f"{place} has no field {name!r}{suggest_names(name, has)}")
-    if not isinstance(said[name], str):
-        raise _Broken(f"{place} has {said[name]!r:.40} as {name!r}, which is no text")
-    return str(said[name])
+    if not isinstance(fields[name], str):
+        raise _Broken(f"{place} has {fields[name]!r:.40} in field {name!r}, which is not text")
+    return str(fields[name])
 
 
 def _rank(seed: int, image: str) -> int:

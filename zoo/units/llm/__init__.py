@@ -1,1 +1,1 @@
-"""Units by language model: three stages of questions, their answers, and what is kept of them."""
+"""Units by language model: prompts in three stages, their answers, and a journal of them."""

@@ -1,4 +1,4 @@
-"""Answers: a model's words, read as JSON of a stage's form."""
+"""Parses a model's replies as JSON that follows a stage's schema."""
 
 import json
 import unicodedata
@@ -7,66 +7,74 @@ from typing import Any
 from zoo.units.llm.backend import QuestionFailed, Reply
 from zoo.units.llm.stages import Stage
 
-_KINDS: dict[str, type] = {"object": dict, "array": list, "string": str}
-_SHOWN = 80
+_TYPES: dict[str, type] = {"object": dict, "array": list, "string": str}
+_EXCERPT_LENGTH = 80
 
 
 def answer_of(reply: Reply, stage: Stage) -> tuple[Any, bool]:
-    """Reads a reply.
+    """Parses a reply.
 
     Args:
-        reply: What the model said.
-        stage: What it was asked.
+        reply: The model's reply.
+        stage: The stage of the question.
 
     Returns:
-        The answer, which has the form of the stage's schema, and whether control characters were
-        taken out of it. Space within its texts is single.
+        The answer, which follows the stage's schema, and whether control characters were removed
+        from it. Whitespace in its texts is collapsed.
 
     Raises:
-        Failed: The reply is cut short, no JSON or of another form.
+        Failed: The reply was truncated, is not valid JSON or does not follow the schema.
     """
-    shown = " ".join(reply.text.split())[:_SHOWN]
+    excerpt = " ".join(reply.text.split())[:_EXCERPT_LENGTH]
     if reply.cut_short:
         raise QuestionFailed(
-            "cut_short", f"after {reply.tokens_out:,} tokens, at '{shown}'", anew=True
+            "cut_short", f"after {reply.tokens_out:,} tokens, at '{excerpt}'", anew=True
         )
     try:
-        value = json.loads(reply.text, strict=False)  # engines let control characters through
+        value = json.loads(
+            reply.text, strict=False
+        )  # inference engines may emit control characters
     except (ValueError, RecursionError) as error:
-        raise QuestionFailed("malformed", f"'{shown}'", anew=True) from error
-    fault = _fault(value, stage.schema, "the answer")
+        raise QuestionFailed("malformed", f"'{excerpt}'", anew=True) from error
+    fault = _schema_violation(value, stage.schema, "the answer")
     if fault:
-        raise QuestionFailed("other_form", f"{fault} in '{shown}'", anew=True)
+        raise QuestionFailed("other_form", f"{fault} in '{excerpt}'", anew=True)
     cleaned = _clean_value(value)
-    return cleaned, any(_is_control(c) for text in _texts(value) for c in text)
+    return cleaned, any(_is_control(c) for text in _all_texts(value) for c in text)
 
 
-def _fault(value: Any, schema: dict[str, Any], name: str) -> str | None:
-    """Returns what keeps a value from being of a schema, or None."""
+def _schema_violation(value: Any, schema: dict[str, Any], name: str) -> str | None:
+    """Returns why a value violates a schema, or None if it does not."""
     kind = schema["type"]
-    right: bool = isinstance(value, _KINDS[kind])
-    if not right:
-        return f"{name} is no {kind}"
+    has_type: bool = isinstance(value, _TYPES[kind])  # a bool, so that value stays Any
+    if not has_type:
+        return f"{name} is not of type {kind}"
     if kind == "object":
         for key, inner in schema["properties"].items():
-            fault = _fault(value[key], inner, key) if key in value else f"{name} has no {key}"
+            fault = (
+                _schema_violation(value[key], inner, key)
+                if key in value
+                else f"{name} has no {key}"
+            )
             if fault:
                 return fault
     elif kind == "array":
         if len(value) > schema["maxItems"]:
             return f"{name} has {len(value):,} items"
-        return next(filter(None, (_fault(v, schema["items"], f"{name}[]") for v in value)), None)
+        return next(
+            filter(None, (_schema_violation(v, schema["items"], f"{name}[]") for v in value)), None
+        )
     elif value not in schema.get("enum", (value,)):
-        return f"{name} is '{value[:_SHOWN]}'"
+        return f"{name} is '{value[:_EXCERPT_LENGTH]}'"
     elif len(value) > schema.get("maxLength", len(value)):
         return f"{name} has {len(value):,} characters"
     return None
 
 
-def _texts(value: Any) -> list[str]:
+def _all_texts(value: Any) -> list[str]:
     if isinstance(value, dict | list):
         inner = value.values() if isinstance(value, dict) else value
-        return [text for v in inner for text in _texts(v)]
+        return [text for v in inner for text in _all_texts(v)]
     return [value] if isinstance(value, str) else []
 
 
@@ -81,5 +89,5 @@ def _clean_value(value: Any) -> Any:
 
 
 def _is_control(character: str) -> bool:
-    """Whether it is a control character, or half of a pair that no file can hold."""
+    """Returns whether a character is a control character or an unpaired surrogate."""
     return unicodedata.category(character) in ("Cc", "Cs")

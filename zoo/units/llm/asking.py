@@ -1,4 +1,4 @@
-"""Asker: asks a question until it is answered or has failed three times."""
+"""Asker: repeats a question until it is answered or has failed three times."""
 
 import asyncio
 import logging
@@ -15,31 +15,33 @@ from zoo.units.llm.stages import Stage, StagePrompts
 from zoo.units.llm.tally import Tally
 
 ATTEMPTS = 3
-IN_A_ROW = 20  # so many failures of one stage without an answer between them are no accident
+MAX_CONSECUTIVE_FAILURES = (
+    20  # so many failures of a stage without an answer indicate a wrong setup
+)
 LONGEST_WAIT = 3600.0
 _LOG = logging.getLogger(__name__)
 _PAUSES = (1.0, 4.0)  # before the second and the third attempt, in seconds
-_FIRST_PAUSE, _LAST_PAUSE = 0.2, 5.0  # of a back end that takes no questions
-_MENDS = {
-    "malformed": "let it hold answers to a JSON schema, with thinking turned off",
-    "other_form": "let it hold answers to a JSON schema, with thinking turned off",
+_FIRST_PAUSE, _LAST_PAUSE = 0.2, 5.0  # seconds to wait for a busy back end
+_ADVICE = {
+    "malformed": "let it constrain answers to a JSON schema, with thinking turned off",
+    "other_form": "let it constrain answers to a JSON schema, with thinking turned off",
     "cut_short": "raise max_tokens",
-    "refused": "let it do what it refuses, or use another",
+    "refused": "allow such requests on the server, or use another",
     "timeout": "raise timeout, or lower concurrency",
-    "unreadable_reply": "give the address of a server of OpenAI's protocol, with its version",
+    "unreadable_reply": "give the base URL of an OpenAI-compatible server, including the version",
 }
 
 
 @dataclass(frozen=True)
 class PromptQuestion:
-    """One question.
+    """One question to the model.
 
     Args:
-        stage: What is asked.
-        unit: The unit it is about; empty where it is the caption.
+        stage: The stage of the question.
+        unit: The unit that the question is about; empty if it is about the caption.
         caption: The key of the caption.
-        fields: What is put into the prompt's places.
-        seed: Settles what the model draws.
+        fields: The values of the prompt's placeholders.
+        seed: The sampling seed.
     """
 
     stage: Stage
@@ -50,18 +52,18 @@ class PromptQuestion:
 
 
 class Asker:
-    """Asks a back end, and keeps what becomes of each question.
+    """Asks a back end, and records the outcome of each question.
 
-    Attempts fail by the reasons of `Failed`; the third failure is kept as the question's error. A
-    back end that is `Busy` is left alone by all for as long as it wants. Failures of a stage are
-    kept once an answer of that stage shows that they are no mistake of the set-up.
+    An attempt fails with `QuestionFailed`; the third failure is recorded as the question's error.
+    While the back end is `Busy`, all questions wait. Failures of a stage are recorded only after an
+    answer of that stage, which shows that the setup works.
 
     Args:
-        backend: What answers.
+        backend: The server or engine.
         prompts: The prompts of all stages.
-        journal: Keeps answers and errors.
-        tally: Counts.
-        patience: For how many seconds the back end may take no questions.
+        journal: Stores answers and errors.
+        tally: Counts requests and tokens.
+        patience: The number of seconds for which the back end may accept no questions.
     """
 
     def __init__(
@@ -75,19 +77,19 @@ class Asker:
         self._backend, self._prompts = backend, prompts
         self._journal, self._tally = journal, tally
         self._patience = patience
-        self._until = 0.0  # when the back end takes questions again
+        self._until = 0.0  # when the back end accepts questions again
         self._pause = _FIRST_PAUSE
-        self._last_sign = time.monotonic()
-        self._unproven: dict[str, list[tuple[str, JournalEntry]]] = {}
+        self._last_reply_time = time.monotonic()
+        self._unrecorded_failures: dict[str, list[tuple[str, JournalEntry]]] = {}
 
     async def ask(self, question: PromptQuestion) -> JournalEntry:
-        """Returns what became of a question, which is kept.
+        """Asks a question, and returns its outcome, which is recorded.
 
         Args:
             question: The question.
 
         Raises:
-            ZooError: No question is answered, for a reason that it names.
+            ZooError: The back end answers no questions; the message gives the reason.
         """
         stage, messages = question.stage, self._prompts.messages(question.stage, question.fields)
         entry, reseeded = JournalEntry(stage.name, question.unit), 0
@@ -95,89 +97,89 @@ class Asker:
             await asyncio.sleep(max(0.0, self._until - time.monotonic()))
             try:
                 reply = await self._backend.ask(stage, messages, question.seed + reseeded)
-                self._sign()
+                self._note_reply()
                 self._tally.reply(reply)
                 entry = replace(
                     entry,
                     tokens_in=entry.tokens_in + reply.tokens_in,
                     tokens_out=entry.tokens_out + reply.tokens_out,
                 )
-                answer, mended = answer_of(reply, stage)
+                answer, had_control_characters = answer_of(reply, stage)
             except Busy as busy:
-                self._wait(busy)
+                self._wait_for_backend(busy)
             except QuestionFailed as failed:
-                self._sign()
+                self._note_reply()
                 self._tally.faults[failed.reason] += 1
                 entry = replace(entry, faults=(*entry.faults, failed.reason))
                 if not failed.again or len(entry.faults) == ATTEMPTS:
-                    return self._fail(question, replace(entry, error=str(failed)))
+                    return self._add_failure(question, replace(entry, error=str(failed)))
                 reseeded += failed.anew
                 if not failed.anew:
                     await asyncio.sleep(_PAUSES[len(entry.faults) - 1] * uniform(0.75, 1.25))
             else:
-                entry = replace(entry, answer=answer, mended=mended)
+                entry = replace(entry, answer=answer, mended=had_control_characters)
                 self._tally.answers += 1
                 self._journal.keep(question.caption, entry)
-                self._keep_failures(stage.name)
+                self._record_failures(stage.name)
                 return entry
 
     def finish(self) -> None:
-        """Keeps the last failures, at the end of a run.
+        """Records the remaining failures at the end of a run.
 
         Raises:
-            ZooError: A stage has failures, and the journal has no answer at all.
+            ZooError: A stage has failures, and the journal has no answers.
         """
-        for stage, failures in list(self._unproven.items()):
+        for stage, failures in list(self._unrecorded_failures.items()):
             if failures and not self._tally.answers and not len(self._journal):
-                raise self._hopeless(failures)
-            self._keep_failures(stage)
+                raise self._no_answers_error(failures)
+            self._record_failures(stage)
 
-    def _fail(self, question: PromptQuestion, entry: JournalEntry) -> JournalEntry:
-        failures = self._unproven.setdefault(entry.stage, [])
+    def _add_failure(self, question: PromptQuestion, entry: JournalEntry) -> JournalEntry:
+        failures = self._unrecorded_failures.setdefault(entry.stage, [])
         failures.append((question.caption, entry))
-        if len(failures) >= IN_A_ROW:
-            raise self._hopeless(failures)
+        if len(failures) >= MAX_CONSECUTIVE_FAILURES:
+            raise self._no_answers_error(failures)
         return entry
 
-    def _keep_failures(self, stage: str) -> None:
-        for caption, entry in self._unproven.pop(stage, ()):
+    def _record_failures(self, stage: str) -> None:
+        for caption, entry in self._unrecorded_failures.pop(stage, ()):
             self._journal.keep(caption, entry)
 
-    def _hopeless(self, failures: list[tuple[str, JournalEntry]]) -> ZooError:
+    def _no_answers_error(self, failures: list[tuple[str, JournalEntry]]) -> ZooError:
         entry = failures[-1][1]
-        mend = _MENDS.get(entry.faults[-1], "see what it logged")
+        advice = _ADVICE.get(entry.faults[-1], "see its log")
         return ZooError(
             f"{self._backend.place} answered none of {len(failures):,} questions in a row for "
-            f"{entry.stage.replace('_', ' ')} ({entry.error}): {mend}, and run the same command "
-            "again"
+            f"{entry.stage.replace('_', ' ')} ({entry.error}): {advice}, and run the same "
+            "command again"
         )
 
-    def _sign(self) -> None:
-        self._last_sign = time.monotonic()
+    def _note_reply(self) -> None:
+        self._last_reply_time = time.monotonic()
         self._pause = _FIRST_PAUSE
 
-    def _wait(self, busy: Busy) -> None:
-        """Has all questions wait.
+    def _wait_for_backend(self, busy: Busy) -> None:
+        """Makes all questions wait.
 
         Raises:
-            ZooError: The back end has taken none for too long, or wants to be left alone too long.
+            ZooError: The back end has been busy for too long, or requests too long a pause.
         """
         now = time.monotonic()
         self._tally.waits[busy.reason] += 1
         if busy.after is None:
-            wait, too_long = self._pause, now - self._last_sign > self._patience
-            said = f"for {now - self._last_sign:,.0f} s"
+            wait, too_long = self._pause, now - self._last_reply_time > self._patience
+            duration = f"for {now - self._last_reply_time:,.0f} s"
         else:
             wait, too_long = busy.after, busy.after > LONGEST_WAIT
-            said = f"for the next {wait:,.0f} s"
-            self._last_sign = max(self._last_sign, now + wait)
+            duration = f"for the next {wait:,.0f} s"
+            self._last_reply_time = max(self._last_reply_time, now + wait)
         if too_long:
             raise ZooError(
-                f"{self._backend.place} takes no questions {said} ({busy}): start it, name "
-                "another, or raise patience, and run the same command again"
+                f"{self._backend.place} accepts no questions {duration} ({busy}): start it, "
+                "use another, or raise patience, and run the same command again"
             )
-        if now >= self._until:  # the first to be told so
+        if now >= self._until:  # the first question of this pause
             if self._pause == _FIRST_PAUSE or busy.after:
-                _LOG.info("%s takes no questions (%s): waiting", self._backend.place, busy)
+                _LOG.info("%s accepts no questions (%s): waiting", self._backend.place, busy)
             self._pause = min(2 * self._pause, _LAST_PAUSE)
         self._until = max(self._until, now + wait)

@@ -1,4 +1,4 @@
-"""What answers: a server or an engine, seen from the stages, and how it may fail."""
+"""The interface of back ends (servers and engines), their replies and their errors."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -8,13 +8,13 @@ from zoo.units.llm.stages import Message, Stage
 
 @dataclass(frozen=True)
 class Reply:
-    """What a model said.
+    """The reply of a model.
 
     Args:
-        text: Its words, which should be JSON.
-        cut_short: Whether it was ended by the greatest number of tokens.
-        tokens_in: How many tokens the question had.
-        tokens_out: How many tokens the reply has.
+        text: The text, which should be JSON.
+        cut_short: Whether it was truncated at the maximum number of tokens.
+        tokens_in: The number of tokens of the question.
+        tokens_out: The number of tokens of the reply.
     """
 
     text: str
@@ -24,12 +24,12 @@ class Reply:
 
 
 class Busy(Exception):
-    """The back end takes no questions now, which no caption is to blame for.
+    """The back end accepts no questions now, whatever the caption.
 
     Args:
-        reason: A word for it, which is counted.
-        detail: What the back end said.
-        after: After how many seconds it wants to be asked again, where it says so.
+        reason: A key under which it is counted.
+        detail: The message of the back end.
+        after: The number of seconds to wait, if the back end requests one.
     """
 
     def __init__(self, reason: str, detail: str, after: float | None = None) -> None:
@@ -38,13 +38,13 @@ class Busy(Exception):
 
 
 class QuestionFailed(Exception):
-    """A question got no answer that can be used.
+    """A question got no usable answer.
 
     Args:
-        reason: A word for it, which is counted.
-        detail: What the back end or the model said.
-        again: Whether the same question may be answered next time.
-        anew: Whether it is the model's fault, who would say the same again under the same seed.
+        reason: A key under which it is counted.
+        detail: The message of the back end or the model.
+        again: Whether the question may be retried.
+        anew: Whether the model caused the failure, so that a retry needs another seed.
     """
 
     def __init__(self, reason: str, detail: str, again: bool = True, anew: bool = False) -> None:
@@ -56,7 +56,7 @@ class Backend(Protocol):
     """A server or an engine.
 
     Attributes:
-        place: What errors call it, such as the server's address.
+        place: The name in errors, such as the server's address.
     """
 
     place: str
@@ -65,13 +65,13 @@ class Backend(Protocol):
         """Returns the model's reply to one question.
 
         Args:
-            stage: What is asked.
+            stage: The stage of the question.
             messages: The question.
-            seed: Settles what the model draws.
+            seed: The sampling seed.
 
         Raises:
-            Busy: It takes no questions now.
+            Busy: The back end accepts no questions now.
             Failed: This question got no answer.
-            ZooError: No question will ever be answered.
+            ZooError: No question can be answered.
         """
         ...

@@ -1,4 +1,4 @@
-"""LanguageModelExtractor: units and foils by three stages of questions to a language model."""
+"""LanguageModelExtractor: units and foils from a language model, prompted in three stages."""
 
 import asyncio
 import hashlib
@@ -28,32 +28,33 @@ from zoo.units.llm.tally import Tally
 from zoo.units.record import UnitRecord
 
 _LOG = logging.getLogger(__name__)
-_PROBE = 64  # captions after which the end is estimated
+_CAPTIONS_BEFORE_ESTIMATE = 64  # captions after which the remaining time is estimated
 Entries = dict[tuple[str, str], JournalEntry]
 
 
 class LanguageModelExtractor(UnitExtractor):
-    """Base of extractors that ask a language model, as CS-CLIP, Appendix B, does.
+    """Base of extractors that prompt a language model, as in CS-CLIP, Appendix B.
 
     The first stage asks for a caption's entities and relations, the second for the foils of an
-    entity, the third for those of a relation. As many captions as `concurrency` says are worked on
-    at a time, each question of theirs when the one before it is answered, so that no caption waits
-    for another. Answers are kept in a journal as they come.
+    entity, the third for those of a relation. `concurrency` captions are processed at a time. The
+    questions of a caption are asked one after another, and no caption waits for another. Answers
+    are stored in a journal as they arrive.
 
     Args:
-        model: The model's name, on the server or on the Hugging Face hub, or its folder.
-        temperature: How freely the model draws its words; 0 takes the likeliest.
-        max_tokens: The greatest length of an answer.
-        seed: Settles, with a caption's id, what the model draws.
-        concurrency: How many captions are asked about at a time.
-        prompts: A folder of prompts in place of those of this package (see `Prompts`).
-        journal: The file that keeps the answers as they come. The same command goes on from it. By
-            default it lies beside the units file, under its name and `.journal`.
-        retry_failed: Whether captions that failed in an earlier run are asked about again.
+        model: The model's name on the server or the Hugging Face hub, or its folder.
+        temperature: The sampling temperature; 0 is greedy decoding.
+        max_tokens: The maximum number of tokens of an answer.
+        seed: The seed, from which each caption's sampling seed is derived.
+        concurrency: The number of captions processed at a time.
+        prompts: A folder of prompts that replace the packaged ones (see `StagePrompts`).
+        journal: The file that stores the answers as they arrive. The same command resumes from it.
+            By default it is `NAME.journal` next to the units file.
+        retry_failed: Whether questions that failed in an earlier run are asked again.
 
     Attributes:
-        patience: For how many seconds the back end may take no questions before the run ends.
-        failed: How many captions are kept with an error, by its reason.
+        patience: The number of seconds for which the back end may accept no questions before the
+            run ends.
+        failed: The number of captions recorded with an error, by reason.
     """
 
     patience: float = 0.0
@@ -79,11 +80,11 @@ class LanguageModelExtractor(UnitExtractor):
         self.journal = None if journal is None else Path(journal)
         self.retry_failed = retry_failed
         self.failed: Counter[str] = Counter()
-        self._kept: _Kept | None = None
+        self._open_backend: _OpenBackend | None = None
 
     @abstractmethod
     def connect(self) -> AbstractAsyncContextManager[Backend]:
-        """Returns what answers, for the length of a block.
+        """Returns a context manager of the back end.
 
         Raises:
             ZooError: A package is missing.
@@ -91,7 +92,7 @@ class LanguageModelExtractor(UnitExtractor):
 
     @abstractmethod
     def settings(self) -> dict[str, Any]:
-        """Returns what the answers depend on, in plain data."""
+        """Returns the settings that the answers depend on, as plain data."""
 
     def describe(self) -> dict[str, Any]:
         """Returns the extractor's name and all its settings."""
@@ -104,68 +105,76 @@ class LanguageModelExtractor(UnitExtractor):
     def extract_all(
         self, captions: Iterable[Captioned], progress: Callable[[int], None] | None = None
     ) -> Iterator[UnitRecord]:
-        """Yields the record of each caption, in order, once all have been asked about.
+        """Yields the record of each caption, in order, after all questions have been asked.
 
-        A caption with a question that failed three times is yielded with what was answered, and
-        with the error in its source.
+        If a question failed three times, the record has the other answers, and the error in its
+        source.
 
         Args:
             captions: Captions, each as (caption, caption_id, image_id).
-            progress: Is told how many more captions are done.
+            progress: Called with the number of captions that have just been completed.
 
         Raises:
-            ZooError: The back end answers no question, or the journal cannot be used.
+            ZooError: The back end answers no questions, or the journal cannot be used.
         """
-        asked = list(captions)
+        caption_list = list(captions)
         settings = {"extractor": self.name, **self.settings()}
         path = self.journal or (self.out and self.out.with_name(f"{self.out.name}.journal"))
         with Journal(path, settings, self.retry_failed) as journal:
-            _run(self._ask_all(asked, journal, progress), self._kept)
-            yield from self._records(asked, journal)
+            _run_coroutine(
+                self._ask_all_questions(caption_list, journal, progress), self._open_backend
+            )
+            yield from self._build_records(caption_list, journal)
         if self.failed:
             reasons = ", ".join(f"{reason} {n:,}" for reason, n in self.failed.most_common())
             _LOG.warning(
-                "%s captions are kept with an error (%s): retry_failed asks about them again",
+                "%s captions were recorded with an error (%s): set retry_failed to ask again",
                 *(f"{self.failed.total():,}", reasons),
             )
 
     @contextmanager
     def kept_open(self) -> Iterator[None]:
-        """Keeps the back end, once it is connected, for the length of a block."""
+        """Keeps the back end connected within a `with` block."""
         with asyncio.Runner() as runner:
-            self._kept = _Kept(runner)
+            self._open_backend = _OpenBackend(runner)
             try:
                 yield
             finally:
-                runner.run(self._kept.ends.aclose())
-                self._kept = None
+                runner.run(self._open_backend.ends.aclose())
+                self._open_backend = None
 
     @asynccontextmanager
     async def _backend(self) -> AsyncIterator[Backend]:
-        if self._kept is None:
+        if self._open_backend is None:
             async with self.connect() as backend:
                 yield backend
             return
-        if self._kept.backend is None:
-            self._kept.backend = await self._kept.ends.enter_async_context(self.connect())
-        yield self._kept.backend
+        if self._open_backend.backend is None:
+            self._open_backend.backend = await self._open_backend.ends.enter_async_context(
+                self.connect()
+            )
+        yield self._open_backend.backend
 
-    async def _ask_all(
+    async def _ask_all_questions(
         self, captions: list[Captioned], journal: Journal, progress: Callable[[int], None] | None
     ) -> None:
-        pending = [c for c in captions if self._next(c, journal.entries(key_of(c))) is not None]
-        tally = Tally(len(captions), len(pending), max(_PROBE, self.concurrency), progress)
+        pending = [
+            c for c in captions if self._next_question(c, journal.entries(key_of(c))) is not None
+        ]
+        tally = Tally(
+            len(captions), len(pending), max(_CAPTIONS_BEFORE_ESTIMATE, self.concurrency), progress
+        )
         if not pending:
             return tally.begin("the journal")
         async with self._backend() as backend:
             tally.begin(backend.place)
             asker = Asker(backend, self.prompts, journal, tally, self.patience)
-            left = iter(pending)
+            queue = iter(pending)
 
             async def work() -> None:
-                for caption in left:  # shared by all: whoever is free takes the next
+                for caption in queue:  # shared by all workers: a free worker takes the next caption
                     entries = journal.entries(key_of(caption))
-                    while question := self._next(caption, entries):
+                    while question := self._next_question(caption, entries):
                         entry = await asker.ask(question)
                         entries[entry.key] = entry
                     tally.caption()
@@ -179,8 +188,8 @@ class LanguageModelExtractor(UnitExtractor):
             asker.finish()
         _LOG.info("%s", tally.summary())
 
-    def _next(self, captioned: Captioned, entries: Entries) -> PromptQuestion | None:
-        """Returns the next question about a caption, None where all were asked."""
+    def _next_question(self, captioned: Captioned, entries: Entries) -> PromptQuestion | None:
+        """Returns the next question about a caption, or None if all were asked."""
         caption, caption_id, _ = captioned
         key, seed = key_of(captioned), seed_of(self.seed, caption_id)
         units = entries.get((UNITS.name, ""))
@@ -194,23 +203,31 @@ class LanguageModelExtractor(UnitExtractor):
                 fields = {"caption": caption, "entity": text}
                 return PromptQuestion(ENTITY_FOILS, text, key, fields, seed)
         for triple in relations:
-            if (RELATION_FOILS.name, _unit(triple)) not in entries:
+            if (RELATION_FOILS.name, _relation_key(triple)) not in entries:
                 names = ("subject", "predicate", "object")
                 fields = {"caption": caption, **dict(zip(names, triple, strict=True))}
-                return PromptQuestion(RELATION_FOILS, _unit(triple), key, fields, seed)
+                return PromptQuestion(RELATION_FOILS, _relation_key(triple), key, fields, seed)
         return None
 
-    def _records(self, captions: list[Captioned], journal: Journal) -> Iterator[UnitRecord]:
-        of_image: dict[str, list[str]] = {}
+    def _build_records(self, captions: list[Captioned], journal: Journal) -> Iterator[UnitRecord]:
+        captions_by_image: dict[str, list[str]] = {}
         for caption, _, image_id in captions:
-            of_image.setdefault(image_id, []).append(caption)
+            captions_by_image.setdefault(image_id, []).append(caption)
         source = self.describe()
         for captioned in captions:
-            others = [other for other in of_image[captioned[2]] if other != captioned[0]]
-            yield self._record(captioned, journal.entries(key_of(captioned)), others, source)
+            other_captions = [
+                text for text in captions_by_image[captioned[2]] if text != captioned[0]
+            ]
+            yield self._build_record(
+                captioned, journal.entries(key_of(captioned)), other_captions, source
+            )
 
-    def _record(
-        self, captioned: Captioned, entries: Entries, others: list[str], source: dict[str, Any]
+    def _build_record(
+        self,
+        captioned: Captioned,
+        entries: Entries,
+        other_captions: list[str],
+        source: dict[str, Any],
     ) -> UnitRecord:
         caption, caption_id, image_id = captioned
         errors = [entry for entry in entries.values() if entry.error]
@@ -218,9 +235,11 @@ class LanguageModelExtractor(UnitExtractor):
             self.failed[errors[0].faults[-1]] += 1
             source = {**source, "error": "; ".join(map(_format_entry, errors))}
         units = entries.get((UNITS.name, ""))
-        found = units.answer if units and units.answer else {"entities": [], "relations": []}
-        texts, triples = units_of(found, caption, self.dropped_foils)
-        foils = FoilFilter([*texts, *map(" ".join, triples)], caption, others, self.dropped_foils)
+        unit_answer = units.answer if units and units.answer else {"entities": [], "relations": []}
+        texts, triples = units_of(unit_answer, caption, self.dropped_foils)
+        foils = FoilFilter(
+            [*texts, *map(" ".join, triples)], caption, other_captions, self.dropped_foils
+        )
 
         def answer(stage: str, unit: str) -> dict[str, Any]:
             entry = entries.get((stage, unit))
@@ -228,14 +247,14 @@ class LanguageModelExtractor(UnitExtractor):
 
         entities = [foils.entity(text, answer(ENTITY_FOILS.name, text)) for text in texts]
         relations = tuple(
-            foils.relation(triple, answer(RELATION_FOILS.name, _unit(triple)), entities)
+            foils.relation(triple, answer(RELATION_FOILS.name, _relation_key(triple)), entities)
             for triple in triples
         )
         return UnitRecord(caption_id, image_id, caption, tuple(entities), relations, source)
 
 
 def key_of(captioned: Captioned) -> str:
-    """Returns the journal's key of a caption, which another text under the same id does not have.
+    """Returns the journal's key of a caption, which depends on its id and its text.
 
     Args:
         captioned: The caption, as (caption, caption_id, image_id).
@@ -247,44 +266,44 @@ def key_of(captioned: Captioned) -> str:
 def seed_of(seed: int, caption_id: str) -> int:
     """Returns the seed of a caption's questions.
 
-    One seed for all captions would make their answers alike.
+    With one seed for all captions, their answers would be too similar.
 
     Args:
-        seed: The extractor's.
+        seed: The extractor's seed.
         caption_id: The caption's id.
     """
-    return _hash(f"{seed}/{caption_id}") >> 2  # leaves room for other seeds of later attempts
+    return _hash(f"{seed}/{caption_id}") >> 2  # leaves room for the seeds of later attempts
 
 
 def _hash(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest(), "big")
 
 
-def _unit(triple: Triple) -> str:
+def _relation_key(triple: Triple) -> str:
     return " | ".join(triple)
 
 
 def _format_entry(entry: JournalEntry) -> str:
-    about = f" of '{entry.unit}'" if entry.unit else ""
-    return f"{entry.stage}{about}: {', '.join(entry.faults)} ({entry.error})"
+    subject = f" of '{entry.unit}'" if entry.unit else ""
+    return f"{entry.stage}{subject}: {', '.join(entry.faults)} ({entry.error})"
 
 
 @dataclass
-class _Kept:
-    """A back end that outlives one call, and the loop that it lives in."""
+class _OpenBackend:
+    """A back end that stays open between calls, and its event loop."""
 
     runner: asyncio.Runner
     ends: AsyncExitStack = field(default_factory=AsyncExitStack)
     backend: Backend | None = None
 
 
-def _run(asking: Any, kept: _Kept | None) -> None:
-    """Runs a coroutine to its end, in a thread of its own where a loop runs, as in a notebook."""
-    run: Callable[[Any], None] = asyncio.run if kept is None else kept.runner.run
+def _run_coroutine(coroutine: Any, open_backend: _OpenBackend | None) -> None:
+    """Runs a coroutine; uses another thread if an event loop is running, as in a notebook."""
+    run: Callable[[Any], None] = asyncio.run if open_backend is None else open_backend.runner.run
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        run(asking)
+        run(coroutine)
         return
     with ThreadPoolExecutor(1) as thread:
-        thread.submit(run, asking).result()
+        thread.submit(run, coroutine).result()

@@ -1,4 +1,4 @@
-"""Units and foils of answers, less what the filters of CS-CLIP, Appendix B.3.3 and B.6, drop."""
+"""Filters the units and foils of answers (CS-CLIP, Appendix B.3.3 and B.6)."""
 
 import re
 from collections import Counter
@@ -21,7 +21,7 @@ DUPLICATE_UNIT = "duplicate_unit"
 BORNE_OUT = "true_of_the_image"
 
 Triple = tuple[str, str, str]
-Related = TypeVar("Related", Relation, RelationFoil)
+RelationOrFoil = TypeVar("RelationOrFoil", Relation, RelationFoil)
 
 _ARTICLES = frozenset({"a", "an", "the"})
 _AFTER_HEAD = PREPOSITIONS | {"of", "and", "or", "who", "that", "which"}
@@ -33,24 +33,25 @@ def units_of(
 ) -> tuple[list[str], list[Triple]]:
     """Returns the entities and relations of an answer of the first stage.
 
-    An entity's words are those of the caption, whatever their form, and of "horse" and "brown
-    horse" only the second is one. A relation stands between two entities that are kept, in their
-    spelling.
+    The words of an entity must occur in the caption, in any form. Of "horse" and "brown horse" only
+    the second is kept. The arguments of a relation must be kept entities, and take their spelling.
 
     Args:
         answer: The answer.
         caption: The caption.
-        dropped: Counts what is dropped, by reason.
+        dropped: A counter of dropped units by reason, which is updated.
     """
-    said = base_forms(caption)
+    caption_forms = base_forms(caption)
     entities: dict[str, str] = {}
     for text in answer["entities"]:
-        fault = _entity_fault(text, said) or (DUPLICATE_UNIT if bare(text) in entities else None)
+        fault = _entity_fault(text, caption_forms) or (
+            DUPLICATE_UNIT if bare(text) in entities else None
+        )
         if fault:
             dropped[fault] += 1
         else:
             entities[bare(text)] = text
-    for part in [part for part in entities if _is_part(part, entities)]:
+    for part in [part for part in entities if _is_part_of_another(part, entities)]:
         del entities[part]
         dropped[PART_OF_ANOTHER] += 1
     relations: dict[Triple, Triple] = {}
@@ -73,15 +74,15 @@ class FoilFilter:
         units: The texts of the caption's units.
         caption: The caption.
         others: The other captions of its image.
-        dropped: Counts what is dropped, by reason.
+        dropped: A counter of dropped foils by reason, which is updated.
     """
 
     def __init__(
         self, units: Iterable[str], caption: str, others: Iterable[str], dropped: Counter[str]
     ) -> None:
-        self._taken = {bare(text) for text in units}
-        self._own = base_forms(caption)
-        self._elsewhere = set[str]().union(*map(base_forms, others))
+        self._used_texts = {bare(text) for text in units}
+        self._caption_forms = base_forms(caption)
+        self._other_forms = set[str]().union(*map(base_forms, others))
         self._dropped = dropped
 
     def entity(self, text: str, answer: dict[str, Any]) -> Entity:
@@ -91,13 +92,15 @@ class FoilFilter:
             text: The entity.
             answer: The answer of the second stage about it.
         """
-        true = _one_article(text)
+        original = _unify_article(text)
         return Entity(
             text,
             tuple(
                 EntityFoil(foil["text"], foil["edit"])
                 for foil in answer["foils"]
-                if self._keeps(foil["text"], text, phrase_fault(true, _one_article(foil["text"])))
+                if self._accepts(
+                    foil["text"], text, phrase_fault(original, _unify_article(foil["text"]))
+                )
             ),
         )
 
@@ -107,8 +110,8 @@ class FoilFilter:
         Args:
             triple: The relation.
             answer: The answer of the third stage about it.
-            entities: The entities of the caption with their foils. They tell what of an argument
-                was changed.
+            entities: The entities of the caption with their foils, which show what part of an
+                argument was changed.
         """
         relation = Relation(*triple)
         edits = {
@@ -116,54 +119,62 @@ class FoilFilter:
             for entity in entities
             for foil in entity.foils
         }
-        true = _with_one_article(relation)
+        original = _unify_articles(relation)
         foils = (_relation_foil(relation, row, edits) for row in answer["foils"])
         return Relation(
             *triple,
             foils=tuple(
                 foil
                 for foil in foils
-                if self._keeps(
-                    foil.text, relation.text, relation_fault(true, _with_one_article(foil))
+                if self._accepts(
+                    foil.text, relation.text, relation_fault(original, _unify_articles(foil))
                 )
             ),
         )
 
-    def _keeps(self, text: str, unit: str, fault: str | None) -> bool:
-        """Whether a foil of a unit is kept; its text is taken then."""
+    def _accepts(self, text: str, unit: str, fault: str | None) -> bool:
+        """Returns whether a foil is kept; if so, adds its text to the texts in use."""
         key = bare(text)
-        fault = fault or (EMPTY if not key else None) or (DUPLICATE if key in self._taken else None)
-        if fault is None and is_borne_out(text, self._own | base_forms(unit), self._elsewhere):
+        fault = (
+            fault
+            or (EMPTY if not key else None)
+            or (DUPLICATE if key in self._used_texts else None)
+        )
+        if fault is None and is_borne_out(
+            text, self._caption_forms | base_forms(unit), self._other_forms
+        ):
             fault = BORNE_OUT
         if fault:
             self._dropped[fault] += 1
             return False
-        self._taken.add(key)
+        self._used_texts.add(key)
         return True
 
 
 def bare(text: str) -> str:
-    """Returns a text in lower case, without an article before it and marks around it."""
+    """Returns a text in lower case, without a leading article and surrounding punctuation."""
     words = re.sub(r"^\W+|\W+$", "", text.lower()).split()
     return " ".join(words[1:] if words[:1] and words[0] in _ARTICLES else words)
 
 
-def _entity_fault(text: str, said: Set[str]) -> str | None:
+def _entity_fault(text: str, caption_forms: Set[str]) -> str | None:
     words = content_words(text)
     if not words:
         return EMPTY
     if bare(text) in PLACEHOLDERS:
         return PLACEHOLDER
-    return None if all(base_forms(word) & said for word in words) else UNGROUNDED_ENTITY
+    return None if all(base_forms(word) & caption_forms for word in words) else UNGROUNDED_ENTITY
 
 
-def _is_part(text: str, entities: Iterable[str]) -> bool:
-    """Whether another entity is this one with modifiers: "horse" of "brown horse".
+def _is_part_of_another(text: str, entities: Iterable[str]) -> bool:
+    """Returns whether another entity is this one with modifiers: "horse" and "brown horse".
 
-    "Blue shirt" is not that of "man in a blue shirt".
+    "Blue shirt" is not such a part of "man in a blue shirt".
     """
-    before = (other.removesuffix(text).split() for other in entities if other.endswith(f" {text}"))
-    return any(not _AFTER_HEAD & set(words) for words in before)
+    modifiers = (
+        entity.removesuffix(text).split() for entity in entities if entity.endswith(f" {text}")
+    )
+    return any(not _AFTER_HEAD & set(words) for words in modifiers)
 
 
 def _relation_fault(key: Triple, entities: Set[str]) -> str | None:
@@ -178,35 +189,35 @@ def _relation_fault(key: Triple, entities: Set[str]) -> str | None:
 def _relation_foil(
     relation: Relation, row: dict[str, str], edits: dict[tuple[str, str], str]
 ) -> RelationFoil:
-    """Returns a foil with what was changed in it, which its words tell better than the model."""
+    """Returns a foil with its edit, determined from its words and not from the model's answer."""
     triple = row["subject"], row["predicate"], row["object"]
     for name in ("subject", "object"):
-        before, after = bare(getattr(relation, name)), bare(row[name])
-        if before != after and row["predicate"].lower() == relation.predicate.lower():
-            if after == bare(relation.object if name == "subject" else relation.subject):
+        original_text, foil_text = bare(getattr(relation, name)), bare(row[name])
+        if original_text != foil_text and row["predicate"].lower() == relation.predicate.lower():
+            if foil_text == bare(relation.object if name == "subject" else relation.subject):
                 return RelationFoil(*triple, "argument_swap")
-            edit = edits.get((before, after))
-            part = _PART_OF_EDIT[edit] if edit else _changed_part(before, after)
+            edit = edits.get((original_text, foil_text))
+            part = _PART_OF_EDIT[edit] if edit else _changed_part(original_text, foil_text)
             return RelationFoil(*triple, "argument_change", name, part)
     return RelationFoil(*triple, "predicate_change", "predicate")
 
 
-def _changed_part(before: str, after: str) -> str:
-    """Returns what of a noun phrase was changed: its head is the last word before a preposition."""
-    words = before.split()
+def _changed_part(original: str, foil: str) -> str:
+    """Returns whether a noun phrase's head (the last word before a preposition) was changed."""
+    words = original.split()
     head = next((i for i, word in enumerate(words) if i and word in _AFTER_HEAD), len(words)) - 1
-    return "attribute" if words[head] in after.split() else "head"
+    return "attribute" if words[head] in foil.split() else "head"
 
 
-def _one_article(text: str) -> str:
-    """Returns the text with "a" for "an", which follows the next word and is no edit."""
+def _unify_article(text: str) -> str:
+    """Returns the text with "a" for "an", since the choice between them is not an edit."""
     return re.sub(r"\b[Aa]n\b", "a", text)
 
 
-def _with_one_article(unit: Related) -> Related:
+def _unify_articles(unit: RelationOrFoil) -> RelationOrFoil:
     return replace(
         unit,
-        subject=_one_article(unit.subject),
-        predicate=_one_article(unit.predicate),
-        object=_one_article(unit.object),
+        subject=_unify_article(unit.subject),
+        predicate=_unify_article(unit.predicate),
+        object=_unify_article(unit.object),
     )

@@ -1,6 +1,6 @@
-"""Journal: the answers of a language model, kept as they come.
+"""Journal: stores the answers of a language model as they arrive.
 
-A run that is ended at any moment goes on from it, and asks nothing twice.
+An interrupted run resumes from it and repeats no questions.
 """
 
 import fcntl
@@ -19,22 +19,22 @@ from zoo.support.text_files import NotJson, json_value
 
 log = logging.getLogger(__name__)
 
-_GOES_ON = "which goes on from what is kept"
+_RESUME_NOTE = "which resumes from the journal"
 
 
 @dataclass(frozen=True)
 class JournalEntry:
-    """What became of one question.
+    """The outcome of one question.
 
     Args:
         stage: The name of its stage.
-        unit: The unit that it was asked about; empty where it was the caption.
-        answer: The answer, None where there is none.
-        error: Why there is none, None where there is one.
-        faults: The reasons of the attempts that failed before.
-        mended: Whether control characters were taken out.
-        tokens_in: How many tokens all its attempts sent.
-        tokens_out: How many tokens all its attempts brought.
+        unit: The unit that it was about; empty if it was about the caption.
+        answer: The answer, or None if it failed.
+        error: The error, or None if it was answered.
+        faults: The reasons of the failed attempts.
+        mended: Whether control characters were removed from the answer.
+        tokens_in: The number of tokens sent in all attempts.
+        tokens_out: The number of tokens received in all attempts.
     """
 
     stage: str
@@ -53,15 +53,15 @@ class JournalEntry:
 
 
 class Journal:
-    """Entries by caption, in a file of a line each that only ever grows.
+    """Entries by caption, in an append-only file with one line per entry.
 
-    Memory holds where the entries are, and not the entries. A last line that was cut off is taken
-    off when the file is opened.
+    Memory holds the positions of the entries, not the entries. An incomplete last line is removed
+    when the file is opened.
 
     Args:
-        path: The file; None for one that vanishes with the process.
-        settings: What the answers depend on. They stand in the first line.
-        retry_failed: Whether failed questions of earlier runs count as not asked.
+        path: The file; None for a temporary one.
+        settings: The settings that the answers depend on, written to the first line.
+        retry_failed: Whether to ask failed questions of earlier runs again.
 
     Raises:
         ZooError: The file was made with other settings, is damaged, is written by another process,
@@ -72,11 +72,11 @@ class Journal:
         self, path: Path | None, settings: dict[str, Any], retry_failed: bool = False
     ) -> None:
         self.path = path
-        self._places: dict[str, list[tuple[int, int]]] = {}
+        self._positions: dict[str, list[tuple[int, int]]] = {}
         self._retry_failed = retry_failed
         self._handle = _open_journal(path)
         try:
-            self._end = self._read(settings)
+            self._end = self._index_entries(settings)
             if not self._end:
                 self._append({"settings": settings})
         except BaseException:
@@ -95,91 +95,95 @@ class Journal:
         os.close(self._handle)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._positions)
 
     def entries(self, caption: str) -> dict[tuple[str, str], JournalEntry]:
-        """Returns what became of a caption's questions, by stage and unit, the last of each.
+        """Returns the latest entry of each question about a caption, by stage and unit.
 
         Args:
-            caption: The caption's key, as it was given to `keep`.
+            caption: The caption's key, as passed to `keep`.
         """
-        kept: dict[tuple[str, str], JournalEntry] = {}
-        for start, length in self._places.get(caption, ()):
+        entries_by_key: dict[tuple[str, str], JournalEntry] = {}
+        for start, length in self._positions.get(caption, ()):
             row = json.loads(os.pread(self._handle, length, start))
             del row["caption"]
             entry = JournalEntry(**{**row, "faults": tuple(row.get("faults", ()))})
-            kept[entry.key] = entry
-        return kept
+            entries_by_key[entry.key] = entry
+        return entries_by_key
 
     def keep(self, caption: str, entry: JournalEntry) -> None:
-        """Writes an entry, which is safe from the end of this process from then on.
+        """Writes an entry, which then survives the end of this process.
 
         Args:
             caption: The caption's key.
-            entry: What became of a question about it.
+            entry: The outcome of a question about it.
 
         Raises:
-            ZooError: The system refuses.
+            ZooError: The file cannot be written.
         """
-        told = {name: value for name, value in asdict(entry).items() if value not in (None, 0, ())}
-        self._places.setdefault(caption, []).append(self._append({"caption": caption, **told}))
+        fields = {
+            name: value for name, value in asdict(entry).items() if value not in (None, 0, ())
+        }
+        self._positions.setdefault(caption, []).append(self._append({"caption": caption, **fields}))
 
     def _append(self, row: dict[str, Any]) -> tuple[int, int]:
         line = (json.dumps(row, ensure_ascii=False) + "\n").encode()
         try:
-            written = os.write(self._handle, line)
-            while written < len(line):
-                written += os.write(self._handle, line[written:])
+            n_written = os.write(self._handle, line)
+            while n_written < len(line):
+                n_written += os.write(self._handle, line[n_written:])
         except OSError as error:
-            raise not_written(self.path or Path(tempfile.gettempdir()), error, _GOES_ON) from error
-        place = self._end, len(line)
+            raise not_written(
+                self.path or Path(tempfile.gettempdir()), error, _RESUME_NOTE
+            ) from error
+        position = self._end, len(line)
         self._end += len(line)
-        return place
+        return position
 
-    def _read(self, settings: dict[str, Any]) -> int:
-        """Finds the entries, takes off a last line that was cut, and returns the file's length.
+    def _index_entries(self, settings: dict[str, Any]) -> int:
+        """Indexes the entries, removes an incomplete last line, and returns the file's length.
 
-        A file without an entry is emptied, since no answer depends on its settings.
+        A file without entries is emptied, since no answer depends on its settings.
         """
-        end = entries = 0
+        end = n_entries = 0
         with os.fdopen(os.dup(self._handle), "rb") as file:
             file.seek(0)
             for number, line in enumerate(file, start=1):
                 if not line.endswith(b"\n"):
                     break
-                row = self._row(line, number)
+                row = self._parse_line(line, number)
                 if number == 1:
-                    first = row["settings"]
+                    file_settings = row["settings"]
                 else:
-                    self._check(first, settings)
-                    entries += 1
+                    self._check_settings(file_settings, settings)
+                    n_entries += 1
                     if not (self._retry_failed and "error" in row):
-                        self._places.setdefault(row["caption"], []).append((end, len(line)))
+                        self._positions.setdefault(row["caption"], []).append((end, len(line)))
                 end += len(line)
-        end = end if entries else 0
+        end = end if n_entries else 0
         os.ftruncate(self._handle, end)
         return end
 
-    def _row(self, line: bytes, number: int) -> dict[str, Any]:
+    def _parse_line(self, line: bytes, number: int) -> dict[str, Any]:
         try:
             row = json_value(line.decode())
-            named = "settings" if number == 1 else "caption"
-            if not isinstance(row, dict) or named not in row:
-                raise NotJson("it is no entry")
+            required_key = "settings" if number == 1 else "caption"
+            if not isinstance(row, dict) or required_key not in row:
+                raise NotJson("it is not an entry")
         except (NotJson, UnicodeDecodeError) as error:
             raise ZooError(
-                f"{self.path}:{number} is damaged ({error}): remove the line, and what it held is "
+                f"{self.path}:{number} is damaged ({error}): remove the line; its question is then "
                 "asked again"
             ) from error
         return row
 
-    def _check(self, kept: dict[str, Any], asked: dict[str, Any]) -> None:
-        for name in kept | asked:
-            if kept.get(name) != asked.get(name):
+    def _check_settings(self, file_settings: dict[str, Any], settings: dict[str, Any]) -> None:
+        for name in file_settings | settings:
+            if file_settings.get(name) != settings.get(name):
                 raise ZooError(
-                    f"the answers in {self.path} were given with {name} {kept.get(name)!r}, and "
-                    f"{asked.get(name)!r} is asked for: give what it was, or remove the file to "
-                    "ask everything anew"
+                    f"the answers in {self.path} were given with {name} "
+                    f"{file_settings.get(name)!r}, not {settings.get(name)!r}: use the "
+                    "earlier value, or delete the file to ask all questions again"
                 )
 
 
@@ -197,11 +201,11 @@ def _open_journal(path: Path | None) -> int:
     except BlockingIOError as error:
         os.close(handle)
         raise ZooError(
-            f"{path} is being written by another process: wait for it, or name another file"
+            f"{path} is being written by another process: wait for it, or use another file"
         ) from error
     except OSError as error:
         log.warning(
-            "%s cannot be locked (%s): see to it that no other process writes it meanwhile",
+            "%s cannot be locked (%s): make sure that no other process writes to it",
             path,
             error.strerror or error,
         )

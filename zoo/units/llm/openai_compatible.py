@@ -1,4 +1,4 @@
-"""OpenAICompatible: units by a server that speaks OpenAI's protocol, such as vLLM's own."""
+"""OpenAICompatible: units from a server with OpenAI's API, such as vLLM's."""
 
 import os
 import re
@@ -15,29 +15,29 @@ from zoo.units.llm.backend import Backend, Busy, QuestionFailed, Reply
 from zoo.units.llm.extractor import LanguageModelExtractor
 from zoo.units.llm.stages import Message, Stage
 
-_OF_VLLM = "http://127.0.0.1:8000/v1"
-_NO_ANSWER_YET = (429, 503)
-_CONNECTING = ("ConnectError", "ConnectTimeout")
-_SHOWN = 300
+_VLLM_URL = "http://127.0.0.1:8000/v1"
+_BUSY_STATUSES = (429, 503)
+_CONNECTION_ERRORS = ("ConnectError", "ConnectTimeout")
+_EXCERPT_LENGTH = 300
 
 
 class OpenAICompatible(LanguageModelExtractor):
-    """Asks any server of OpenAI's protocol that takes `response_format` of type `json_schema`.
+    """Prompts a model on any OpenAI-compatible server that supports `json_schema` responses.
 
     Args:
         model: The model's name on the server.
-        base_url: The server's address, with its version ("/v1"). By default the environment's
-            OPENAI_BASE_URL, else that of vLLM's server on this machine, port 8000.
-        timeout: After how many seconds a question has failed.
-        patience: For how many seconds the server may take no questions before the run ends. Time
-            that the server asks for itself is not counted.
+        base_url: The server's base URL, including the version ("/v1"). By default the environment
+            variable OPENAI_BASE_URL, or else vLLM's server on this machine, port 8000.
+        timeout: The time limit of a question in seconds.
+        patience: The number of seconds for which the server may accept no questions before the run
+            ends. Pauses that the server requests are not counted.
         extra_body: Further fields of each request. By default they turn off the thinking of Qwen3
-            on vLLM's server; a server that refuses them wants `{}`.
-        api_key_env: The environment's variable that holds the key, where the server wants one.
+            on vLLM's server; if a server rejects them, set `{}`.
+        api_key_env: The environment variable with the API key, if the server needs one.
         **shared: The arguments of every extractor that asks a language model.
 
     Raises:
-        ZooError: The address is none.
+        ZooError: The address is invalid.
     """
 
     name: ClassVar[str] = "openai_compatible"
@@ -53,14 +53,14 @@ class OpenAICompatible(LanguageModelExtractor):
         **shared: Any,
     ) -> None:
         super().__init__(model, **shared)
-        self.base_url = _address(base_url or os.environ.get("OPENAI_BASE_URL") or _OF_VLLM)
+        self.base_url = _check_address(base_url or os.environ.get("OPENAI_BASE_URL") or _VLLM_URL)
         self.timeout, self.patience = timeout, patience
-        unthinking = {"chat_template_kwargs": {"enable_thinking": False}}
-        self.extra_body = unthinking if extra_body is None else extra_body
+        no_thinking = {"chat_template_kwargs": {"enable_thinking": False}}
+        self.extra_body = no_thinking if extra_body is None else extra_body
         self.api_key_env = api_key_env
 
     def resolved_arguments(self) -> dict[str, Any]:
-        """Returns the address, which the environment of another machine may not have."""
+        """Returns the address, since the environment of another machine may differ."""
         return {"base_url": self.base_url}
 
     def settings(self) -> dict[str, Any]:
@@ -75,7 +75,7 @@ class OpenAICompatible(LanguageModelExtractor):
         }
 
     def describe(self) -> dict[str, Any]:
-        """Returns the extractor's name and all its settings, the server's address among them."""
+        """Returns the extractor's name and all its settings, including the server's address."""
         address = re.sub("//[^/@]*@", "//", self.base_url)  # without a password
         return {**super().describe(), "base_url": address, "timeout": self.timeout}
 
@@ -86,7 +86,7 @@ class OpenAICompatible(LanguageModelExtractor):
         client = openai.AsyncOpenAI(
             base_url=self.base_url,
             api_key=os.environ.get(self.api_key_env) or "none",
-            max_retries=0,  # the asker's, which counts them and knows of all questions
+            max_retries=0,  # the asker retries and counts
             timeout=openai.Timeout(self.timeout, connect=min(self.timeout, 10.0)),
         )
         async with client:
@@ -94,101 +94,101 @@ class OpenAICompatible(LanguageModelExtractor):
 
 
 class _Server:
-    """A server of OpenAI's protocol."""
+    """A server with OpenAI's API."""
 
-    def __init__(self, asked: OpenAICompatible, client: Any, openai: Any) -> None:
-        self.place = f"the model {asked.model} at {asked.describe()['base_url']}"
-        self._asked, self._client, self._openai = asked, client, openai
+    def __init__(self, extractor: OpenAICompatible, client: Any, openai: Any) -> None:
+        self.place = f"the model {extractor.model} at {extractor.describe()['base_url']}"
+        self._extractor, self._client, self._openai = extractor, client, openai
 
     async def ask(self, stage: Stage, messages: list[Message], seed: int) -> Reply:
         body = {
-            "model": self._asked.model,
+            "model": self._extractor.model,
             "messages": messages,
-            "temperature": self._asked.temperature,
-            "max_tokens": self._asked.max_tokens,
+            "temperature": self._extractor.temperature,
+            "max_tokens": self._extractor.max_tokens,
             "seed": seed,
             "response_format": {
                 "type": "json_schema",
                 "json_schema": {"name": stage.name, "schema": stage.schema},
             },
-            **self._asked.extra_body,
+            **self._extractor.extra_body,
         }
         try:
-            # plain data, since the client's types take twice as long as all else it does
-            said = await self._client.post("/chat/completions", cast_to=object, body=body)
+            # plain data, since building the client's types takes most of its time
+            response = await self._client.post("/chat/completions", cast_to=object, body=body)
         except self._openai.APIStatusError as error:
-            raise self._refusal(error) from error
+            raise self._error_of_status(error) from error
         except self._openai.APIConnectionError as error:
             cause = error.__cause__ or error
             detail = str(cause) or type(cause).__name__
-            if type(cause).__name__ in _CONNECTING:
+            if type(cause).__name__ in _CONNECTION_ERRORS:
                 raise Busy("no_connection", detail) from error
             if isinstance(error, self._openai.APITimeoutError):
-                raise QuestionFailed("timeout", f"after {self._asked.timeout:g} s") from error
+                raise QuestionFailed("timeout", f"after {self._extractor.timeout:g} s") from error
             raise QuestionFailed("connection_dropped", detail) from error
-        except (self._openai.OpenAIError, ValueError) as error:  # a body that is no JSON
-            raise QuestionFailed("unreadable_reply", str(error)[:_SHOWN]) from error
-        return _reply(said)
+        except (self._openai.OpenAIError, ValueError) as error:  # a body that is not JSON
+            raise QuestionFailed("unreadable_reply", str(error)[:_EXCERPT_LENGTH]) from error
+        return _parse_reply(response)
 
-    def _refusal(self, error: Any) -> Exception:
-        status, said = error.status_code, " ".join(str(error.message).split())[:_SHOWN]
+    def _error_of_status(self, error: Any) -> Exception:
+        status, detail = error.status_code, " ".join(str(error.message).split())[:_EXCERPT_LENGTH]
         if error.code == "insufficient_quota" or status in (401, 403):
             return ZooError(
-                f"{self.place} refuses the key in {self._asked.api_key_env} ({status}: {said}): "
-                "set the variable to one that it takes"
+                f"{self.place} rejects the key in {self._extractor.api_key_env} "
+                f"({status}: {detail}): set the variable to a valid key"
             )
         if status == 404:
             return ZooError(
-                f"{self.place} is not there ({said}): give a model that the server has, and an "
-                "address that ends in its version, such as /v1"
+                f"{self.place} was not found ({detail}): give a model that the server has, and an "
+                "address that ends in the version, such as /v1"
             )
-        if status in _NO_ANSWER_YET:
-            return Busy(f"http_{status}", said, seconds_after(error.response.headers))
+        if status in _BUSY_STATUSES:
+            return Busy(f"http_{status}", detail, seconds_after(error.response.headers))
         if status in (408, 409) or status >= 500:
-            return QuestionFailed(f"http_{status}", said)
-        return QuestionFailed("refused", f"{status}: {said}", again=False)
+            return QuestionFailed(f"http_{status}", detail)
+        return QuestionFailed("refused", f"{status}: {detail}", again=False)
 
 
-def _address(given: str) -> str:
-    """Returns an address, once it is known to be one."""
+def _check_address(address: str) -> str:
+    """Returns an address after checking it."""
     try:
-        parts = urlsplit(given)
-        whole = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:  # a port that is no number, or too great
-        whole = False
-    if not whole:
+        parts = urlsplit(address)
+        is_complete = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # the port is not a number, or too large
+        is_complete = False
+    if not is_complete:
         raise ZooError(
-            f"base_url {given!r} is no address of a server: write it with all its parts, as in "
-            f"{_OF_VLLM}"
+            f"base_url {address!r} is not the address of a server: give a complete URL, as in "
+            f"{_VLLM_URL}"
         )
-    return given
+    return address
 
 
-def _reply(said: Any) -> Reply:
+def _parse_reply(response: Any) -> Reply:
     try:
-        choice, usage = said["choices"][0], said.get("usage") or {}
-        message, ending = choice["message"], choice.get("finish_reason")
+        choice, usage = response["choices"][0], response.get("usage") or {}
+        message, finish_reason = choice["message"], choice.get("finish_reason")
         text = message.get("content")
     except (AttributeError, IndexError, KeyError, TypeError) as error:
-        raise QuestionFailed("unreadable_reply", str(said)[:_SHOWN]) from error
+        raise QuestionFailed("unreadable_reply", str(response)[:_EXCERPT_LENGTH]) from error
     if not isinstance(text, str) or not text.strip():
-        raise QuestionFailed("empty_reply", str(message.get("refusal") or ending), anew=True)
+        raise QuestionFailed("empty_reply", str(message.get("refusal") or finish_reason), anew=True)
     tokens_in, tokens_out = (usage.get(f"{name}_tokens") or 0 for name in ("prompt", "completion"))
-    return Reply(text, ending == "length", tokens_in, tokens_out)
+    return Reply(text, finish_reason == "length", tokens_in, tokens_out)
 
 
 def seconds_after(headers: Mapping[str, str]) -> float | None:
-    """Returns how long a server wants to be left alone, None where it does not say.
+    """Returns the number of seconds that a server asks to wait, or None if it does not.
 
     Args:
-        headers: The headers of its response. `Retry-After` has seconds or a date.
+        headers: The response headers. `Retry-After` has seconds or a date.
     """
-    said = headers.get("retry-after", "")
+    retry_after = headers.get("retry-after", "")
     try:
-        return max(0.0, float(said))
+        return max(0.0, float(retry_after))
     except ValueError:
         pass
     try:
-        return max(0.0, parsedate_to_datetime(said).timestamp() - time.time())
+        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time.time())
     except ValueError:
         return None

@@ -1,4 +1,4 @@
-"""The three stages of CS-CLIP, Appendix B: what each asks, and the form of its answers."""
+"""The three stages of CS-CLIP, Appendix B: their prompts and the schemas of their answers."""
 
 import hashlib
 import re
@@ -12,30 +12,30 @@ from zoo.errors import ZooError
 Message = dict[str, str]
 
 _PACKAGED = Path(__file__).parent / "prompts"
-_BETWEEN = "\n---\n"  # stands between what the system says and what the user says
+_SEPARATOR = "\n---\n"  # separates the system message from the user message
 
 
-def _list(item: dict[str, Any], most: int) -> dict[str, Any]:
-    return {"type": "array", "maxItems": most, "items": item}
+def _list_schema(item: dict[str, Any], max_items: int) -> dict[str, Any]:
+    return {"type": "array", "maxItems": max_items, "items": item}
 
 
-def _record(**properties: dict[str, Any]) -> dict[str, Any]:
+def _object_schema(**properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 
-# only words that every back end of structured outputs knows
+# only keywords that every back end of structured outputs supports
 _TEXT = {"type": "string", "maxLength": 120}
-_TRIPLE = _record(subject=_TEXT, predicate=_TEXT, object=_TEXT)
+_TRIPLE = _object_schema(subject=_TEXT, predicate=_TEXT, object=_TEXT)
 _EDIT = {"type": "string", "enum": ["object_change", "attribute_change"]}
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One kind of question.
+    """One stage of questions.
 
     Attributes:
-        name: The stage's name, which is that of its prompt file too.
-        fields: What its prompt has places for, such as `{caption}`.
+        name: The stage's name, which is also that of its prompt file.
+        fields: The placeholders of its prompt, such as `{caption}`.
         schema: The JSON schema of its answers.
     """
 
@@ -45,17 +45,19 @@ class Stage:
 
 
 UNITS = Stage(
-    "units", ("caption",), _record(entities=_list(_TEXT, 12), relations=_list(_TRIPLE, 12))
+    "units",
+    ("caption",),
+    _object_schema(entities=_list_schema(_TEXT, 12), relations=_list_schema(_TRIPLE, 12)),
 )
 ENTITY_FOILS = Stage(
     "entity_foils",
     ("caption", "entity"),
-    _record(foils=_list(_record(text=_TEXT, edit=_EDIT), 4)),
+    _object_schema(foils=_list_schema(_object_schema(text=_TEXT, edit=_EDIT), 4)),
 )
 RELATION_FOILS = Stage(
     "relation_foils",
     ("caption", "subject", "predicate", "object"),
-    _record(foils=_list(_TRIPLE, 3)),
+    _object_schema(foils=_list_schema(_TRIPLE, 3)),
 )
 STAGES = (UNITS, ENTITY_FOILS, RELATION_FOILS)
 
@@ -64,53 +66,55 @@ class StagePrompts:
     """The prompts of all stages.
 
     Args:
-        folder: A folder of `units.txt`, `entity_foils.txt` and `relation_foils.txt`; None for those
-            of this package. In each file a line `---` parts what the system says from what the user
-            says, and each field of the stage stands somewhere in braces.
+        folder: A folder with `units.txt`, `entity_foils.txt` and `relation_foils.txt`; None for the
+            packaged prompts. In each file a line `---` separates the system message from the user
+            message, and each field of the stage appears in braces.
 
     Attributes:
         digest: A hash of all prompts.
 
     Raises:
-        ZooError: A file is missing, or lacks the line or a field.
+        ZooError: A file, its line `---` or a field is missing.
     """
 
     def __init__(self, folder: str | None = None) -> None:
-        self._parts = {stage.name: _read(Path(folder or _PACKAGED), stage) for stage in STAGES}
-        whole = "\0".join(part for parts in self._parts.values() for part in parts)
-        self.digest = hashlib.blake2b(whole.encode(), digest_size=6).hexdigest()
+        self._parts = {
+            stage.name: _read_prompt(Path(folder or _PACKAGED), stage) for stage in STAGES
+        }
+        all_prompts = "\0".join(part for parts in self._parts.values() for part in parts)
+        self.digest = hashlib.blake2b(all_prompts.encode(), digest_size=6).hexdigest()
 
     def messages(self, stage: Stage, fields: Mapping[str, str]) -> list[Message]:
         """Returns the messages of one question.
 
         Args:
-            stage: What is asked.
-            fields: What is put into the prompt's places, by name.
+            stage: The stage of the question.
+            fields: The values of the prompt's placeholders by name.
         """
-        places = re.compile("|".join(re.escape(f"{{{name}}}") for name in stage.fields))
+        placeholders = re.compile("|".join(re.escape(f"{{{name}}}") for name in stage.fields))
         system, user = (
-            places.sub(lambda found: fields[found[0][1:-1]], part)
+            placeholders.sub(lambda match: fields[match[0][1:-1]], part)
             for part in self._parts[stage.name]
         )
         return [{"role": "system", "content": system}, {"role": "user", "content": user}]
 
 
-def _read(folder: Path, stage: Stage) -> tuple[str, str]:
+def _read_prompt(folder: Path, stage: Stage) -> tuple[str, str]:
     file = folder / f"{stage.name}.txt"
     try:
         text = file.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ZooError(
-            f"the prompt {file} cannot be read ({error}): a folder of prompts holds "
+            f"the prompt {file} cannot be read ({error}): a folder of prompts needs "
             f"{', '.join(f'{stage.name}.txt' for stage in STAGES)}"
         ) from error
-    system, between, user = text.partition(_BETWEEN)
-    if not between:
+    system, separator, user = text.partition(_SEPARATOR)
+    if not separator:
         raise ZooError(
-            f"the prompt {file} has no line '---': write one between what the system says and what "
-            "the user says"
+            f"the prompt {file} has no line '---': add one between the system message and the user "
+            "message"
         )
     for name in stage.fields:
         if f"{{{name}}}" not in text:
-            raise ZooError(f"the prompt {file} has no {{{name}}}: write it where the {name} goes")
+            raise ZooError(f"the prompt {file} has no {{{name}}}: add it where the {name} belongs")
     return system.strip(), user.strip()

@@ -1,4 +1,4 @@
-"""VLLM: units by an engine of vLLM within this process."""
+"""VLLM: units from a vLLM engine in this process."""
 
 import itertools
 from collections.abc import AsyncIterator
@@ -13,15 +13,15 @@ from zoo.units.llm.stages import Message, Stage
 
 
 class VLLM(LanguageModelExtractor):
-    """Asks an engine of vLLM, which loads the model on this machine.
+    """Prompts a model that vLLM loads on this machine.
 
     Args:
         model: The model's name on the Hugging Face hub, or its folder.
-        concurrency: How many captions are asked about at a time, which is how many questions the
-            engine works on together.
-        max_model_len: The greatest length of question and answer, which the engine holds memory
-            for.
-        chat_template: What the model's chat template is given. By default it turns off the thinking
+        concurrency: The number of captions processed at a time, which is the number of questions
+            that the engine batches.
+        max_model_len: The maximum number of tokens of question and answer, for which the engine
+            reserves memory.
+        chat_template: Arguments of the model's chat template. By default they turn off the thinking
             of Qwen3.
         engine: Further arguments of vLLM's engine, such as `tensor_parallel_size`.
         **shared: The arguments of every extractor that asks a language model.
@@ -58,7 +58,7 @@ class VLLM(LanguageModelExtractor):
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[Backend]:
-        """Yields an engine, which is shut down at the end.
+        """Yields the engine, which is shut down at the end.
 
         Raises:
             ZooError: vLLM is missing, or cannot load the model.
@@ -71,34 +71,34 @@ class VLLM(LanguageModelExtractor):
             "max_model_len": self.max_model_len,
             "max_num_seqs": self.concurrency,
             "enable_prefix_caching": True,
-            # under `auto` a model may write blanks until its tokens are spent
+            # with `auto` a model may write whitespace up to its token limit
             "structured_outputs_config": StructuredOutputsConfig(
                 backend="xgrammar", disable_any_whitespace=True
             ),
             **self.engine,
         }
         try:
-            made = vllm.AsyncLLMEngine.from_engine_args(vllm.AsyncEngineArgs(**arguments))
+            async_engine = vllm.AsyncLLMEngine.from_engine_args(vllm.AsyncEngineArgs(**arguments))
         except (OSError, RuntimeError, TypeError, ValueError) as error:
-            said = " ".join(str(error).split())[:300]
+            message = " ".join(str(error).split())[:300]
             raise ZooError(
-                f"vLLM cannot load {self.model} ({said}): name a model that fits this machine, or "
-                "mend the arguments of the engine"
+                f"vLLM cannot load {self.model} ({message}): choose a model that fits this "
+                "machine, or correct the arguments of the engine"
             ) from error
         try:
-            yield _Engine(self, made)
+            yield _Engine(self, async_engine)
         finally:
-            made.shutdown()
+            async_engine.shutdown()
 
 
 class _Engine:
-    """An engine of vLLM, which batches questions as they come."""
+    """A vLLM engine, which batches questions as they arrive."""
 
-    def __init__(self, asked: VLLM, engine: Any) -> None:
-        self.place = f"the model {asked.model} in vLLM"
-        self._asked, self._engine = asked, engine
+    def __init__(self, extractor: VLLM, engine: Any) -> None:
+        self.place = f"the model {extractor.model} in vLLM"
+        self._extractor, self._engine = extractor, engine
         self._tokenizer = engine.get_tokenizer()
-        self._numbers = itertools.count()
+        self._request_ids = itertools.count()
 
     async def ask(self, stage: Stage, messages: list[Message], seed: int) -> Reply:
         from vllm.sampling_params import (
@@ -108,37 +108,36 @@ class _Engine:
         )
 
         text = self._tokenizer.apply_chat_template(
-            messages, tokenize=False, add_generation_prompt=True, **self._asked.chat_template
+            messages, tokenize=False, add_generation_prompt=True, **self._extractor.chat_template
         )
         parameters = SamplingParams(
-            temperature=self._asked.temperature,
-            max_tokens=self._asked.max_tokens,
+            temperature=self._extractor.temperature,
+            max_tokens=self._extractor.max_tokens,
             seed=seed,
             structured_outputs=StructuredOutputsParams(json=stage.schema),
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
         prompt = {"prompt_token_ids": self._tokenizer.encode(text, add_special_tokens=False)}
-        last: Any = None
+        final_output: Any = None
         try:
             async for output in self._engine.generate(
-                prompt, parameters, request_id=str(next(self._numbers))
+                prompt, parameters, request_id=str(next(self._request_ids))
             ):
-                last = output
-        except ValueError as error:  # a question that is too long, a schema that it cannot hold to
+                final_output = output
+        except ValueError as error:  # the question is too long, or the schema unsupported
             raise QuestionFailed(
                 "refused", " ".join(str(error).split())[:300], again=False
             ) from error
         except RuntimeError as error:
             if self._engine.errored:
                 raise ZooError(
-                    f"{self.place} has ended ({error}): see what it logged, and run the same "
-                    "command again"
+                    f"{self.place} has ended ({error}): see its log, and run the same command again"
                 ) from error
             raise QuestionFailed("engine_error", str(error)) from error
-        (completion,) = last.outputs
+        (completion,) = final_output.outputs
         return Reply(
             completion.text,
             completion.finish_reason == "length",
-            len(last.prompt_token_ids),
+            len(final_output.prompt_token_ids),
             len(completion.token_ids),
         )

@@ -1,5 +1,5 @@
-"""Units by rule: tagged words become phrases, phrases clauses, and both get their foils.
+"""Units by rule: groups tagged words into phrases and relations, and makes foils of both.
 
-`rule` has the extractor; `phrases`, `clauses` and `foils` have a file for each rule. `words` has
-the lists, `lexicon` and `kinds` look words up in them, and `filters` drops what is no foil.
+`rule` has the extractor; `phrases`, `clauses` and `foils` have one file per rule. `words` has the
+word lists, `lexicon` and `kinds` look words up in them, and `filters` drops invalid foils.
 """

@@ -15,40 +15,40 @@ SYMMETRIC_SWAP = "symmetric_swap"
 
 
 def phrase_fault(original: str, foil: str, compounds: Collection[str] = ()) -> str | None:
-    """Returns why a noun phrase is no foil of another.
+    """Returns why a noun phrase is not a valid foil of another.
 
-    A foil differs in one word or compound, which means something else.
+    A valid foil differs in one word or compound with another meaning.
 
     Args:
         original: The phrase.
-        foil: What may be its foil.
-        compounds: Compounds of the phrase that no list knows ("nose ring").
+        foil: The candidate foil.
+        compounds: Compounds of the phrase that are in no word list ("nose ring").
 
     Returns:
-        The name of the filter that drops it, or None where it is a foil.
+        The name of the filter that drops it, or None if it is valid.
     """
-    before, after = changed_words(original, foil)
-    if not before and not after:
+    removed, added = changed_words(original, foil)
+    if not removed and not added:
         return DUPLICATE
-    if not (_is_component(before) or " ".join(before) in compounds) or not _is_component(after):
+    if not (_is_component(removed) or " ".join(removed) in compounds) or not _is_component(added):
         return MULTIPLE_EDITS
-    return NEAR_SYNONYM if same_meaning(" ".join(before), " ".join(after)) else None
+    return NEAR_SYNONYM if same_meaning(" ".join(removed), " ".join(added)) else None
 
 
 def relation_fault(
     original: Relation, foil: RelationFoil, compounds: Collection[str] = ()
 ) -> str | None:
-    """Returns why a relation is no foil of another.
+    """Returns why a relation is not a valid foil of another.
 
-    In a foil one component differs, or the arguments are swapped.
+    In a valid foil one component differs, or the arguments are swapped.
 
     Args:
         original: The relation.
-        foil: What may be its foil.
-        compounds: Compounds of its arguments that no list knows.
+        foil: The candidate foil.
+        compounds: Compounds of its arguments that are in no word list.
 
     Returns:
-        The name of the filter that drops it, or None where it is a foil.
+        The name of the filter that drops it, or None if it is valid.
     """
     changed = [
         c
@@ -65,22 +65,19 @@ def relation_fault(
     if len(changed) > 1:
         return MULTIPLE_EDITS
     if changed == ["predicate"]:
-        before, after = changed_words(original.predicate, foil.predicate)
-        return NEAR_SYNONYM if same_meaning(" ".join(before), " ".join(after)) else None
+        removed, added = changed_words(original.predicate, foil.predicate)
+        return NEAR_SYNONYM if same_meaning(" ".join(removed), " ".join(added)) else None
     return phrase_fault(getattr(original, changed[0]), getattr(foil, changed[0]), compounds)
 
 
 def changed_words(original: str, foil: str) -> tuple[list[str], list[str]]:
-    """Returns the words of both without those that both begin or end with.
-
-    Case does not matter.
-    """
-    before, after = original.lower().split(), foil.lower().split()
-    while before and after and before[0] == after[0]:
-        before, after = before[1:], after[1:]
-    while before and after and before[-1] == after[-1]:
-        before, after = before[:-1], after[:-1]
-    return before, after
+    """Returns the words of both texts without their common start and end, ignoring case."""
+    removed, added = original.lower().split(), foil.lower().split()
+    while removed and added and removed[0] == added[0]:
+        removed, added = removed[1:], added[1:]
+    while removed and added and removed[-1] == added[-1]:
+        removed, added = removed[:-1], added[:-1]
+    return removed, added
 
 
 def _is_component(words: list[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Kinds: what a head names (a person, a garment, a place), so that a foil's kind fits."""
+"""Kinds of heads (people, clothes, places), which decide whether a foil fits."""
 
 from functools import lru_cache
 
@@ -19,33 +19,33 @@ def _nouns(text: str) -> frozenset[str]:
     return both_numbers(word_set(text))
 
 
-def _set_of(*marks: str) -> frozenset[str]:
-    """Returns the words of all sets that hold one of the marks."""
+def _sets_with(*marks: str) -> frozenset[str]:
+    """Returns the words of all sets that contain one of the given words."""
     return both_numbers(word for line in _SETS if line & set(marks) for word in line)
 
 
 BEINGS = both_numbers(word for line in BEING_SETS for word in line) | word_set(words.ANIMATES)
 VEHICLES = both_numbers(word for line in VEHICLE_SETS for word in line)
-# what moves by itself
+# nouns that move by themselves
 MOVERS = BEINGS | VEHICLES
 CHILDREN = word_set(words.CHILDREN)
 ANIMALS = (
-    _set_of("horse", "zebra", "bear", "duck", "squirrel", "greyhound", "turtle", "puppy")
+    _sets_with("horse", "zebra", "bear", "duck", "squirrel", "greyhound", "turtle", "puppy")
     | _nouns(
         "dog cat animal pet bull pony lab labrador shepherd collie boxer beagle doberman pitbull "
         "hound husky"
     )
 ) - CHILDREN | both_numbers(("puppy", "kitten"))
-COLD_BLOODED = _set_of("turtle")
+COLD_BLOODED = _sets_with("turtle")
 PEOPLE = (BEINGS - ANIMALS) | both_numbers(word_set(words.PEOPLE))
 INFANTS = _nouns("baby infant toddler puppy kitten")
 YOUNG = both_numbers(word_set("boy girl child kid youth")) | INFANTS
 ROLES = _nouns(words.ROLES)
 BODY_PARTS, TRAITS = _nouns(words.BODY_PARTS), _nouns(words.TRAITS)
-# the parts that nobody is without
+# the body parts that everybody has
 LIMBS = BODY_PARTS - TRAITS
 CLOTHES = (
-    _set_of("shirt", "pants", "dress", "hat", "glasses", "shoes", "tie", "uniform", "bracelet")
+    _sets_with("shirt", "pants", "dress", "hat", "glasses", "shoes", "tie", "uniform", "bracelet")
     | _nouns(words.WORN)
 ) - both_numbers(("ring",))
 SUBSTANCES = word_set(words.SUBSTANCES)
@@ -56,8 +56,8 @@ TABLES, MOUNTS, SUPPORTS = _nouns(words.TABLES), _nouns(words.MOUNTS), _nouns(wo
 WATERS = _nouns(words.WATERS)
 RIDEABLE, CLIMBABLE = _nouns(words.RIDEABLE), _nouns(words.CLIMBABLE)
 INSTRUMENTS, EVENTS = _nouns(words.INSTRUMENTS), word_set(words.EVENTS)
-FOODS = _set_of("pizza", "cake", "apple", "broccoli", "fruit", "coffee")
-HELD = _set_of(
+FOODS = _sets_with("pizza", "cake", "apple", "broccoli", "fruit", "coffee")
+HELD = _sets_with(
     *("stick", "ball", "backpack", "umbrella", "bat", "guitar", "phone", "cup", "shovel", "leash"),
     *(
         "camera",
@@ -72,7 +72,7 @@ HELD = _set_of(
     ),
 )
 CROWDS = word_set("people police youth teen cattle")
-HUNTERS = _nouns(words.HUNTERS) | _set_of("greyhound")
+HUNTERS = _nouns(words.HUNTERS) | _sets_with("greyhound")
 MADE = _nouns(words.MADE)
 PLANTS, UNPAINTED = _nouns(words.PLANTS), _nouns(words.UNPAINTED)
 PLACES = GROUNDS | ENCLOSURES | WATERS | SUBSTANCES
@@ -80,14 +80,14 @@ PLACES = GROUNDS | ENCLOSURES | WATERS | SUBSTANCES
 
 @lru_cache(1 << 16)
 def head_of(text: str) -> str:
-    """Returns the head of a unit's text, as far as words tell.
+    """Returns the likely head of a unit's text.
 
-    It is the last word of what stands before "of", or what a quantity is of.
+    It is the last word before "of", or, for a quantity, the head of what follows "of".
     """
-    first, _, rest = text.partition(" of ")
-    if first.endswith(("rock face", "cliff face")):
+    start, _, rest = text.partition(" of ")
+    if start.endswith(("rock face", "cliff face")):
         return "cliff"
-    head = first.rpartition(" ")[2]
+    head = start.rpartition(" ")[2]
     if rest and head in words.QUANTITIES.split():
         return head_of(rest)
     return head
@@ -95,11 +95,11 @@ def head_of(text: str) -> str:
 
 @lru_cache(1 << 16)
 def is_a(head: str, *kinds: frozenset[str]) -> bool:
-    """Whether a head, in either number, is of one of the kinds."""
+    """Returns whether a head, singular or plural, belongs to one of the kinds."""
     singular = SINGULARS.get(head, head)
     return any(head in kind or singular in kind for kind in kinds)
 
 
 def is_plural(head: str) -> bool:
-    """Whether a number can stand before a head: not in "a four wheeler"."""
+    """Returns whether a number can count a head, unlike in "a four wheeler"."""
     return head.endswith("s") or head in PLURALS or head in UNCOUNTED or head in CROWDS

@@ -1,8 +1,4 @@
-"""Look-ups over the word lists.
-
-They know the foils of a noun or attribute, the forms of a verb, contraries, and words of like
-meaning.
-"""
+"""Look-ups in the word lists: foils of nouns and attributes, verb forms, contraries, synonyms."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -19,19 +15,19 @@ def _sets(text: str) -> Sets:
 
 
 def word_set(text: str) -> frozenset[str]:
-    """Returns the words of a list; `_` stands for a space."""
+    """Returns the words of a list; `_` is a space."""
     return frozenset(word.replace("_", " ") for word in text.split())
 
 
-def _words_by_set(sets: Sets) -> dict[str, tuple[str, ...]]:
-    """Maps each word to the words it shares a set with, in order, less those marked with `~`."""
-    others: dict[str, dict[str, None]] = {}
+def _alternatives_by_word(sets: Sets) -> dict[str, tuple[str, ...]]:
+    """Maps each word to the other words of its sets, in order, without those marked with `~`."""
+    neighbours: dict[str, dict[str, None]] = {}
     for line in sets:
         for word in line:
-            others.setdefault(word.lstrip("~"), {}).update(
+            neighbours.setdefault(word.lstrip("~"), {}).update(
                 dict.fromkeys(w for w in line if w != word and not w.startswith("~"))
             )
-    return {word: tuple(found) for word, found in others.items()}
+    return {word: tuple(members) for word, members in neighbours.items()}
 
 
 def _regular_plural(noun: str) -> str:
@@ -51,9 +47,9 @@ NOUNS_IN_ING = word_set(words.NOUNS_IN_ING)
 BOUND_PARTICIPLES = word_set(words.BOUND_PARTICIPLES)
 MATERIALS = word_set(words.MATERIALS)
 MOTIONS = word_set(words.MOTIONS)
-# what only people do
+# verbs of people only
 OF_PEOPLE = word_set(words.OF_PEOPLE)
-# "watches a dog climb": what follows is what is seen
+# "watches a dog climb": a bare verb may follow the object
 LOOKING_ON = word_set("watch see help let make")
 _PLURALS = {line[0]: line[1] for line in _sets(words.IRREGULAR_PLURALS)}
 PLURALS = frozenset(_PLURALS.values())
@@ -61,8 +57,8 @@ PLURALS = frozenset(_PLURALS.values())
 
 def plural(noun: str) -> str:
     """Returns the plural of a noun or compound ("fire truck": "fire trucks")."""
-    first, _, last = noun.rpartition(" ")
-    return f"{first} {_PLURALS.get(last) or _regular_plural(last)}".strip()
+    modifiers, _, head = noun.rpartition(" ")
+    return f"{modifiers} {_PLURALS.get(head) or _regular_plural(head)}".strip()
 
 
 def both_numbers(nouns: Iterable[str]) -> frozenset[str]:
@@ -71,7 +67,7 @@ def both_numbers(nouns: Iterable[str]) -> frozenset[str]:
 
 
 _BEINGS, _VEHICLES, _THINGS = _sets(words.BEINGS), _sets(words.VEHICLES), _sets(words.THINGS)
-_SINGULAR_FOILS = _words_by_set((*_BEINGS, *_VEHICLES, *_THINGS))
+_SINGULAR_FOILS = _alternatives_by_word((*_BEINGS, *_VEHICLES, *_THINGS))
 SINGULARS = {plural(noun): noun for noun in _SINGULAR_FOILS if noun not in UNCOUNTED}
 NOUN_FOILS = _SINGULAR_FOILS | {
     many: tuple(plural(foil) for foil in _SINGULAR_FOILS[one] if foil not in UNCOUNTED)
@@ -82,7 +78,7 @@ COATS = word_set(words.COATS)
 COLOURS = frozenset(
     word for line in _sets(words.ATTRIBUTES) if {"black", "blond"} & set(line) for word in line
 )
-ATTRIBUTE_FOILS = _words_by_set(_sets(words.ATTRIBUTES))
+ATTRIBUTE_FOILS = _alternatives_by_word(_sets(words.ATTRIBUTES))
 FOIL_SETS = tuple(
     frozenset(word.lstrip("~") for word in line) for line in (*_BEINGS, *_VEHICLES, *_THINGS)
 )
@@ -104,10 +100,10 @@ def _double_consonant(base: str) -> str:
 
 
 def _regular_verb(base: str) -> tuple[str, ...]:
-    past = base + "d" if base.endswith("e") else _double_consonant(base) + "ed"
+    past_form = base + "d" if base.endswith("e") else _double_consonant(base) + "ed"
     if base.endswith("y") and base[-2:-1] not in "aeiou":
-        past = base[:-1] + "ied"
-    return base, _regular_plural(base), _participle(base), past
+        past_form = base[:-1] + "ied"
+    return base, _regular_plural(base), _participle(base), past_form
 
 
 VERB_FORMS = (*_sets(words.VERBS), *map(_regular_verb, words.REGULAR_VERBS.split()))
@@ -129,22 +125,22 @@ _SYMMETRIC_VERBS = word_set(words.SYMMETRIC_VERBS)
 PREPOSITIONS = frozenset(CONTRARY_PREPOSITIONS)
 
 
-def _pairs() -> Iterator[frozenset[str]]:
+def _synonym_pairs() -> Iterator[frozenset[str]]:
     for line in _sets(words.SYNONYMS):
         yield from (frozenset(pair) for pair in combinations(line, 2))
-    for whole, *kinds in _sets(words.KINDS):
-        yield from (frozenset((whole, kind)) for kind in kinds)
+    for general_word, *kinds in _sets(words.KINDS):
+        yield from (frozenset((general_word, kind)) for kind in kinds)
 
 
-_LIKE_MEANINGS = frozenset(_pairs())
+_LIKE_MEANINGS = frozenset(_synonym_pairs())
 
 
 @lru_cache(1 << 16)
 def same_meaning(first: str, second: str) -> bool:
-    """Whether two words or compounds may name the same thing.
+    """Returns whether two words or compounds may name the same thing.
 
-    These are synonyms, and words of which one takes in the other. Number and verb form do not
-    matter.
+    That is the case for synonyms, and if one word includes the other. Number and verb form are
+    ignored.
     """
     a, b = (set(_lemmas(text)) for text in (first.lower(), second.lower()))
     return bool(a & b) or any(frozenset((x, y)) in _LIKE_MEANINGS for x in a for y in b)
@@ -159,9 +155,9 @@ def _lemmas(text: str) -> Iterator[str]:
 
 
 def is_symmetric(predicate: str) -> bool:
-    """Whether swapping the arguments leaves the meaning: "next to", "kissing", "sitting near".
+    """Returns whether swapping the arguments keeps the meaning: "next to", "kissing".
 
-    "held by" is not symmetric, for it names who acts.
+    "held by" is not symmetric, since it names the actor.
     """
     parts = predicate.lower().split()
     if names_actor(parts):
@@ -172,7 +168,7 @@ def is_symmetric(predicate: str) -> bool:
 
 
 def names_actor(predicate: Sequence[str]) -> bool:
-    """Whether a predicate is a passive with its actor: "held by", not "standing by"."""
+    """Returns whether a predicate is a passive with its actor: "held by", not "standing by"."""
     return len(predicate) > 1 and predicate[-1] == "by" and not predicate[-2].endswith("ing")
 
 

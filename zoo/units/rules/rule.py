@@ -1,6 +1,6 @@
-"""RuleExtractor: units and foils by a tagger, patterns and word lists.
+"""RuleExtractor: units and foils from a tagger, patterns and word lists.
 
-CS-CLIP trains on them without a language model.
+With it CS-CLIP can be trained without a language model.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,22 +23,22 @@ from zoo.units.rules.phrases.phrase import Phrase
 
 _HEAD_FOILS = 2
 _ATTRIBUTE_FOILS = 2
-_THINGS_IN_ING = NOUN_FOILS.keys() | NOUNS_IN_ING
-# "in silver", but a blonde is somebody
-_NAMELESS = COLOURS - {"blond", "blonde", "brunette"}
+_NOUNS_IN_ING = NOUN_FOILS.keys() | NOUNS_IN_ING
+# "in silver" names nothing, but "a blonde" is a person
+_COLOURS_AS_NOUNS = COLOURS - {"blond", "blonde", "brunette"}
 
 
 class RuleExtractor(UnitExtractor):
-    """Finds units and makes foils by a tagger, patterns and word lists.
+    """Extracts units and makes foils with a tagger, patterns and word lists.
 
     Entities are noun phrases without their determiners. Relations are NP VP NP, NP VP PP NP and
     NP PP NP between two of them. Verbs take their -ing form ("man riding horse"). Foils pass the
     filters of CS-CLIP, Appendix B.6.
 
     Args:
-        seed: Settles, with the caption, which foils are made.
-        tagger: What finds words, tags and phrases. Where None, spaCy's where it and its English
-            pipeline are installed, else TextBlob's.
+        seed: The random seed; together with the caption it determines the foils.
+        tagger: The tagger for words, tags and phrases. If None, spaCy's if it and its English
+            pipeline are installed, otherwise TextBlob's.
     """
 
     name: ClassVar[str] = "rule"
@@ -49,65 +49,70 @@ class RuleExtractor(UnitExtractor):
         self._source = {"extractor": self.name, "seed": seed, **self.tagger.describe()}
 
     def extract(self, caption: str, caption_id: str, image_id: str) -> UnitRecord:
-        """Returns the units of one caption, which depend on the caption, seed and tagger alone."""
+        """Returns the units of one caption, which depend only on caption, seed and tagger."""
         tokens = self.tagger.tokens(caption)
-        found = phrases(tokens)
-        nouns = _visible(found)
-        relations = _relations(found, set(nouns))
+        phrase_list = phrases(tokens)
+        nouns = _named_entities(phrase_list)
+        relations = _relations(phrase_list, set(nouns))
         rng = Random(f"{self.seed}:{caption}")
         mentioned = frozenset(token.text.lower() for token in tokens) & NOUN_FOILS.keys()
-        taken = set(nouns) | {relation.text for relation in relations}
+        used_texts = set(nouns) | {relation.text for relation in relations}
         entities = {
             text: Entity(text, foils)
-            for text, foils in self._entity_foils(nouns, mentioned, taken, rng).items()
+            for text, foils in self._entity_foils(nouns, mentioned, used_texts, rng).items()
         }
-        whole = tuple(
+        relations_with_foils = tuple(
             Relation(
                 *(r.subject, r.predicate, r.object),
                 foils=self._relation_foils(
                     r,
                     relation_foils(r, entities[r.subject], entities[r.object], rng),
                     (nouns[r.subject].compound_text, nouns[r.object].compound_text),
-                    taken,
+                    used_texts,
                 ),
             )
             for r in relations
         )
         return UnitRecord(
-            caption_id, image_id, caption, tuple(entities.values()), whole, self._source
+            caption_id,
+            image_id,
+            caption,
+            tuple(entities.values()),
+            relations_with_foils,
+            self._source,
         )
 
     def describe(self) -> dict[str, Any]:
-        """Returns the extractor's name and seed, and what describes its tagger."""
+        """Returns the extractor's name and seed, and the description of its tagger."""
         return self._source
 
     def _entity_foils(
-        self, nouns: dict[str, Phrase], mentioned: frozenset[str], taken: set[str], rng: Random
+        self, nouns: dict[str, Phrase], mentioned: frozenset[str], used_texts: set[str], rng: Random
     ) -> dict[str, tuple[EntityFoil, ...]]:
         """Returns the foils of each noun phrase.
 
-        Heads are dealt in rounds, so that of two alike ("a man and a woman") the first does not
-        take all.
+        Phrases take turns in choosing heads, so that of two similar phrases ("a man and a woman")
+        the first does not use up all foils.
         """
-        kept: dict[str, list[EntityFoil]] = {text: [] for text in nouns}
+        foils_by_text: dict[str, list[EntityFoil]] = {text: [] for text in nouns}
         heads = {text: head_foils(phrase, mentioned, rng) for text, phrase in nouns.items()}
         for _ in range(_HEAD_FOILS):
             for text, foils in heads.items():
-                kept[text] += islice(self._keep_foils(nouns[text], foils, taken), 1)
+                foils_by_text[text] += islice(self._keep_foils(nouns[text], foils, used_texts), 1)
         for text, phrase in nouns.items():
-            kept[text] += islice(
-                self._keep_foils(phrase, attribute_foils(phrase, rng), taken), _ATTRIBUTE_FOILS
+            foils_by_text[text] += islice(
+                self._keep_foils(phrase, attribute_foils(phrase, rng), used_texts), _ATTRIBUTE_FOILS
             )
-        return {text: tuple(foils) for text, foils in kept.items()}
+        return {text: tuple(foils) for text, foils in foils_by_text.items()}
 
     def _keep_foils(
-        self, phrase: Phrase, foils: Iterable[EntityFoil], taken: set[str]
+        self, phrase: Phrase, foils: Iterable[EntityFoil], used_texts: set[str]
     ) -> Iterator[EntityFoil]:
         return (
             foil
             for foil in foils
             if self._keep(
-                phrase_fault(phrase.text, foil.text, (phrase.compound_text,)), foil.text, taken
+                phrase_fault(phrase.text, foil.text, (phrase.compound_text,)), foil.text, used_texts
             )
         )
 
@@ -116,51 +121,51 @@ class RuleExtractor(UnitExtractor):
         relation: Relation,
         foils: Iterable[RelationFoil],
         compounds: tuple[str, str],
-        taken: set[str],
+        used_texts: set[str],
     ) -> tuple[RelationFoil, ...]:
         return tuple(
             foil
             for foil in foils
-            if self._keep(relation_fault(relation, foil, compounds), foil.text, taken)
+            if self._keep(relation_fault(relation, foil, compounds), foil.text, used_texts)
         )
 
-    def _keep(self, fault: str | None, text: str, taken: set[str]) -> bool:
-        """Whether a foil is kept; `taken` has units and foils so far, and grows by this one."""
-        fault = fault or (DUPLICATE if text in taken else None)
+    def _keep(self, fault: str | None, text: str, used_texts: set[str]) -> bool:
+        """Returns whether a foil is kept; if so, adds it to `used_texts`."""
+        fault = fault or (DUPLICATE if text in used_texts else None)
         if fault:
             self.dropped_foils[fault] += 1
             return False
-        taken.add(text)
+        used_texts.add(text)
         return True
 
 
-def _visible(found: list[Phrase]) -> dict[str, Phrase]:
+def _named_entities(phrase_list: list[Phrase]) -> dict[str, Phrase]:
     """Returns the noun phrases that name something, by text.
 
-    Of "horse" and "brown horse" it returns only the second.
+    Of "horse" and "brown horse", only the second is returned.
     """
     nouns = {
         p.text: p
-        for p in found
+        for p in phrase_list
         if p.kind == "noun"
         and p.head_text not in PLACEHOLDERS
-        and p.head_text not in _NAMELESS
-        and not (p.head_text.endswith("ing") and p.head_text in BASES.keys() - _THINGS_IN_ING)
+        and p.head_text not in _COLOURS_AS_NOUNS
+        and not (p.head_text.endswith("ing") and p.head_text in BASES.keys() - _NOUNS_IN_ING)
         and len(p.head_text) > 1
         and p.head_text[0].isalpha()
     }
     return {
         text: phrase
         for text, phrase in nouns.items()
-        if not any(other.endswith(f" {text}") for other in nouns)
+        if not any(other_text.endswith(f" {text}") for other_text in nouns)
     }
 
 
-def _relations(found: list[Phrase], entities: set[str]) -> list[Relation]:
+def _relations(phrase_list: list[Phrase], entities: set[str]) -> list[Relation]:
     """Returns the relations between entities, each text once."""
     relations = (
         Relation(s.text, predicate, o.text)
-        for s, predicate, o in triples(found)
+        for s, predicate, o in triples(phrase_list)
         if {s.text, o.text} <= entities
     )
     return list({relation.text: relation for relation in relations}.values())

@@ -1,1 +1,1 @@
-"""From the phrases of a caption to its relations: who does what to whom, and who is where."""
+"""Builds relations (who does what to whom, and who is where) from the phrases of a caption."""

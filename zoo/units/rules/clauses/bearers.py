@@ -1,4 +1,4 @@
-"""Bearers: whose a noun phrase is that a predicate leads to, where its kind tells."""
+"""Bearers: corrects which noun phrase a predicate describes, by the kind of its object."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,75 +8,92 @@ from zoo.units.rules.kinds import ANIMALS, BEINGS, BODY_PARTS, CLOTHES, MOUNTS, 
 from zoo.units.rules.lexicon import word_set
 from zoo.units.rules.phrases.phrase import Phrase
 
-# Where a being is in relation to its own body, and on which parts of it.
-_ABOUT_PARTS = {"in", "on", "around", "over", "under", "between", "above", "at", "across", "behind"}
+# prepositions between a body part and something that is not the being itself
+_PREPOSITIONS_OF_PARTS = {
+    "in",
+    "on",
+    "around",
+    "over",
+    "under",
+    "between",
+    "above",
+    "at",
+    "across",
+    "behind",
+}
 _BOARDS = MOUNTS - ANIMALS
 _BACKDROPS = word_set("background foreground distance backdrop left right side")
-_BESIDE = frozenset(
+_PLACES_NEARBY = frozenset(
     {"behind", "in front of", "next to", "near", "beside", "around", "above", "below"}
 )
-_STOOD_ON = word_set(
+_SUPPORTING_PARTS = word_set(
     "back belly stomach side knee knees feet foot leg legs hand hands lap shoulders head heels"
 )
 
 
-def place_part(now: Reading, part: Phrase, before: Phrase | None) -> None:
-    """Gives "in its mouth" to what is there ("with a ball in its mouth"), not to whose mouth it is.
+def place_part(state: Reading, part: Phrase, previous: Phrase | None) -> None:
+    """Assigns "in its mouth" to what is there ("with a ball in its mouth"), not to the owner.
 
-    `before` stands before the preposition. A verb there, as in "is on his knees", says that the
-    subject is there.
+    `previous` precedes the preposition. If it is a verb, as in "is on his knees", the subject is
+    meant.
     """
-    if not now.predicate or now.predicate[-1] not in _ABOUT_PARTS:
+    if not state.predicate or state.predicate[-1] not in _PREPOSITIONS_OF_PARTS:
         return
     if "of" in part.words or not is_a(part.head_text, BODY_PARTS):
         return
-    stays = before is not None and before.kind == "verb"
-    held = now.last if not stays and now.last not in now.actors else None
-    if held is not None and now.predicate == now.predicate[-1:]:
-        now.bearers = [] if is_a(held.head_text, PLACES) else [held]
-    elif not (now.predicate[-1] == "on" and part.head_text in _STOOD_ON):
-        now.bearers = []
+    stays = previous is not None and previous.kind == "verb"
+    bearer = state.last if not stays and state.last not in state.actors else None
+    if bearer is not None and state.predicate == state.predicate[-1:]:
+        state.bearers = [] if is_a(bearer.head_text, PLACES) else [bearer]
+    elif not (state.predicate[-1] == "on" and part.head_text in _SUPPORTING_PARTS):
+        state.bearers = []
 
 
-def is_elsewhere(found: Sequence[Phrase], i: int) -> bool:
-    """Whether what is named before i is "in the background" or "behind them": nobody is with it."""
-    after = i
-    while after < len(found) and found[after].kind in ("verb", "preposition"):
-        after += 1
-    if after < len(found) and found[after].kind == "noun":
-        return after > i and found[after].head_text in _BACKDROPS
-    return i < len(found) and found[i].kind == "preposition" and found[i].text in _BESIDE
+def is_elsewhere(phrase_list: Sequence[Phrase], i: int) -> bool:
+    """Returns whether the noun before i is "in the background" or "behind them"."""
+    next_index = i
+    while next_index < len(phrase_list) and phrase_list[next_index].kind in ("verb", "preposition"):
+        next_index += 1
+    if next_index < len(phrase_list) and phrase_list[next_index].kind == "noun":
+        return next_index > i and phrase_list[next_index].head_text in _BACKDROPS
+    return (
+        i < len(phrase_list)
+        and phrase_list[i].kind == "preposition"
+        and phrase_list[i].text in _PLACES_NEARBY
+    )
 
 
-def does_something(found: Sequence[Phrase], i: int) -> bool:
-    """Whether a being before i acts: who is near "with a man lying on a bench" need not be his."""
-    acts = i < len(found) and found[i].kind == "verb" and not found[i].finite
-    return acts and found[i - 1].head_text in BEINGS
+def does_something(phrase_list: Sequence[Phrase], i: int) -> bool:
+    """Returns whether a being before i acts, as in "with a man lying on a bench"."""
+    has_participle = (
+        i < len(phrase_list) and phrase_list[i].kind == "verb" and not phrase_list[i].finite
+    )
+    return has_participle and phrase_list[i - 1].head_text in BEINGS
 
 
-def place_on_board(now: Reading, mount: Phrase) -> None:
-    """Puts who does something "on a skateboard" there, and not what it is done to."""
-    done_to = now.object is not None and now.bearers == [now.object]
-    if done_to and now.predicate == ("on",) and is_a(mount.head_text, _BOARDS):
-        now.bearers = [] if is_a(now.bearers[0].head_text, BEINGS) else now.actors
+def place_on_board(state: Reading, mount: Phrase) -> None:
+    """Assigns "on a skateboard" to the actor, not to the object of the action."""
+    done_to = state.object is not None and state.bearers == [state.object]
+    if done_to and state.predicate == ("on",) and is_a(mount.head_text, _BOARDS):
+        state.bearers = [] if is_a(state.bearers[0].head_text, BEINGS) else state.actors
 
 
-def print_on_clothes(now: Reading, shown: Phrase) -> None:
-    """Gives "with a skull" to the shirt before it, but "with blond hair" to who wears it."""
-    worn = now.last
-    if now.predicate != ("with",) or now.direct or worn is None or worn in now.actors:
+def print_on_clothes(state: Reading, shown: Phrase) -> None:
+    """Assigns "with a skull" to the shirt before it, but "with blond hair" to the wearer."""
+    garment = state.last
+    if state.predicate != ("with",) or state.direct or garment is None or garment in state.actors:
         return
-    own = is_a(shown.head_text, BODY_PARTS, CLOTHES, BEINGS)
-    if is_a(worn.head_text, CLOTHES) and not own:
-        now.bearers = [worn]
+    is_of_wearer = is_a(shown.head_text, BODY_PARTS, CLOTHES, BEINGS)
+    if is_a(garment.head_text, CLOTHES) and not is_of_wearer:
+        state.bearers = [garment]
 
 
-def see_picture(now: Reading, shown: Phrase) -> None:
-    """Who takes a picture of a girl takes no girl, and who looks at one need not look at her."""
-    if not shown.pictured or not now.predicate:
+def see_picture(state: Reading, shown: Phrase) -> None:
+    """Handles pictures: taking one is photographing, and other verbs do not reach its content."""
+    if not shown.pictured or not state.predicate:
         return
-    if now.predicate == ("taking",):
-        now.predicate = ("photographing",)
-        now.verb = replace(now.verb, words=now.predicate) if now.verb else None
+    if state.predicate == ("taking",):
+        state.predicate = ("photographing",)
+        state.verb = replace(state.verb, words=state.predicate) if state.verb else None
     else:
-        now.bearers = []
+        state.bearers = []

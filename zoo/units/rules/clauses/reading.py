@@ -1,4 +1,4 @@
-"""Reading: where a reader of a caption stands among subject, verb and object."""
+"""Reading: the state of reading a clause (subject, verb, object)."""
 
 from dataclasses import dataclass, field
 
@@ -10,10 +10,11 @@ _PERCEIVING = word_set("looking staring gazing peering glancing pointing watchin
 
 @dataclass
 class Reading:
-    """Where a reader of the caption stands.
+    """The state of reading a clause of a caption.
 
-    `subject` has the noun phrases of the clause's subject, `actors` and `object` those of the
-    running verb's subject and object, and `last` is the last noun phrase.
+    `subject` has the noun phrases of the clause's subject. `actors` and `object` are the subject
+    and object of the current verb. `bearers` are the noun phrases that `predicate` describes.
+    `last` is the last noun phrase.
     """
 
     subject: list[Phrase] = field(default_factory=list)
@@ -23,26 +24,26 @@ class Reading:
     verb: Phrase | None = None
     bearers: list[Phrase] = field(default_factory=list)
     predicate: tuple[str, ...] = ()
-    # what the last noun phrase's predicate ended with
+    # the last word of the last noun phrase's predicate
     governor: str = ""
-    # whether "to" follows an object ("helps a girl to"): who acts next is left open
+    # whether "to" follows an object ("helps a girl to"), so that the next actor is unknown
     asked: bool = False
 
     @property
     def looks_on(self) -> bool:
-        """Whether what comes last is looked at, so that what follows tells where that is."""
+        """Whether the verb is one of perception, so that what follows may describe its object."""
         return self.verb is not None and not _PERCEIVING.isdisjoint(self.verb.words[:1])
 
     @property
     def verb_base(self) -> str | None:
-        """The base of the running verb ("hold" of "holding"), None where no list has it."""
+        """The base of the current verb ("hold" of "holding"), or None if it is in no list."""
         return None if self.verb is None else BASES.get(" ".join(self.verb.words[:1]))
 
     @property
     def direct(self) -> bool:
-        """Whether the predicate is the running verb alone, so that its object comes next."""
+        """Whether the predicate is just the current verb, so that its object comes next."""
         return self.verb is not None and self.predicate == self.verb.words
 
     def pause(self) -> None:
-        """Ends the clause. Its subject may still be that of the next."""
+        """Ends the clause but keeps its subject for the next one."""
         self.verb, self.object, self.bearers, self.predicate = None, None, [], ()

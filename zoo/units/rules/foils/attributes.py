@@ -26,11 +26,11 @@ _HAIR_COLOURS = frozenset({"black", "white", "brown", "red", "gray", "grey", "bl
 
 
 def attribute_foils(phrase: Phrase, rng: Random) -> Iterator[EntityFoil]:
-    """Yields one foil for each attribute or number that can be another, in random order.
+    """Yields one foil per attribute or number that can be replaced, in random order.
 
     Args:
         phrase: The noun phrase.
-        rng: Settles the order, and which of several others an attribute becomes.
+        rng: Draws the order and the new attributes.
     """
     start, end = phrase.head
     places = [
@@ -39,24 +39,26 @@ def attribute_foils(phrase: Phrase, rng: Random) -> Iterator[EntityFoil]:
         if word in ATTRIBUTE_FOILS and (word in COLOURS or not start <= i < end)
     ]
     for i in rng.sample(places, len(places)):
-        others = _other_attributes(phrase, i)
-        if others:
-            yield EntityFoil(phrase.replace_words(i, i + 1, rng.choice(others)), "attribute_change")
+        alternatives = _other_attributes(phrase, i)
+        if alternatives:
+            yield EntityFoil(
+                phrase.replace_words(i, i + 1, rng.choice(alternatives)), "attribute_change"
+            )
 
 
 def _other_attributes(phrase: Phrase, i: int) -> list[str]:
-    """Returns the attributes that could stand in the place of the one at i.
+    """Returns the attributes that can replace the one at i.
 
-    There are no elderly boys, no young houses, no grey men, no green horses, and no grey and gray
+    Excluded are, for example, elderly boys, young houses, grey men, green horses, and grey and gray
     dogs.
     """
     head, attribute = phrase.head_text, phrase.words[i]
-    inside = phrase.head[0] <= i < phrase.head[1]
-    if inside and phrase.words != (head,):
+    is_in_head = phrase.head[0] <= i < phrase.head[1]
+    if is_in_head and phrase.words != (head,):
         return []
     if phrase.head[1] <= i:
         return []
-    others = [
+    alternatives = [
         a
         for a in ATTRIBUTE_FOILS[attribute]
         if not any(same_meaning(a, word) for word in phrase.words)
@@ -68,47 +70,47 @@ def _other_attributes(phrase: Phrase, i: int) -> list[str]:
         return []
     being = is_a(head, kinds.BEINGS)
     if not being:
-        others = [a for a in others if a != "little"]
+        alternatives = [a for a in alternatives if a != "little"]
     if attribute in ("bright", "dark", "light") and head in _SHINING:
         return []
-    beside = phrase.words[i + 1 : i + 2]
-    if beside and beside[0] in ("hair", "haired"):
-        return [a for a in others if a in _HAIR_COLOURS]
-    if attribute in ("light", "dark") and beside and beside[0] in COLOURS:
-        return others
+    next_words = phrase.words[i + 1 : i + 2]
+    if next_words and next_words[0] in ("hair", "haired"):
+        return [a for a in alternatives if a in _HAIR_COLOURS]
+    if attribute in ("light", "dark") and next_words and next_words[0] in COLOURS:
+        return alternatives
     if attribute in ("little", "small") and is_a(head, kinds.PEOPLE):
         return ["big"]
     if attribute in _AGES:
         if is_a(head, kinds.CHILDREN):
             return []
-        return [a for a in others if (a in _AGES) == being]
+        return [a for a in alternatives if (a in _AGES) == being]
     if attribute in COLOURS:
-        return _other_colours(head, attribute, others)
+        return _other_colours(head, attribute, alternatives)
     if attribute in MATERIALS:
-        return others if is_a(head, kinds.MADE, kinds.CLOTHES) else []
-    return others
+        return alternatives if is_a(head, kinds.MADE, kinds.CLOTHES) else []
+    return alternatives
 
 
-def _other_colours(head: str, attribute: str, others: list[str]) -> list[str]:
+def _other_colours(head: str, attribute: str, alternatives: list[str]) -> list[str]:
     """Returns the other colours that a head can have.
 
-    In nature coats, hair and grass have few colours. People have none. What else grows has one,
-    which the caption tells.
+    Coats, hair and plants have few natural colours. People do not get coat colours. Other things in
+    nature keep the colour in the caption.
     """
     if is_a(head, kinds.UNPAINTED) and not is_a(head, kinds.ANIMALS):
         return []
     if is_a(head, kinds.ANIMALS):
-        return [a for a in others if a in COATS] if attribute in COATS | {"gray"} else []
+        return [a for a in alternatives if a in COATS] if attribute in COATS | {"gray"} else []
     if is_a(head, kinds.PEOPLE):
         return (
             []
             if attribute in COATS | {"gray"}
-            else [a for a in others if a not in COATS | {"gray"}]
+            else [a for a in alternatives if a not in COATS | {"gray"}]
         )
     if head in ("sky", "skies"):
-        return [a for a in others if a in _SKY_COLOURS]
+        return [a for a in alternatives if a in _SKY_COLOURS]
     if is_a(head, kinds.PLANTS):
-        return [a for a in others if a in _PLANT_COLOURS]
+        return [a for a in alternatives if a in _PLANT_COLOURS]
     if is_a(head, kinds.BODY_PARTS):
-        return [a for a in others if a in _HAIR_COLOURS] if attribute in _HAIR_COLOURS else []
-    return others
+        return [a for a in alternatives if a in _HAIR_COLOURS] if attribute in _HAIR_COLOURS else []
+    return alternatives

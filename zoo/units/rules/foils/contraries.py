@@ -1,4 +1,4 @@
-"""Contraries of predicates, where subject and object let them make sense."""
+"""Contraries of predicates that make sense for the subject and object."""
 
 from collections.abc import Iterator, Sequence
 
@@ -32,10 +32,10 @@ _MOVES_PARTS = {
     "closing": "opening",
 }
 _KEEPS_PREPOSITION = word_set(lists.KEEPS_PREPOSITION)
-# nothing does these uphill
+# movements that only go downhill
 _DOWNHILL = word_set("slide glide ski snowboard skateboard sled fall roll skate drop rappel surf")
 
-# who sits in front of these may as well be said to sit behind them
+# sitting in front of these is the same as sitting behind them
 _WORKED_AT = kinds.INSTRUMENTS | word_set(
     "harpsichord keyboard computer laptop desk table counter stove easel"
 )
@@ -51,7 +51,7 @@ def contrary_predicates(predicate: str, subject: str, object_: str) -> Iterator[
         object_: The head of the relation's object.
 
     Yields:
-        Predicates that are false where the first is true.
+        Predicates that are false if the first is true.
     """
     if predicate in CONTRARY_PHRASES:
         yield CONTRARY_PHRASES[predicate]
@@ -71,36 +71,42 @@ def contrary_predicates(predicate: str, subject: str, object_: str) -> Iterator[
             break
     if verb in CONTRARY_VERBS and words[0] == PARTICIPLES[verb]:
         for contrary in CONTRARY_VERBS[verb]:
-            if _acts(contrary, words[1:], subject, object_):
+            if _can_act(contrary, words[1:], subject, object_):
                 yield " ".join([PARTICIPLES[contrary], *words[1:]])
 
 
-def _contrary_preposition(before: Sequence[str], preposition: str, object_: str) -> str | None:
-    """Returns the contrary of a preposition beside this object, None where it makes no sense."""
-    verb = BASES.get(before[0], before[0]) if before else ""
-    if before and before[0] in _KEEPS_PREPOSITION:
+def _contrary_preposition(
+    preceding_words: Sequence[str], preposition: str, object_: str
+) -> str | None:
+    """Returns the contrary of a preposition for this object, or None if it makes no sense."""
+    verb = BASES.get(preceding_words[0], preceding_words[0]) if preceding_words else ""
+    if preceding_words and preceding_words[0] in _KEEPS_PREPOSITION:
         return None
-    plain = CONTRARY_PREPOSITIONS[preposition]
+    usual_contrary = CONTRARY_PREPOSITIONS[preposition]
     if preposition in ("on", "onto", "on top of", "atop", "upon"):
         return _contrary_of_on(preposition, object_)
     if preposition == "in":
         return _contrary_of_in(object_)
     if preposition in ("to", "from", "into", "out of", "toward", "towards", "at"):
         if preposition == "at":
-            return None if object_ in kinds.NO_PLACES or is_a(object_, kinds.BEINGS) else plain
-        return plain if verb in MOTIONS and not is_a(object_, _DRY) else None
+            return (
+                None
+                if object_ in kinds.NO_PLACES or is_a(object_, kinds.BEINGS)
+                else usual_contrary
+            )
+        return usual_contrary if verb in MOTIONS and not is_a(object_, _DRY) else None
     if preposition in ("off", "off of"):
-        return plain if not verb or verb in MOTIONS else None
+        return usual_contrary if not verb or verb in MOTIONS else None
     if preposition in ("over", "under", "underneath", "beneath"):
         if is_a(object_, kinds.PLACES):
             return "away from" if verb in MOTIONS and object_ not in ("air", "sky") else None
-        under = preposition != "over"
-        if not under and is_a(object_, kinds.BEINGS):
+        is_under = preposition != "over"
+        if not is_under and is_a(object_, kinds.BEINGS):
             return None
-        return plain if not under or is_a(object_, kinds.TABLES) else "far from"
+        return usual_contrary if not is_under or is_a(object_, kinds.TABLES) else "far from"
     if preposition in ("through", "across", "along", "around"):
         return (
-            plain
+            usual_contrary
             if is_a(object_, kinds.PLACES, kinds.SUPPORTS, kinds.TABLES, kinds.BEINGS)
             and object_ != "air"
             else None
@@ -110,18 +116,14 @@ def _contrary_preposition(before: Sequence[str], preposition: str, object_: str)
     if preposition == "in front of" and is_a(object_, _WORKED_AT):
         return None
     if preposition in ("up", "down"):
-        return plain if not verb or verb in MOTIONS - _DOWNHILL else None
+        return usual_contrary if not verb or verb in MOTIONS - _DOWNHILL else None
     if preposition in ("with", "without"):
-        return None if is_a(object_, kinds.SUBSTANCES) and before else plain
-    return None if object_ in ("air", "sky") else plain
+        return None if is_a(object_, kinds.SUBSTANCES) and preceding_words else usual_contrary
+    return None if object_ in ("air", "sky") else usual_contrary
 
 
 def _contrary_of_on(preposition: str, object_: str) -> str | None:
-    """Returns the contrary of "on".
-
-    What is on a table can be under it, who is on a bicycle beside it, who is on a beach far from
-    it.
-    """
+    """Returns the contrary of "on": under a table, next to a bicycle, far from a beach."""
     if preposition == "onto":
         return "off"
     if is_a(object_, kinds.TABLES):
@@ -153,10 +155,10 @@ _OF_BEINGS, _OF_THINGS = word_set(lists.OF_BEINGS), word_set(lists.OF_THINGS)
 _OF_VEHICLES = word_set(lists.OF_VEHICLES)
 
 
-def _acts(contrary: str, rest: Sequence[str], subject: str, object_: str) -> bool:
-    """Whether the subject could do this to the object.
+def _can_act(contrary: str, rest: Sequence[str], subject: str, object_: str) -> bool:
+    """Returns whether the subject can do this to the object.
 
-    No wave is repaired, and nobody sits across a field.
+    For example, waves are not repaired, and nobody sits across a field.
     """
     if contrary in (_TRANSITIVE if rest else _INTRANSITIVE):
         return False

@@ -1,4 +1,4 @@
-"""Fitting: whether a foil of an argument can do, or undergo, what a relation says."""
+"""Checks whether a foil of an argument fits the predicate of a relation."""
 
 from zoo.units.record import Relation
 from zoo.units.rules import kinds, words
@@ -15,16 +15,16 @@ _MOUTH_VERBS = word_set(
 _WATER_VERBS = word_set("swim wade surf float splash sail row paddle dive kayak wakeboard")
 _WATERFOWL = both_numbers(word_set("duck goose swan"))
 _SLIDING_VERBS = word_set("ski snowboard skate skateboard sled surf slide snowboard grind skiing")
-_TELLING = word_set(words.ROLE_VERBS)
+_ROLE_VERBS = word_set(words.ROLE_VERBS)
 _HANDLING = word_set("hold carry throw toss catch swing wave drop lift kick")
-_WHERE = kinds.PLACES | kinds.BEINGS
+_PLACES_AND_BEINGS = kinds.PLACES | kinds.BEINGS
 _SEATS = kinds.VEHICLES | kinds.TABLES | kinds.MOUNTS
-# of a ball alone
-_PLAYED = word_set(
+# verbs that fit only a ball
+_BALL_VERBS = word_set(
     "dribble dribbling punting bounce dunking spiking pitching serve shooting bowling"
 )
-# of what it is done to, as the words are said
-_FIXED = word_set("smoke listen cut fight blow shoot light dribble speak sing cast")
+# verbs in fixed expressions with their object
+_IDIOM_VERBS = word_set("smoke listen cut fight blow shoot light dribble speak sing cast")
 _TAKING = word_set(words.TAKING)
 _BALLS = both_numbers(
     word_set("ball balloon frisbee football soccer_ball basketball volleyball tennis_ball baseball")
@@ -38,30 +38,30 @@ _INSIDES = kinds.ENCLOSURES - kinds.GROUNDS - kinds.TABLES - kinds.VEHICLES - ki
 
 
 def fits(relation: Relation, component: str, foil: str) -> bool:
-    """Whether a foil of an argument can do, or undergo, what the relation says.
+    """Returns whether a foil of an argument fits the predicate of the relation.
 
-    No horse wears glasses, and nobody swims in a street.
+    For example, a horse does not wear glasses, and nobody swims in a street.
 
     Args:
         relation: The relation.
         component: The argument, "subject" or "object".
-        foil: The text that takes the argument's place.
+        foil: The text that replaces the argument.
     """
-    first, *rest = relation.predicate.split()
-    last = [first, *rest][-1]
-    verb = BASES.get(first, "" if not rest and not first.endswith("ing") else first)
+    first_word, *rest = relation.predicate.split()
+    last_word = [first_word, *rest][-1]
+    verb = BASES.get(first_word, "" if not rest and not first_word.endswith("ing") else first_word)
     original = head_of(relation.subject if component == "subject" else relation.object)
     new = head_of(foil)
     if is_a(original, kinds.MOUNTS) and is_a(head_of(relation.subject), kinds.ROLES):
         # a snowboarder has a snowboard
         return False
     if component == "subject":
-        return _can_do(verb, first, original, new, head_of(relation.object))
+        return _can_do(verb, first_word, original, new, head_of(relation.object))
     if is_a(original, kinds.PEOPLE) and is_a(new, kinds.ANIMALS) and is_a(original, kinds.CHILDREN):
         return True
-    if not _lies(last, original, new):
+    if not _fits_preposition(last_word, original, new):
         return False
-    if not _undergoes(verb or first, last, not rest, original, new):
+    if not _can_undergo(verb or first_word, last_word, not rest, original, new):
         return False
     if new in ("bone", "bones") and not is_a(head_of(relation.subject), kinds.HUNTERS):
         return False
@@ -78,10 +78,10 @@ def fits(relation: Relation, component: str, foil: str) -> bool:
     return True
 
 
-def _lies(preposition: str, original: str, new: str) -> bool:
-    """Whether one can be so at a foil of a place.
+def _fits_preposition(preposition: str, original: str, new: str) -> bool:
+    """Returns whether a preposition fits a foil of a place.
 
-    Nobody is in a rooftop or on a parking lot, and "on fire" names no place.
+    For example, nobody is in a rooftop, and "on fire" is not a place.
     """
     if preposition in ("in", "on", "at") and original in kinds.NO_PLACES:
         return False
@@ -103,14 +103,14 @@ def _lies(preposition: str, original: str, new: str) -> bool:
     return True
 
 
-def _undergoes(verb: str, last: str, direct: bool, original: str, new: str) -> bool:
-    """Whether what is done to a thing can be done to its foil.
+def _can_undergo(verb: str, last_word: str, direct: bool, original: str, new: str) -> bool:
+    """Returns whether the action on an object can be done to its foil.
 
-    Nobody holds a tree, or wears dishes.
+    For example, nobody holds a tree or wears dishes.
     """
     if verb in _HANDLING and is_a(new, _ROOTED):
         return False
-    if verb in _PLAYED or verb in _FIXED or (direct and verb and verb not in _TAKING):
+    if verb in _BALL_VERBS or verb in _IDIOM_VERBS or (direct and verb and verb not in _TAKING):
         return False
     if original in ("camera", "cameras") and verb not in _HANDLING:
         return False
@@ -120,23 +120,27 @@ def _undergoes(verb: str, last: str, direct: bool, original: str, new: str) -> b
         return is_a(new, kinds.INSTRUMENTS)
     if direct and verb in ("eat", "drink"):
         return is_a(new, kinds.FOODS)
-    if (last == "in" or verb == "wear") and is_a(original, _BAGS):
+    if (last_word == "in" or verb == "wear") and is_a(original, _BAGS):
         return False
-    if is_a(original, kinds.CLOTHES) and (last == "in" or verb in ("wear", "remove")):
+    if is_a(original, kinds.CLOTHES) and (last_word == "in" or verb in ("wear", "remove")):
         return is_a(new, kinds.CLOTHES)
     if original in ("wave", "waves"):
-        return verb == "ride" or last in ("on", "over", "off", "down")
+        return verb == "ride" or last_word in ("on", "over", "off", "down")
     return True
 
 
-def _can_do(verb: str, first: str, original: str, new: str, object_: str) -> bool:
-    place = is_a(object_, _WHERE) and not is_a(object_, _SEATS)
+def _can_do(verb: str, first_word: str, original: str, new: str, object_: str) -> bool:
+    is_place = is_a(object_, _PLACES_AND_BEINGS) and not is_a(object_, _SEATS)
     if is_a(original, kinds.PEOPLE) and is_a(new, kinds.ANIMALS):
-        return place and (verb in _ANIMAL_VERBS or (not verb and first not in ("with", "by")))
+        return is_place and (
+            verb in _ANIMAL_VERBS or (not verb and first_word not in ("with", "by"))
+        )
     if is_a(original, kinds.ANIMALS) and is_a(object_, kinds.BODY_PARTS):
         return is_a(new, kinds.HUNTERS)
     if is_a(original, kinds.ROLES):
-        return verb in _TELLING or (first in ("in", "with") and is_a(object_, kinds.CLOTHES))
+        return verb in _ROLE_VERBS or (
+            first_word in ("in", "with") and is_a(object_, kinds.CLOTHES)
+        )
     if is_a(original, kinds.ANIMALS) and verb in _MOUTH_VERBS:
         return is_a(new, kinds.HUNTERS)
     if is_a(original, kinds.ANIMALS) and verb in _WATER_VERBS:

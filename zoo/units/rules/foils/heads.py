@@ -37,13 +37,13 @@ _SMALL = frozenset({"little", "small", "young", "younger", "tiny"})
 def head_foils(phrase: Phrase, mentioned: frozenset[str], rng: Random) -> Iterator[EntityFoil]:
     """Yields foils with another head, in random order.
 
-    Of a compound ("nose ring") the whole is changed. A head does not change where a modifier suits
-    it alone ("sliding door").
+    A compound ("nose ring") is replaced as a whole. A head is not replaced if a modifier fits only
+    this head ("sliding door").
 
     Args:
         phrase: The noun phrase.
-        mentioned: The nouns of the caption. What may be one of them makes no foil.
-        rng: Settles the order.
+        mentioned: The nouns of the caption, which are not used as foils.
+        rng: Draws the order.
     """
     start, end = min(phrase.compound, phrase.head[0]), phrase.head[1]
     counted = bool((NUMBERS - {"one"}) & set(phrase.words))
@@ -53,7 +53,7 @@ def head_foils(phrase: Phrase, mentioned: frozenset[str], rng: Random) -> Iterat
         h
         for h in NOUN_FOILS.get(phrase.head_text, ())
         if not (counted and h in UNCOUNTED)
-        and not _is_named(h, phrase.head_text, mentioned)
+        and not _is_mentioned(h, phrase.head_text, mentioned)
         and _suits(phrase.words[:start], phrase.head_text, h)
     ]
     if end < len(phrase.words):
@@ -65,40 +65,44 @@ def head_foils(phrase: Phrase, mentioned: frozenset[str], rng: Random) -> Iterat
 
 
 def _suits(modifiers: tuple[str, ...], head: str, foil: str) -> bool:
-    """Whether what is said of the head can be said of the foil.
+    """Returns whether the modifiers of the head fit the foil.
 
-    Nobody is a little adult, and no hedge is of metal.
+    For example, there are no little adults and no metal hedges.
     """
-    said = set(modifiers) - {"and", "of"}
+    modifier_set = set(modifiers) - {"and", "of"}
     if is_a(head, kinds.BEINGS):
         person, animal = is_a(head, kinds.PEOPLE), is_a(foil, kinds.ANIMALS)
-        if "young" in said and {head, foil} <= _NEARLY_GROWN:
+        if "young" in modifier_set and {head, foil} <= _NEARLY_GROWN:
             return False
-        if said & _SMALL and is_a(head, kinds.YOUNG) and not (is_a(foil, kinds.YOUNG) or animal):
+        if (
+            modifier_set & _SMALL
+            and is_a(head, kinds.YOUNG)
+            and not (is_a(foil, kinds.YOUNG) or animal)
+        ):
             return False
         if person and not animal:
-            grown = said & _OF_THE_GROWN
-            if any(word.endswith("-aged") and word != "middle-aged" for word in said):
+            grown = modifier_set & _OF_THE_GROWN
+            if any(word.endswith("-aged") and word != "middle-aged" for word in modifier_set):
                 return False
             return (
                 not (grown and is_a(foil, kinds.YOUNG))
-                and not said & _OF_ONE_SEX
-                and not (said & _BARE and {head, foil} & _FEMALE)
+                and not modifier_set & _OF_ONE_SEX
+                and not (modifier_set & _BARE and {head, foil} & _FEMALE)
             )
-        return not person or said <= _FREE_OF_ANIMALS
+        return not person or modifier_set <= _FREE_OF_ANIMALS
     if is_a(head, _GROWN_WILD):
-        return said <= _FREE_OF_NATURE
-    rest = said - _FREE - COLOURS - QUANTITIES
+        return modifier_set <= _FREE_OF_NATURE
+    rest = modifier_set - _FREE - COLOURS - QUANTITIES
     return rest <= MATERIALS and (not rest or (is_a(head, kinds.MADE) and is_a(foil, kinds.MADE)))
 
 
-def _is_named(foil: str, head: str, mentioned: frozenset[str]) -> bool:
-    """Whether a head may be what the true head names, or what the caption names elsewhere."""
+def _is_mentioned(foil: str, head: str, mentioned: frozenset[str]) -> bool:
+    """Returns whether a foil may name the same as the head or another noun of the caption."""
     return same_meaning(foil, head) or any(
         same_meaning(foil, noun) and not _of_other_age(foil, noun) for noun in mentioned
     )
 
 
 def _of_other_age(first: str, second: str) -> bool:
-    """Whether one is a man or woman and the other a boy or girl, whom a caption tells apart."""
+    """Returns whether one is a man or woman and the other a boy or girl."""
     return (first in _GROWN and second in _YOUNG) or (first in _YOUNG and second in _GROWN)

@@ -18,23 +18,23 @@ def relation_foils(
 ) -> Iterator[RelationFoil]:
     """Yields predicate changes, the argument swap, and argument changes.
 
-    Of predicate changes the preposition's contrary comes first, then the verb's. An argument
-    change puts a foil of the argument in its place: one with another head and one with another
-    attribute, for each argument.
+    Among predicate changes, the preposition's contrary comes first, then the verb's. An argument
+    change replaces an argument with one of its foils: one with another head and one with another
+    attribute per argument.
 
     Args:
         relation: The relation.
         subject: The entity of its subject, with foils.
         object_: The entity of its object, with foils.
-        rng: Chooses among the foils of an argument.
+        rng: Draws among the foils of an argument.
     """
-    before, predicate, after = relation.subject, relation.predicate, relation.object
-    contraries = list(contrary_predicates(predicate, head_of(before), head_of(after)))
+    subject_text, predicate, object_text = relation.subject, relation.predicate, relation.object
+    contraries = list(contrary_predicates(predicate, head_of(subject_text), head_of(object_text)))
     for contrary in contraries[:_PREDICATE_CHANGES]:
-        yield RelationFoil(before, contrary, after, "predicate_change", "predicate")
-    # a symmetric one is dropped, and counted, by its filter
-    if is_symmetric(predicate) or can_swap(predicate, before, after):
-        yield RelationFoil(after, predicate, before, "argument_swap")
+        yield RelationFoil(subject_text, contrary, object_text, "predicate_change", "predicate")
+    # the filter drops and counts symmetric ones
+    if is_symmetric(predicate) or can_swap(predicate, subject_text, object_text):
+        yield RelationFoil(object_text, predicate, subject_text, "argument_swap")
     for part, edit in (("head", "object_change"), ("attribute", "attribute_change")):
         for component, entity in (("subject", subject), ("object", object_)):
             foils = [
@@ -44,7 +44,11 @@ def relation_foils(
                 and (part == "attribute" or fits(relation, component, foil.text))
             ]
             if foils:
-                ends = {"subject": before, "object": after, component: rng.choice(foils)}
+                ends = {
+                    "subject": subject_text,
+                    "object": object_text,
+                    component: rng.choice(foils),
+                }
                 yield RelationFoil(
                     predicate=predicate,
                     edit="argument_change",

@@ -1,1 +1,1 @@
-"""From the tagged words of a caption to its phrases: noun phrases, verb groups, prepositions."""
+"""Groups the tagged words of a caption into noun phrases, verb groups and prepositions."""

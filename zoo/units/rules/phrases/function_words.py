@@ -1,4 +1,4 @@
-"""Words that belong to grammar and name nothing."""
+"""Function words."""
 
 from zoo.units.rules.lexicon import word_set
 
@@ -16,5 +16,5 @@ SEEMING = word_set("appear appears appeared appearing seem seems seemed seeming"
 
 
 def negates(word: str) -> bool:
-    """Whether a word says that something is not so."""
+    """Returns whether a word is a negation."""
     return word in ("not", "never") or word.endswith(("n't", "n’t"))

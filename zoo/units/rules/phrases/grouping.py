@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from zoo.language.tagger import Token
 from zoo.units.rules.lexicon import word_set
 from zoo.units.rules.phrases.function_words import RELATIVES, SEEMING, SUBORDINATORS, negates
-from zoo.units.rules.phrases.mending import correct_tags
 from zoo.units.rules.phrases.noun_phrase import noun_phrase, qualifies_noun
 from zoo.units.rules.phrases.phrase import Phrase
 from zoo.units.rules.phrases.prepositions import governs, preposition_phrase
+from zoo.units.rules.phrases.tag_correction import correct_tags
 from zoo.units.rules.phrases.tags import ADJECTIVES, DETERMINERS, NOUNS, VERBS, starts
 from zoo.units.rules.phrases.verb_group import verb_group
 
 _ADVERBIAL = word_set("outside inside")
-# who acts is one of those before, or somebody else
-_SOME_OF_THEM = word_set("one another others both each some")
+# the actor is one of those mentioned before, or somebody else
+_INDEFINITE_ACTORS = word_set("one another others both each some")
 _OBJECT_PRONOUNS = word_set("them him her it us me")
 
 
@@ -22,28 +22,28 @@ def phrases(tokens: Sequence[Token]) -> list[Phrase]:
     """Returns the phrases of a tagged caption in order; adverbs are left out."""
     words = [token.text.lower() for token in tokens]
     tags = correct_tags(words, [token.tag for token in tokens])
-    found: list[Phrase] = []
+    phrase_list: list[Phrase] = []
     i = 0
     while i < len(words):
-        phrase, i = _next(words, tags, i)
+        phrase, i = _next_phrase(words, tags, i)
         if phrase:
-            found.append(phrase)
-    return found
+            phrase_list.append(phrase)
+    return phrase_list
 
 
-def _next(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None, int]:
+def _next_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None, int]:
     word, tag = words[i], tags[i]
-    if several := preposition_phrase(words, i):
-        return Phrase("preposition", several), i + len(several)
+    if multiword := preposition_phrase(words, i):
+        return Phrase("preposition", multiword), i + len(multiword)
     if word == "after" and i and tags[i - 1] in VERBS and starts(tags, i + 1, DETERMINERS | NOUNS):
         return Phrase("preposition", (word,)), i + 1
-    if word == "what" and (seeming := _seeming(words, i + 1)):
-        return None, i + 1 + seeming
+    if word == "what" and (n_seeming := _n_seeming_words(words, i + 1)):
+        return None, i + 1 + n_seeming
     if word in SUBORDINATORS:
         return Phrase("break"), i + 1
     if negates(word):
         return Phrase("stop"), i + 1
-    if word in _SOME_OF_THEM and (
+    if word in _INDEFINITE_ACTORS and (
         starts(tags, i + 1, VERBS)
         or (words[i + 1 : i + 2] == ["of"] and starts(tags, i + 2, {"PRP", "WDT", "WP"}))
     ):
@@ -54,8 +54,8 @@ def _next(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None, int
         return Phrase("stop"), i + 1
     if word == "no":
         return Phrase("break"), max(noun_phrase(words, tags, i)[1], i + 1)
-    named = i - 1 if words[i - 1] != "," else i - 2
-    if word in RELATIVES and named >= 0 and tags[named] in NOUNS:
+    noun_index = i - 1 if words[i - 1] != "," else i - 2
+    if word in RELATIVES and noun_index >= 0 and tags[noun_index] in NOUNS:
         return Phrase("relative", (word,)), i + 1
     if word in _ADVERBIAL and not starts(tags, i + 1, DETERMINERS | NOUNS | ADJECTIVES):
         return None, i + 1
@@ -67,9 +67,9 @@ def _next(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None, int
         return Phrase("preposition", (word,)), i + 1
     if tag in VERBS and not qualifies_noun(words, tags, i):
         return verb_group(words, tags, i)
-    noun, after = noun_phrase(words, tags, i)
+    noun, end = noun_phrase(words, tags, i)
     if noun:
-        return noun, after
+        return noun, end
     if tag == "TO":
         return Phrase("break", ("to",)), i + 1
     if word in ("and", "&", ","):
@@ -77,11 +77,8 @@ def _next(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None, int
     return (None if tag in ("RB", "RBR") or tag in ADJECTIVES else Phrase("break")), i + 1
 
 
-def _seeming(words: Sequence[str], i: int) -> int:
-    """Returns how many words at i say that what follows only seems so.
-
-    Such are "appears to be" and "looks like".
-    """
+def _n_seeming_words(words: Sequence[str], i: int) -> int:
+    """Returns the number of words at i that mark an appearance ("appears to be", "looks like")."""
     if words[i : i + 1] and words[i] in SEEMING and words[i + 1 : i + 2] == ["to"]:
         return 3 if words[i + 2 : i + 3] == ["be"] else 2
     return 2 if words[i : i + 2] in (["looks", "like"], ["look", "like"]) else 0

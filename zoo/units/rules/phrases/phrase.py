@@ -11,15 +11,15 @@ class Phrase:
     """A group of words.
 
     Attributes:
-        kind: What the group is.
+        kind: The kind of group.
         words: Its words in lower case, without determiners and auxiliaries.
-        head: Where a noun phrase's head begins and ends in `words`.
-        compound: Where the compound begins that the head ends ("nose ring"). Where there is none,
-            it is the start of the head.
+        head: The start and end of a noun phrase's head in `words`.
+        compound: The start of the compound that ends with the head ("nose ring"). Without a
+            compound, it is the start of the head.
         owned: Whether it follows "his", "its" or another's name.
-        pictured: Whether it is what a picture shows ("a picture of a dog").
-        finite: Whether a verb group needs a subject before it ("runs", "is running"), or may
-            qualify the noun before it ("running", "covered").
+        pictured: Whether it is the content of a picture ("a picture of a dog").
+        finite: Whether a verb group needs a subject ("runs", "is running"), instead of qualifying
+            the noun before it ("running", "covered").
         passive: Whether a verb group is a past participle.
     """
 
@@ -34,7 +34,7 @@ class Phrase:
 
     @property
     def text(self) -> str:
-        """The words in a row."""
+        """The words joined by spaces."""
         return " ".join(self.words)
 
     @property
@@ -48,5 +48,5 @@ class Phrase:
         return " ".join(self.words[self.compound : self.head[1]])
 
     def replace_words(self, start: int, end: int, by: str) -> str:
-        """Returns the words in a row, with another in the place of those from start to end."""
+        """Returns the text with the words from start to end replaced."""
         return " ".join([*self.words[:start], by, *self.words[end:]])

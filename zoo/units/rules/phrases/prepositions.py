@@ -1,4 +1,4 @@
-"""Prepositions of one word or several."""
+"""Prepositions of one or more words."""
 
 from collections.abc import Sequence
 
@@ -12,14 +12,14 @@ _PREPOSITIONS_BY_FIRST = {
 
 
 def preposition_phrase(words: Sequence[str], i: int) -> tuple[str, ...]:
-    """Returns the preposition of several words at i, or nothing."""
-    for several in _PREPOSITIONS_BY_FIRST.get(words[i], ()):
-        if tuple(words[i : i + len(several)]) == several:
-            return several
+    """Returns the preposition of several words that begins at i, or an empty tuple."""
+    for preposition in _PREPOSITIONS_BY_FIRST.get(words[i], ()):
+        if tuple(words[i : i + len(preposition)]) == preposition:
+            return preposition
     return ()
 
 
 def governs(words: list[str], tags: list[str], i: int) -> bool:
-    """Whether what is tagged an adverb is a preposition ("skating down a rail")."""
+    """Returns whether a word tagged as an adverb is a preposition ("skating down a rail")."""
     follows = DETERMINERS if words[i] == "nearby" else DETERMINERS | NOUNS | ADJECTIVES
     return words[i] in PREPOSITIONS and tags[i] in ("RB", "JJ") and starts(tags, i + 1, follows)

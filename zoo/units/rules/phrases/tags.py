@@ -1,4 +1,4 @@
-"""Tags of words, as the Penn Treebank names them, by what they have in common."""
+"""Groups of Penn Treebank tags."""
 
 DETERMINERS = {"DT", "PRP$", "PDT", "WP$"}
 NOUNS = {"NN", "NNS", "NNP", "NNPS"}
@@ -8,6 +8,6 @@ FINITE = {"VB", "VBZ", "VBP", "VBD"}
 AFTER_VERB = DETERMINERS | {"IN", "TO", "RP", "RB", ".", ",", "CC", "PRP"}
 
 
-def starts(tags: list[str], i: int, wanted: set[str]) -> bool:
-    """Whether there is a word at i, and its tag is one of those wanted."""
-    return i < len(tags) and tags[i] in wanted
+def starts(tags: list[str], i: int, allowed: set[str]) -> bool:
+    """Returns whether there is a word at i whose tag is allowed."""
+    return i < len(tags) and tags[i] in allowed

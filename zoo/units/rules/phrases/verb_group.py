@@ -12,10 +12,10 @@ _HAVING = word_set("has have had having")
 
 
 def verb_group(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None, int]:
-    """Returns the verb group at i, and where it ends.
+    """Returns the verb group at i and its end.
 
-    Auxiliaries go, and finite verbs take their -ing form: "is running", "runs" and "running" are
-    one predicate.
+    Auxiliaries are dropped, and finite verbs get their -ing form: "is running", "runs" and
+    "running" are the same predicate.
     """
     j = i
     group: list[tuple[str, str]] = []
@@ -51,16 +51,16 @@ def verb_group(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None
         return Phrase("verb", ("with",) if group[-1][0] in _HAVING else (), finite=finite), j
     (verb, tag), *rest = main
     passive = tag == "VBN" or (group[0][0] == "being" and tag != "VBG")
-    first = verb if passive or _stays(verb, tag) else participle(verb)
+    first_word = verb if passive or _keeps_form(verb, tag) else participle(verb)
     return Phrase(
         "verb",
-        (first, *(word for word, _ in rest)),
+        (first_word, *(word for word, _ in rest)),
         finite=finite,
         passive=passive,
     ), j
 
 
-def _stays(verb: str, tag: str) -> bool:
+def _keeps_form(verb: str, tag: str) -> bool:
     return (
         tag in ("VBG", "VBN")
         or verb.endswith("ing")

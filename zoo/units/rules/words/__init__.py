@@ -1,9 +1,9 @@
-"""Word lists of the rule-based extractor, each a text file of this folder.
+"""Word lists of the rule-based extractor, one text file each.
 
-`words.BEINGS` is the text of `beings.txt`. The lists are our own, made for captions of everyday
-images. `;` or the end of a line ends a set, `_` stands for a space, and `#` begins a comment. Of a
-set of beings, vehicles, things or attributes at most one word fits, so that the others are foils.
-`~` marks a word that has foils and is none itself.
+`words.BEINGS` is the text of `beings.txt`. The lists were written for this project, for captions
+of everyday images. `;` or the end of a line ends a set, `_` is a space, and `#` begins a comment.
+At most one word of a set of beings, vehicles, things or attributes is true, so that the others are
+foils. `~` marks a word that has foils but is not used as a foil.
 """
 
 from importlib.resources import files

@@ -1,4 +1,4 @@
-"""Verbs by their place: what is tagged a noun or adjective and is a verb."""
+"""Finds verbs that are tagged as nouns or adjectives, by their context."""
 
 from zoo.units.rules.kinds import BEINGS, BODY_PARTS, CLOTHES, MOVERS, SUPPORTS, TRAITS
 from zoo.units.rules.lexicon import (
@@ -14,25 +14,25 @@ from zoo.units.rules.phrases.function_words import RELATIVES, SUBJECT_PRONOUNS, 
 from zoo.units.rules.phrases.tags import ADJECTIVES, AFTER_VERB, DETERMINERS, NOUNS, VERBS
 
 _NAMING = PLACEHOLDERS | MOVERS | BODY_PARTS | CLOTHES | SUPPORTS
-# "rock climbing", "snow boarding": what is done
-_RUN_TOGETHER = word_set(
-    "climbing boarding parking fishing racing swimming wrestling boxing skiing"
-)
+# "rock climbing", "snow boarding": the second word names the activity
+_ACTIVITIES = word_set("climbing boarding parking fishing racing swimming wrestling boxing skiing")
 _NO_SUBJECTS = word_set("sports clothes lots dozens hundreds pieces hands thumbs mid")
-# what only a noun phrase follows
-_BEHIND_SEVERAL = (AFTER_VERB | {"VBG"}) - {"CC", ",", "."}
-_ANYONE = word_set("someone somebody everyone everybody another one each who background foreground")
-# where one goes and no thing is
-_WAYS = word_set("down up into onto through across along off towards toward past")
+# tags that may follow a verb with a plural subject
+_AFTER_PLURAL_SUBJECT = (AFTER_VERB | {"VBG"}) - {"CC", ",", "."}
+_SINGULAR_SUBJECTS = word_set(
+    "someone somebody everyone everybody another one each who background foreground"
+)
+# prepositions of direction
+_DIRECTIONS = word_set("down up into onto through across along off towards toward past")
 _WORN_AFTER = word_set("in wearing")
-# deeds more often than things
-_DEEDS = word_set("smile smiles watch watches jump jumps point points talk talks")
+# more often verbs than nouns
+_MOSTLY_VERBS = word_set("smile smiles watch watches jump jumps point points talk talks")
 
 
-def acts(words: list[str], tags: list[str], i: int, before: str, after: str) -> bool:
-    """Whether what is tagged a noun or adjective is a verb by its place."""
+def is_verb(words: list[str], tags: list[str], i: int, before: str, after: str) -> bool:
+    """Returns whether a word tagged as a noun or adjective is a verb in its context."""
     word = words[i]
-    if (word in CLOTHES and word not in _DEEDS) or not i:
+    if (word in CLOTHES and word not in _MOSTLY_VERBS) or not i:
         return False
     if word.endswith("ing"):
         return _is_participle(words, tags, i, before, after)
@@ -43,8 +43,8 @@ def acts(words: list[str], tags: list[str], i: int, before: str, after: str) -> 
         watched = any(BASES.get(w) in LOOKING_ON for w in words[:i])
         if watched and after in AFTER_VERB:
             return True
-    acts = words[i - 1] in BEINGS or (tags[i] == "NNS" and not _names_thing(word))
-    if before == "NN" and acts and word not in NOUN_FOILS and _goes(words, i):
+    is_actor = words[i - 1] in BEINGS or (tags[i] == "NNS" and not _names_thing(word))
+    if before == "NN" and is_actor and word not in NOUN_FOILS and _goes_somewhere(words, i):
         # "a dog hike up", "water flows over"
         return True
     if before == "RB" and word in THIRD_PERSONS and words[i - 2] in BEINGS:
@@ -56,22 +56,22 @@ def acts(words: list[str], tags: list[str], i: int, before: str, after: str) -> 
     if tags[i] == "NNS" and before == "NN" and words[i - 1] in BEINGS:
         return after in AFTER_VERB - {","} and not _names_thing(word)
     if before == "NNS" and tags[i] == "NN" and _are_several(words[i - 1]):
-        # "four boys mug for": several are no part of a compound
+        # "four boys mug for": a plural is not part of a compound
         ends = after == "." and (word in BASES or word not in NOUN_FOILS)
-        parts = word in BODY_PARTS - _DEEDS and not _goes(words, i)
-        if not parts and (ends or after in _BEHIND_SEVERAL):
+        parts = word in BODY_PARTS - _MOSTLY_VERBS and not _goes_somewhere(words, i)
+        if not parts and (ends or after in _AFTER_PLURAL_SUBJECT):
             return True
     if tags[i] == "NNS" and before == "CC" and after in NOUNS and "VBZ" in tags[:i]:
         return not _names_thing(word) and word not in _NO_SUBJECTS
     if BASES.get(word) != word:
         return False
     if before == "CC" and after in AFTER_VERB and not {"VB", "VBP"}.isdisjoint(tags[:i]):
-        return word in _DEEDS or not _names_thing(word)
+        return word in _MOSTLY_VERBS or not _names_thing(word)
     of_several = i > 2 and words[i - 2] == "of" and tags[i - 3] == "NNS"
     subject = of_several or (before == "NNS" and words[i - 1] not in _NO_SUBJECTS)
-    return (subject or _several_before(words, tags, i)) and (
+    return (subject or _follows_joined_being(words, tags, i)) and (
         after in AFTER_VERB - {",", "."}
-        or (after == "." and words[i - 1] in BEINGS and word not in BODY_PARTS - _DEEDS)
+        or (after == "." and words[i - 1] in BEINGS and word not in BODY_PARTS - _MOSTLY_VERBS)
         or (after in ADJECTIVES | NOUNS and word not in NOUN_FOILS)
     )
 
@@ -80,8 +80,8 @@ def _are_several(word: str) -> bool:
     return word in BEINGS or (word in CLOTHES and word not in _NO_SUBJECTS)
 
 
-def _goes(words: list[str], i: int) -> bool:
-    return "".join(words[i + 1 : i + 2]) in _WAYS
+def _goes_somewhere(words: list[str], i: int) -> bool:
+    return "".join(words[i + 1 : i + 2]) in _DIRECTIONS
 
 
 def _is_participle(words: list[str], tags: list[str], i: int, before: str, after: str) -> bool:
@@ -94,27 +94,27 @@ def _is_participle(words: list[str], tags: list[str], i: int, before: str, after
         or (before in (",", "CC") and word in BASES and after not in NOUNS)
         or after in ("DT", "PRP$")
         or (i > 0 and words[i - 1] in SUBORDINATORS | BEINGS and before in NOUNS | {"IN"})
-        or (before in ("NN", "NNS") and after == "IN" and word not in _RUN_TOGETHER)
+        or (before in ("NN", "NNS") and after == "IN" and word not in _ACTIVITIES)
         or (after not in NOUNS and _is_dressed(words, tags, i))
     )
 
 
 def _is_third_person(words: list[str], tags: list[str], i: int, before: str, after: str) -> bool:
     word, previous = words[i], words[i - 1] if i else ""
-    if previous in _ANYONE or (previous in BEINGS and before in ("NN", "JJ")):
+    if previous in _SINGULAR_SUBJECTS or (previous in BEINGS and before in ("NN", "JJ")):
         return True
     if previous == "her" and i > 1 and tags[i - 2] == "IN":
         # "the crowd behind her watches"
-        return word in _DEEDS
-    goes = _goes(words, i)
+        return word in _MOSTLY_VERBS
+    goes = _goes_somewhere(words, i)
     if before in ("CC", ","):
-        done = before == "CC" and i > 1 and tags[i - 2] == "VBZ"
-        taken = after in ("DT", "PRP$") or goes or words[i + 1 : i + 2] in (["at"], ["for"])
+        after_verb = before == "CC" and i > 1 and tags[i - 2] == "VBZ"
+        has_object = after in ("DT", "PRP$") or goes or words[i + 1 : i + 2] in (["at"], ["for"])
         return (
-            done
-            or taken
+            after_verb
+            or has_object
             or (before == "CC" and after in AFTER_VERB and not _names_thing(word))
-            or (word in _DEEDS and after in AFTER_VERB | NOUNS)
+            or (word in _MOSTLY_VERBS and after in AFTER_VERB | NOUNS)
         )
     if goes and before in NOUNS:
         return True
@@ -126,43 +126,44 @@ def _is_third_person(words: list[str], tags: list[str], i: int, before: str, aft
 
 
 def _is_dressed(words: list[str], tags: list[str], i: int) -> bool:
-    """Whether a garment or colour that somebody wears ends before i: "in blue", "in wetsuits"."""
+    """Returns whether clothes or a colour that somebody wears end before i: "in blue"."""
     if not i:
         return False
     if words[i - 1] in CLOTHES:
         return tags[i - 1] in NOUNS
-    first = i - 1
-    while first > 0 and (words[first] in COLOURS or tags[first] == "CC"):
-        first -= 1
-    return 0 <= first < i - 1 and words[first] in _WORN_AFTER
+    start = i - 1
+    while start > 0 and (words[start] in COLOURS or tags[start] == "CC"):
+        start -= 1
+    return 0 <= start < i - 1 and words[start] in _WORN_AFTER
 
 
 def _ends_compound(words: list[str], tags: list[str], i: int) -> bool:
-    """Whether a plural is no verb: "wearing dress pants", "making hand gestures".
+    """Returns whether a plural ends a compound noun and is not a verb: "wearing dress pants".
 
-    It is one in "in a coat skis", for "a" has no plural, and none in "sits on the cement steps".
+    It is a verb in "in a coat skis", since "a" precedes no plural, but not in "sits on the cement
+    steps".
     """
-    first = i - 1
-    while first >= 0 and tags[first] in NOUNS | ADJECTIVES:
-        first -= 1
+    start = i - 1
+    while start >= 0 and tags[start] in NOUNS | ADJECTIVES:
+        start -= 1
     if words[i - 1] in MOVERS or words[i] in TRAITS:
         return False
-    if first >= 0 and tags[first] in DETERMINERS:
-        placed = first > 0 and tags[first - 1] == "IN" and not VERBS.isdisjoint(tags[: first - 1])
-        listed = words[i] in NOUN_FOILS and words[i] not in _DEEDS
-        return placed and words[first] not in ("a", "an") and listed
-    return words[i] in NOUN_FOILS or (first == i - 2 and tags[first] in ("VBG", "VBN"))
+    if start >= 0 and tags[start] in DETERMINERS:
+        placed = start > 0 and tags[start - 1] == "IN" and not VERBS.isdisjoint(tags[: start - 1])
+        listed = words[i] in NOUN_FOILS and words[i] not in _MOSTLY_VERBS
+        return placed and words[start] not in ("a", "an") and listed
+    return words[i] in NOUN_FOILS or (start == i - 2 and tags[start] in ("VBG", "VBN"))
 
 
 def _names_thing(word: str) -> bool:
     return word in NOUN_FOILS or word in _NAMING
 
 
-def _several_before(words: list[str], tags: list[str], i: int) -> bool:
-    """Whether a being stands before i that "and" joins to others: "a man and a woman"."""
+def _follows_joined_being(words: list[str], tags: list[str], i: int) -> bool:
+    """Returns whether a being joined to others by "and" precedes i: "a man and a woman"."""
     if tags[i - 1] != "NN" or words[i - 1] not in BEINGS:
         return False
-    first = i - 2
-    while first >= 0 and tags[first] in ADJECTIVES | DETERMINERS | {"NN"}:
-        first -= 1
-    return first > 0 and words[first] in ("and", "&") and tags[first - 1] in NOUNS
+    start = i - 2
+    while start >= 0 and tags[start] in ADJECTIVES | DETERMINERS | {"NN"}:
+        start -= 1
+    return start > 0 and words[start] in ("and", "&") and tags[start - 1] in NOUNS

@@ -1,0 +1,97 @@
+"""Checks whether a predicate really relates two noun phrases."""
+
+from zoo.units.rules import words as lists
+from zoo.units.rules.clauses.reading import Reading
+from zoo.units.rules.kinds import (
+    BEINGS,
+    BODY_PARTS,
+    CLOTHES,
+    GROUNDS,
+    HELD,
+    MOVERS,
+    PLACES,
+    WATERS,
+    is_a,
+)
+from zoo.units.rules.lexicon import BASES, NOUN_FOILS, PREPOSITION_PHRASES, both_numbers, word_set
+from zoo.units.rules.phrases.phrase import Phrase
+
+_LONGEST_PREDICATE = 5
+# what follows these is neither a place nor an object
+_NON_VISUAL_PREPOSITIONS = {"of", "for", "about", "except", "including"}
+_PREPOSITIONS_OF_PLACE = word_set(
+    "in on at near by behind beside along across through down up over under to around"
+)
+_POSTURES = word_set("sit stand lie kneel crouch squat sleep lean")
+# verbs that things cannot do
+_VERBS_OF_BEINGS = word_set(lists.OF_BEINGS_ALONE)
+_THINGS = (CLOTHES | BODY_PARTS | frozenset(NOUN_FOILS)) - MOVERS
+# "with the city behind them": nobody has the city
+_SETTINGS = (
+    GROUNDS
+    | WATERS
+    | both_numbers(word_set("city town building house mountain forest sky sunset scenery tree sun"))
+) - {"ice"}
+
+
+def is_valid_triple(bearer: Phrase, state: Reading, noun: Phrase) -> bool:
+    """Returns whether the predicate really relates the bearer to the noun phrase."""
+    first_base, last_base = (
+        BASES.get(" ".join(words)) for words in (state.predicate[:1], state.predicate[-1:])
+    )
+    if state.verb and state.direct and (state.verb.passive or last_base in _POSTURES):
+        return False
+    if first_base in _VERBS_OF_BEINGS and is_a(bearer.head_text, _THINGS):
+        return False
+    if state.predicate in (("with",), ("without",)) and not _has(bearer, state, noun):
+        return False
+    if (
+        state.predicate == ("in",)
+        and _belongs_to_nearer_subject(bearer, state)
+        and not _is_place(noun)
+    ):
+        return False
+    if state.predicate == ("at",) and bearer is state.object and is_a(noun.head_text, BEINGS, HELD):
+        # "swings a racket at a ball"
+        return False
+    is_relation = 0 < len(state.predicate) <= _LONGEST_PREDICATE and not _ends_unseen(
+        state.predicate
+    )
+    return is_relation and bearer.text != noun.text
+
+
+def _has(bearer: Phrase, state: Reading, noun: Phrase) -> bool:
+    """Returns whether the noun after "with" belongs to the bearer."""
+    if state.predicate == ("with",) and (
+        is_a(noun.head_text, _SETTINGS) or _belongs_to_nearer_subject(bearer, state)
+    ):
+        return False
+    location = state.last
+    if (
+        location is None
+        or location in (bearer, *state.subject)
+        or is_a(location.head_text, CLOTHES, MOVERS)
+    ):
+        return True
+    # "a dog on a beach with waves": the dog has no waves
+    belongs_to_being = noun.owned or is_a(noun.head_text, BEINGS, CLOTHES, BODY_PARTS, HELD)
+    return belongs_to_being or (
+        state.verb is not None and state.governor not in _PREPOSITIONS_OF_PLACE
+    )
+
+
+def _is_place(noun: Phrase) -> bool:
+    return is_a(noun.head_text, PLACES) and not is_a(noun.head_text, CLOTHES)
+
+
+def _belongs_to_nearer_subject(bearer: Phrase, state: Reading) -> bool:
+    """Returns whether another subject is nearer: "a man and a girl in a dress"."""
+    joined = len(state.subject) > 1 and state.last is state.subject[-1]
+    return joined and bearer is not state.last
+
+
+def _ends_unseen(predicate: tuple[str, ...]) -> bool:
+    """Returns whether the predicate ends with "of" or similar, but not with "in front of"."""
+    return predicate[-1] in _NON_VISUAL_PREPOSITIONS and not any(
+        predicate[-len(preposition) :] == preposition for preposition in PREPOSITION_PHRASES
+    )
