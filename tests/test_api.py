@@ -172,7 +172,7 @@ def test_names_are_given_in_a_list_or_by_commas_and_objects_alone_or_in_a_list(
         assert len(evaluate(model, given, made_root, presets="official,strict").metrics) == 1
     for ways in (Strict(), [Strict()], ["strict"]):
         assert (
-            evaluate(model, f"pairs:{file}", made_root, presets=ways).counted[0].says
+            evaluate(model, f"pairs:{file}", made_root, presets=ways).by_preset[0].says
             == Strict().says
         )
     with pytest.raises(ZooError, match=r"winogrand' \(near: winoground"):

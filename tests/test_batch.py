@@ -52,5 +52,5 @@ def test_equal_token_ids_become_one_text_in_order_of_appearance() -> None:
     bank, rows = text_bank(ids, torch.tensor([2, 2, 2, 2]), torch.tensor([70, 80, 70, 70]))
     assert rows.tolist() == [0, 1, 0, 2]
     assert bank.ids.tolist() == [[5, 1], [2, 2], [2, 3]]  # an equal hash alone joins nothing
-    assert bank.asked == 4
+    assert bank.text_count == 4
     assert torch.equal(bank.ids[rows], ids)

@@ -8,7 +8,7 @@ import torch
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 
 from zoo.errors import ZooError
-from zoo.mistakes import mistake, sentence
+from zoo.mistakes import shorten_message, to_user_error
 from zoo.training.trainer import ZooTrainer
 
 
@@ -98,8 +98,8 @@ from zoo.training.trainer import ZooTrainer
     ],
 )
 def test_a_message_of_many_lines_becomes_a_sentence(message: str, said: str) -> None:
-    assert said in sentence(message)
-    assert "\n" not in sentence(message)
+    assert said in shorten_message(message)
+    assert "\n" not in shorten_message(message)
 
 
 def raised(error: Exception, cause: Exception | None = None) -> Exception:
@@ -111,16 +111,18 @@ def raised(error: Exception, cause: Exception | None = None) -> Exception:
 
 def test_the_sentence_inside_another_exception_is_found() -> None:
     inner = ZooError("the sentence")
-    assert mistake(raised(ValueError("wrapped"), raised(RuntimeError("again"), inner))) is inner
+    assert (
+        to_user_error(raised(ValueError("wrapped"), raised(RuntimeError("again"), inner))) is inner
+    )
 
 
 def test_defects_are_none() -> None:
-    assert mistake(raised(ValueError("of this file"))) is None
-    assert mistake(ValueError("never raised")) is None
+    assert to_user_error(raised(ValueError("of this file"))) is None
+    assert to_user_error(ValueError("never raised")) is None
 
 
 def test_what_lightning_refuses_is_a_setting() -> None:
-    found = mistake(raised(MisconfigurationException("no such thing")))
+    found = to_user_error(raised(MisconfigurationException("no such thing")))
     assert found is not None
     assert "no such thing" in str(found)
     with pytest.raises(ValueError, match="gppu") as refused:
@@ -128,7 +130,7 @@ def test_what_lightning_refuses_is_a_setting() -> None:
     assert (
         "Lightning rejects the settings: "
         "You selected an invalid accelerator name: `accelerator='gppu'`"
-        in str(mistake(refused.value))
+        in str(to_user_error(refused.value))
     )
 
 
@@ -138,7 +140,7 @@ def test_an_optimiser_of_other_parameters_says_what_to_set() -> None:
 
     with pytest.raises(ValueError, match="parameter group") as refused:
         adam(1).load_state_dict(adam(1, 2).state_dict())
-    assert "model.backbone.tuning" in str(mistake(refused.value))
+    assert "model.backbone.tuning" in str(to_user_error(refused.value))
 
 
 @pytest.mark.parametrize(
@@ -152,8 +154,8 @@ def test_an_optimiser_of_other_parameters_says_what_to_set() -> None:
     ],
 )
 def test_too_little_memory_says_what_to_lower(error: Exception, names: str) -> None:
-    assert names in str(mistake(raised(error)))
+    assert names in str(to_user_error(raised(error)))
 
 
 def test_long_reasons_are_cut() -> None:
-    assert len(str(mistake(raised(MisconfigurationException("x " * 2000))))) < 600
+    assert len(str(to_user_error(raised(MisconfigurationException("x " * 2000))))) < 600

@@ -250,7 +250,7 @@ def test_texts_travel_once_in_whatever_roles(monkeypatch: pytest.MonkeyPatch) ->
     case, sent = random_case(0), []
     monkeypatch.setattr("zoo.support.distributed.gather", lambda x: (sent.append(x.ndim), x)[1])
     scores = with_tokens(case)
-    turned, others = scores.turned_round()
+    turned, others = scores.swap_negative_images()
     for of, batch in ((scores, scores.batch), (others, turned)):
         of.images_against(batch.captions)
         of.images_against(batch.captions, true=False)

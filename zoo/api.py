@@ -31,19 +31,19 @@ from zoo.checkpoints.files import NAMES
 from zoo.checkpoints.load import load_checkpoint, load_published
 from zoo.errors import ZooError, suggest_names
 from zoo.evaluation.foreign import TwoTowers, adapt_model
-from zoo.evaluation.inputs import Picture, listed_images, listed_texts, open_picture
+from zoo.evaluation.inputs import Picture, list_images, list_texts, open_picture
 from zoo.evaluation.mteb import MtebEncoder
 from zoo.evaluation.patch_words import patch_words
 from zoo.evaluation.portions import encode_segments, encode_views, segment_bank
 from zoo.heads import answers
 from zoo.heads.cosine import Cosine
-from zoo.mistakes import sentence
+from zoo.mistakes import shorten_message
 from zoo.module import ZooModule
 from zoo.regions_and_phrases.base import Segments, Views
 from zoo.results.site.patches import PatchWords
 from zoo.sources.pictures import AS_PUBLISHED, Decoding
 from zoo.support.arguments import split_list
-from zoo.support.log import quieten
+from zoo.support.log import filter_notices
 from zoo.support.provenance import random_weights
 from zoo.support.trust import trusting_code
 
@@ -126,7 +126,7 @@ class Model:
         Raises:
             ZooError: An item is not an image.
         """
-        return self._normalize(self._images(listed_images(images)))
+        return self._normalize(self._images(list_images(images)))
 
     def encode_texts(self, texts: Texts) -> NDArray[np.float32]:
         """Encodes texts.
@@ -140,7 +140,7 @@ class Model:
         Raises:
             ZooError: An item is not a text.
         """
-        return self._normalize(self._texts(listed_texts(texts)))
+        return self._normalize(self._texts(list_texts(texts)))
 
     @torch.no_grad()
     def score(self, images: Images, texts: Texts) -> NDArray[np.float32]:
@@ -160,8 +160,8 @@ class Model:
         head = self.module.head
         needs = head.needs
         encoded = (
-            self._images(listed_images(images), needs.views),
-            self._texts(listed_texts(texts), needs.segments),
+            self._images(list_images(images), needs.views),
+            self._texts(list_texts(texts), needs.segments),
         )
         if encoded[0] is None or encoded[1] is None:
             return np.zeros([0 if side is None else len(side) for side in encoded], np.float32)
@@ -184,8 +184,8 @@ class Model:
             ZooError: An item is not an image or not a text, or the head does not score words
                 against patches, as MaxSim does.
         """
-        (picture,) = listed_images(image)
-        return patch_words(self.module, open_picture(picture, self.decoding), listed_texts(texts))
+        (picture,) = list_images(image)
+        return patch_words(self.module, open_picture(picture, self.decoding), list_texts(texts))
 
     @torch.no_grad()
     def _images(self, images: list[Picture], views: Views | None = None) -> Encoded | None:
@@ -319,7 +319,7 @@ def _backbone(settings: dict[str, Any]) -> Backbone:
     try:
         result: Backbone = parser.instantiate(parser.parse_object({"backbone": settings})).backbone
     except ArgumentError as error:
-        raise ZooError(f"zoo.load: {sentence(str(error))}") from error
+        raise ZooError(f"zoo.load: {shorten_message(str(error))}") from error
     return result
 
 
@@ -416,7 +416,7 @@ def evaluate(
     module, device = (
         (model.module, model.device) if isinstance(model, Model) else (model, model.device)
     )
-    quieten()
+    filter_notices()
     trainer = Trainer(
         accelerator="gpu" if device.type == "cuda" else "cpu",
         devices=[device.index or 0] if device.type == "cuda" else 1,

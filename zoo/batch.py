@@ -111,20 +111,20 @@ class TextBank:
         ids: Token ids at full context, `[T, L]`.
         lengths: Tokens up to and including EOT, `[T]`.
         hashes: Hashes of the ids, equal for equal texts on any rank, `[T]`.
-        asked: How many texts the batch had before duplicates were removed.
+        text_count: How many texts the batch had before duplicates were removed.
     """
 
     ids: Tensor
     lengths: Tensor
     hashes: Tensor
-    asked: int = 0
+    text_count: int = 0
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def map(self, f: Callable[[Tensor], Tensor]) -> "TextBank":
         """Returns the same bank with `f` applied to every tensor."""
-        return TextBank(f(self.ids), f(self.lengths), f(self.hashes), self.asked)
+        return TextBank(f(self.ids), f(self.lengths), f(self.hashes), self.text_count)
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ def text_bank(ids: Tensor, lengths: Tensor, hashes: Tensor) -> tuple[TextBank, T
             first_rows.append(i)
         rows.append(positions[key])
     keep = torch.tensor(first_rows, dtype=torch.long)
-    return TextBank(ids[keep], lengths[keep], hashes[keep], asked=len(ids)), torch.tensor(
+    return TextBank(ids[keep], lengths[keep], hashes[keep], text_count=len(ids)), torch.tensor(
         rows, dtype=torch.long
     )
 

@@ -15,17 +15,18 @@ class Stopped(SystemExit):
 
     Args:
         signum: The signal. The exit status is 128 + signum, as in a shell.
-        kept: A sentence on what was saved and how to resume; empty if nothing was trained yet.
-        tells: Whether this process prints the message. Of a run's ranks, only the first does.
+        resume_hint: A sentence on what was saved and how to resume; empty if nothing was trained
+            yet.
+        is_reported: Whether this process prints the message. Of a run's ranks, only the first does.
     """
 
-    def __init__(self, signum: int, kept: str = "", tells: bool = True) -> None:
+    def __init__(self, signum: int, resume_hint: str = "", is_reported: bool = True) -> None:
         super().__init__(128 + signum)
-        self.signum, self.kept, self.tells = signum, kept, tells
+        self.signum, self.resume_hint, self.is_reported = signum, resume_hint, is_reported
 
     def __str__(self) -> str:
         event = "interrupted" if self.signum == signal.SIGINT else f"stopped by {self.name}"
-        return f"{event}: {self.kept}" if self.kept else event
+        return f"{event}: {self.resume_hint}" if self.resume_hint else event
 
     @property
     def name(self) -> str:

@@ -8,7 +8,7 @@ from traceback import walk_tb
 
 from zoo.errors import ZooError, suggest_names
 from zoo.support import ranges
-from zoo.support.names import ROOMS, import_path, paths, suggest_class
+from zoo.support.names import BASE_CLASS_BY_KIND, class_paths, import_path, suggest_class
 
 MAX_LENGTH = 400
 START_HINTS = {
@@ -64,7 +64,7 @@ REPLACEMENTS = (
 )
 
 
-def sentence(message: str) -> str:
+def shorten_message(message: str) -> str:
     """Shortens an error message about an argument or a YAML to one sentence.
 
     Args:
@@ -171,7 +171,7 @@ def _indentation(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def mistake(error: BaseException) -> ZooError | None:
+def to_user_error(error: BaseException) -> ZooError | None:
     """Translates an exception, or one of its causes, into an error that the user can fix.
 
     Args:
@@ -188,7 +188,7 @@ def mistake(error: BaseException) -> ZooError | None:
     text = _truncate(" ".join(str(error).split()))
     package, file = _raising_frame(error)
     if package == "jsonargparse":
-        return ZooError(sentence(str(error)))
+        return ZooError(shorten_message(str(error)))
     import torch
     from lightning.fabric.utilities.exceptions import MisconfigurationException
 
@@ -240,10 +240,14 @@ def _suggest(text: str) -> str:
     kind = re.search(r"(?:a|valid) subclass of (\w+)", text)
     if kind is not None:
         return next(
-            (f" (`zoo ls {room}` lists some)" for room, base in ROOMS.items() if base == kind[1]),
+            (
+                f" (`zoo ls {room}` lists some)"
+                for room, base in BASE_CLASS_BY_KIND.items()
+                if base == kind[1]
+            ),
             "",
         )
-    short_names = {name for room in ROOMS for name in paths(room)}
+    short_names = {name for room in BASE_CLASS_BY_KIND for name in class_paths(room)}
     unimportable = _NO_MODULE.search(text)
     if unimportable is not None:
         return suggest_class(unimportable[1]) or suggest_names(
@@ -261,12 +265,16 @@ def _suggest(text: str) -> str:
             or f" (it takes {', '.join(parameters) or 'no arguments'})"
         )
     if name in short_names:
-        return f" (it is {next(paths(room)[name] for room in ROOMS if name in paths(room))})"
+        paths_by_kind = (class_paths(kind) for kind in BASE_CLASS_BY_KIND)
+        return f" (it is {next(paths[name] for paths in paths_by_kind if name in paths)})"
     if unknown[1]:
         flag = re.search(r"--(?:[\w.]+\.)?(\w+):", text)
-        rooms = [room for room in ROOMS if flag and room == f"{flag[1]}s"]
+        rooms = [room for room in BASE_CLASS_BY_KIND if flag and room == f"{flag[1]}s"]
         if rooms:
-            return suggest_names(name, paths(rooms[0])) or f": `zoo ls {rooms[0]}` lists the names"
+            return (
+                suggest_names(name, class_paths(rooms[0]))
+                or f": `zoo ls {rooms[0]}` lists the names"
+            )
         return suggest_names(name, short_names) or ": `zoo ls` lists the names"
     return suggest_names(name, settings()) or f": {HELP_HINT}"
 

@@ -78,7 +78,7 @@ class Capabilities:
     negative_images: bool = False
 
 
-class Needing(Protocol):
+class NeedsProvider(Protocol):
     """A part of the model that states its needs."""
 
     @property
@@ -87,7 +87,7 @@ class Needing(Protocol):
         ...
 
 
-def needs_of(part: Needing) -> Needs:
+def needs_of(part: NeedsProvider) -> Needs:
     """Returns what a part of the model needs.
 
     Args:

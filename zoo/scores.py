@@ -238,7 +238,7 @@ class Scores:
         logits = answers.block(self.head, images.items, self._texts.rows(rows)).T
         return Block(logits, None, images.exists.expand(len(logits), -1))
 
-    def turned_round(self) -> tuple[Batch, "Scores"]:
+    def swap_negative_images(self) -> tuple[Batch, "Scores"]:
         """Swaps images with negative images, and captions with first negatives.
 
         A row's first negative becomes its caption, and its caption the only negative. A row without

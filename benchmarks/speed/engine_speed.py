@@ -27,8 +27,8 @@ from PIL import Image
 
 import zoo
 from zoo.api import Model
-from zoo.results.comparison.common import common, largest_difference
-from zoo.results.comparison.differing import differences
+from zoo.results.comparison.common import align_runs, largest_difference
+from zoo.results.comparison.differing import outcome_differences
 from zoo.results.report import Results
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -103,14 +103,14 @@ def main() -> None:
             if name != "engine"
         },
         "largest difference of scores": {
-            name: largest_difference(*common([engine.cases, r.cases]).tables)
+            name: largest_difference(*align_runs([engine.cases, r.cases]).tables)
             for name, r in results.items()
             if name != "engine"
         },
         "outcomes that differ, with margins": {
             name: [
                 (d.subset, d.case, d.first_margin, d.second_margin)
-                for d in differences(*common([engine.cases, r.cases]).tables)
+                for d in outcome_differences(*align_runs([engine.cases, r.cases]).tables)
             ]
             for name, r in results.items()
             if name != "engine"

@@ -46,7 +46,7 @@ from zoo.objectives.negclip import NegCLIP
 from zoo.optim import Optimization
 from zoo.scores import Scores
 from zoo.sources.readers.flickr_token import FlickrToken
-from zoo.support.log import quieten
+from zoo.support.log import filter_notices
 
 RESULTS = Path(__file__).parents[1] / "results"
 VIT_B_32 = TowerShapes(
@@ -100,7 +100,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=1, help="of TF-Global and TF-Local")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the file")
     arguments = parser.parse_args()
-    quieten()
+    filter_notices()
     report: dict[str, Any] = {
         "backbone": arguments.name,
         "threads": torch.get_num_threads(),

@@ -26,7 +26,7 @@ from torch import Tensor
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.preparation import normalize_pixels
 from zoo.datamodules.dataset import ImageFiles
-from zoo.pixels.cache import ImageCache, kept_pixels
+from zoo.pixels.cache import ImageCache, cached_pixels
 from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
 
@@ -71,7 +71,7 @@ def ways(
 ) -> dict[str, ImageFiles]:
     """Returns what is compared, that which was first; training images are cropped at random."""
     finder = ImageFinder([])
-    kept = kept_pixels(ImageCache(folder), backbone.least_side, refs, finder)
+    kept = cached_pixels(ImageCache(folder), backbone.least_side, refs, finder)
     by_pil = backbone.train_transform if training else backbone.eval_transform
     pixels = backbone.train_pixels if training else backbone.eval_pixels
     return {

@@ -29,7 +29,7 @@ from zoo.language.wordnet import WordNet
 from zoo.negatives.aro import PERTURBATIONS, AROShuffle, perturbations
 from zoo.negatives.base import NegativeGenerator
 from zoo.negatives.bigram_shuffle import BigramShuffle
-from zoo.negatives.build import build, replacements, vocabulary
+from zoo.negatives.build import build_table, replacements, vocabulary
 from zoo.negatives.negclip_swap import NegCLIPSwap
 from zoo.negatives.replace import Replace
 from zoo.negatives.table import ReplacementTable
@@ -61,7 +61,7 @@ def main() -> None:
 
     folder = TemporaryDirectory()
     table_file = Path(folder.name) / "replacements.arrow"
-    built = build_table(captions, loaded, WordNet(arguments.wordnet), table_file)
+    built = time_table(captions, loaded, WordNet(arguments.wordnet), table_file)
     rows: list[dict[str, Any]] = [
         {"what": "tagging and chunking alone", **timed(loaded.analyse, captions, arguments.repeats)}
     ]
@@ -137,13 +137,11 @@ def captions_of(path: Path) -> list[str]:
     return [sample.caption for sample in guess_reader(path).read()]
 
 
-def build_table(
-    captions: list[str], tagger: Tagger, wordnet: WordNet, file: Path
-) -> dict[str, Any]:
+def time_table(captions: list[str], tagger: Tagger, wordnet: WordNet, file: Path) -> dict[str, Any]:
     """Writes the table of replacements and returns what it took."""
     start = time.process_time()
     keys = vocabulary(captions, tagger)
-    build(
+    build_table(
         keys,
         lambda key: replacements(key, wordnet),
         file,

@@ -40,8 +40,8 @@ from PIL import Image
 import zoo
 from zoo.api import Model
 from zoo.evaluation import EmbeddingCache
-from zoo.results.comparison.common import common, largest_difference
-from zoo.results.comparison.differing import differences
+from zoo.results.comparison.common import align_runs, largest_difference
+from zoo.results.comparison.differing import outcome_differences
 from zoo.results.report import Results
 
 mpl.use("Agg")
@@ -117,7 +117,7 @@ def several(model: Model, arguments: argparse.Namespace, folder: Path) -> dict[s
     roots = photographs(arguments, folder)
     apart = [timed(lambda name=name: measured(model, [name], roots)) for name in NINE]  # type: ignore[misc]
     together, took = timed(lambda: measured(model, NINE, roots))
-    pairs = [common([found.cases, together.cases]).tables for found, _ in apart]
+    pairs = [align_runs([found.cases, together.cases]).tables for found, _ in apart]
     return {
         "in one run": {**took, **asked(together)},
         "one by one": [
@@ -125,7 +125,7 @@ def several(model: Model, arguments: argparse.Namespace, folder: Path) -> dict[s
             for name, (found, taken) in zip(NINE, apart, strict=True)
         ],
         "times faster": ratio(sum(taken["cpu"] for _, taken in apart), took["cpu"]),
-        "outcomes that differ": sum(len(differences(*pair)) for pair in pairs),
+        "outcomes that differ": sum(len(outcome_differences(*pair)) for pair in pairs),
         "largest difference of scores": max(largest_difference(*pair) for pair in pairs),
     }
 
@@ -166,13 +166,13 @@ def twice(
     cache = EmbeddingCache(str(folder / "kept"))
     first, before = timed(lambda: measured(model, benchmarks, roots, cache))
     second, after = timed(lambda: measured(model, benchmarks, roots, cache))
-    pair = common([first.cases, second.cases]).tables
+    pair = align_runs([first.cases, second.cases]).tables
     assert cache.store is not None
     return {
         "first": {**before, **asked(first)},
         "second": after,
         "times faster": ratio(before["cpu"], after["cpu"]),
-        "outcomes that differ": len(differences(*pair)),
+        "outcomes that differ": len(outcome_differences(*pair)),
         "largest difference of scores": largest_difference(*pair),
         "MiB kept": round(cache.store.summarize().bytes / 2**20, 1),
     }

@@ -27,7 +27,7 @@ from zoo.scenes.graph import ALL_SHAPES, COLORS
 from zoo.scenes.grid import Grid, text
 from zoo.scores import Scores
 from zoo.sources.sample import Sample
-from zoo.support.log import quieten
+from zoo.support.log import filter_notices
 from zoo.training.trainer import ZooTrainer
 
 SIZE, SAMPLES = 48, 16
@@ -182,7 +182,7 @@ def measure(
 
     `out` keeps results; `familiar` are captions by whose bindings cases are split.
     """
-    quieten()
+    filter_notices()
     data = EvaluationDataModule(
         [benchmark],
         out=None if out is None else str(out),

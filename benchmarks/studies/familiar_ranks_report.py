@@ -6,8 +6,8 @@ from typing import Any
 import matplotlib
 from scenes_training import write_json
 
-from zoo.results.ranks import SIGNIFICANT, Flip, SplitTest, flips, split_tests
-from zoo.results.reading import read
+from zoo.results.ranks import SIGNIFICANT, Flip, SplitTest, find_flips, split_tests
+from zoo.results.reading import read_results
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -21,7 +21,7 @@ def write_report(work: Path, plan: dict[str, Any], methods: tuple[str, ...], out
     for folder in sorted(work.glob("seed*")):
         there = {m: folder / m.lower() for m in methods if (folder / m.lower()).is_dir()}
         if len(there) > 1:
-            cases = {method: read(run).cases for method, run in there.items()}
+            cases = {method: read_results(run).cases for method, run in there.items()}
             tests[int(folder.name.removeprefix("seed"))] = split_tests(cases)
     lines = [
         "# Ranks of methods on all bindings and on those that training never had",
@@ -39,7 +39,7 @@ def write_report(work: Path, plan: dict[str, Any], methods: tuple[str, ...], out
         for method in methods:
             cells = [_cell(values[s], method) for s in splits]
             lines.append(f"| {method} | {' | '.join(cells)} |")
-        flipped = flips(found)
+        flipped = find_flips(found)
         lines += ["", *_told(found, flipped, splits)]
         kept["seeds"][seed] = {"values": values, "n": n, "flips": [_plain(f) for f in flipped]}
     lines += ["", "![ranks](familiar_ranks.png)", ""]

@@ -47,7 +47,7 @@ from scenes_training import Arm, Training, ask, write_json
 from two_stages import chosen, do, keep_plan, parser_of
 
 from zoo.benchmarks.base import Case
-from zoo.benchmarks.scene_folders import SceneFolder, picture
+from zoo.benchmarks.scene_folders import SceneFolder, scene_image
 from zoo.benchmarks.scene_swaps import SceneSwaps
 from zoo.objectives.clip import CLIP
 from zoo.objectives.fsc_clip import FSCCLIP
@@ -116,7 +116,7 @@ class TrueCaptions(SceneFolder):
         self.most = most
 
     def cases(self, rows: list[SceneCaption], folder: Path) -> Iterator[Case]:
-        images = {row.image_id: picture(folder, row) for row in rows}
+        images = {row.image_id: scene_image(folder, row) for row in rows}
         kept = dict(list(images.items())[: self.most])
         graphs = {
             f"images/{row['id']}.png": SceneGraph.from_dict(row)

@@ -49,7 +49,7 @@ class Texts:
 
     def bank(self, texts: Sequence[str]) -> TextBank:
         """texts: distinct ones. Returns them as a bank."""
-        return TextBank(*self(texts), asked=len(texts))
+        return TextBank(*self(texts), text_count=len(texts))
 
     def __call__(self, texts: Sequence[str]) -> tuple[Tensor, Tensor, Tensor]:
         """Returns ids, lengths and hashes of texts."""

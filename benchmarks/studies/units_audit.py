@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 
 from zoo.results.statistics import wilson
-from zoo.units.audit import read_sheet, shares
+from zoo.units.audit import read_sheet, verdict_shares
 
 RESULTS = Path(__file__).parents[1] / "results"
 SHEETS = {
@@ -42,10 +42,10 @@ def table() -> str:
         "|---|---|---|---|---|---|",
     ]
     for name, rules in SHEETS.items():
-        for share in shares(read_sheet(RESULTS / name)):
+        for share in verdict_shares(read_sheet(RESULTS / name)):
             low, high = wilson(share.count, share.n)
             lines.append(
-                f"| {rules} | {share.verdict} | {share.n} {share.of} | {share.count} "
+                f"| {rules} | {share.verdict} | {share.n} {share.group} | {share.count} "
                 f"| {share.count / share.n:.1%} | {low:.1%} to {high:.1%} |"
             )
     return HEADER + "\n".join(lines) + "\n"

@@ -40,10 +40,10 @@ from zoo.backbones.catalogue.model import is_published, settings
 from zoo.backbones.hugging_face_names import hugging_face_state
 from zoo.checkpoints.load import load_published
 from zoo.cli import main
-from zoo.cli.fit import settings_of
+from zoo.cli.fit import parse_settings
 from zoo.errors import ZooError
 from zoo.results import published
-from zoo.support.names import paths
+from zoo.support.names import class_paths
 from zoo.support.text_files import sha256
 
 State = dict[str, Tensor]
@@ -61,7 +61,7 @@ COMMIT = "0" * 40
 def test_an_entry_is_whole(name: str) -> None:
     entry = entries()[name]
     assert entry.architecture in open_clip.list_models()
-    assert entry.rule is None or entry.rule in paths("published_weights")
+    assert entry.rule is None or entry.rule in class_paths("published_weights")
     assert entry.hub or entry.url or entry.refused
     assert entry.url is None or entry.url.startswith("https://")
     assert entry.hub is None or re.fullmatch(r"[\w.-]+/[\w.-]+", entry.hub.id)
@@ -75,7 +75,7 @@ def test_no_name_is_that_of_an_architecture_too() -> None:
 
 
 def test_figures_were_published_of_models_of_the_catalogue() -> None:
-    assert set(published.models()) <= {*NAMES, *tags()}
+    assert set(published.published_models()) <= {*NAMES, *tags()}
 
 
 def hub_files(state: State) -> dict[str, Callable[[], dict[str, Any]]]:
@@ -295,7 +295,7 @@ def test_zoo_load_and_validate_take_a_name(
     same(loaded.module.backbone, state)
     assert loaded.score([], ["a cat"]).shape == (0, 1)
     asked = ["--benchmarks", "sugarcrepe", "--model", named]
-    backbone = settings_of(["validate", *asked]).model.backbone.init_args
+    backbone = parse_settings(["validate", *asked]).model.backbone.init_args
     assert backbone.pretrained.class_path == "zoo.backbones.published.NegCLIP"
     assert (backbone.name, backbone.activation) == ("zoo-tiny", "quickgelu")
 
@@ -307,7 +307,7 @@ def test_a_model_lies_over_recipes_and_below_whole_flags(
     torch.save(state, tmp_path / "a.pth")
     given = ["--model.backbone.activation", "gelu", "--model", f"negclip:{tmp_path / 'a.pth'}"]
     given += ["--config", "cs_clip.yaml", "--data_root", str(tmp_path)]
-    settled = settings_of(["fit", *given]).model
+    settled = parse_settings(["fit", *given]).model
     assert settled.backbone.init_args.activation == "gelu"
     assert settled.backbone.init_args.pretrained.class_path == "zoo.backbones.published.NegCLIP"
     assert settled.objective.class_path == "zoo.objectives.CSCLIP"

@@ -30,7 +30,7 @@ from zoo.backbones.published import (
 )
 from zoo.backbones.settings import TextInput
 from zoo.batch import TextBank
-from zoo.cli.fit import settings_of
+from zoo.cli.fit import parse_settings
 from zoo.errors import ZooError
 from zoo.heads.linear import Linear
 from zoo.support.spec import to_config
@@ -525,13 +525,13 @@ def test_a_publication_is_named_on_the_command_line_with_arguments_of_its_own(
 ) -> None:
     recipe = ["fit", "--config", str(made_root / "recipe.yaml"), "--model.backbone.pretrained"]
     path = ["--model.backbone.pretrained.path", "clove.pt"]
-    given = settings_of(
+    given = parse_settings(
         [*recipe, "CLoVe", *path, "--model.backbone.pretrained.base", "base.pt"]
     ).model.backbone.init_args.pretrained
     assert given.class_path == "zoo.backbones.published.CLoVe"
     assert vars(given.init_args) == {"path": "clove.pt", "base": "base.pt"}
     for other in ("TSVLC", "openai"):  # a later one takes its place, with none of its arguments
-        after = settings_of([*recipe, "CLoVe", *path, recipe[3], other])
+        after = parse_settings([*recipe, "CLoVe", *path, recipe[3], other])
         assert after.model.backbone.init_args.pretrained == other
 
 

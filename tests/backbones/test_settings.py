@@ -13,7 +13,7 @@ from zoo.backbones.lora import LoRA
 from zoo.backbones.settings import Augmentation, Compute, Tuning
 from zoo.checkpoints.load import load_checkpoint
 from zoo.cli import main
-from zoo.cli.fit import settings_of
+from zoo.cli.fit import parse_settings
 from zoo.errors import ZooError
 
 
@@ -23,7 +23,7 @@ def overlay(**groups: Any) -> list[str]:
 
 
 def test_overlays_and_flags_change_a_part_of_a_group_and_keep_the_rest(made_root: Path) -> None:
-    settings = settings_of(
+    settings = parse_settings(
         [
             *("fit", "--config", str(made_root / "recipe.yaml")),
             *overlay(tuning={"towers": "text"}, compute={"chunk": 4}, text={"lengths": [12]}),
@@ -44,8 +44,8 @@ def test_overlays_and_flags_change_a_part_of_a_group_and_keep_the_rest(made_root
 
 def test_augmentation_is_taken_away_and_given_again(made_root: Path) -> None:
     common = ["fit", "--config", str(made_root / "recipe.yaml"), *overlay(augmentation=None)]
-    assert settings_of(common).model.backbone.init_args.augmentation is None
-    again = settings_of([*common, *overlay(augmentation={"crop_scale": [0.4, 1.0]})])
+    assert parse_settings(common).model.backbone.init_args.augmentation is None
+    again = parse_settings([*common, *overlay(augmentation={"crop_scale": [0.4, 1.0]})])
     assert again.model.backbone.init_args.augmentation.crop_scale == (0.4, 1.0)
 
 

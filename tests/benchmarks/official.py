@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from zoo.benchmarks.base import Benchmark, Case
-from zoo.benchmarks.roots import read, resolve_images
+from zoo.benchmarks.roots import read_benchmark, resolve_images
 from zoo.sources.images import ImageFinder
 
 Answers = Mapping[str, bool | float]
@@ -42,7 +42,7 @@ def counted(case: Case, scores: NDArray[np.float32]) -> dict[str, bool | float]:
     outcomes = case.judge(scores)
     assert len({outcome.metric for outcome in outcomes}) == len(outcomes)
     return {
-        o.metric: (o.right or (o.tie and case.counts_tie(o))) if o.value is None else o.value
+        o.metric: (o.right or (o.tie and case.tie_is_right(o))) if o.value is None else o.value
         for o in outcomes
     }
 
@@ -79,7 +79,7 @@ def hold(benchmark: Benchmark, roots: Sequence[Path], questions: Iterable[Asked]
     """
     asked = {(q.subset, q.id): q for q in questions}
     generator, finder, seen = np.random.default_rng(0), ImageFinder(roots), 0
-    contents = resolve_images(read(benchmark, roots), finder)
+    contents = resolve_images(read_benchmark(benchmark, roots), finder)
     cases = {(case.subset, case.id): case for case in contents.cases}
     assert list(cases) == list(asked)
     load = cache(lambda image: eye(finder.load(image)))
@@ -88,7 +88,9 @@ def hold(benchmark: Benchmark, roots: Sequence[Path], questions: Iterable[Asked]
         for text in case.texts:
             drawn.setdefault(text, float(generator.integers(0, 3)))
         assert counted(case, table(case, drawn.__getitem__)) == question.rule(drawn.__getitem__)
-        missing = case.images[0] in contents.unfit or finder.find(case.images[0]) is None
+        missing = (
+            case.images[0] in contents.uncroppable_images or finder.find(case.images[0]) is None
+        )
         assert missing == (question.photo is None), key
         if question.photo is not None:
             seen += 1

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from zoo.benchmarks.annotations import identical_note, locate, overrides
+from zoo.benchmarks.annotations import check_user_files, identical_note, locate
 from zoo.benchmarks.aro.benchmark import ARO
 from zoo.benchmarks.base import Case, Subset
 from zoo.benchmarks.pairs import Pairs
-from zoo.benchmarks.roots import read
+from zoo.benchmarks.roots import read_benchmark
 from zoo.benchmarks.sugarcrepe import SugarCrepe
 from zoo.benchmarks.winoground import Winoground
 from zoo.errors import ZooError
@@ -64,10 +64,10 @@ def test_a_file_that_the_user_named_is_looked_for_under_every_root_before_it_is_
         ZooError,
         match=rf"mine\.json is neither in the working directory nor under {first}, {second}",
     ):
-        read(benchmark, [first, second])
+        read_benchmark(benchmark, [first, second])
     (second / "mine.json").write_text("nothing that it could read")
     with pytest.raises(ZooError, match=re.escape(str(second / "mine.json"))):
-        read(benchmark, [first, second])
+        read_benchmark(benchmark, [first, second])
 
 
 def test_what_the_first_root_lacks_is_read_from_the_second(tmp_path):
@@ -75,7 +75,7 @@ def test_what_the_first_root_lacks_is_read_from_the_second(tmp_path):
         root.mkdir()
         (root / name).write_text("image,caption,foil\nx.png,a,b\n")
     for name in ("one.csv", "two.csv"):
-        assert len(read(Pairs(name), [tmp_path / "a", tmp_path / "b"]).cases) == 1
+        assert len(read_benchmark(Pairs(name), [tmp_path / "a", tmp_path / "b"]).cases) == 1
 
 
 def test_gzipped_and_plain_json_read_the_same(tmp_path):
@@ -105,13 +105,13 @@ def test_an_object_in_the_place_of_a_list_is_refused(tmp_path):
 
 def test_an_override_for_an_unknown_subset_gets_the_near_one():
     with pytest.raises(ZooError, match=r"near: add_att"):
-        overrides("sugarcrepe", {"ad_att": "x.json"}, ("add_att", "swap_obj"))
+        check_user_files("sugarcrepe", {"ad_att": "x.json"}, ("add_att", "swap_obj"))
 
 
 def test_a_foil_that_is_one_of_the_captions_that_ask_counts_as_unanswerable():
     match = np.array([[True, False]] * 2)
     cases = [
-        Case((), ("b", foil), match, "text_only", "swap_obj", foil, asking=("a", "b"))
+        Case((), ("b", foil), match, "text_only", "swap_obj", foil, query_texts=("a", "b"))
         for foil in "abc"
     ]
     (said,) = identical_note("swap_obj", cases).values()

@@ -39,7 +39,7 @@ def test_a_case_has_the_clean_caption_first_and_four_texts_of_its_words(source):
     words = Counter(first.texts[0].replace(",", " ,").split())
     assert all(Counter(text.replace(",", " ,").split()) == words for text in first.texts)
     assert first.match.tolist() == [[True, False, False, False, False]]
-    assert first.correct_first
+    assert first.right_listed_first
     assert (first.id, second.id) == ("391895#0", "391895#1")
 
 

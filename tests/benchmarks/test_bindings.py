@@ -10,7 +10,7 @@ import pytest
 from tests.support.samples import Sample
 from zoo.benchmarks.biscor import BiSCoR
 from zoo.benchmarks.pug_spare import PUGSpare
-from zoo.benchmarks.roots import read
+from zoo.benchmarks.roots import read_benchmark
 from zoo.errors import ZooError
 from zoo.scenes import blocks
 from zoo.sources.readers.pug_spare import PUGSpare as Captions
@@ -57,7 +57,7 @@ def bindings(text: str) -> list[tuple[str, ...]]:
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_subsets_of_pug_spare_have_as_many_held_out_bindings_in_caption_and_swap(root, seed):
-    contents = read(PUGSpare(block_seed=seed), [root])
+    contents = read_benchmark(PUGSpare(block_seed=seed), [root])
     held_out = blocks.block(sorted(COLORS), sorted(ANIMALS), seed)
     swaps = [case for case in contents.cases if case.protocol == "i2t"]
     for case in swaps:
@@ -74,7 +74,7 @@ def test_subsets_of_pug_spare_have_as_many_held_out_bindings_in_caption_and_swap
 
 
 def test_both_orders_are_right_among_all_captions_of_pug_spare(root):
-    contents = read(PUGSpare(), [root])
+    contents = read_benchmark(PUGSpare(), [root])
     galleries = [case for case in contents.cases if case.protocol == "retrieval"]
     assert [case.subset for case in galleries] == list(blocks.SPLITS)
     for case in galleries:
@@ -93,7 +93,7 @@ def test_captions_to_train_on_never_name_what_is_held_out_and_are_not_asked_abou
     trained = {text for sample in samples for text in (sample.caption, *sample.negatives)}
     assert len(samples) > 50
     assert all(held_out.isdisjoint(bindings(text)) for text in trained)
-    asked = {c.texts[0] for c in read(PUGSpare(), [root]).cases if c.protocol == "i2t"}
+    asked = {c.texts[0] for c in read_benchmark(PUGSpare(), [root]).cases if c.protocol == "i2t"}
     assert asked.isdisjoint(trained)
     assert {c for text in trained for c, _ in bindings(text)} == set(COLORS)
     splits = Counter(sample.split for sample in Captions(root / PUG, None).read())
@@ -124,7 +124,7 @@ PAIR = {
 
 def test_a_row_of_biscor_is_a_case_of_two_images_and_two_captions(tmp_path):
     biscor(PAIR, {**PAIR, "caption": "another"}).write(tmp_path)
-    contents = read(BiSCoR(), [tmp_path])
+    contents = read_benchmark(BiSCoR(), [tmp_path])
     assert [(c.id, c.subset, c.protocol) for c in contents.cases] == [
         ("0", "color", "group"),
         ("1", "color", "group"),
@@ -133,21 +133,21 @@ def test_a_row_of_biscor_is_a_case_of_two_images_and_two_captions(tmp_path):
     assert first.texts == tuple(PAIR.values())
     assert first.match.tolist() == [[True, False], [False, True]]
     assert [str(i).rpartition("#")[2] for i in first.images] == ["image", "negative_image"]
-    assert [subset.name for subset in contents.absent] == ["size", "material", "quantity"]
+    assert [subset.name for subset in contents.missing_subsets] == ["size", "material", "quantity"]
     assert contents.notes == {"color cases": "2 in the file, 1,000 as published"}
-    assert "imirandam/BiSCoR" in contents.absent[0].how
+    assert "imirandam/BiSCoR" in contents.missing_subsets[0].instructions
 
 
 def test_splits_of_biscor_are_files_of_their_own_and_only_one_has_published_values(tmp_path):
     sample = biscor(PAIR, file="biscor/Size/development-00000-of-00001.parquet")
     sample.write(tmp_path)
-    assert read(BiSCoR(), [tmp_path]).cases == []
+    assert read_benchmark(BiSCoR(), [tmp_path]).cases == []
     asked = BiSCoR(split="development")
-    [case] = read(asked, [tmp_path]).cases
+    [case] = read_benchmark(asked, [tmp_path]).cases
     assert case.subset == "size"
     assert not any(subset.published for subset in asked.subsets)
     given = BiSCoR({"quantity": str(tmp_path / sample.file)}, ["quantity"])
-    assert [case.subset for case in read(given, [tmp_path]).cases] == ["quantity"]
+    assert [case.subset for case in read_benchmark(given, [tmp_path]).cases] == ["quantity"]
 
 
 def lacking(rows: list[dict[str, str]], name: str) -> list[dict[str, str]]:
@@ -188,7 +188,7 @@ def test_what_is_wrong_in_a_file_is_said_in_one_sentence_with_its_place(name, tm
     sample, says = BAD[name]
     sample.write(tmp_path)
     with pytest.raises(ZooError, match=says) as error:
-        read(sample.benchmark, [tmp_path])
+        read_benchmark(sample.benchmark, [tmp_path])
     assert "\n" not in str(error.value)
     assert re.search(r": \S", str(error.value))
 
@@ -197,4 +197,4 @@ def test_a_file_of_pug_spare_cut_short_is_named_with_its_line(tmp_path):
     path = pug(ROWS[:30]).write(tmp_path)
     path.write_text(path.read_text().rstrip()[:-60])
     with pytest.raises(ZooError, match=r"PUG_SPARE\.csv:30 has \d fields"):
-        read(PUGSpare(), [tmp_path])
+        read_benchmark(PUGSpare(), [tmp_path])

@@ -44,7 +44,7 @@ def settled(units: Path, out: Path, preset: str = "paper") -> tuple[CaseFileHead
 
 def plain(contents: Contents) -> list[object]:
     return [
-        (c.images, c.texts, c.match.tolist(), c.protocol, c.subset, c.id, c.correct_first)
+        (c.images, c.texts, c.match.tolist(), c.protocol, c.subset, c.id, c.right_listed_first)
         for c in contents.cases
     ]
 

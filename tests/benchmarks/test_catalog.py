@@ -54,7 +54,7 @@ def test_every_built_in_name_makes_the_benchmark_of_that_name(name):
     spec = f"{name}:x.csv" if name in ("pairs", "half_truth", "zero_shot_folder") else name
     made = benchmark(spec)
     assert made.name == name
-    assert all(subset.how for subset in made.subsets)
+    assert all(subset.instructions for subset in made.subsets)
 
 
 @pytest.mark.parametrize(
@@ -169,10 +169,10 @@ def test_benchmarks_import_no_torch():
 def test_subsets_follow_their_colons(name, subsets):
     made = benchmark(name)
     assert [subset.name for subset in made.subsets] == subsets
-    if made.behind_colon:
-        assert getattr(made, made.behind_colon) == name.removeprefix(f"{made.name}:").removesuffix(
-            f":{':'.join(subsets)}"
-        )
+    if made.colon_argument:
+        assert getattr(made, made.colon_argument) == name.removeprefix(
+            f"{made.name}:"
+        ).removesuffix(f":{':'.join(subsets)}")
 
 
 def test_subsets_asked_for_one_by_one_make_one_benchmark():
@@ -218,7 +218,7 @@ def test_a_subset_alone_has_the_cases_that_it_has_in_the_whole(tmp_path):
     whole, part = (benchmark(name).read(tmp_path) for name in ("sugarcrepe", "sugarcrepe:swap_att"))
     assert [c.texts for c in part.cases] == [c.texts for c in whole.cases if c.subset == "swap_att"]
     assert part.files == [tmp_path / "sugarcrepe" / "swap_att.json"]
-    assert part.absent == []
+    assert part.missing_subsets == []
 
 
 @pytest.mark.parametrize("name", published_names())

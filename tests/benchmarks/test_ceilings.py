@@ -8,9 +8,15 @@ import pytest
 
 from zoo.benchmarks import Case, SugarCrepe
 from zoo.benchmarks import ceilings as module
-from zoo.benchmarks.ceilings import EVERY, as_plain, ceilings, from_plain, words
+from zoo.benchmarks.ceilings import (
+    ALL_SUBSETS,
+    ceilings,
+    ceilings_from_dict,
+    ceilings_to_dict,
+    words,
+)
 from zoo.benchmarks.protocols.by_kind import ByKind
-from zoo.benchmarks.roots import read
+from zoo.benchmarks.roots import read_benchmark
 from zoo.sources.sample import ImageRef
 
 IMAGE = ImageRef("file", "a.png")
@@ -24,11 +30,11 @@ def asking(
 
 
 def test_a_bag_of_words_gets_96_19_per_cent_of_sugarcrepe(shared_data: Path) -> None:
-    found = ceilings(read(SugarCrepe(), [shared_data]).cases)
-    assert found[EVERY]["i2t"].n == 7511
-    assert found[EVERY]["i2t"].order_only == pytest.approx(100 * (7511 - 572 / 2) / 7511)
+    found = ceilings(read_benchmark(SugarCrepe(), [shared_data]).cases)
+    assert found[ALL_SUBSETS]["i2t"].n == 7511
+    assert found[ALL_SUBSETS]["i2t"].order_only == pytest.approx(100 * (7511 - 572 / 2) / 7511)
     same = {s: round(2 * of["i2t"].n * (1 - of["i2t"].order_only / 100)) for s, of in found.items()}
-    assert same.pop(EVERY) == 572
+    assert same.pop(ALL_SUBSETS) == 572
     assert {s: n for s, n in same.items() if n} == {"swap_obj": 164, "swap_att": 408}
     assert found["add_obj"]["i2t"].best_guess[0] == "shorter"
 
@@ -102,7 +108,7 @@ def test_what_makes_no_sense_is_absent() -> None:
 def test_a_foil_of_the_words_of_a_caption_that_asks_is_guessed() -> None:
     match = np.array([[True, False]] * 2)
     cases = [
-        Case((), ("b", foil), match, "text_only", "t", foil, asking=("x y", "b"))
+        Case((), ("b", foil), match, "text_only", "t", foil, query_texts=("x y", "b"))
         for foil in ("y x", "z")
     ]
     (found,) = ceilings(cases)["t"].values()
@@ -113,10 +119,10 @@ def test_a_foil_of_the_words_of_a_caption_that_asks_is_guessed() -> None:
 def test_subsets_stand_apart_and_together_and_kinds_beside_the_whole() -> None:
     cases = [asking("a b", "b a"), asking("a", "b", subset="other", protocol=ByKind("negative"))]
     found = ceilings(cases)
-    assert list(found) == [EVERY, "a", "other"]
-    assert {metric: c.n for metric, c in found[EVERY].items()} == {"i2t": 2, "negative": 1}
-    assert found[EVERY]["i2t"].order_only == 75.0
-    assert from_plain(as_plain(found)) == found
+    assert list(found) == [ALL_SUBSETS, "a", "other"]
+    assert {metric: c.n for metric, c in found[ALL_SUBSETS].items()} == {"i2t": 2, "negative": 1}
+    assert found[ALL_SUBSETS]["i2t"].order_only == 75.0
+    assert ceilings_from_dict(ceilings_to_dict(found)) == found
 
 
 def test_ceilings_of_many_cases_are_kept_by_what_these_hold(

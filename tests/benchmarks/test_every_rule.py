@@ -14,7 +14,7 @@ from tests.benchmarks.one_image import aro
 from tests.support.samples import Sample, by_pixels, counted, tied_scores
 from zoo.benchmarks import ARO
 from zoo.benchmarks.catalog import benchmark_names
-from zoo.benchmarks.roots import read
+from zoo.benchmarks.roots import read_benchmark
 
 SAMPLES = (*one_image.SAMPLES, *several_images.SAMPLES)
 # what has no script of others, or whose rules have tests of their own, in files under tests/
@@ -45,7 +45,9 @@ def test_no_answer_differs_from_the_official_rule_on_scores_with_ties(
 ) -> None:
     sample.write(tmp_path)
     assert sample.rule is not None
-    cases = [c for c in read(sample.benchmark, [tmp_path]).cases if c.subset == sample.subset]
+    cases = [
+        c for c in read_benchmark(sample.benchmark, [tmp_path]).cases if c.subset == sample.subset
+    ]
     for case, expected in zip(cases, sample.expected, strict=True):
         assert (case.id, case.texts, case.match.tolist()) == (
             *(expected.id, expected.texts),

@@ -11,7 +11,7 @@ import pytest
 import zoo
 from zoo.benchmarks.base import Benchmark
 from zoo.benchmarks.catalog import benchmark
-from zoo.benchmarks.roots import read
+from zoo.benchmarks.roots import read_benchmark
 from zoo.benchmarks.winoground import Winoground
 from zoo.errors import ZooError
 
@@ -64,7 +64,7 @@ def test_it_is_found_here_and_under_any_root(
     write(tmp_path / place)
     monkeypatch.chdir(tmp_path / "here")
     asked: Benchmark = ASKED[name]()
-    assert len(read(asked, [tmp_path / "root", tmp_path / "second"]).cases) >= 1
+    assert len(read_benchmark(asked, [tmp_path / "root", tmp_path / "second"]).cases) >= 1
 
 
 def test_what_is_here_comes_before_what_is_under_a_root(
@@ -74,7 +74,7 @@ def test_what_is_here_comes_before_what_is_under_a_root(
         write(tmp_path / folder)
     monkeypatch.chdir(tmp_path / "here")
     for name, make in ASKED.items():
-        files = read(make(), [tmp_path / "root"]).files
+        files = read_benchmark(make(), [tmp_path / "root"]).files
         assert [file.absolute().is_relative_to(tmp_path / "here") for file in files] == [True], name
 
 

@@ -10,8 +10,8 @@ from tests.benchmarks.several_images import svo, svo_official
 from tests.support.samples import Sample, value
 from zoo.benchmarks import SVOProbes, VLCheckList
 from zoo.benchmarks.base import Benchmark
-from zoo.cli.doctor import examine
-from zoo.results.metrics import Macro, Rules
+from zoo.cli.doctor import examine_benchmark
+from zoo.results.metrics import MacroAverage, Rules
 from zoo.results.plan import Plan, make_plan
 from zoo.sources.images import ImageFinder
 
@@ -46,7 +46,7 @@ def test_vl_checklist_asks_of_the_first_rows_whose_images_are_found(
     # the authors' loader: the rows whose image exists, then the first of these
     official = [str(i) for i in range(6) if i in numbers][:3]
     plan = plan_of(asked, tmp_path)
-    assert [question.case.id for question in plan.questions] == official
+    assert [question.case.id for question in plan.cases] == official
     assert [case.id for _, case in plan.unscored] == unscored
     (contents,) = plan.contents.values()
     assert contents.notes[f"{CORPUS} rows"] == note
@@ -75,9 +75,9 @@ def test_pairs_of_svo_probes_are_those_of_rows_with_both_images(seed: int, tmp_p
                 pairs.append((row["sentence"], image, matches, score))
 
     plan = plan_of(asked, tmp_path)
-    (finding,) = examine(asked, [tmp_path], ImageFinder([tmp_path]))
-    assert len(plan.questions) == finding.scorable == len(set(pairs))
-    assert len(plan.questions) + len(plan.unscored) == finding.n
+    (finding,) = examine_benchmark(asked, [tmp_path], ImageFinder([tmp_path]))
+    assert len(plan.cases) == finding.scorable == len(set(pairs))
+    assert len(plan.cases) + len(plan.unscored) == finding.case_count
     scored = [
         (
             question.case,
@@ -86,7 +86,7 @@ def test_pairs_of_svo_probes_are_those_of_rows_with_both_images(seed: int, tmp_p
                 np.float32,
             ),
         )
-        for question in plan.questions
+        for question in plan.cases
     ]
-    rules = Rules(True, False, {("benchmark", "verb pairs"): Macro()})
+    rules = Rules(True, False, {("benchmark", "verb pairs"): MacroAverage()})
     assert value(scored, rules)["macro"] == pytest.approx(100 * svo_official(pairs))

@@ -22,7 +22,7 @@ from zoo.benchmarks import (
     SugarCrepePP,
     VLCheckList,
 )
-from zoo.benchmarks.roots import read, resolve_images
+from zoo.benchmarks.roots import read_benchmark, resolve_images
 from zoo.sources.images import ImageFinder
 
 Score = Callable[[str], float]
@@ -44,7 +44,7 @@ def visual_genome(shared_data: Path) -> Path:
 
 def test_sugarcrepe_pp_asks_that_both_captions_score_above_the_foil(shared_data: Path) -> None:
     def questions() -> Iterator[Asked]:
-        for subset in SugarCrepePP.offers:
+        for subset in SugarCrepePP.subset_names:
             for entry in entries(shared_data / f"benchmarks/sugarcrepe_pp/{subset}.json"):
                 yield Asked(
                     subset,
@@ -57,7 +57,7 @@ def test_sugarcrepe_pp_asks_that_both_captions_score_above_the_foil(shared_data:
                 )
 
     assert hold(SugarCrepePP(), [shared_data], questions()) == 309
-    notes = read(SugarCrepePP(), [shared_data]).notes
+    notes = read_benchmark(SugarCrepePP(), [shared_data]).notes
     assert notes["swap_obj identical"] == "2 have a text that is both a right and a wrong answer"
     assert notes["swap_att cases"] == "130 in the file, 666 as published"
 
@@ -80,7 +80,7 @@ def test_bla_asks_twice_an_entry_which_of_two_captions_is_true(
 
     roots = [shared_data, visual_genome]
     assert hold(BLA(), roots, questions()) == 2 * (613 + 654 + 672)
-    assert not read(BLA(), roots).notes
+    assert not read_benchmark(BLA(), roots).notes
 
 
 def valse_photo(entry: dict[str, Any], root: Path, visual_genome: Path) -> Path | None:
@@ -95,7 +95,7 @@ def test_valse_asks_of_what_two_annotators_found_valid(
     folder: str, photographs: int, shared_data: Path, visual_genome: Path
 ) -> None:
     files = {path.stem: path for path in (shared_data / "benchmarks" / folder).glob("*.json")}
-    subsets = [subset for subset in VALSE.offers if subset in files]
+    subsets = [subset for subset in VALSE.subset_names if subset in files]
 
     def questions() -> Iterator[Asked]:
         for subset in subsets:
@@ -108,7 +108,9 @@ def test_valse_asks_of_what_two_annotators_found_valid(
     roots = [shared_data, visual_genome]
     assert hold(named, roots, questions()) == photographs
     invalid = sum(e["mturk"]["caption"] < 2 for s in subsets for e in entries(files[s]).values())
-    said = [text for key, text in read(named, roots).notes.items() if key.endswith(" invalid")]
+    said = [
+        text for key, text in read_benchmark(named, roots).notes.items() if key.endswith(" invalid")
+    ]
     assert sum(int(text.split()[0]) for text in said) == invalid
 
 
@@ -130,7 +132,7 @@ def test_vl_checklist_asks_of_the_first_caption_and_foil_of_the_first_rows(
     several = shared_data / "benchmarks/vl_checklist"  # three captions and foils a row
     swig = next(several.rglob("swig_item_small.json"))
     files[corpus_of(swig, several)] = swig
-    subsets = [subset for subset in VLCheckList.offers if subset in files]
+    subsets = [subset for subset in VLCheckList.subset_names if subset in files]
     assert len(files) == len(subsets) == 21
 
     def questions() -> Iterator[Asked]:
@@ -144,7 +146,7 @@ def test_vl_checklist_asks_of_the_first_caption_and_foil_of_the_first_rows(
     roots = [shared_data, visual_genome]
     seen = hold(named, roots, questions())
     assert seen == sum(min(rows, len(entries(p))) for p in files.values() if p != swig)
-    notes = resolve_images(read(named, roots), ImageFinder(roots)).notes
+    notes = resolve_images(read_benchmark(named, roots), ImageFinder(roots)).notes
     assert notes.get("Attribute/color/vg rows", "") == (
         "the first 100 of 278, as published" if rows == 100 else ""
     )
@@ -157,7 +159,7 @@ def test_vl_checklist_asks_of_the_first_caption_and_foil_of_the_first_rows(
 def test_vl_checklist_has_56_corpora_whose_files_are_named_as_in_the_authors_tree(
     shared_data: Path,
 ) -> None:
-    assert len(VLCheckList.offers) == 56
+    assert len(VLCheckList.subset_names) == 56
     files = [subset.files[0].removeprefix("vl_checklist/") for subset in VLCheckList.published]
     for folder in ("vl_checklist", "vl_checklist_vg"):
         root = shared_data / "benchmarks" / folder
@@ -204,7 +206,7 @@ def test_negbench_takes_the_first_of_the_best_captions_and_counts_it_by_kind(
 
 
 def test_what_is_wrong_in_negbenchs_files_is_counted(shared_data: Path) -> None:
-    notes = read(NegBench(), [shared_data]).notes
+    notes = read_benchmark(NegBench(), [shared_data]).notes
     for subset in ("coco_mcq", "voc2007_mcq"):
         assert notes[f"{subset} right answers"] == "only at position 0"
         assert f"{subset} cases" not in notes
@@ -224,7 +226,7 @@ def test_a_row_of_negbench_that_an_unquoted_comma_shifts_is_counted_and_not_mend
         "/data/synthetic/positive/a_img.png,0,a dog,no dog,a cat,no cat,positive,\n"
         "/data/synthetic/positive/b_img.png,0,a cup, red and full,no cup,a hat,no hat,positive\n"
     )
-    contents = read(NegBench(subsets=["synthetic_mcq"]), [tmp_path])
+    contents = read_benchmark(NegBench(subsets=["synthetic_mcq"]), [tmp_path])
     whole, shifted = contents.cases
     assert contents.notes["synthetic_mcq shifted"].startswith("1 with columns shifted by an")
     assert contents.notes["synthetic_mcq shifted"].endswith(f"(first: {path}:3)")
@@ -238,8 +240,8 @@ def test_negbench_retrieval_has_all_captions_of_an_image_as_its_right_answers(
     subset = "coco_negated_retrieval"
     file = "COCO_val_negated_retrieval_llama3.1_rephrased_affneg_true.csv"
     rows = table(shared_data / "benchmarks/negbench" / file)
-    (case,) = read(NegBench(subsets=[subset]), [shared_data]).cases
-    assert case.gallery
+    (case,) = read_benchmark(NegBench(subsets=[subset]), [shared_data]).cases
+    assert case.is_gallery
     assert [image.key for image in case.images] == [row["image_id"] for row in rows]
     captions = [ast.literal_eval(row["captions"]) for row in rows]
     assert list(case.texts) == [text for some in captions for text in some]
@@ -292,7 +294,7 @@ def test_crepe_takes_the_first_of_the_best_among_a_caption_and_its_hard_negative
 
     chosen = CREPE(subsets=["atom", "swap", "negate"])
     assert hold(chosen, [shared_data, originals], questions()) == 566
-    cases = read(chosen, [shared_data]).cases
+    cases = read_benchmark(chosen, [shared_data]).cases
     assert {case.group for case in cases} == {str(c) for c in range(4, 13)}
 
 
@@ -300,10 +302,10 @@ def test_boxes_in_images_that_were_resized_unknown_from_what_are_left_out_and_co
     shared_data: Path, visual_genome: Path
 ) -> None:
     finder = ImageFinder([shared_data, visual_genome])
-    contents = resolve_images(read(CREPE(subsets=["atom"]), finder.roots), finder)
+    contents = resolve_images(read_benchmark(CREPE(subsets=["atom"]), finder.roots), finder)
     asked = {case.images[0] for case in contents.cases}
-    assert contents.unfit == {image for image in asked if finder.find(image)}
-    assert f"{len(contents.unfit)} left out" in contents.notes["boxes that do not fit"]
+    assert contents.uncroppable_images == {image for image in asked if finder.find(image)}
+    assert f"{len(contents.uncroppable_images)} left out" in contents.notes["boxes that do not fit"]
 
 
 def test_hard_positives_asks_where_the_foil_stands_among_caption_and_hard_positive(
@@ -335,7 +337,7 @@ def test_hard_positives_asks_where_the_foil_stands_among_caption_and_hard_positi
 
 def test_fg_ovd_crops_a_box_scaled_to_an_image_that_was_resized(shared_data: Path) -> None:
     def questions() -> Iterator[Asked]:
-        for subset in FGOVD.offers:
+        for subset in FGOVD.subset_names:
             name = "shuffle_negatives" if subset == "trivial" else f"{subset[0]}_attributes"
             lines = (shared_data / f"benchmarks/fgovd/{name}_llava.jsonl").read_text().splitlines()
             for i, entry in enumerate(map(json.loads, lines)):
@@ -364,5 +366,5 @@ def test_fg_ovd_crops_a_box_scaled_to_an_image_that_was_resized(shared_data: Pat
 
     assert hold(FGOVD(), [shared_data], questions()) == 158
     finder = ImageFinder([shared_data])
-    notes = resolve_images(read(FGOVD(), finder.roots), finder).notes
+    notes = resolve_images(read_benchmark(FGOVD(), finder.roots), finder).notes
     assert notes["resized images"].startswith("boxes were scaled for ")

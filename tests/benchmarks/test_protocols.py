@@ -11,7 +11,7 @@ from zoo.benchmarks.base import Case
 from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, protocol_name, protocol_of
 from zoo.benchmarks.protocols.recall import Recall, ranks
 from zoo.errors import ZooError
-from zoo.results.outcomes import rows
+from zoo.results.outcomes import outcome_rows
 from zoo.results.runs import BenchmarkRun
 from zoo.sources.sample import ImageRef
 
@@ -60,13 +60,13 @@ def test_argmax_takes_the_first_of_equals_wherever_the_answer_stands() -> None:
         asked = replace(case(np.arange(4)[None] == answer, "i2t"), argmax=True)
         for scores in tied_scores(1, 4):
             (outcome,) = asked.judge(scores)
-            counted = outcome.right or (outcome.tie and asked.counts_tie(outcome))
+            counted = outcome.right or (outcome.tie and asked.tie_is_right(outcome))
             best = 0
             for k in range(4):
                 if scores[0, k] > scores[0, best]:
                     best = k
             assert counted == (best == answer)
-            (row,) = rows(BenchmarkRun("b"), asked, [outcome], frozenset())
+            (row,) = outcome_rows(BenchmarkRun("b"), asked, [outcome], frozenset())
             assert (row.right or (row.tie and row.correct_first)) == counted
 
 
@@ -153,7 +153,7 @@ def test_retrieval_is_any_right_answer_among_the_first_k(step: int) -> None:
 def test_retrieval_outcomes_name_the_images_they_are_about() -> None:
     match = np.array([[True, True, False], [False, False, True]])
     found = {
-        (o.metric, o.query): o for o in case(match, "retrieval").judge(match.astype(np.float32))
+        (o.metric, o.index): o for o in case(match, "retrieval").judge(match.astype(np.float32))
     }
     assert found["i2t_r@1", 1].images == (1,)
     assert found["t2i_r@1", 1].images == (0,)

@@ -66,7 +66,7 @@ def test_subsets_can_be_chosen_and_read_from_other_files(root: Path) -> None:
 
 
 def test_its_subsets_are_named_behind_a_colon_and_its_options_are_those_of_the_base() -> None:
-    assert FirstOfMany.offers == ("cats", "dogs")
+    assert FirstOfMany.subset_names == ("cats", "dogs")
     with pytest.raises(ZooError, match="it takes files, subsets"):
         benchmark(f"{__name__}.FirstOfMany", {"seed": 1})
 

@@ -28,15 +28,15 @@ from zoo.benchmarks.eqben import EqBen
 from zoo.benchmarks.imagecode import ImageCoDe
 from zoo.benchmarks.mmvp import MMVP
 from zoo.benchmarks.protocols.binary import threshold
-from zoo.benchmarks.roots import read
+from zoo.benchmarks.roots import read_benchmark
 from zoo.benchmarks.spec import SPEC
 from zoo.benchmarks.svo_probes import SVOProbes
 from zoo.benchmarks.vismin import VisMin
 from zoo.benchmarks.whatsup import WhatsUp
 from zoo.benchmarks.winoground_tags import CASES, WinogroundTags
-from zoo.cli.doctor import examine
+from zoo.cli.doctor import examine_benchmark
 from zoo.errors import ZooError
-from zoo.results.metrics import Macro, Rules
+from zoo.results.metrics import MacroAverage, Rules
 from zoo.results.plan import make_plan
 from zoo.sources.images import ImageFinder
 
@@ -53,7 +53,7 @@ of_files = pytest.mark.parametrize(
 
 def cases_of(sample: Sample, root: Path) -> list[Case]:
     sample.write(root)
-    return [c for c in read(sample.benchmark, [root]).cases if c.subset == sample.subset]
+    return [c for c in read_benchmark(sample.benchmark, [root]).cases if c.subset == sample.subset]
 
 
 def official(sample: Sample, scores: NDArray[np.float32]) -> Answers:
@@ -69,7 +69,7 @@ def test_pairs_of_svo_probes_have_the_authors_accuracy_over_each_pair_once(tmp_p
     )
     sample = Sample(SVOProbes(), "svo_probes/svo_probes.csv", entries, "verb pairs")
     cases = cases_of(sample, tmp_path)
-    rules = Rules(True, False, {("benchmark", "verb pairs"): Macro()})
+    rules = Rules(True, False, {("benchmark", "verb pairs"): MacroAverage()})
     for trial in range(30):
         drawn = np.random.default_rng(trial)
         scores = {
@@ -106,7 +106,7 @@ def test_a_field_that_is_missing_is_named_with_file_and_entry(
     for name in sample.needed:
         sample.without(name).write(tmp_path)
         with pytest.raises(ZooError) as error:
-            read(sample.benchmark, [tmp_path])
+            read_benchmark(sample.benchmark, [tmp_path])
         refused(error.value, Path(sample.file).name, f"field '{name}' is missing")
 
 
@@ -117,7 +117,7 @@ def test_a_field_of_another_type_is_named_with_file_and_entry(
     for name in sample.needed or range(len(sample.entries[-1])):
         sample.with_wrong(name).write(tmp_path)
         with pytest.raises(ZooError) as error:
-            read(sample.benchmark, [tmp_path])
+            read_benchmark(sample.benchmark, [tmp_path])
         refused(error.value, sample.place, "is needed")
 
 
@@ -127,7 +127,7 @@ def test_a_file_cut_short_is_named(sample: Sample, tmp_path: Path) -> None:
     content = path.read_bytes()
     path.write_bytes(content.rpartition(b",")[0] if path.suffix == ".csv" else content[:-9])
     with pytest.raises(ZooError) as error:
-        read(sample.benchmark, [tmp_path])
+        read_benchmark(sample.benchmark, [tmp_path])
     refused(error.value, path.name, ": ")
 
 
@@ -136,9 +136,9 @@ def test_without_its_file_a_benchmark_says_how_to_get_it(sample: Sample, tmp_pat
     with pytest.raises(ZooError) as error:
         make_plan([sample.benchmark], [tmp_path], ImageFinder([tmp_path]))
     refused(error.value, sample.benchmark.name, "DATA_ROOT")
-    for subset in read(sample.benchmark, [tmp_path]).absent:
+    for subset in read_benchmark(sample.benchmark, [tmp_path]).missing_subsets:
         hub = sample.benchmark.hub
-        assert (hub is not None and hub.gated) == ("accept its licence" in subset.how)
+        assert (hub is not None and hub.gated) == ("accept its licence" in subset.instructions)
 
 
 @of_files
@@ -150,10 +150,12 @@ def test_cases_whose_images_are_absent_are_counted_and_not_scored(
         make_plan([sample.benchmark], [tmp_path], ImageFinder([tmp_path]))
     place = f"of {sample.benchmark.name}/{sample.subset}"
     refused(error.value, "none has its images under", place)
-    first = read(sample.benchmark, [tmp_path]).cases[0].images[0]
-    said = sample.benchmark.subsets[0].how if first.source == "published" else "put it under"
+    first = read_benchmark(sample.benchmark, [tmp_path]).cases[0].images[0]
+    said = (
+        sample.benchmark.subsets[0].instructions if first.source == "published" else "put it under"
+    )
     assert said in str(error.value)
-    findings = examine(sample.benchmark, [tmp_path], ImageFinder([tmp_path]))
+    findings = examine_benchmark(sample.benchmark, [tmp_path], ImageFinder([tmp_path]))
     assert {f.scorable for f in findings} == {0}
 
 
@@ -173,7 +175,7 @@ def test_a_kind_that_was_not_published_is_refused(tmp_path: Path) -> None:
             other = Sample(sample.benchmark, sample.file, entries, "", pictures=sample.pictures)
             path = other.write(tmp_path)
             with pytest.raises(ZooError) as error:
-                read(sample.benchmark, [tmp_path])
+                read_benchmark(sample.benchmark, [tmp_path])
             refused(error.value, path.name, f"{spoilt[name]!r} is not one of the kinds")
 
 
@@ -192,7 +194,7 @@ def test_an_image_that_has_no_number_of_its_data_set_is_refused(
 ) -> None:
     Sample(asked, file, (content,), "").write(tmp_path)
     with pytest.raises(ZooError) as error:
-        read(asked, [tmp_path])
+        read_benchmark(asked, [tmp_path])
     refused(error.value, f"{Path(file).name}{says}", "is not a file name of")
 
 
@@ -200,24 +202,24 @@ def test_other_numbers_of_cases_than_published_are_noted(tmp_path: Path) -> None
     for sample in SAMPLES:
         n = next(s.n for s in sample.benchmark.subsets if s.name == sample.subset)
         found = len(cases_of(sample, tmp_path))
-        notes = read(sample.benchmark, [tmp_path]).notes
+        notes = read_benchmark(sample.benchmark, [tmp_path]).notes
         if n is not None:
             assert notes[f"{sample.subset} cases"] == f"{found:,} in the file, {n:,} as published"
 
 
 def test_rows_that_repeat_or_contradict_others_are_noted(tmp_path: Path) -> None:
     Sample(ComVG(), "comvg/ComVG.csv", (comvg(1, 1, 2), comvg(2, 2, 3)), "").write(tmp_path)
-    notes = read(ComVG(), [tmp_path]).notes
+    notes = read_benchmark(ComVG(), [tmp_path]).notes
     assert notes["subject contradicted"].startswith("1 rows whose right image is")
     twice = tuple(svo("a man runs", 4, 5, "verb") for _ in range(3))
     Sample(SVOProbes(), "svo_probes/svo_probes.csv", twice, "verb").write(tmp_path)
-    notes = read(SVOProbes(), [tmp_path]).notes
+    notes = read_benchmark(SVOProbes(), [tmp_path]).notes
     assert notes["verb repeated"] == "2 rows occur more than once"
     both = {**svo("a dog runs", 6, 7, "verb"), "subj_neg": "True"}
     none = ({**twice[0], "verb_neg": "False"}, both, twice[0])
     sample = Sample(SVOProbes(), "svo_probes/svo_probes.csv", none, "verb")
     assert [case.texts for case in cases_of(sample, tmp_path)] == [("a man runs",)]
-    contents = read(SVOProbes(), [tmp_path])
+    contents = read_benchmark(SVOProbes(), [tmp_path])
     assert contents.notes["rows in no subset"].startswith("2 differ")
     assert {text for case in contents.cases for text in case.texts} == {"a man runs"}
 
@@ -232,14 +234,14 @@ def test_sets_of_whatsup_that_are_not_whole_or_choose_among_others_are_noted(
     sample = Sample(WhatsUp(), "whatsup/controlled_images_dataset.json", entries, "A sets")
     (case,) = cases_of(sample, tmp_path)
     assert case.id == "cup_chair"
-    notes = read(WhatsUp(), [tmp_path]).notes
+    notes = read_benchmark(WhatsUp(), [tmp_path]).notes
     assert notes["A sets incomplete"].startswith("1 images of objects that have fewer than four")
     assert notes["A sets captions"].startswith("1 sets whose images have different options")
     assert notes["A options"].startswith("1 images with more than four options")
     other = (controlled("hat", "beside", "chair", "a", "b", "c", "d"),)
     Sample(WhatsUp(), sample.file, other, "").write(tmp_path)
     with pytest.raises(ZooError, match=r"dataset\.json\[0\]: .* does not say a preposition"):
-        read(WhatsUp(), [tmp_path])
+        read_benchmark(WhatsUp(), [tmp_path])
 
 
 def test_images_of_imagecode_are_told_by_the_order_of_their_numbers(tmp_path: Path) -> None:
@@ -253,10 +255,10 @@ def test_images_of_imagecode_are_told_by_the_order_of_their_numbers(tmp_path: Pa
     assert [Path(image.key).name for image in case.images] == ["img10.jpg", "img1.jpg"]
     (tmp_path / sample.file).write_text(json.dumps([{**entry, "pos_idx": 10}]))
     with pytest.raises(ZooError, match=r"valid_simple\.json\[0\]: field 'pos_idx' is wrong"):
-        read(ImageCoDe(), [tmp_path])
+        read_benchmark(ImageCoDe(), [tmp_path])
     (tmp_path / "imagecode" / "valid_data.json").write_text(json.dumps({"a": {"12": "a hand"}}))
     with pytest.raises(ZooError, match=r"valid_data\.json\[a\]: '12' is not a number from 0 to 9"):
-        read(ImageCoDe(subsets=["video"]), [tmp_path])
+        read_benchmark(ImageCoDe(subsets=["video"]), [tmp_path])
 
 
 @pytest.mark.parametrize("caption", [[], "", [" "]])
@@ -265,7 +267,7 @@ def test_a_caption_of_eqben_that_says_nothing_is_refused(caption: Any, tmp_path:
     sample = Sample(EqBen(), "eqben/ann.json", ({**entry, "caption1": caption},), "")
     sample.write(tmp_path)
     with pytest.raises(ZooError) as error:
-        read(EqBen(), [tmp_path])
+        read_benchmark(EqBen(), [tmp_path])
     refused(error.value, "ann.json[0]: a caption is blank")
 
 
@@ -277,7 +279,7 @@ def test_questions_of_mmvp_that_make_no_pair_are_refused(tmp_path: Path) -> None
     for entries, line in ((rows, 4), (rows[1:], 3)):
         Sample(MMVP(), "mmvp/Questions.csv", tuple(entries), "").write(tmp_path)
         with pytest.raises(ZooError, match=rf"Questions\.csv:{line}: question .* is not a pair"):
-            read(MMVP(), [tmp_path])
+            read_benchmark(MMVP(), [tmp_path])
 
 
 def test_a_label_of_spec_that_is_no_answer_is_refused(tmp_path: Path) -> None:
@@ -285,20 +287,20 @@ def test_a_label_of_spec_that_is_no_answer_is_refused(tmp_path: Path) -> None:
     path = sample.write(tmp_path)
     path.write_text(json.dumps([{"query": "3/1.jpg", "keys": ["a", "b"], "label": 2}]))
     with pytest.raises(ZooError, match=r"image2text\.json\[0\]: label 2 is not an index of the 2"):
-        read(SPEC(), [tmp_path])
+        read_benchmark(SPEC(), [tmp_path])
     path.write_text("[]")
     with pytest.raises(ZooError, match=r"image2text\.json is empty"):
-        read(SPEC(), [tmp_path])
+        read_benchmark(SPEC(), [tmp_path])
 
 
 def test_right_answers_that_stand_at_one_place_are_noted(tmp_path: Path) -> None:
     (sample,) = (sample for sample in SAMPLES if sample.benchmark.name == "spec")
     path = sample.write(tmp_path)
-    notes = read(SPEC(), [tmp_path]).notes
+    notes = read_benchmark(SPEC(), [tmp_path]).notes
     assert notes["existence i2t right answers"] == "only at position 1"
     entries = [{"query": "3/1.jpg", "keys": ["a", "b"], "label": k} for k in (0, 1)]
     path.write_text(json.dumps(entries))
-    assert "existence i2t right answers" not in read(SPEC(), [tmp_path]).notes
+    assert "existence i2t right answers" not in read_benchmark(SPEC(), [tmp_path]).notes
 
 
 def test_the_retrieval_of_counterfactuals_is_drawn_by_seed_alone(tmp_path: Path) -> None:
@@ -314,14 +316,14 @@ def test_the_retrieval_of_counterfactuals_is_drawn_by_seed_alone(tmp_path: Path)
         assert case.match.tolist() == np.eye(12).tolist()
         drawn[seed, order[0]["id"]] = {image.key for image in case.images}
     assert drawn[0, 0] == drawn[0, 19] != drawn[1, 0]
-    notes = read(COCOCounterfactuals(subsets=["retrieval"]), [tmp_path]).notes
+    notes = read_benchmark(COCOCounterfactuals(subsets=["retrieval"]), [tmp_path]).notes
     assert notes["retrieval"].startswith("6 examples with the lowest hashes under seed 0")
 
 
 def test_tags_of_winoground_have_the_cases_that_were_given_them(tmp_path: Path) -> None:
     (sample,) = (sample for sample in SAMPLES if sample.benchmark.name == "winoground_tags")
     sample.write(tmp_path)
-    contents = read(WinogroundTags(), [tmp_path])
+    contents = read_benchmark(WinogroundTags(), [tmp_path])
     found = {tag: [c.id for c in contents.cases if c.subset == tag] for tag in CASES}
     assert found["plain"] == ["0"]
     assert found["Unusual Text"] == ["1", "2"]
@@ -329,20 +331,24 @@ def test_tags_of_winoground_have_the_cases_that_were_given_them(tmp_path: Path) 
     assert {case.group for case in contents.cases} == {"Object"}
     (tmp_path / sample.file).write_text(json.dumps({"0": ["Odd"]}))
     with pytest.raises(ZooError, match=r"assignments\.json\[0\]: 'Odd' is not one of the kinds"):
-        read(WinogroundTags(), [tmp_path])
+        read_benchmark(WinogroundTags(), [tmp_path])
     (tmp_path / sample.file).write_text(json.dumps({"0": []}))
-    assert read(WinogroundTags(), [tmp_path]).notes["untagged"].startswith("2 cases of Winoground")
+    assert (
+        read_benchmark(WinogroundTags(), [tmp_path])
+        .notes["untagged"]
+        .startswith("2 cases of Winoground")
+    )
 
 
 def test_published_files_are_read_whole(shared_data: Path) -> None:
-    contents = read(ImageCoDe(), [shared_data])
+    contents = read_benchmark(ImageCoDe(), [shared_data])
     assert Counter(case.subset for case in contents.cases) == {
         "video": 1872,
         "static": 430,
         "simple": 2302,
     }
     assert contents.notes == {}
-    contents = read(COLA(), [shared_data])
+    contents = read_benchmark(COLA(), [shared_data])
     assert len(contents.cases) == 210
     assert len({image for case in contents.cases for image in case.images}) == 218
     assert contents.notes == {}
@@ -398,7 +404,7 @@ def test_numbers_of_cases_are_those_of_the_published_lists(shared_data: Path) ->
 def test_real_rows_of_whatsup_are_read_to_sets_where_the_four_are_there(shared_data: Path) -> None:
     file = "benchmarks/whatsup/controlled_images_dataset_extra_negatives.json"
     asked = WhatsUp({"A": file, "A sets": file}, ["A", "A sets"])
-    contents = read(asked, [shared_data])
+    contents = read_benchmark(asked, [shared_data])
     assert len(contents.cases) == 100  # no two objects have all four among the first hundred
     assert contents.notes["A options"].startswith("100 images with more than four options")
     assert contents.notes["A sets incomplete"].startswith("100 images")

@@ -26,7 +26,7 @@ def test_pairs_are_read_as_published_and_scored_where_images_were_made(
     for name in ("0_61_326_0.png", "0_61_326_1.jpg", "0_272_349_0.png"):
         Image.new("RGB", (8, 8)).save(folder / "images" / name)
     plan = make_plan([WinogroundT2I()], [tmp_path], ImageFinder([tmp_path]))
-    (question,) = plan.questions
+    (question,) = plan.cases
     assert question.case.texts == ("The cat chases the mouse.", "The mouse chases the cat.")
     keys = [Path(image.key).name for image in question.case.images]
     assert keys == ["0_61_326_0.png", "0_61_326_1.jpg"]

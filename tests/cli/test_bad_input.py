@@ -35,7 +35,7 @@ from tests.support.mistakes import (
 )
 from tests.support.runs import from_a_shell
 from zoo.cli import main
-from zoo.cli.fit import settings_of
+from zoo.cli.fit import parse_settings
 
 MODEL = ["--model.backbone.name", "zoo-tiny"]
 ONE_EPOCH = ["--trainer.max_epochs", "1"]
@@ -628,5 +628,5 @@ def test_what_a_refused_recipe_is_told_to_set_works(lacking: str, root: Path) ->
 def test_a_class_without_arguments_may_be_given_none_of_them() -> None:
     objective = {"class_path": "NegCLIP", "init_args": {}}  # as a checkpoint records it
     recipe = json.dumps({"model": {"objective": objective}})
-    settings = settings_of(["validate", "--config", recipe, *MODEL, "--benchmarks", "aro"])
+    settings = parse_settings(["validate", "--config", recipe, *MODEL, "--benchmarks", "aro"])
     assert settings.model.objective.class_path == "zoo.objectives.NegCLIP"

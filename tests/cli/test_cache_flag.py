@@ -2,7 +2,7 @@
 
 import pytest
 
-from zoo.cli.fit import settings_of
+from zoo.cli.fit import parse_settings
 from zoo.datamodules.benchmarks import EvaluationDataModule
 from zoo.errors import ZooError
 
@@ -18,7 +18,7 @@ BENCHMARKS = ["--benchmarks", "sugarcrepe", "--model.backbone.name", "zoo-tiny"]
     ],
 )
 def test_it_names_a_folder(typed: list[str], folder: str | None, limit: float) -> None:
-    cache = settings_of(["validate", *typed]).data.init_args.cache
+    cache = parse_settings(["validate", *typed]).data.init_args.cache
     assert (cache.folder, cache.limit_gib) == (folder, limit)
 
 
@@ -35,23 +35,23 @@ def test_it_names_a_folder(typed: list[str], folder: str | None, limit: float) -
 def test_tokens_are_kept_where_it_is_asked(
     typed: list[str], tokens: bool, folder: str | None
 ) -> None:
-    cache = settings_of(["validate", *typed]).data.init_args.cache
+    cache = parse_settings(["validate", *typed]).data.init_args.cache
     assert (cache.tokens, cache.folder) == (tokens, folder)
 
 
 @pytest.mark.parametrize("off", [["--cache", "off"], ["--cache=off"]])
 def test_tokens_of_no_cache_are_refused(off: list[str]) -> None:
     with pytest.raises(ZooError, match=r"--cache off and --cache_tokens contradict each other"):
-        settings_of(["validate", *BENCHMARKS, "--cache_tokens", *off])
-    settings_of(["validate", *BENCHMARKS, "--cache_tokens", "false", *off])
+        parse_settings(["validate", *BENCHMARKS, "--cache_tokens", *off])
+    parse_settings(["validate", *BENCHMARKS, "--cache_tokens", "false", *off])
 
 
 def test_tokens_without_benchmarks_are_refused_by_the_name_of_the_setting() -> None:
     with pytest.raises(ZooError, match=r"requires --benchmarks.*--data.cache.tokens$"):
-        settings_of(["validate", "--cache_tokens", "--model.backbone.name", "zoo-tiny"])
+        parse_settings(["validate", "--cache_tokens", "--model.backbone.name", "zoo-tiny"])
 
 
 def test_it_turns_the_cache_off() -> None:
-    settings = settings_of(["validate", *BENCHMARKS, "--cache", "off"])
+    settings = parse_settings(["validate", *BENCHMARKS, "--cache", "off"])
     assert settings.data.class_path.endswith(EvaluationDataModule.__name__)
     assert settings.data.init_args.cache is None

@@ -31,7 +31,7 @@ from zoo.positives import PositiveGenerator
 from zoo.regions_and_phrases.base import Segments, Views
 from zoo.results.presets.base import Preset
 from zoo.sources.readers.base import Reader
-from zoo.support.names import ROOMS, classes
+from zoo.support.names import BASE_CLASS_BY_KIND, classes
 from zoo.support.spec import class_path
 from zoo.units.extract import UnitExtractor
 
@@ -93,7 +93,7 @@ def test_ls_shows_what_can_be_named(capsys: pytest.CaptureFixture[str]) -> None:
         assert name in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("what", ROOMS)
+@pytest.mark.parametrize("what", BASE_CLASS_BY_KIND)
 def test_ls_shows_every_class_of_a_room_over_however_many_bases(what: str) -> None:
     for module in pkgutil.walk_packages(zoo.__path__, "zoo."):
         if module.name.startswith(
@@ -145,7 +145,7 @@ def descendants(base: type) -> set[type]:
 
 
 def test_what_is_piped_breaks_no_line(capsys: pytest.CaptureFixture[str]) -> None:
-    for what in ROOMS:
+    for what in BASE_CLASS_BY_KIND:
         assert main(["ls", what]) == 0
         lines = capsys.readouterr().out.splitlines()
         assert len(lines) == 1 + len(classes(what))

@@ -12,7 +12,7 @@ from PIL import Image
 from tests.support.compared import outcomes, results
 from zoo.cli import main
 from zoo.results.outcomes import SCHEMA
-from zoo.results.report import write
+from zoo.results.report import write_results
 
 
 def split(cases: pa.Table) -> pa.Table:
@@ -28,8 +28,8 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The folders of two runs: one is right in the first half, one in the second."""
     monkeypatch.chdir(tmp_path)
     first, second = ([i < 20 for i in range(40)], [i >= 18 for i in range(40)])
-    write(results(split(outcomes(first))), tmp_path / "seen")
-    write(results(outcomes(second)), tmp_path / "unseen")
+    write_results(results(split(outcomes(first))), tmp_path / "seen")
+    write_results(results(outcomes(second)), tmp_path / "unseen")
     return ["seen", "unseen"]
 
 

@@ -69,7 +69,7 @@ def test_another_shell_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_zsh_takes_the_script_and_is_offered_recipes_names_and_settings() -> None:
-    text = completion.script("zsh")
+    text = completion.completion_script("zsh")
     assert text.startswith("#compdef zoo\n")
     assert re.search(
         r"^_zoo_recipes\(\) \{ compadd -- .*tiny_from_scratch\.yaml.*_files", text, re.M

@@ -6,13 +6,13 @@ import pytest
 
 from tests.support.shards import write_shards
 from zoo.benchmarks.retrieval import Retrieval
-from zoo.benchmarks.roots import read
+from zoo.benchmarks.roots import read_benchmark
 from zoo.benchmarks.sugarcrepe import SugarCrepe
-from zoo.cli.doctor import examine, main
+from zoo.cli.doctor import examine_benchmark, main
 from zoo.errors import ZooError
 from zoo.evaluation.store import EmbeddingCache
 from zoo.sources.images import ImageFinder
-from zoo.sources.kept_samples import kept_samples
+from zoo.sources.kept_samples import cached_samples
 from zoo.sources.readers.csv_table import CsvTable
 from zoo.sources.tar_index import index_of
 
@@ -38,25 +38,31 @@ def roots(tmp_path):
 
 
 def test_a_part_is_read_from_the_first_root_that_has_it(roots):
-    reading = read(SugarCrepe(), roots)
+    reading = read_benchmark(SugarCrepe(), roots)
     assert [(case.subset, case.images[0].key) for case in reading.cases] == [
         (s, k) for s, k in zip(["add_obj"] * 3 + ["swap_obj"], "1126", strict=True)
     ]
-    assert len(reading.absent) == 5
+    assert len(reading.missing_subsets) == 5
 
 
 def test_findings_count_cases_and_images(roots):
-    findings = {f.subset: f for f in examine(SugarCrepe(), roots, ImageFinder(roots))}
+    findings = {f.subset: f for f in examine_benchmark(SugarCrepe(), roots, ImageFinder(roots))}
     found = findings["add_obj"]
-    assert (found.n, found.scorable, found.published, len(found.images), len(found.found)) == (
+    assert (
+        found.case_count,
+        found.scorable,
+        found.published,
+        len(found.images),
+        len(found.found_images),
+    ) == (
         3,
         2,
         2062,
         2,
         1,
     )
-    assert findings["swap_att"].n == 0
-    assert "sugar-crepe" in findings["swap_att"].how
+    assert findings["swap_att"].case_count == 0
+    assert "sugar-crepe" in findings["swap_att"].download_hint
 
 
 def test_a_gallery_counts_the_captions_whose_image_is_there(tmp_path):
@@ -64,8 +70,8 @@ def test_a_gallery_counts_the_captions_whose_image_is_there(tmp_path):
     records = [{"image": f"COCO_val2014_{n:012}.jpg", "caption": ["a"] * n} for n in (1, 2)]
     (tmp_path / "aro" / "coco_karpathy_test.json").write_text(json.dumps(records))
     (tmp_path / f"{2:012}.jpg").write_bytes(b"")
-    (finding,) = examine(Retrieval("coco_karpathy"), [tmp_path], ImageFinder([tmp_path]))
-    assert (finding.n, finding.scorable, len(finding.found)) == (3, 2, 1)
+    (finding,) = examine_benchmark(Retrieval("coco_karpathy"), [tmp_path], ImageFinder([tmp_path]))
+    assert (finding.case_count, finding.scorable, len(finding.found_images)) == (3, 2, 1)
 
 
 def test_the_page_says_what_is_there_and_how_to_get_the_rest(roots, capsys, monkeypatch):
@@ -143,7 +149,7 @@ def test_compiled_tables_are_shown_and_dropped_when_asked(tmp_path, monkeypatch,
 
     assert shown() == f"none, in {place}"
     (tmp_path / "captions.csv").write_text("image,caption\na.jpg,a dog\n")
-    kept_samples(CsvTable(tmp_path / "captions.csv"))
+    cached_samples(CsvTable(tmp_path / "captions.csv"))
     line = rf"1, 0.0 MiB of 5 GiB at most \(\$ZOO_TABLES_GIB\), in {place} \(--empty_tables drops"
     assert re.match(line, shown())
     assert shown("--empty_tables") == f"none, in {place}"

@@ -7,21 +7,26 @@ import pytest
 
 from tests.support.runs import losses
 from zoo.cli import main
-from zoo.cli.explain import EXAMPLES, arguments_of
-from zoo.cli.fit import settings_of
+from zoo.cli.explain import EXAMPLES, class_arguments
+from zoo.cli.fit import parse_settings
 from zoo.cli.flags import FLAGS
 from zoo.errors import ZooError
-from zoo.support.names import ROOMS, classes
+from zoo.support.names import BASE_CLASS_BY_KIND, classes
 
 DATA = ("--data", "EvaluationDataModule", "--data.benchmarks", "[aro]")
-NAMED = [(room, path) for room in ROOMS for _, path, _ in classes(room) if path.startswith("zoo.")]
+NAMED = [
+    (room, path)
+    for room in BASE_CLASS_BY_KIND
+    for _, path, _ in classes(room)
+    if path.startswith("zoo.")
+]
 
 
 @pytest.mark.parametrize(("room", "path"), NAMED)
 def test_every_argument_of_a_class_that_can_be_named_has_a_text(room: str, path: str) -> None:
     module, _, name = path.rpartition(".")
     cls = getattr(importlib.import_module(module), name)
-    assert [argument for argument, _, text in arguments_of(cls) if not text] == []
+    assert [argument for argument, _, text in class_arguments(cls) if not text] == []
 
 
 @pytest.mark.parametrize(
@@ -43,7 +48,7 @@ def test_every_argument_of_a_class_that_can_be_named_has_a_text(room: str, path:
 def test_every_argument_of_a_part_of_a_recipe_has_a_text(path: str) -> None:
     module, _, name = path.rpartition(".")
     cls = getattr(importlib.import_module(module), name)
-    assert [argument for argument, _, text in arguments_of(cls) if not text] == []
+    assert [argument for argument, _, text in class_arguments(cls) if not text] == []
 
 
 @pytest.mark.parametrize("command", ["fit", "validate"])
@@ -98,7 +103,7 @@ def test_short_flags_lie_over_the_recipes_and_below_whole_flags(tmp_path: Path) 
         "model: {objective: {class_path: CLIP}, optimizer: {lr: 1.0, weight_decay: 0.3}}\n"
         "trainer: {max_epochs: 1, devices: 1}\n"
     )
-    settings = settings_of(
+    settings = parse_settings(
         [
             *("fit", "--lr", "0.1", "--objective.foils", "false", "--model.optimizer.eps", "1e-5"),
             *("--trainer.devices", "3", "--objective", "CSCLIP", "--data_root", "DATA_ROOT"),
@@ -126,7 +131,7 @@ def test_a_recipe_lies_over_one_before_it_and_each_over_that_of_a_checkpoint(
         (tmp_path / f"{name}.yaml").write_text(f"model: {{optimizer: {{{settings}}}}}\n")
     monkeypatch.chdir(tmp_path)
     command = ["fit", "--config", "a.yaml", "--ckpt_path", "x.ckpt", "--config=b.yaml"]
-    settings = settings_of([*command, "--model.backbone.name", "zoo-tiny", *DATA])
+    settings = parse_settings([*command, "--model.backbone.name", "zoo-tiny", *DATA])
     optimizer = settings.model.optimizer
     assert (optimizer.lr, optimizer.weight_decay, optimizer.betas) == (3.0, 0.4, (0.5, 0.6))
 
@@ -139,7 +144,7 @@ def test_every_example_of_the_help_is_understood(command: str, line: str) -> Non
     if command == "validate" and "--ckpt_path" in arguments:  # a run, which is not there
         at = arguments.index("--ckpt_path")
         arguments[at : at + 2] = ["--model.backbone.name", "zoo-tiny"]
-    settings = settings_of([command, *arguments])
+    settings = parse_settings([command, *arguments])
     assert settings.data.init_args
 
 
@@ -149,7 +154,7 @@ def test_every_example_of_the_help_is_understood(command: str, line: str) -> Non
 )
 def test_devices_are_a_count_or_left_to_the_trainer_to_judge(given: str, kept: int | str) -> None:
     recipe = ["--config", "clip.yaml", "--data_root", "DATA_ROOT"]
-    settings = settings_of(["fit", *recipe, "--devices", given])
+    settings = parse_settings(["fit", *recipe, "--devices", given])
     assert settings.trainer.devices == kept
 
 
@@ -182,7 +187,7 @@ def test_a_short_flag_that_cannot_be_is_one_sentence(
 )
 def test_what_was_probably_meant_is_said(given: list[str], meant: str) -> None:
     with pytest.raises(ZooError, match=meant):
-        settings_of(given)
+        parse_settings(given)
 
 
 def test_a_misspelt_short_flag_gets_the_near_ones(

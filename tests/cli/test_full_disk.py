@@ -26,7 +26,7 @@ from zoo.checkpoints.files import WholeCheckpointIO
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.sources.images import ImageFinder
-from zoo.sources.kept_samples import kept_samples
+from zoo.sources.kept_samples import cached_samples
 from zoo.sources.packing import PackingSettings, pack
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.tar_index import index_of
@@ -174,7 +174,7 @@ def _shards(source: Path) -> Path:
 
 
 COMPILED: dict[str, Callable[[Path, Path], object]] = {
-    "captions in tables": lambda source, out: kept_samples(
+    "captions in tables": lambda source, out: cached_samples(
         guess_reader(source / "root" / "captions.tsv")
     ),
     "an index of a tar": lambda source, out: index_of(str(_shards(source))),

@@ -60,7 +60,7 @@ def test_what_is_built_is_measured_and_shown(root: Path) -> None:
     for metric in ("half_truth", "completion"):
         assert f"longer text {metric}" in report
     assert results.value("half_truth", "Swap", "half_truth") == 100
-    assert results.counted[0].averages[0].value == 100
+    assert results.by_preset[0].averages[0].value == 100
 
     shown = said(["halftruth", "show", "measured", "--out", "page", "--worst", "3"])
     assert shown.status == 0, shown.err

@@ -22,7 +22,7 @@ from tests.support.made import make_root
 from tests.support.mistakes import names, said
 from tests.support.shards import sample, write_tar
 from zoo.cli import main
-from zoo.results.report import write
+from zoo.results.report import write_results
 from zoo.sources.tar_index import write_index
 
 SECONDS = 10  # of this process's own time, so that a busy machine changes nothing
@@ -548,7 +548,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     finally:
         os.chdir(before)
     for name, answers in {"OTHERS": [True, False], "UNSCORED": [None, None], "EMPTY": []}.items():
-        write(results(outcomes(answers)), folder / name)
+        write_results(results(outcomes(answers)), folder / name)
     checkpoint = folder / "runs" / "version_0" / "checkpoints" / "last.ckpt"
     (bad / "cut.ckpt").write_bytes(checkpoint.read_bytes()[:5_000])
     return {

@@ -15,7 +15,7 @@ from zoo.cli.ls import LISTS, backbones, first_comment, shipped_backbones
 from zoo.cli.recipes import find_recipe, shipped_recipes, shipped_studies
 from zoo.results.presets.base import Preset
 from zoo.results.presets.named import preset_of
-from zoo.support.names import ROOMS, class_of, classes, import_all
+from zoo.support.names import BASE_CLASS_BY_KIND, class_of, classes, import_all
 
 
 def listed(what: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
@@ -27,7 +27,7 @@ def listed(what: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
 def base_of(what: str) -> type:
     module = importlib.import_module(classes(what)[0][1].rpartition(".")[0])
     cls = getattr(module, classes(what)[0][1].rpartition(".")[2])
-    return next(base for base in cls.__mro__ if base.__name__ == ROOMS[what])
+    return next(base for base in cls.__mro__ if base.__name__ == BASE_CLASS_BY_KIND[what])
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_without_a_list_the_lists_are_counted_with_the_flags_that_take_their_nam
     assert main(["ls"]) == 0
     page = capsys.readouterr().out
     lines = {line.split()[0]: line for line in page.splitlines()[1:] if line}
-    assert set(lines) - {"`zoo"} == {*LISTS, *ROOMS}
+    assert set(lines) - {"`zoo"} == {*LISTS, *BASE_CLASS_BY_KIND}
     assert lines["objectives"].split()[1] == str(len(classes("objectives")))
     assert lines["backbones"].split()[1] == str(len(backbones()))
     assert lines["heads"].rstrip().endswith("--head NAME")

@@ -7,7 +7,7 @@ import pytest
 from jsonargparse import Namespace
 
 from zoo.cli import main, negatives, units
-from zoo.cli.naming import NamingParser, lend
+from zoo.cli.naming import NamingParser, pass_arguments
 from zoo.errors import ZooError
 
 COMMANDS = [
@@ -43,11 +43,11 @@ def test_help_shows_the_class_that_is_taken_where_none_is_named(
 
 def test_what_is_given_to_the_command_goes_to_the_class_that_takes_it() -> None:
     maker = Namespace(class_path="a.B", init_args=Namespace(seed=0, tagger=None))
-    lend(maker, "--maker", seed=3, tagger=None)
+    pass_arguments(maker, "--maker", seed=3, tagger=None)
     assert maker.init_args == Namespace(seed=3, tagger=None)
-    lend(maker, "--maker", other=None)
+    pass_arguments(maker, "--maker", other=None)
     with pytest.raises(ZooError, match="--maker B takes no other: remove --other"):
-        lend(maker, "--maker", other=1)
+        pass_arguments(maker, "--maker", other=1)
 
 
 def test_a_missing_command_is_asked_for_with_those_there_are(

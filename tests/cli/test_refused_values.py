@@ -7,7 +7,7 @@ import pytest
 from tests.cli.test_bad_input import fit
 from tests.support.made import make_root
 from tests.support.mistakes import said
-from zoo.cli.fit import settings_of
+from zoo.cli.fit import parse_settings
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +88,6 @@ def test_a_setting_out_of_its_range_is_named_with_what_is_allowed(
 def test_benchmarks_take_names_with_signs_of_all_scripts() -> None:
     names = ["pairs:a 🐕.csv", "zero_shot_folder:ü 🐕"]
     command = ["validate", "--benchmarks", ",".join(names), "--data_root", "d 🐕"]
-    settings = settings_of([*command, "--model.backbone.name", "zoo-tiny"])
+    settings = parse_settings([*command, "--model.backbone.name", "zoo-tiny"])
     assert settings.data.init_args.benchmarks == names
     assert settings.data.init_args.data_root == ["d 🐕"]

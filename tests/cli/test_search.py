@@ -15,7 +15,7 @@ from zoo.cli.studies import search as searching
 from zoo.cli.studies import work
 from zoo.cli.studies.file import read_study
 from zoo.cli.studies.records import Records
-from zoo.cli.studies.runs import WorkFolder, runs_of
+from zoo.cli.studies.runs import WorkFolder, study_runs
 from zoo.cli.studies.search import refuse_benchmarks_images, search
 from zoo.cli.studies.work import Work
 from zoo.errors import ZooError
@@ -134,7 +134,9 @@ def test_settings_are_not_chosen_by_images_that_a_benchmark_asks_about(
     monkeypatch.chdir(root)
     study = read_study(["searched.yaml"])
     with pytest.raises(ZooError, match="validation images of NegCLIP are also images of"):
-        refuse_benchmarks_images(WorkFolder(tmp_path / "work", str(root), study), runs_of(study)[0])
+        refuse_benchmarks_images(
+            WorkFolder(tmp_path / "work", str(root), study), study_runs(study)[0]
+        )
 
 
 @pytest.mark.slow  # trains twice

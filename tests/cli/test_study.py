@@ -18,15 +18,15 @@ from jsonargparse import Namespace
 
 from tests.support.made import make_root
 from zoo.cli import main
-from zoo.cli.fit import settings_of
+from zoo.cli.fit import parse_settings
 from zoo.cli.recipes import shipped_recipes, shipped_studies
 from zoo.cli.studies import checks, records, slurm, tables, work
 from zoo.cli.studies.file import read_study
 from zoo.cli.studies.locks import lock_file
-from zoo.cli.studies.runs import WorkFolder, fit_arguments, runs_of
+from zoo.cli.studies.runs import WorkFolder, fit_arguments, study_runs
 from zoo.errors import ZooError
 from zoo.results.comparison.comparison import Comparison
-from zoo.results.site.charts import Drawn
+from zoo.results.site.charts import DrawnChart
 
 STUDY = """
 recipes:
@@ -60,7 +60,7 @@ def said(arguments: list[str]) -> tuple[str, str]:
 @cache
 def parsed(argv: tuple[str, ...]) -> Namespace:
     """Returns what `settings_of` does; parsers take most of a study's time in this file."""
-    return settings_of(list(argv))
+    return parse_settings(list(argv))
 
 
 def done_like_another(arguments: list[str]) -> int:
@@ -74,7 +74,7 @@ def done_like_another(arguments: list[str]) -> int:
     run = work_folder / "runs" / about
     shutil.copytree(work_folder / "runs/first/seed_0/checkpoints", run / "checkpoints")
     if about.startswith("clip/"):  # of which a test reads it
-        config = json.dumps(settings_of(arguments).as_dict(), default=str)
+        config = json.dumps(parse_settings(arguments).as_dict(), default=str)
         (run / "config.yaml").write_text(yaml.safe_dump(json.loads(config)))
     return 0
 
@@ -131,7 +131,7 @@ def killed(folder: Path, patch: pytest.MonkeyPatch) -> InProcess:
     patch.setattr(records, "settings_of", lambda argv: parsed(tuple(argv)))
     patch.setattr(checks, "settings_of", lambda argv: parsed(tuple(argv)))
     pictures: dict[str, bytes] = {}
-    draw = tables.draw_forest
+    draw = tables.render_forest
 
     def drawn_once(comparison: Comparison, kind: str) -> bytes:
         return pictures.get(kind) or pictures.setdefault(kind, draw(comparison, kind))
@@ -215,10 +215,10 @@ def test_the_table_has_a_column_a_recipe_over_its_seeds_and_is_written_in_all_fo
 def test_the_report_has_means_over_seeds_and_the_cases_of_the_first_of_every_row(
     whole: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    not_drawn = Drawn("", "", {}, [])
+    not_drawn = DrawnChart("", "", {}, [])
     monkeypatch.setattr("zoo.results.site.write.draw_chart", lambda chart, out: not_drawn)
     two = read_study(["two.yaml"])
-    page = tables.report(WorkFolder(whole.absolute(), str(folder), two), runs_of(two))
+    page = tables.report(WorkFolder(whole.absolute(), str(folder), two), study_runs(two))
     assert page == whole.absolute() / "report" / "index.html"
     index = (page.parent / "data" / "index.js").read_text()
     assert '"runs":["CLIP","NegCLIP","start"]' in index
@@ -483,7 +483,7 @@ def test_a_shipped_study_names_recipes_and_places_that_there_are(names: list[str
     study = read_study(names)
     assert {f"{name}.yaml" for name in names} <= shipped_studies().keys()
     place = WorkFolder(Path("/work"), "/data", study)
-    for run in runs_of(study):
+    for run in study_runs(study):
         arguments = fit_arguments(run, place)
         named = [a for a in arguments if a.endswith(".yaml")]
         assert set(named) <= shipped_recipes().keys()

@@ -19,12 +19,12 @@ from zoo.cli.studies import estimate, records, tables, work
 from zoo.cli.studies.estimate import Estimate
 from zoo.cli.studies.file import Study, read_study
 from zoo.cli.studies.locks import lock_file
-from zoo.cli.studies.records import BEGUN, WHOLE, refuse_others
-from zoo.cli.studies.runs import Run, WorkFolder, runs_of
+from zoo.cli.studies.records import BEGUN, WHOLE, refuse_mismatched_runs
+from zoo.cli.studies.runs import Run, WorkFolder, study_runs
 from zoo.cli.studies.trial import Pace
-from zoo.cli.studies.work import Failed, Work
+from zoo.cli.studies.work import RunFailed, Work
 from zoo.errors import ZooError
-from zoo.results.report import write
+from zoo.results.report import write_results
 from zoo.support.text_files import sha256
 
 STUDY = """
@@ -79,7 +79,7 @@ class Commands:
             (out / "checkpoints").mkdir(parents=True, exist_ok=True)
             (out / "checkpoints" / "last.ckpt").write_text(END)
         elif command == "validate":
-            write(results(outcomes([True, False, True, False])), out)
+            write_results(results(outcomes([True, False, True, False])), out)
         else:
             out.write_text("")
         return 0
@@ -108,7 +108,7 @@ def study_work(study: Study | None = None) -> Work:
 
 
 def run_of(done: Work, name: str) -> Run:
-    return next(run for run in runs_of(done.study) if str(run) == name)
+    return next(run for run in study_runs(done.study) if str(run) == name)
 
 
 def test_a_first_run_that_fails_is_tried_once_and_not_for_every_row(
@@ -145,7 +145,7 @@ def test_a_run_folder_without_a_record_is_not_gone_on_with(commands: Commands) -
     done.begin()
     done.place.last_checkpoint(A).parent.mkdir(parents=True)
     done.place.last_checkpoint(A).write_text(END)
-    done.do(run_of(done, "A/seed_0"))
+    done.execute(run_of(done, "A/seed_0"))
     assert ("fit", "a/seed_0") in commands.done
     assert "--overwrite" in commands.given[commands.done.index(("fit", "a/seed_0"))]
 
@@ -155,7 +155,7 @@ def test_a_run_that_goes_on_keeps_the_code_that_it_was_begun_with(commands: Comm
     run = run_of(done, "A/seed_0")
     done.begin()
     done.records.write(run, {**done.records.identity(run), "stage": BEGUN, "code": "of old"})
-    done.do(run)
+    done.execute(run)
     assert done.records.read_record(run)["code"] == "of old"
 
 
@@ -166,11 +166,11 @@ def test_what_was_deleted_of_a_whole_run_is_done_again(
     done = study_work()
     done.begin()
     run = run_of(done, "A/seed_0")
-    done.do(run)
+    done.execute(run)
     before = len(commands.done)
     for folder in filter(None, ("measured", also)):
         (done.place.root / folder / "a/seed_0").rename(f"gone_{folder}")
-    study_work().do(run)
+    study_work().execute(run)
     assert [command for command, of in commands.done[before:]] == again
     assert done.records.stage(run) == WHOLE
 
@@ -189,11 +189,11 @@ def test_runs_that_started_from_another_tower_are_refused(commands: Commands) ->
     done = study_work()
     done.begin()
     run = run_of(done, "A/seed_1")
-    done.do(run)
-    refuse_others(done.records, [run], False)
+    done.execute(run)
+    refuse_mismatched_runs(done.records, [run], False)
     once = study_work(replace(done.study, first_once=True))
     with pytest.raises(ZooError, match=r"seed_0/checkpoints/last\.ckpt, was "):
-        refuse_others(once.records, [run], False)
+        refuse_mismatched_runs(once.records, [run], False)
 
 
 def test_runs_are_refused_whose_benchmarks_changed_since_they_were_measured(
@@ -202,16 +202,16 @@ def test_runs_are_refused_whose_benchmarks_changed_since_they_were_measured(
     done = study_work()
     done.begin()
     run = run_of(done, "A/seed_0")
-    done.do(run)
+    done.execute(run)
     asked = Path("swap_att.json")
     asked.write_text("{}")
     measured = results(outcomes([True]))
     measured.header["benchmarks"]["sugarcrepe"]["files"] = {str(asked): sha256(asked)}
-    write(measured, done.place.results_folder(run))
-    refuse_others(done.records, [run], False)
+    write_results(measured, done.place.results_folder(run))
+    refuse_mismatched_runs(done.records, [run], False)
     asked.write_text('{"0": {}}')
     with pytest.raises(ZooError, match=r"swap_att\.json changed since it was measured"):
-        refuse_others(done.records, [run], False)
+        refuse_mismatched_runs(done.records, [run], False)
 
 
 def test_one_run_alone_is_refused_where_that_which_it_starts_from_is_of_another_file(
@@ -243,13 +243,13 @@ def test_a_run_that_another_process_does_is_not_done_anew(commands: Commands) ->
     done = study_work()
     done.begin()
     run = run_of(done, "A/seed_0")
-    done.do(run)
+    done.execute(run)
     lock = done.place.root / "locks" / run.folder
     with (
         lock_file(lock, wait=False),
         pytest.raises(ZooError, match="is being executed by another process"),
     ):
-        done.forget(run)
+        done.delete_run(run)
     assert done.records.stage(run) == WHOLE
 
 
@@ -296,7 +296,7 @@ def test_a_trial_of_other_settings_is_not_taken_for_that_of_a_row(
         done = study_work()
         done.begin()
         asked.clear()
-        Estimate(done, runs_of(done.study)).begin(5)
+        Estimate(done, study_runs(done.study)).check_and_print(5)
         assert len(asked) == trials  # of them one looks for the benchmarks
 
 
@@ -333,6 +333,6 @@ def test_a_failure_of_a_run_is_raised_again_and_not_tried_twice(commands: Comman
     done = study_work()
     done.begin()
     for _ in range(2):
-        with pytest.raises(Failed, match="there is no room"):
-            done.do(run_of(done, "A/seed_0"))
+        with pytest.raises(RunFailed, match="there is no room"):
+            done.execute(run_of(done, "A/seed_0"))
     assert commands.done.count(("validate", "a/seed_0")) == 1

@@ -23,7 +23,7 @@ from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.plain_text import PlainText
 from zoo.sources.sample import Sample
 from zoo.support.ranges import NonNegativeInt
-from zoo.units.extract import Captioned, UnitExtractor
+from zoo.units.extract import CaptionRow, UnitExtractor
 from zoo.units.reader import read_units
 from zoo.units.record import Entity, UnitRecord
 from zoo.units.sampler import UnitSampler
@@ -249,7 +249,7 @@ class Gives(UnitExtractor):
             "other id": replace(record, caption_id="7"),
         }.get(self.what, record)
 
-    def extract_all(self, captions: Iterable[Captioned], progress: Any = None) -> Any:
+    def extract_all(self, captions: Iterable[CaptionRow], progress: Any = None) -> Any:
         records = list(super().extract_all(captions, progress))
         return {"fewer": records[1:], "more": [*records, records[0]]}.get(self.what, records)
 

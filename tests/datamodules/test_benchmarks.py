@@ -7,8 +7,8 @@ import pytest
 import zoo
 from zoo.datamodules.benchmarks import EvaluationDataModule
 from zoo.errors import ZooError
-from zoo.results.comparison.common import common, largest_difference
-from zoo.results.comparison.differing import differences
+from zoo.results.comparison.common import align_runs, largest_difference
+from zoo.results.comparison.differing import outcome_differences
 
 
 def test_sugarcrepe_scores_481_of_7511_cases_as_the_model_does_by_itself(
@@ -25,9 +25,9 @@ def test_sugarcrepe_scores_481_of_7511_cases_as_the_model_does_by_itself(
             return model.score(images, texts)
 
     by_hand = zoo.evaluate(Plain(), ["sugarcrepe"], data_root=shared_data)
-    tables = common([found.cases, by_hand.cases]).tables
+    tables = align_runs([found.cases, by_hand.cases]).tables
     assert largest_difference(*tables) < 1e-4
-    assert all(abs(d.first_margin) < 1e-4 for d in differences(*tables))
+    assert all(abs(d.first_margin) < 1e-4 for d in outcome_differences(*tables))
 
 
 def test_images_that_a_checkpoint_was_trained_on_are_counted(shared_data: Path) -> None:

@@ -134,7 +134,7 @@ def test_a_batch_points_into_one_bank_of_distinct_texts():
         [ids("cat"), None],
         [None, ids("dog")],
     ]
-    assert (len(batch.texts), batch.texts.asked) == (4, 10)
+    assert (len(batch.texts), batch.texts.text_count) == (4, 10)
     assert batch.image_ids.tolist() == [stable_hash("p"), stable_hash("q")]
     assert torch.equal(batch.hashes, batch.texts.hashes)
     assert (batch.primary, batch.samples.tolist(), batch.images[:, 0, 0, 0].tolist()) == (
@@ -155,7 +155,7 @@ def test_a_batch_of_filling_alone_has_the_shapes_of_any_other():
     batch = Collate(WordTokenizer())([[row(-1, None, [None], [None, None])]] * 3)
     assert batch.captions.tolist() == [MISSING] * 3
     assert (batch.negatives.shape, batch.units.shape, batch.foils.shape) == ((3, 1), (3, 2), (3, 2))
-    assert (len(batch.texts), batch.texts.asked) == (1, 0)
+    assert (len(batch.texts), batch.texts.text_count) == (1, 0)
 
 
 def test_without_negatives_and_units_there_are_no_columns():

@@ -66,6 +66,6 @@ def test_short_lists_of_everything_are_the_whole_gallery(n: int, m: int, seed: i
     kept = list(Recall().judge_ranks(match, *lists.ranks(match, scores.reshape(-1))))
 
     def told(o: Outcome) -> tuple[str, int, bool, bool, int | None, int | None]:
-        return o.metric, o.query, o.right, o.tie, o.wrong_image, o.wrong_text
+        return o.metric, o.index, o.right, o.tie, o.wrong_image, o.wrong_text
 
     assert [told(o) for o in kept] == [told(o) for o in Recall().judge(match, scores)]

@@ -31,9 +31,9 @@ from zoo.evaluation.engine import Evaluation
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
 from zoo.heads.linear import Linear
-from zoo.results.comparison.common import common, largest_difference
-from zoo.results.comparison.differing import differences
-from zoo.results.reading import read
+from zoo.results.comparison.common import align_runs, largest_difference
+from zoo.results.comparison.differing import outcome_differences
+from zoo.results.reading import read_results
 from zoo.results.report import Results
 from zoo.sources.sample import ImageRef
 
@@ -46,8 +46,8 @@ def place(results: Results) -> list[tuple[object, ...]]:
 
 
 def assert_same(first: Results, second: Results) -> None:
-    assert largest_difference(*common([first.cases, second.cases]).tables) < 1e-5
-    assert differences(*common([first.cases, second.cases]).tables) == []
+    assert largest_difference(*align_runs([first.cases, second.cases]).tables) < 1e-5
+    assert outcome_differences(*align_runs([first.cases, second.cases]).tables) == []
     assert sorted(map(str, place(first))) == sorted(map(str, place(second)))
 
 
@@ -85,7 +85,7 @@ def test_a_case_whose_image_is_missing_is_counted_and_not_scored(tmp_path: Path)
     ]
     found = measured(evaluation(tmp_path, made), FakeBackbone(), cosine())
     metric = found.metrics[0]
-    assert (metric.n, metric.of, metric.images, metric.images_of) == (3, 4, 3, 4)
+    assert (metric.n, metric.of, metric.images, metric.images_total) == (3, 4, 3, 4)
     row = next(row for row in found.cases.to_pylist() if row["case"] == "1")
     assert row["right"] is None
     assert row["scores"] is None
@@ -141,7 +141,7 @@ def test_a_image_named_in_four_ways_is_one_and_was_trained_on_once(tmp_path: Pat
         (metric,) = measured(
             evaluation(tmp_path, made, trained_images=[trained]), FakeBackbone(), cosine()
         ).metrics
-        assert (metric.n, metric.images, metric.images_of, metric.trained_on) == (
+        assert (metric.n, metric.images, metric.images_total, metric.trained_on) == (
             4,
             1,
             1,
@@ -286,7 +286,7 @@ def test_results_say_which_weights_were_measured(tmp_path: Path) -> None:
 
 
 def test_the_first_data_root_that_has_a_part_wins(tmp_path: Path) -> None:
-    from zoo.benchmarks.roots import read as read_benchmark
+    from zoo.benchmarks.roots import read_benchmark as read_benchmark
     from zoo.benchmarks.sugarcrepe import SugarCrepe
 
     for root, subset, caption in (
@@ -306,7 +306,7 @@ def test_the_first_data_root_that_has_a_part_wins(tmp_path: Path) -> None:
         ("add_att", "first"),
         ("swap_obj", "other"),
     }
-    assert len(reading.absent) == 5
+    assert len(reading.missing_subsets) == 5
 
 
 def two_ranks(rank: int, folder: str, n: int, tokens: bool) -> None:
@@ -316,7 +316,9 @@ def two_ranks(rank: int, folder: str, n: int, tokens: bool) -> None:
     head = TokenHead() if tokens else cosine()
     with group(rank, 2, root):
         results = measured(engine, FakeBackbone(), head)
-        assert results.cases.num_rows == read(root / "two").cases.num_rows  # every rank has them
+        assert (
+            results.cases.num_rows == read_results(root / "two").cases.num_rows
+        )  # every rank has them
 
 
 @pytest.mark.parametrize(("n", "tokens"), [(7, False), (2, False), (5, True), (25, True)])
@@ -328,7 +330,7 @@ def test_two_processes_find_what_one_does(tmp_path: Path, n: int, tokens: bool) 
         TokenHead() if tokens else cosine(),
     )
     on_ranks(2, two_ranks, str(tmp_path), n, tokens)
-    assert_same(one, read(tmp_path / "two"))
+    assert_same(one, read_results(tmp_path / "two"))
     assert pq.read_table(tmp_path / "two" / "cases.parquet").num_rows == one.cases.num_rows
 
 
@@ -378,4 +380,4 @@ def test_vectors_are_mapped_in_fp32_whatever_the_towers_ran_in(tmp_path: Path) -
                 engine.step(backbone, head, portion)  # type: ignore[arg-type]
         with torch.autocast("cpu", torch.bfloat16, enabled=half):
             found.append(engine.finish(backbone, head, {}).cases)  # type: ignore[arg-type]
-    assert largest_difference(*common(found).tables) == 0.0
+    assert largest_difference(*align_runs(found).tables) == 0.0

@@ -11,7 +11,7 @@ from PIL import ExifTags, Image
 
 from tests.support.made import draw
 from zoo.errors import ZooError
-from zoo.evaluation.inputs import listed_images, listed_texts, open_picture
+from zoo.evaluation.inputs import list_images, list_texts, open_picture
 from zoo.sources.pictures import Decoding
 
 PICTURE = draw("red", "square", "blue", "circle")
@@ -33,7 +33,7 @@ FORMS: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_an_array_is_the_image_of_its_pixels(form: str) -> None:
-    (given,) = listed_images(FORMS[form]())
+    (given,) = list_images(FORMS[form]())
     apart = np.abs(np.array(open_picture(given)).astype(int) - PIXELS)
     assert apart.max() <= (1 if "bf16" in form else 0)
 
@@ -68,9 +68,9 @@ def test_orientation_and_transparency_are_honoured_where_asked(tmp_path: Path) -
 def test_one_is_a_list_of_one_and_a_batch_a_list_of_many(tmp_path: Path) -> None:
     file = tmp_path / "a.png"
     for one in (file, str(file), PICTURE, PIXELS, CHANNELS_FIRST):
-        assert len(listed_images(one)) == 1
-    assert len(listed_images(np.stack([PIXELS] * 3))) == 3
-    assert len(listed_images(torch.stack([CHANNELS_FIRST] * 2))) == 2
+        assert len(list_images(one)) == 1
+    assert len(list_images(np.stack([PIXELS] * 3))) == 3
+    assert len(list_images(torch.stack([CHANNELS_FIRST] * 2))) == 2
     for many in (
         [file, PICTURE],
         (file, PIXELS),
@@ -78,16 +78,16 @@ def test_one_is_a_list_of_one_and_a_batch_a_list_of_many(tmp_path: Path) -> None
         np.array([file, file]),
         np.array(["a", "b"]),
     ):
-        assert len(listed_images(many)) == 2
-    assert listed_images([]) == []
+        assert len(list_images(many)) == 2
+    assert list_images([]) == []
 
 
 def test_one_string_is_one_text() -> None:
-    assert listed_texts("a dog") == ["a dog"]
-    assert listed_texts(["a dog", "a cat"]) == ["a dog", "a cat"]
-    assert listed_texts(t for t in ("a", "b")) == ["a", "b"]
-    assert listed_texts(np.array(["a", "b"])) == ["a", "b"]
-    assert listed_texts([]) == []
+    assert list_texts("a dog") == ["a dog"]
+    assert list_texts(["a dog", "a cat"]) == ["a dog", "a cat"]
+    assert list_texts(t for t in ("a", "b")) == ["a", "b"]
+    assert list_texts(np.array(["a", "b"])) == ["a", "b"]
+    assert list_texts([]) == []
 
 
 IMAGES: list[tuple[Any, str]] = [
@@ -117,7 +117,7 @@ IMAGES: list[tuple[Any, str]] = [
 @pytest.mark.parametrize(("given", "says"), IMAGES)
 def test_what_is_no_image_is_named(given: Any, says: str) -> None:
     with pytest.raises(ZooError, match=says):
-        [open_picture(image) for image in listed_images(given)]
+        [open_picture(image) for image in list_images(given)]
 
 
 def test_an_image_that_ends_too_early_is_named_even_where_it_was_opened_before(
@@ -146,4 +146,4 @@ def test_an_image_that_ends_too_early_is_named_even_where_it_was_opened_before(
 )
 def test_what_is_no_text_is_named(given: Any, says: str) -> None:
     with pytest.raises(ZooError, match=says):
-        listed_texts(given)
+        list_texts(given)

@@ -38,8 +38,8 @@ from zoo.evaluation.engine import Evaluation
 from zoo.evaluation.kept import StoredVectors, stored_vectors
 from zoo.evaluation.store import VectorStore
 from zoo.heads import Cosine
-from zoo.results.comparison.common import common, largest_difference
-from zoo.results.comparison.differing import differences
+from zoo.results.comparison.common import align_runs, largest_difference
+from zoo.results.comparison.differing import outcome_differences
 from zoo.results.report import Results
 from zoo.sources.sample import ImageRef
 
@@ -74,9 +74,9 @@ def assert_equal(first: Results, second: Results) -> None:
 
 def assert_alike(first: Results, second: Results) -> None:
     """Other batches change last digits and no outcome."""
-    tables = common([first.cases, second.cases]).tables
+    tables = align_runs([first.cases, second.cases]).tables
     assert largest_difference(*tables) < 1e-5
-    assert differences(*tables) == []
+    assert outcome_differences(*tables) == []
 
 
 def test_a_second_run_encodes_nothing_and_scores_the_same_to_the_last_bit(tmp_path: Path) -> None:

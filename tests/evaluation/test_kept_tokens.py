@@ -204,7 +204,7 @@ def test_tokens_and_vectors_and_tokens_of_another_layer_are_not_mixed(tmp_path: 
 
 
 def test_a_short_list_s_vectors_are_those_of_a_head_that_reads_vectors(tmp_path: Path) -> None:
-    made = [case for case in cases(drawn_images(tmp_path, 5)) if case.gallery]
+    made = [case for case in cases(drawn_images(tmp_path, 5)) if case.is_gallery]
     backbone = FakeBackbone()
     run(evaluation(tmp_path, made), backbone, kept(tmp_path), cosine())
     images, texts = seen(backbone)

@@ -13,7 +13,7 @@ from zoo.backbones.backbone import Backbone
 from zoo.backbones.fingerprint import weights_hash
 from zoo.checkpoints.load import load_measured
 from zoo.errors import ZooError
-from zoo.evaluation.patch_words import mapper
+from zoo.evaluation.patch_words import patch_word_function
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
 from zoo.heads.cross_modal import CrossModal
@@ -59,9 +59,9 @@ def test_patches_lie_where_they_are_in_the_image() -> None:
 
 def test_the_image_is_that_which_the_model_sees() -> None:
     (found,) = model(MaxSim()).patch_words(drawn(), "a square")
-    assert found.seen.size == (64, 64)
+    assert found.image.size == (64, 64)
     # the middle of a wide image: the edge between red and navy stays in the middle
-    pixels = np.asarray(found.seen).astype(int)
+    pixels = np.asarray(found.image).astype(int)
     assert np.abs(pixels[32, 8] - (255, 0, 0)).max() <= 1
     assert np.abs(pixels[32, 56] - (0, 0, 128)).max() <= 1
 
@@ -79,7 +79,7 @@ def test_words_of_a_head_that_reads_both_look_at_the_patches_of_the_grid() -> No
 @pytest.mark.parametrize("head", [Cosine, StructureGuided])
 def test_another_head_has_none(head: type[Head]) -> None:
     of = model(head())
-    assert mapper(of.module) is None
+    assert patch_word_function(of.module) is None
     with pytest.raises(ZooError, match=rf"the score of {head.__name__} is not made of words"):
         of.patch_words(drawn(), TEXTS)
 

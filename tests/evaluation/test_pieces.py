@@ -29,7 +29,7 @@ from zoo.module import ZooModule
 from zoo.regions_and_phrases.base import Segments
 from zoo.regions_and_phrases.crops import Grid, Overlap
 from zoo.regions_and_phrases.phrases import Chunks, Coarse
-from zoo.results.reading import read
+from zoo.results.reading import read_results
 from zoo.results.report import Results
 from zoo.scenes.cache import render_scenes
 from zoo.sources.sample import ImageRef
@@ -163,7 +163,7 @@ def test_views_of_an_image_are_encoded_once_in_windows_that_are_bounded(tmp_path
 def test_a_retrieval_orders_short_lists_of_whole_images_by_views_and_segments(
     tmp_path: Path,
 ) -> None:
-    made = [case for case in cases(drawn_images(tmp_path, 12)) if case.gallery]
+    made = [case for case in cases(drawn_images(tmp_path, 12)) if case.is_gallery]
     backbone = tower()
     found = measured(evaluation(tmp_path, made, shortlist=10), backbone, head())
     assert backbone.images_seen == 12 * (1 + 11)
@@ -185,7 +185,7 @@ def test_two_processes_find_what_one_does(tmp_path: Path) -> None:
     made = cases(drawn_images(tmp_path, 3))
     one = measured(evaluation(tmp_path, made, window_bytes=1_300_000), tower(), head())
     on_ranks(2, two_ranks, str(tmp_path))
-    assert_same(one, read(tmp_path / "two"))
+    assert_same(one, read_results(tmp_path / "two"))
 
 
 def test_the_cost_is_told_before_anything_is_encoded(

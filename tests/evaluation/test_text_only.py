@@ -124,7 +124,7 @@ def zeros(images: list[Any], texts: list[str]) -> Any:
 
 def test_text_only_is_the_official_rule_on_scores_full_of_ties() -> None:
     match = np.array([[True, False], [True, False]])
-    case = Case((), ("b", "c"), match, "text_only", "s", "1", asking=("a", "b"))
+    case = Case((), ("b", "c"), match, "text_only", "s", "1", query_texts=("a", "b"))
     generator = np.random.default_rng(0)
     for _ in range(300):
         scores = generator.integers(0, 3, (2, 2)).astype(np.float32)
@@ -132,7 +132,7 @@ def test_text_only_is_the_official_rule_on_scores_full_of_ties() -> None:
         same, first, second = scores[0, 0], scores[0, 1], scores[1, 1]
         assert outcome.right == (same > first and same > second)
         assert outcome.tie == (same >= first and same >= second and not outcome.right)
-    assert protocol_of("text_only").lacks(match.T)
+    assert protocol_of("text_only").invalid_reason(match.T)
 
 
 def test_a_case_with_images_and_texts_that_ask_is_refused(tmp_path: Path) -> None:
@@ -140,7 +140,9 @@ def test_a_case_with_images_and_texts_that_ask_is_refused(tmp_path: Path) -> Non
         def cases(self, path: Path, subset: str) -> Any:
             match = np.array([[True, False]] * 2)
             image = ImageRef("coco", "1")
-            yield Case((image,), ("b", "c"), match, "text_only", subset, "1", asking=("a", "b"))
+            yield Case(
+                (image,), ("b", "c"), match, "text_only", subset, "1", query_texts=("a", "b")
+            )
 
     (tmp_path / "sugarcrepe_pp").mkdir()
     (tmp_path / "sugarcrepe_pp/swap_obj.json").write_text("[]")

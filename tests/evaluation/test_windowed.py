@@ -30,11 +30,11 @@ def test_windows_hold_bounded_bytes_and_count_what_is_encoded_twice(tmp_path: Pa
 def test_windows_keep_to_their_limit(tmp_path: Path) -> None:
     engine = evaluation(tmp_path, cases(drawn_images(tmp_path, 9), retrieval=False))
     made = windows(engine.plan, image_bytes=100, text_bytes=10, limit=400)
-    assert sorted(q for w in made for q in w.questions) == list(range(len(engine.plan.questions)))
+    assert sorted(q for w in made for q in w.questions) == list(range(len(engine.plan.cases)))
     assert all(
         100 * len(w.images) + 10 * len(w.texts) <= 400 or len(w.questions) == 1 for w in made
     )
-    assert len(made) < len(engine.plan.questions)
+    assert len(made) < len(engine.plan.cases)
 
 
 def test_questions_of_one_image_share_a_window_that_holds_them(tmp_path: Path) -> None:

@@ -215,11 +215,11 @@ def test_an_image_that_is_gone_is_counted_and_the_rest_scored(
             return replace(contents, cases=[replace(case, images=images)])
 
     plan = make_plan([Without("colours")], [root], ImageFinder([root]))
-    assert [len(question.case.images) for question in plan.questions] == [53]
+    assert [len(question.case.images) for question in plan.cases] == [53]
     results = zoo.evaluate(module, Without("colours"), data_root=root)
-    assert {m.metric: (m.n, m.of, m.images, m.images_of) for m in results.metrics} == dict.fromkeys(
-        ("acc@1", "macro", "acc@5"), (53, 54, 53, 54)
-    )
+    assert {
+        m.metric: (m.n, m.of, m.images, m.images_total) for m in results.metrics
+    } == dict.fromkeys(("acc@1", "macro", "acc@5"), (53, 54, 53, 54))
     assert not any(metric.partial_gallery for metric in results.metrics)
     answers = [
         {row["images"][0]: row["right"] for row in r.cases.to_pylist() if row["metric"] == "acc@1"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from zoo.familiarity.bindings import of_attribution, of_units
+from zoo.familiarity.bindings import attribution_bindings, unit_bindings
 from zoo.units.record import Entity, UnitRecord
 
 
@@ -32,13 +32,13 @@ from zoo.units.record import Entity, UnitRecord
 def test_a_caption_of_vg_attribution_has_two_bindings_of_single_words_or_none(
     caption: str, bindings: list[tuple[str, str]]
 ) -> None:
-    assert list(of_attribution(caption)) == bindings
+    assert list(attribution_bindings(caption)) == bindings
 
 
 def test_the_last_word_of_a_component_is_the_object_and_each_before_it_an_attribute() -> None:
     texts = "red couches", "small white dog", "chairs", "glass of cold white wine", "lid of toilet"
     record = UnitRecord("1", "1", "a caption", tuple(map(Entity, texts)))
-    assert list(of_units(record)) == [
+    assert list(unit_bindings(record)) == [
         (("red", "couch"),),
         (("small", "dog"), ("white", "dog")),
         (),
@@ -57,6 +57,7 @@ def test_the_published_pattern_keeps_26508_of_the_real_records() -> None:
     kept = [
         record
         for record in records
-        if of_attribution(record["true_caption"]) and of_attribution(record["false_caption"])
+        if attribution_bindings(record["true_caption"])
+        and attribution_bindings(record["false_caption"])
     ]
     assert (len(kept), len(records)) == (26_508, 28_748)

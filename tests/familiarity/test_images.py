@@ -53,12 +53,12 @@ def test_a_file_is_the_same_image_by_its_whole_path_and_from_a_folder(tmp_path: 
     named.write_text("own/a.png\nb.png\n")
     seen = seen_images(str(named), [root])
     asked = ["own/a.png", f"{root}/own/a.png", f"{root}/x/../own/a.png", f"{lists}/b.png", "b.png"]
-    assert all(seen.has(f"file:{path}") for path in asked)
-    assert not any(seen.has(f"file:{path}") for path in (f"{root}/b.png", "a.png"))
+    assert all(seen.contains(f"file:{path}") for path in asked)
+    assert not any(seen.contains(f"file:{path}") for path in (f"{root}/b.png", "a.png"))
     assert seen.describe()["images"] == 2
     named.write_text(f"{root}/own/a.png\n")
     seen = seen_images(str(named), [root])
-    assert [seen.has(f"file:{path}") for path in ("own/a.png", "own/b.png")] == [True, False]
+    assert [seen.contains(f"file:{path}") for path in ("own/a.png", "own/b.png")] == [True, False]
 
 
 def test_karpathys_training_images_are_those_of_train_and_restval(
@@ -91,26 +91,30 @@ def test_a_models_own_images_are_those_it_names_or_those_of_its_captions(shared_
 
 def test_what_cannot_be_told_is_neither_seen_nor_unseen() -> None:
     seen = SeenImages("x", frozenset({"coco:1", "coco:2"}))
-    told = {i: seen.has(i) for i in ("coco:1", "coco:3", "flickr:1", "visual_genome:5")}
+    told = {i: seen.contains(i) for i in ("coco:1", "coco:3", "flickr:1", "visual_genome:5")}
     assert told == {"coco:1": True, "coco:3": False, "flickr:1": False, "visual_genome:5": None}
-    assert [seen.has(i) for i in ("published:a.png", "parquet:a#0#image", "file:a.png")] == [
+    assert [seen.contains(i) for i in ("published:a.png", "parquet:a#0#image", "file:a.png")] == [
         None
     ] * 3
     own = SeenImages("x", frozenset({"file:a.png"}))
-    assert [own.has("file:a.png"), own.has("file:b.png"), own.has("coco:1")] == [True, False, False]
+    assert [own.contains("file:a.png"), own.contains("file:b.png"), own.contains("coco:1")] == [
+        True,
+        False,
+        False,
+    ]
     genome = SeenImages("x", frozenset({"visual_genome:5"}))
-    assert [genome.has("visual_genome:6"), genome.has("coco:1")] == [False, None]
+    assert [genome.contains("visual_genome:6"), genome.contains("coco:1")] == [False, None]
 
 
 def test_images_of_cases_alone_tell_no_more_than_all_of_them_would(tmp_path: Path) -> None:
     seen = seen_images("trained", trained=["coco:1"], sources=["coco", "file"])
-    told = {i: seen.has(i) for i in ("coco:1", "coco:2", "file:a.png", "flickr:3")}
+    told = {i: seen.contains(i) for i in ("coco:1", "coco:2", "file:a.png", "flickr:3")}
     assert told == {"coco:1": True, "coco:2": False, "file:a.png": False, "flickr:3": False}
-    assert seen.has("visual_genome:5") is None
-    assert seen_images("trained", sources=["coco"]).has("coco:2") is False
+    assert seen.contains("visual_genome:5") is None
+    assert seen_images("trained", sources=["coco"]).contains("coco:2") is False
     (tmp_path / "image_data.json").write_text('[{"image_id": 5, "coco_id": 9}]')
     told_by_file = seen_images("trained", [tmp_path], trained=["coco:1"], sources=["coco"])
-    assert told_by_file.has("visual_genome:5") is None  # coco:9 may have been trained on
+    assert told_by_file.contains("visual_genome:5") is None  # coco:9 may have been trained on
 
 
 def test_visual_genomes_own_file_says_which_images_are_cocos(tmp_path: Path) -> None:
@@ -119,10 +123,10 @@ def test_visual_genomes_own_file_says_which_images_are_cocos(tmp_path: Path) -> 
     (tmp_path / "visual_genome" / "image_data.json").write_text(json.dumps(entries))
     (tmp_path / "ids.txt").write_text("1\n")
     seen = seen_images(str(tmp_path / "ids.txt"), [tmp_path])
-    assert [seen.has(f"visual_genome:{n}") for n in (5, 6)] == [True, False]
+    assert [seen.contains(f"visual_genome:{n}") for n in (5, 6)] == [True, False]
     (tmp_path / "ids.txt").write_text("visual_genome:5\n")
     seen = seen_images(str(tmp_path / "ids.txt"), [tmp_path])
-    assert [seen.has(f"coco:{n}") for n in (1, 2)] == [True, False]
+    assert [seen.contains(f"coco:{n}") for n in (1, 2)] == [True, False]
 
 
 def test_a_file_without_an_image_is_a_sentence(tmp_path: Path) -> None:

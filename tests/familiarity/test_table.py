@@ -9,8 +9,8 @@ import pytest
 
 from zoo.errors import ZooError
 from zoo.familiarity.bindings import Binding
-from zoo.familiarity.captions import familiar_table, of_captions
-from zoo.familiarity.table import count, read, to_csv, write
+from zoo.familiarity.captions import count_caption_bindings, familiar_table
+from zoo.familiarity.table import count_bindings, read_table, to_csv, write_table
 from zoo.sources.readers.flickr_token import FlickrToken
 from zoo.sources.readers.plain_text import PlainText
 from zoo.support.spec import to_config
@@ -39,7 +39,7 @@ COUNTS = {
 
 
 def test_components_with_one_attribute_count_as_perfect_and_with_more_as_close() -> None:
-    table = count(RECORDS, {"captions": "made"})
+    table = count_bindings(RECORDS, {"captions": "made"})
     assert table.counts == COUNTS
     labels = [table.label(Binding(*b)) for b in [*COUNTS, ("red", "dog")]]
     assert labels == ["perfect", "close", "close", "perfect", "none"]
@@ -48,8 +48,8 @@ def test_components_with_one_attribute_count_as_perfect_and_with_more_as_close()
 def test_a_table_is_read_as_it_was_written_and_in_the_form_that_is_released(
     tmp_path: Path,
 ) -> None:
-    table = count(RECORDS, {"captions": "made"})
-    write(table, tmp_path / "table.csv")
+    table = count_bindings(RECORDS, {"captions": "made"})
+    write_table(table, tmp_path / "table.csv")
     again = familiar_table(str(tmp_path / "table.csv"))
     assert again.counts == COUNTS
     assert again.about == {
@@ -60,7 +60,7 @@ def test_a_table_is_read_as_it_was_written_and_in_the_form_that_is_released(
         "sha256": sha256(tmp_path / "table.csv"),
     }
     released = tmp_path / "released.csv"
-    released.write_bytes(to_csv(table, says=False))
+    released.write_bytes(to_csv(table, header=False))
     assert released.read_text().splitlines() == [
         "attr,obj_lemma,perfect_count,close_count",
         "red,car,2,1",
@@ -101,7 +101,7 @@ def test_real_captions_give_a_table_that_holds_what_a_loop_finds_in_them(
     lines = (shared_data / "flickr8k" / "Flickr8k.token.txt").read_text().splitlines()[:4000]
     captions = tmp_path / "some.token.txt"
     captions.write_text("\n".join(lines))
-    table = of_captions(FlickrToken(captions))
+    table = count_caption_bindings(FlickrToken(captions))
     assert table.about["n"] == 4_000
     perfect, close = table.counts[Binding("brown", "dog")]
     text = captions.read_text().lower()
@@ -164,7 +164,7 @@ def test_a_table_that_is_broken_or_of_another_version_is_refused(
     path = tmp_path / "table.csv"
     path.write_text(content)
     with pytest.raises(ZooError) as error:
-        read(path)
+        read_table(path)
     assert str(error.value).startswith(str(path))
     assert BROKEN[content] in str(error.value)
 
@@ -178,10 +178,10 @@ def test_captions_without_bindings_are_refused(tmp_path: Path) -> None:
 
 def test_what_csv_reads_of_a_table_is_its_counts(tmp_path: Path) -> None:
     records = [record(1, 'say "hi", friend', "red car")]
-    table = count(records, {"captions": "made"})
+    table = count_bindings(records, {"captions": "made"})
     path = tmp_path / "table.csv"
-    path.write_bytes(to_csv(table, says=False))
+    path.write_bytes(to_csv(table, header=False))
     with path.open(newline="") as file:
         rows = list(csv.reader(file))[1:]
     assert {Binding(a, o): (int(p), int(c)) for a, o, p, c in rows} == table.counts
-    assert read(path).counts == table.counts
+    assert read_table(path).counts == table.counts

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zoo.language.text import (
-    article,
     attach_marks,
     cased_like,
+    choose_article,
     correct_article,
     only_reordered,
     replace_spans,
@@ -43,12 +43,12 @@ def test_putting_marks_back_changes_nothing_but_spaces(drawn: list[str]) -> None
 
 @pytest.mark.parametrize("word", AN.split())
 def test_an(word: str) -> None:
-    assert article(word) == "an"
+    assert choose_article(word) == "an"
 
 
 @pytest.mark.parametrize("word", A.split())
 def test_a(word: str) -> None:
-    assert article(word) == "a"
+    assert choose_article(word) == "a"
 
 
 def test_only_the_article_right_before_is_mended_and_its_case_kept() -> None:

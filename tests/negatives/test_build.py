@@ -11,7 +11,7 @@ from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.language.textblob_tagger import TextBlobTagger
 from zoo.language.wordnet import WordNet
-from zoo.negatives.build import build, replacements, vocabulary
+from zoo.negatives.build import build_table, replacements, vocabulary
 from zoo.negatives.table import Key, ReplacementTable
 
 KEYS = [("cat", "NN"), ("dogs", "NNS"), ("red", "JJ"), ("tall", "JJ")]
@@ -33,7 +33,7 @@ class LookUp:
 def stopped(out: Path, **made_by: str) -> Path:
     """Leaves a build that was stopped at the third key; returns what it kept."""
     with pytest.raises(KeyboardInterrupt):
-        build(KEYS, LookUp(KEYS[2]), out, **made_by)
+        build_table(KEYS, LookUp(KEYS[2]), out, **made_by)
     assert not out.exists()
     return out.with_name(f".{out.name}.unfinished")
 
@@ -75,7 +75,7 @@ def test_a_build_that_was_stopped_goes_on(tmp_path: Path) -> None:
     with kept.open("a") as file:
         file.write('["red", "JJ", {"no r')  # killed in mid-line
     rest, done = LookUp(), list[int]()
-    build(KEYS, rest, out, done.append, tagger="textblob")
+    build_table(KEYS, rest, out, done.append, tagger="textblob")
     assert rest.asked == KEYS[2:]
     assert done == [2, 1, 1]
     assert {key: ReplacementTable(out).alternatives(key) for key in KEYS} == {
@@ -90,7 +90,7 @@ def test_one_of_other_words_or_by_another_rule_starts_anew(tmp_path: Path, chang
     stopped(out, tagger="textblob", min_count="0")
     keys = KEYS[:2] if change == "words" else KEYS
     look_up = LookUp()
-    build(keys, look_up, out, tagger="textblob", min_count="0" if change == "words" else "1")
+    build_table(keys, look_up, out, tagger="textblob", min_count="0" if change == "words" else "1")
     assert look_up.asked == keys
     assert len(ReplacementTable(out)) == len(keys)
 
@@ -103,14 +103,14 @@ def test_two_builds_at_once_are_found_out(tmp_path: Path) -> None:
     with pytest.raises(
         ZooError, match=r"unfinished is damaged .*'dogs' was found instead of 'red'.*delete it"
     ):
-        build(KEYS, LookUp(), out)
+        build_table(KEYS, LookUp(), out)
     assert not out.exists()
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ZooError, match="cannot be written"):
-        build(KEYS, LookUp(), tmp_path / "file" / "t.arrow")
+        build_table(KEYS, LookUp(), tmp_path / "file" / "t.arrow")
 
 
 CAPTIONS = "A dog runs in front of a wolf\nA tall cat walks on a lion\n"

@@ -11,7 +11,7 @@ from tests.support.mistakes import said
 from zoo.errors import ZooError
 from zoo.language.textblob_tagger import TextBlobTagger
 from zoo.negatives.aro import AROShuffle
-from zoo.negatives.making import make_on_ray
+from zoo.negatives.making import make_negatives_on_ray
 from zoo.negatives.replay import Replay
 from zoo.support.on_ray import Ray
 
@@ -51,7 +51,11 @@ def test_what_a_worker_cannot_do_is_one_sentence(made_root: Path, tmp_path: Path
     (tmp_path / "some.jsonl").write_text('{"caption": "a dog", "negative": "a cat"}\n')
     replay = Replay(tmp_path / "some.jsonl")
     with pytest.raises(ZooError, match="has no line for caption 'a cow'"):
-        list(make_on_ray(Ray(workers=1), replay, [("a dog", "0", "0"), ("a cow", "1", "1")]))
+        list(
+            make_negatives_on_ray(
+                Ray(workers=1), replay, [("a dog", "0", "0"), ("a cow", "1", "1")]
+            )
+        )
 
 
 def test_a_worker_of_other_packages_is_refused() -> None:
@@ -62,11 +66,11 @@ def test_a_worker_of_other_packages_is_refused() -> None:
     Elsewhere.__module__, Elsewhere.__qualname__ = "zoo.negatives", "AROShuffle"
     elsewhere = Elsewhere(tagger=TextBlobTagger())
     with pytest.raises(ZooError, match=r"a Ray worker has .*textblob.* install the same"):
-        list(make_on_ray(Ray(workers=1), elsewhere, [("a red dog", "0", "0")]))
+        list(make_negatives_on_ray(Ray(workers=1), elsewhere, [("a red dog", "0", "0")]))
 
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray.data", None)
     aro = AROShuffle(tagger=TextBlobTagger())
     with pytest.raises(ZooError, match=r"ray.data is not installed: pip install 'clip-zoo\[ray\]'"):
-        list(make_on_ray(Ray(workers=1), aro, [("a red dog", "0", "0")]))
+        list(make_negatives_on_ray(Ray(workers=1), aro, [("a red dog", "0", "0")]))

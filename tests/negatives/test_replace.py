@@ -14,7 +14,7 @@ from zoo.language.text import same_words
 from zoo.language.textblob_tagger import TextBlobTagger
 from zoo.negatives.bigram_shuffle import BigramShuffle
 from zoo.negatives.negclip_swap import NegCLIPSwap
-from zoo.negatives.replace import Replace, parts_of
+from zoo.negatives.replace import Replace, replaceable_words
 from zoo.negatives.table import write_table
 from zoo.sources.readers.flickr_token import FlickrToken
 from zoo.sources.sample import ImageRef, Sample
@@ -44,7 +44,7 @@ def replaced(table: Path, caption: str, n: int = 200, min_entities: int = 2) -> 
 
 
 def parts(caption: str) -> list[tuple[str, str | None]]:
-    return [(part.text, part.tag) for part in parts_of(TextBlobTagger().analyse(caption))]
+    return [(part.text, part.tag) for part in replaceable_words(TextBlobTagger().analyse(caption))]
 
 
 def test_heads_modifiers_verbs_and_prepositions_are_parts() -> None:

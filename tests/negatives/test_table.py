@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from zoo.errors import ZooError
 from zoo.negatives import table as table_module
-from zoo.negatives.table import ReplacementTable, table_at, write_table
+from zoo.negatives.table import ReplacementTable, open_table, write_table
 
 ENTRIES = {
     ("dog", "NN"): {"cat": 3.0, "wolf": 1.0},
@@ -84,7 +84,7 @@ def test_the_digest_tells_tables_apart(file: Path, tmp_path: Path) -> None:
 
 
 def test_a_table_is_opened_once_a_process(file: Path) -> None:
-    assert table_at(file) is table_at(file)
+    assert open_table(file) is open_table(file)
 
 
 def test_what_is_no_table_is_named(

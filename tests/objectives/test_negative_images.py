@@ -79,7 +79,7 @@ def test_negative_images_of_one_image_s_rows_stay_candidates() -> None:
     batch = case.batch(Encoded(random_pooled(0, 12)), Encoded(random_pooled(1, 12)))
     scores = Scores(attached(Cosine()), batch, mask_same_image=True)
     assert torch.equal(scores.images_against(batch.captions).candidate, torch.eye(6).bool())
-    turned, others = scores.turned_round()
+    turned, others = scores.swap_negative_images()
     there = torch.tensor([True] * 5 + [False]).expand(6, 6)
     assert torch.equal(others.images_against(turned.captions).candidate, there)
     assert torch.equal(others.texts_against_images(batch.captions).candidate, there)
@@ -93,7 +93,7 @@ def test_negatives_with_the_same_words_are_no_candidates_where_those_are_masked(
     batch = case.batch(Encoded(random_pooled(0, 12)), Encoded(random_pooled(1, 12)))
     for masked in (False, True):
         scores = Scores(attached(Cosine()), batch, mask_same_text=masked)
-        turned, others = scores.turned_round()
+        turned, others = scores.swap_negative_images()
         expected = torch.ones(6, 6, dtype=torch.bool)
         expected[0, 2] = expected[2, 0] = not masked
         assert torch.equal(others.images_against(turned.captions).candidate, expected)

@@ -21,7 +21,7 @@ from zoo.datamodules import CaptionDataModule
 from zoo.datamodules.dataset import ImageFiles
 from zoo.errors import ZooError
 from zoo.pixels import cache as caching
-from zoo.pixels.cache import GIB, ImageCache, KeptPixels, KeptSet, kept_pixels, kept_sets
+from zoo.pixels.cache import GIB, ImageCache, KeptPixels, KeptSet, cached_pixels, kept_sets
 from zoo.pixels.decoding import pixels_of
 from zoo.sources.images import BrokenImage, ImageFinder
 from zoo.sources.sample import ImageRef
@@ -41,7 +41,7 @@ def refs(tmp_path: Path) -> list[ImageRef]:
 
 
 def kept(folder: Path, refs: list[ImageRef], side: int = SIDE, **other: Any) -> Any:
-    return kept_pixels(ImageCache(str(folder / "kept")), side, refs, ImageFinder([]), **other)
+    return cached_pixels(ImageCache(str(folder / "kept")), side, refs, ImageFinder([]), **other)
 
 
 def test_larger_images_are_resized_and_smaller_ones_kept_as_they_are(
@@ -115,7 +115,7 @@ def test_its_size_is_told_before_it_is_made_and_bounded(
 ) -> None:
     small = ImageCache(str(tmp_path / "kept"), limit_gib=1e-6)
     with pytest.raises(ZooError, match=r"3 images of shorter side 32 would take about .* GiB"):
-        kept_pixels(small, SIDE, refs, ImageFinder([]))
+        cached_pixels(small, SIDE, refs, ImageFinder([]))
     with caplog.at_level("INFO", logger="zoo"):
         kept(tmp_path, refs)
     assert "decoding 3 images with shorter side 32 into about 0.00 GiB" in caplog.text
@@ -128,13 +128,13 @@ def test_sets_of_other_runs_count_towards_the_most_that_a_folder_may_hold(
     size = (first.folder / "pixels.bin").stat().st_size
     assert kept_sets(tmp_path / "kept") == [KeptSet(first.folder, 3, size)]
     bound = ImageCache(str(tmp_path / "kept"), limit_gib=1.5 * size / GIB)
-    assert kept_pixels(bound, SIDE, refs, ImageFinder([])).folder == first.folder
+    assert cached_pixels(bound, SIDE, refs, ImageFinder([])).folder == first.folder
     with pytest.raises(
         ZooError, match=r"GiB of other sets, .*: raise it, remove sets \(`zoo doctor"
     ):
-        kept_pixels(bound, SIDE + 1, refs, ImageFinder([]))
+        cached_pixels(bound, SIDE + 1, refs, ImageFinder([]))
     shutil.rmtree(first.folder)
-    assert kept_pixels(bound, SIDE + 1, refs, ImageFinder([])).folder != first.folder
+    assert cached_pixels(bound, SIDE + 1, refs, ImageFinder([])).folder != first.folder
 
 
 def test_a_builder_that_is_killed_leaves_nothing_that_outlives_the_next(

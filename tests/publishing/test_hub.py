@@ -14,7 +14,7 @@ from zoo.backbones.weights import DESCRIPTION
 from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.publishing.card import CARD
-from zoo.publishing.hub import contents, push
+from zoo.publishing.hub import describe_upload, push
 
 REPO = "me/bound"
 WEIGHTS = b"\x00weights" * 100
@@ -125,13 +125,13 @@ def test_a_push_says_what_it_uploads_and_uploads_it_in_one_commit(
     assert sum("/commit/" in asked for asked in hub.asked) == 1
     *listed, commit = capsys.readouterr().out.splitlines()
     assert commit == f"{hub.url}/{REPO}/commit/abc"
-    assert listed == [f"{folder}, to {REPO}:", *contents(folder)]
+    assert listed == [f"{folder}, to {REPO}:", *describe_upload(folder)]
 
 
 def test_what_is_uploaded_is_listed_with_sizes_and_with_paths_of_this_machine(
     folder: Path,
 ) -> None:
-    assert contents(folder) == [
+    assert describe_upload(folder) == [
         "  README.md  0.0 kB",
         "  open_clip_model.safetensors  0.8 kB",
         "  zoo.json  0.0 kB",
@@ -271,7 +271,10 @@ def test_paths_of_this_machine_are_found_within_sentences_references_and_names(
         "trained_images": ["file:/home/me/a.png", "file:/home/me/b.png", "https://there/is/it"],
     }
     (folder / DESCRIPTION).write_text(json.dumps(described))
-    assert "paths of this machine in zoo.json: 5, such as /home/me/a.png" in contents(folder)[-2]
+    assert (
+        "paths of this machine in zoo.json: 5, such as /home/me/a.png"
+        in describe_upload(folder)[-2]
+    )
 
 
 def test_a_name_that_is_no_repository_is_refused(folder: Path, httpserver: HTTPServer) -> None:
@@ -282,7 +285,7 @@ def test_a_name_that_is_no_repository_is_refused(folder: Path, httpserver: HTTPS
 def test_a_folder_that_is_no_export_is_refused(folder: Path) -> None:
     (folder / CARD).unlink()
     with pytest.raises(ZooError, match=r"bound was not written by `zoo export`, since README"):
-        contents(folder)
+        describe_upload(folder)
 
 
 @pytest.mark.parametrize("target", ["/etc/passwd", "/etc", "../outside.txt"])
@@ -296,7 +299,7 @@ def test_a_link_out_of_the_folder_is_refused_and_nothing_is_uploaded(
         push(folder, REPO, endpoint=hub.url)
     assert hub.asked == []
     with pytest.raises(ZooError, match="nothing was uploaded: remove the link"):
-        contents(folder)
+        describe_upload(folder)
 
 
 def test_a_link_within_the_folder_is_uploaded_as_its_file(

@@ -12,7 +12,7 @@ import pytest
 
 from zoo.benchmarks import Benchmark
 from zoo.errors import ZooError
-from zoo.results.averages import Average, Mean, Member, averages
+from zoo.results.averages import Average, Mean, Member, compute_averages
 from zoo.results.metrics import Metric
 from zoo.results.presets.named import preset_of
 from zoo.results.statistics import Observations, interval
@@ -103,7 +103,10 @@ def metric(benchmark: str, subset: str, name: str, value: float | None, of: int 
 
 
 def taken(preset: str, metrics: list[Metric]) -> dict[str, Average]:
-    return {average.name: average for average in averages(preset, preset_of(preset).means, metrics)}
+    return {
+        average.name: average
+        for average in compute_averages(preset, preset_of(preset).means, metrics)
+    }
 
 
 def rows(path: Path) -> dict[tuple[str, str], dict[str, str]]:
@@ -200,7 +203,7 @@ def test_a_mean_without_one_of_its_members_is_withheld_and_says_which() -> None:
     average = taken("vl_compo", metrics)["sugarcrepe"]
     assert average.value is None
     assert set(average.missing) == {"sugarcrepe/swap_obj/i2t", "sugarcrepe/swap_att/i2t"}
-    assert (average.n, average.of) == (500, 600)
+    assert (average.n, average.n_total) == (500, 600)
 
 
 def test_the_suite_of_cs_clip_names_the_benchmarks_that_are_not_there() -> None:
@@ -257,7 +260,7 @@ def recall(subset: str, side: str, images: int) -> Metric:
         images,
         images,
         0,
-        gallery_of=5000,
+        gallery_size=5000,
     )
 
 
@@ -283,7 +286,7 @@ def test_averages_have_an_interval_by_image_over_the_outcomes_of_their_members()
     }
     (mean,) = [
         a
-        for a in averages("official", OFFICIAL.means, list(metrics), metrics)
+        for a in compute_averages("official", OFFICIAL.means, list(metrics), metrics)
         if a.name == "sugarcrepe, mean of 7 subsets"
     ]
     low, high, how = interval(list(metrics.values()), [1 / 7] * 7)
@@ -296,7 +299,7 @@ def test_averages_have_an_interval_by_image_over_the_outcomes_of_their_members()
     assert mean.high is not None
     assert mean.low < 50.0 < mean.high
     *samples, _ = metrics.items()
-    for average in averages("official", OFFICIAL.means, list(metrics), dict(samples)):
+    for average in compute_averages("official", OFFICIAL.means, list(metrics), dict(samples)):
         assert (average.low, average.high, average.interval) == (None, None, "")
 
 

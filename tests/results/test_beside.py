@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from PIL import Image
 
 import zoo
-from zoo.cli.fit import settings_of
+from zoo.cli.fit import parse_settings
 from zoo.errors import ZooError
 from zoo.results.averages import Average
-from zoo.results.beside import beside_table
+from zoo.results.beside import published_table
 from zoo.results.metrics import Metric
-from zoo.results.reading import read
+from zoo.results.reading import read_results
 from zoo.results.report import Results
 
 
@@ -44,12 +44,12 @@ def root(tmp_path: Path) -> Path:
 
 def test_a_figure_stands_in_the_row_of_its_metric_and_in_the_column_of_its_model() -> None:
     models = ["openai/ViT-B-32", "negclip", "labclip_coco_b32"]
-    table = beside_table(models, "official", [metric("swap_obj"), metric("mine", None)], [])
+    table = published_table(models, "official", [metric("swap_obj"), metric("mine", None)], [])
     assert table.header[3:-1] == tuple(models)
     assert table.rows == (("sugarcrepe/swap_obj/i2t", "50.0", "4 / 4", "61.2", "75.9", "", "[1]"),)
-    assert table.says[0].startswith("published values of other models")
-    assert table.says[1].startswith("[1] vl_compo, github.com/ytaek-oh/vl_compo")
-    assert table.says[2:] == ("no published values of labclip_coco_b32 for these metrics",)
+    assert table.preamble[0].startswith("published values of other models")
+    assert table.preamble[1].startswith("[1] vl_compo, github.com/ytaek-oh/vl_compo")
+    assert table.preamble[2:] == ("no published values of labclip_coco_b32 for these metrics",)
 
 
 def test_no_figure_stands_beside_another_gallery_or_other_options() -> None:
@@ -57,7 +57,8 @@ def test_no_figure_stands_beside_another_gallery_or_other_options() -> None:
     wholes = [replace(own, images=5000, gallery_of=5000), replace(own, images=4, gallery_of=5000)]
     told_apart = replace(wholes[0], run="coco_karpathy,clean=True")
     shown = [
-        len(beside_table(["negclip"], "official", [one], []).rows) for one in (*wholes, told_apart)
+        len(published_table(["negclip"], "official", [one], []).rows)
+        for one in (*wholes, told_apart)
     ]
     assert shown[0] > 0
     assert shown[1:] == [0, 0]
@@ -65,12 +66,12 @@ def test_no_figure_stands_beside_another_gallery_or_other_options() -> None:
 
 def test_an_average_has_the_figures_of_its_own_preset_a_row_for_each_source() -> None:
     averages = [average("vl_compo", "sugarcrepe"), average("vl_compo", "mine")]
-    table = beside_table(["negclip"], "vl_compo", [], averages)
+    table = published_table(["negclip"], "vl_compo", [], averages)
     assert [row[3:] for row in table.rows] == [("83.6", "[1]"), ("83.7", "[2]")]
-    assert "The Role of Inference" in table.says[1]
-    under_another = beside_table(["negclip"], "cs_clip", [], [average("cs_clip", "sugarcrepe")])
+    assert "The Role of Inference" in table.preamble[1]
+    under_another = published_table(["negclip"], "cs_clip", [], [average("cs_clip", "sugarcrepe")])
     assert [row[3:] for row in under_another.rows] == [("82.5", "[1]")]
-    assert "not the protocols of preset cs_clip" in under_another.says[1]
+    assert "not the protocols of preset cs_clip" in under_another.preamble[1]
 
 
 def test_published_figures_are_shown_again_and_enter_no_average(root: Path, tmp_path: Path) -> None:
@@ -83,10 +84,10 @@ def test_published_figures_are_shown_again_and_enter_no_average(root: Path, tmp_
         beside="negclip",
         **asked,  # type: ignore[arg-type]
     )
-    assert beside.counted == alone.counted
+    assert beside.by_preset == alone.by_preset
     assert beside.header["beside"] == ["negclip"]
     assert "beside" not in alone.header
-    again = read(tmp_path / "out")
+    again = read_results(tmp_path / "out")
     for shown in (repr(beside), repr(again)):
         assert shown.count("sugarcrepe/swap_obj/i2t") == 1
         assert shown.count("published values of other models") == 2
@@ -104,7 +105,7 @@ def test_a_model_without_figures_is_refused_before_anything_is_measured(root: Pa
 
 def test_validate_takes_names_by_commas_and_only_with_benchmarks() -> None:
     given = ["validate", "--beside", "negclip,openai/ViT-B-32", "--model.backbone.name", "zoo-tiny"]
-    settings = settings_of([*given, "--benchmarks", "sugarcrepe"])
+    settings = parse_settings([*given, "--benchmarks", "sugarcrepe"])
     assert settings.data.init_args.beside == ["negclip", "openai/ViT-B-32"]
     with pytest.raises(ZooError, match="--beside requires --benchmarks"):
-        settings_of(given)
+        parse_settings(given)

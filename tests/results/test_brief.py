@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from zoo.benchmarks.ceilings import Ceiling, as_plain
+from zoo.benchmarks.ceilings import Ceiling, ceilings_to_dict
 from zoo.results import show
 from zoo.results.averages import Average
 from zoo.results.brief import absent, ceilings_table, notes
 from zoo.results.by_benchmark import by_benchmark
 from zoo.results.metrics import Metric
 from zoo.results.outcomes import SCHEMA
-from zoo.results.report import TEXTS_ALONE, Counted, Results
+from zoo.results.report import TEXT_PROBE, PresetResults, Results
 
 SUBSETS = ("add_att", "add_obj", "swap_att")
 ORDER = Ceiling(300, 50.0, 96.0, {"longer": 40.0, "shorter": 60.0}, None)
@@ -30,7 +30,7 @@ METRICS = (metric("add_att", 40.0, 30), metric("add_obj", 80.0, 10), metric("swa
 
 def header(**more: Any) -> dict[str, Any]:
     subsets = {name: {"published_n": 30} for name in SUBSETS}
-    ceilings = as_plain({"*": {"i2t": ORDER}, "add_att": {"i2t": NOTHING}})
+    ceilings = ceilings_to_dict({"*": {"i2t": ORDER}, "add_att": {"i2t": NOTHING}})
     b = {"benchmark": "b", "run": "", "subsets": subsets, "notes": {}, "ceilings": ceilings, **more}
     return {
         **{"benchmarks": {"b": b}, "absent": [], "scoring": {}, "model": {}},
@@ -40,7 +40,7 @@ def header(**more: Any) -> dict[str, Any]:
 
 def test_a_mean_of_a_benchmark_weighs_what_was_scored_by_its_cases() -> None:
     (mean,) = by_benchmark("official", METRICS, {})
-    assert (mean.name, mean.value, mean.n, mean.of) == ("b/i2t", 50.0, 40, 40)
+    assert (mean.name, mean.value, mean.n, mean.n_total) == ("b/i2t", 50.0, 40, 40)
     assert (len(mean.members), mean.missing) == (3, ("b/swap_att/i2t",))
 
 
@@ -56,8 +56,10 @@ def test_many_metrics_are_shown_by_benchmark_with_what_the_blind_get_and_each_at
 ) -> None:
     monkeypatch.setattr(show, "MANY", 2)
     withheld = Average("a", "mean", None, "equal", ("x",), ("b/swap_att/i2t",), 1, 1)
-    counted = Counted("a", "first", METRICS, (withheld,), (), tuple(by_benchmark("a", METRICS, {})))
-    other = Counted("c", "x", METRICS, (), (), tuple(by_benchmark("c", METRICS, {})))
+    counted = PresetResults(
+        "a", "first", METRICS, (withheld,), (), tuple(by_benchmark("a", METRICS, {}))
+    )
+    other = PresetResults("c", "x", METRICS, (), (), tuple(by_benchmark("c", METRICS, {})))
     results = Results(header(), (counted, other), SCHEMA.empty_table())
     short = " ".join(repr(results).split())
     assert "b i2t 2 of 3 50.0 40 / 40 50.0 96.0 60.0" in short
@@ -77,17 +79,17 @@ def test_a_ceiling_is_shown_where_it_tells_of_more_than_chance() -> None:
     assert table.rows == (("b", "all", "i2t", "300", "50.0", "96.0", "60.0", "", "", "shorter"),)
     told = Ceiling(300, 50.0, 100.0, {"longer": 60.0, "shorter": 40.0}, None)
     placed = Ceiling(20, 50.0, None, {}, 90.0)
-    plain = as_plain({"one": {"i2t": told}, "two": {"i2t": NOTHING, "t2i": placed}})
+    plain = ceilings_to_dict({"one": {"i2t": told}, "two": {"i2t": NOTHING, "t2i": placed}})
     rows = ceilings_table(header(ceilings=plain), long=True).rows
     assert [row[1:3] for row in rows] == [("one", "i2t"), ("two", "t2i")]
     assert ceilings_table({"benchmarks": {"old": {}}}, long=True).rows == ()
 
 
 def test_what_the_text_tower_tells_stands_beside_where_it_is_more_than_chance() -> None:
-    plain = as_plain({"one": {"i2t": NOTHING}, "two": {"i2t": NOTHING}})
+    plain = ceilings_to_dict({"one": {"i2t": NOTHING}, "two": {"i2t": NOTHING}})
     made = header(ceilings=plain)
     told = {"one": {"i2t": {"n": 100, "value": 80.0}}, "two": {"i2t": {"n": 100, "value": 55.0}}}
-    made["scoring"] = {TEXTS_ALONE: {"b": told}}
+    made["scoring"] = {TEXT_PROBE: {"b": told}}
     (row,) = ceilings_table(made, long=True).rows
     assert (row[1], row[8]) == ("one", "80.0")
 

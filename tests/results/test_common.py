@@ -12,11 +12,11 @@ import pytest
 from tests.support.compared import rows_under
 from zoo.benchmarks.base import Case
 from zoo.errors import ZooError
-from zoo.results.comparison.common import Common, common, largest_difference
-from zoo.results.comparison.differing import AS_KEPT, differences
+from zoo.results.comparison.common import AlignedRuns, align_runs, largest_difference
+from zoo.results.comparison.differing import AS_KEPT, outcome_differences
 from zoo.results.comparison.paired import compare_pair
 from zoo.results.metrics import Rules
-from zoo.results.outcomes import OutcomeRow, rows, table
+from zoo.results.outcomes import OutcomeRow, outcome_rows, outcome_table
 from zoo.results.presets.named import preset_of
 from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import paired_test
@@ -35,13 +35,13 @@ def asked(
     """The outcome of a case whose first text is right, by scripts that let it win ties."""
     match = np.array([[True] + [False] * (len(texts) - 1)])
     ref = ImageRef("coco", image or name)
-    case = Case((ref,), texts, match, "i2t", "order", name, correct_first=True)
+    case = Case((ref,), texts, match, "i2t", "order", name, right_listed_first=True)
     asked = case.judge(np.array([scores], dtype=np.float32)) if scored else case.queries()
-    return list(rows(BenchmarkRun("aro"), case, asked, frozenset()))
+    return list(outcome_rows(BenchmarkRun("aro"), case, asked, frozenset()))
 
 
 def run(*cases: list[OutcomeRow]) -> pa.Table:
-    return table(row for case in cases for row in case)
+    return outcome_table(row for case in cases for row in case)
 
 
 def gallery(n: int, right: bool) -> pa.Table:
@@ -50,11 +50,13 @@ def gallery(n: int, right: bool) -> pa.Table:
     texts = tuple(f"text {i}" for i in range(n))
     case = Case(images, texts, match, "retrieval", "gallery", "all")
     scores = (match if right else ~match).astype(np.float32)
-    return table(rows(BenchmarkRun("retrieval"), case, case.judge(scores), frozenset()))
+    return outcome_table(
+        outcome_rows(BenchmarkRun("retrieval"), case, case.judge(scores), frozenset())
+    )
 
 
 def found_in(
-    runs: Common, rules: Rules = AS_KEPT
+    runs: AlignedRuns, rules: Rules = AS_KEPT
 ) -> tuple[list[float], int, tuple[int, int] | None, float]:
     """Values of both runs, number of questions, right in each alone, and p of the only metric."""
     (row,) = rows_under(rules, runs.tables)
@@ -69,13 +71,13 @@ def test_outcomes_are_counted_under_the_rules_that_are_asked_for() -> None:
     """
     ties = run(*(asked(str(i), [1.0, 1.0]) for i in range(8)))
     right = run(*(asked(str(i), [2.0, 1.0]) for i in range(8)))
-    runs = common([ties, right])
+    runs = align_runs([ties, right])
     official, strict = found_in(runs, OFFICIAL), found_in(runs, STRICT)
     assert official == ([1.0, 1.0], 8, (0, 0), 1.0)
     assert strict[:3] == ([0.0, 1.0], 8, (0, 8))
     assert strict[3] == pytest.approx(2 / 2**8 / 2)
-    assert differences(*runs.tables, OFFICIAL) == []
-    assert len(differences(*runs.tables, STRICT)) == 8
+    assert outcome_differences(*runs.tables, OFFICIAL) == []
+    assert len(outcome_differences(*runs.tables, STRICT)) == 8
 
 
 def test_options_equal_to_the_right_text_are_dropped_from_both_runs_and_from_margins() -> None:
@@ -83,9 +85,9 @@ def test_options_equal_to_the_right_text_are_dropped_from_both_runs_and_from_mar
     alone = ("a", "a")
     first = run(asked("1", [3.0, 3.0, 1.0], identity), asked("2", [1.0, 1.0], alone))
     second = run(asked("1", [3.0, 3.0, 3.5], identity), asked("2", [1.0, 1.0], alone))
-    runs = common([first, second])
+    runs = align_runs([first, second])
     assert found_in(runs, STRICT)[1:3] == (1, (1, 0))
-    (difference,) = differences(*runs.tables, STRICT)
+    (difference,) = outcome_differences(*runs.tables, STRICT)
     assert (difference.first_margin, difference.second_margin) == (2.0, -0.5)
 
 
@@ -99,12 +101,12 @@ def test_runs_are_cut_to_the_questions_of_all_whatever_their_names() -> None:
         asked("0", [1.0, 2.0], ("a", "another foil"), image="0"),
         *(asked(str(i + 1), [2.0, 1.0], ("a", f"foil {i}"), image=str(i)) for i in range(1, 6)),
     )
-    runs = common([first, second])
+    runs = align_runs([first, second])
     assert found_in(runs)[1:3] == (5, (0, 0))
     assert runs.left_out == {(BenchmarkRun("aro"), "order"): (1, 1)}
     assert not runs.by_name
     third = run(*(asked(str(i), [1.0, 2.0], ("a", f"foil {i}"), image=str(i)) for i in (4, 2, 9)))
-    runs = common([first, second, third])
+    runs = align_runs([first, second, third])
     assert [[case.as_py() for case in table["case"]] for table in runs.tables] == [
         ["2", "4"],
         ["3", "5"],
@@ -116,12 +118,12 @@ def test_runs_are_cut_to_the_questions_of_all_whatever_their_names() -> None:
 def test_galleries_that_lack_different_images_are_not_compared() -> None:
     whole, other = gallery(4, True), gallery(3, True)
     with pytest.raises(ZooError, match="clip has no case in common with base: none of its 18"):
-        common([whole, other], ["base", "clip"])
+        align_runs([whole, other], ["base", "clip"])
     pairs = run(asked("1", [2.0, 1.0]))
-    runs = common([pa.concat_tables([whole, pairs]), pa.concat_tables([other, pairs])])
+    runs = align_runs([pa.concat_tables([whole, pairs]), pa.concat_tables([other, pairs])])
     assert [str(row.place) for row in rows_under(AS_KEPT, runs.tables)] == ["aro/order/i2t"]
     assert runs.left_out == {(BenchmarkRun("retrieval"), "gallery"): (24, 18)}
-    assert largest_difference(*common([whole, gallery(4, False)]).tables) == 1.0
+    assert largest_difference(*align_runs([whole, gallery(4, False)]).tables) == 1.0
 
 
 def test_what_one_run_did_not_score_is_left_out_of_all_and_counted() -> None:
@@ -130,8 +132,8 @@ def test_what_one_run_did_not_score_is_left_out_of_all_and_counted() -> None:
         asked("1", [2.0, 1.0]), asked("2", [0.0, 0.0], scored=False), asked("3", [2.0, 1.0])
     )
     third = run(asked("1", [0.0, 0.0], scored=False), *(asked(n, [1.0, 2.0]) for n in "23"))
-    runs = common([first, second, third])
-    assert differences(*runs.tables[:2]) == []
+    runs = align_runs([first, second, third])
+    assert outcome_differences(*runs.tables[:2]) == []
     (row,) = rows_under(AS_KEPT, runs.tables)
     assert (row.n, row.of, row.totals.tolist()) == (1, 3, [1.0, 1.0, 0.0])
     assert largest_difference(*runs.tables[:2]) == 0.0
@@ -142,8 +144,8 @@ def test_what_one_run_did_not_score_is_left_out_of_all_and_counted() -> None:
 def test_questions_that_come_twice_are_paired_in_their_order() -> None:
     first = run(asked("1", [1.0, 2.0], image="x"), asked("2", [2.0, 1.0], image="x"))
     second = run(asked("5", [2.0, 1.0], image="x"), asked("6", [2.0, 1.0], image="x"))
-    runs = common([first, second])
-    assert [d.case for d in differences(*runs.tables)] == ["1"]
+    runs = align_runs([first, second])
+    assert [d.case for d in outcome_differences(*runs.tables)] == ["1"]
     assert found_in(runs)[1] == 2
 
 
@@ -159,7 +161,7 @@ def test_images_asked_more_than_once_are_exchanged_as_a_whole() -> None:
         )
         for right in (first_right, np.zeros(18, dtype=bool))
     ]
-    (row,) = rows_under(AS_KEPT, common(made).tables)
+    (row,) = rows_under(AS_KEPT, align_runs(made).tables)
     assert (row.n, row.images) == (18, 6)
     p = compare_pair(row, *row.values).p
     assert p == pytest.approx(paired_test(first_right, np.zeros(18), image))
@@ -172,7 +174,7 @@ def test_runs_of_an_older_zoo_are_matched_by_name_images_and_answers() -> None:
         [replace(row, question=None) for row in case]  # type: ignore[arg-type]
         for case in (asked("1", [2.0, 1.0]), asked("2", [2.0, 1.0], image="other"))
     ]
-    runs = common([run(*older), run(asked("1", [1.0, 2.0]), asked("2", [2.0, 1.0]))])
+    runs = align_runs([run(*older), run(asked("1", [1.0, 2.0]), asked("2", [2.0, 1.0]))])
     assert runs.by_name
-    assert [d.case for d in differences(*runs.tables)] == ["1"]
+    assert [d.case for d in outcome_differences(*runs.tables)] == ["1"]
     assert runs.left_out == {(BenchmarkRun("aro"), "order"): (1, 1)}

@@ -34,10 +34,10 @@ from zoo.errors import ZooError
 from zoo.results import Rules
 from zoo.results.averages import Mean, Member
 from zoo.results.comparison.comparison import Comparison, ComparisonLine
-from zoo.results.comparison.layout import points, probability
-from zoo.results.comparison.named import by_seed, shorten_paths
-from zoo.results.outcomes import SCHEMA, rows, table
-from zoo.results.report import Results, write
+from zoo.results.comparison.layout import format_p_value, format_points
+from zoo.results.comparison.named import group_by_seed, shorten_paths
+from zoo.results.outcomes import SCHEMA, outcome_rows, outcome_table
+from zoo.results.report import Results, write_results
 from zoo.results.runs import BenchmarkRun
 from zoo.sources.sample import ImageRef
 
@@ -284,7 +284,7 @@ def seeded() -> dict[str, Results]:
 
 def test_runs_that_differ_in_nothing_but_their_seeds_are_taken_together() -> None:
     runs = seeded()
-    assert by_seed(runs) == {"a": ["a_1", "a_2", "a_3"], "b": ["b_1", "b_2"]}
+    assert group_by_seed(runs) == {"a": ["a_1", "a_2", "a_3"], "b": ["b_1", "b_2"]}
     comparison = zoo.compare(runs, group="seed")
     line = comparison.lines[0]
     assert comparison.runs == ("a", "b")
@@ -329,7 +329,7 @@ def test_a_group_is_called_what_is_left_of_its_names_without_seeds(
     names: tuple[str, str], group: str
 ) -> None:
     runs = {name: results(outcomes([True]), seeds(k, k)) for k, name in enumerate(names)}
-    assert list(by_seed(runs)) == [group]
+    assert list(group_by_seed(runs)) == [group]
 
 
 def test_runs_that_are_no_seeds_of_each_other_are_not_put_together() -> None:
@@ -541,14 +541,14 @@ def test_what_one_run_scored_and_what_none_did_are_counted_apart() -> None:
     ("number", "shown"), [(-0.04, "0.0"), (0.04, "0.0"), (-0.06, "-0.1"), (2.0, "+2.0")]
 )
 def test_a_difference_of_nothing_has_no_sign(number: float, shown: str) -> None:
-    assert points(number) == shown
+    assert format_points(number) == shown
 
 
 @pytest.mark.parametrize(
     ("p", "shown"), [(5e-5, "< 0.0001"), (1e-30, "< 0.0001"), (1e-4, "0.0001"), (0.0471, "0.047")]
 )
 def test_a_small_p_is_said_to_be_under_one_in_ten_thousand(p: float, shown: str) -> None:
-    assert probability(p) == shown
+    assert format_p_value(p) == shown
 
 
 def test_counts_of_each_alone_are_of_runs_and_not_of_seeds() -> None:
@@ -580,9 +580,9 @@ def test_what_cannot_be_compared_is_refused_in_a_sentence(
     runs: list[str] | str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    write(results(outcomes([True, False])), tmp_path / "a")
-    write(results(outcomes([True, False], subset="another")), tmp_path / "other")
-    write(results(outcomes([None, None])), tmp_path / "unscored")
+    write_results(results(outcomes([True, False])), tmp_path / "a")
+    write_results(results(outcomes([True, False], subset="another")), tmp_path / "other")
+    write_results(results(outcomes([None, None])), tmp_path / "unscored")
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "cases.parquet").write_bytes(b"PAR1")
     (tmp_path / "b").mkdir()
@@ -605,7 +605,9 @@ def test_a_recall_among_some_images_has_no_figure_beside_and_enters_no_mean(publ
         "ab", np.random.default_rng(0).random((2, 6, 6), np.float32), strict=True
     ):
         judged = asked.judge(scores)
-        runs[name] = results(table(rows(BenchmarkRun("retrieval"), asked, judged, frozenset())))
+        runs[name] = results(
+            outcome_table(outcome_rows(BenchmarkRun("retrieval"), asked, judged, frozenset()))
+        )
         known = runs[name].header["benchmarks"]["retrieval"]["subsets"]["coco_karpathy"]
         known["published_n"] = published
     mean = Mean("both", (Member("retrieval", "coco_karpathy", "t2i_r@1"),))

@@ -17,9 +17,9 @@ from zoo.familiarity.bindings import Binding
 from zoo.familiarity.table import BindingTable
 from zoo.results.familiar import Familiarity, summary, with_buckets
 from zoo.results.metrics import Reference
-from zoo.results.outcomes import rows, table
+from zoo.results.outcomes import outcome_rows, outcome_table
 from zoo.results.presets.shipped import Official
-from zoo.results.reading import read
+from zoo.results.reading import read_results
 from zoo.results.runs import BenchmarkRun
 from zoo.results.splits import by_split
 from zoo.sources.sample import ImageRef
@@ -62,10 +62,12 @@ def case(texts: tuple[str, ...], i: int, protocol: str = "i2t") -> Case:
 def answered(right: list[bool], run: BenchmarkRun = ARO) -> Any:
     """Outcomes of CASES in order, right where `right` says so."""
     made = [case(swapped(*words), i) for i, words in enumerate(CASES.values())]
-    return table(
+    return outcome_table(
         row
         for one, is_right in zip(made, right, strict=True)
-        for row in rows(run, one, one.judge(np.array([[is_right, 0.5]], np.float32)), frozenset())
+        for row in outcome_rows(
+            run, one, one.judge(np.array([[is_right, 0.5]], np.float32)), frozenset()
+        )
     )
 
 
@@ -115,10 +117,10 @@ def test_free_captions_are_split_by_units_and_counted_in_full() -> None:
         ("a purple cloud", "a purple fork"),
         ("a red car", "a car"),
     ]
-    cases = table(
+    cases = outcome_table(
         row
         for i, pair in enumerate(texts)
-        for row in rows(run, case(pair, i), case(pair, i).queries(), frozenset())
+        for row in outcome_rows(run, case(pair, i), case(pair, i).queries(), frozenset())
     )
     split = with_buckets(cases, Familiarity(TABLE).overlaps(cases))
     assert split["bucket"].to_pylist() == ["definitely_seen", "definitely_unseen", "excluded"]
@@ -129,7 +131,7 @@ def test_free_captions_are_split_by_units_and_counted_in_full() -> None:
 def test_outcomes_without_bindings_cannot_be_split() -> None:
     run = BenchmarkRun("pairs")
     one = case(("a man", "a dog"), 0)
-    cases = table(rows(run, one, one.queries(), frozenset()))
+    cases = outcome_table(outcome_rows(run, one, one.queries(), frozenset()))
     with pytest.raises(
         ZooError, match="pairs has no case with an attribute-object binding in each"
     ):
@@ -182,11 +184,11 @@ def test_validate_splits_real_photographs_and_writes_the_three_released_files(
     assert measured(root, "--benchmarks", names, *asked) == 0
     shown = capsys.readouterr().out
     assert "strict: all seen 14.3%, all unseen 42.9%; loose: all seen 42.9%" in shown
-    results = read(out)
-    (counted,) = results.counted
+    results = read_results(out)
+    (counted,) = results.by_preset
     splits = {m.split: (m.n, m.of) for m in counted.splits if m.benchmark == "aro"}
     assert splits == {name: (n, n) for name, n in SPLIT.items()}
-    assert results.recount([Official()]).counted == results.counted
+    assert results.recount([Official()]).by_preset == results.by_preset
     assert results.header["familiarity"]["with"]["table"] == "table.csv"
     released = out / "familiarity"
     assert (released / "train_pair_counts.csv").read_text() == "\n".join(
@@ -222,15 +224,15 @@ def test_a_run_is_split_afterwards_as_it_would_have_been(
     captions.write_text("A blue sky over a white wall.\nA white sky.\nBlue walls.\n")
     assert measured(root, *benchmarks, "--out", str(root / "plain")) == 0
     assert "splits" not in capsys.readouterr().out
-    assert read(root / "plain").counted[0].splits == ()
+    assert read_results(root / "plain").by_preset[0].splits == ()
     asked = ["--familiar_with", str(captions)]
     assert measured(root, *benchmarks, *asked, "--out", str(root / "split")) == 0
     again = ["rescore", str(root / "plain"), *asked, "--out", str(root / "again")]
     assert main(again) == 0
-    first, second = read(root / "split"), read(root / "again")
-    assert first.counted[0].splits == second.counted[0].splits
+    first, second = read_results(root / "split"), read_results(root / "again")
+    assert first.by_preset[0].splits == second.by_preset[0].splits
     assert first.cases.equals(second.cases)
-    assert [m.n for m in first.counted[0].splits] == [7, 1, 2, 4, 1]
+    assert [m.n for m in first.by_preset[0].splits] == [7, 1, 2, 4, 1]
     files = [
         {path.relative_to(run): path.read_text() for path in run.rglob("*.t??")}
         for run in (root / "split" / "familiarity", root / "again" / "familiarity")
@@ -238,7 +240,7 @@ def test_a_run_is_split_afterwards_as_it_would_have_been(
     assert files[0] == files[1]
     assert len(files[0]) == 10
     assert main([*again[:-3], str(root / "table.csv"), *again[-2:], "--overwrite"]) == 0
-    assert [m.n for m in read(root / "again").counted[0].splits] == list(SPLIT.values())
+    assert [m.n for m in read_results(root / "again").by_preset[0].splits] == list(SPLIT.values())
     seen = root / "again" / "familiarity" / "aro" / "VG-Attribution" / "splits"
     assert (seen / "amb_perfect_close.txt").read_text() == "1\n"
 
@@ -287,7 +289,7 @@ def test_fit_splits_by_the_captions_that_it_trains_on_from_its_first_validation(
     asked = ["--benchmarks", f"pairs:{made_root / 'pairs.csv'}", "--epochs", "1", "--out", "out"]
     by = ["--data.evaluation.familiar_with", "training"]
     assert main(["fit", "--config", str(made_root / "recipe.yaml"), *asked, *by]) == 0
-    said = read(tmp_path / "out").header
+    said = read_results(tmp_path / "out").header
     assert said["familiarity"]["with"]["captions"] == "captions.tsv"
     assert said["model"]["origin"]["data"]["train"]["files"].keys() == {"captions.tsv"}
     assert (tmp_path / "out" / "familiarity" / "train_pair_counts.csv").is_file()
@@ -313,7 +315,9 @@ def test_rules_exclude_more_of_bivlc_than_the_paper_does(shared_data: Path) -> N
         texts = [(row["caption"], row["negative_caption"]) for row in csv.DictReader(file)]
     run = BenchmarkRun("bivlc")
     made = (case(pair, i) for i, pair in enumerate(texts))
-    cases = table(row for one in made for row in rows(run, one, one.queries(), frozenset()))
+    cases = outcome_table(
+        row for one in made for row in outcome_rows(run, one, one.queries(), frozenset())
+    )
     (counts,) = summary(Familiarity(TABLE).overlaps(cases)).values()
     assert counts["excluded"] / len(texts) == pytest.approx(0.276, abs=0.0005)
 

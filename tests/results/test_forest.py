@@ -9,7 +9,7 @@ import zoo
 from tests.support.compared import outcomes, results
 from zoo.errors import ZooError
 from zoo.results.comparison.comparison import Comparison
-from zoo.results.comparison.forest import FORMATS, draw_forest, forest, format_of
+from zoo.results.comparison.forest import FORMATS, draw_forest_figure, figure_format, render_forest
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def comparison() -> Comparison:
 
 
 def test_a_row_has_each_run_with_its_interval(comparison: Comparison) -> None:
-    (axes,) = forest(comparison).axes
+    (axes,) = draw_forest_figure(comparison).axes
     assert [label.get_text() for label in axes.get_yticklabels()] == [
         "sugarcrepe",
         "swap_att, i2t",
@@ -42,7 +42,7 @@ def test_a_row_has_each_run_with_its_interval(comparison: Comparison) -> None:
 
 
 def test_a_mark_is_hollow_where_the_difference_is_not_significant(comparison: Comparison) -> None:
-    (axes,) = forest(comparison).axes
+    (axes,) = draw_forest_figure(comparison).axes
     marks = {
         round(float(line.get_xdata()[0])): line for line in axes.lines if line.get_zorder() == 3
     }
@@ -52,18 +52,18 @@ def test_a_mark_is_hollow_where_the_difference_is_not_significant(comparison: Co
 
 @pytest.mark.parametrize("kind", FORMATS)
 def test_a_picture_is_the_same_each_time(kind: str, comparison: Comparison) -> None:
-    once = draw_forest(comparison, kind)
-    assert once == draw_forest(comparison, kind)
+    once = render_forest(comparison, kind)
+    assert once == render_forest(comparison, kind)
     assert once.startswith({"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[kind])
-    assert format_of(Path(f"a.{kind.upper()}")) == kind
+    assert figure_format(Path(f"a.{kind.upper()}")) == kind
 
 
 def test_another_kind_of_picture_is_refused() -> None:
     for name in ("a.jpg", "a"):
         with pytest.raises(ZooError, match=r"ends in \.png, \.svg or \.pdf"):
-            format_of(Path(name))
+            figure_format(Path(name))
 
 
 def test_a_name_with_dollars_is_no_formula() -> None:
     runs = {name: results(outcomes([i < 5 for i in range(10)])) for name in ("5$", r"$\foo$")}
-    assert r"$\foo$" in draw_forest(zoo.compare(runs, resamples=50), "svg").decode()
+    assert r"$\foo$" in render_forest(zoo.compare(runs, resamples=50), "svg").decode()

@@ -19,13 +19,13 @@ from zoo.benchmarks.pairs import Pairs
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.results.drawing import INK, png, svg
-from zoo.results.half_truth_models import check_alike, drawing, table
+from zoo.results.half_truth_models import accuracy_table, check_comparable, draw_accuracies
 from zoo.results.half_truth_page import PAGE, page, write
-from zoo.results.half_truth_pictures import accuracy, gaps
+from zoo.results.half_truth_pictures import draw_accuracy, draw_gaps
 from zoo.results.half_truths import Diagnostic, diagnostics
 from zoo.results.presets.named import preset_of
 from zoo.results.presets.shipped import Strict
-from zoo.results.reading import read
+from zoo.results.reading import read_results
 from zoo.results.report import Results
 from zoo.sources.images import ImageFinder
 
@@ -54,7 +54,7 @@ class Guess:
 def measured(root: Path, out: Path, *benchmarks: object) -> Results:
     made = Evaluation(list(benchmarks), str(root), out=str(out), workers=0)  # type: ignore[arg-type]
     made.run(Guess())
-    return read(out)
+    return read_results(out)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def results(made_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Result
     run = measured(made_root, tmp_path_factory.mktemp("run"), HalfTruth(units, "paper"))
     # conditions of one size would make all means alike
     few = [row["subset"] != "Swap" or int(row["case"]) < 5 for row in run.cases.to_pylist()]
-    return Results(run.header, run.counted, run.cases.filter(few))
+    return Results(run.header, run.by_preset, run.cases.filter(few))
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +150,7 @@ def test_guesses_stand_beside_and_are_averaged_alike(results: Results, found: Di
 def test_the_gaps_of_a_model_with_a_scale_are_of_similarities(results: Results) -> None:
     scaled = {**results.header, "scoring": {**results.header["scoring"], "scale": 4.0}}
     (plain,) = diagnostics(results, OFFICIAL)
-    (divided,) = diagnostics(Results(scaled, results.counted, results.cases), OFFICIAL)
+    (divided,) = diagnostics(Results(scaled, results.by_preset, results.cases), OFFICIAL)
     assert divided.means[-1].gap == pytest.approx(plain.means[-1].gap / 4)
     assert divided.means[-1].anchor == plain.means[-1].anchor
     assert "before the scale, 4" in divided.says
@@ -194,25 +194,25 @@ def test_results_without_half_truths_are_refused(made_root: Path, tmp_path: Path
 
 
 def test_pictures_are_drawn_with_what_they_show(found: Diagnostic) -> None:
-    drawn = svg(accuracy(found))
+    drawn = svg(draw_accuracy(found))
     for shown in ("+Attr", "mean of 4", "A &gt; A-: anchor above half-truth", "chance"):
         assert shown in drawn
     assert INK not in drawn
     assert "currentColor" in drawn
     relation = [case.gap for case in found.cases if case.condition in ("Ant", "Swap")]
-    assert f"mean gap {np.mean(relation):+.4f}" in svg(gaps(found))
-    assert svg(gaps(found)) == svg(gaps(found))
-    assert png(gaps(found)).startswith(b"\x89PNG")
+    assert f"mean gap {np.mean(relation):+.4f}" in svg(draw_gaps(found))
+    assert svg(draw_gaps(found)) == svg(draw_gaps(found))
+    assert png(draw_gaps(found)).startswith(b"\x89PNG")
 
 
 def test_several_models_stand_beside_each_other(results: Results, found: Diagnostic) -> None:
     wrong = [not row["right"] for row in results.cases.to_pylist()]
     columns = results.cases.column_names
     flipped = results.cases.set_column(columns.index("right"), "right", pa.array(wrong))
-    (other,) = diagnostics(Results(results.header, results.counted, flipped), OFFICIAL)
+    (other,) = diagnostics(Results(results.header, results.by_preset, flipped), OFFICIAL)
     both = {"one <model>": found, "its opposite": other}
-    check_alike(both)
-    shown = table(both)
+    check_comparable(both)
+    shown = accuracy_table(both)
     assert shown.header == (
         "condition",
         "one <model>\nA > A-",
@@ -227,7 +227,7 @@ def test_several_models_stand_beside_each_other(results: Results, found: Diagnos
         assert (name, n) == (condition, str(len(rows)))
         expected = [100 * k / len(rows) for k in right]
         assert [float(cell) for cell in cells[:2]] == pytest.approx(expected, abs=0.05)
-    drawn = svg(drawing(both))
+    drawn = svg(draw_accuracies(both))
     for part in ("one &lt;model&gt;", "its opposite", "+Attr", "mean of 4", "chance"):
         assert part in drawn
 
@@ -235,14 +235,14 @@ def test_several_models_stand_beside_each_other(results: Results, found: Diagnos
 def test_models_that_were_asked_other_half_truths_are_refused(found: Diagnostic) -> None:
     fewer = dataclasses.replace(found, cases=found.cases[:-3])
     with pytest.raises(ZooError, match=r"a and b were evaluated on different half-truths \(3 are"):
-        check_alike({"a": found, "b": fewer})
+        check_comparable({"a": found, "b": fewer})
     with pytest.raises(ZooError, match="at most 10 results, and 11 were given"):
-        check_alike({str(n): found for n in range(11)})
+        check_comparable({str(n): found for n in range(11)})
 
 
 def test_gaps_that_are_all_alike_are_drawn(found: Diagnostic) -> None:
     alike = [SimpleNamespace(condition="Ant", gap=0.0)] * 3
-    assert "0.0% of 3 cases" in svg(gaps(SimpleNamespace(cases=alike)))  # type: ignore[arg-type]
+    assert "0.0% of 3 cases" in svg(draw_gaps(SimpleNamespace(cases=alike)))  # type: ignore[arg-type]
 
 
 def test_the_page_has_numbers_pictures_and_worst_cases(

@@ -14,10 +14,10 @@ from zoo.benchmarks.protocols.roc_auc import RocAuc
 from zoo.errors import ZooError
 from zoo.results import Rules
 from zoo.results.averages import Mean, Member
-from zoo.results.comparison.common import common
+from zoo.results.comparison.common import align_runs
 from zoo.results.comparison.paired import compare_pair
-from zoo.results.metrics import Metric, metrics
-from zoo.results.outcomes import OutcomeRow, rows, table
+from zoo.results.metrics import Metric, compute_metrics
+from zoo.results.outcomes import OutcomeRow, outcome_rows, outcome_table
 from zoo.results.runs import BenchmarkRun
 from zoo.sources.sample import ImageRef
 
@@ -74,12 +74,12 @@ def kept(
         answers = (
             made.queries() if scores is None else made.judge(np.array(scores, np.float32)[:, None])
         )
-        found += rows(BenchmarkRun("made"), made, answers, frozenset())
+        found += outcome_rows(BenchmarkRun("made"), made, answers, frozenset())
     return found
 
 
 def only(found: list[OutcomeRow]) -> Metric:
-    (metric,) = metrics(table(found), PLAIN, {})
+    (metric,) = compute_metrics(outcome_table(found), PLAIN, {})
     return metric
 
 
@@ -118,11 +118,11 @@ def test_two_runs_of_graded_answers_are_compared_by_their_grades() -> None:
     match = [True, False, False]
     better, worse = [0.9, 0.8, 0.7], [0.7, 0.8, 0.9]
     names = [f"{i}" for i in range(8)]
-    first = table(kept(AveragePrecision(), dict.fromkeys(names, (match, better))))
-    second = table(
+    first = outcome_table(kept(AveragePrecision(), dict.fromkeys(names, (match, better))))
+    second = outcome_table(
         kept(AveragePrecision(), {name: (match, worse if name < "6" else better) for name in names})
     )
-    (row,) = rows_under(PLAIN, common([first, second]).tables)
+    (row,) = rows_under(PLAIN, align_runs([first, second]).tables)
     assert row.totals.tolist() == pytest.approx([1, (6 / 3 + 2) / 8])
     test = compare_pair(row, *row.values)
     assert test.difference == pytest.approx((6 / 3 + 2) / 8 - 1)
@@ -135,7 +135,7 @@ def test_what_has_no_interval_is_named_and_left_out_of_a_comparison() -> None:
     images = tuple(ImageRef("coco", f"{100 + i}") for i in range(8))
     asked = Case(images, ("a cat", "a dog"), match, RocAuc(), "all", "0")
     ranked = [
-        table(rows(BenchmarkRun("ranked"), asked, asked.judge(scores), frozenset()))
+        outcome_table(outcome_rows(BenchmarkRun("ranked"), asked, asked.judge(scores), frozenset()))
         for scores in np.random.default_rng(0).random((2, 8, 2), np.float32)
     ]
     plain = [outcomes([i < right for i in range(8)]) for right in (3, 6)]
@@ -159,9 +159,9 @@ def test_texts_that_ask_count_by_themselves_in_a_mean_of_two_metrics() -> None:
     match, found = np.array([[True, False]] * 2), list[OutcomeRow]()
     for subset in ("first", "second"):
         for i in range(8):
-            asked = Case((), ("b", "c"), match, "text_only", subset, f"{i}", asking=("a", "d"))
+            asked = Case((), ("b", "c"), match, "text_only", subset, f"{i}", query_texts=("a", "d"))
             judged = asked.judge(np.full((2, 2), [float(i < 6), 0.5], np.float32))
-            found += rows(BenchmarkRun("texts"), asked, judged, frozenset())
+            found += outcome_rows(BenchmarkRun("texts"), asked, judged, frozenset())
     mean = Mean("both", tuple(Member("texts", subset, "t2t") for subset in ("first", "second")))
-    first, second, both = rows_under(PLAIN, [table(found)] * 2, [mean])
+    first, second, both = rows_under(PLAIN, [outcome_table(found)] * 2, [mean])
     assert (first.images, second.images, both.images) == (8, 8, 16)

@@ -11,16 +11,23 @@ from zoo.benchmarks import Case
 from zoo.cli.rescore import main
 from zoo.errors import ZooError
 from zoo.familiarity.images import SeenImages
-from zoo.results.leaks import Leak, leaks, leaks_table, trained_images, untold, with_seen_images
-from zoo.results.metrics import Macro, Rules
-from zoo.results.outcomes import OutcomeRow, rows, table
+from zoo.results.leaks import (
+    LeakMetric,
+    compute_leaks,
+    format_unknown_counts,
+    leaks_table,
+    trained_images,
+    with_seen_images,
+)
+from zoo.results.metrics import MacroAverage, Rules
+from zoo.results.outcomes import OutcomeRow, outcome_rows, outcome_table
 from zoo.results.presets.named import preset_of
-from zoo.results.reading import read
+from zoo.results.reading import read_results
 from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import wilson
 from zoo.sources.sample import ImageRef
 
-RULES = Rules(False, False, {("b", "*"): Macro()})
+RULES = Rules(False, False, {("b", "*"): MacroAverage()})
 SEEN = SeenImages("x", frozenset({"coco:1", "coco:2"}))
 
 
@@ -28,7 +35,7 @@ def outcome(image: str, right: bool, subset: str = "a", benchmark: str = "b") ->
     match = np.array([[True, False]])
     case = Case((ImageRef(*image.split(":")),), ("x", "y"), match, "i2t", subset, image)
     judged = case.judge(np.array([[1.0, 0.0 if right else 2.0]], np.float32))
-    return list(rows(BenchmarkRun(benchmark), case, judged, frozenset({"coco:1"})))
+    return list(outcome_rows(BenchmarkRun(benchmark), case, judged, frozenset({"coco:1"})))
 
 
 def made() -> list[OutcomeRow]:
@@ -44,7 +51,7 @@ def made() -> list[OutcomeRow]:
 def test_both_parts_and_their_difference_are_those_of_the_cases_in_them() -> None:
     found = {
         (leak.benchmark, leak.subset): leak
-        for leak in leaks(with_seen_images(table(made()), SEEN), RULES, {})
+        for leak in compute_leaks(with_seen_images(outcome_table(made()), SEEN), RULES, {})
     }
     assert list(found) == [("b", "all"), ("b", "a"), ("b", "c"), ("q", "p")]
     all_, part = found["b", "all"], found["b", "a"]
@@ -57,22 +64,24 @@ def test_both_parts_and_their_difference_are_those_of_the_cases_in_them() -> Non
     assert part.high == pytest.approx(50 + 100 * hypot(high - 1, 0.5 - other_low))
     lone = found["q", "p"]
     assert (lone.untold, lone.without, lone.seen, lone.difference) == (1, None, None, None)
-    assert untold(found.values()) == "b 1 of 8, q 1 of 1"
+    assert format_unknown_counts(found.values()) == "b 1 of 8, q 1 of 1"
 
 
 def test_a_text_that_asks_is_about_no_image_and_left_out() -> None:
     match = np.array([[True, False]] * 2)
-    case = Case((), ("b", "c"), match, "text_only", "t", "0", asking=("a", "b"))
+    case = Case((), ("b", "c"), match, "text_only", "t", "0", query_texts=("a", "b"))
     judged = case.judge(np.ones((2, 2), np.float32))
-    asked = table(rows(BenchmarkRun("t"), case, judged, frozenset()))
-    assert list(leaks(with_seen_images(asked, SEEN), RULES, {})) == []
+    asked = outcome_table(outcome_rows(BenchmarkRun("t"), case, judged, frozenset()))
+    assert list(compute_leaks(with_seen_images(asked, SEEN), RULES, {})) == []
 
 
 def test_a_row_a_benchmark_unless_at_length() -> None:
-    found = list(leaks(with_seen_images(table(made()), SEEN), RULES, {}))
+    found = list(compute_leaks(with_seen_images(outcome_table(made()), SEEN), RULES, {}))
     assert [row[:2] for row in leaks_table(found, long=False).rows] == [("b", "all")]
     assert [row[1] for row in leaks_table(found, long=True).rows] == ["all", "a", "c"]
-    assert leaks_table([Leak("b", "", "a", "i2t", 1.0, 5, 1.0, 5, None, 0, 0)], True).rows == ()
+    assert (
+        leaks_table([LeakMetric("b", "", "a", "i2t", 1.0, 5, 1.0, 5, None, 0, 0)], True).rows == ()
+    )
 
 
 def test_a_run_says_what_it_is_without_its_own_images_and_is_counted_so_again(
@@ -89,9 +98,9 @@ def test_a_run_says_what_it_is_without_its_own_images_and_is_counted_so_again(
     )
     assert trained_images(results.cases) == set(trained)
     assert results.header["excluded"] == {"named": "trained", "images": 2}
-    kept = read(out).counted
-    assert [counted.leaks for counted in kept] == [counted.leaks for counted in results.counted]
-    rows_of = read(out).cases.to_pylist()
+    kept = read_results(out).by_preset
+    assert [counted.leaks for counted in kept] == [counted.leaks for counted in results.by_preset]
+    rows_of = read_results(out).cases.to_pylist()
     assert [r["leak"] == "seen" for r in rows_of] == [any(r["trained"]) for r in rows_of]
     for leak in kept[0].leaks:
         asked = [r for r in rows_of if r["metric"] == leak.metric and r["right"] is not None]
@@ -100,7 +109,7 @@ def test_a_run_says_what_it_is_without_its_own_images_and_is_counted_so_again(
         assert leak.n_without == leak.n - leak.n_seen
     assert any(leak.n_seen and leak.n_without for leak in kept[0].leaks)
     assert main([str(out), "--exclude_images", "--out", str(tmp_path / "again")]) == 0
-    assert read(tmp_path / "again").counted[0].leaks == kept[0].leaks
+    assert read_results(tmp_path / "again").by_preset[0].leaks == kept[0].leaks
     said = " ".join(capsys.readouterr().out.split())
     assert "without cases of the 2 images of trained" in said
     assert "no case is about one of them" not in said
@@ -123,9 +132,9 @@ def test_a_run_whose_training_images_no_case_is_about_is_counted_again_as_it_was
     settings = {"out": str(out), "trained_images": trained, "exclude_images": "trained"}
     results = measured(evaluation(tmp_path, cases(images), **settings), FakeBackbone(), cosine())
     assert results.header["model"]["trained_images"] == {"coco": 1, "file": 1}
-    assert all(leak.n_without == leak.n for leak in results.counted[0].leaks)
+    assert all(leak.n_without == leak.n for leak in results.by_preset[0].leaks)
     assert main([str(out), "--exclude_images", "--out", str(tmp_path / "again")]) == 0
-    assert read(tmp_path / "again").counted[0].leaks == results.counted[0].leaks
+    assert read_results(tmp_path / "again").by_preset[0].leaks == results.by_preset[0].leaks
 
 
 def test_files_are_looked_for_where_the_run_did(tmp_path: Path) -> None:
@@ -138,7 +147,7 @@ def test_files_are_looked_for_where_the_run_did(tmp_path: Path) -> None:
     again = tmp_path / "again"
     asked = [str(out), "--exclude_images", str(tmp_path / "ids.txt"), "--out", str(again)]
     assert main(asked) == 0
-    assert any(leak.n_seen for leak in read(again).counted[0].leaks)
+    assert any(leak.n_seen for leak in read_results(again).by_preset[0].leaks)
 
 
 def test_images_that_are_not_known_are_said_before_a_case_is_scored(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 from zoo.benchmarks.base import Case
-from zoo.results.metrics import Macro, Metric, Reference, Rules, metrics
-from zoo.results.outcomes import OutcomeRow, rows, table
+from zoo.results.metrics import MacroAverage, Metric, Reference, Rules, compute_metrics
+from zoo.results.outcomes import OutcomeRow, outcome_rows, outcome_table
 from zoo.results.presets.named import preset_of
 from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import wilson
@@ -38,14 +38,14 @@ def order_case(
         "COCO-Order",
         name,
         group,
-        correct_first=first,
+        right_listed_first=first,
     )
     asked = case.queries() if scores is None else case.judge(np.array([scores], dtype=np.float32))
-    return list(rows(BenchmarkRun("aro"), case, asked, frozenset()))
+    return list(outcome_rows(BenchmarkRun("aro"), case, asked, frozenset()))
 
 
 def only(rows_: list[OutcomeRow], rules: Rules) -> Metric:
-    (found,) = metrics(table(rows_), rules, {})
+    (found,) = compute_metrics(outcome_table(rows_), rules, {})
     return found
 
 
@@ -92,9 +92,9 @@ def test_a_foil_that_is_one_of_the_captions_that_ask_is_no_question_strictly() -
         "c": [[3, 2], [9, 1]],
     }.items():
         asking, match = ("a", "b"), np.array([[True, False]] * 2)
-        case = Case((), ("b", foil), match, "text_only", "swap_obj", foil, asking=asking)
+        case = Case((), ("b", foil), match, "text_only", "swap_obj", foil, query_texts=asking)
         judged = case.judge(np.array(scores, dtype=np.float32))
-        made += rows(BenchmarkRun("sugarcrepe_pp_text"), case, judged, frozenset())
+        made += outcome_rows(BenchmarkRun("sugarcrepe_pp_text"), case, judged, frozenset())
     official, strict = only(made, OFFICIAL), only(made, STRICT)
     assert (official.n, official.value) == (3, pytest.approx(100 / 3))
     assert (strict.n, strict.of, strict.value) == (1, 1, 100.0)
@@ -119,17 +119,19 @@ def test_a_macro_average_leaves_out_relations_and_small_groups() -> None:
     ]:
         made += order_case(name, ("x", "y"), [2.0, 1.0] if right else [1.0, 2.0], group)
     made += order_case("7", ("x", "y"), None, "under")
-    rules = Rules(False, False, {("aro", "COCO-Order"): Macro(without=frozenset({"near"}))})
-    micro, macro = metrics(
-        table(made),
+    rules = Rules(
+        False, False, {("aro", "COCO-Order"): MacroAverage(excluded_groups=frozenset({"near"}))}
+    )
+    micro, macro = compute_metrics(
+        outcome_table(made),
         rules,
         {(BenchmarkRun("aro"), "COCO-Order"): Reference(published={"macro": 59.9})},
     )
     assert (micro.metric, micro.value, micro.n, micro.of) == ("i2t", pytest.approx(400 / 6), 6, 7)
     assert (macro.metric, macro.value) == ("macro", pytest.approx(100 * (2 / 3 + 1) / 2))
     assert (macro.n, macro.of, macro.published, micro.published) == (5, 6, 59.9, None)
-    big = Rules(False, False, {("aro", "*"): Macro(at_least=3)})
-    assert list(metrics(table(made), big, {}))[1].value == pytest.approx(200 / 3)
+    big = Rules(False, False, {("aro", "*"): MacroAverage(min_cases=3)})
+    assert list(compute_metrics(outcome_table(made), big, {}))[1].value == pytest.approx(200 / 3)
 
 
 def test_where_nothing_was_scored_there_is_no_value() -> None:
@@ -161,14 +163,16 @@ def winoground(scores: list[np.ndarray]) -> list[OutcomeRow]:
             "w",
             str(k),
         )
-        made += rows(
+        made += outcome_rows(
             BenchmarkRun("winoground"), case, case.judge(given.astype(np.float32)), frozenset()
         )
     return made
 
 
 def test_a_group_score_of_zero_has_wilsons_interval_and_not_none_at_all() -> None:
-    group = metrics(table(winoground([np.ones((2, 2)) - np.eye(2)] * 10)), OFFICIAL, {})
+    group = compute_metrics(
+        outcome_table(winoground([np.ones((2, 2)) - np.eye(2)] * 10)), OFFICIAL, {}
+    )
     for found in group:
         assert (found.value, found.low, found.interval) == (0.0, 0.0, "Wilson")
         assert found.high == pytest.approx(100 * wilson(0, 10)[1])
@@ -182,7 +186,9 @@ def test_an_average_over_groups_that_is_all_right_has_an_interval_by_its_effecti
     """
     made = [row for i in range(3) for row in order_case(str(i), ("x", "y"), [2.0, 1.0], "a")]
     made += order_case("3", ("x", "y"), [2.0, 1.0], "b")
-    _, macro = metrics(table(made), Rules(False, False, {("aro", "*"): Macro()}), {})
+    _, macro = compute_metrics(
+        outcome_table(made), Rules(False, False, {("aro", "*"): MacroAverage()}), {}
+    )
     assert (macro.value, macro.high) == (100.0, pytest.approx(100.0))
     n = 3 / (stats.t.ppf(0.975, 3) / stats.norm.ppf(0.975)) ** 2
     assert macro.low == pytest.approx(100 * wilson(n, n)[0])
@@ -191,18 +197,21 @@ def test_an_average_over_groups_that_is_all_right_has_an_interval_by_its_effecti
 
 def test_a_published_value_stands_only_beside_a_metric_that_is_counted_as_it_was() -> None:
     known = {(BenchmarkRun("aro"), "COCO-Order"): Reference(published={"i2t": 47.6, "macro": 59.9})}
-    identity = table(order_case("1", ("a b", "a b", "b a"), [3.0, 3.0, 1.0], "on"))
+    identity = outcome_table(order_case("1", ("a b", "a b", "b a"), [3.0, 3.0, 1.0], "on"))
     official, strict = (
-        Rules(True, False, {("aro", "*"): Macro()}),
-        Rules(False, True, {("aro", "*"): Macro()}),
+        Rules(True, False, {("aro", "*"): MacroAverage()}),
+        Rules(False, True, {("aro", "*"): MacroAverage()}),
     )
-    assert [f.published for f in metrics(identity, official, known, official)] == [47.6, 59.9]
-    assert [f.published for f in metrics(identity, strict, known, official)] == [None, None]
-    plain = table(order_case("1", ("a b", "b a"), [3.0, 1.0], "on", first=True))
+    assert [f.published for f in compute_metrics(identity, official, known, official)] == [
+        47.6,
+        59.9,
+    ]
+    assert [f.published for f in compute_metrics(identity, strict, known, official)] == [None, None]
+    plain = outcome_table(order_case("1", ("a b", "b a"), [3.0, 1.0], "on", first=True))
     plain = plain.set_column(plain.column_names.index("correct_first"), "correct_first", [[False]])
-    assert [f.published for f in metrics(plain, strict, known, official)] == [47.6, 59.9]
-    others = Rules(True, False, {("aro", "*"): Macro(at_least=2)})
-    assert [f.published for f in metrics(identity, others, known, official)] == [47.6, None]
+    assert [f.published for f in compute_metrics(plain, strict, known, official)] == [47.6, 59.9]
+    others = Rules(True, False, {("aro", "*"): MacroAverage(min_cases=2)})
+    assert [f.published for f in compute_metrics(identity, others, known, official)] == [47.6, None]
 
 
 def retrieval(n: int, captions: int, there: int | None = None) -> list[OutcomeRow]:
@@ -216,12 +225,12 @@ def retrieval(n: int, captions: int, there: int | None = None) -> list[OutcomeRo
         texts = tuple(f"{image.key} {k}" for image in part for k in range(captions))
         case = Case(part, texts, match, "retrieval", "gallery", "all" if scored else "missing")
         asked = case.judge(match.astype(np.float32)) if scored else case.queries()
-        made += rows(BenchmarkRun("retrieval"), case, asked, frozenset())
+        made += outcome_rows(BenchmarkRun("retrieval"), case, asked, frozenset())
     return made
 
 
 def test_chance_of_a_recall_is_that_of_a_draw_from_the_gallery_that_was_scored() -> None:
-    found = {f.metric: f for f in metrics(table(retrieval(4, 2)), OFFICIAL, {})}
+    found = {f.metric: f for f in compute_metrics(outcome_table(retrieval(4, 2)), OFFICIAL, {})}
     assert list(found) == [f"{side}_r@{k}" for side in ("i2t", "t2i") for k in (1, 5, 10)]
     for k in (1, 5, 10):
         for side, options, right in (("i2t", 8, 2), ("t2i", 4, 1)):
@@ -233,14 +242,14 @@ def test_chance_of_a_recall_is_that_of_a_draw_from_the_gallery_that_was_scored()
 
 def test_a_recall_in_a_part_of_the_gallery_is_marked_and_has_no_published_value_beside() -> None:
     known = {(BenchmarkRun("retrieval"), "gallery"): Reference(6, {}, {"i2t_r@1": 50.12})}
-    whole = next(iter(metrics(table(retrieval(6, 1)), OFFICIAL, known)))
-    assert (whole.partial_gallery, whole.gallery_of, whole.published) == (False, 6, 50.12)
+    whole = next(iter(compute_metrics(outcome_table(retrieval(6, 1)), OFFICIAL, known)))
+    assert (whole.partial_gallery, whole.gallery_size, whole.published) == (False, 6, 50.12)
     for made in (
         retrieval(6, 1, there=4),
         retrieval(4, 1),
     ):  # images missing; captions missing from the file
-        part = next(iter(metrics(table(made), OFFICIAL, known)))
-        assert (part.partial_gallery, part.images, part.gallery_of, part.published) == (
+        part = next(iter(compute_metrics(outcome_table(made), OFFICIAL, known)))
+        assert (part.partial_gallery, part.images, part.gallery_size, part.published) == (
             True,
             4,
             6,
@@ -250,7 +259,7 @@ def test_a_recall_in_a_part_of_the_gallery_is_marked_and_has_no_published_value_
 
 def test_metrics_come_in_the_order_of_the_outcomes() -> None:
     made = [*winoground([np.eye(2)] * 2), *order_case("1", ("a", "b"), [1.0, 0.0])]
-    assert [f.metric for f in metrics(table(made), NO_MACRO, {})] == [
+    assert [f.metric for f in compute_metrics(outcome_table(made), NO_MACRO, {})] == [
         "text",
         "image",
         "group",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from zoo.benchmarks.base import Case
-from zoo.results.outcomes import identical, rows
+from zoo.results.outcomes import identical_answers, outcome_rows
 from zoo.results.runs import BenchmarkRun
 from zoo.sources.sample import ImageRef
 
@@ -34,7 +34,7 @@ def test_an_option_is_the_right_text_but_for_blanks_before_marks(option: str, sa
             "1#0",
         )
         (query,) = case.queries()
-        assert identical(case, query) == [False, same]
+        assert identical_answers(case, query) == [False, same]
 
 
 MATCHES = {
@@ -56,10 +56,13 @@ def test_a_case_that_was_not_scored_has_the_rows_of_one_that_was_and_no_answers(
     case = Case(images, tuple("abcdef"[:m]), match, protocol, "subset", "0")
     scores = np.random.default_rng(0).normal(size=match.shape).astype(np.float32)
     judged = [
-        asdict(row) for row in rows(BenchmarkRun("any"), case, case.judge(scores), frozenset())
+        asdict(row)
+        for row in outcome_rows(BenchmarkRun("any"), case, case.judge(scores), frozenset())
     ]
-    monkeypatch.setattr(type(case.judged_by), "judge", None)
-    left = [asdict(row) for row in rows(BenchmarkRun("any"), case, case.queries(), frozenset())]
+    monkeypatch.setattr(type(case.resolved_protocol), "judge", None)
+    left = [
+        asdict(row) for row in outcome_rows(BenchmarkRun("any"), case, case.queries(), frozenset())
+    ]
     assert len(left) > 0
     assert all(row["right"] is not None and row["scores"] for row in judged)
     answers = dict.fromkeys(("scores", "right", "tie", "wrong_image", "wrong_text"))
@@ -71,7 +74,7 @@ def test_a_gallery_keeps_the_wrong_answer_that_scores_highest() -> None:
     scores = np.array([[1, 5, 6], [2, 9, 2], [7, 0, 8]], dtype=np.float32)
     images = tuple(ImageRef("file", f"{i}.png") for i in range(3))
     case = Case(images, ("a", "b", "c"), match, "retrieval", "subset", "0")
-    found = rows(BenchmarkRun("any"), case, case.judge(scores), frozenset())
+    found = outcome_rows(BenchmarkRun("any"), case, case.judge(scores), frozenset())
     kept = {(row.metric, row.query): (row.wrong_image, row.wrong_text) for row in found}
     assert [kept["i2t_r@1", q] for q in range(3)] == [(None, "c"), (None, "a"), (None, "a")]
     assert [kept["t2i_r@1", q] for q in range(3)] == [

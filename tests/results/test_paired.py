@@ -10,11 +10,11 @@ from scipy import stats
 
 from tests.support.compared import outcomes, rows_under
 from zoo.results.averages import Mean, Member
-from zoo.results.comparison.common import common
+from zoo.results.comparison.common import align_runs
 from zoo.results.comparison.differing import AS_KEPT
-from zoo.results.comparison.paired import compare_pair, drawn_exchanges, paired_interval
+from zoo.results.comparison.paired import compare_pair, paired_interval, permutation_p_value
 from zoo.results.comparison.rows import ComparisonRow, RowName
-from zoo.results.metrics import Macro, Rules
+from zoo.results.metrics import MacroAverage, Rules
 
 PLACE = RowName("official", "sugarcrepe", "swap_att", "i2t")
 Floats = NDArray[np.float64]
@@ -150,18 +150,20 @@ def test_drawn_exchanges_have_the_mid_p_of_all_of_them() -> None:
     sums, observed = np.abs(signs @ by_image), abs(by_image.sum())
     level = np.isclose(sums, observed)
     expected = ((sums > observed) & ~level).mean() + level.mean() / 2
-    assert drawn_exchanges(by_image) == pytest.approx(expected, abs=0.01)
+    assert permutation_p_value(by_image) == pytest.approx(expected, abs=0.01)
 
 
 def test_drawn_exchanges_of_equal_answers_have_a_p_of_1() -> None:
-    assert drawn_exchanges(np.zeros(5)) == 1.0
+    assert permutation_p_value(np.zeros(5)) == 1.0
 
 
 def test_drawn_exchanges_of_a_grid_have_the_exact_mid_p() -> None:
     """Ten images of one against two: the mid-p is McNemar's."""
     law = stats.binom(12, 0.5)
     expected = 2 * law.cdf(2) - law.pmf(2)
-    assert drawn_exchanges(np.array([0.1] * 10 + [-0.1] * 2)) == pytest.approx(expected, abs=0.005)
+    assert permutation_p_value(np.array([0.1] * 10 + [-0.1] * 2)) == pytest.approx(
+        expected, abs=0.005
+    )
 
 
 def test_a_macro_average_is_tested_by_its_weights() -> None:
@@ -169,8 +171,8 @@ def test_a_macro_average_is_tested_by_its_weights() -> None:
     groups = ["large"] * 90 + ["small"] * 10
     first = [True] * 30 + [False] * 60 + [True] * 10
     second = [True] * 45 + [False] * 45 + [False] * 8 + [True] * 2
-    rules = Rules(False, False, {("sugarcrepe", "*"): Macro()})
-    runs = common([outcomes(right, groups=groups) for right in (first, second)])
+    rules = Rules(False, False, {("sugarcrepe", "*"): MacroAverage()})
+    runs = align_runs([outcomes(right, groups=groups) for right in (first, second)])
     rate, macro = rows_under(rules, runs.tables)
     assert rate.totals.tolist() == pytest.approx([0.4, 0.47])
     assert macro.totals.tolist() == pytest.approx([(1 / 3 + 1) / 2, (1 / 2 + 0.2) / 2])
@@ -191,7 +193,7 @@ def test_a_mean_has_the_weights_of_its_members_and_images_in_common() -> None:
         tables = [
             pa.concat_tables([outcomes(of, subset="a"), outcomes(of, images, "b")]) for of in right
         ]
-        *_, row = rows_under(AS_KEPT, common(tables).tables, [mean])
+        *_, row = rows_under(AS_KEPT, align_runs(tables).tables, [mean])
         assert row.totals.tolist() == pytest.approx([np.mean(of) for of in right])
         assert row.images == max(images) + 1
         low, high = paired_interval(row, *row.values)

@@ -69,7 +69,7 @@ def test_two_runs_of_one_benchmark_are_planned_together(tmp_path: Path) -> None:
             f"image,caption,foil\nx.png,{caption},no\n", encoding="utf-8"
         )
     plan = make_plan([Pairs("a.csv"), Pairs("b.csv")], [tmp_path], ImageFinder([tmp_path]))
-    assert [(q.run, q.case.texts[0]) for q in plan.questions] == [
+    assert [(q.run, q.case.texts[0]) for q in plan.cases] == [
         (BenchmarkRun("pairs", "a.csv"), "one"),
         (BenchmarkRun("pairs", "b.csv"), "two"),
     ]
@@ -155,7 +155,7 @@ class Distracted(Benchmark):
 def test_a_text_of_no_image_stays_a_wrong_answer_where_images_are_missing(tmp_path: Path) -> None:
     Image.new("RGB", (4, 4)).save(tmp_path / "there.png")
     plan = make_plan([Distracted()], [tmp_path], ImageFinder([tmp_path]))
-    [question] = plan.questions
+    [question] = plan.cases
     assert question.case.texts == ("one", "none")
     assert question.case.match.tolist() == [[True, False]]
     assert [case.texts for _, case in plan.unscored] == [("two",)]

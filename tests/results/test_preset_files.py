@@ -9,7 +9,7 @@ import pytest
 from zoo.benchmarks import Benchmark
 from zoo.cli import main
 from zoo.errors import ZooError
-from zoo.results.averages import Mean, Member, averages
+from zoo.results.averages import Mean, Member, compute_averages
 from zoo.results.metrics import Metric
 from zoo.results.presets.named import preset_of
 from zoo.support.names import class_of, classes
@@ -49,7 +49,7 @@ def test_a_file_says_what_counts_and_which_means_are_taken(file: Path) -> None:
     preset = preset_of(str(file))
     assert (preset.name, preset.says) == ("mine", "the mean of two sets, ties wrong")
     assert (preset.rules.official_ties, preset.rules.drop_identical) == (False, True)
-    assert preset.rules.macro("aro", "VG-Attribution").at_least == 25  # type: ignore[union-attr]
+    assert preset.rules.macro("aro", "VG-Attribution").min_cases == 25  # type: ignore[union-attr]
     replace = Mean(
         "replace",
         (Member("sugarcrepe", "replace_obj"), Member("sugarcrepe", "replace_att")),
@@ -121,7 +121,7 @@ def test_a_partial_mean_is_taken_of_what_is_there_and_says_what_it_lacks() -> No
     members = tuple(Member("a", subset) for subset in ("x", "y", "z"))
     means = (Mean("whole", members), Mean("partial", members, partial=True))
     found = [metric("a/x/i2t", 30.0), metric("a/y/i2t", 60.0), metric("a/z/i2t", None)]
-    whole, partial = averages("p", means, found)
+    whole, partial = compute_averages("p", means, found)
     assert (whole.value, whole.missing) == (None, ("a/z/i2t",))
     assert (partial.value, partial.missing, partial.n) == (45.0, ("a/z/i2t",), 20)
 
@@ -129,7 +129,7 @@ def test_a_partial_mean_is_taken_of_what_is_there_and_says_what_it_lacks() -> No
 def test_a_mean_of_partial_means_lacks_what_they_lack() -> None:
     both = Mean("in", (Member("a", "x"), Member("a", "y")), partial=True)
     found = [metric("a/x/i2t", 30.0), metric("b/x/i2t", 50.0)]
-    (average,) = averages("p", [Mean("out", (both, Member("b", "x")))], found)
+    (average,) = compute_averages("p", [Mean("out", (both, Member("b", "x")))], found)
     assert (average.value, average.missing) == (40.0, ("a/y/i2t",))
 
 

@@ -8,11 +8,11 @@ import yaml
 
 from zoo.benchmarks import Case, Outcome, Protocol, Query
 from zoo.cli import main
-from zoo.cli.fit import settings_of
+from zoo.cli.fit import parse_settings
 from zoo.errors import ZooError
 from zoo.results import Mean, Member, Preset, Rules
-from zoo.results.metrics import metrics
-from zoo.results.outcomes import rows, table
+from zoo.results.metrics import compute_metrics
+from zoo.results.outcomes import outcome_rows, outcome_table
 from zoo.results.presets.named import preset_of
 from zoo.results.runs import BenchmarkRun
 from zoo.sources.sample import ImageRef
@@ -81,7 +81,7 @@ def test_a_recipe_gives_a_preset_its_arguments(tmp_path: Path) -> None:
             }
         )
     )
-    settings = settings_of(["validate", "--config", str(tmp_path / "measured.yaml")])
+    settings = parse_settings(["validate", "--config", str(tmp_path / "measured.yaml")])
     named, given = settings.data.init_args.presets
     assert (named, given.class_path, given.init_args.ties) == ("strict", asked["class_path"], True)
 
@@ -108,15 +108,15 @@ def test_what_is_no_preset_is_told_so_in_a_sentence(named: str, told: str) -> No
 def outcomes(protocol: Protocol | str) -> list[object]:
     match, scores = np.array([[True, False]]), np.array([[0.5, 0.5]], np.float32)
     case = Case((ImageRef("file", "x.png"),), ("a", "b"), match, protocol, "all", "1")
-    return list(rows(BenchmarkRun("theirs"), case, case.judge(scores), frozenset()))
+    return list(outcome_rows(BenchmarkRun("theirs"), case, case.judge(scores), frozenset()))
 
 
 def test_the_chance_of_a_metric_is_what_its_protocol_says() -> None:
-    cases = table(outcomes(Hopeful()))  # type: ignore[arg-type]
+    cases = outcome_table(outcomes(Hopeful()))  # type: ignore[arg-type]
     assert cases["protocol"].to_pylist() == [f"{HERE}.Hopeful"]
-    (found,) = metrics(cases, Rules(official_ties=False, drop_identical=True), {})
+    (found,) = compute_metrics(cases, Rules(official_ties=False, drop_identical=True), {})
     assert (found.metric, found.value, found.chance) == ("hope", 100.0, 25.0)
-    assert found.gallery_of is None
+    assert found.gallery_size is None
 
 
 def test_a_protocol_without_a_name_is_told_so() -> None:
@@ -129,19 +129,19 @@ def test_a_protocol_without_a_name_is_told_so() -> None:
 
 
 def test_cases_of_a_protocol_that_is_gone_are_told_so() -> None:
-    cases = table(outcomes(Hopeful()))  # type: ignore[arg-type]
+    cases = outcome_table(outcomes(Hopeful()))  # type: ignore[arg-type]
     gone = cases.set_column(
         cases.column_names.index("protocol"), "protocol", [["no_such_lab.Hopeful"]]
     )
     with pytest.raises(
         ZooError, match=r"cannot import the protocol that judged the cases .*no_such_lab"
     ):
-        metrics(gone, Rules(official_ties=False, drop_identical=False), {})
+        compute_metrics(gone, Rules(official_ties=False, drop_identical=False), {})
 
 
 @pytest.mark.parametrize("command", ["fit", "validate"])
 def test_classes_on_the_command_line_take_arguments_behind_them(command: str) -> None:
-    settings = settings_of(
+    settings = parse_settings(
         [
             *(command, "--model.backbone.name", "zoo-tiny"),
             *(("--config", "clip.yaml") if command == "fit" else ()),
@@ -171,13 +171,13 @@ def test_classes_on_the_command_line_take_arguments_behind_them(command: str) ->
 def test_an_argument_behind_a_name_with_a_colon_is_refused_with_the_way_to_write_it() -> None:
     given = ["validate", "--benchmarks", "pairs:a.csv", "--benchmarks.separator", ";"]
     with pytest.raises(ZooError, match=r"as in --benchmarks pairs --benchmarks.separator VALUE"):
-        settings_of(given)
+        parse_settings(given)
 
 
 def test_an_argument_before_the_class_that_takes_it_is_told_so() -> None:
     given = ["validate", "--benchmarks.file", "a.csv", "--benchmarks", "pairs"]
     with pytest.raises(ZooError, match=r"write --benchmarks NAME --benchmarks.file a.csv$"):
-        settings_of(given)
+        parse_settings(given)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from zoo.benchmarks.base import Benchmark
 from zoo.errors import ZooError
 from zoo.results import published
 from zoo.results.presets.named import preset_of
-from zoo.results.published import Figure, figures, is_metric, read
+from zoo.results.published import PublishedValue, is_metric, published_values, read
 from zoo.support.names import class_of
 
 FILES = sorted(published.FOLDER.glob("*.yaml"))
@@ -32,7 +32,7 @@ VL_COMPO = {
 
 
 def values(model: str, source: str) -> dict[str, float]:
-    return {f.name: f.value for f in figures(model) if source in f.source}
+    return {f.name: f.value for f in published_values(model) if source in f.source}
 
 
 @cache
@@ -115,7 +115,7 @@ def test_cs_clips_figures_are_those_of_its_tables() -> None:
 
 def test_directions_that_a_table_exchanged_are_put_right() -> None:
     """Retrieving a text is easier than retrieving an image, as in the papers of both sets."""
-    for model in published.models():
+    for model in published.published_models():
         found = values(model, "Table 15")
         if found:
             assert (
@@ -124,15 +124,15 @@ def test_directions_that_a_table_exchanged_are_put_right() -> None:
 
 
 def test_a_figure_says_who_published_it_and_how_it_was_counted() -> None:
-    first = figures("negclip")[0]
-    assert isinstance(first, Figure)
+    first = published_values("negclip")[0]
+    assert isinstance(first, PublishedValue)
     assert (first.model, first.source) == ("negclip", "Kargi et al., CS-CLIP (2026), Table 11")
     assert first.protocol.startswith("the paper's own scripts, image to text")
 
 
 def test_a_model_without_figures_is_told_so_with_near_names() -> None:
     with pytest.raises(ZooError, match=r"no published values of 'neg_clip' .*near: negclip"):
-        figures("neg_clip")
+        published_values("neg_clip")
 
 
 def test_a_row_of_another_length_is_refused(tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ from zoo.familiarity.bindings import Binding
 from zoo.familiarity.buckets import BUCKETS
 from zoo.familiarity.table import BindingTable
 from zoo.results.familiar import Familiarity, with_buckets
-from zoo.results.outcomes import SCHEMA, OutcomeRow, rows, table
-from zoo.results.ranks import Flip, SplitTest, flips, picture, split_tests
+from zoo.results.outcomes import SCHEMA, OutcomeRow, outcome_rows, outcome_table
+from zoo.results.ranks import Flip, SplitTest, draw_ranks, find_flips, split_tests
 from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import mcnemar, paired_test
 from zoo.sources.sample import ImageRef
@@ -108,8 +108,10 @@ def outcomes(right: list[bool], texts: list[tuple[str, str]] | None = None) -> p
     for i, is_right in enumerate(right):
         pair = texts[i] if texts else (f"right {i}", f"wrong {i}")
         case = Case((ImageRef("coco", str(i)),), pair, match, "i2t", "swap_att", str(i))
-        found += rows(RUN, case, case.judge(np.array([[is_right, 0.5]], np.float32)), frozenset())
-    return table(found)
+        found += outcome_rows(
+            RUN, case, case.judge(np.array([[is_right, 0.5]], np.float32)), frozenset()
+        )
+    return outcome_table(found)
 
 
 def with_bucket_column(cases: pa.Table, names: list[str]) -> pa.Table:
@@ -138,7 +140,7 @@ def test_published_answers_are_tested_on_each_split_as_loops_over_its_cases_do(
     buckets = models["base"]["bucket"].to_pylist()
     tests = {test.split: test for test in split_tests(models)}
     assert set(tests) >= {"full", "mixed", "unseen"}
-    assert tests["full"].alone == SUGARCREPE["swap/att"][:2]
+    assert tests["full"].only_right == SUGARCREPE["swap/att"][:2]
     assert tests["full"].p == pytest.approx(SUGARCREPE["swap/att"][2])
     for split in ("mixed", "unseen"):
         own = [
@@ -148,7 +150,7 @@ def test_published_answers_are_tested_on_each_split_as_loops_over_its_cases_do(
         ]
         first, second = ([of[i] for i in own] for of in right)
         b, c = alone(first, second)
-        assert (tests[split].n, tests[split].alone) == (len(own), (b, c))
+        assert (tests[split].n, tests[split].only_right) == (len(own), (b, c))
         law = stats.binom(b + c, 0.5)
         expected = 2 * law.cdf(min(b, c)) - law.pmf(min(b, c))
         assert tests[split].p == pytest.approx(min(1.0, expected))
@@ -183,12 +185,12 @@ def test_p_values_are_adjusted_over_the_pairs_of_models_on_one_split() -> None:
 def test_a_flip_is_significant_on_both_splits_and_of_opposite_sign() -> None:
     tests = split_tests(made_models())
     seen = mcnemar(0, 14)
-    assert flips(tests) == [
+    assert find_flips(tests) == [
         Flip(PLACE, ("full", "seen"), "taxed", "plain", max(seen, mcnemar(60, 14))),
         Flip(PLACE, ("seen", "mixed"), "plain", "taxed", seen),
     ]
     insignificant = [test for test in tests if test.split != "seen"]
-    assert flips(insignificant) == []
+    assert find_flips(insignificant) == []
 
 
 def test_models_that_are_level_share_the_first_of_all_ranks(
@@ -197,7 +199,7 @@ def test_models_that_are_level_share_the_first_of_all_ranks(
     drawn: list[Figure] = []
     monkeypatch.setattr(Figure, "savefig", lambda figure, *given, **named: drawn.append(figure))
     level = SplitTest(PLACE, "full", ("one", "other"), 9, (0.5, 0.5), (2, 2), 1.0)
-    picture([level])
+    draw_ranks([level])
     (axes,) = drawn[0].axes
     assert axes.get_yticks().tolist() == [1, 2]
     assert axes.get_ylim() == (2.5, 0.5)
@@ -205,5 +207,5 @@ def test_models_that_are_level_share_the_first_of_all_ranks(
 
 
 def test_the_picture_shows_a_line_for_each_model() -> None:
-    shown = picture(split_tests(made_models()))
+    shown = draw_ranks(split_tests(made_models()))
     assert Image.open(BytesIO(shown)).width > 600

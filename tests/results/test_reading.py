@@ -12,7 +12,7 @@ import pytest
 from tests.support.compared import outcomes, results
 from tests.support.mistakes import said
 from zoo.results.outcomes import SCHEMA
-from zoo.results.report import CASES, HEADER, RESULTS, write
+from zoo.results.report import CASES, HEADER, RESULTS, write_results
 
 
 def replaced(column: str, value: Any) -> Callable[[pa.Table], pa.Table]:
@@ -45,7 +45,7 @@ def test_damaged_results_are_one_sentence_in_every_command(
     damage: Callable[[pa.Table], pa.Table], sentence: str, tmp_path: Path
 ) -> None:
     for name in ("first", "second"):
-        write(results(outcomes([i < 20 for i in range(40)])), tmp_path / name)
+        write_results(results(outcomes([i < 20 for i in range(40)])), tmp_path / name)
     damaged, second = tmp_path / "first", str(tmp_path / "second")
     (damaged / RESULTS).unlink()
     cases = pq.read_table(damaged / CASES)

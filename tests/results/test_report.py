@@ -28,7 +28,7 @@ from tests.evaluation.fakes import (
 from tests.support.made import draw, make_root
 from tests.support.mistakes import contents, full_after
 from zoo.benchmarks import Case, Outcome, Protocol, Query, Subset
-from zoo.benchmarks.protocols.base import above_all, build_query
+from zoo.benchmarks.protocols.base import build_query, right_above_wrong
 from zoo.cli.commands import main as command
 from zoo.cli.rescore import main
 from zoo.errors import ZooError
@@ -37,17 +37,17 @@ from zoo.results import reading, report
 from zoo.results import show as screen
 from zoo.results.brief import absent, summary_table
 from zoo.results.by_benchmark import by_benchmark
-from zoo.results.comparison.common import common
-from zoo.results.comparison.differing import differences
+from zoo.results.comparison.common import align_runs
+from zoo.results.comparison.differing import outcome_differences
 from zoo.results.comparison.paired import compare_pair
-from zoo.results.comparison.rows import rows_of
+from zoo.results.comparison.rows import comparison_rows
 from zoo.results.metrics import Metric, tie_warnings
 from zoo.results.outcomes import fingerprint
 from zoo.results.presets.named import preset_of
 from zoo.results.presets.shipped import Official, Strict
-from zoo.results.reading import read
+from zoo.results.reading import read_results
 from zoo.results.report import Results
-from zoo.results.show import show
+from zoo.results.show import print_results
 from zoo.results.tables import TextTable
 
 METRIC = Metric(
@@ -72,8 +72,8 @@ def run(tmp_path: Path) -> tuple[Path, Results]:
 
 def test_what_is_written_is_read_again(run: tuple[Path, Results]) -> None:
     folder, results = run
-    again = read(folder)
-    assert again.counted == results.counted
+    again = read_results(folder)
+    assert again.by_preset == results.by_preset
     assert again.header == json.loads(json.dumps(results.header))
     assert again.cases.equals(results.cases)
     assert sorted(path.name for path in folder.iterdir()) == ["cases.parquet", "results.json"]
@@ -113,8 +113,8 @@ def test_texts_that_lose_their_tail_are_counted_by_subset_and_shown(
     made[0] = replace(made[0], texts=(long, made[0].texts[1]))
     made[4] = replace(made[4], texts=(long, f"{long} too"))
     results = measured(evaluation(tmp_path, made), FakeBackbone(), cosine())
-    assert results.header["scoring"][report.CUT] == {"in_memory/pairs": 2}
-    show(results)
+    assert results.header["scoring"][report.TRUNCATED] == {"in_memory/pairs": 2}
+    print_results(results)
     assert (
         "in_memory/pairs: 2 texts are longer than the context length and were truncated"
         in capsys.readouterr().out
@@ -168,14 +168,14 @@ def test_a_case_has_a_hash_of_its_images_texts_and_answers_and_of_nothing_else(
 def test_results_of_a_newer_schema_are_refused_in_a_sentence(run: tuple[Path, Results]) -> None:
     folder, results = run
     newer = replace(results, header={**results.header, "schema": report.SCHEMA_VERSION + 1})
-    report.write(newer, folder)
+    report.write_results(newer, folder)
     with pytest.raises(ZooError, match=rf"reads schemas up to {report.SCHEMA_VERSION}. Update zoo"):
-        read(folder)
+        read_results(folder)
 
 
 def test_metrics_are_made_again_from_the_cases_alone(run: tuple[Path, Results]) -> None:
     folder, results = run
-    assert read(folder).recount([preset_of("strict")]).counted == results.counted[1:]
+    assert read_results(folder).recount([preset_of("strict")]).by_preset == results.by_preset[1:]
 
 
 def test_rescore_counts_under_another_preset_and_writes_it(
@@ -183,7 +183,7 @@ def test_rescore_counts_under_another_preset_and_writes_it(
 ) -> None:
     folder, results = run
     assert main([str(folder), "--preset", "strict", "--out", str(folder / "again")]) == 0
-    assert read(folder / "again").counted == results.counted[1:]
+    assert read_results(folder / "again").by_preset == results.by_preset[1:]
     printed = capsys.readouterr().out
     assert "preset strict" in printed
     assert "in_memory/pairs: 5 of 6 images found; the model was trained on 1 of them" in printed
@@ -194,9 +194,9 @@ def test_a_run_is_rescored_from_its_cases_alone(
 ) -> None:
     folder, results = run
     (folder / "results.json").unlink()
-    again = read(folder)
+    again = read_results(folder)
     assert again.header == json.loads(json.dumps(results.header))
-    assert again.counted == results.counted[:1]
+    assert again.by_preset == results.by_preset[:1]
     assert main([str(folder), "--presets", "strict"]) == 0
     assert "preset strict" in capsys.readouterr().out
 
@@ -220,11 +220,11 @@ def test_cases_of_an_older_schema_are_read_with_the_header_beside_them(
         del described["benchmark"], described["run"]
     content = json.dumps(former)
     (folder / "results.json").write_text(content, encoding="utf-8")
-    again = read(folder).recount([preset_of("strict")]).metrics
-    assert [f.value for f in again] == [f.value for f in results.counted[1].metrics]
+    again = read_results(folder).recount([preset_of("strict")]).metrics
+    assert [f.value for f in again] == [f.value for f in results.by_preset[1].metrics]
     (folder / "results.json").unlink()
     with pytest.raises(ZooError, match="older version"):
-        read(folder)
+        read_results(folder)
 
 
 def test_a_colon_told_runs_of_one_benchmark_apart_in_older_schemas(
@@ -240,7 +240,7 @@ def test_a_colon_told_runs_of_one_benchmark_apart_in_older_schemas(
         folder / "cases.parquet",
     )
     (folder / "results.json").unlink()
-    again = read(folder)
+    again = read_results(folder)
     assert {(f.benchmark, f.run) for f in again.metrics} == {("in_memory", "a.csv")}
     assert [f.value for f in again.metrics] == [f.value for f in results.metrics]
 
@@ -254,27 +254,30 @@ def test_results_of_an_older_schema_are_written_anew_and_read_again(
     header = {**results.header, "schema": 5, "benchmarks": {"in_memory": described}}
     older = results.cases.replace_schema_metadata({report.HEADER: json.dumps(header)})
     pq.write_table(older, folder / "cases.parquet")
-    again = read(folder)
+    again = read_results(folder)
     assert again.header == json.loads(json.dumps(results.header))
-    assert again.counted == results.counted
-    report.write(again, tmp_path / "anew")
-    assert read(tmp_path / "anew").header == again.header
+    assert again.by_preset == results.by_preset
+    report.write_results(again, tmp_path / "anew")
+    assert read_results(tmp_path / "anew").header == again.header
 
 
 def test_strict_says_which_protocols_keep_options_equal_to_the_right_text(
     run: tuple[Path, Results],
 ) -> None:
-    official, strict = run[1].counted
+    official, strict = run[1].by_preset
     assert official.says == Official().says
     assert strict.says == f"{Strict().says}, but kept by protocol group, half_truth, retrieval, t2i"
     one_image_each = run[1].cases.filter(pc.equal(run[1].cases["protocol"], "i2t"))
-    assert report.count(one_image_each, [Strict()], run[1].header)[0].says == Strict().says
+    assert (
+        report.count_under_presets(one_image_each, [Strict()], run[1].header)[0].says
+        == Strict().says
+    )
 
 
 def test_a_recall_among_some_images_is_said_to_be_easier(
     run: tuple[Path, Results], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    show(run[1])
+    print_results(run[1])
     assert (
         "in_memory/gallery: a gallery of 5 of 6 images: easier than the full gallery, "
         "not comparable" in capsys.readouterr().out
@@ -290,15 +293,15 @@ def test_outcomes_that_differ_come_with_their_margins(
     images = drawn_images(tmp_path, 6)
     (tmp_path / "pictures" / "5.png").unlink()
     second = measured(evaluation(tmp_path, cases(images)), other, cosine())
-    tables = common([first.cases, second.cases]).tables
-    found = differences(*tables)
+    tables = align_runs([first.cases, second.cases]).tables
+    found = outcome_differences(*tables)
     assert found
     pairs = [d for d in found if d.metric == "i2t"]
     assert all(
         (d.first_margin > 0) == d.first_right and (d.second_margin > 0) == d.second_right
         for d in pairs
     )
-    rows = {str(row.place): row for row in rows_of(tables, [Strict()], first.header)}
+    rows = {str(row.place): row for row in comparison_rows(tables, [Strict()], first.header)}
     i2t = rows["in_memory/pairs/i2t"]
     assert (i2t.n, sum(compare_pair(i2t, *i2t.values).alone or ())) == (5, len(pairs))
 
@@ -308,7 +311,7 @@ def test_runs_over_other_cases_are_not_compared(tmp_path: Path, run: tuple[Path,
         evaluation(tmp_path, cases(drawn_images(tmp_path, 3))), FakeBackbone(), cosine()
     )
     with pytest.raises(ZooError, match="not over the same cases"):
-        common([run[1].cases, other.cases])
+        align_runs([run[1].cases, other.cases])
 
 
 @pytest.mark.parametrize("short_of", ["cases.parquet", "results.json", ""])
@@ -322,22 +325,22 @@ def test_a_write_that_fails_leaves_what_was_there(run: tuple[Path, Results], sho
             ZooError, match=r"cannot be written to .*File too large.*: free some disk space"
         ),
     ):
-        report.write(results, folder)
+        report.write_results(results, folder)
     assert contents(folder) == before
 
 
 def test_broken_or_absent_results_are_named(tmp_path: Path, run: tuple[Path, Results]) -> None:
     with pytest.raises(ZooError, match=r"has no cases\.parquet"):
-        read(tmp_path / "elsewhere")
+        read_results(tmp_path / "elsewhere")
     (run[0] / "cases.parquet").write_bytes(b"PAR1")
     with pytest.raises(ZooError, match="are damaged"):
-        read(run[0])
+        read_results(run[0])
 
 
 def test_the_report_fits_100_columns(
     run: tuple[Path, Results], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    show(run[1])
+    print_results(run[1])
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 100
     assert any("95 % interval" in line for line in lines)
@@ -353,7 +356,7 @@ def test_scalars_are_the_first_presets_values(run: tuple[Path, Results]) -> None
 def test_results_print_as_their_table(
     run: tuple[Path, Results], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    show(run[1])
+    print_results(run[1])
     shown = capsys.readouterr().out.rstrip()
     assert str(run[1]) == repr(run[1]) == shown
 
@@ -365,7 +368,7 @@ def test_a_row_a_metric_and_preset_goes_to_pandas(
     rows = results.records()
     assert [(r["preset"], r["subset"], r["metric"], r["value"]) for r in rows] == [
         (counted.preset, f.subset, f.metric, f.value)
-        for counted in results.counted
+        for counted in results.by_preset
         for f in counted.metrics
     ]
     monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=list))
@@ -505,7 +508,7 @@ class FirstImage(Protocol):
 
     def judge(self, match: np.ndarray, scores: np.ndarray) -> Iterator[Outcome]:
         for query in self.queries(match):
-            yield query.to_outcome(scores.ravel(), *above_all(scores[0], match[0]))
+            yield query.to_outcome(scores.ravel(), *right_above_wrong(scores[0], match[0]))
 
 
 class Declared(InMemory):

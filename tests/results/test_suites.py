@@ -11,7 +11,7 @@ from zoo.evaluation import Evaluation
 from zoo.results.averages import Average
 from zoo.results.metrics import Metric
 from zoo.results.outcomes import SCHEMA
-from zoo.results.report import Counted, Results
+from zoo.results.report import PresetResults, Results
 from zoo.results.suites import expand_suites, published_names
 
 
@@ -61,9 +61,9 @@ def test_a_report_over_many_benchmarks_stays_short() -> None:
         "b", "all", None, "equal", ("x",), tuple(f"a/{i}/i2t" for i in range(20)), 1, 1
     )
     counted = (
-        Counted("a", "first", metrics, ()),
-        Counted("b", "second", (*metrics[:2], own), (average,)),
-        Counted("c", "third", metrics, ()),
+        PresetResults("a", "first", metrics, ()),
+        PresetResults("b", "second", (*metrics[:2], own), (average,)),
+        PresetResults("c", "third", metrics, ()),
     )
     header = {"benchmarks": {}, "absent": [], "scoring": {}, "model": {}}
     said = " ".join(repr(Results(header, counted, SCHEMA.empty_table())).split())

@@ -13,7 +13,7 @@ from zoo.language.textblob_tagger import TextBlobTagger
 from zoo.results.units_report import UnitsReport, read_report
 from zoo.sources.images import ImageFinder
 from zoo.sources.readers.guess import guess_reader
-from zoo.units.extraction import extract
+from zoo.units.extraction import write_extracted_units
 from zoo.units.overlap import RULE
 from zoo.units.reader import read_units, write_units
 from zoo.units.record import Entity
@@ -27,7 +27,7 @@ def folder(made_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     samples = guess_reader(made_root / "captions.tsv").read()
     captions = [(s.caption, s.caption_id, s.image_id) for s in samples]
     captions.append(("Two dogs next to a white cat", "dogs", samples[0].image_id))
-    extract(RuleExtractor(tagger=TextBlobTagger()), captions, folder / "rule.jsonl")
+    write_extracted_units(RuleExtractor(tagger=TextBlobTagger()), captions, folder / "rule.jsonl")
     records = list(read_units(folder / "rule.jsonl").values())
     other = replace(records[0], entities=(*records[0].entities, Entity("<b>green</b> moon")))
     failed = replace(records[1], source={"error": "malformed: 'I cannot say'"})

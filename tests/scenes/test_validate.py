@@ -3,7 +3,7 @@
 import pytest
 
 from zoo.cli.commands import main
-from zoo.results.reading import read
+from zoo.results.reading import read_results
 from zoo.scenes.cache import fill
 from zoo.scenes.grid import Grid
 from zoo.scenes.pairs import Pairs
@@ -16,7 +16,7 @@ def test_grid_and_pairs_are_measured_by_subset(tmp_path):
     command = "validate --model.backbone.name zoo-tiny --benchmarks scene_grid,scene_pairs --out"
     root = ["--data_root", str(tmp_path), "--trainer.accelerator", "cpu", "--data.workers", "0"]
     assert main([*command.split(), str(tmp_path / "out"), *root]) == 0
-    found = {(m.subset, m.metric): m for m in read(tmp_path / "out").metrics}
+    found = {(m.subset, m.metric): m for m in read_results(tmp_path / "out").metrics}
     for subset in ("seen", "partial", "unseen"):
         assert found[subset, "i2t"].n == 6
         assert found[subset, "i2t_r@1"].n == 3

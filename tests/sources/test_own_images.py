@@ -12,7 +12,7 @@ from PIL import Image
 
 from zoo.benchmarks.half_truth.benchmark import HalfTruth
 from zoo.benchmarks.pairs import Pairs
-from zoo.cli.doctor import examine
+from zoo.cli.doctor import examine_benchmark
 from zoo.errors import ZooError
 from zoo.results.plan import make_plan
 from zoo.sources.images import ImageFinder, image_ref
@@ -152,8 +152,8 @@ def test_pairs_ask_about_the_edited_image_and_say_what_is_taken_by_name(root: Pa
     assert [image.source for image in plan.images] == ["file", "flickr", "coco"]
     (contents,) = plan.contents.values()
     assert contents.notes["images by name"].startswith("2 are not there as written")
-    (finding,) = examine(Pairs(str(file)), [root], finder)
-    assert (finding.n, finding.scorable) == (3, 3)
+    (finding,) = examine_benchmark(Pairs(str(file)), [root], finder)
+    assert (finding.case_count, finding.scorable) == (3, 3)
 
 
 def test_half_truths_of_an_edited_image_are_asked_about_it(root: Path, made_root: Path) -> None:

@@ -19,7 +19,7 @@ from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.sources import packing
 from zoo.sources.images import BrokenImage, ImageFinder, identity
-from zoo.sources.packing import PackingSettings, pack, refuse_foreign
+from zoo.sources.packing import PackingSettings, check_output_folder, pack
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.jsonl import JsonLines
 from zoo.sources.readers.web_dataset import WebDataset
@@ -238,10 +238,10 @@ def test_what_cannot_be_written_is_refused_before_any_work(
 def test_a_folder_with_other_files_is_not_written_over(tmp_path: Path) -> None:
     for name in ("00000.tar", "00000.tar.arrow", "units.jsonl", "negatives.jsonl"):
         (tmp_path / name).touch()
-    refuse_foreign(tmp_path, overwrite=True)
+    check_output_folder(tmp_path, overwrite=True)
     (tmp_path / "notes.md").touch()
     with pytest.raises(ZooError, match="has files that `zoo data pack` did not write"):
-        refuse_foreign(tmp_path, overwrite=True)
+        check_output_folder(tmp_path, overwrite=True)
 
 
 def test_units_in_a_folder_are_put_beside_as_a_folder(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from tests.support.shards import picture, served, write_shards
 from zoo.errors import ZooError
 from zoo.sources import places
 from zoo.sources.images import ImageFinder
-from zoo.sources.places import expand_braces, part, size_and_mark
+from zoo.sources.places import expand_braces, read_range, size_and_mark
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.web_dataset import WebDataset
 from zoo.sources.sample import ImageRef
@@ -66,7 +66,7 @@ def test_a_server_that_fails_is_asked_again_with_its_reason(
     monkeypatch.setattr(places, "STALLED", 0.3)
     (tmp_path / "a.bin").write_bytes(bytes(range(200)))
     with served(tmp_path, {0: fault, 1: fault}) as (url, asked):
-        assert part(f"{url}/a.bin", 10, 20) == bytes(range(10, 30))
+        assert read_range(f"{url}/a.bin", 10, 20) == bytes(range(10, 30))
     assert len(asked) == 3
     assert told in caplog.text
     assert "(1 of 5)" in caplog.text
@@ -88,7 +88,7 @@ def test_a_server_that_goes_on_failing_is_told_in_a_sentence(
     (tmp_path / "a.bin").write_bytes(bytes(range(200)))
     with served(tmp_path, {-1: fault}) as (url, asked):
         with pytest.raises(ZooError, match=rf"a\.bin cannot be read \({told}\): check") as error:
-            part(f"{url}/a.bin", 10, 20)
+            read_range(f"{url}/a.bin", 10, 20)
         assert len(asked) == times
         assert "\n" not in str(error.value)
 

@@ -19,7 +19,7 @@ from zoo.errors import ZooError
 from zoo.sources import samples
 from zoo.sources.folders import Folders
 from zoo.sources.images import ImageFinder
-from zoo.sources.kept_samples import kept_samples
+from zoo.sources.kept_samples import cached_samples
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.csv_table import CsvTable
 from zoo.sources.readers.guess import guess_reader
@@ -88,7 +88,7 @@ def test_a_file_is_read_once_for_all_processes_until_it_changes(
     plain = CsvTable.samples
     monkeypatch.setattr(CsvTable, "samples", lambda self: read_times.append(1) or plain(self))
     file = table(tmp_path, "a.jpg,one dog")
-    first, again = kept_samples(CsvTable(file)), kept_samples(CsvTable(file))
+    first, again = cached_samples(CsvTable(file)), cached_samples(CsvTable(file))
     assert (
         list(first)
         == list(again)
@@ -96,18 +96,18 @@ def test_a_file_is_read_once_for_all_processes_until_it_changes(
         == list(plain(CsvTable(file)))
     )
     assert len(read_times) == 1
-    kept_samples(CsvTable(file, separator=","))
+    cached_samples(CsvTable(file, separator=","))
     assert len(read_times) == 2  # of other settings
     table(tmp_path, "a.jpg,two dogs")
-    assert [s.caption for s in kept_samples(CsvTable(file))] == ["two dogs"]
+    assert [s.caption for s in cached_samples(CsvTable(file))] == ["two dogs"]
 
 
 def test_an_image_that_comes_later_is_found_where_it_is_then(tmp_path: Path) -> None:
     file = table(tmp_path, "a.jpg,one dog")
-    assert kept_samples(CsvTable(file))[0].image.key == "a.jpg"
+    assert cached_samples(CsvTable(file))[0].image.key == "a.jpg"
     (tmp_path / "notes.txt").touch()
     Image.new("RGB", (8, 8)).save(tmp_path / "a.jpg")
-    assert kept_samples(CsvTable(file))[0].image.key == str(tmp_path / "a.jpg")
+    assert cached_samples(CsvTable(file))[0].image.key == str(tmp_path / "a.jpg")
 
 
 @pytest.mark.parametrize("beside", [True, False])
@@ -121,7 +121,7 @@ def test_the_same_file_from_another_working_directory_means_the_images_there(
         Image.new("RGB", (8, 8)).save(folder / "a.jpg")
         own = table(folder, "a.jpg,one dog").relative_to(folder)
         monkeypatch.chdir(folder)
-        sample = kept_samples(CsvTable(own if beside else file))[0]
+        sample = cached_samples(CsvTable(own if beside else file))[0]
         assert sample.image.key == str(folder / "a.jpg")
 
 
@@ -134,7 +134,7 @@ def test_a_reader_without_a_file_of_its_own_is_read_by_each_process() -> None:
             return [Sample(ImageRef("file", "x"), "a dog", "x", "0")]
 
     for _ in range(2):
-        assert kept_samples(Counted()).tables.folder is None
+        assert cached_samples(Counted()).tables.folder is None
     assert Counted.times == 2
 
 
@@ -147,7 +147,7 @@ def test_a_warning_of_a_reader_is_said_in_every_run(
     said = []
     for _ in range(2):
         with caplog.at_level(logging.WARNING):
-            kept_samples(NegClipTsv(file))
+            cached_samples(NegClipTsv(file))
         said.append([record.getMessage() for record in caplog.records])
         caplog.clear()
     assert said[0] == said[1]
@@ -188,7 +188,7 @@ def test_readers_of_other_positional_arguments_have_tables_of_their_own(
     own = own_reader(tmp_path, monkeypatch)
     file = table(tmp_path)
     for more in ((), ("a cat",), ("a cow", "a hen")):
-        found = kept_samples(own(file, *more))
+        found = cached_samples(own(file, *more))
         assert [s.caption for s in found] == ["a dog", *more]
         assert found.tables.folder is not None
 
@@ -200,7 +200,7 @@ def test_a_reader_whose_helper_module_changed_is_read_again(
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     for says in ("a dog", "a cat"):
         own = own_reader(tmp_path, monkeypatch, says)
-        assert [s.caption for s in kept_samples(own(file))] == [says]
+        assert [s.caption for s in cached_samples(own(file))] == [says]
 
 
 def test_a_warning_of_a_reader_of_ones_own_is_said_in_every_run(
@@ -209,7 +209,7 @@ def test_a_warning_of_a_reader_of_ones_own_is_said_in_every_run(
     own = own_reader(tmp_path, monkeypatch)
     file = table(tmp_path)
     for _ in range(2):
-        kept_samples(own(file))
+        cached_samples(own(file))
         assert [r.getMessage() for r in caplog.records] == ["a line is left out"]
         caplog.clear()
 
@@ -222,10 +222,10 @@ def test_captions_are_read_again_where_the_table_of_their_images_is_gone(tmp_pat
             return [Sample(ImageRef("parquet", f"{cells}#0#image"), "a dog", "x", "0")]
 
     file = table(tmp_path)
-    first = kept_samples(Copied(file))[0].image.key
-    assert kept_samples(Copied(file))[0].image.key == first
+    first = cached_samples(Copied(file))[0].image.key
+    assert cached_samples(Copied(file))[0].image.key == first
     Path(first.partition("#")[0]).rename(tmp_path / "cells_gone")
-    again = kept_samples(Copied(file))[0].image.key
+    again = cached_samples(Copied(file))[0].image.key
     assert again != first
     assert Path(again.partition("#")[0]).is_file()
 
@@ -314,7 +314,7 @@ def test_folders_of_images_are_listed_once_until_they_change(
         assert finder.find(ImageRef("coco", "9")) == root / "val2017" / "000000000009.jpg"
         assert finder.find(ImageRef("coco", "8")) is None
         keys = pa.chunked_array([["7", "8", "9"]])
-        assert finder.lacks("coco", keys).tolist() == [False, True, False]
+        assert finder.missing_mask("coco", keys).tolist() == [False, True, False]
     assert sorted(seen) == [str(root), str(root / "val2017")]
     images(root, 8)
     assert ImageFinder([root]).find(ImageRef("coco", "8")) is not None
@@ -379,7 +379,7 @@ def test_samples_are_compiled_as_they_are_read(monkeypatch: pytest.MonkeyPatch) 
 
     plain = samples._captions
     monkeypatch.setattr(samples, "_captions", counted)
-    assert len(kept_samples(Many())) == compiled == ROWS * 2 + 1
+    assert len(cached_samples(Many())) == compiled == ROWS * 2 + 1
 
 
 def test_a_reader_yields_what_stands_before_a_faulty_line(tmp_path: Path) -> None:

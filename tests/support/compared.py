@@ -13,8 +13,8 @@ import pyarrow as pa
 from zoo.benchmarks.base import Case
 from zoo.results import Preset, Rules
 from zoo.results.averages import Mean
-from zoo.results.comparison.rows import ComparisonRow, rows_of
-from zoo.results.outcomes import OutcomeRow, rows, table
+from zoo.results.comparison.rows import ComparisonRow, comparison_rows
+from zoo.results.outcomes import OutcomeRow, outcome_rows, outcome_table
 from zoo.results.report import SCHEMA_VERSION, Results
 from zoo.results.runs import BenchmarkRun
 from zoo.sources.sample import ImageRef
@@ -36,7 +36,7 @@ def rows_under(
     rules: Rules, tables: Sequence[pa.Table], means: Sequence[Mean] = ()
 ) -> list[ComparisonRow]:
     """Returns what runs have in common under rules."""
-    return rows_of(tables, [Counting(rules, means)], {"benchmarks": {}})
+    return comparison_rows(tables, [Counting(rules, means)], {"benchmarks": {}})
 
 
 def asked(
@@ -49,7 +49,7 @@ def asked(
     answers = (
         case.queries() if right is None else case.judge(np.array([[float(right), 0.5]], np.float32))
     )
-    return list(rows(BenchmarkRun("sugarcrepe"), case, answers, frozenset()))
+    return list(outcome_rows(BenchmarkRun("sugarcrepe"), case, answers, frozenset()))
 
 
 def outcomes(
@@ -63,7 +63,7 @@ def outcomes(
     about = list(map(str, range(len(right)) if images is None else images))
     of = list(groups) if groups is not None else [None] * len(right)
     made = zip(right, about, of, strict=True)
-    return table(
+    return outcome_table(
         row
         for i, (is_right, image, group) in enumerate(made)
         for row in asked(is_right, image, (f"right {i}", f"wrong {i}"), subset, group)
@@ -97,7 +97,7 @@ def golden(shared_data: Path, name: str) -> list[dict[str, str]]:
 def published_sugarcrepe(shared_data: Path, model: str) -> Results:
     """Returns a model's published answers to SugarCrepe, by image."""
     return results(
-        table(
+        outcome_table(
             row
             for case in golden(shared_data, f"SUGARCREPE_CORRECT_{model}.csv.gz")
             for row in asked(
@@ -120,6 +120,6 @@ def published_bivlc(shared_data: Path, model: str) -> Results:
         answers = case.judge(np.zeros((2, 2), np.float32))
         found += (
             replace(made, right=row[f"{made.metric}_score"] == "True", tie=False)
-            for made in rows(BenchmarkRun("bivlc"), case, answers, frozenset())
+            for made in outcome_rows(BenchmarkRun("bivlc"), case, answers, frozenset())
         )
-    return results(table(found))
+    return results(outcome_table(found))

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from tests.support.made import COLORS, SHAPES, draw, record
 from tests.support.shards import write_tar
 from zoo.language.taggers import default_tagger
-from zoo.negatives.replace import parts_of
+from zoo.negatives.replace import replaceable_words
 from zoo.negatives.table import write_table
 from zoo.sources.tar_index import write_index
 
@@ -171,7 +171,7 @@ def write_replacements(file: Path, captions: list[str]) -> None:
     parts = {
         (part.word, part.tag)
         for text in captions
-        for part in parts_of(default_tagger().analyse(text))
+        for part in replaceable_words(default_tagger().analyse(text))
         if part.tag is not None
     }
     write_table(

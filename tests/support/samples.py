@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from zoo.benchmarks.base import Benchmark, Case
-from zoo.results.metrics import Rules, metrics
-from zoo.results.outcomes import rows, table
+from zoo.results.metrics import Rules, compute_metrics
+from zoo.results.outcomes import outcome_rows, outcome_table
 from zoo.results.runs import BenchmarkRun
 from zoo.sources.sample import ImageRef
 
@@ -148,7 +148,7 @@ def counted(case: Case, scores: NDArray[np.float32]) -> Answers:
     """Returns the answers under the preset `official`, by metric: right or not, or a grade."""
     found: Answers = {}
     for outcome in case.judge(scores):
-        right = outcome.right or (outcome.tie and case.counts_tie(outcome))
+        right = outcome.right or (outcome.tie and case.tie_is_right(outcome))
         found.setdefault(outcome.metric, []).append(
             right if outcome.value is None else outcome.value
         )
@@ -157,14 +157,14 @@ def counted(case: Case, scores: NDArray[np.float32]) -> Answers:
 
 def value(case_scores: list[tuple[Case, NDArray[np.float32]]], rules: Rules) -> dict[str, float]:
     """Returns the metrics of one subset, in per cent, as the report counts them."""
-    made = table(
+    made = outcome_table(
         row
         for case, scores in case_scores
-        for row in rows(RUN, case, case.judge(scores), frozenset())
+        for row in outcome_rows(RUN, case, case.judge(scores), frozenset())
     )
     return {
         metric.metric: metric.value
-        for metric in metrics(made, rules, {})
+        for metric in compute_metrics(made, rules, {})
         if metric.value is not None
     }
 

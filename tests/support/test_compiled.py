@@ -28,11 +28,11 @@ from zoo.support.compiled import (
     CompiledTables,
     Notes,
     Writer,
+    build_in_memory,
     cached_tables,
     code_of,
     compile_tables,
-    empty,
-    in_memory,
+    delete_all,
 )
 
 SCHEMA = pa.schema([("n", pa.int64())])
@@ -74,7 +74,7 @@ def test_what_was_made_is_found_by_what_it_was_made_of(folder: Path) -> None:
 
 
 def test_tables_in_memory_and_in_a_folder_are_the_same_and_travel() -> None:
-    for tables in (in_memory(make), compile_tables("some", {}, make)):
+    for tables in (build_in_memory(make), compile_tables("some", {}, make)):
         sent = pickle.loads(pickle.dumps(tables))
         assert (of(sent), sent.notes, list(sent)) == ([0, 1, 2], {"of": "three"}, ["numbers"])
 
@@ -88,9 +88,9 @@ def test_tables_of_another_version_are_not_read(monkeypatch: pytest.MonkeyPatch)
 
 def test_tables_that_no_longer_hold_are_made_again() -> None:
     compile_tables("some", {}, make)
-    compile_tables("some", {}, never, fresh=lambda notes: notes["of"] == "three")
+    compile_tables("some", {}, never, is_valid=lambda notes: notes["of"] == "three")
     with pytest.raises(AssertionError, match="made again"):
-        compile_tables("some", {}, never, fresh=lambda notes: False)
+        compile_tables("some", {}, never, is_valid=lambda notes: False)
 
 
 def test_tables_that_no_longer_hold_stay_for_those_who_use_them(
@@ -102,12 +102,12 @@ def test_tables_that_no_longer_hold_stay_for_those_who_use_them(
         writer.write("numbers", SCHEMA, numbers(5))
         return {}
 
-    found = compile_tables("some", {}, other, fresh=lambda notes: False)
+    found = compile_tables("some", {}, other, is_valid=lambda notes: False)
     assert (of(found), found.folder) == ([0, 1, 2, 3, 4], None)
     assert "is outdated, but in use by another process" in caplog.text
     assert of(pickle.loads(pickle.dumps(in_use))) == [0, 1, 2]
     del in_use
-    found = compile_tables("some", {}, other, fresh=lambda notes: False)
+    found = compile_tables("some", {}, other, is_valid=lambda notes: False)
     assert of(found) == [0, 1, 2, 3, 4]
     assert found.folder is not None
 
@@ -175,7 +175,7 @@ def test_tables_are_dropped_where_a_lock_wants_a_file_that_may_be_written(
         plain(handle, how)
 
     monkeypatch.setattr("fcntl.flock", as_over_a_network)
-    empty()
+    delete_all()
     assert cached_tables().sets == 0
 
 
@@ -294,9 +294,11 @@ def test_tables_not_used_for_longest_go_first_and_those_in_use_stay(
     size = cached_tables().bytes / 3
     monkeypatch.setenv(LIMIT, str(2.5 * size / module.GIB))
     compile_tables("some", {"n": 3}, make)
-    kept = {json.loads(p.read_text())["of"]["n"] for p in module.place().glob(f"*/{MANIFEST}")}
+    kept = {
+        json.loads(p.read_text())["of"]["n"] for p in module.tables_folder().glob(f"*/{MANIFEST}")
+    }
     assert kept == {0, 3}
-    empty()
+    delete_all()
     assert cached_tables().sets == 1  # the one in use
     assert of(in_use) == [0, 1, 2]
 
@@ -305,4 +307,4 @@ def test_tables_not_used_for_longest_go_first_and_those_in_use_stay(
 def test_a_limit_that_is_no_size_is_named(size: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(LIMIT, size)
     with pytest.raises(ZooError, match=rf"ZOO_TABLES_GIB is '{size}': give a number of GiB"):
-        module.limit()
+        module.size_limit_gib()

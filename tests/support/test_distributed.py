@@ -50,9 +50,9 @@ def _one_fails(rank: int, folder: str) -> None:
         return rank
 
     with group(rank, 2, Path(folder)):
-        assert gather.gather_made(lambda: 10 * rank) == [0, 10]
+        assert gather.gather_results(lambda: 10 * rank) == [0, 10]
         with pytest.raises(ZooError, match="rank 1 has a broken image"):
-            gather.gather_made(made)
+            gather.gather_results(made)
 
 
 def test_where_one_rank_fails_all_of_them_stop(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from zoo.benchmarks.pairs import Pairs
 from zoo.checkpoints.files import WholeCheckpointIO
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
-from zoo.support.files import sweep, write_atomically, write_bytes
+from zoo.support.files import remove_leftovers, write_atomically, write_bytes
 
 
 def write_and_wait(path: str, folder: bool, begun: "object") -> None:
@@ -88,10 +88,10 @@ def test_what_a_dead_process_left_is_swept_by_the_next_that_writes_the_same(
 @pytest.mark.parametrize("folder", [False, True])
 def test_what_a_living_process_writes_is_left_alone(tmp_path: Path, folder: bool) -> None:
     with writing(tmp_path / "u", folder) as writer:
-        sweep(tmp_path)
+        remove_leftovers(tmp_path)
         write_bytes(tmp_path / "other", b"")
         assert names(tmp_path) == [f".u.{writer}.part", "other"]
-    sweep(tmp_path)
+    remove_leftovers(tmp_path)
     assert names(tmp_path) == ["other"]
 
 
@@ -111,7 +111,7 @@ def test_a_folder_takes_the_place_of_another_or_of_a_link_to_it(tmp_path: Path, 
     (old / "old").touch()
     if link:
         (tmp_path / "u").symlink_to(old)
-    with write_atomically(tmp_path / "u", folder=True, over=True) as part:
+    with write_atomically(tmp_path / "u", folder=True, overwrite=True) as part:
         (part / "new").touch()
         assert names(tmp_path / "u") == ["old"]
     assert names(tmp_path / "u") == ["new"]

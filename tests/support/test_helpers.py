@@ -5,7 +5,7 @@ import sys
 import time
 from pathlib import Path
 
-from zoo.support.helpers import helps_its_parent
+from zoo.support.helpers import initialize_worker
 
 PARENT = """
 import os, time
@@ -30,7 +30,7 @@ def runs(process: str) -> bool:
 
 def test_a_helper_ends_with_its_parent_though_that_is_killed(tmp_path: Path) -> None:
     script = tmp_path / "parent.py"
-    script.write_text(PARENT.format(initializer=helps_its_parent.__name__))
+    script.write_text(PARENT.format(initializer=initialize_worker.__name__))
     parent = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
     helper = parent.stdout.readline().strip()

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from torch.utils import _pytree
 
-from zoo.support.log import LEAVES, quieten
+from zoo.support.log import LEAVES, filter_notices
 
 
 def test_torch_has_whatever_lightning_makes_trees_of_loaders_from() -> None:
@@ -34,7 +34,7 @@ def test_lightning_makes_the_trees_of_its_loaders_in_silence() -> None:
 
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        quieten()
+        filter_notices()
         loader = CombinedLoader([[1, 2], [3, 4]], "sequential")
         assert [batch for batch, _, _ in loader] == [1, 2, 3, 4]
     assert [str(warning.message) for warning in told] == []
@@ -46,7 +46,7 @@ def test_the_same_warning_of_another_module_is_shown(module: str) -> None:
     assert re.match(LEAVES[0], message)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        quieten()
+        filter_notices()
         for name in (module, "lightning.pytorch.utilities._pytree"):
             warnings.warn_explicit(message, FutureWarning, "a.py", 1, name)
     assert [str(warning.message) for warning in told] == [message]

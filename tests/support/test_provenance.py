@@ -18,7 +18,7 @@ from zoo.heads.cross_modal import CrossModal
 from zoo.heads.linear import Linear
 from zoo.module import ZooModule
 from zoo.publishing.export import export
-from zoo.results.reading import read
+from zoo.results.reading import read_results
 from zoo.support.provenance import LOADED, RANDOM, TRAINED, random_weights
 
 TOWERS = ("image tower", "text tower")
@@ -121,7 +121,9 @@ def test_a_measurement_says_random_weights_in_table_results_and_log(
         )
     assert caplog.messages.count(SAID) == 1
     assert SAID in capsys.readouterr().out
-    assert read(tmp_path / "out").header["model"]["weights"] == dict.fromkeys(TOWERS, RANDOM)
+    assert read_results(tmp_path / "out").header["model"]["weights"] == dict.fromkeys(
+        TOWERS, RANDOM
+    )
     rescore([str(tmp_path / "out"), "--preset", "strict"])
     assert SAID in capsys.readouterr().out
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from zoo.errors import ZooError
-from zoo.support.schema import Text, lines, read_list, read_object, record
+from zoo.support.schema import Text, read_json_lines, read_list, read_object, validate_record
 
 
 class Foil(msgspec.Struct):
@@ -24,7 +24,7 @@ class Entry(msgspec.Struct):
 
 
 def test_a_record_comes_as_its_schema_has_it_and_further_keys_are_left_out() -> None:
-    held = record({"caption": "a", "foils": ["b", {"text": "c"}], "more": 1}, Entry, "f:1")
+    held = validate_record({"caption": "a", "foils": ["b", {"text": "c"}], "more": 1}, Entry, "f:1")
     assert held == Entry("a", ["b", Foil("c")])
 
 
@@ -50,17 +50,17 @@ def test_a_record_comes_as_its_schema_has_it_and_further_keys_are_left_out() -> 
 )
 def test_what_is_wrong_is_named(value: Any, says: str) -> None:
     with pytest.raises(ZooError) as raised:
-        record(value, Entry, "f:1")
+        validate_record(value, Entry, "f:1")
     assert says in str(raised.value)
 
 
 def test_what_is_there_is_said() -> None:
     with pytest.raises(ZooError, match=r"mend the record \(it has 'text', 'more'\)$"):
-        record({"text": "a", "more": 1}, Entry, "f:1")
+        validate_record({"text": "a", "more": 1}, Entry, "f:1")
     with pytest.raises(ZooError, match=r"where a text is needed: mend the record \(found '17'\)$"):
-        record({"caption": "a", "foils": [{"text": "b"}, {"text": 17}]}, Entry, "f:1")
+        validate_record({"caption": "a", "foils": [{"text": "b"}, {"text": 17}]}, Entry, "f:1")
     with pytest.raises(ZooError, match=r"is needed: mend the record$"):  # under which key is unsaid
-        record({"a": 1, "b": "c"}, dict[str, int], "f:1")
+        validate_record({"a": 1, "b": "c"}, dict[str, int], "f:1")
 
 
 def test_files_of_records_name_file_and_place_of_what_is_wrong(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_files_of_records_name_file_and_place_of_what_is_wrong(tmp_path: Path) -
     read = {
         r"l\.json\.gz\[1\]": read_list(tmp_path / "l.json.gz", Entry),
         r"k\.json\[y\]": read_object(tmp_path / "k.json", Entry),
-        r"j\.jsonl:3": lines(tmp_path / "j.jsonl", Entry),
+        r"j\.jsonl:3": read_json_lines(tmp_path / "j.jsonl", Entry),
     }
     for place, found in read.items():
         assert next(found)[-1] == Entry("a")
@@ -81,4 +81,4 @@ def test_files_of_records_name_file_and_place_of_what_is_wrong(tmp_path: Path) -
 
 def test_the_fields_above_a_record_are_named_too() -> None:
     with pytest.raises(ZooError, match=r"field 'negatives.cat\[1\].text' is missing: leave it out"):
-        record(["a", {}], list[Foil | str], "f:1", "leave it out", path="negatives.cat")
+        validate_record(["a", {}], list[Foil | str], "f:1", "leave it out", path="negatives.cat")

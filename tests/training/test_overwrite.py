@@ -13,7 +13,7 @@ from tests.support.mistakes import contents
 from tests.support.runs import variant
 from zoo.cli import main
 from zoo.errors import ZooError
-from zoo.results.reading import read
+from zoo.results.reading import read_results
 
 NOT_THERE = "nowhere/captions.txt"
 KEPT = "made by hand"
@@ -81,7 +81,7 @@ def test_results_are_written_over_where_that_is_meant(made_root: Path, tmp_path:
         zoo.evaluate(Blind(), asked, made_root, out=tmp_path / "out", presets=["strict"])
     assert contents(tmp_path / "out") == before
     zoo.evaluate(Blind(), asked, made_root, tmp_path / "out", ["strict"], overwrite=True)
-    assert read(tmp_path / "out").counted[0].preset == "strict"
+    assert read_results(tmp_path / "out").by_preset[0].preset == "strict"
 
 
 def test_a_run_writes_over_its_own_results_and_not_over_those_of_another(

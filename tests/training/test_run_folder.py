@@ -20,9 +20,9 @@ from zoo.training.run_folder import (
     RunFolder,
     claim_version,
     differences,
+    find_restarted_run,
     job,
     next_version,
-    requeued_run,
 )
 from zoo.training.trainer import ZooTrainer
 
@@ -247,12 +247,12 @@ def test_a_job_of_torchrun_goes_on_with_its_own_run_whatever_it_counts(
         (tmp_path / name / "checkpoints").mkdir(parents=True)
         (tmp_path / name / "run.json").write_text(json.dumps({**recipe, "job": other}))
         (tmp_path / name / "checkpoints" / "last.ckpt").write_bytes(b"")
-    assert requeued_run(tmp_path, {**recipe, "job": job()}) is None
+    assert find_restarted_run(tmp_path, {**recipe, "job": job()}) is None
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "mine")
     assert job() == "torchrun mine"
     own = tmp_path / "own" / "checkpoints" / "last.ckpt"
-    assert requeued_run(tmp_path, {**recipe, "job": job()}) == own
-    assert requeued_run(tmp_path, {"model": {"seed": 1}, "data": {}, "job": job()}) is None
+    assert find_restarted_run(tmp_path, {**recipe, "job": job()}) == own
+    assert find_restarted_run(tmp_path, {"model": {"seed": 1}, "data": {}, "job": job()}) is None
 
 
 def test_restarts_of_a_job_without_a_name_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

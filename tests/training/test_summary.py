@@ -15,8 +15,8 @@ from zoo.caption_data import BenchmarkedData
 from zoo.cli import main
 from zoo.module import ZooModule
 from zoo.results.report import Results
-from zoo.support.metrics_csv import curves
-from zoo.training.curves import LINES, ends, panels
+from zoo.support.metrics_csv import read_curves
+from zoo.training.curves import LINES, best_and_last_lines, panels
 from zoo.training.logged_tables import EXAMPLES, LoggedTables, worst_errors
 
 WRITTEN = """epoch,step,benchmark/pairs/colours/i2t,train/loss,train/missing_units,val/loss
@@ -35,7 +35,7 @@ def metrics(tmp_path: Path) -> Path:
 
 
 def test_curves_are_the_numbers_of_the_file_by_steps_done(metrics: Path) -> None:
-    assert curves(metrics) == {
+    assert read_curves(metrics) == {
         "train/loss": [(2, 2.5), (4, 2.0)],
         "train/missing_units": [(2, 0.25), (4, 0.5)],
         "benchmark/pairs/colours/i2t": [(2, 50.0), (4, 75.0), (6, 62.5)],
@@ -46,14 +46,14 @@ def test_curves_are_the_numbers_of_the_file_by_steps_done(metrics: Path) -> None
 def test_steps_that_were_done_again_after_an_interruption_count_once(metrics: Path) -> None:
     again = "1,2,,1.0,0.0,\n1,3,,1.5,0.0,\n1,3,80.0,,,nan\n"
     metrics.write_text(WRITTEN + again)
-    found = curves(metrics)
+    found = read_curves(metrics)
     assert found["train/loss"] == [(2, 2.5), (3, 1.0), (4, 1.5)]
     assert found["benchmark/pairs/colours/i2t"] == [(2, 50.0), (4, 80.0)]
     assert found["val/loss"] == [(2, 1.5), (4, 1.25), (6, 1.75)]  # what is no number is left out
 
 
 def test_the_best_loss_is_the_lowest_and_the_best_accuracy_the_highest(metrics: Path) -> None:
-    assert sorted(ends(curves(metrics))) == [
+    assert sorted(best_and_last_lines(read_curves(metrics))) == [
         "pairs/colours/i2t: best 75.0 at step 4, last 62.5 at step 6",
         "val/loss: best 1.2500 at step 4, last 1.7500 at step 6",
     ]
@@ -61,7 +61,7 @@ def test_the_best_loss_is_the_lowest_and_the_best_accuracy_the_highest(metrics: 
 
 def test_each_benchmark_has_a_panel_of_its_own(metrics: Path) -> None:
     more = {f"benchmark/aro/{i}/i2t": [(1, 1.0)] for i in range(LINES + 1)}
-    assert {title: len(names) for title, names in panels(curves(metrics) | more).items()} == {
+    assert {title: len(names) for title, names in panels(read_curves(metrics) | more).items()} == {
         "loss": 2,
         "share of missing texts": 1,
         "pairs, %": 1,
@@ -144,7 +144,7 @@ def test_the_final_weights_are_measured_once(
     assert main([*fit, "--trainer.max_epochs", "9", *ends]) == 0
     assert measured == steps
     run = Path("runs/version_0")
-    found = curves(run / "metrics.csv")
+    found = read_curves(run / "metrics.csv")
     assert [step for step, _ in found["benchmark/pairs/colours/i2t"]] == steps
     message = capsys.readouterr().err
     assert re.search(
@@ -167,7 +167,7 @@ def test_a_run_that_ended_within_an_epoch_resumes_at_the_next_step(
     again = [*fit, "--trainer.max_steps", "4", "--ckpt_path", "runs/version_1"]
     assert main(again) == 0
     assert measured == [2, 4, 2, 3, 4]
-    unbroken, resumed = (curves(Path(f"runs/version_{n}/metrics.csv")) for n in (0, 2))
+    unbroken, resumed = (read_curves(Path(f"runs/version_{n}/metrics.csv")) for n in (0, 2))
     assert resumed["train/loss"] == unbroken["train/loss"][3:]
     assert resumed["val/loss"] == unbroken["val/loss"][1:]
 

@@ -9,7 +9,14 @@ import pytest
 from zoo.cli.units import main
 from zoo.errors import ZooError
 from zoo.language.textblob_tagger import TextBlobTagger
-from zoo.units.audit import COLUMNS, SheetRow, draw, read_sheet, shares, write_sheet
+from zoo.units.audit import (
+    COLUMNS,
+    SheetRow,
+    draw_sheet_rows,
+    read_sheet,
+    verdict_shares,
+    write_sheet,
+)
 from zoo.units.rules.rule import RuleExtractor
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "studies"))
@@ -21,8 +28,8 @@ RECORDS = {
 
 
 def test_a_draw_is_settled_by_its_seed_takes_a_caption_once_and_both_kinds_in_turn() -> None:
-    rows = draw(RECORDS, 6, seed=1)
-    assert rows == draw(RECORDS, 6, seed=1) != draw(RECORDS, 6, seed=2)
+    rows = draw_sheet_rows(RECORDS, 6, seed=1)
+    assert rows == draw_sheet_rows(RECORDS, 6, seed=1) != draw_sheet_rows(RECORDS, 6, seed=2)
     assert len({row.caption_id for row in rows}) == 6
     assert sorted(row.kind for row in rows) == ["entity"] * 3 + ["relation"] * 3
     for row in rows:
@@ -32,22 +39,26 @@ def test_a_draw_is_settled_by_its_seed_takes_a_caption_once_and_both_kinds_in_tu
 
 
 def test_one_edit_can_be_drawn_alone_and_a_misspelt_one_is_named() -> None:
-    assert {row.edit for row in draw(RECORDS, 5, 0, "argument_swap")} == {"argument_swap"}
+    assert {row.edit for row in draw_sheet_rows(RECORDS, 5, 0, "argument_swap")} == {
+        "argument_swap"
+    }
     with pytest.raises(ZooError, match=r"argument_swop.*near: argument_swap"):
-        draw(RECORDS, 5, 0, "argument_swop")
+        draw_sheet_rows(RECORDS, 5, 0, "argument_swop")
 
 
 def test_a_sheet_is_never_written_over(tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.csv"
-    write_sheet(draw(RECORDS, 2, 0), sheet)
+    write_sheet(draw_sheet_rows(RECORDS, 2, 0), sheet)
     before = sheet.read_bytes()
     with pytest.raises(ZooError, match="may contain verdicts"):
-        write_sheet(draw(RECORDS, 3, 0), sheet)
+        write_sheet(draw_sheet_rows(RECORDS, 3, 0), sheet)
     assert sheet.read_bytes() == before
 
 
 def test_verdicts_come_back_as_they_were_written(tmp_path: Path) -> None:
-    rows = [replace(row, unit_verdict="ok", note='a, "b"') for row in draw(RECORDS, 3, 0)]
+    rows = [
+        replace(row, unit_verdict="ok", note='a, "b"') for row in draw_sheet_rows(RECORDS, 3, 0)
+    ]
     write_sheet(rows, tmp_path / "sheet.csv")
     assert read_sheet(tmp_path / "sheet.csv") == rows
 
@@ -64,7 +75,7 @@ def test_shares_are_of_what_was_judged() -> None:
         replace(swap, foil_verdict="absurd_swap"),
         swap,
     ]
-    found = {(s.verdict, s.of): (s.count, s.n) for s in shares(rows)}
+    found = {(s.verdict, s.group): (s.count, s.n) for s in verdict_shares(rows)}
     assert found["false", "units"] == (1, 5)
     assert found["nonsense", "foils"] == (1, 4)
     assert found["nonsense", "foils of entities"] == (1, 2)

@@ -18,8 +18,8 @@ from zoo.cli.units import main
 from zoo.errors import ZooError
 from zoo.language.textblob_tagger import TextBlobTagger
 from zoo.support.on_ray import Ray
-from zoo.units.extract import Captioned
-from zoo.units.extraction import extract, kept_counts
+from zoo.units.extract import CaptionRow
+from zoo.units.extraction import stored_counts, write_extracted_units
 from zoo.units.llm.backend import Backend, Reply
 from zoo.units.llm.openai_compatible import OpenAICompatible
 from zoo.units.on_ray import JOURNALS, extract_on_ray
@@ -36,7 +36,7 @@ SAID = {
     "brown": "A brown dog {} and two balls next to the house",
     "black": "A horse and a kite and a black ladder near the piano {}",  # of which foils are made
 }
-CAPTIONS: list[Captioned] = [
+CAPTIONS: list[CaptionRow] = [
     (said.format(i), f"{i}#{colour}", str(i)) for i in range(100) for colour, said in SAID.items()
 ]
 
@@ -127,7 +127,7 @@ def rows(folder: Path) -> int:
 
 def test_two_workers_one_killed_in_mid_work_give_the_records_of_one_process(tmp_path: Path) -> None:
     rules, mark = RuleExtractor(tagger=TextBlobTagger()), tmp_path / "killed"
-    alone = extract(rules, CAPTIONS, tmp_path / "units.jsonl")
+    alone = write_extracted_units(rules, CAPTIONS, tmp_path / "units.jsonl")
     done: list[int] = []
     mortal = Mortal("55#black", str(mark))
     found = extract_on_ray(
@@ -137,7 +137,7 @@ def test_two_workers_one_killed_in_mid_work_give_the_records_of_one_process(tmp_
     assert by_id(read_units(tmp_path / "parts")) == by_id(read_units(tmp_path / "units.jsonl"))
     assert len(list((tmp_path / "parts").iterdir())) == 7
     assert rows(tmp_path / "parts") == len(CAPTIONS) == sum(done)
-    assert found == alone == kept_counts(tmp_path / "parts")
+    assert found == alone == stored_counts(tmp_path / "parts")
     assert UnitSampler(str(tmp_path / "parts")).describe()["captions"] == len(CAPTIONS)
 
 
@@ -151,7 +151,7 @@ def test_what_a_language_model_said_to_a_worker_that_was_killed_is_not_asked_aga
     tmp_path: Path, server: FakeServer
 ) -> None:
     asked = {"model": "fake", "base_url": server.url, "concurrency": 8}
-    alone = extract(OpenAICompatible(**asked), CAPTIONS, tmp_path / "units.jsonl")
+    alone = write_extracted_units(OpenAICompatible(**asked), CAPTIONS, tmp_path / "units.jsonl")
     questions = server.answered.copy()
     server.answered.clear()
     mortal = MortalAsking(str(tmp_path / "killed"), **asked)

@@ -6,7 +6,7 @@ import pytest
 
 from tests.units.records import CATS
 from zoo.errors import ZooError
-from zoo.units.overlap import ENTITIES, FOILS, RELATIONS, Shared, overlap, same_words
+from zoo.units.overlap import ENTITIES, FOILS, RELATIONS, SharedCounts, compare_units, same_words
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 
 BY_MODEL = replace(
@@ -50,12 +50,12 @@ def test_texts_are_the_same_by_forms_of_their_words_in_order(
 
 
 def test_units_and_their_foils_are_matched_within_a_caption() -> None:
-    found = overlap({"17#0": CATS}, {"17#0": BY_MODEL})
+    found = compare_units({"17#0": CATS}, {"17#0": BY_MODEL})
     assert found.shared == {
-        ENTITIES: Shared(both=1, first=1, second=1),  # "grey sofa" against "the sofa"
-        RELATIONS: Shared(both=1, first=0, second=0),
+        ENTITIES: SharedCounts(n_both=1, n_first=1, n_second=1),  # "grey sofa" against "the sofa"
+        RELATIONS: SharedCounts(n_both=1, n_first=0, n_second=0),
         # "three cats" and "play on" of the first, "a red sofa" of the second
-        FOILS: Shared(both=2, first=2, second=1),
+        FOILS: SharedCounts(n_both=2, n_first=2, n_second=1),
     }
     (disagreement,) = found.disagreements
     assert disagreement.both == ("two cats", "two cats sleep on grey sofa")
@@ -63,18 +63,18 @@ def test_units_and_their_foils_are_matched_within_a_caption() -> None:
 
 
 def test_a_unit_is_matched_once() -> None:
-    found = overlap({"1": record("1", "a dog", "dogs")}, {"1": record("1", "the dog")})
-    assert found.shared[ENTITIES] == Shared(both=1, first=1, second=0)
+    found = compare_units({"1": record("1", "a dog", "dogs")}, {"1": record("1", "the dog")})
+    assert found.shared[ENTITIES] == SharedCounts(n_both=1, n_first=1, n_second=0)
 
 
 def test_captions_of_one_file_and_those_of_another_text_are_counted_and_not_compared() -> None:
     first = {"1": record("1", "dog"), "2": record("2", "cat"), "3": record("3", "cow")}
     other = replace(record("2", "fox"), caption="another caption")
-    found = overlap(
+    found = compare_units(
         first, {"1": record("1", "dog"), "2": other, "4": record("4"), "5": record("5")}
     )
     assert (found.captions, found.first, found.second, found.other_text) == (1, 1, 2, 1)
-    assert found.shared[ENTITIES] == Shared(both=1, first=0, second=0)
+    assert found.shared[ENTITIES] == SharedCounts(n_both=1, n_first=0, n_second=0)
     assert found.disagreements == []
 
 
@@ -82,4 +82,4 @@ def test_files_of_other_captions_are_refused_in_a_sentence() -> None:
     with pytest.raises(
         ZooError, match=r"no caption in common \(of 1 and 2 caption ids\): give two"
     ):
-        overlap({"1": record("1")}, {"2": record("2"), "3": record("3")})
+        compare_units({"1": record("1")}, {"2": record("2"), "3": record("3")})

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.units.records import CATS, records
 from zoo.errors import ZooError
-from zoo.units.parquet import notes_of, write_rows
+from zoo.units.parquet import read_notes, write_rows
 from zoo.units.reader import read_units, to_json, write_units
 from zoo.units.sampler import UnitSampler
 
@@ -30,7 +30,7 @@ def test_what_is_written_is_read_again_as_from_json_lines(made: list[Any], tmp_p
     found = read_units(file)
     assert list(found.items()) == list(read_units(tmp_path / "units.jsonl").items())
     assert list(found.values()) == made
-    assert notes_of(file)["counts"] == "kept"
+    assert read_notes(file)["counts"] == "kept"
 
 
 def test_more_rows_than_are_held_at_a_time_keep_their_order(tmp_path: Path) -> None:

@@ -9,12 +9,12 @@ from tests.support.fake_ray import stand_in
 from zoo.errors import ZooError
 from zoo.language.textblob_tagger import TextBlobTagger
 from zoo.support.on_ray import Ray
-from zoo.units.extract import Captioned
+from zoo.units.extract import CaptionRow
 from zoo.units.llm.openai_compatible import OpenAICompatible
 from zoo.units.on_ray import extract_on_ray, split_into_parts
 from zoo.units.rules.rule import RuleExtractor
 
-CAPTIONS: list[Captioned] = [(f"A dog {i}", str(i), str(i // 3)) for i in range(12)]
+CAPTIONS: list[CaptionRow] = [(f"A dog {i}", str(i), str(i // 3)) for i in range(12)]
 
 
 @pytest.fixture(autouse=True)

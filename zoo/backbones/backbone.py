@@ -101,7 +101,7 @@ class Backbone(Configurable, nn.Module):
         super().__init__()
         _refuse_other_groups(tuning=tuning, text=text, augmentation=augmentation, compute=compute)
         built = construct(name, pretrained, activation, preprocess, text)
-        self.name, self.activation, self.came = built.name, built.activation, built.came
+        self.name, self.activation, self.weight_origins = built.name, built.activation, built.came
         self._known_as, self._config = built.known_as, built.config
         self.tuning, self.text, self.augmentation = tuning, built.text, augmentation
         self.compute = compute
@@ -189,8 +189,8 @@ class Backbone(Configurable, nn.Module):
     def weights(self) -> dict[str, str]:
         """The origin of each tower's weights before training (`zoo.support.provenance`)."""
         if provenance.was_loaded(self.model):
-            return dict.fromkeys(self.came, provenance.LOADED)
-        return self.came
+            return dict.fromkeys(self.weight_origins, provenance.LOADED)
+        return self.weight_origins
 
     @property
     def shapes(self) -> TowerShapes:

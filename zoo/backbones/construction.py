@@ -22,7 +22,7 @@ from zoo.backbones.towers import Tower
 from zoo.backbones.weights import Weights, load_weights, read_weights, weights_file
 from zoo.errors import ZooError, import_optional, suggest_names
 from zoo.support import provenance
-from zoo.support.names import import_path, paths
+from zoo.support.names import class_paths, import_path
 
 NAME = "ViT-B-32-quickgelu"  # the default architecture
 
@@ -130,7 +130,7 @@ def _read(pretrained: str | PublishedWeights | None, known_as: str) -> Weights |
 
 def _publication(name: str) -> type[PublishedWeights] | None:
     """Returns the publication of a name, None if the name is a tag or a file."""
-    path = paths("published_weights").get(name, name)
+    path = class_paths("published_weights").get(name, name)
     if "." not in path or not all(part.isidentifier() for part in path.split(".")):
         return None
     try:

@@ -18,8 +18,8 @@ from torch import nn
 
 from zoo.backbones.hub import quick_hub
 from zoo.errors import ZooError, suggest_names
-from zoo.support.class_paths import refuse_remote_code
-from zoo.support.text_files import NotJson, json_value
+from zoo.support.class_paths import reject_remote_code
+from zoo.support.text_files import NotJson, parse_json
 
 Activation = Literal["gelu", "quickgelu"]
 SHIPPED = Path(__file__).parent / "architectures"
@@ -68,7 +68,7 @@ def architecture(name: str) -> tuple[str, dict[str, Any]]:
     file = Path(name) if name.endswith(".json") else SHIPPED / f"{name}.json"
     if name.endswith(".json") or file.is_file():
         config, known = _read_architecture(file), open_clip.get_model_config(file.stem)
-        refuse_remote_code(config, str(file))
+        reject_remote_code(config, str(file))
         if known is None:
             open_clip.add_model_config(file)
         elif known != config:
@@ -96,7 +96,7 @@ def architectures() -> list[str]:
 
 def _read_architecture(file: Path) -> dict[str, Any]:
     try:
-        config = json_value(file.read_text("utf-8"))
+        config = parse_json(file.read_text("utf-8"))
     except OSError as error:
         raise ZooError(
             f"{file} cannot be read ({error.strerror}): give backbone.name an architecture or a "

@@ -37,7 +37,7 @@ HELD = {
 TOP = {"embed_dim", "vision_cfg", "text_cfg", "quick_gelu", "custom_text", "init_logit_scale"}
 
 
-def refuse_what_it_cannot_hold(name: str, architecture: dict[str, Any]) -> None:
+def check_exportable(name: str, architecture: dict[str, Any]) -> None:
     """Checks that an architecture is a plain CLIP, which CLIPModel supports.
 
     Args:

@@ -90,7 +90,7 @@ class Tokenizer:
         return ids
 
 
-def remembering(tokenizer: Tokenize) -> Tokenize:
+def cache_tokens(tokenizer: Tokenize) -> Tokenize:
     """Returns a tokenizer that caches the ids of lists of texts."""
     cache: dict[tuple[str, ...], tuple[Tensor, Tensor, Tensor]] = {}
 

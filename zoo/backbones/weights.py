@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from zoo.backbones.factory import Activation, activation_of, checked_preprocess
 from zoo.backbones.lora import LoRA, has_adapters, merge_adapters
 from zoo.errors import ZooError
-from zoo.support.class_paths import refuse_code
+from zoo.support.class_paths import reject_untrusted_classes
 from zoo.support.names import import_path
 from zoo.support.spec import Configurable, is_recipe
 from zoo.support.tensors import read_tensors
@@ -255,7 +255,7 @@ def _scales_cosine(file: Path, held: dict[str, Any]) -> bool:
     """
     path = held.get("hyper_parameters", {}).get("head", {}).get("class_path", "")
     if path:
-        refuse_code({"class_path": path}, Configurable, str(file), "--model.head")
+        reject_untrusted_classes({"class_path": path}, Configurable, str(file), "--model.head")
     try:
         return bool(import_path(path).scales_cosine)
     except (ImportError, AttributeError, ValueError):
@@ -330,13 +330,13 @@ def _have_equal_width(table: Tensor, other: Tensor) -> bool:
     return table.ndim == 2 and table.shape[1:] == other.shape[1:]
 
 
-def refuse_not_finite(source: Path, state: dict[str, Tensor], mend: str) -> None:
+def refuse_not_finite(source: Path, state: dict[str, Tensor], advice: str) -> None:
     """Checks that weights are finite.
 
     Args:
         source: The source of the weights in messages.
         state: The weights by name.
-        mend: What the user can do, the end of the message.
+        advice: What the user can do, the end of the message.
 
     Raises:
         ZooError: Weights are NaN or infinite.
@@ -349,7 +349,7 @@ def refuse_not_finite(source: Path, state: dict[str, Tensor], mend: str) -> None
     if wrong:
         raise ZooError(
             f"{source} holds NaN or infinite weights in {len(wrong)} of {len(state)} tensors "
-            f"({list_keys(wrong, 2)}): {mend}"
+            f"({list_keys(wrong, 2)}): {advice}"
         )
 
 

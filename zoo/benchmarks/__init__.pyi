@@ -26,9 +26,9 @@ from .protocols.average_precision import AveragePrecision as AveragePrecision
 from .protocols.base import Outcome as Outcome
 from .protocols.base import Protocol as Protocol
 from .protocols.base import Query as Query
-from .protocols.base import above_all as above_all
-from .protocols.base import all_right as all_right
 from .protocols.base import build_query as build_query
+from .protocols.base import combine_answers as combine_answers
+from .protocols.base import right_above_wrong as right_above_wrong
 from .protocols.binary import Binary as Binary
 from .protocols.by_kind import ByKind as ByKind
 from .protocols.classify import Classification as Classification

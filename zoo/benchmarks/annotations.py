@@ -90,7 +90,7 @@ def check_subsets(
     return tuple(subset for subset in all_subsets if subset in subsets)
 
 
-def overrides(
+def check_user_files(
     benchmark: str, files: Mapping[str, str] | None, subsets: Iterable[str]
 ) -> dict[str, str]:
     """Returns the user's annotation files by subset.
@@ -181,6 +181,8 @@ def position_note(subset: str, cases: Iterable[Case]) -> dict[str, str]:
 def _is_unanswerable(case: Case) -> bool:
     for right in case.match:
         wrong = {case.texts[j] for j in np.flatnonzero(~right)}
-        if not wrong.isdisjoint((*case.asking, *(case.texts[j] for j in np.flatnonzero(right)))):
+        if not wrong.isdisjoint(
+            (*case.query_texts, *(case.texts[j] for j in np.flatnonzero(right)))
+        ):
             return True
     return False

@@ -37,11 +37,11 @@ class Case:
         id: The case's id, unique within the subset.
         group: The group for the macro average (a relation, an attribute pair); None if there are no
             groups.
-        correct_first: Whether the official script lists the right answer first, so its argmax
+        right_listed_first: Whether the official script lists the right answer first, so its argmax
             counts a tie as right.
         argmax: Whether the official script takes the first of the highest scores, with the answers
             in the same order as here. A tie is then right if the right answer comes first.
-        asking: Texts that are the queries instead of images: they are compared with `texts`.
+        query_texts: Texts that are the queries instead of images: they are compared with `texts`.
         prompts: The prompts of each text: the mean of their vectors is compared with the images
             instead of the text. Empty if the texts themselves are compared.
         partners: Images that are not compared, but of which at least one must exist for the case to
@@ -55,9 +55,9 @@ class Case:
     subset: str
     id: str
     group: str | None = None
-    correct_first: bool = False
+    right_listed_first: bool = False
     argmax: bool = False
-    asking: tuple[str, ...] = ()
+    query_texts: tuple[str, ...] = ()
     prompts: tuple[tuple[str, ...], ...] = ()
     partners: tuple[ImageRef, ...] = ()
 
@@ -72,23 +72,23 @@ class Case:
         return (*self.images, *self.partners)
 
     @property
-    def needs_whole_texts(self) -> bool:
+    def needs_text_vectors(self) -> bool:
         """Whether the case needs one vector per text, which not every head has."""
-        return bool(self.asking or self.prompts)
+        return bool(self.query_texts or self.prompts)
 
     @property
-    def judged_by(self) -> Protocol:
+    def resolved_protocol(self) -> Protocol:
         """The protocol, also where it was given by name."""
         return protocol_of(self.protocol)
 
     @property
-    def gallery(self) -> bool:
+    def is_gallery(self) -> bool:
         """Whether all images are ranked for each text, and all texts for each image.
 
         Such a case is scored on the images that exist, like a case whose protocol is `by_image`;
         any other case needs all its images.
         """
-        return isinstance(self.judged_by, Recall)
+        return isinstance(self.resolved_protocol, Recall)
 
     def queries(self) -> list[Query]:
         """Returns the queries of the case.
@@ -96,7 +96,7 @@ class Case:
         Raises:
             ZooError: The protocol returns something other than queries.
         """
-        protocol = self.judged_by
+        protocol = self.resolved_protocol
         return _check_returned(protocol, Query, "queries", protocol.queries(self.match))
 
     def judge(self, scores: NDArray[np.float32]) -> list[Outcome]:
@@ -105,18 +105,18 @@ class Case:
         Raises:
             ZooError: The protocol returns something other than outcomes.
         """
-        protocol = self.judged_by
+        protocol = self.resolved_protocol
         return _check_returned(protocol, Outcome, "judge", protocol.judge(self.match, scores))
 
-    def counts_tie(self, query: Query) -> bool:
+    def tie_is_right(self, query: Query) -> bool:
         """Returns whether the official script counts a tie as right.
 
         Args:
             query: The query or its outcome.
         """
         if self.argmax and isinstance(query, Outcome):
-            return self.judged_by.first_wins(query)
-        return self.correct_first
+            return self.resolved_protocol.first_wins(query)
+        return self.right_listed_first
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Subset:
         name: The subset's name.
         files: Its annotation files under the data root, any of which is enough.
         n: The published number of cases, or None.
-        how: Instructions for the user on getting the files.
+        instructions: Instructions for the user on getting the files.
         chance: The chance level of each metric, in per cent.
         published: The published value of each metric for OpenAI's ViT-B/32, in per cent.
         named: Whether the user named the files. They may then also be in the working directory, and
@@ -137,7 +137,7 @@ class Subset:
     name: str
     files: tuple[str, ...]
     n: int | None
-    how: str
+    instructions: str
     chance: dict[str, float] = field(default_factory=dict)
     published: dict[str, float] = field(default_factory=dict)
     named: bool = False
@@ -150,20 +150,21 @@ class Contents:
     Args:
         cases: The cases.
         files: The files that they were read from.
-        absent: The subsets whose files are missing.
+        missing_subsets: The subsets whose files are missing.
         notes: Notes for the report by name, such as tagger and seed.
         baselines: The scores of guesses that never see the image.
-        unfit: Images that exist but whose boxes cannot be cropped; set by `resolve_images`.
+        uncroppable_images: Images that exist but whose boxes cannot be cropped; set by
+            `resolve_images`.
         limits: The number of cases of a subset to keep, if the official script takes the first ones
             whose images it finds. `resolve_images` removes the others.
     """
 
     cases: list[Case]
     files: list[Path]
-    absent: list[Subset]
+    missing_subsets: list[Subset]
     notes: dict[str, str] = field(default_factory=dict)
     baselines: Baselines = field(default_factory=dict)
-    unfit: frozenset[ImageRef] = frozenset()
+    uncroppable_images: frozenset[ImageRef] = frozenset()
     limits: dict[str, int] = field(default_factory=dict)
 
 
@@ -173,9 +174,9 @@ class Benchmark(Configurable, ABC):
     Attributes:
         name: The name of the benchmark on the command line.
         version: A number to increase when cases or their order change.
-        offers: The subsets that the argument `subsets` selects from, if they are known without
-            reading a file.
-        behind_colon: The argument after the colon in `pairs:FILE.csv`; empty if the name takes
+        subset_names: The subsets that the argument `subsets` selects from, if they are known
+            without reading a file.
+        colon_argument: The argument after the colon in `pairs:FILE.csv`; empty if the name takes
             none.
         licence: The licence of the annotations; empty if nothing is published.
         citation: The publication to cite; empty if nothing is published.
@@ -185,8 +186,8 @@ class Benchmark(Configurable, ABC):
 
     name: ClassVar[str]
     version: ClassVar[int] = 1
-    offers: ClassVar[tuple[str, ...]] = ()
-    behind_colon: ClassVar[str] = ""
+    subset_names: ClassVar[tuple[str, ...]] = ()
+    colon_argument: ClassVar[str] = ""
     licence: ClassVar[str] = ""
     citation: ClassVar[str] = ""
     hub: ClassVar[Hub | None] = None

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from zoo.benchmarks.base import Benchmark
 from zoo.errors import ZooError, suggest_names
-from zoo.support.names import check_whole, class_of, classes
+from zoo.support.names import check_complete, class_of, classes
 
 _TABLE_PATTERN = re.compile(
     r"(.+?\.[ct]sv)((?::[^:]+)*)"
@@ -32,7 +32,7 @@ def benchmark(name: str, options: Mapping[str, Any] | None = None) -> Benchmark:
     arguments = dict(options or {})
     cls = _benchmark_class(name)
     if argument is not None:
-        arguments[cls.behind_colon] = argument
+        arguments[cls.colon_argument] = argument
     if subsets:
         arguments["subsets"] = list(subsets)
     signature = inspect.signature(cls.__init__)
@@ -53,15 +53,15 @@ def benchmark(name: str, options: Mapping[str, Any] | None = None) -> Benchmark:
         signature.bind(None, **arguments)
     except TypeError as error:
         advice = (
-            f"write {name}:{cls.behind_colon.upper()}"
-            if cls.behind_colon
+            f"write {name}:{cls.colon_argument.upper()}"
+            if cls.colon_argument
             else f"set it by --benchmarks {name} --benchmarks.ARG VALUE or in YAML"
         )
         raise ZooError(f"{name} cannot be created ({error}): {advice}") from error
     return cls(**arguments)
 
 
-def asked_for(entries: Iterable[str | Benchmark]) -> list[Benchmark]:
+def build_benchmarks(entries: Iterable[str | Benchmark]) -> list[Benchmark]:
     """Creates the benchmarks of a list.
 
     Args:
@@ -85,7 +85,7 @@ def asked_for(entries: Iterable[str | Benchmark]) -> list[Benchmark]:
         resolved.append(entry)
     for entry in resolved:
         if isinstance(entry, Benchmark):
-            check_whole(type(entry), Benchmark)
+            check_complete(type(entry), Benchmark)
     return [benchmark(entry) if isinstance(entry, str) else entry for entry in resolved]
 
 
@@ -125,11 +125,11 @@ def _parse_name(text: str) -> _ParsedName:
     if not colon or name not in benchmark_names():
         return _ParsedName(text, None, ())
     cls: type[Benchmark] = class_of(name, "benchmarks", Benchmark)
-    table_match = _TABLE_PATTERN.fullmatch(rest) if cls.behind_colon else None
+    table_match = _TABLE_PATTERN.fullmatch(rest) if cls.colon_argument else None
     if table_match is not None:
         return _ParsedName(name, table_match[1], tuple(table_match[2].split(":")[1:]))
-    rest, subsets = _split_subsets(f":{rest}", cls.offers)
-    if cls.behind_colon:
+    rest, subsets = _split_subsets(f":{rest}", cls.subset_names)
+    if cls.colon_argument:
         return _ParsedName(name, rest.removeprefix(":"), subsets)
     return _ParsedName(name, None, (*([rest.removeprefix(":")] if rest else []), *subsets))
 

@@ -26,7 +26,7 @@ from zoo.support.files import write_bytes
 
 VERSION = 2  # increase it when the results for the same cases change
 CACHE_FROM = 5_000  # number of cases; fewer take less than a second
-EVERY = "*"  # all subsets together
+ALL_SUBSETS = "*"  # all subsets together
 LONGER, SHORTER, COMMONER, RARER = "longer", "shorter", "commoner", "rarer"
 GUESSES = LONGER, SHORTER, COMMONER, RARER
 
@@ -87,15 +87,15 @@ def ceilings(cases: Sequence[Case], declared: Declared = MappingProxyType({})) -
         return compute_ceilings(cases, declared)
     file = cache_folder("ceilings") / f"{_digest(cases, declared)}.json"
     try:
-        return from_plain(json.loads(file.read_bytes()))
+        return ceilings_from_dict(json.loads(file.read_bytes()))
     except (OSError, ValueError, TypeError, AttributeError):
         computed = compute_ceilings(cases, declared)
     with suppress(ZooError):  # if the cache cannot be written, they are computed again next time
-        write_bytes(file, json.dumps(as_plain(computed)).encode())
+        write_bytes(file, json.dumps(ceilings_to_dict(computed)).encode())
     return computed
 
 
-def as_plain(values: Ceilings) -> dict[str, dict[str, dict[str, Any]]]:
+def ceilings_to_dict(values: Ceilings) -> dict[str, dict[str, dict[str, Any]]]:
     """Returns ceilings as plain data, in the form of results.json."""
     return {
         subset: {metric: asdict(ceiling) for metric, ceiling in by_metric.items()}
@@ -103,7 +103,7 @@ def as_plain(values: Ceilings) -> dict[str, dict[str, dict[str, Any]]]:
     }
 
 
-def from_plain(plain: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Ceilings:
+def ceilings_from_dict(plain: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Ceilings:
     """Returns ceilings from the plain data that `as_plain` returns."""
     return {
         subset: {metric: Ceiling(**ceiling) for metric, ceiling in by_metric.items()}
@@ -116,16 +116,25 @@ def _digest(cases: Iterable[Case], declared: Declared) -> str:
     chances = sorted((subset, sorted(levels.items())) for subset, levels in declared.items())
     digest = hashlib.blake2b(repr((VERSION, chances)).encode(), digest_size=12)
     for case in cases:
-        settings = (case.subset, protocol_name(case.judged_by), case.argmax, case.correct_first)
-        texts = (len(case.images), case.texts, case.asking)
+        settings = (
+            case.subset,
+            protocol_name(case.resolved_protocol),
+            case.argmax,
+            case.right_listed_first,
+        )
+        texts = (len(case.images), case.texts, case.query_texts)
         digest.update(repr((settings, texts)).encode() + np.packbits(case.match).tobytes())
     return digest.hexdigest()
 
 
 def compute_ceilings(cases: Iterable[Case], declared: Declared) -> Ceilings:
     """Returns the same as `ceilings` without using the cache."""
-    scored_cases = [case for case in cases if not (case.gallery or case.judged_by.by_image)]
-    texts = _TextStatistics(text for case in scored_cases for text in (*case.texts, *case.asking))
+    scored_cases = [
+        case for case in cases if not (case.is_gallery or case.resolved_protocol.by_image)
+    ]
+    texts = _TextStatistics(
+        text for case in scored_cases for text in (*case.texts, *case.query_texts)
+    )
     blind_queries: dict[str, dict[str, list[_BlindQuery]]] = {}
     choosing: dict[tuple[str, tuple[int, ...]], frozenset[str]] = {}
     chances: dict[tuple[str, str, str, int, int], float | None] = {}
@@ -133,7 +142,7 @@ def compute_ceilings(cases: Iterable[Case], declared: Declared) -> Ceilings:
         protocol = case.protocol if isinstance(case.protocol, str) else protocol_name(case.protocol)
         key = protocol, case.match.shape
         if key not in choosing:
-            choosing[key] = choosing_metrics(case)
+            choosing[key] = answered_metrics(case)
         for query in case.queries():
             if query.metric not in choosing[key]:
                 continue
@@ -157,7 +166,9 @@ def compute_ceilings(cases: Iterable[Case], declared: Declared) -> Ceilings:
         for metric, metric_queries in by_metric.items():
             pooled.setdefault(metric, []).extend(metric_queries)
     return {
-        EVERY: {metric: _ceiling(metric_queries) for metric, metric_queries in pooled.items()},
+        ALL_SUBSETS: {
+            metric: _ceiling(metric_queries) for metric, metric_queries in pooled.items()
+        },
         **by_subset,
     }
 
@@ -194,7 +205,7 @@ class _TextStatistics:
         return self._guesses[text]
 
 
-def choosing_metrics(case: Case) -> frozenset[str]:
+def answered_metrics(case: Case) -> frozenset[str]:
     """Returns the metrics that a perfect model answers: their queries choose the right answers."""
     judged = case.judge(case.match.astype(np.float32))
     return frozenset(outcome.metric for outcome in judged if outcome.right)
@@ -204,7 +215,7 @@ def _chance(
     case: Case, metric: str, options: int, right_options: int, declared: Declared
 ) -> float | None:
     """Returns the chance level of a query from 0 to 1, None if it is unknown."""
-    chances = case.judged_by.chance(metric, np.array([options]), np.array([right_options]))
+    chances = case.resolved_protocol.chance(metric, np.array([options]), np.array([right_options]))
     if chances is not None:
         return float(chances[0])
     level = declared.get(case.subset, {}).get(metric)
@@ -222,9 +233,9 @@ def _blind_query(
         texts: All texts of the benchmark.
         chance_level: The chance level of the protocol or the benchmark, None if neither has one.
     """
-    if case.asking:
-        right, wrong = _split_texts(case.texts, case.match[query.query].tolist())
-        shared = _count_shared(texts, (*case.asking, *right), wrong)
+    if case.query_texts:
+        right, wrong = _split_texts(case.texts, case.match[query.index].tolist())
+        shared = _count_shared(texts, (*case.query_texts, *right), wrong)
         chance = 1 / len(query.match) if chance_level is None else chance_level
         return _BlindQuery(chance, chance if any(shared) else 1.0)
     query_texts = [case.texts[j] for j in query.texts]
@@ -239,14 +250,14 @@ def _blind_query(
         return None
     n, k = len(query.match), int(query.match.sum())
     chance = 1 / comb(n, k) if chance_level is None else chance_level
-    ordered = k == 1 and (case.argmax or case.correct_first)
+    ordered = k == 1 and (case.argmax or case.right_listed_first)
     place = int(np.argmax(query.match)) if ordered else None
     if len(query_texts) != n:
         return None if place is None else _BlindQuery(chance, place=place)
     right, wrong = _split_texts(query_texts, query.match.tolist())
     guess_values = [[texts.guesses(text) for text in side] for side in (right, wrong)]
     guesses = tuple(
-        put_in_order(*([guess[g] for guess in side] for side in guess_values))
+        order_chance(*([guess[g] for guess in side] for side in guess_values))
         for g in range(len(GUESSES))
     )
     shared = _count_shared(texts, right, wrong)
@@ -267,7 +278,7 @@ def _count_shared(
     return sum(bag in bags[1] for bag in bags[0]), sum(bag in bags[0] for bag in bags[1])
 
 
-def put_in_order(right: Sequence[float], wrong: Sequence[float]) -> float:
+def order_chance(right: Sequence[float], wrong: Sequence[float]) -> float:
     """Returns the chance that all right scores rank above the wrong ones, ties in random order."""
     least = min(right)
     if max(wrong) > least:

@@ -13,7 +13,7 @@ from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
 from zoo.sources.images import coco_ref, visual_genome_ref
 from zoo.sources.sample import ImageRef
-from zoo.support.schema import record
+from zoo.support.schema import validate_record
 from zoo.support.text_files import read_json
 
 FETCH_AGAIN = "fetch the file again"
@@ -71,7 +71,7 @@ def _texts_and_rows(path: Path) -> tuple[list[str], list[Any]]:
     value = read_json(path)
     if isinstance(value, dict):
         value = [value.get("labels"), value.get("data")]
-    texts, rows = record(value, tuple[list[str], list[Any]], str(path), FETCH_AGAIN)
+    texts, rows = validate_record(value, tuple[list[str], list[Any]], str(path), FETCH_AGAIN)
     return texts, rows
 
 
@@ -81,8 +81,8 @@ def _parse_rows(
     """Yields the image, the right texts and the hard texts of each row."""
     for i, row in enumerate(rows):
         place = f"{path}[{i}]"
-        fields = record(row, list[Any], place, FETCH_AGAIN)
-        name, right, hard = record(
+        fields = validate_record(row, list[Any], place, FETCH_AGAIN)
+        name, right, hard = validate_record(
             [*fields[:1], *fields[-2:]], tuple[str, Flags, Flags], place, FETCH_AGAIN
         )
         if (len(right), len(hard)) != (n, n):

@@ -17,8 +17,8 @@ from zoo.errors import ZooError
 from zoo.sources.images import coco_ref
 from zoo.sources.readers.coco_captions import CocoCaptions
 from zoo.support.caches import cache_folder
-from zoo.support.schema import Text, lines, record
-from zoo.support.text_files import content
+from zoo.support.schema import Text, read_json_lines, validate_record
+from zoo.support.text_files import read_bytes
 
 VERSION = 1
 HOW = (
@@ -100,10 +100,13 @@ class ColorFoil(PublishedBenchmark):
     def read_subset(self, path: Path, subset: str) -> Contents:
         """Returns the cases; the foils are created and saved if they do not exist yet."""
         foil_file = path if path.suffix == ".jsonl" else self._cached_file(path)
-        rows = lines(foil_file, dict[str, Any], REBUILD_ADVICE)
+        rows = read_json_lines(foil_file, dict[str, Any], REBUILD_ADVICE)
         place, first_row = next(rows, (f"{foil_file}:1", {}))
-        header = record(first_row, _ColorFoilHeader, place, REBUILD_ADVICE)
-        foils = [(place, record(row, _ColorFoilRow, place, REBUILD_ADVICE)) for place, row in rows]
+        header = validate_record(first_row, _ColorFoilHeader, place, REBUILD_ADVICE)
+        foils = [
+            (place, validate_record(row, _ColorFoilRow, place, REBUILD_ADVICE))
+            for place, row in rows
+        ]
         if len(foils) != header.n:
             raise ZooError(
                 f"{foil_file} holds {len(foils):,} of its {header.n:,} foils: {REBUILD_ADVICE}"
@@ -121,7 +124,7 @@ class ColorFoil(PublishedBenchmark):
             "benchmark": self.name,
             "version": VERSION,
             "seed": self.seed,
-            "source_sha256": hashlib.sha256(content(path)).hexdigest(),
+            "source_sha256": hashlib.sha256(read_bytes(path)).hexdigest(),
         }
         folder = cache_folder(self.name) if self.folder is None else self.folder
         file = folder / f"{self.name}_seed{self.seed}_{header_digest(header)}.jsonl"

@@ -139,7 +139,9 @@ def _cases(path: Path, subset: str, complexity: str | None) -> Iterator[Case]:
         match = np.arange(len(texts))[None] == 0
         identity = str(i) if complexity is None else f"{complexity}-{i}"
         image = _image(row, place)
-        yield Case((image,), texts, match, "i2t", subset, identity, complexity, correct_first=True)
+        yield Case(
+            (image,), texts, match, "i2t", subset, identity, complexity, right_listed_first=True
+        )
 
 
 def _image(row: _CREPERow, place: str) -> ImageRef:

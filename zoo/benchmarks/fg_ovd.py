@@ -12,7 +12,7 @@ from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
 from zoo.sources.images import coco_ref
 from zoo.sources.sample import ImageRef
-from zoo.support.schema import lines
+from zoo.support.schema import read_json_lines
 
 FETCH_AGAIN = "fetch the file again"
 HOW = (
@@ -59,12 +59,12 @@ class FGOVD(PublishedBenchmark):
 
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
         """Yields a case for each line: a box, its text and the others."""
-        for i, (place, entry) in enumerate(lines(path, _FGOVDEntry, FETCH_AGAIN)):
+        for i, (place, entry) in enumerate(read_json_lines(path, _FGOVDEntry, FETCH_AGAIN)):
             texts = tuple(t.lower() for t in (*entry.pos_expression, *entry.neg_expression))
             match = np.arange(len(texts))[None] < len(entry.pos_expression)
             # the script compares the score of the first text with the highest score
             image = _image(entry, place)
-            yield Case((image,), texts, match, "i2t", subset, str(i), correct_first=True)
+            yield Case((image,), texts, match, "i2t", subset, str(i), right_listed_first=True)
 
 
 def _image(entry: _FGOVDEntry, place: str) -> ImageRef:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
-from zoo.support.schema import record
+from zoo.support.schema import validate_record
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -77,4 +77,4 @@ def rows(
     for i, row in enumerate(table.to_pylist()):
         place = f"{path}[{i}]"
         refs = tuple(ImageRef("parquet", f"{path}#{i}#{name}") for name in images)
-        yield place, record(row, schema, place, FETCH_AGAIN), refs
+        yield place, validate_record(row, schema, place, FETCH_AGAIN), refs

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 from zoo.benchmarks.annotations import (
     check_subsets,
+    check_user_files,
     count_notes,
     identical_note,
     locate,
-    overrides,
     with_user_files,
 )
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
@@ -34,13 +34,13 @@ class PublishedBenchmark(Benchmark):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "published" in vars(cls):
-            cls.offers = tuple(subset.name for subset in cls.published)
+            cls.subset_names = tuple(subset.name for subset in cls.published)
 
     def __init__(
         self, files: dict[str, str] | None = None, subsets: list[str] | None = None
     ) -> None:
-        self.files = overrides(self.name, files, self.offers)
-        self.wanted = check_subsets(self.name, subsets, self.offers)
+        self.files = check_user_files(self.name, files, self.subset_names)
+        self.wanted = check_subsets(self.name, subsets, self.subset_names)
 
     @property
     def subsets(self) -> tuple[Subset, ...]:
@@ -76,7 +76,7 @@ class PublishedBenchmark(Benchmark):
         for subset in self.subsets:
             path = locate(root, subset)
             if path is None:
-                contents.absent.append(subset)
+                contents.missing_subsets.append(subset)
                 continue
             subset_contents = self.read_subset(path, subset.name)
             contents.cases.extend(cases_from_root(subset_contents.cases, root, path.parent))

@@ -48,7 +48,7 @@ class PUGSpare(Benchmark):
         self, file: str | None = None, block_seed: int = 0, subsets: list[str] | None = None
     ) -> None:
         self.file, self.block_seed = file, block_seed
-        self.wanted = check_subsets(self.name, subsets, self.offers)
+        self.wanted = check_subsets(self.name, subsets, self.subset_names)
 
     @property
     def subsets(self) -> tuple[Subset, ...]:

@@ -125,7 +125,7 @@ class Retrieval(Benchmark):
         for subset in self.subsets:
             path = locate(root, subset)
             if path is None:
-                contents.absent.append(subset)
+                contents.missing_subsets.append(subset)
                 continue
             pairs, files = (
                 _flickr8k_pairs(path) if subset.name == "flickr8k" else (_test_pairs(path), [path])

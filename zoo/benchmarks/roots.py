@@ -40,7 +40,7 @@ def resolve_images(contents: Contents, finder: ImageFinder) -> Contents:
     notes = contents.notes | finder.count_orientation_and_alpha(images).notes(
         finder.decoding, "upright", "background"
     )
-    return replace(contents, notes=notes | box_check.notes, unfit=box_check.unfit)
+    return replace(contents, notes=notes | box_check.notes, uncroppable_images=box_check.unfit)
 
 
 def _distinct_images(cases: Iterable[Case]) -> dict[ImageRef, None]:
@@ -114,7 +114,7 @@ def _path_from_root(image: ImageRef, root: Path, folder: Path) -> ImageRef:
     return replace(image, key=key)
 
 
-def read(benchmark: Benchmark, roots: Sequence[Path]) -> Contents:
+def read_benchmark(benchmark: Benchmark, roots: Sequence[Path]) -> Contents:
     """Reads each subset of a benchmark from the first data root that has its annotation files.
 
     Args:
@@ -129,11 +129,11 @@ def read(benchmark: Benchmark, roots: Sequence[Path]) -> Contents:
     """
     contents = _read_contents(benchmark, roots[0])
     for root in roots[1:]:
-        absent = {subset.name for subset in contents.absent}
+        absent = {subset.name for subset in contents.missing_subsets}
         if not absent:
             break
         more_contents = _read_contents(benchmark, root)
-        new_subsets = absent - {subset.name for subset in more_contents.absent}
+        new_subsets = absent - {subset.name for subset in more_contents.missing_subsets}
         if new_subsets:
             contents = Contents(
                 [
@@ -141,17 +141,17 @@ def read(benchmark: Benchmark, roots: Sequence[Path]) -> Contents:
                     *(case for case in more_contents.cases if case.subset in new_subsets),
                 ],
                 list(dict.fromkeys([*contents.files, *more_contents.files])),
-                [subset for subset in contents.absent if subset.name not in new_subsets],
+                [subset for subset in contents.missing_subsets if subset.name not in new_subsets],
                 {**more_contents.notes, **contents.notes},
                 {**more_contents.baselines, **contents.baselines},
                 limits={**more_contents.limits, **contents.limits},
             )
-    named_subset = next((subset for subset in contents.absent if subset.named), None)
+    named_subset = next((subset for subset in contents.missing_subsets if subset.named), None)
     if named_subset is not None:
         searched = ", ".join(map(str, roots))
         raise ZooError(
             f"{benchmark.name}: {named_subset.files[0]} is neither in the working directory "
-            f"nor under {searched}: correct the path ({named_subset.how})"
+            f"nor under {searched}: correct the path ({named_subset.instructions})"
         )
     return contents
 

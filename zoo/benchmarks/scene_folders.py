@@ -31,7 +31,7 @@ class SceneFolder(Benchmark):
     chance_levels: ClassVar[Mapping[str, float]]
 
     def __init__(self, folder: str, subsets: list[str] | None = None) -> None:
-        self.folder, self.wanted = folder, check_subsets(self.name, subsets, self.offers)
+        self.folder, self.wanted = folder, check_subsets(self.name, subsets, self.subset_names)
 
     @property
     def subsets(self) -> tuple[Subset, ...]:
@@ -58,9 +58,10 @@ class SceneFolder(Benchmark):
         if file is None:
             return Contents([], [], list(self.subsets))
         rows = read_captions(file.parent)
-        if not any(row.split in self.offers for row in rows):
+        if not any(row.split in self.subset_names for row in rows):
             raise ZooError(
-                f"{file} has no scene of {' or '.join(self.offers)}: {self.name} needs a folder "
+                f"{file} has no scene of {' or '.join(self.subset_names)}: {self.name} needs a "
+                "folder "
                 f"written by `zoo scenes {self.scenes_command}`"
             )
         selected_rows = [row for row in rows if row.split in self.wanted]

@@ -88,4 +88,4 @@ class SugarCrepePPText(PublishedBenchmark):
                 (entry.caption2, entry.negative_caption),
             )
             number = str(entry.id)
-            yield Case((), texts, match, "text_only", subset, number, asking=asking)
+            yield Case((), texts, match, "text_only", subset, number, query_texts=asking)

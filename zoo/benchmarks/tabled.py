@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from zoo.sources.readers.tables import Table
-from zoo.support.schema import record
+from zoo.support.schema import validate_record
 
 T = TypeVar("T")
 
@@ -28,4 +28,4 @@ def read_csv(
     """
     for line, row in Table(path, ",").rows():
         place = f"{path}:{line}"
-        yield place, record(row, schema, place, advice)
+        yield place, validate_record(row, schema, place, advice)

@@ -152,7 +152,7 @@ def _two_option_cases(path: Path, subset: str) -> Iterator[Case]:
             if subset.startswith("COCO")
             else visual_genome_ref(f"{number}.jpg", place)
         )
-        yield Case((image,), tuple(texts), match, "i2t", subset, str(i), correct_first=True)
+        yield Case((image,), tuple(texts), match, "i2t", subset, str(i), right_listed_first=True)
 
 
 def _four_option_cases(
@@ -161,7 +161,7 @@ def _four_option_cases(
     match = np.arange(OPTIONS)[None] == 0
     for _, entry in entries:
         image, name = _image(entry, path, subset), PurePosixPath(entry.image_path).stem
-        yield Case((image,), entry.options, match, "i2t", subset, name, correct_first=True)
+        yield Case((image,), entry.options, match, "i2t", subset, name, right_listed_first=True)
 
 
 def _set_contents(entries: Iterable[tuple[str, _Controlled]], path: Path, subset: str) -> Contents:
@@ -186,7 +186,7 @@ def _set_contents(entries: Iterable[tuple[str, _Controlled]], path: Path, subset
                 protocol="pairs_and_set",
                 subset=subset,
                 id=objects,
-                correct_first=True,
+                right_listed_first=True,
             )
         )
     counts = {

@@ -14,7 +14,7 @@ from zoo.benchmarks.parquet import rows
 from zoo.benchmarks.protocols.group import CHANCE
 from zoo.benchmarks.roots import cases_from_root
 from zoo.sources.sample import ImageRef
-from zoo.support.schema import lines
+from zoo.support.schema import read_json_lines
 
 HUB = Hub("facebook/winoground", "b400e173549071916ad1b3d449293bc8d8b4b763", gated=True)
 HOW = (
@@ -100,7 +100,7 @@ class Winoground(Benchmark):
 
 
 def _jsonl_cases(path: Path) -> Iterator[Case]:
-    for _, row in lines(path, _WinogroundLine, "fetch the file again"):
+    for _, row in read_json_lines(path, _WinogroundLine, "fetch the file again"):
         names = row.image_0, row.image_1
         yield _case(row, [ImageRef("published", _image(path, name)) for name in names])
 

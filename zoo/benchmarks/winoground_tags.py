@@ -45,7 +45,7 @@ class WinogroundTags(Benchmark):
         self, file: str | None = None, tags: str | None = None, subsets: list[str] | None = None
     ) -> None:
         self.file, self.tags = file, tags
-        self.wanted = check_subsets(self.name, subsets, self.offers)
+        self.wanted = check_subsets(self.name, subsets, self.subset_names)
 
     @property
     def subsets(self) -> tuple[Subset, ...]:

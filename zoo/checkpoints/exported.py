@@ -16,9 +16,9 @@ from torch import Tensor
 from zoo.backbones.hugging_face_names import open_clip_state
 from zoo.backbones.weights import DESCRIPTION
 from zoo.errors import ZooError
-from zoo.support.schema import record
+from zoo.support.schema import validate_record
 from zoo.support.tensors import read_tensors
-from zoo.support.text_files import json_value
+from zoo.support.text_files import parse_json
 
 GRAPH = "head.onnx"
 REST = "zoo.safetensors"
@@ -105,17 +105,17 @@ def read_export(folder: Path) -> dict[str, Any]:
         )
     towers = folder / OPEN_CLIP if (folder / OPEN_CLIP).is_file() else folder / HUGGING_FACE
     try:
-        description = json_value((folder / DESCRIPTION).read_text("utf-8"))
+        description = parse_json((folder / DESCRIPTION).read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise ZooError(
             f"{folder} was not written by `zoo export` ({' '.join(str(error).split())}): give a "
             f"folder with {DESCRIPTION}, {REST} and {OPEN_CLIP} or {HUGGING_FACE}"
         ) from error
     weights, rest = (
-        read_tensors(file, mend="export the checkpoint again") for file in (towers, folder / REST)
+        read_tensors(file, advice="export the checkpoint again") for file in (towers, folder / REST)
     )
     message = f"{folder / DESCRIPTION} does not describe the exported model"
-    record(description, _Description, message, "export the checkpoint again")
+    validate_record(description, _Description, message, "export the checkpoint again")
     settings = description["recipe"]["backbone"]["init_args"]
     if settings["name"].endswith(".json"):
         settings["name"] = str(folder / settings["name"])

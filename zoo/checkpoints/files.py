@@ -12,7 +12,7 @@ from torch import Tensor
 
 from zoo.checkpoints.exported import read_export
 from zoo.errors import ZooError
-from zoo.support.files import sweep, temporary_path
+from zoo.support.files import remove_leftovers, temporary_path
 from zoo.support.spec import is_recipe
 from zoo.support.tensors import read_tensors
 
@@ -80,7 +80,7 @@ class WholeCheckpointIO(TorchCheckpointIO):
         """
         if Path(path).is_dir():
             return read_export(Path(path))
-        sweep(Path(path).parent)
+        remove_leftovers(Path(path).parent)
         return read_tensors(Path(path), CHECKPOINT, PLAIN_WEIGHTS)
 
 

@@ -12,9 +12,9 @@ from zoo.backbones.fingerprint import weights_hash
 from zoo.backbones.weights import refuse_not_finite
 from zoo.checkpoints.files import find_checkpoint, read_checkpoint, recipe_of
 from zoo.errors import ZooError
-from zoo.mistakes import sentence
+from zoo.mistakes import shorten_message
 from zoo.module import ZooModule
-from zoo.support.class_paths import refuse_code
+from zoo.support.class_paths import reject_untrusted_classes
 
 
 def load_checkpoint(path: str | Path, recipe: Mapping[str, Any] | None = None) -> ZooModule:
@@ -35,7 +35,7 @@ def load_checkpoint(path: str | Path, recipe: Mapping[str, Any] | None = None) -
     path = find_checkpoint(path)
     checkpoint = read_checkpoint(Path(path))
     recipe = recipe or recipe_of(checkpoint)
-    refuse_code(recipe, ZooModule, str(path))
+    reject_untrusted_classes(recipe, ZooModule, str(path))
     refuse_not_finite(
         Path(path),
         {
@@ -63,7 +63,8 @@ def load_checkpoint(path: str | Path, recipe: Mapping[str, Any] | None = None) -
         module.on_load_checkpoint(checkpoint)
     except ArgumentError as error:
         raise ZooError(
-            f"the model in {path} cannot be built{versions} ({sentence(str(error))}): use the "
+            f"the model in {path} cannot be built{versions} ({shorten_message(str(error))}): use "
+            "the "
             "versions that wrote it, and check that the classes of its recipe can be imported"
         ) from error
     except ZooError as error:
@@ -104,7 +105,7 @@ def load_measured(model: Mapping[str, Any]) -> ZooModule:
     if checkpoint is not None:
         module = load_checkpoint(checkpoint, recipe)
     elif recipe is not None:
-        refuse_code(recipe, ZooModule, "the recipe of the model in these results")
+        reject_untrusted_classes(recipe, ZooModule, "the recipe of the model in these results")
         module = _build_module(recipe, "the model that was measured")
     else:
         raise ZooError(f"{model.get('model')} is not a zoo model, so it cannot be loaded")
@@ -131,5 +132,5 @@ def _build_module(recipe: Mapping[str, Any], name: str) -> ZooModule:
     try:
         module: ZooModule = parser.instantiate(parser.parse_object({"module": recipe})).module
     except ArgumentError as error:
-        raise ZooError(f"{name} cannot be built: {sentence(str(error))}") from error
+        raise ZooError(f"{name} cannot be built: {shorten_message(str(error))}") from error
     return module

@@ -21,8 +21,8 @@ from zoo.checkpoints.files import WholeCheckpointIO, read_checkpoint
 from zoo.checkpoints.load import load_checkpoint
 from zoo.errors import ZooError
 from zoo.module import ZooModule
-from zoo.support.class_paths import refuse_code
-from zoo.support.files import check_place
+from zoo.support.class_paths import reject_untrusted_classes
+from zoo.support.files import check_writable
 from zoo.support.spec import from_config, to_config
 
 State = dict[str, Tensor]
@@ -61,7 +61,7 @@ def merge(
     files = [checkpoint_of(out, alpha) for alpha in alphas]
     if not files or len(set(files)) < len(files) or not all(0 <= alpha <= 1 for alpha in alphas):
         raise ZooError(f"alphas are {list(alphas)}: give numbers from 0 to 1, without duplicates")
-    check_place(files[0], overwrite=True)
+    check_writable(files[0], overwrite=True)
     module = load_checkpoint(checkpoint)
     (start, untuned), tuned = _start(checkpoint, module, base), _plain_state(module)
     unmatched = [
@@ -134,7 +134,7 @@ def _start(checkpoint: Path, module: ZooModule, base: str | None) -> tuple[State
             "of the weights that training started from"
         )
     if base is None and not (isinstance(source, str) and weights_file(source)):
-        refuse_code({"pretrained": source}, Backbone, str(checkpoint))
+        reject_untrusted_classes({"pretrained": source}, Backbone, str(checkpoint))
     plain_tuning = replace(module.backbone.tuning, lora=None)
     try:
         pretrained = from_config(source, PublishedWeights) if isinstance(source, dict) else source

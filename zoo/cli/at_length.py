@@ -6,7 +6,7 @@ from zoo.benchmarks.base import Benchmark
 from zoo.support.names import class_of
 
 
-def at_length(name: str) -> str:
+def describe_benchmark(name: str) -> str:
     """Returns what a benchmark measures, its licence and citation, and how to get it, as lines.
 
     Args:
@@ -18,8 +18,8 @@ def at_length(name: str) -> str:
     cls: type[Benchmark] = class_of(name, "benchmarks", Benchmark)
     summary = inspect.cleandoc(cls.__doc__ or "").partition("\n\n")[0].replace("\n", " ")
     lines = [f"{name}: {summary}"]
-    if cls.behind_colon:
-        lines.append(f"  run as {name}:{cls.behind_colon.upper()}")
+    if cls.colon_argument:
+        lines.append(f"  run as {name}:{cls.colon_argument.upper()}")
     lines += _publication_lines(cls)
     needs = [*inspect.signature(cls.__init__).parameters.values()][1:]
     if any(parameter.default is inspect.Parameter.empty for parameter in needs):
@@ -27,7 +27,7 @@ def at_length(name: str) -> str:
     subsets_by_source: dict[str, list[str]] = {}
     for subset in cls().subsets:
         count = "" if subset.n is None else f" {subset.n:,}"
-        subsets_by_source.setdefault(subset.how, []).append(f"{subset.name}{count}")
+        subsets_by_source.setdefault(subset.instructions, []).append(f"{subset.name}{count}")
     for source, subsets in subsets_by_source.items():
         lines += [f"  cases: {', '.join(subsets)}", f"  get: {source}"]
     return "\n".join(lines)

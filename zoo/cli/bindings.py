@@ -6,27 +6,27 @@
 from pathlib import Path
 
 from zoo.cli.naming import NamingParser
-from zoo.familiarity.captions import COCO, familiar_table, of_captions
-from zoo.familiarity.table import write
-from zoo.support.files import check_ending, check_place
-from zoo.support.log import speak
+from zoo.familiarity.captions import COCO, count_caption_bindings, familiar_table
+from zoo.familiarity.table import write_table
+from zoo.support.files import check_ending, check_writable
+from zoo.support.log import show_log
 from zoo.support.names import import_all
 
 
 def main(argv: list[str]) -> int:
     """Writes the table, prints a summary, and returns the exit status."""
     import_all(("readers",))
-    speak()
+    show_log()
     declared = parser()
     args = declared.instantiate(declared.parse_args(argv))
     out_path = Path(args.out)
     check_ending(out_path, ".csv")
-    check_place(out_path, args.overwrite)
+    check_writable(out_path, args.overwrite)
     if args.reader is None:
         table = familiar_table(args.captions, [Path(root) for root in args.data_root])
     else:
-        table = of_captions(args.reader(Path(args.captions)))
-    write(table, out_path)
+        table = count_caption_bindings(args.reader(Path(args.captions)))
+    write_table(table, out_path)
     perfect = sum(perfect > 0 for perfect, _ in table.counts.values())
     print(
         f"{out_path}: {len(table.counts):,} bindings of {table.about['captions']}, {perfect:,} of "

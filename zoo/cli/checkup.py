@@ -11,18 +11,18 @@ from rich.table import Table
 
 from zoo.backbones.factory import cached_weights, check_tag, parameters_of
 from zoo.checkpoints.files import RUNS
-from zoo.cli.fit import data_of, settings_of
+from zoo.cli.fit import build_data, parse_settings
 from zoo.datamodules.captions import CaptionDataModule
 from zoo.datamodules.checks import check_negative_images
 from zoo.datamodules.image_captions import ImageCaptions
 from zoo.datamodules.units import check_units
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
-from zoo.mistakes import mistake
+from zoo.mistakes import to_user_error
 from zoo.negatives.base import NegativeGenerator
 from zoo.positives.base import PositiveGenerator
 from zoo.sources.images import ImageFinder
-from zoo.sources.kept_samples import kept_samples
+from zoo.sources.kept_samples import cached_samples
 from zoo.sources.negative_images import NegativeImages
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import ImageRef
@@ -83,7 +83,7 @@ class Need:
     commands: tuple[str, ...] = ()
 
 
-def checkup(argv: list[str]) -> int:
+def check_recipe(argv: list[str]) -> int:
     """Prints what a recipe needs and what was found.
 
     Args:
@@ -92,7 +92,7 @@ def checkup(argv: list[str]) -> int:
     Returns:
         The exit status: 0, or 1 if something is missing.
     """
-    settings = settings_of(["fit", *argv])
+    settings = parse_settings(["fit", *argv])
     needs = [
         *_data_needs(settings.data),
         *_weights_need(settings.model.backbone),
@@ -121,7 +121,7 @@ def _data_needs(settings: Namespace) -> Iterator[Need]:
         if arguments.get(name) is not None:
             stripped.init_args[name] = None  # its file may be missing, and it is checked below
     try:
-        data = data_of(stripped)
+        data = build_data(stripped)
     except Exception as error:
         yield Need("data", _error_message(error), False)
         return
@@ -157,7 +157,7 @@ def _data_needs(settings: Namespace) -> Iterator[Need]:
 
 def _error_message(error: Exception) -> str:
     """Returns the message of an error that the user can fix, and re-raises any other error."""
-    user_error = mistake(error)
+    user_error = to_user_error(error)
     if user_error is None:
         raise error
     return str(user_error)
@@ -227,7 +227,7 @@ def _units_need(data: CaptionDataModule, sources: list[Source], captions: str) -
         records = check_units(
             data.units,
             (source.samples for source in sources),
-            lambda: map(kept_samples, samples_by_source),
+            lambda: map(cached_samples, samples_by_source),
         )
     except ZooError as error:
         return Need("units", str(error), False)
@@ -278,7 +278,7 @@ def _benchmarks_need(evaluation: Evaluation) -> Need:
         evaluation.prepare()
     except ZooError as error:
         return Need("benchmarks", str(error), False)
-    return Need("benchmarks", f"{len(evaluation.plan.questions):,} cases can be scored")
+    return Need("benchmarks", f"{len(evaluation.plan.cases):,} cases can be scored")
 
 
 def _weights_need(backbone: Namespace) -> Iterator[Need]:

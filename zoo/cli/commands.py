@@ -9,7 +9,7 @@ import sys
 from zoo import __version__
 from zoo.cli.user_code import user_code
 from zoo.errors import Stopped, ZooError, suggest_names
-from zoo.support.signals import AtOnce, signals_raise
+from zoo.support.signals import ImmediateStop, signals_raise
 
 LIGHTNING = {
     "fit": (
@@ -93,7 +93,7 @@ COMMANDS = {
 
 
 # printed when a signal ends a command before it has saved anything
-NOTHING_KEPT = {
+NOTHING_SAVED = {
     "fit": "nothing was trained or saved yet, run the same command to start again",
     "validate": "nothing was saved, run the same command to start again",
     "push": "the hub did not confirm a commit, run the same command to start again",
@@ -112,13 +112,13 @@ def main(argv: list[str] | None = None) -> int:
     """
     argv = list(sys.argv[1:] if argv is None else argv)
     with (
-        signals_raise(NOTHING_KEPT.get(argv[0], "") if argv else "") as ending,
+        signals_raise(NOTHING_SAVED.get(argv[0], "") if argv else "") as ending,
         user_code(argv) as words,
     ):
         return run_command(words, ending)
 
 
-def run_command(argv: list[str], ending: AtOnce) -> int:
+def run_command(argv: list[str], ending: ImmediateStop) -> int:
     """Runs one command, and prints one line if an error or a signal ends it.
 
     Args:
@@ -138,7 +138,7 @@ def run_command(argv: list[str], ending: AtOnce) -> int:
         print(f"zoo: interrupted: {hint}" if hint else "zoo: interrupted", file=sys.stderr)
         return 130
     except Stopped as stop:
-        if stop.tells:
+        if stop.is_reported:
             print(f"zoo: {stop}", file=sys.stderr)
         return 128 + stop.signum
     except BrokenPipeError:
@@ -147,11 +147,11 @@ def run_command(argv: list[str], ending: AtOnce) -> int:
     except OSError as error:
         if error.errno is None:
             raise
-        from zoo.support.files import mend_of
+        from zoo.support.files import advice_on
 
         print(
             f"zoo: {error.filename or 'a file'} cannot be "
-            f"used ({error.strerror}): {mend_of(error)}",
+            f"used ({error.strerror}): {advice_on(error)}",
             file=sys.stderr,
         )
         return 1
@@ -177,18 +177,18 @@ def dispatch(argv: list[str]) -> int:
         return 0
     name, rest = argv[0], argv[1:]
     if name == "--print_completion":
-        from zoo.cli.completion import script
+        from zoo.cli.completion import completion_script
 
-        print(script(chosen_shell(rest)))
+        print(completion_script(chosen_shell(rest)))
         return 0
     if name in LIGHTNING:
         help_index = next(
             (i for i, argument in enumerate(rest) if argument in ("-h", "--help")), None
         )
         if help_index is not None and rest[help_index + 1 :] != ["all"]:
-            from zoo.cli.explain import page
+            from zoo.cli.explain import print_help_page
 
-            return page(name, rest)
+            return print_help_page(name, rest)
         if help_index is not None:
             argv = argv[:-1]
         from zoo.cli.fit import run

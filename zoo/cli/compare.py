@@ -7,20 +7,20 @@ from pathlib import Path
 import pyarrow.compute as pc
 
 from zoo.errors import ZooError
-from zoo.results.comparison.common import common, largest_difference
+from zoo.results.comparison.common import align_runs, largest_difference
 from zoo.results.comparison.compare import PRESETS, compare, read_runs
 from zoo.results.comparison.comparison import Comparison
-from zoo.results.comparison.differing import differences
-from zoo.results.comparison.forest import FORMATS, draw_forest, format_of
-from zoo.results.comparison.layout import show
+from zoo.results.comparison.differing import outcome_differences
+from zoo.results.comparison.forest import FORMATS, figure_format, render_forest
+from zoo.results.comparison.layout import print_comparison
 from zoo.results.comparison.named import SEED
 from zoo.results.comparison.paired import RESAMPLES
 from zoo.results.metrics import Rules
 from zoo.results.presets.named import preset_of
-from zoo.results.ranks import picture, split_tests
+from zoo.results.ranks import draw_ranks, split_tests
 from zoo.results.report import Results
 from zoo.support.arguments import Parser, split_list, whole_number
-from zoo.support.files import check_place, write_bytes
+from zoo.support.files import check_writable, write_bytes
 
 FORMATTERS = {
     "md": Comparison.to_markdown,
@@ -34,13 +34,13 @@ TABLE = "table"
 def main(argv: list[str]) -> int:
     """Compares runs, and returns the exit status."""
     args = parser().parse_args(argv)
-    plot_format = None if args.plot is None else format_of(args.plot)
+    plot_format = None if args.plot is None else figure_format(args.plot)
     for picture_path in filter(None, (args.plot, args.rank_shifts)):
-        check_place(picture_path, args.overwrite)
+        check_writable(picture_path, args.overwrite)
     presets = [preset_of(name) for name in split_list(args.preset, "--preset")]
     published_models = split_list(args.beside, "--beside") if args.beside else ()
     untested_runs = split_list(args.aside, "--aside") if args.aside else ()
-    runs = read_runs(folders(args.runs))
+    runs = read_runs(parse_run_folders(args.runs))
     rank_picture = None
     if args.rank_shifts is not None:
         rank_picture = _draw_rank_shifts(runs, presets[0].rules)
@@ -55,11 +55,11 @@ def main(argv: list[str]) -> int:
         untested_runs,
     )
     if plot_format is not None:
-        write_bytes(args.plot, draw_forest(comparison, plot_format))
+        write_bytes(args.plot, render_forest(comparison, plot_format))
     if rank_picture is not None:
         write_bytes(args.rank_shifts, rank_picture)
     if args.format == TABLE:
-        show(comparison)
+        print_comparison(comparison)
     else:
         print(FORMATTERS[args.format](comparison).rstrip("\n"))
     if args.format == "csv":
@@ -158,7 +158,7 @@ def parser() -> Parser:
     return parser
 
 
-def folders(given: list[str]) -> Mapping[str, Path] | list[Path]:
+def parse_run_folders(given: list[str]) -> Mapping[str, Path] | list[Path]:
     """Returns the folders of runs, by name if the runs are named.
 
     Args:
@@ -198,14 +198,14 @@ def _draw_rank_shifts(runs: Mapping[str, Results], rules: Rules) -> bytes:
             f"--rank_shifts: {first_run} has no familiarity split: create one with "
             "`zoo rescore RUN --familiar_with CAPTIONS --out DIR`"
         )
-    return picture(split_tests(cases, rules))
+    return draw_ranks(split_tests(cases, rules))
 
 
 def _list_outcomes(runs: Mapping[str, Results], rules: Rules, most: int) -> None:
     first_run, *other_runs = runs
-    tables = dict(zip(runs, common([run.cases for run in runs.values()]).tables, strict=True))
+    tables = dict(zip(runs, align_runs([run.cases for run in runs.values()]).tables, strict=True))
     for name in other_runs:
-        differing = differences(tables[first_run], tables[name], rules)
+        differing = outcome_differences(tables[first_run], tables[name], rules)
         max_difference = largest_difference(tables[first_run], tables[name])
         print(
             f"\n{len(differing):,} outcomes of {name} differ from those of {first_run}, and "

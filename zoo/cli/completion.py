@@ -6,10 +6,10 @@ import importlib
 import shtab
 
 from zoo.cli.commands import COMMANDS, LIGHTNING
-from zoo.cli.explain import arguments_of
+from zoo.cli.explain import class_arguments
 from zoo.cli.flags import FLAGS
 from zoo.cli.recipes import shipped_recipes
-from zoo.support.names import import_all, import_path, paths
+from zoo.support.names import class_paths, import_all, import_path
 
 CLASSES = {
     "objective": "objectives",
@@ -41,7 +41,7 @@ DATA = {
 }
 
 
-def script(shell: str) -> str:
+def completion_script(shell: str) -> str:
     """Returns the completion script of a shell.
 
     Args:
@@ -67,15 +67,15 @@ def script(shell: str) -> str:
 def _add_flags(parser: argparse.ArgumentParser, command: str) -> None:
     """Declares the short flags of `fit` or `validate` and the flags of all settings."""
     for flag in (flag for flag in FLAGS if command in flag.commands):
-        action = parser.add_argument(f"--{flag.name}", help=flag.says)
+        action = parser.add_argument(f"--{flag.name}", help=flag.help)
         if flag.name in CLASSES:
-            action.choices = sorted(paths(CLASSES[flag.name]))
+            action.choices = sorted(class_paths(CLASSES[flag.name]))
         elif flag.name in PATHS:
             action.complete = shtab.FILE  # type: ignore[attr-defined]
         elif flag.name == "config":
             action.complete = RECIPES  # type: ignore[attr-defined]
     for prefix, path in {**SETTINGS, "data": DATA[command]}.items():
-        for name, _, help_text in arguments_of(import_path(path)):
+        for name, _, help_text in class_arguments(import_path(path)):
             parser.add_argument(
                 f"--{prefix}.{name}", help=help_text.replace("%", "%%") or "a setting"
             )

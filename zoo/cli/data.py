@@ -7,12 +7,12 @@ from pathlib import Path
 from zoo.cli.naming import NamingParser
 from zoo.errors import ZooError
 from zoo.sources.images import ImageFinder
-from zoo.sources.packing import PackingSettings, pack, refuse_foreign
+from zoo.sources.packing import PackingSettings, check_output_folder, pack
 from zoo.sources.places import is_url
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.source import Source, read, with_images
-from zoo.support.files import check_place
-from zoo.support.log import speak
+from zoo.support.files import check_writable
+from zoo.support.log import show_log
 from zoo.support.names import import_all
 from zoo.support.progress import counting
 from zoo.support.ranges import JpegQuality, NonNegativeInt, PositiveInt
@@ -26,12 +26,12 @@ MIB = 1 << 20
 def main(argv: list[str]) -> int:
     """Runs `pack`, and returns the exit status."""
     import_all(("readers",))
-    speak()
+    show_log()
     declared = parser()
     args = declared.parse_args(argv)
     out_folder = Path(args.pack.out)
-    refuse_foreign(out_folder, args.pack.overwrite)
-    check_place(out_folder / "00000.tar", overwrite=True)
+    check_output_folder(out_folder, args.pack.overwrite)
+    check_writable(out_folder / "00000.tar", overwrite=True)
     built_args = declared.build_classes(args)
     captions_path = (
         built_args.captions if is_url(built_args.captions) else Path(built_args.captions)

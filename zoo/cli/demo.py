@@ -17,7 +17,7 @@ from rich.table import Table
 
 from zoo.backbones.backbone import Backbone
 from zoo.benchmarks.half_truth.benchmark import HalfTruth
-from zoo.benchmarks.half_truth.rules import CONDITIONS, WRONG, explain_condition
+from zoo.benchmarks.half_truth.rules import CONDITION_ERRORS, CONDITIONS, explain_condition
 from zoo.benchmarks.scene_swaps import SceneSwaps
 from zoo.datamodules.benchmarks import EvaluationDataModule
 from zoo.datamodules.captions import CaptionDataModule
@@ -34,7 +34,7 @@ from zoo.scenes.cache import render_scenes
 from zoo.scenes.sheet import contact_sheet
 from zoo.sources.readers.scenes import Scenes
 from zoo.support.arguments import Parser, whole_number
-from zoo.support.log import quieten
+from zoo.support.log import filter_notices
 from zoo.training.trainer import ZooTrainer
 from zoo.units.sampler import UnitSampler
 
@@ -44,13 +44,13 @@ SWAPS = "attribute swaps"
 def main(argv: list[str]) -> int:
     """Renders scenes, trains, evaluates, prints a table, and returns the exit status."""
     args = parser().parse_args(argv)
-    quieten()
+    filter_notices()
     console, start_time = Console(), time.monotonic()
     folder = args.out / "scenes"
     render_scenes(folder, args.scenes, workers=args.workers)
     sheet = contact_sheet(folder, args.out / "scenes.png")
-    metrics = tuned_arms(folder, args.steps, args.tuning_steps, console)
-    console.print(table(metrics))
+    metrics = train_and_measure(folder, args.steps, args.tuning_steps, console)
+    console.print(results_table(metrics))
     widest = max(
         (f.high - f.low) / 2
         for row in metrics.values()
@@ -64,7 +64,7 @@ def main(argv: list[str]) -> int:
         "lowers it."
     )
     console.print(
-        f"figures: {picture(metrics, args.out / 'half_truths.png')}, {sheet}", soft_wrap=True
+        f"figures: {draw_chart(metrics, args.out / 'half_truths.png')}, {sheet}", soft_wrap=True
     )
     console.print(
         f"{time.monotonic() - start_time:.0f} s in total. benchmarks/studies/scenes_study.py "
@@ -109,7 +109,7 @@ def parser() -> Parser:
     return parser
 
 
-def tuned_arms(
+def train_and_measure(
     folder: Path, steps: int, tuning_steps: int, console: Console
 ) -> dict[str, dict[str, Metric]]:
     """Trains one model, fine-tunes it with CLIP, NegCLIP and CS-CLIP, and evaluates the three.
@@ -124,7 +124,7 @@ def tuned_arms(
         The metrics of each objective, by condition.
     """
     torch.manual_seed(0)
-    start = module_of(CLIP(), 1e-3)
+    start = build_module(CLIP(), 1e-3)
     console.rule(f"CLIP from scratch, {steps} steps")
     train(start, folder, steps)
     metrics = {}
@@ -133,7 +133,7 @@ def tuned_arms(
         ("NegCLIP", NegCLIP()),
         ("CS-CLIP", CSCLIP()),
     ):
-        module = module_of(objective, 5e-4)
+        module = build_module(objective, 5e-4)
         module.load_state_dict(start.state_dict())
         console.rule(f"fine-tuning with {name}, {tuning_steps} steps")
         train(module, folder, tuning_steps)
@@ -141,7 +141,7 @@ def tuned_arms(
     return metrics
 
 
-def module_of(objective: Objective, lr: float) -> ZooModule:
+def build_module(objective: Objective, lr: float) -> ZooModule:
     """Returns a new model for scenes with an objective and a peak learning rate."""
     return ZooModule(
         Backbone("zoo-scenes"),
@@ -201,9 +201,9 @@ def measure(module: ZooModule, folder: Path) -> dict[str, Metric]:
     }
 
 
-def table(metrics: dict[str, dict[str, Metric]]) -> Table:
+def results_table(metrics: dict[str, dict[str, Metric]]) -> Table:
     """Returns the metrics and their intervals, one row per condition and one column per arm."""
-    added = "; ".join(f"{name}: {wrong}" for name, wrong in WRONG.items())
+    added = "; ".join(f"{name}: {wrong}" for name, wrong in CONDITION_ERRORS.items())
     rich_table = Table(
         title="accuracy in % on held-out scenes (95 % interval)",
         caption=f"what is wrong in the detail that a half-truth adds: {added}",
@@ -214,7 +214,7 @@ def table(metrics: dict[str, dict[str, Metric]]) -> Table:
         rich_table.add_column(arm, justify="right")
     rich_table.add_column("chance", justify="right")
     rich_table.add_column("n", justify="right")
-    for name in rows(metrics):
+    for name in condition_names(metrics):
         row = [arm.get(name) for arm in metrics.values()]
         cells = [f"{f.value:.0f} ({f.low:.0f}-{f.high:.0f})" if f else "" for f in row]
         rich_table.add_row(
@@ -227,9 +227,9 @@ def table(metrics: dict[str, dict[str, Metric]]) -> Table:
     return rich_table
 
 
-def picture(metrics: dict[str, dict[str, Metric]], path: Path) -> Path:
+def draw_chart(metrics: dict[str, dict[str, Metric]], path: Path) -> Path:
     """Plots the metrics as bars with intervals and the chance level, and returns the path."""
-    names = rows(metrics)
+    names = condition_names(metrics)
     drawing = matplotlib.figure.Figure(figsize=(10, 5), layout="constrained")
     axes = drawing.subplots()
     for k, (arm, row) in enumerate(metrics.items()):
@@ -262,6 +262,6 @@ def picture(metrics: dict[str, dict[str, Metric]], path: Path) -> Path:
     return path
 
 
-def rows(metrics: dict[str, dict[str, Metric]]) -> list[str]:
+def condition_names(metrics: dict[str, dict[str, Metric]]) -> list[str]:
     """Returns the names of the measured conditions, in the order of the paper."""
     return [name for name in (*CONDITIONS, SWAPS) if any(name in row for row in metrics.values())]

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from zoo.benchmarks.base import Benchmark, Case, Subset
-from zoo.benchmarks.catalog import asked_for
-from zoo.benchmarks.roots import read, resolve_images
+from zoo.benchmarks.catalog import build_benchmarks
+from zoo.benchmarks.roots import read_benchmark, resolve_images
 from zoo.cli.ls import UNBROKEN
 from zoo.errors import ZooError
 from zoo.evaluation.store import OFF, PLACE, EmbeddingCache
@@ -20,7 +20,7 @@ from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
 from zoo.support import compiled
 from zoo.support.arguments import Parser, split_list
-from zoo.support.caches import caches
+from zoo.support.caches import cache_root
 
 MIB = 1 << 20
 DERIVED_FILES = {
@@ -39,23 +39,23 @@ class Finding:
     Attributes:
         benchmark: The benchmark's name.
         subset: The subset's name.
-        n: The number of cases in its annotations, 0 if these are absent.
+        case_count: The number of cases in its annotations, 0 if these are absent.
         scorable: How many of them have all their images.
         published: The number of cases in the published file, None if unknown.
         images: The images that the cases use.
-        found: Those of them that exist.
-        how: How to get the files.
+        found_images: Those of them that exist.
+        download_hint: How to get the files.
         note: A note on its files, such as where derived ones are.
     """
 
     benchmark: str
     subset: str
-    n: int
+    case_count: int
     scorable: int
     published: int | None
     images: frozenset[ImageRef]
-    found: frozenset[ImageRef]
-    how: str
+    found_images: frozenset[ImageRef]
+    download_hint: str
     note: str = ""
 
 
@@ -66,15 +66,15 @@ def main(argv: list[str]) -> int:
         ZooError: `--require` is given and something is missing or broken.
     """
     if any(argument.partition("=")[0] in ("--config", "-c") for argument in argv):
-        from zoo.cli.checkup import checkup
+        from zoo.cli.checkup import check_recipe
 
-        return checkup([argument for argument in argv if argument != "--require"])
+        return check_recipe([argument for argument in argv if argument != "--require"])
     args = parser().parse_args(argv)
     cache = EmbeddingCache(args.cache)
     if args.empty_cache and cache.store is not None:
         cache.store.empty()
     if args.empty_tables:
-        compiled.empty()
+        compiled.delete_all()
     benchmark_names = args.benchmarks
     names = (
         expand_suites(split_list(benchmark_names, "--benchmarks"))
@@ -84,9 +84,9 @@ def main(argv: list[str]) -> int:
     finder = ImageFinder(args.data_root)
     findings: list[Finding] = []
     broken: list[str] = []
-    for benchmark in asked_for(names):
+    for benchmark in build_benchmarks(names):
         try:
-            findings += examine(benchmark, args.data_root, finder)
+            findings += examine_benchmark(benchmark, args.data_root, finder)
         except ZooError as error:
             broken.append(f"{benchmark.name}: {error}")
     console = Console()
@@ -107,7 +107,9 @@ def main(argv: list[str]) -> int:
     )
     _print_list(console, "cached embeddings", [_describe_embeddings(cache)])
     _print_list(console, "compiled tables of captions and units", [_describe_tables()])
-    incomplete = dict.fromkeys(f.benchmark for f in findings if f.scorable < f.n or not f.n)
+    incomplete = dict.fromkeys(
+        f.benchmark for f in findings if f.scorable < f.case_count or not f.case_count
+    )
     if args.require and (incomplete or broken):
         benchmarks_at_fault = ", ".join(
             dict.fromkeys([*incomplete, *(b.partition(":")[0] for b in broken)])
@@ -170,11 +172,13 @@ def parser() -> Parser:
     return parser
 
 
-def examine(asked: Benchmark, roots: Sequence[Path], finder: ImageFinder) -> list[Finding]:
+def examine_benchmark(
+    benchmark: Benchmark, roots: Sequence[Path], finder: ImageFinder
+) -> list[Finding]:
     """Returns one finding per subset, including absent subsets.
 
     Args:
-        asked: The benchmark.
+        benchmark: The benchmark.
         roots: Folders to search; a file is taken from the first folder that has it.
         finder: Finds images.
 
@@ -184,9 +188,9 @@ def examine(asked: Benchmark, roots: Sequence[Path], finder: ImageFinder) -> lis
     Raises:
         ZooError: An annotation file is broken.
     """
-    contents = resolve_images(read(asked, roots), finder)
-    subset_by_name = {subset.name: subset for subset in asked.subsets}
-    absent = {subset.name for subset in contents.absent}
+    contents = resolve_images(read_benchmark(benchmark, roots), finder)
+    subset_by_name = {subset.name: subset for subset in benchmark.subsets}
+    absent = {subset.name for subset in contents.missing_subsets}
     by_subset: dict[str, list[Case]] = {name: [] for name in subset_by_name if name in absent}
     for case in contents.cases:
         by_subset.setdefault(case.subset, []).append(case)
@@ -199,7 +203,12 @@ def examine(asked: Benchmark, roots: Sequence[Path], finder: ImageFinder) -> lis
     return [
         replace(
             _examine_subset(
-                asked.name, name, by_subset[name], subset_by_name.get(name), finder, contents.unfit
+                benchmark.name,
+                name,
+                by_subset[name],
+                subset_by_name.get(name),
+                finder,
+                contents.uncroppable_images,
             ),
             note=contents.notes.get(name, ""),
         )
@@ -222,7 +231,7 @@ def _examine_subset(
         is_usable = np.array(
             [_without_box(i) in found_images and i not in unfit for i in case.images]
         )
-        if case.gallery:
+        if case.is_gallery:
             n, scorable = n + len(case.texts), scorable + int(case.match[is_usable].any(0).sum())
         elif case.prompts:
             n, scorable = n + len(case.images), scorable + int(is_usable.sum())
@@ -231,8 +240,8 @@ def _examine_subset(
                 _without_box(i) in found_images for i in case.partners
             )
             n, scorable = n + 1, scorable + int(is_usable.all() and complete)
-    published = None if subset is None or any(case.gallery for case in cases) else subset.n
-    source = "" if subset is None else subset.how
+    published = None if subset is None or any(case.is_gallery for case in cases) else subset.n
+    source = "" if subset is None else subset.instructions
     return Finding(benchmark, name, n, scorable, published, images, found_images, source)
 
 
@@ -248,9 +257,13 @@ def _findings_table(findings: Iterable[Finding]) -> Table:
     for column in ("cases", "scorable", "images", "found"):
         table.add_column(column, justify="right", no_wrap=True)
     for f in findings:
-        if f.n:
-            cases = f"{f.n:,}" if f.published in (None, f.n) else f"{f.n:,} of {f.published:,}"
-            counts = f"{f.scorable:,}", f"{len(f.images):,}", f"{len(f.found):,}"
+        if f.case_count:
+            cases = (
+                f"{f.case_count:,}"
+                if f.published in (None, f.case_count)
+                else f"{f.case_count:,} of {f.published:,}"
+            )
+            counts = f"{f.scorable:,}", f"{len(f.images):,}", f"{len(f.found_images):,}"
             table.add_row(f.benchmark, f.subset, cases, *counts)
     return table
 
@@ -259,8 +272,10 @@ def _missing_annotations(findings: Sequence[Finding]) -> Iterator[str]:
     """Yields one line per source of missing annotations, with the subsets that it provides."""
     subsets_by_source: dict[str, dict[str, list[str]]] = {}
     for f in findings:
-        if not f.n:
-            subsets_by_source.setdefault(f.how, {}).setdefault(f.benchmark, []).append(f.subset)
+        if not f.case_count:
+            subsets_by_source.setdefault(f.download_hint, {}).setdefault(f.benchmark, []).append(
+                f.subset
+            )
     subset_counts = Counter(f.benchmark for f in findings)
     for source, subsets in subsets_by_source.items():
         names = (
@@ -279,7 +294,7 @@ def _benchmark_title(benchmark: str, subsets: Sequence[str], of: int) -> str:
 
 
 def _derived_notes(findings: Iterable[Finding]) -> Iterator[str]:
-    yield from (f"{f.benchmark} {f.subset}: {f.note}" for f in findings if f.n and f.note)
+    yield from (f"{f.benchmark} {f.subset}: {f.note}" for f in findings if f.case_count and f.note)
 
 
 def _missing_images(findings: Iterable[Finding], finder: ImageFinder) -> Iterator[str]:
@@ -291,10 +306,10 @@ def _missing_images(findings: Iterable[Finding], finder: ImageFinder) -> Iterato
     own_images: dict[str, set[ImageRef]] = {}
     source_by_benchmark: dict[str, str] = {}
     for f in findings:
-        for image in f.images - f.found:
+        for image in f.images - f.found_images:
             if image.source == "published":
                 own_images.setdefault(f.benchmark, set()).add(image)
-                source_by_benchmark.setdefault(f.benchmark, f.how)
+                source_by_benchmark.setdefault(f.benchmark, f.download_hint)
             else:
                 shared_images.setdefault(image.source, set()).add(image)
     yield from (
@@ -325,11 +340,12 @@ def _describe_embeddings(cache: EmbeddingCache) -> str:
 
 def _describe_tables() -> str:
     """Returns the number, size and folder of the compiled tables."""
-    usage, place = compiled.cached_tables(), compiled.place()
+    usage, place = compiled.cached_tables(), compiled.tables_folder()
     if not usage.sets:
         return f"none, in {place}"
     return (
-        f"{usage.sets:,}, {usage.bytes / MIB:,.1f} MiB of at most {compiled.limit():g} GiB "
+        f"{usage.sets:,}, {usage.bytes / MIB:,.1f} MiB of at most {compiled.size_limit_gib():g} "
+        "GiB "
         f"(${compiled.LIMIT}), in {place} (--empty_tables deletes them)"
     )
 
@@ -337,7 +353,7 @@ def _describe_tables() -> str:
 def _describe_derived_files() -> Iterator[str]:
     """Yields one line per folder of derived files, except those that are listed elsewhere."""
     any_files = False
-    for folder in sorted(caches().glob("*/")):
+    for folder in sorted(cache_root().glob("*/")):
         files = [file for file in folder.rglob("*") if file.is_file() and file.suffix != ".lock"]
         if files and folder.name not in ("embeddings", "tables"):
             any_files = True
@@ -345,7 +361,7 @@ def _describe_derived_files() -> Iterator[str]:
             title = DERIVED_FILES.get(folder.name, folder.name)
             yield f"{title}: {size / MIB:,.1f} MiB, in {folder}"
     if not any_files:
-        yield f"none, in {caches()}"
+        yield f"none, in {cache_root()}"
 
 
 def _describe_image_sets(folder: Path | None) -> Iterator[str]:

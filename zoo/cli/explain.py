@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from zoo.cli.flags import FLAGS
-from zoo.support.names import class_of, paths
+from zoo.support.names import class_of, class_paths
 
 DESCRIPTIONS = {
     "fit": "Train a model (backbone, head and objective) on captions and their images.",
@@ -74,7 +74,7 @@ KIND_BY_FLAG = {
 }
 
 
-def page(command: str, arguments: Sequence[str]) -> int:
+def print_help_page(command: str, arguments: Sequence[str]) -> int:
     """Prints the help page of a command, or the arguments of the classes that are named.
 
     Args:
@@ -105,12 +105,12 @@ def page(command: str, arguments: Sequence[str]) -> int:
     for flag, room, name in named_classes:
         cls = class_of(name, room, object)
         console.print(f"{flag} {name}: {_summary(cls)}\n", markup=False)
-        rows = [(f"{flag}.{n}", f"{d}", says) for n, d, says in arguments_of(cls)]
+        rows = [(f"{flag}.{n}", f"{d}", says) for n, d, says in class_arguments(cls)]
         console.print(_grid(rows) if rows else "This class takes no arguments.", markup=False)
     return 0
 
 
-def arguments_of(cls: type) -> list[tuple[str, str, str]]:
+def class_arguments(cls: type) -> list[tuple[str, str, str]]:
     """Returns name, default and description of each argument of a class and its bases."""
     texts: dict[str, str] = {}
     defaults: dict[str, Any] = {}
@@ -148,12 +148,11 @@ def _named_classes(arguments: Sequence[str]) -> Iterator[tuple[str, str, str]]:
         if flag not in KIND_BY_FLAG or not named_value or named_value.startswith(("-", "{", "[")):
             continue
         for name in named_value.split(",") if flag in LIST_FLAGS else [named_value]:
-            class_paths = paths(KIND_BY_FLAG[flag])
-            class_name = (
-                name.partition(":")[0] if flag in LIST_FLAGS else name
-            )  # subsets follow a colon
-            if flag != WEIGHTS_FLAG or name in class_paths:
-                yield flag, KIND_BY_FLAG[flag], class_name if class_name in class_paths else name
+            paths = class_paths(KIND_BY_FLAG[flag])
+            # subsets follow a colon
+            class_name = name.partition(":")[0] if flag in LIST_FLAGS else name
+            if flag != WEIGHTS_FLAG or name in paths:
+                yield flag, KIND_BY_FLAG[flag], class_name if class_name in paths else name
 
 
 def _summary(cls: type) -> str:
@@ -161,7 +160,9 @@ def _summary(cls: type) -> str:
 
 
 def _flag_rows(command: str) -> list[tuple[str, str, str]]:
-    return [(f"--{flag.name}", flag.shown, flag.says) for flag in FLAGS if command in flag.commands]
+    return [
+        (f"--{flag.name}", flag.metavar, flag.help) for flag in FLAGS if command in flag.commands
+    ]
 
 
 def _grid(rows: Sequence[tuple[str, str, str]]) -> Padding:

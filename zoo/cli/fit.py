@@ -17,30 +17,30 @@ from lightning.pytorch.loggers import CSVLogger
 from zoo.caption_data import BenchmarkedData, CaptionData, benchmarks_of
 from zoo.checkpoints.files import NAMES, RUNS, recipe_of
 from zoo.cli.parser import ZooParser, order_flags
-from zoo.mistakes import mistake
+from zoo.mistakes import to_user_error
 from zoo.module import ZooModule
 from zoo.support.distributed import leave_group
-from zoo.support.files import sweep
-from zoo.support.log import quieten, speak
+from zoo.support.files import remove_leftovers
+from zoo.support.log import filter_notices, show_log
 from zoo.support.names import import_all
 from zoo.support.ranges import describe_restriction
 from zoo.training.callbacks import BestCheckpoint, LastCheckpoint
-from zoo.training.logged_tables import LoggedTables, wanted_by
+from zoo.training.logged_tables import LoggedTables, can_show_tables
 from zoo.training.run_folder import (
-    NOT_OF_DATA,
+    IGNORED_DATA_SETTINGS,
     RunFolder,
     check_free,
     claim_version,
+    find_restarted_run,
+    find_same_run,
     folder_of_runs,
     is_numbered,
     job,
     refuse_finished,
     remove_unused,
-    requeued_run,
-    same_run,
     set_version,
 )
-from zoo.training.summary import tell
+from zoo.training.summary import log_summary
 from zoo.training.trainer import ZooTrainer
 
 log = logging.getLogger(__name__)
@@ -56,10 +56,10 @@ class ZooCLI(LightningCLI):
     """LightningCLI with only fit and validate.
 
     Attributes:
-        claimed: The numbered folder that the logger of an evaluation writes to.
+        claimed_folder: The numbered folder that the logger of an evaluation writes to.
     """
 
-    claimed: Path | None = None
+    claimed_folder: Path | None = None
 
     @staticmethod
     def subcommands() -> dict[str, set[str]]:
@@ -95,7 +95,7 @@ class ZooCLI(LightningCLI):
             allowed = describe_restriction("SeedInt", f"v>=0 and v<={LARGEST_SEED}")
             parser.error(f"seed_everything: {seed} is not {allowed}")
         for settings in self._parser(command).recipes:
-            problem = empty_and_unknown(settings, self.config[command])
+            problem = find_unknown_empty(settings, self.config[command])
             if problem is not None:
                 parser.error(f"Subcommand '{command}': {problem}")
 
@@ -111,7 +111,7 @@ class ZooCLI(LightningCLI):
 
         A missing file is thus reported before any weights are downloaded.
         """
-        data = data_of(self.config[self.subcommand].data)
+        data = build_data(self.config[self.subcommand].data)
         if isinstance(data, BenchmarkedData):
             data.check_files()
         settings = self.config.clone()  # the parsed settings are saved with the run
@@ -128,14 +128,14 @@ class ZooCLI(LightningCLI):
         """
         root = self._runs_folder()
         for folder in (root, *root.glob("*/"), *root.glob("**/checkpoints/")):
-            sweep(folder)
+            remove_leftovers(folder)
         if isinstance(self.datamodule, CaptionData):
             self.datamodule.check_devices(self.trainer.world_size)
         self.model.refuse_what_cannot_be(self.datamodule)
         callbacks: list[Callback] = self.trainer.callbacks  # type: ignore[attr-defined]
         if self.trainer.fast_dev_run:  # type: ignore[attr-defined]
             callbacks[:] = [c for c in callbacks if not isinstance(c, Checkpoint)]
-        if wanted_by(self.trainer.loggers):
+        if can_show_tables(self.trainer.loggers):
             callbacks.append(LoggedTables())
         resumes = self._checkpoint_to_resume() is not None
         evaluation = benchmarks_of(self.datamodule)
@@ -168,7 +168,7 @@ class ZooCLI(LightningCLI):
         settings = self.config_init[self.subcommand]
         parser = self._parser(self.subcommand)
         data = yaml.safe_load(parser.dump(self.config[self.subcommand], skip_unset=False))["data"]
-        for name in NOT_OF_DATA:
+        for name in IGNORED_DATA_SETTINGS:
             data.get("init_args", {}).pop(name, None)
         recipe = recipe_of({"hyper_parameters": self.model.recipe()})
         record = {"model": recipe, "data": data, "job": job()}
@@ -176,16 +176,16 @@ class ZooCLI(LightningCLI):
         path_or_name = settings.ckpt_path
         path = None if path_or_name is None else Path(path_or_name)
         if path_or_name in NAMES:
-            path = same_run(root, record, path_or_name)
+            path = find_same_run(root, record, path_or_name)
         elif path_or_name is None:
-            path = requeued_run(root, record)
+            path = find_restarted_run(root, record)
         if path is not None:
             refuse_finished(path, self.trainer)
             settings.ckpt_path = str(path)
         for callback in self.trainer.callbacks:  # type: ignore[attr-defined]
             if isinstance(callback, RunFolder):
                 callback.record = record
-                callback.replaces = check_free(self.trainer, path, settings.overwrite, record)
+                callback.may_overwrite = check_free(self.trainer, path, settings.overwrite, record)
                 if self.trainer.is_global_zero:
                     callback.claim(self.trainer, path)
         return path
@@ -204,13 +204,13 @@ class ZooCLI(LightningCLI):
             ]
         for logger in self.trainer.loggers[:1]:
             if is_numbered(logger) and self.trainer.is_global_zero:
-                self.claimed = claim_version(folder_of_runs(self.trainer))
-                set_version(logger, self.claimed)
+                self.claimed_folder = claim_version(folder_of_runs(self.trainer))
+                set_version(logger, self.claimed_folder)
 
     def after_fit(self) -> None:
         """Logs a summary of the run and the next commands, on one process."""
         if self.trainer.is_global_zero:
-            tell(self.trainer)
+            log_summary(self.trainer)
 
     def _run_subcommand(self, subcommand: str) -> None:
         """Runs the command; if the user interrupts it, the error names how to resume."""
@@ -226,8 +226,8 @@ class ZooCLI(LightningCLI):
 
     def _release_unused(self) -> None:
         """Removes the claimed folder if nothing was written to it."""
-        if self.claimed is not None:
-            remove_unused(self.claimed)
+        if self.claimed_folder is not None:
+            remove_unused(self.claimed_folder)
         for callback in self.trainer.callbacks:  # type: ignore[attr-defined]
             if isinstance(callback, RunFolder):
                 callback.release()
@@ -261,11 +261,11 @@ def run(argv: list[str]) -> int:
     Raises:
         ZooError: The user can fix the error.
     """
-    run_as(ZooCLI, argv)
+    run_cli(ZooCLI, argv)
     return 0
 
 
-def settings_of(argv: list[str]) -> Namespace:
+def parse_settings(argv: list[str]) -> Namespace:
     """Returns the settings that result from recipes, flags and defaults, without building them.
 
     Args:
@@ -277,12 +277,12 @@ def settings_of(argv: list[str]) -> Namespace:
     Raises:
         ZooError: The user can fix the error.
     """
-    cli = run_as(ParsedCLI, argv)
+    cli = run_cli(ParsedCLI, argv)
     settings: Namespace = cli.config[argv[0]]
     return settings
 
 
-def data_of(settings: Namespace) -> LightningDataModule:
+def build_data(settings: Namespace) -> LightningDataModule:
     """Builds the datamodule of parsed settings."""
     parser = ArgumentParser(exit_on_error=False)
     parser.add_subclass_arguments(LightningDataModule, "data")
@@ -290,7 +290,7 @@ def data_of(settings: Namespace) -> LightningDataModule:
     return data
 
 
-def run_as(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
+def run_cli(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
     """Runs `fit` or `validate` with a subclass of ZooCLI.
 
     Args:
@@ -303,8 +303,8 @@ def run_as(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
     Raises:
         ZooError: The user can fix the error.
     """
-    quieten()
-    speak()
+    filter_notices()
+    show_log()
     # a YAML may name a class only for an argument whose type is a base class
     set_parsing_settings(instantiate_subclass_spec_in_any=False)
     try:
@@ -327,7 +327,7 @@ def run_as(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
             args=arguments,
         )
     except Exception as error:
-        user_error = mistake(error)
+        user_error = to_user_error(error)
         if user_error is None or user_error is error:
             raise
         raise user_error from error
@@ -335,7 +335,7 @@ def run_as(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
         leave_group()
 
 
-def empty_and_unknown(
+def find_unknown_empty(
     settings: dict[str, Any], known: Namespace, above: str = "", owner: str | None = None
 ) -> str | None:
     """Finds an empty mapping under an unknown name in a YAML.
@@ -358,7 +358,7 @@ def empty_and_unknown(
         nested = known.get(name)
         if isinstance(value, dict) and isinstance(nested, Namespace):
             owner_path = known.get("class_path") if name == "init_args" else None
-            problem = empty_and_unknown(value, nested, f"{above}{name}.", owner_path)
+            problem = find_unknown_empty(value, nested, f"{above}{name}.", owner_path)
             if problem is not None:
                 return problem
     return None

@@ -16,8 +16,8 @@ class Flag:
 
     Args:
         name: The name without dashes.
-        shown: The placeholder for its value in the help.
-        says: The help text.
+        metavar: The placeholder for its value in the help.
+        help: The help text.
         setting: The dotted name of the setting. Empty if the flag sets none, or another one in
             each command.
         type: Parses the text of the value.
@@ -25,14 +25,14 @@ class Flag:
     """
 
     name: str
-    shown: str
-    says: str
+    metavar: str
+    help: str
     setting: str = ""
     type: Callable[[str], Any] = str
     commands: tuple[str, ...] = BOTH
 
 
-def named_class(text: str) -> dict[str, Any]:
+def class_entry(text: str) -> dict[str, Any]:
     """Returns the entry of a recipe that names a class."""
     return {"class_path": text}
 
@@ -53,12 +53,12 @@ def count_or_name(text: str) -> int | str:
     return int(text) if text.isdecimal() else text
 
 
-def kept_in(text: str) -> dict[str, Any] | None:
+def cache_settings(text: str) -> dict[str, Any] | None:
     """Returns the settings of the embedding cache: a folder, or None for `off`."""
     return None if text == "off" else {"folder": text}
 
 
-def names(text: str) -> list[str]:
+def parse_names(text: str) -> list[str]:
     """Splits names that are separated by commas."""
     return split_list(text, "--beside")
 
@@ -77,8 +77,8 @@ FLAGS = (
         "a published model with its preprocessing (`zoo ls models`); NAME:FILE with your own copy "
         "of the weights; or a YAML file that describes a model",
     ),
-    Flag("objective", "NAME", "the loss (`zoo ls objectives`)", "model.objective", named_class),
-    Flag("head", "NAME", "how pairs are scored (`zoo ls heads`)", "model.head", named_class),
+    Flag("objective", "NAME", "the loss (`zoo ls objectives`)", "model.objective", class_entry),
+    Flag("head", "NAME", "how pairs are scored (`zoo ls heads`)", "model.head", class_entry),
     Flag("lr", "NUMBER", "the peak learning rate", "model.optimizer.lr", float, ("fit",)),
     Flag(
         "batch_size",
@@ -127,7 +127,7 @@ FLAGS = (
         "cache",
         "DIR",
         "the folder of cached embeddings, or `off`; `zoo doctor` shows its size",
-        type=kept_in,
+        type=cache_settings,
         commands=("validate",),
     ),
     Flag(
@@ -142,7 +142,7 @@ FLAGS = (
         "beside",
         "A,B",
         "add the published results of these models to the tables (`zoo ls models`)",
-        type=names,
+        type=parse_names,
         commands=("validate",),
     ),
     Flag(

@@ -11,21 +11,21 @@ from zoo.benchmarks.half_truth.baselines import baselines
 from zoo.benchmarks.half_truth.benchmark import MAX_IMAGES, HalfTruth
 from zoo.benchmarks.half_truth.case_file import is_case_file, write_cases
 from zoo.benchmarks.half_truth.rules import CHECKED
-from zoo.cli.naming import NamingParser, samples_of
+from zoo.cli.naming import NamingParser, read_samples
 from zoo.errors import ZooError
 from zoo.results import half_truth_models
 from zoo.results.drawing import png
 from zoo.results.half_truth_page import PAGE, files, write
 from zoo.results.half_truths import diagnostics
 from zoo.results.presets.named import preset_of
-from zoo.results.reading import read
-from zoo.results.show import rich_table, screen
+from zoo.results.reading import read_results
+from zoo.results.show import default_console, rich_table
 from zoo.results.tables import TextTable, baselines_table
 from zoo.sources.images import ImageFinder
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.sample import Sample
-from zoo.support.files import check_ending, check_place, write_bytes
+from zoo.support.files import check_ending, check_writable, write_bytes
 from zoo.support.names import import_all
 from zoo.support.ranges import PositiveInt
 from zoo.units.reader import read_units
@@ -41,7 +41,7 @@ def main(argv: list[str]) -> int:
     args = declared.parse_args(argv)
     if args.command == "build":
         check_ending(Path(args.build.out), ".jsonl")
-        check_place(Path(args.build.out), args.build.overwrite)
+        check_writable(Path(args.build.out), args.build.overwrite)
         build(declared.build_classes(args))
     elif args.command == "show":
         show(args.show)
@@ -50,42 +50,47 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def build(made: Namespace) -> None:
+def build(arguments: Namespace) -> None:
     """Writes a case file, and prints a summary.
 
     Args:
-        made: The arguments of the command, with its readers built.
+        arguments: The arguments of the command, with its readers built.
 
     Raises:
         ZooError: The units yield no half-truth cases, or a file is invalid.
     """
-    units, out_path = Path(made.units), Path(made.out)
+    units, out_path = Path(arguments.units), Path(arguments.out)
     if is_case_file(units):
         raise ZooError(
             f"{units} is already a case file: evaluate on it with "
             f"`zoo validate --benchmarks half_truth:{units}`"
         )
     for reader, file in (("reader", "captions"), ("corpus_reader", "corpus")):
-        if made[reader] is not None and made[file] is None:
+        if arguments[reader] is not None and arguments[file] is None:
             raise ZooError(
                 f"--{reader} reads the file of --{file}, which is not given: add --{file}"
             )
     records = list(read_units(units).values())
-    _check_units(records, made)
-    captions = (made.reader or guess_reader)(Path(made.captions)) if made.captions else None
-    settings = {"preset": made.preset, "max_images": made.images, "seed": made.seed}
+    _check_units(records, arguments)
+    captions = (
+        (arguments.reader or guess_reader)(Path(arguments.captions)) if arguments.captions else None
+    )
+    settings = {"preset": arguments.preset, "max_images": arguments.images, "seed": arguments.seed}
     contents = HalfTruth(str(units), captions=captions, **settings).build_cases(units, records)
     notes, corpus = dict(contents.notes), None
-    if made.corpus:
+    if arguments.corpus:
         corpus = _other_captions(
-            samples_of(made.corpus, made.corpus_reader), records, contents, made.corpus
+            read_samples(arguments.corpus, arguments.corpus_reader),
+            records,
+            contents,
+            arguments.corpus,
         )
-        notes["corpus"] = f"{Path(made.corpus).name}, {len(corpus):,} captions of other images"
+        notes["corpus"] = f"{Path(arguments.corpus).name}, {len(corpus):,} captions of other images"
     baseline_accuracies = baselines(contents.cases, corpus)
     header = write_cases(
         out_path, contents.cases, contents.files, notes, baseline_accuracies, **settings
     )
-    console = screen()
+    console = default_console()
     counts = TextTable(
         ("condition", "cases"), tuple((c, f"{n:,}") for c, n in header.conditions.items())
     )
@@ -143,13 +148,13 @@ def show(arguments: Namespace) -> None:
 
     def check_places(n: int) -> None:
         for path in [] if out_folder is None else files(n, out_folder):
-            check_place(path, arguments.overwrite)
+            check_writable(path, arguments.overwrite)
 
     check_places(1)  # checks the first files before the results are read
-    results = read(Path(arguments.results))
+    results = read_results(Path(arguments.results))
     run_diagnostics = diagnostics(results, preset_of(arguments.preset))
     check_places(len(run_diagnostics))
-    console = screen()
+    console = default_console()
     for diagnostic in run_diagnostics:
         console.print(f"{diagnostic.run}, {diagnostic.says}", highlight=False)
         console.print(rich_table(diagnostic.table()))
@@ -184,11 +189,11 @@ def compare(arguments: Namespace) -> None:
     """
     picture = None if arguments.out is None else Path(arguments.out) / half_truth_models.PICTURE
     if picture is not None:
-        check_place(picture, arguments.overwrite)
+        check_writable(picture, arguments.overwrite)
     preset = preset_of(arguments.preset)
     by_name = {}
     for folder in dict.fromkeys(arguments.results):
-        run_diagnostics = diagnostics(read(Path(folder)), preset)
+        run_diagnostics = diagnostics(read_results(Path(folder)), preset)
         for diagnostic in run_diagnostics:
             by_name[folder if len(run_diagnostics) == 1 else f"{folder} {diagnostic.run}"] = (
                 diagnostic
@@ -198,12 +203,12 @@ def compare(arguments: Namespace) -> None:
             f"{arguments.results[0]} cannot be compared alone: add the results of another model, "
             "or use `zoo halftruth show`"
         )
-    half_truth_models.check_alike(by_name)
-    console = screen()
+    half_truth_models.check_comparable(by_name)
+    console = default_console()
     console.print(next(iter(by_name.values())).says.partition(";")[0], highlight=False)
-    console.print(rich_table(half_truth_models.table(by_name)))
+    console.print(rich_table(half_truth_models.accuracy_table(by_name)))
     if picture is not None:
-        write_bytes(picture, png(half_truth_models.drawing(by_name)))
+        write_bytes(picture, png(half_truth_models.draw_accuracies(by_name)))
         console.print(str(picture), highlight=False, soft_wrap=True)
 
 

@@ -14,7 +14,7 @@ from rich.table import Table
 from zoo.cli.recipes import shipped_recipes, shipped_studies
 from zoo.errors import ZooError
 from zoo.support.arguments import Parser
-from zoo.support.names import ROOMS, classes
+from zoo.support.names import BASE_CLASS_BY_KIND, classes
 
 # a width that no line exceeds: piped output and names to copy must not be wrapped
 UNBROKEN = 10_000
@@ -50,29 +50,31 @@ def main(argv: list[str]) -> int:
     if args.long:
         print("\n\n".join(_detailed_entries(list_name)))
     elif list_name is None:
-        show(("list", "entries", "contents", "used with"), _list_rows(), fold=3)
+        print_table(("list", "entries", "contents", "used with"), _list_rows(), fold=3)
         print("\n`zoo ls LIST` shows one list, for example `zoo ls objectives`")
     elif list_name in BY_NAME:
-        rows = ((name, typed_name(path), text) for name, path, text in classes(list_name))
-        show(("name", "class", "description"), rows)
-    elif list_name in ROOMS:
-        show(
+        rows = ((name, name_to_type(path), text) for name, path, text in classes(list_name))
+        print_table(("name", "class", "description"), rows)
+    elif list_name in BASE_CLASS_BY_KIND:
+        print_table(
             ("name", "description"),
-            ((typed_name(path), text) for _, path, text in classes(list_name)),
+            ((name_to_type(path), text) for _, path, text in classes(list_name)),
         )
     elif list_name == "configs":
         recipes = shipped_recipes().items()
-        show(("name", "description"), ((name, first_comment(file)) for name, file in recipes))
+        print_table(
+            ("name", "description"), ((name, first_comment(file)) for name, file in recipes)
+        )
     elif list_name == "studies":
         studies = shipped_studies().values()
-        show(("name", "description"), ((file.stem, first_comment(file)) for file in studies))
+        print_table(("name", "description"), ((file.stem, first_comment(file)) for file in studies))
     elif list_name == "models":
         from zoo.cli import models
 
-        show(("name", "description", "weights", "published"), models.lines(), fold=1)
+        print_table(("name", "description", "weights", "published"), models.model_rows(), fold=1)
     else:
         shipped = shipped_backbones()
-        show(
+        print_table(
             ("name", "description"),
             (
                 (name, "shipped with zoo" if name in shipped else "open_clip")
@@ -102,7 +104,7 @@ def parser() -> Parser:
     return parser
 
 
-def show(header: tuple[str, ...], rows: Iterable[tuple[str, ...]], fold: int = -1) -> None:
+def print_table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]], fold: int = -1) -> None:
     """Prints a table whose names are never wrapped.
 
     Args:
@@ -131,9 +133,9 @@ def _detailed_entries(what: str | None) -> Iterable[str]:
     if what == "models":
         from zoo.cli import models
 
-        return models.at_length()
+        return models.describe_models()
     if what == "benchmarks":
-        from zoo.cli.at_length import at_length as benchmark_at_length
+        from zoo.cli.at_length import describe_benchmark as benchmark_at_length
 
         return (benchmark_at_length(name) for name, _, _ in classes(what))
     raise ZooError(
@@ -151,7 +153,7 @@ def _list_rows() -> Iterable[tuple[str, ...]]:
         yield name, str(count), description, f"{flag} NAME" if flag else ""
 
 
-def typed_name(path: str) -> str:
+def name_to_type(path: str) -> str:
     """Returns the name of a class to type: short if zoo provides it, else the full path."""
     return path.rpartition(".")[2] if path.startswith("zoo.") else path
 

@@ -42,7 +42,7 @@ def main(argv: list[str]) -> int:
     for file in files:
         print(file)
     if args.benchmarks is not None:
-        results_by_alpha = measure(
+        results_by_alpha = evaluate_checkpoints(
             files, split_list(args.benchmarks, "--benchmarks"), args.data_root, True
         )
         trajectory = Trajectory(alphas, [results.scalars() for results in results_by_alpha])
@@ -157,7 +157,7 @@ def _parse_alpha(name: str, text: str) -> float:
     return float(name)
 
 
-def measure(
+def evaluate_checkpoints(
     files: Sequence[Path], benchmarks: Sequence[str], data_root: str, overwrite: bool = False
 ) -> list[Results]:
     """Evaluates each checkpoint.

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from zoo.backbones.catalogue.entry import ModelEntry, entries, tags
-from zoo.results.published import models as with_figures
+from zoo.results.published import published_models as with_figures
 
 
-def lines() -> Iterator[tuple[str, str, str, str]]:
+def model_rows() -> Iterator[tuple[str, str, str, str]]:
     """Yields name, description, source of the weights, and whether there are published results."""
     figures = with_figures()
     for name, entry in entries().items():
@@ -15,7 +15,7 @@ def lines() -> Iterator[tuple[str, str, str, str]]:
         yield name, "open_clip's weights", "hub", "results" if name in figures else ""
 
 
-def at_length() -> Iterator[str]:
+def describe_models() -> Iterator[str]:
     """Yields the catalogue entry of each model, as lines of text."""
     for name, entry in entries().items():
         construction = [

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from jsonargparse import ArgumentParser, DefaultHelpFormatter, Namespace
 
 from zoo.errors import ZooError, suggest_names
-from zoo.mistakes import mistake, sentence
+from zoo.mistakes import shorten_message, to_user_error
 from zoo.sources.places import is_url
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.guess import guess_reader
@@ -73,7 +73,10 @@ class NamingParser(ArgumentParser):  # type: ignore[misc]
         advice = suggest_names(unknown[1], self._option_string_actions) if unknown else ""
         if missing_command or message.startswith("the following arguments are required"):
             advice = f": `{self.prog} --help` lists the arguments"
-        print(f"zoo: {message}{advice}" if advice else f"zoo: {sentence(message)}", file=sys.stderr)
+        print(
+            f"zoo: {message}{advice}" if advice else f"zoo: {shorten_message(message)}",
+            file=sys.stderr,
+        )
         sys.exit(2)
 
     def _flag_by_key(self) -> dict[str, str]:
@@ -117,13 +120,13 @@ class NamingParser(ArgumentParser):  # type: ignore[misc]
         try:
             return self.instantiate(given)[given.command]
         except Exception as error:
-            user_error = mistake(error)
+            user_error = to_user_error(error)
             if user_error is None or user_error is error:
                 raise
             raise user_error from error
 
 
-def lend(maker: Namespace, flag: str, **own: Any) -> None:
+def pass_arguments(maker: Namespace, flag: str, **own: Any) -> None:
     """Passes the values of a command's own flags to a class that was named.
 
     Args:
@@ -144,7 +147,7 @@ def lend(maker: Namespace, flag: str, **own: Any) -> None:
         maker.init_args[name] = value
 
 
-def samples_of(captions: str, reader: Callable[[Path], Reader] | None) -> list[Sample]:
+def read_samples(captions: str, reader: Callable[[Path], Reader] | None) -> list[Sample]:
     """Returns the samples of a file.
 
     Args:
@@ -162,6 +165,6 @@ def samples_of(captions: str, reader: Callable[[Path], Reader] | None) -> list[S
     return samples
 
 
-def in_words(described: Iterable[tuple[str, object]]) -> str:
+def format_pairs(described: Iterable[tuple[str, object]]) -> str:
     """Formats names and values in one line."""
     return ", ".join(f"{key} {value}" for key, value in described)

@@ -15,17 +15,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from zoo.cli.naming import NamingParser, in_words, lend, samples_of
+from zoo.cli.naming import NamingParser, format_pairs, pass_arguments, read_samples
 from zoo.errors import ZooError
 from zoo.language.tagger import Tagger
 from zoo.language.taggers import default_tagger
 from zoo.language.text import only_reordered, same_words
 from zoo.negatives.base import NegativeGenerator
 from zoo.negatives.entity_foil import EntityFoilInPlace
-from zoo.negatives.making import Seeded, make, make_on_ray
+from zoo.negatives.making import Seeded, make_negatives, make_negatives_on_ray
 from zoo.sources.sample import Sample
 from zoo.sources.seeds import seed_of
-from zoo.support.files import check_place, write_atomically
+from zoo.support.files import check_writable, write_atomically
 from zoo.support.names import import_all
 from zoo.support.on_ray import Ray
 from zoo.support.progress import counting, track
@@ -43,12 +43,12 @@ def main(argv: list[str]) -> int:
     args = declared.parse_args(argv)
     arguments = args[args.command]
     if args.command in ("build", "export"):
-        check_place(Path(arguments.out), arguments.overwrite)
+        check_writable(Path(arguments.out), arguments.overwrite)
     if args.command != "build":
-        lend(arguments.generator, "--generator", tagger=arguments.tagger)
+        pass_arguments(arguments.generator, "--generator", tagger=arguments.tagger)
     built_args = declared.build_classes(args)
     if args.command == "build":
-        _build_table(samples_of(arguments.captions, built_args.reader), built_args)
+        _build_table(read_samples(arguments.captions, built_args.reader), built_args)
         return 0
     generator: NegativeGenerator = built_args.generator
     if isinstance(generator, EntityFoilInPlace) and arguments.units is None:
@@ -56,7 +56,7 @@ def main(argv: list[str]) -> int:
             f"{type(generator).__name__} inserts foils of a units file: give one with --units "
             "(`zoo units extract` writes it)"
         )
-    samples = samples_of(arguments.captions, built_args.reader)
+    samples = read_samples(arguments.captions, built_args.reader)
     generator.check([sample.caption for sample in samples])
     units = None if arguments.units is None else Path(arguments.units)
     records = {} if units is None else _unit_records(units, samples)
@@ -65,16 +65,16 @@ def main(argv: list[str]) -> int:
         return 0
     captions = with_seeds(enumerate(samples), arguments.seed)
     if built_args.ray.workers:
-        negatives = make_on_ray(built_args.ray, generator, list(captions), units)
+        negatives = make_negatives_on_ray(built_args.ray, generator, list(captions), units)
     else:
-        negatives = make(generator, captions, records)
+        negatives = make_negatives(generator, captions, records)
     made_by = {**generator.describe(), "seed": arguments.seed}
-    export(samples, negatives, made_by, Path(arguments.out))
+    write_negatives(samples, negatives, made_by, Path(arguments.out))
     return 0
 
 
 @dataclass(frozen=True)
-class Made:
+class CaptionNegative:
     """A caption and its negative.
 
     Attributes:
@@ -117,8 +117,11 @@ def preview(
     """
     indices = sorted(Random(seed).sample(range(len(samples)), min(judged, len(samples))))
     captions = with_seeds([(i, samples[i]) for i in indices], seed)
-    negatives = track(make(generator, captions, records), "negatives", len(indices))
-    examples = [Made(samples[i], negative) for i, negative in zip(indices, negatives, strict=True)]
+    negatives = track(make_negatives(generator, captions, records), "negatives", len(indices))
+    examples = [
+        CaptionNegative(samples[i], negative)
+        for i, negative in zip(indices, negatives, strict=True)
+    ]
     table = Table("caption", "negative", show_lines=True)
     for item in Random(seed).sample(examples, min(n, len(examples))):
         table.add_row(*_highlight_difference(item.sample.caption, item.negative))
@@ -127,8 +130,8 @@ def preview(
     console.print(
         "\n".join(
             [
-                in_words(generator.describe().items()),
-                *rates(examples),
+                format_pairs(generator.describe().items()),
+                *quality_rates(examples),
             ]
         ),
         highlight=False,
@@ -136,7 +139,7 @@ def preview(
     )
 
 
-def rates(made: Sequence[Made]) -> list[str]:
+def quality_rates(made: Sequence[CaptionNegative]) -> list[str]:
     """Returns rates that measure the quality of negatives, one line each.
 
     The first is the share of captions that have a negative. The others are shares of negatives that
@@ -178,7 +181,7 @@ def rates(made: Sequence[Made]) -> list[str]:
     ]
 
 
-def export(
+def write_negatives(
     samples: Sequence[Sample],
     negatives: Iterable[str | None],
     made_by: Mapping[str, str | int],
@@ -367,7 +370,7 @@ def _build_table(samples: Sequence[Sample], arguments: Namespace) -> None:
     # imported here because NLTK takes a second to import
     from zoo.language.inflection import inflection
     from zoo.language.wordnet import WordNet
-    from zoo.negatives.build import build, replacements, vocabulary
+    from zoo.negatives.build import build_table, replacements, vocabulary
     from zoo.negatives.table import ReplacementTable
 
     tagger = arguments.tagger or default_tagger()
@@ -381,7 +384,7 @@ def _build_table(samples: Sequence[Sample], arguments: Namespace) -> None:
         | {name: str(value).lower() for name, value in rule.items()}
     )
     with counting("words", len(keys)) as advance:
-        build(
+        build_table(
             keys,
             lambda key: replacements(key, wordnet, **rule),
             arguments.out,
@@ -393,5 +396,5 @@ def _build_table(samples: Sequence[Sample], arguments: Namespace) -> None:
     print(
         f"{arguments.out}: {len(counts):,} of {len(keys):,} words of {len(samples):,} captions "
         f"have replacements, {sum(counts) / max(len(counts), 1):,.0f} each; "
-        f"{in_words(made_by.items())}"
+        f"{format_pairs(made_by.items())}"
     )

@@ -19,16 +19,16 @@ from zoo.backbones.catalogue.model import settings as settings_of_model
 from zoo.checkpoints.exported import OPEN_CLIP
 from zoo.checkpoints.files import NAMES, RUNS, find_checkpoint, read_checkpoint, recipe_of
 from zoo.cli.flags import FLAGS, Flag
-from zoo.cli.recipes import as_yaml, load_recipe, refuse_nested, shipped_recipes
+from zoo.cli.recipes import check_nesting, load_recipe, shipped_recipes, to_yaml
 from zoo.cli.user_code import trust_flags
 from zoo.errors import ZooError, suggest_names
 from zoo.familiarity.captions import COCO
 from zoo.familiarity.images import TRAINED
-from zoo.mistakes import sentence
+from zoo.mistakes import shorten_message
 from zoo.module import ZooModule
 from zoo.support.arguments import empty, split_list
-from zoo.support.class_paths import refuse_code
-from zoo.support.names import class_of, paths
+from zoo.support.class_paths import reject_untrusted_classes
+from zoo.support.names import class_of, class_paths
 from zoo.support.spec import class_path
 from zoo.support.trust import trust_names
 
@@ -75,7 +75,7 @@ def order_flags(argv: list[str]) -> list[str]:
     _refuse_two_models(flags)
     _trust_named_classes(words, flags)
     _refuse_tokens_without_cache(flags)
-    recipe, path = checkpoint_of(command, flags)
+    recipe, path = checkpoint_arguments(command, flags)
     by_layer = sorted(flags, key=_layer)
     ordered = (_published_recipe(flag) if _name(flag) == "--model" else flag for flag in by_layer)
     return [command, *recipe, *(a for flag in ordered for a in flag), *path]
@@ -92,7 +92,7 @@ def _trust_named_classes(words: list[str], flags: list[list[str]]) -> None:
 
 def _published_recipe(flag: list[str]) -> list[str]:
     """Returns the settings of the published model that a flag names, as a `--config` flag."""
-    return ["--config", as_yaml({"model": settings_of_model(_value(flag), "--model")})]
+    return ["--config", to_yaml({"model": settings_of_model(_value(flag), "--model")})]
 
 
 def _refuse_two_models(flags: list[list[str]]) -> None:
@@ -140,7 +140,7 @@ def _suggest_flag(command: str, word: str) -> str:
     )
 
 
-def checkpoint_of(command: str, flags: list[list[str]]) -> tuple[list[str], list[str]]:
+def checkpoint_arguments(command: str, flags: list[list[str]]) -> tuple[list[str], list[str]]:
     """Returns the arguments that a checkpoint adds: its recipe, of lowest precedence, and its path.
 
     `last` and `best` are left to `fit`, which finds them by recipe and data.
@@ -173,8 +173,8 @@ def checkpoint_of(command: str, flags: list[list[str]]) -> tuple[list[str], list
             )
         raise ZooError(f"--ckpt_path {path} has no optimizer state to resume from: {advice}")
     recipe = recipe_of(checkpoint)
-    refuse_code(recipe, ZooModule, str(path), "--model")
-    return ["--config", as_yaml({"model": recipe})], ["--ckpt_path", str(path)]
+    reject_untrusted_classes(recipe, ZooModule, str(path), "--model")
+    return ["--config", to_yaml({"model": recipe})], ["--ckpt_path", str(path)]
 
 
 def runs_folder(flags: list[list[str]]) -> Path:
@@ -193,7 +193,7 @@ def runs_folder(flags: list[list[str]]) -> Path:
     return folder
 
 
-class Recipe(ActionConfigFile):  # type: ignore[misc]
+class RecipeAction(ActionConfigFile):  # type: ignore[misc]
     """Loads a recipe by name, and fills in the data root."""
 
     def __call__(
@@ -205,7 +205,7 @@ class Recipe(ActionConfigFile):  # type: ignore[misc]
         parser.recipes.append(recipe)
 
 
-class DataRoot(argparse.Action):
+class DataRootAction(argparse.Action):
     """The folder of images, captions and annotations, for recipes and benchmarks."""
 
     def __call__(self, parser: Any, settings: Any, value: Any, option: str | None = None) -> None:
@@ -222,7 +222,7 @@ class DataRoot(argparse.Action):
             )
 
 
-class Short(argparse.Action):
+class ShortFlag(argparse.Action):
     """A short flag that sets a setting.
 
     An argument of the class that it names, such as `--objective.foils`, is set as well.
@@ -235,7 +235,7 @@ class Short(argparse.Action):
     """
 
     def __init__(self, option_strings: list[str], dest: str, flag: Flag, **given: Any) -> None:
-        super().__init__(option_strings, dest, help=flag.says, metavar=flag.shown, **given)
+        super().__init__(option_strings, dest, help=flag.help, metavar=flag.metavar, **given)
         self.flag = flag
 
     def __call__(self, parser: Any, settings: Any, value: Any, option: str | None = None) -> None:
@@ -267,7 +267,7 @@ class Short(argparse.Action):
             raise argparse.ArgumentError(self, f"invalid {kind} value: {value!r}") from error
 
 
-class Classes(Short):
+class ClassListFlag(ShortFlag):
     """A flag that names classes, as a list or repeated, each followed by its arguments.
 
     `--presets strict,my.Preset --presets.least 3` sets an argument of the last class.
@@ -303,7 +303,7 @@ class Classes(Short):
         if not isinstance(name, str):
             return
         class_name = name.partition(":")[0]
-        if class_name != name and class_name in paths(self.flag.name):
+        if class_name != name and class_name in class_paths(self.flag.name):
             raise ZooError(
                 f"{option} cannot be combined with the arguments after the colon in {name}: give "
                 f"the name alone, as in --{self.flag.name} {class_name} {option} VALUE"
@@ -311,7 +311,7 @@ class Classes(Short):
         named[-1] = class_path(class_of(name, self.flag.name, object))
 
 
-class Benchmarks(Classes):
+class BenchmarksFlag(ClassListFlag):
     """The benchmarks: the data of `validate`, or the evaluation during `fit`."""
 
     def begin(self, parser: Any, settings: Any, names: list[str]) -> None:
@@ -325,10 +325,10 @@ class Benchmarks(Classes):
         parser.lay(settings, EVALUATION_SETTING[parser.command], evaluation)
 
 
-ACTIONS: dict[str, type[Short]] = {
-    **dict.fromkeys(("out", "cache", "beside", *DEFAULT_VALUES), Short),
-    "benchmarks": Benchmarks,
-    "presets": Classes,
+ACTIONS: dict[str, type[ShortFlag]] = {
+    **dict.fromkeys(("out", "cache", "beside", *DEFAULT_VALUES), ShortFlag),
+    "benchmarks": BenchmarksFlag,
+    "presets": ClassListFlag,
 }
 
 
@@ -349,10 +349,10 @@ class ZooParser(LightningArgumentParser):
         super().__init__(*given, **named)
         self.command, self.data_roots = command, list[str]()
         self.recipes: list[dict[str, Any]] = []
-        self.register("action", ActionConfigFile, Recipe)
+        self.register("action", ActionConfigFile, RecipeAction)
         unstored = {"dest": argparse.SUPPRESS, "default": argparse.SUPPRESS}
         for flag in (flag for flag in FLAGS if command in flag.commands):
-            action = ACTIONS.get(flag.name, Short if flag.setting else None)
+            action = ACTIONS.get(flag.name, ShortFlag if flag.setting else None)
             if action is not None:
                 aliases = ["--preset"] if flag.name == "presets" else []
                 added_action = self.add_argument(
@@ -364,10 +364,10 @@ class ZooParser(LightningArgumentParser):
                 many = "+" if command == "validate" else 1
                 self.add_argument(
                     "--data_root",
-                    action=DataRoot,
+                    action=DataRootAction,
                     nargs=many,
-                    metavar=flag.shown,
-                    help=flag.says,
+                    metavar=flag.metavar,
+                    help=flag.help,
                     **unstored,
                 )
 
@@ -380,10 +380,10 @@ class ZooParser(LightningArgumentParser):
         if (message := empty(args or ())) is not None:
             raise ZooError(message)
         for argument in args or ():
-            refuse_nested(argument)
+            check_nesting(argument)
             option = argument.partition("=")[0]
             flag = self._option_string_actions.get(option.partition(".")[0])
-            if isinstance(flag, Short):  # its flag handles the arguments of a class
+            if isinstance(flag, ShortFlag):  # its flag handles the arguments of a class
                 self._option_string_actions[option] = flag
         self._refuse_without_benchmarks({argument.partition("=")[0] for argument in args or ()})
         if args is not None:
@@ -405,7 +405,7 @@ class ZooParser(LightningArgumentParser):
                 f"or set --{setting.replace('.init_args', '')}"
             )
 
-    def lay(self, settings: Namespace, setting: str, value: Any) -> None:
+    def apply_value(self, settings: Namespace, setting: str, value: Any) -> None:
         """Sets a setting to a value, as a recipe does.
 
         Args:
@@ -415,9 +415,9 @@ class ZooParser(LightningArgumentParser):
         """
         for name in reversed(setting.split(".")):
             value = {name: value}
-        ActionConfigFile.apply_config(self, settings, "config", as_yaml(value))
+        ActionConfigFile.apply_config(self, settings, "config", to_yaml(value))
 
-    def hand_on(self, settings: Namespace, setting: str, value: str) -> None:
+    def pass_value(self, settings: Namespace, setting: str, value: str) -> None:
         """Passes a value to the full flag of a setting, or to the flag of its class.
 
         Args:
@@ -447,5 +447,8 @@ class ZooParser(LightningArgumentParser):
             super().error(message, ex)
         unknown = re.search(r"nrecognized arguments: --(\w+)", message)
         advice = suggest_names(unknown[1], [flag.name for flag in FLAGS]) if unknown else ""
-        print(f"zoo: {message}{advice}" if advice else f"zoo: {sentence(message)}", file=sys.stderr)
+        print(
+            f"zoo: {message}{advice}" if advice else f"zoo: {shorten_message(message)}",
+            file=sys.stderr,
+        )
         sys.exit(2)

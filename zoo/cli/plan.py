@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from zoo.backbones.factory import architecture, parameters_by_tower
-from zoo.cli.fit import settings_of
+from zoo.cli.fit import parse_settings
 from zoo.costs.devices import Arithmetic, device_of, devices
 from zoo.costs.step import Step
 from zoo.costs.towers import towers_of
@@ -43,8 +43,8 @@ def main(argv: list[str]) -> int:
     device = device_of(args.device)
     if not any(flag.split("=")[0] == "--data_root" for flag in flags):
         flags += ["--data_root", "DATA_ROOT"]  # its files are not read
-    settings = settings_of(["fit", *flags])
-    step, notes = step_of(settings, args)
+    settings = parse_settings(["fit", *flags])
+    step, notes = build_step(settings, args)
     console = Console(highlight=False)
     console.print(
         f"one step of {step.rows:,} rows on {step.devices:,} x {device.name}: "
@@ -142,7 +142,7 @@ def parser() -> Parser:
     return parser
 
 
-def step_of(settings: Namespace, given: Any) -> tuple[Step, list[str]]:
+def build_step(settings: Namespace, given: Any) -> tuple[Step, list[str]]:
     """Returns the step of parsed settings, and notes on what it does not count.
 
     Args:

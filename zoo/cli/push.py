@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from zoo.publishing.hub import check_name, contents, push
+from zoo.publishing.hub import check_name, describe_upload, push
 from zoo.support.arguments import Parser
 
 
@@ -10,7 +10,7 @@ def main(argv: list[str]) -> int:
     """Lists the files, uploads them, and returns the exit status."""
     args = parser().parse_args(argv)
     check_name(args.repo)
-    print(f"{args.folder}, to {args.repo}:", *contents(args.folder), sep="\n", flush=True)
+    print(f"{args.folder}, to {args.repo}:", *describe_upload(args.folder), sep="\n", flush=True)
     if not args.dry_run:
         print(push(args.folder, args.repo, args.create, args.private, args.message))
     return 0

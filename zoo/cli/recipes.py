@@ -100,7 +100,7 @@ def load_recipe(value: str, data_roots: Sequence[str] | None) -> tuple[str, dict
     name, settings = _read_recipe(value)
     text = value if name == INLINE else name
     try:
-        document = as_yaml(settings)
+        document = to_yaml(settings)
     except TypeError as error:
         raise ZooError(f"{name} has a key that is not a string ({error}): quote it") from error
     if DATA_ROOT_PLACEHOLDER not in document or data_roots is None:
@@ -115,12 +115,12 @@ def load_recipe(value: str, data_roots: Sequence[str] | None) -> tuple[str, dict
             f"{Path(name).name} takes one data root, but --data_root names "
             f"{len(data_roots)}: list them in the file"
         )
-    root = as_yaml(str(Path(data_roots[0]).expanduser()))[1:-1]
+    root = to_yaml(str(Path(data_roots[0]).expanduser()))[1:-1]
     document = document.replace(DATA_ROOT_PLACEHOLDER, root)
     return document, json.loads(document)
 
 
-def as_yaml(settings: Any) -> str:
+def to_yaml(settings: Any) -> str:
     """Returns settings as JSON that is also valid YAML.
 
     PyYAML rejects surrogate escapes, with which JSON may write characters such as emoji.
@@ -128,7 +128,7 @@ def as_yaml(settings: Any) -> str:
     return json.dumps(settings, default=str, ensure_ascii=False)
 
 
-def refuse_nested(argument: str) -> None:
+def check_nesting(argument: str) -> None:
     """Rejects an argument whose value is nested too deeply.
 
     PyYAML's C parser recurses without a limit, and would crash.
@@ -151,10 +151,10 @@ def _read_recipe(value: str) -> tuple[str, dict[str, Any]]:
     """Returns the path of `--config VALUE` (INLINE for JSON), and the settings."""
     inline = value.lstrip().startswith("{")
     name = INLINE if inline else str(find_recipe(value))
-    return name, settings_in(name, value if inline else None)
+    return name, read_settings(name, value if inline else None)
 
 
-def settings_in(
+def read_settings(
     name: str, text: str | None = None, begins: str = "`model:`, `data:` or `trainer:`"
 ) -> dict[str, Any]:
     """Reads the settings of a YAML file or text.

@@ -3,28 +3,28 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from zoo.cli.compare import folders
+from zoo.cli.compare import parse_run_folders
 from zoo.errors import ZooError
 from zoo.results.comparison.compare import PRESETS, read_runs
-from zoo.results.comparison.named import SEED, by_seed
+from zoo.results.comparison.named import SEED, group_by_seed
 from zoo.results.presets.named import preset_of
 from zoo.results.report import Results
-from zoo.results.site.patches import Mapped, Mapper
-from zoo.results.site.write import PAGE, check_out, write
+from zoo.results.site.patches import PatchMapOptions, PatchMapper
+from zoo.results.site.write import PAGE, check_report_folder, write_site
 from zoo.support.arguments import Parser, split_list, whole_number
 
 
 def main(argv: list[str]) -> int:
     """Writes a report, and returns the exit status."""
     args = parser().parse_args(argv)
-    check_out(args.out, args.overwrite)
+    check_report_folder(args.out, args.overwrite)
     presets = [preset_of(name) for name in split_list(args.preset, "--preset")]
-    run_folders = folders(args.runs)
-    runs = read_runs(run_folders, least=1)
-    groups = by_seed(runs) if args.group else {name: [name] for name in runs}
+    run_folders = parse_run_folders(args.runs)
+    runs = read_runs(run_folders, minimum=1)
+    groups = group_by_seed(runs) if args.group else {name: [name] for name in runs}
     shown_runs = {group: runs[names[0]] for group, names in groups.items()}
     paths = run_folders.values() if isinstance(run_folders, Mapping) else run_folders
-    messages = write(
+    messages = write_site(
         runs,
         presets,
         args.out,
@@ -33,7 +33,9 @@ def main(argv: list[str]) -> int:
         args.most_mb,
         args.publish,
         args.overwrite,
-        Mapped(_patch_word_mappers(shown_runs), args.patch_words) if args.patch_words else None,
+        PatchMapOptions(_patch_word_mappers(shown_runs), args.patch_words)
+        if args.patch_words
+        else None,
         groups,
         split_list(args.aside, "--aside") if args.aside else (),
     )
@@ -43,16 +45,18 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def _patch_word_mappers(runs: Mapping[str, Results]) -> dict[str, Mapper]:
+def _patch_word_mappers(runs: Mapping[str, Results]) -> dict[str, PatchMapper]:
     """Returns the word-patch mappers of the runs whose head scores words against patches.
 
     Raises:
         ZooError: A model is missing or has changed, or no head scores words against patches.
     """
     from zoo.checkpoints.load import load_measured
-    from zoo.evaluation.patch_words import mapper
+    from zoo.evaluation.patch_words import patch_word_function
 
-    mapper_by_run = {name: mapper(load_measured(run.header["model"])) for name, run in runs.items()}
+    mapper_by_run = {
+        name: patch_word_function(load_measured(run.header["model"])) for name, run in runs.items()
+    }
     mappers = {
         name: run_mapper for name, run_mapper in mapper_by_run.items() if run_mapper is not None
     }

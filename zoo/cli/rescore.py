@@ -7,18 +7,18 @@ from zoo.familiarity.images import TRAINED, seen_images
 from zoo.results.familiar import Familiarity
 from zoo.results.leaks import trained_images
 from zoo.results.presets.named import preset_of
-from zoo.results.reading import read
-from zoo.results.report import TRAINED_IMAGES, finish_results, refuse_results
-from zoo.results.show import show
+from zoo.results.reading import read_results
+from zoo.results.report import TRAINED_IMAGES, check_overwrite, finish_results
+from zoo.results.show import print_results
 from zoo.support.arguments import Parser, split_list
 
 
 def main(argv: list[str]) -> int:
     """Recomputes the metrics of a run under presets, and returns the exit status."""
     args = parser().parse_args(argv)
-    refuse_results(args.out, args.overwrite, args.familiar_with is not None)
+    check_overwrite(args.out, args.overwrite, args.familiar_with is not None)
     presets = [preset_of(name) for name in split_list(args.preset, "--preset")]
-    results = read(args.run)
+    results = read_results(args.run)
     roots = args.data_root or [Path(root) for root in results.header["data_root"]]
     familiarity = None
     if args.familiar_with is not None:
@@ -32,7 +32,7 @@ def main(argv: list[str]) -> int:
         captions = training_captions(model)
         excluded_images = seen_images(args.exclude_images, roots, own_images, captions, sources)
     results = finish_results(results, presets, args.out, familiarity, excluded_images)
-    show(results, long=args.long)
+    print_results(results, long=args.long)
     return 0
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from zoo.errors import ZooError
 from zoo.support.arguments import Parser, whole_number
-from zoo.support.files import check_place
+from zoo.support.files import check_writable
 
 
 def main(argv: list[str]) -> int:
@@ -173,7 +173,7 @@ def _render_and_report(arguments: argparse.Namespace, render: Callable[[], int])
 def _negatives(arguments: argparse.Namespace) -> int:
     from zoo.scenes.negative_images import write_negative_images
 
-    check_place(arguments.out, arguments.overwrite)
+    check_writable(arguments.out, arguments.overwrite)
     swaps, shown_count = write_negative_images(arguments.folder, arguments.out)
     print(f"{arguments.out}: {swaps:,} captions with a swap, {shown_count:,} of them with a scene")
     return 0
@@ -182,7 +182,7 @@ def _negatives(arguments: argparse.Namespace) -> int:
 def _sheet(arguments: argparse.Namespace) -> int:
     from zoo.scenes.sheet import contact_sheet
 
-    check_place(Path(arguments.out), arguments.overwrite)
+    check_writable(Path(arguments.out), arguments.overwrite)
     print(contact_sheet(arguments.folder, arguments.out, arguments.n, arguments.split))
     return 0
 

@@ -13,14 +13,14 @@ from rich.table import Table
 from zoo.cli.studies.checks import check_rows
 from zoo.cli.studies.estimate import Estimate
 from zoo.cli.studies.file import Study, folder_name, read_study
-from zoo.cli.studies.records import WHOLE, Records, refuse_others
-from zoo.cli.studies.runs import Run, WorkFolder, runs_of, with_firsts
+from zoo.cli.studies.records import WHOLE, Records, refuse_mismatched_runs
+from zoo.cli.studies.runs import Run, WorkFolder, study_runs, with_initial_runs
 from zoo.cli.studies.search import search
 from zoo.cli.studies.slurm import settings, submit, without_slurm
-from zoo.cli.studies.tables import check_names, compare_rows, forget, report, write
-from zoo.cli.studies.work import Failed, Work
+from zoo.cli.studies.tables import check_names, compare_rows, delete_tables, report, write
+from zoo.cli.studies.work import RunFailed, Work
 from zoo.errors import ZooError
-from zoo.results.comparison.layout import show
+from zoo.results.comparison.layout import print_comparison
 from zoo.support.arguments import Parser, whole_number
 
 STUDIES_FOLDER = Path("studies")
@@ -32,7 +32,7 @@ def main(argv: list[str]) -> int:
     study = read_study(args.study, args.objective)
     root = (args.work or STUDIES_FOLDER / folder_name(study.name)).absolute()
     place = WorkFolder(root, _resolve_data_root(study, args.data_root, root), study)
-    runs = runs_of(study)
+    runs = study_runs(study)
     if args.only is not None and args.only >= len(runs):
         raise ZooError(
             f"--only {args.only}: the runs of {study.name} are numbered 0 to {len(runs) - 1}: "
@@ -47,19 +47,19 @@ def main(argv: list[str]) -> int:
         return 0
     if args.table:
         work.check()
-        refuse_others(work.records, runs, args.any_version)
+        refuse_mismatched_runs(work.records, runs, args.any_version)
         failed = {}
     else:
         selected = runs if args.only is None else [runs[args.only]]
-        with_row_firsts = with_firsts(selected, place)
+        with_row_firsts = with_initial_runs(selected, place)
         _prepare(work, [run for run in with_row_firsts if work.records.stage(run) != WHOLE])
         if args.search:
             for file in search(work, args.again, args.any_version):
                 _print_now(str(file))
             return 0
         if args.again:
-            _delete_outdated(work, with_firsts(selected, place))
-        refuse_others(work.records, with_firsts(selected, place), args.any_version)
+            _delete_outdated(work, with_initial_runs(selected, place))
+        refuse_mismatched_runs(work.records, with_initial_runs(selected, place), args.any_version)
         if slurm_settings is not None:
             remaining = [i for i, run in enumerate(runs) if work.records.stage(run) != WHOLE]
             _submit(place, argv, remaining, slurm_settings)
@@ -202,32 +202,32 @@ def _delete_outdated(work: Work, runs: Sequence[Run]) -> None:
         changed, by_code = work.records.differences(run)
         if changed or by_code:
             _print_now(f"{run}: deleted, and will be repeated")
-            forget(work.place.root)
-            work.forget(run)
+            delete_tables(work.place.root)
+            work.delete_run(run)
 
 
 def _execute(work: Work, runs: list[Run], given: argparse.Namespace) -> dict[str, str]:
     """Executes runs one after the other, and returns the errors of failed runs."""
     estimate = Estimate(work, runs)
     if given.only is None:
-        estimate.begin(given.trial)
+        estimate.check_and_print(given.trial)
     failed: dict[str, str] = {}
     pending = [run for run in runs if not estimate.is_complete(run)]
     done_elsewhere: list[Run] = []
     for number, run in enumerate(pending, 1):
         try:
-            if work.do(run, wait=given.only is not None):
+            if work.execute(run, wait=given.only is not None):
                 _print_now(f"[{number}/{len(pending)}] {run}: {estimate.describe_completed(run)}")
             else:
                 _print_now(f"[{number}/{len(pending)}] {run}: done by another process")
                 done_elsewhere.append(run)
-        except Failed as error:
+        except RunFailed as error:
             _print_now(f"[{number}/{len(pending)}] {run} failed: {error}")
             failed[str(run)] = str(error)
     for run in done_elsewhere:
         try:
-            work.do(run, wait=True)
-        except Failed as error:
+            work.execute(run, wait=True)
+        except RunFailed as error:
             failed[str(run)] = str(error)
     return failed
 
@@ -253,7 +253,7 @@ def _print_table(place: WorkFolder, runs: list[Run]) -> int:
             file=sys.stderr,
         )
         return 1
-    show(comparison)
+    print_comparison(comparison)
     for file in write(comparison, place.root):
         _print_now(str(file))
     try:

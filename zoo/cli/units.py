@@ -13,7 +13,7 @@ from jsonargparse import Namespace
 from rich.console import Console
 from rich.table import Table
 
-from zoo.cli.naming import NamingParser, in_words, lend, samples_of
+from zoo.cli.naming import NamingParser, format_pairs, pass_arguments, read_samples
 from zoo.errors import ZooError, suggest_names
 from zoo.language.tagger import Tagger
 from zoo.results.statistics import wilson
@@ -22,7 +22,7 @@ from zoo.results.unit_tables import counts_table
 from zoo.results.units_report import read_report
 from zoo.sources.images import ImageFinder
 from zoo.sources.sample import Sample
-from zoo.support.files import check_place, write_bytes
+from zoo.support.files import check_writable, write_bytes
 from zoo.support.names import import_all
 from zoo.support.on_ray import Ray
 from zoo.support.progress import counting
@@ -31,15 +31,15 @@ from zoo.units.audit import (
     FOIL_VERDICTS,
     UNIT_VERDICTS,
     SheetRow,
-    draw,
+    draw_sheet_rows,
     read_sheet,
-    shares,
+    verdict_shares,
     write_sheet,
 )
 from zoo.units.counts import Counts
 from zoo.units.extract import UnitExtractor
-from zoo.units.extraction import check_out
-from zoo.units.extraction import extract as write_extracted
+from zoo.units.extraction import check_output
+from zoo.units.extraction import write_extracted_units as write_extracted
 from zoo.units.on_ray import extract_on_ray
 from zoo.units.overlap import RULE, Disagreement
 from zoo.units.reader import read_units
@@ -64,18 +64,18 @@ def main(argv: list[str]) -> int:
         report(arguments)
         return 0
     if not arguments.ray.workers:
-        check_out(Path(arguments.out), arguments.overwrite)
-    lend(arguments.extractor, "--extractor", seed=arguments.seed, tagger=arguments.tagger)
+        check_output(Path(arguments.out), arguments.overwrite)
+    pass_arguments(arguments.extractor, "--extractor", seed=arguments.seed, tagger=arguments.tagger)
     built_args = declared.build_classes(args)
     extractor: UnitExtractor = built_args.extractor
     samples = _select_splits(
-        samples_of(arguments.captions, built_args.reader), arguments.splits, arguments.captions
+        read_samples(arguments.captions, built_args.reader), arguments.splits, arguments.captions
     )
     console = Console()
     counts = extract(extractor, samples, Path(arguments.out), built_args.ray, arguments.overwrite)
     console.print(boxed_table(counts_table({"count": counts})))
     console.print(
-        f"{arguments.out}: {len(samples):,} captions, {in_words(extractor.describe().items())}",
+        f"{arguments.out}: {len(samples):,} captions, {format_pairs(extractor.describe().items())}",
         highlight=False,
         soft_wrap=True,
     )
@@ -108,12 +108,12 @@ def extract(
         return write_extracted(extractor, captions, out, advance)
 
 
-def show(records: Sequence[UnitRecord], of: int) -> None:
+def show(records: Sequence[UnitRecord], total: int) -> None:
     """Prints records: each unit with its foils.
 
     Args:
         records: The records.
-        of: The number of records in the file.
+        total: The number of records in the file.
     """
     console = Console()
     for record in records:
@@ -134,7 +134,7 @@ def show(records: Sequence[UnitRecord], of: int) -> None:
             if not unit.foils:
                 table.add_row(unit.text, "-", "")
         console.print(table)
-    console.print(f"{len(records):,} of {of:,} records", highlight=False)
+    console.print(f"{len(records):,} of {total:,} records", highlight=False)
 
 
 def report(arguments: Namespace) -> None:
@@ -148,7 +148,7 @@ def report(arguments: Namespace) -> None:
     """
     out_path = None if arguments.out is None else Path(arguments.out)
     if out_path is not None:
-        check_place(out_path, arguments.overwrite)
+        check_writable(out_path, arguments.overwrite)
     paths = [Path(path) for path in (arguments.file, arguments.other) if path is not None]
     file_report = read_report(paths, arguments.n, arguments.seed)
     root = arguments.data_root
@@ -208,7 +208,7 @@ def audit(arguments: Namespace) -> None:
         print_shares(rows, file)
         return
     out_path = Path(arguments.out or file.with_suffix(".audit.csv"))
-    rows = draw(read_units(file), arguments.n, arguments.seed, arguments.edit)
+    rows = draw_sheet_rows(read_units(file), arguments.n, arguments.seed, arguments.edit)
     write_sheet(rows, out_path)
     print(
         f"{out_path}: {len(rows):,} units with one foil each; enter {', '.join(UNIT_VERDICTS)} as "
@@ -221,11 +221,11 @@ def print_shares(rows: Sequence[SheetRow], sheet: Path) -> None:
     """Prints the share of each verdict with its 95 % interval, and the number of judged rows."""
     judged = sum(bool(row.unit_verdict and row.foil_verdict) for row in rows)
     table = Table("verdict", "of", "count", "share", "95 % (Wilson)")
-    for share in shares(rows):
+    for share in verdict_shares(rows):
         low, high = wilson(share.count, share.n)
         table.add_row(
             share.verdict,
-            f"{share.n:,} {share.of}",
+            f"{share.n:,} {share.group}",
             f"{share.count:,}",
             f"{share.count / share.n:.1%}",
             f"{low:.1%} to {high:.1%}",

@@ -22,15 +22,15 @@ class Device:
         memory_gb: Memory in 10^9 bytes.
         tflops: Peak throughput of dense matrix products, in 10^12 floating-point operations per
             second, by arithmetic.
-        link_gb_a_second: Bandwidth to the other devices of its machine, in 10^9 bytes per second in
-            one direction.
+        link_gb_per_second: Bandwidth to the other devices of its machine, in 10^9 bytes per second
+            in one direction.
         sources: Sources of these figures.
     """
 
     name: str
     memory_gb: float
     tflops: dict[Arithmetic, float]
-    link_gb_a_second: float
+    link_gb_per_second: float
     sources: tuple[str, ...]
 
 

@@ -134,6 +134,6 @@ class Step:
         reached = device.tflops[self.arithmetic] * TERA * utilization
         return {
             "towers": sum(self.flops.values()) / reached,
-            "communication": sum(self.communication.values()) / (device.link_gb_a_second * GB),
+            "communication": sum(self.communication.values()) / (device.link_gb_per_second * GB),
             "loading": self.local * (image_ms + texts_ms) / 1000 / max(workers, 1),
         }

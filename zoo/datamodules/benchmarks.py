@@ -12,7 +12,7 @@ from zoo.evaluation.kept import stored_vectors
 from zoo.evaluation.store import EmbeddingCache
 from zoo.module import ZooModule
 from zoo.results.presets.base import Preset
-from zoo.results.show import show
+from zoo.results.show import print_results
 from zoo.support.ranges import NonNegativeInt, PositiveInt, Ranged
 
 
@@ -143,4 +143,4 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
             and self.trainer is not None
             and self.trainer.is_global_zero
         ):
-            show(self.evaluation.results, long=self.long)
+            print_results(self.evaluation.results, long=self.long)

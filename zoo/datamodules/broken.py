@@ -17,7 +17,7 @@ class BrokenImages:
     def __init__(self) -> None:
         self.names: set[str] = set()
 
-    def look_at(self, batch: Batch) -> None:
+    def record(self, batch: Batch) -> None:
         """Records the broken images of a batch.
 
         Args:

@@ -25,7 +25,7 @@ from zoo.datamodules.checks import (
     check_texts,
     note_large_batch,
     notes_on_images,
-    refuse_beside_joined,
+    refuse_with_joined,
 )
 from zoo.datamodules.collate import Collate, StoredCollate
 from zoo.datamodules.dataset import BatchRow, CaptionDataset, ImageFiles, RowImages, Transform
@@ -40,10 +40,10 @@ from zoo.evaluation.engine import Evaluation
 from zoo.module import ZooModule
 from zoo.needs import Capabilities
 from zoo.negatives.base import NegativeGenerator
-from zoo.pixels.cache import ImageCache, KeptPixels, check_cache, kept_pixels
+from zoo.pixels.cache import ImageCache, KeptPixels, cached_pixels, check_cache
 from zoo.positives.base import PositiveGenerator
 from zoo.sources.images import ImageFinder
-from zoo.sources.kept_samples import kept_samples
+from zoo.sources.kept_samples import cached_samples
 from zoo.sources.negative_images import FoundImages, NegativeImages
 from zoo.sources.pictures import Decoding
 from zoo.sources.readers.base import Reader
@@ -164,7 +164,7 @@ class CaptionDataModule(Ranged, CaptionData):
         )
         self.negative_images, self.joined = negative_images, joined
         if joined:
-            refuse_beside_joined(
+            refuse_with_joined(
                 features=features,
                 units=units,
                 negative_images=negative_images,
@@ -241,7 +241,7 @@ class CaptionDataModule(Ranged, CaptionData):
             # splits of one reader share its samples
             read_once = {id(split.samples): split.samples for split in splits}.values()
             whole_readers = (split.reader.all_splits() for split in splits)
-            records = check_units(self.units, read_once, lambda: map(kept_samples, whole_readers))
+            records = check_units(self.units, read_once, lambda: map(cached_samples, whole_readers))
         kind = CaptionTexts if self.redraw and self.features is None else DrawnOnce
         return kind(
             self.seed,
@@ -378,7 +378,7 @@ class CaptionDataModule(Ranged, CaptionData):
             collate,
             self.workers,
             pin_memory=torch.cuda.is_available(),
-            seen=self.broken.look_at,
+            on_batch=self.broken.record,
         )
 
     def _transform(self, fixed: bool) -> Transform:
@@ -392,7 +392,7 @@ class CaptionDataModule(Ranged, CaptionData):
             return None
         side = self.image_cache.side or self._backbone.least_side
         images = [*source.images, *self.found_images.by_caption.values()]
-        return kept_pixels(
+        return cached_pixels(
             self.image_cache, side, images, self.finder, self.workers, self.tolerate_broken
         )
 
@@ -477,7 +477,7 @@ class CaptionDataModule(Ranged, CaptionData):
         train, val = self.sources
         overlong, units = self.overlong_found, None
         if self.units is not None:
-            with_units = self.units.records().n_of(train.column("caption_id"))
+            with_units = self.units.records().count_captions(train.column("caption_id"))
             units = {**self.units.describe(), "training_captions_with_units": with_units}
         return {
             "train": train.describe(),

@@ -22,7 +22,7 @@ from zoo.sources.source import Source
 OVERLONG_SAMPLE = 10_000
 
 
-def refuse_beside_joined(**given: object) -> None:
+def refuse_with_joined(**given: object) -> None:
     """Rejects settings that do not work with rows of two joined images.
 
     Args:
@@ -116,7 +116,7 @@ def check_texts(train: Source, texts: CaptionTexts) -> Iterator[str]:
             )
         yield from _share(with_one, len(captions), "a source negative")
     if texts.units is not None:
-        with_units = texts.units.records().n_of(train.column("caption_id"))
+        with_units = texts.units.records().count_captions(train.column("caption_id"))
         if not with_units:
             raise ZooError(
                 f"{texts.units.file} has no units of the training captions: "

@@ -39,7 +39,7 @@ class Collate:
         """
         # a rank with only filling rows still encodes one text, since every rank must
         bank, rows = text_bank(*self.tokenizer(distinct or [""]))
-        return replace(bank, asked=asked), bank.hashes, rows[: len(distinct)]
+        return replace(bank, text_count=asked), bank.hashes, rows[: len(distinct)]
 
     def __call__(self, places: list[list[BatchRow]]) -> Batch:
         """Builds the batch from the rows of each place."""

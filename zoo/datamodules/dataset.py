@@ -86,13 +86,13 @@ class ImageFiles:
         transform: From a decoded image to a tensor; its only randomness is torch's global
             generator.
         decoder: The decoder of images.
-        kept: Cached pixels, which are read instead of files.
+        cached_pixels: Cached pixels, which are read instead of files.
     """
 
     finder: ImageFinder
     transform: Transform
     decoder: Decoder = "pil"
-    kept: KeptPixels | None = None
+    cached_pixels: KeptPixels | None = None
 
     @cached_property
     def blank(self) -> Tensor:
@@ -111,8 +111,8 @@ class ImageFiles:
         """
         picture = (
             decode_image(self.finder, image, self.decoder)
-            if self.kept is None
-            else self.kept[image]
+            if self.cached_pixels is None
+            else self.cached_pixels[image]
         )
         return self._transform(picture, seed)
 

@@ -32,9 +32,9 @@ from zoo.errors import ZooError
 from zoo.sources.images import BrokenImage, ImageFinder
 from zoo.sources.sample import ImageRef
 from zoo.support.distributed import gather_objects, rank, world_size
-from zoo.support.files import sweep, write_bytes
+from zoo.support.files import remove_leftovers, write_bytes
 from zoo.support.ranges import PositiveNumber, RangedType
-from zoo.support.text_files import json_value
+from zoo.support.text_files import parse_json
 
 VERSION = 1
 IMAGES_A_FILE, TEXTS_A_FILE = 512, 4096
@@ -115,7 +115,7 @@ class FeatureStore:
         }
         run_on_all_ranks(lambda: _claim(self.folder, claims))
         for kind in ("images", "texts"):
-            sweep(self.folder / kind)
+            remove_leftovers(self.folder / kind)
         self.images = Shards(self.folder / "images", image_keys, settings.precision)
         self.texts = Shards(self.folder / "texts", text_keys, settings.precision)
 
@@ -271,7 +271,7 @@ def _claim(folder: Path, claims: dict[str, Any]) -> None:
         write_bytes(manifest, json.dumps(claims, indent=2).encode())
         return
     try:
-        recorded = dict(json_value(manifest.read_text(encoding="utf-8")))
+        recorded = dict(parse_json(manifest.read_text(encoding="utf-8")))
     except (OSError, TypeError, ValueError) as error:
         raise ZooError(
             f"{manifest} cannot be read ({error}): "

@@ -162,7 +162,7 @@ class BatchLoader(Loader):
         collate: Callable[[list[Any]], Batch],
         workers: int = 0,
         pin_memory: bool = False,
-        seen: Callable[[Batch], None] | None = None,
+        on_batch: Callable[[Batch], None] | None = None,
     ) -> None:
         super().__init__(
             data,
@@ -175,7 +175,7 @@ class BatchLoader(Loader):
             # so that the start of an epoch does not change the global random state
             generator=torch.Generator(),
         )
-        self.seen = seen
+        self.seen = on_batch
         self.done = 0
 
     def __iter__(self) -> Iterator[Batch]:  # type: ignore[override]

@@ -12,9 +12,9 @@ from torch.utils.data import DataLoader
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.fingerprint import weights_digest
 from zoo.backbones.preparation import Decoder
-from zoo.backbones.tokenizer import remembering
+from zoo.backbones.tokenizer import cache_tokens
 from zoo.benchmarks.base import Benchmark, Case
-from zoo.benchmarks.catalog import asked_for
+from zoo.benchmarks.catalog import build_benchmarks
 from zoo.benchmarks.protocols.base import Outcome
 from zoo.benchmarks.protocols.recall import Recall
 from zoo.errors import ZooError
@@ -42,26 +42,26 @@ from zoo.heads.base import Head
 from zoo.needs import Needs
 from zoo.regions_and_phrases.base import Segments
 from zoo.results.familiar import Familiarity
-from zoo.results.outcomes import OutcomeRow, rows, table
-from zoo.results.plan import Plan, ScorableCase, make_plan, missing_parts
+from zoo.results.outcomes import OutcomeRow, outcome_rows, outcome_table
+from zoo.results.plan import Plan, ScorableCase, describe_missing, make_plan
 from zoo.results.presets.base import Preset
 from zoo.results.presets.named import preset_of
-from zoo.results.published import figures
+from zoo.results.published import published_values
 from zoo.results.report import (
-    CUT,
     DECODED,
     SCALE,
-    TEXTS_ALONE,
+    TEXT_PROBE,
     TRAINED_IMAGES,
+    TRUNCATED,
     Results,
-    refuse_results,
-    report,
+    build_results,
+    check_overwrite,
 )
 from zoo.results.suites import expand_suites
 from zoo.sources.images import ImageFinder, identity, image_ref
 from zoo.sources.pictures import Decoding
 from zoo.support.collector import collector_off
-from zoo.support.distributed import gather_made, gather_objects, rank
+from zoo.support.distributed import gather_objects, gather_results, rank
 from zoo.support.progress import counting, track
 from zoo.support.ranges import NonNegativeInt, PositiveInt, Ranged
 
@@ -137,7 +137,7 @@ class Evaluation(Ranged):
             raise ZooError(
                 f"Evaluation(shortlist={shortlist}): give a whole number from {deepest} up"
             )
-        self.benchmarks = asked_for(expand_suites(benchmarks))
+        self.benchmarks = build_benchmarks(expand_suites(benchmarks))
         self.presets = [preset_of(preset) for preset in presets or ["official"]]
         self.roots = [
             Path(root) for root in ([data_root] if isinstance(data_root, str) else data_root)
@@ -152,10 +152,10 @@ class Evaluation(Ranged):
         self.familiar_with = familiar_with
         self.beside = tuple(beside or ())
         for model in self.beside:
-            figures(model)  # raises early if there are no published numbers of the model
+            published_values(model)  # raises early if there are no published numbers of the model
         self.familiarity: Familiarity | None = None
         self.exclude_images = exclude_images
-        self.seen: SeenImages | None = None
+        self.excluded_images: SeenImages | None = None
         self.decoder: Decoder = "torchvision" if fast_images else "pil"
         self._plan: Plan | None = None
         self._truncated_texts: dict[str, int] | None = None
@@ -177,7 +177,7 @@ class Evaluation(Ranged):
         if self._plan is None:
             with collector_off():
                 plan = make_plan(self.benchmarks, self.roots, self.finder)
-            if self.require and (missing := missing_parts(plan)):
+            if self.require and (missing := describe_missing(plan)):
                 raise ZooError(
                     f"some benchmarks cannot be run: {'; '.join(missing)}. `zoo doctor "
                     f"--data_root {' '.join(map(str, self.roots))}` explains how to get the files; "
@@ -185,11 +185,11 @@ class Evaluation(Ranged):
                 )
             self._plan = plan
             if self.familiar_with != TRAINING:
-                self.find_familiar()
+                self.read_familiar_captions()
             if self.exclude_images != TRAINED:
-                self.find_seen()
+                self.find_excluded_images()
 
-    def find_familiar(self, trained: Mapping[str, Any] | None = None) -> None:
+    def read_familiar_captions(self, trained: Mapping[str, Any] | None = None) -> None:
         """Reads the captions that `familiar_with` names, once.
 
         Args:
@@ -204,7 +204,7 @@ class Evaluation(Ranged):
             self.familiarity = Familiarity(table)
             self.familiarity.check(self.plan)
 
-    def find_seen(self, captions: Mapping[str, Any] | None = None) -> None:
+    def find_excluded_images(self, captions: Mapping[str, Any] | None = None) -> None:
         """Reads the images that `exclude_images` names, once.
 
         Args:
@@ -213,8 +213,10 @@ class Evaluation(Ranged):
         Raises:
             ZooError: The images are missing, or the model has no record of them.
         """
-        if self.exclude_images is not None and self.seen is None:
-            self.seen = seen_images(self.exclude_images, self.roots, self.trained_images, captions)
+        if self.exclude_images is not None and self.excluded_images is None:
+            self.excluded_images = seen_images(
+                self.exclude_images, self.roots, self.trained_images, captions
+            )
 
     @property
     def plan(self) -> Plan:
@@ -230,7 +232,7 @@ class Evaluation(Ranged):
             ZooError: `out` holds such results, and `overwrite` is false.
         """
         if self.results is None:
-            refuse_results(self.out, self.overwrite, self.familiar_with is not None)
+            check_overwrite(self.out, self.overwrite, self.familiar_with is not None)
 
     def loaders(
         self, backbone: Backbone, head: Head, stored: StoredVectors | None = None
@@ -242,7 +244,7 @@ class Evaluation(Ranged):
             head: Scores the pairs.
             stored: The stored vectors of the current weights, which this run reads and extends.
         """
-        tokenizer = remembering(backbone.tokenizer)
+        tokenizer = cache_tokens(backbone.tokenizer)
         if self._truncated_texts is None and rank() == 0:
             self._truncated_texts = count_truncated_texts(self.plan, tokenizer)
         self._exclude_unscorable(head)
@@ -269,8 +271,8 @@ class Evaluation(Ranged):
                 be split by the training captions.
         """
         self.check_out()
-        self.find_familiar(training_captions(about))
-        self.find_seen(training_captions(about))
+        self.read_familiar_captions(training_captions(about))
+        self.find_excluded_images(training_captions(about))
         self._exclude_unscorable(head)
         self._strategies = self._strategies_for(backbone, head)
         if head.needs.pieces and rank() == 0:
@@ -328,7 +330,7 @@ class Evaluation(Ranged):
             with collector_off():
                 return self._report(chain.from_iterable(judged), model, notes)
 
-        self.results = gather_made(build_results)[0]
+        self.results = gather_results(build_results)[0]
         self._strategies = []
         assert self.results is not None
         return self.results
@@ -350,10 +352,10 @@ class Evaluation(Ranged):
         self._exclude_whole_text_questions(
             f"{model_name} only scores images against texts", "evaluate a model of zoo"
         )
-        self.find_familiar(training_captions(about))
-        self.find_seen(training_captions(about))
+        self.read_familiar_captions(training_captions(about))
+        self.find_excluded_images(training_captions(about))
 
-        questions = track(self.plan.questions, "cases", len(self.plan.questions))
+        questions = track(self.plan.cases, "cases", len(self.plan.cases))
         judged = (
             (
                 q,
@@ -441,7 +443,7 @@ class Evaluation(Ranged):
         windowed = Windowed(
             plan, loader_factory, windows(plan, image_bytes, text_bytes, self.window_bytes)
         )
-        if not any(question.case.gallery for question in plan.questions):
+        if not any(question.case.is_gallery for question in plan.cases):
             return [windowed]
         images_at_once = min(self.window_bytes // max(image_bytes, 1), 8 * self.image_batch)
         return [
@@ -473,18 +475,18 @@ class Evaluation(Ranged):
         Raises:
             ZooError: No other question is left.
         """
-        excluded = [question for question in self.plan.questions if question.case.needs_whole_texts]
+        excluded = [question for question in self.plan.cases if question.case.needs_text_vectors]
         if not excluded:
             return
         uses = [_describe_whole_text_use(question.case) for question in excluded]
-        if len(excluded) == len(self.plan.questions):
+        if len(excluded) == len(self.plan.cases):
             raise ZooError(f"{excluded[0].run} {uses[0]}, and {reason}: {advice}, or leave it out")
         if self.require:
             raise ZooError(
                 f"{len(excluded):,} cases of {excluded[0].run} cannot be scored, since it "
                 f"{uses[0]}, and {reason}: {advice}, or leave --require out"
             )
-        self.plan.questions = [q for q in self.plan.questions if not q.case.needs_whole_texts]
+        self.plan.cases = [q for q in self.plan.cases if not q.case.needs_text_vectors]
         for question, use in zip(excluded, uses, strict=True):
             self.plan.unscored.append((question.run, question.case))
             note = f"not scored, since it {use}, and {reason}"
@@ -531,7 +533,7 @@ class Evaluation(Ranged):
             "device": torch.cuda.get_device_name(device) if device.type == "cuda" else str(device),
             "image_batch": self.image_batch,
             "text_batch": self.text_batch,
-            CUT: self._truncated_texts or {},
+            TRUNCATED: self._truncated_texts or {},
         }
         if self.decoder != "pil":
             notes[DECODED] = self.decoder
@@ -561,19 +563,19 @@ class Evaluation(Ranged):
             about: The description of the model in results.
             notes: The description of the scoring in results.
         """
-        unreached = dict(enumerate(self.plan.questions))
+        unreached = dict(enumerate(self.plan.cases))
         trained = frozenset(identity(image_ref(image)) for image in self.trained_images)
-        cases = table(self._rows(judged, unreached, trained))
+        cases = outcome_table(self._rows(judged, unreached, trained))
         if unreached:
             notes = {**notes, "cases not reached, the run was cut short": len(unreached)}
         text_only = dict(
             chain.from_iterable(s.text_only_accuracy().items() for s in self._strategies)
         )
         if text_only:
-            notes = {**notes, TEXTS_ALONE: text_only}
+            notes = {**notes, TEXT_PROBE: text_only}
         if trained:
             about = {**about, TRAINED_IMAGES: sources_of(trained)}
-        results = report(
+        results = build_results(
             self.plan,
             self.benchmarks,
             self.roots,
@@ -584,7 +586,7 @@ class Evaluation(Ranged):
             self.out,
             self.familiarity,
             self.beside,
-            self.seen,
+            self.excluded_images,
         )
         if unreached and self.require:
             raise ZooError(
@@ -608,13 +610,13 @@ class Evaluation(Ranged):
         """
         for q, outcomes in judged:
             question = unreached.pop(q)
-            yield from rows(question.run, question.case, outcomes, trained)
+            yield from outcome_rows(question.run, question.case, outcomes, trained)
         for run, case in [
             *self.plan.unscored,
             *((q.run, q.case) for q in unreached.values()),
         ]:
-            yield from rows(run, case, case.queries(), trained)
+            yield from outcome_rows(run, case, case.queries(), trained)
 
 
 def _describe_whole_text_use(case: Case) -> str:
-    return "compares texts with texts" if case.asking else "averages the vectors of prompts"
+    return "compares texts with texts" if case.query_texts else "averages the vectors of prompts"

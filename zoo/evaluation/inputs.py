@@ -16,7 +16,7 @@ from zoo.sources.pictures import AS_PUBLISHED, Decoding, rgb
 Picture = Image.Image | str | PathLike[str] | NDArray[Any] | Tensor
 
 
-def listed_images(images: Picture | Iterable[Picture]) -> list[Picture]:
+def list_images(images: Picture | Iterable[Picture]) -> list[Picture]:
     """Returns images as a list.
 
     Args:
@@ -41,7 +41,7 @@ def listed_images(images: Picture | Iterable[Picture]) -> list[Picture]:
     return _in_order(images, "images", "a path, a PIL image, an array, or a list of these")
 
 
-def listed_texts(value: str | Iterable[str]) -> list[str]:
+def list_texts(value: str | Iterable[str]) -> list[str]:
     """Returns texts as a list; one string is one text.
 
     Raises:

@@ -295,6 +295,6 @@ def _remap_rows(plan: Plan, images: Sequence[int], texts: Sequence[int]) -> Plan
             texts=text_rows[q.texts],
             asking=text_rows[q.asking],
         )
-        for q in plan.questions
+        for q in plan.cases
     ]
-    return replace(plan, questions=questions)
+    return replace(plan, cases=questions)

@@ -133,10 +133,10 @@ def find_stored(
         plan: The plan.
     """
     if not head.needs.tokens:
-        return stored.look_up(plan.questions), StoredItems()
-    tokens = StoredTokens(stored, head.needs).look_up(plan.questions)
+        return stored.look_up(plan.cases), StoredItems()
+    tokens = StoredTokens(stored, head.needs).look_up(plan.cases)
     if rank() == 0:
-        (images, texts), (image, text) = rows_of(plan.questions), held_bytes(backbone, head)
+        (images, texts), (image, text) = rows_of(plan.cases), held_bytes(backbone, head)
         new = (len(images) - len(tokens.images)) * image + (len(texts) - len(tokens.texts)) * text
         limit = stored.store.limit
         log.log(
@@ -148,4 +148,4 @@ def find_stored(
             if new > limit
             else "",
         )
-    return stored.look_up(q for q in plan.questions if q.case.gallery), tokens
+    return stored.look_up(q for q in plan.cases if q.case.is_gallery), tokens

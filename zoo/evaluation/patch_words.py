@@ -12,10 +12,10 @@ from zoo.backbones.backbone import Backbone
 from zoo.batch import text_bank
 from zoo.errors import ZooError
 from zoo.module import ZooModule
-from zoo.results.site.patches import Mapper, PatchWords
+from zoo.results.site.patches import PatchMapper, PatchWords
 
 
-def mapper(module: ZooModule) -> Mapper | None:
+def patch_word_function(module: ZooModule) -> PatchMapper | None:
     """Returns a function that computes patch-word maps, None if the head's score has none.
 
     Args:
@@ -75,7 +75,7 @@ def _patch_words(
         parts = tuple(backbone.tokenizer.parts(ids))
         maps.append(
             PatchWords(
-                model_image, parts, text_similarity.reshape(-1, height, width), head.words_by
+                model_image, parts, text_similarity.reshape(-1, height, width), head.patch_measure
             )
         )
     return maps

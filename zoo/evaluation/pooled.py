@@ -54,7 +54,7 @@ class Pooled(Strategy):
 
     def loaders(self) -> list[DataLoader[Any]]:
         """Returns a loader of images and one of texts."""
-        return self.loader_factory.items(self.plan.questions, self.stored.images, self.stored.texts)
+        return self.loader_factory.items(self.plan.cases, self.stored.images, self.stored.texts)
 
     def step(
         self, head: Head, batch: EvaluationBatch, images: Encoded | None, texts: Encoded | None
@@ -64,7 +64,7 @@ class Pooled(Strategy):
 
     def image_passes(self, views: int) -> int:
         """Returns the number of images, since there are no views."""
-        return len({row for question in self.plan.questions for row in question.images.tolist()})
+        return len({row for question in self.plan.cases for row in question.images.tolist()})
 
     def finish(self, backbone: Backbone, head: Head) -> Iterator[tuple[int, list[Outcome]]]:
         """Gathers the vectors of all ranks; judges cases first and then galleries."""
@@ -73,28 +73,28 @@ class Pooled(Strategy):
     def _judge(
         self, head: Head, ranks: Sequence[RankVectors]
     ) -> Iterator[tuple[int, list[Outcome]]]:
-        vectors, questions = join_ranks(ranks, self.plan), self.plan.questions
+        vectors, questions = join_ranks(ranks, self.plan), self.plan.cases
         images, texts = prepare_all(head, vectors)
-        reached = [q for q, question in enumerate(questions) if vectors.reach(question)]
+        reached = [q for q, question in enumerate(questions) if vectors.has_all(question)]
         self._text_only_accuracy = text_only_accuracy(
             [questions[q] for q in reached], vectors.texts
         )
         cases = [
             q
             for q in reached
-            if not (questions[q].case.gallery or questions[q].case.needs_whole_texts)
+            if not (questions[q].case.is_gallery or questions[q].case.needs_text_vectors)
         ]
         scores = pair_scores(head, images, texts, [questions[q] for q in cases])
         for q, question_scores in zip(cases, scores, strict=True):
             yield q, questions[q].case.judge(question_scores)
         for q in reached:
-            if questions[q].case.asking:
+            if questions[q].case.query_texts:
                 yield q, questions[q].case.judge(text_scores(texts, questions[q]))
             elif questions[q].case.prompts:
                 yield q, questions[q].case.judge(class_scores(head, images, texts, questions[q]))
         for q in reached:
             question, match = questions[q], questions[q].case.match
-            protocol = question.case.judged_by
+            protocol = question.case.resolved_protocol
             if not isinstance(protocol, Recall):
                 continue
             if head.reranks:
@@ -115,5 +115,5 @@ class Pooled(Strategy):
 
     def notes(self, head: Head) -> dict[str, Any]:
         """Returns how galleries are scored if the head re-ranks."""
-        galleries = any(question.case.gallery for question in self.plan.questions)
+        galleries = any(question.case.is_gallery for question in self.plan.cases)
         return short_lists_note(head, self.shortlist) if head.reranks and galleries else {}

@@ -412,7 +412,7 @@ def count_truncated_texts(plan: Plan, tokenizer: Tokenize) -> dict[str, int]:
     """
     too_long = set(overlong(plan.texts, tokenizer))
     rows_by_subset: dict[str, set[int]] = {}
-    for question in plan.questions:
+    for question in plan.cases:
         rows_by_subset.setdefault(f"{question.run}/{question.case.subset}", set()).update(
             too_long.intersection(question.all_texts.tolist())
         )

@@ -22,7 +22,7 @@ from zoo.evaluation.vectors import StoredItems, join_ranks
 from zoo.heads import answers
 from zoo.heads.base import Head
 from zoo.results.plan import Plan
-from zoo.support.distributed import gather_made, gather_objects, rank, world_size
+from zoo.support.distributed import gather_objects, gather_results, rank, world_size
 from zoo.support.progress import track
 
 
@@ -63,12 +63,12 @@ class ShortListed(Strategy):
     ) -> None:
         self.plan, self.encoder, self.loader_factory = plan, encoder, encoder.loader_factory
         self.shortlist, self.images_at_once, self.stored = shortlist, images_at_once, stored
-        self.galleries = [q for q, question in enumerate(plan.questions) if question.case.gallery]
+        self.galleries = [q for q, question in enumerate(plan.cases) if question.case.is_gallery]
         self._vectors = stored.vectors.copy()
 
     def loaders(self) -> list[DataLoader[Any]]:
         """Returns a loader of the galleries' images and one of their texts."""
-        questions = (self.plan.questions[q] for q in self.galleries)
+        questions = (self.plan.cases[q] for q in self.galleries)
         return self.loader_factory.items(questions, self.stored.images, self.stored.texts)
 
     def step(
@@ -79,7 +79,7 @@ class ShortListed(Strategy):
 
     def image_passes(self, views: int) -> int:
         """Returns the number of images, encoded to select candidates, and of their views."""
-        gallery_rows = [self.plan.questions[q].images.tolist() for q in self.galleries]
+        gallery_rows = [self.plan.cases[q].images.tolist() for q in self.galleries]
         return len({row for rows in gallery_rows for row in rows}) + views * sum(
             map(len, gallery_rows)
         )
@@ -87,12 +87,11 @@ class ShortListed(Strategy):
     def finish(self, backbone: Backbone, head: Head) -> Iterator[tuple[int, list[Outcome]]]:
         """Builds the short lists, and scores and gathers their pairs."""
         vectors = join_ranks(gather_objects(self._vectors), self.plan)
-        reached = [q for q in self.galleries if vectors.reach(self.plan.questions[q])]
+        reached = [q for q in self.galleries if vectors.has_all(self.plan.cases[q])]
         lists = {
-            q: short_lists(*vectors.vectors_of(self.plan.questions[q]), self.shortlist)
-            for q in reached
+            q: short_lists(*vectors.vectors_of(self.plan.cases[q]), self.shortlist) for q in reached
         }
-        ranks = gather_made(
+        ranks = gather_results(
             lambda: {
                 q: self._score_gallery(backbone, head, q, short_list)
                 for q, short_list in lists.items()
@@ -112,7 +111,7 @@ class ShortListed(Strategy):
         Raises:
             ZooError: An image cannot be decoded.
         """
-        question = self.plan.questions[q]
+        question = self.plan.cases[q]
         runs = tiles(
             lists,
             question.images,
@@ -150,11 +149,11 @@ class ShortListed(Strategy):
         self, galleries: Mapping[int, ShortLists], ranks: Sequence[Mapping[int, PairScores]]
     ) -> Iterator[tuple[int, list[Outcome]]]:
         for q, lists in galleries.items():
-            question = self.plan.questions[q]
+            question = self.plan.cases[q]
             scores = np.full(len(lists.pairs), np.nan, np.float32)
             for rank_scores in ranks:
                 scores[rank_scores[q].pairs] = rank_scores[q].scores
-            match, protocol = question.case.match, question.case.judged_by
+            match, protocol = question.case.match, question.case.resolved_protocol
             assert isinstance(protocol, Recall)
             yield (
                 q,

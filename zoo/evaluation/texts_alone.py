@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.benchmarks.ceilings import EVERY, choosing_metrics, put_in_order
+from zoo.benchmarks.ceilings import ALL_SUBSETS, answered_metrics, order_chance
 from zoo.results.plan import ScorableCase
 from zoo.sources.images import identity
 from zoo.sources.seeds import stable_hash
@@ -56,7 +56,7 @@ def text_only_accuracy(questions: Sequence[ScorableCase], texts: Vectors) -> Tex
         for by_metric in by_subset.values():
             for metric, chances in by_metric.items():
                 all_chances[metric] += chances
-        by_subset[EVERY] = dict(all_chances)
+        by_subset[ALL_SUBSETS] = dict(all_chances)
     return {
         run: {
             subset: {
@@ -71,9 +71,9 @@ def text_only_accuracy(questions: Sequence[ScorableCase], texts: Vectors) -> Tex
 
 def _queries(question: ScorableCase) -> Iterator[tuple[str, _Query]]:
     case = question.case
-    if case.gallery or case.asking or case.prompts or case.judged_by.by_image:
+    if case.is_gallery or case.query_texts or case.prompts or case.resolved_protocol.by_image:
         return
-    metrics = choosing_metrics(case)
+    metrics = answered_metrics(case)
     for query in case.queries():
         n = len(query.match)
         compares_texts = len(query.images) == 1 and len(query.texts) == n
@@ -91,7 +91,7 @@ def _shares(queries: Sequence[_Query], texts: Vectors) -> list[float]:
     differences = np.stack([texts[q.right].mean(0) - texts[q.wrong].mean(0) for q in queries])
     lines = [_line(differences[fifths != fifth].astype(np.float64)) for fifth in range(FIFTHS)]
     return [
-        put_in_order(*((texts[side] @ lines[q.fifth]).tolist() for side in (q.right, q.wrong)))
+        order_chance(*((texts[side] @ lines[q.fifth]).tolist() for side in (q.right, q.wrong)))
         for q in queries
     ]
 

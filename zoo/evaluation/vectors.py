@@ -82,7 +82,7 @@ class Vectors:
     has_image: NDArray[np.bool_]
     has_text: NDArray[np.bool_]
 
-    def reach(self, question: ScorableCase) -> bool:
+    def has_all(self, question: ScorableCase) -> bool:
         """Returns whether all images and texts of a question have vectors."""
         has_texts = self.has_text[question.all_texts].all()
         return bool(self.has_image[question.images].all() and has_texts)

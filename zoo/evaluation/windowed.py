@@ -57,7 +57,7 @@ class Windowed(Strategy):
         """Scores the window's questions."""
         assert images is not None
         assert texts is not None
-        batch_questions = _remap_questions(batch, [self.plan.questions[q] for q in batch.questions])
+        batch_questions = _remap_questions(batch, [self.plan.cases[q] for q in batch.questions])
         prepared = answers.prepare_images(head, images), answers.prepare_texts(head, texts)
         scores = pair_scores(head, *prepared, batch_questions)
         self._scores.update(zip(batch.questions, scores, strict=True))
@@ -70,7 +70,7 @@ class Windowed(Strategy):
         """Gathers the scores of all ranks."""
         ranks: list[dict[int, NDArray[np.float32]]] = gather_objects(self._scores)
         scores = {q: question_scores for rank in ranks for q, question_scores in rank.items()}
-        return ((q, self.plan.questions[q].case.judge(scores[q])) for q in sorted(scores))
+        return ((q, self.plan.cases[q].case.judge(scores[q])) for q in sorted(scores))
 
     def notes(self, head: Head) -> dict[str, Any]:
         """Returns the number of windows, and of items that are encoded in several of them."""
@@ -112,10 +112,10 @@ def windows(plan: Plan, image_bytes: int, text_bytes: int, limit: int) -> list[W
     """
 
     def first_image(q: int) -> int:
-        return int(plan.questions[q].images[0])
+        return int(plan.cases[q].images[0])
 
     def parts() -> Iterator[Window]:
-        candidates = (q for q, question in enumerate(plan.questions) if not question.case.gallery)
+        candidates = (q for q, question in enumerate(plan.cases) if not question.case.is_gallery)
         for _, group in groupby(sorted(candidates, key=lambda q: (first_image(q), q)), first_image):
             question_rows = list(group)
             window = _window(plan, question_rows)
@@ -127,7 +127,7 @@ def windows(plan: Plan, image_bytes: int, text_bytes: int, limit: int) -> list[W
 
 def _window(plan: Plan, questions: Sequence[int]) -> Window:
     """Returns a window of questions, with all images and texts that they need."""
-    window_questions = [plan.questions[q] for q in questions]
+    window_questions = [plan.cases[q] for q in questions]
     images = dict.fromkeys(row for question in window_questions for row in question.images.tolist())
     texts = dict.fromkeys(row for question in window_questions for row in question.texts.tolist())
     return Window(tuple(questions), tuple(images), tuple(texts))

@@ -32,7 +32,7 @@ def binding(attribute: str, noun: str) -> Binding:
     return Binding(_to_ascii(attribute), singular(_to_ascii(noun)))
 
 
-def of_attribution(caption: str) -> tuple[Binding, ...]:
+def attribution_bindings(caption: str) -> tuple[Binding, ...]:
     """Returns both bindings of a caption of VG-Attribution.
 
     Args:
@@ -47,7 +47,7 @@ def of_attribution(caption: str) -> tuple[Binding, ...]:
     return binding(match[1], match[2]), binding(match[3], match[4])
 
 
-def of_units(record: UnitRecord) -> Iterator[tuple[Binding, ...]]:
+def unit_bindings(record: UnitRecord) -> Iterator[tuple[Binding, ...]]:
     """Yields the bindings of each component of a caption, an empty tuple for a bare noun.
 
     Components are the caption's entities. An entity with "of" counts as two ("glass", "white

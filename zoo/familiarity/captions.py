@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from zoo.errors import ZooError
-from zoo.familiarity.table import BindingTable, count, is_table, read
+from zoo.familiarity.table import BindingTable, count_bindings, is_table, read_table
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.coco_captions import CocoCaptions
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.karpathy import KarpathyJson
 from zoo.sources.readers.parquet_table import parquet_file
-from zoo.support.class_paths import refuse_code
+from zoo.support.class_paths import reject_untrusted_classes
 from zoo.support.spec import class_path, from_config
 from zoo.support.text_files import sha256, text_lines
 from zoo.units.extract import UnitExtractor
@@ -28,12 +28,12 @@ COCO_FILES = ("coco/annotations/captions_train2014.json", "coco/dataset_coco.jso
 
 
 def familiar_table(
-    named: str, roots: Sequence[Path] = (), trained: Mapping[str, Any] | None = None
+    captions: str, roots: Sequence[Path] = (), trained: Mapping[str, Any] | None = None
 ) -> BindingTable:
     """Returns the table of bindings of the chosen captions.
 
     Args:
-        named: A table of bindings, a units file, a file of captions, `coco` for COCO's training
+        captions: A table of bindings, a units file, a file of captions, `coco` for COCO's training
             captions under a data root, or `training` for the training captions of the model.
         roots: Data roots.
         trained: The description of the training captions in a checkpoint (`Source.describe`), or
@@ -43,17 +43,17 @@ def familiar_table(
         ZooError: The captions do not exist, are not those that the model was trained on, or have no
             binding.
     """
-    if named == TRAINING:
-        return of_captions(trained_reader(trained, ADVICE))
-    if named == COCO:
-        return of_captions(_coco_reader(roots))
-    path = Path(named)
+    if captions == TRAINING:
+        return count_caption_bindings(trained_reader(trained, ADVICE))
+    if captions == COCO:
+        return count_caption_bindings(_coco_reader(roots))
+    path = Path(captions)
     if path.is_file() and is_table(path):
-        return read(path)
+        return read_table(path)
     if path.is_file() and _has_units(path):
         records = read_units(path)
-        return count(records.values(), {"captions": path.name, "sha256": sha256(path)})
-    return of_captions(guess_reader(path))
+        return count_bindings(records.values(), {"captions": path.name, "sha256": sha256(path)})
+    return count_caption_bindings(guess_reader(path))
 
 
 def training_captions(about: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -66,7 +66,7 @@ def training_captions(about: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return data.get("train")
 
 
-def of_captions(reader: Reader, extractor: UnitExtractor | None = None) -> BindingTable:
+def count_caption_bindings(reader: Reader, extractor: UnitExtractor | None = None) -> BindingTable:
     """Counts the bindings of all captions of a reader.
 
     Args:
@@ -87,7 +87,7 @@ def of_captions(reader: Reader, extractor: UnitExtractor | None = None) -> Bindi
         **extractor.describe(),
     }
     captions = ((s.caption, s.caption_id, s.image_id) for s in samples)
-    return count(extractor.extract_all(captions), description)
+    return count_bindings(extractor.extract_all(captions), description)
 
 
 def _has_units(path: Path) -> bool:
@@ -123,7 +123,9 @@ def trained_reader(described: Mapping[str, Any] | None, advice: str) -> Reader:
     """
     if described is None:
         raise ZooError(f"the model does not state its training captions: {advice}")
-    refuse_code(described["reader"], Reader, "the record of the captions that were trained on")
+    reject_untrusted_classes(
+        described["reader"], Reader, "the record of the captions that were trained on"
+    )
     reader: Reader = from_config(described["reader"], Reader)  # type: ignore[type-abstract]
     for file in reader.files:
         exists = file.is_file()

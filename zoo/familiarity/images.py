@@ -42,25 +42,25 @@ class SeenImages:
     """Images that a model has seen.
 
     Args:
-        named: The user's choice of images, as in `seen_images`.
+        choice: The user's choice of images, as in `seen_images`.
         images: Their identities (`zoo.sources.images.identity`).
-        coco_of: The COCO image of each image of Visual Genome, None if it is not in COCO; empty if
-            this is unknown.
-        otherwise: Other identities of images that are files: paths relative to a data root, and
-            absolute paths.
+        coco_by_visual_genome: The COCO image of each image of Visual Genome, None if it is not in
+            COCO; empty if this is unknown.
+        other_identities: Other identities of images that are files: paths relative to a data root,
+            and absolute paths.
         sources: Further data sets that the seen images belong to, besides those of `images`.
         partial: Whether `images` has only those that occur in cases, so that the same photograph
             in another data set cannot be looked up.
     """
 
-    named: str
+    choice: str
     images: frozenset[str]
-    coco_of: Mapping[str, str | None] = field(default_factory=dict)
-    otherwise: frozenset[str] = frozenset()
+    coco_by_visual_genome: Mapping[str, str | None] = field(default_factory=dict)
+    other_identities: frozenset[str] = frozenset()
     sources: frozenset[str] = frozenset()
     partial: bool = False
 
-    def has(self, image: str) -> bool | None:
+    def contains(self, image: str) -> bool | None:
         """Returns whether an image was seen, None if that is unknown.
 
         It is unknown if an image has no number in a published data set, and if an image of Visual
@@ -69,20 +69,20 @@ class SeenImages:
         Args:
             image: The identity of the image.
         """
-        if image in self.images or self.coco_of.get(image) in self.images:
+        if image in self.images or self.coco_by_visual_genome.get(image) in self.images:
             return True
         source, _, key = image.partition(":")
-        if source == FILE and f"{FILE}:{os.path.normpath(key)}" in self.otherwise:
+        if source == FILE and f"{FILE}:{os.path.normpath(key)}" in self.other_identities:
             return True
         if source not in NUMBERED:
             return False if source == FILE and source in self._sources else None
         if {COCO, VISUAL_GENOME} <= {source, *self._sources} and source != "flickr":
-            return False if self.coco_of and not self.partial else None
+            return False if self.coco_by_visual_genome and not self.partial else None
         return False
 
     def describe(self) -> dict[str, Any]:
         """Returns the description of the images in results."""
-        return {"named": self.named, "images": len(self.images)}
+        return {"named": self.choice, "images": len(self.images)}
 
     @cached_property
     def _sources(self) -> set[str]:

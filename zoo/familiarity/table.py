@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from zoo.errors import ZooError
-from zoo.familiarity.bindings import Binding, of_units
+from zoo.familiarity.bindings import Binding, unit_bindings
 from zoo.familiarity.buckets import Label
 from zoo.support.files import write_bytes
-from zoo.support.text_files import NotJson, json_value, sha256, text_lines
+from zoo.support.text_files import NotJson, parse_json, sha256, text_lines
 from zoo.units.record import UnitRecord
 
 # Increase it when the definition of a binding changes.
@@ -41,7 +41,7 @@ class BindingTable:
         return "perfect" if perfect else "close" if close else "none"
 
 
-def count(records: Iterable[UnitRecord], about: dict[str, Any]) -> BindingTable:
+def count_bindings(records: Iterable[UnitRecord], about: dict[str, Any]) -> BindingTable:
     """Counts the bindings of captions.
 
     Args:
@@ -55,7 +55,7 @@ def count(records: Iterable[UnitRecord], about: dict[str, Any]) -> BindingTable:
     captions = 0
     for record in records:
         captions += 1
-        for bindings in of_units(record):
+        for bindings in unit_bindings(record):
             (perfect if len(bindings) == 1 else close).update(bindings)
     if not perfect and not close:
         raise ZooError(
@@ -66,16 +66,16 @@ def count(records: Iterable[UnitRecord], about: dict[str, Any]) -> BindingTable:
     return BindingTable(counts, {"version": VERSION, **about, "n": captions})
 
 
-def to_csv(table: BindingTable, says: bool = True) -> bytes:
+def to_csv(table: BindingTable, header: bool = True) -> bytes:
     """Returns the table as CSV, one binding per line.
 
     Args:
         table: The table.
-        says: Whether the first line, after a #, describes the captions and the extraction. The
+        header: Whether the first line, after a #, describes the captions and the extraction. The
             table released by BindSplit has no such line.
     """
     buffer = io.StringIO(newline="")
-    if says:
+    if header:
         buffer.write(f"# {json.dumps(table.about, ensure_ascii=False)}\n")
     rows = csv.writer(buffer, lineterminator="\n")
     rows.writerow(COLUMNS)
@@ -83,7 +83,7 @@ def to_csv(table: BindingTable, says: bool = True) -> bytes:
     return buffer.getvalue().encode()
 
 
-def write(table: BindingTable, path: Path) -> None:
+def write_table(table: BindingTable, path: Path) -> None:
     """Writes the table atomically; raises ZooError if it cannot be written."""
     write_bytes(path, to_csv(table))
 
@@ -96,7 +96,7 @@ def is_table(path: Path) -> bool:
     return first_line.startswith("# {") or first_line.split(",") == [*COLUMNS]
 
 
-def read(path: Path) -> BindingTable:
+def read_table(path: Path) -> BindingTable:
     """Reads a table written by `write`, or one in the format of BindSplit's release.
 
     Raises:
@@ -137,7 +137,7 @@ def read(path: Path) -> BindingTable:
 
 def _parse_header(line: str, path: Path) -> dict[str, Any]:
     try:
-        header = json_value(line)
+        header = parse_json(line)
         header["version"]
     except (NotJson, KeyError, TypeError) as error:
         raise ZooError(

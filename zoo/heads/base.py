@@ -53,7 +53,8 @@ class Head(Configurable, nn.Module, ABC):
         scales_cosine: Whether the scale is the temperature of cosines of the towers' own vectors,
             so that it may replace the backbone's. The scale of any other head is meaningless
             without the head.
-        words_by: What `patch_words` measures between a word and a patch, as report pages name it.
+        patch_measure: What `patch_words` measures between a word and a patch, as report pages name
+            it.
 
     Raises:
         ZooError: The scale is not above 0, or it is trained and the argument `scale` is above
@@ -61,7 +62,7 @@ class Head(Configurable, nn.Module, ABC):
     """
 
     scales_cosine: ClassVar[bool] = False
-    words_by: ClassVar[str] = "cosine"
+    patch_measure: ClassVar[str] = "cosine"
 
     def __init__(
         self,

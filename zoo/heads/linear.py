@@ -102,7 +102,7 @@ def _read_published_weights(file: str, width: int) -> tuple[Tensor, Tensor]:
             f"Linear(weights={file}): the file does not exist: give the path of a state dict with "
             "t and linear.weight"
         )
-    state = read_tensors(Path(file), mend="download it again")
+    state = read_tensors(Path(file), advice="download it again")
     names = sorted(map(str, state))
     if names != ["linear.weight", "t"]:
         raise ZooError(

@@ -127,7 +127,7 @@ _CONSONANT_SOUND = re.compile(r"uni(?!n|m)|us[aeu]|uten|eu|ew|one\b|one-|once|uk
 _SPELT_OUT = re.compile(r"[A-Z](?:[A-Z]|\d|\.)*\b")
 
 
-def article(word: str) -> str:
+def choose_article(word: str) -> str:
     """Returns "a" or "an" by the sound of a word: an hour, a unicorn, an SUV.
 
     It uses rules and a few exceptions.
@@ -151,7 +151,7 @@ def correct_article(text: str, at: int) -> str:
     """
 
     def corrected_article(match: re.Match[str]) -> str:
-        correct = article(text[at:])
+        correct = choose_article(text[at:])
         return (
             correct.upper()
             if text.isupper()

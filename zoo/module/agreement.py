@@ -34,7 +34,7 @@ def refuse_missing_bias(objective: Objective, head: Head, backbone: Backbone) ->
         )
 
 
-def refuse_lacking_data(objective: Objective, head: Head, data: object) -> None:
+def check_data_provided(objective: Objective, head: Head, data: object) -> None:
     """Checks that the data provides what head and objective need.
 
     Args:
@@ -47,7 +47,7 @@ def refuse_lacking_data(objective: Objective, head: Head, data: object) -> None:
     """
     if isinstance(data, CaptionData):
         for part in (objective, head):
-            refuse_lacking(type(part).__name__, part.needs, data.provides)
+            check_provided(type(part).__name__, part.needs, data.provides)
 
 
 def warn_of_idle_texts(objective: Objective, head: Head, data: object) -> None:
@@ -76,7 +76,7 @@ def report_frozen(backbone: Backbone, frozen: list[str]) -> None:
         )
 
 
-def refuse_lacking(name: str, needs: Needs, provides: Capabilities) -> None:
+def check_provided(name: str, needs: Needs, provides: Capabilities) -> None:
     """Checks that the data provide what a part of the model needs.
 
     Args:

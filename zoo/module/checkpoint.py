@@ -18,7 +18,7 @@ def recorded_part(checkpoint: Checkpoint, part: str) -> dict[str, Any]:
     return recorded
 
 
-def keep_own_objective(
+def replace_objective_state(
     state: dict[str, Tensor],
     recorded: str | None,
     objective: Configurable,
@@ -43,7 +43,7 @@ def keep_own_objective(
     state.update({name: tensor for name, tensor in copies.items() if name in own})
 
 
-def refuse_half_an_average(checkpoint: Checkpoint, callbacks: Iterable[object]) -> None:
+def refuse_unused_average(checkpoint: Checkpoint, callbacks: Iterable[object]) -> None:
     """Refuses a checkpoint with averaged weights if no callback restores the average.
 
     Args:

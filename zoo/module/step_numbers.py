@@ -55,7 +55,7 @@ def deduplicated_share(texts: TextBank, device: torch.device) -> Tensor:
         device: The device on which ranks sum.
     """
     encoded, requested = sum_over_ranks(
-        torch.tensor([len(texts), texts.asked], dtype=torch.float32, device=device)
+        torch.tensor([len(texts), texts.text_count], dtype=torch.float32, device=device)
     )
     share: Tensor = 1 - encoded / requested.clamp(min=1)
     return share

@@ -28,7 +28,7 @@ class WeightOrigins:
         self._drawn_head = starts_at_random(head, backbone.shapes)
         head.register_load_state_dict_post_hook(provenance.mark_loaded)  # type: ignore[no-untyped-call]
 
-    def of_parts(self) -> dict[str, str]:
+    def origins_by_part(self) -> dict[str, str]:
         """Returns the origin of the weights of every part.
 
         A head is included only if it has weights that start at random.
@@ -49,7 +49,7 @@ class WeightOrigins:
         Args:
             frozen: Whether to consider only parts that are not trained.
         """
-        weights = self.of_parts().items()
+        weights = self.origins_by_part().items()
         message = provenance.random_weights(
             {part: origin for part, origin in weights if not (frozen and self.trains(part))}
         )

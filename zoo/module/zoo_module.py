@@ -22,17 +22,17 @@ from zoo.errors import ZooError
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
 from zoo.module.agreement import (
-    refuse_lacking_data,
+    check_data_provided,
     refuse_missing_bias,
     report_frozen,
     warn_of_idle_texts,
 )
 from zoo.module.checkpoint import (
-    keep_own_objective,
     recorded_part,
-    refuse_half_an_average,
     refuse_other_adapters,
     refuse_other_tensors,
+    refuse_unused_average,
+    replace_objective_state,
 )
 from zoo.module.in_place import changed_in_place
 from zoo.module.step_numbers import step_numbers
@@ -132,12 +132,12 @@ class ZooModule(Ranged, LightningModule):
         """
         if stage == "fit":
             data = data_of(self.trainer)
-            self.refuse_what_cannot_be(data)
+            self.check_data(data)
             if self.trainer.is_global_zero:
                 warn_of_idle_texts(self.objective, self.head, data)
                 report_frozen(self.backbone, self.frozen)
 
-    def refuse_what_cannot_be(self, data: object) -> None:
+    def check_data(self, data: object) -> None:
         """Checks that the data provides what head and objective need.
 
         Args:
@@ -146,7 +146,7 @@ class ZooModule(Ranged, LightningModule):
         Raises:
             ZooError: Head or objective need something that the data does not provide.
         """
-        refuse_lacking_data(self.objective, self.head, data)
+        check_data_provided(self.objective, self.head, data)
 
     def configure_model(self) -> None:
         """Shards the parameters over devices if the strategy has a device mesh.
@@ -345,7 +345,7 @@ class ZooModule(Ranged, LightningModule):
     @property
     def weights(self) -> dict[str, str]:
         """The origin of every part's weights, in the terms of zoo.support.provenance."""
-        return self._weights.of_parts()
+        return self._weights.origins_by_part()
 
     def recipe(self) -> dict[str, Any]:
         """Returns the module's parts in plain data, as in a YAML file."""
@@ -411,10 +411,12 @@ class ZooModule(Ranged, LightningModule):
             this_objective = to_config(self.objective)["class_path"]
             if recorded != this_objective:
                 log.warning("a run of %s is resumed with %s", recorded, this_objective)
-            refuse_half_an_average(checkpoint, self.trainer.callbacks)  # type: ignore[attr-defined]
+            refuse_unused_average(checkpoint, self.trainer.callbacks)  # type: ignore[attr-defined]
         if "state_dict" not in checkpoint:
             return  # a sharding strategy has checked and loaded it
-        keep_own_objective(checkpoint["state_dict"], recorded, self.objective, self.state_dict())
+        replace_objective_state(
+            checkpoint["state_dict"], recorded, self.objective, self.state_dict()
+        )
         self.refuse_other_shapes(checkpoint)
 
     def refuse_other_shapes(self, checkpoint: dict[str, Any]) -> None:

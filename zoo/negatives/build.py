@@ -11,7 +11,7 @@ from zoo.language.inflection import inflect
 from zoo.language.tagger import Tagger
 from zoo.language.text import same_words
 from zoo.language.wordnet import Part, WordNet
-from zoo.negatives.replace import parts_of
+from zoo.negatives.replace import replaceable_words
 from zoo.negatives.table import Key, write_table
 
 _PART_OF_TAG: dict[str, Part] = {"N": "n", "V": "v", "J": "a"}
@@ -30,7 +30,7 @@ def vocabulary(captions: Iterable[str], tagger: Tagger) -> list[Key]:
         {
             (part.word, part.tag)
             for caption in captions
-            for part in parts_of(tagger.tokens(caption))
+            for part in replaceable_words(tagger.tokens(caption))
             if part.tag is not None
         }
     )
@@ -53,7 +53,7 @@ def replacements(key: Key, wordnet: WordNet, **rule: Any) -> dict[str, float]:
     return weights
 
 
-def build(
+def build_table(
     keys: Sequence[Key],
     look_up: Callable[[Key], dict[str, float]],
     out: Path,

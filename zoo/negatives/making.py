@@ -8,7 +8,7 @@ from typing import Any
 
 from zoo.errors import ZooError
 from zoo.negatives.base import NegativeGenerator
-from zoo.support.on_ray import Ray, refuse_other
+from zoo.support.on_ray import Ray, check_same_component
 from zoo.support.spec import from_config, to_config
 from zoo.units.record import UnitRecord
 from zoo.units.table import unit_table
@@ -16,7 +16,7 @@ from zoo.units.table import unit_table
 Seeded = tuple[str, str, str]  # a caption, its id, and the seed of its negative
 
 
-def make(
+def make_negatives(
     generator: NegativeGenerator, captions: Iterable[Seeded], records: Mapping[str, UnitRecord]
 ) -> Iterator[str | None]:
     """Yields a negative of each caption, or None if it has none.
@@ -30,7 +30,7 @@ def make(
         yield generator.negative(caption, Random(seed), records.get(caption_id))
 
 
-def make_on_ray(
+def make_negatives_on_ray(
     ray: Ray, generator: NegativeGenerator, captions: Sequence[Seeded], units: Path | None = None
 ) -> Iterator[str | None]:
     """Yields the same as `make`, in the same order, but uses Ray.
@@ -82,7 +82,7 @@ class NegativesWorker:
         """
         captions = json.loads(part["captions"])
         try:
-            negatives = list(make(self._build_generator(), captions, self._records))
+            negatives = list(make_negatives(self._build_generator(), captions, self._records))
         except ZooError as error:
             return {"fault": str(error), "negatives": ""}
         return {"fault": "", "negatives": json.dumps(negatives)}
@@ -95,7 +95,7 @@ class NegativesWorker:
         """
         if self._generator is None:
             generator = from_config(self._config, NegativeGenerator)  # type: ignore[type-abstract]
-            refuse_other(generator.describe(), self._description)
+            check_same_component(generator.describe(), self._description)
             self._records = {} if self._units is None else unit_table(self._units)
             self._generator = generator
         return self._generator

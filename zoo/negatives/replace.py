@@ -15,7 +15,7 @@ from zoo.language.tagger import Tagger, Token
 from zoo.language.taggers import recorded_tagger
 from zoo.language.text import cased_like, correct_article, same_words
 from zoo.negatives.base import NegativeGenerator
-from zoo.negatives.table import HOW_TO_MAKE, ReplacementTable, table_at
+from zoo.negatives.table import HOW_TO_MAKE, ReplacementTable, open_table
 from zoo.support.ranges import ClosedUnitInterval, NonNegativeInt
 from zoo.units.record import UnitRecord
 
@@ -55,7 +55,7 @@ class Replace(NegativeGenerator):
         tagger: Tagger | None = None,
     ) -> None:
         self.table, self.min_entities, self.max_unknown = Path(table), min_entities, max_unknown
-        made_with = table_at(self.table).settings["tagger"]
+        made_with = open_table(self.table).settings["tagger"]
         self.tagger = tagger or recorded_tagger(made_with, self.table)
         if self.tagger.name != made_with:
             raise ZooError(
@@ -65,7 +65,7 @@ class Replace(NegativeGenerator):
 
     def describe(self) -> dict[str, str]:
         """Returns the generator, its tagger, and the settings of its table."""
-        settings = table_at(self.table).settings
+        settings = open_table(self.table).settings
         made_by = {
             f"table_{key}": value
             for key, value in settings.items()
@@ -82,12 +82,12 @@ class Replace(NegativeGenerator):
         Raises:
             ZooError: More than the share `max_unknown` of the words is missing from the table.
         """
-        table = table_at(self.table)
+        table = open_table(self.table)
         sample = captions[:: -(-len(captions) // CHECKED) or 1]
         keys = [
             (part.word, part.tag)
             for caption in sample
-            for part in parts_of(self.tagger.tokens(caption))
+            for part in replaceable_words(self.tagger.tokens(caption))
             if part.tag is not None
         ]
         unknown = [key for key in keys if key not in table]
@@ -101,11 +101,11 @@ class Replace(NegativeGenerator):
 
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
         """Returns the caption with one word changed, or None if no word can be changed."""
-        table = table_at(self.table)
+        table = open_table(self.table)
         tokens = self.tagger.tokens(caption)
         if sum(token.chunk == "B-NP" for token in tokens) < self.min_entities:
             return None
-        parts = parts_of(tokens)
+        parts = replaceable_words(tokens)
         draws = [min(2, _n_alternatives(table, part)) for part in parts]
         if not any(draws):
             return None
@@ -142,7 +142,7 @@ class ReplaceableWord:
         return self.text.lower()
 
 
-def parts_of(tokens: Sequence[Token]) -> list[ReplaceableWord]:
+def replaceable_words(tokens: Sequence[Token]) -> list[ReplaceableWord]:
     """Returns the words that may be replaced.
 
     These are the last noun of every noun phrase, its adjectives and participles, the main verbs,

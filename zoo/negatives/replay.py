@@ -7,7 +7,7 @@ from random import Random
 from zoo.errors import ZooError
 from zoo.language.text import same_words
 from zoo.negatives.base import NegativeGenerator
-from zoo.support.by_caption import ByCaption, by_caption, entries
+from zoo.support.by_caption import ByCaption, read_by_caption, read_entries
 from zoo.units.record import UnitRecord
 
 
@@ -78,8 +78,8 @@ def _read(file: Path) -> ByCaption:
     source = f"`zoo negatives export CAPTIONS --out {file}` creates it"
 
     def read() -> Iterator[tuple[str, str | None]]:
-        for origin, caption, negative in entries(
-            file, "negative", optional=True, source=source, mend="export the file again"
+        for origin, caption, negative in read_entries(
+            file, "negative", optional=True, source=source, advice="export the file again"
         ):
             if negative is not None and same_words(caption, negative):
                 raise ZooError(
@@ -88,4 +88,4 @@ def _read(file: Path) -> ByCaption:
                 )
             yield caption, negative
 
-    return by_caption(file, "negative", read, source)
+    return read_by_caption(file, "negative", read, source)

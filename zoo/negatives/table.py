@@ -102,7 +102,7 @@ class ReplacementTable:
 
 
 @cache
-def table_at(path: Path) -> ReplacementTable:
+def open_table(path: Path) -> ReplacementTable:
     """Returns the table of a file, which is opened once per process."""
     return ReplacementTable(path)
 

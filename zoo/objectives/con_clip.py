@@ -29,7 +29,7 @@ class CoNCLIP(Objective):
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
         """Computes the loss; see `Objective.forward`."""
-        negative_batch, negative_scores = scores.turned_round()
+        negative_batch, negative_scores = scores.swap_negative_images()
         texts = scores.images_against(batch.captions).concatenate(
             scores.images_against(batch.negatives, true=False)
         )

@@ -28,5 +28,5 @@ class TripletCLIP(Objective):
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
         """Computes the loss; see `Objective.forward`."""
-        real, negative = negclip_loss(batch, scores), negclip_loss(*scores.turned_round())
+        real, negative = negclip_loss(batch, scores), negclip_loss(*scores.swap_negative_images())
         return Loss(real + negative, {"real": real, "negative": negative})

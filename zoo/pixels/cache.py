@@ -32,7 +32,7 @@ from zoo.sources.images import BrokenImage, ImageFinder
 from zoo.sources.sample import ImageRef
 from zoo.support.caches import exclusive_lock
 from zoo.support.distributed import rank
-from zoo.support.files import sweep, write_atomically
+from zoo.support.files import remove_leftovers, write_atomically
 from zoo.support.progress import track
 from zoo.support.ranges import PositiveInt, PositiveNumber, RangedType
 
@@ -125,7 +125,7 @@ class KeptPixels:
         return torch.from_numpy(pixels).permute(2, 0, 1)
 
 
-def kept_pixels(
+def cached_pixels(
     cache: ImageCache,
     side: int,
     images: Sequence[ImageRef],
@@ -158,7 +158,7 @@ def kept_pixels(
     folder = Path(cache.folder) / hashlib.sha256(content).hexdigest()[:16]
     with exclusive_lock(folder, "data.image_cache"):
         if not folder.exists():
-            sweep(folder.parent)  # an interrupted set may never be requested again
+            remove_leftovers(folder.parent)  # an interrupted set may never be requested again
             _check_size(cache, folder, side, distinct, finder)
             with write_atomically(folder, "which starts from the beginning", folder=True) as part:
                 _write(part, cache, side, distinct, finder, workers, tolerate_broken)

@@ -7,7 +7,7 @@ from random import Random
 from zoo.errors import ZooError
 from zoo.language.text import same_words
 from zoo.positives.base import PositiveGenerator
-from zoo.support.by_caption import ByCaption, by_caption, entries
+from zoo.support.by_caption import ByCaption, read_by_caption, read_entries
 
 
 class Paraphrases(PositiveGenerator):
@@ -60,8 +60,8 @@ def _read(file: Path) -> ByCaption:
     source = 'give JSON lines of {"caption": .., "positive": ..}'
 
     def read() -> Iterator[tuple[str, str | None]]:
-        for origin, caption, positive in entries(
-            file, "positive", optional=False, source=source, mend="fix the line"
+        for origin, caption, positive in read_entries(
+            file, "positive", optional=False, source=source, advice="fix the line"
         ):
             assert positive is not None
             if same_words(caption, positive):
@@ -71,4 +71,4 @@ def _read(file: Path) -> ByCaption:
                 )
             yield caption, positive
 
-    return by_caption(file, "positive", read, source)
+    return read_by_caption(file, "positive", read, source)

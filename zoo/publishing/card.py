@@ -11,7 +11,7 @@ import yaml
 from zoo import __version__
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.catalogue.entry import ModelEntry
-from zoo.backbones.hugging_face import preparation, refuse_what_it_cannot_hold
+from zoo.backbones.hugging_face import check_exportable, preparation
 from zoo.errors import ZooError
 from zoo.module import ZooModule
 from zoo.results.metrics import Metric
@@ -196,14 +196,14 @@ def _model_index_entry(run: Results, metric: Metric) -> dict[str, Any]:
         "dataset_name": str(metric.benchmark_run),
         "dataset_config": metric.subset,
         "metric_type": metric.metric,
-        "metric_name": f"{metric.metric} (%), preset {run.counted[0].preset}",
+        "metric_name": f"{metric.metric} (%), preset {run.by_preset[0].preset}",
         "metric_value": round(metric.value or 0.0, 2),
         "metric_args": {
             "interval_95": [
                 None if end is None else round(end, 2) for end in (metric.low, metric.high)
             ],
             "scored": metric.n,
-            "of": metric.of,
+            "of": metric.n_total,
         },
     }
 
@@ -248,7 +248,7 @@ def _loadings(folder: Path, format: str, backbone: Backbone) -> Iterator[Loading
     if format == "hf":
         return
     try:
-        refuse_what_it_cannot_hold(backbone.name, backbone.architecture)
+        check_exportable(backbone.name, backbone.architecture)
         preparation(backbone.preprocess, backbone.image_size[0])
     except ZooError:
         return
@@ -341,7 +341,7 @@ def _results_section(results: Sequence[Results]) -> str:
 
 
 def _figures(run: Results) -> str:
-    return "\n\n".join(run.to_markdown(counted.preset) for counted in run.counted)
+    return "\n\n".join(run.to_markdown(counted.preset) for counted in run.by_preset)
 
 
 def _licence(licence: str | None, weights: Mapping[str, Any]) -> str:

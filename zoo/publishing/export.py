@@ -23,10 +23,10 @@ from zoo.backbones.catalogue.model import entry_of, is_published
 from zoo.backbones.factory import quiet
 from zoo.backbones.fingerprint import weights_hash
 from zoo.backbones.hugging_face import (
+    check_exportable,
     features,
     hugging_face_config,
     preparation,
-    refuse_what_it_cannot_hold,
     vocabulary,
     without_bars,
 )
@@ -38,10 +38,10 @@ from zoo.checkpoints.load import load_checkpoint, load_published
 from zoo.errors import ZooError, import_optional
 from zoo.module import ZooModule
 from zoo.publishing.card import CARD, LICENCE, write_card
-from zoo.publishing.onnx import check_onnx, refuse_what_no_graph_holds, write_onnx
-from zoo.results.reading import read
+from zoo.publishing.onnx import check_onnx, refuse_unexportable_head, write_onnx
+from zoo.results.reading import read_results
 from zoo.results.report import Results
-from zoo.support.files import check_place, not_written, temporary_path
+from zoo.support.files import check_writable, temporary_path, write_error
 from zoo.support.spec import to_config
 
 logger = logging.getLogger(__name__)
@@ -82,7 +82,7 @@ def export(
     out = Path(out)
     published = not checkpoint.exists() and is_published(str(checkpoint))
     checkpoint = checkpoint if published else find_checkpoint(checkpoint)
-    results = {run: read(run) for run in measured}
+    results = {run: read_results(run) for run in measured}
     if format not in get_args(Format):
         raise ZooError(
             f"{format!r} is not an export format: choose {' or '.join(get_args(Format))}"
@@ -93,9 +93,9 @@ def export(
     backbone = module.backbone.without_adapters().eval()
     if format == "hf":
         import_optional("transformers", "hf")
-        refuse_what_it_cannot_hold(backbone.name, backbone.architecture)
+        check_exportable(backbone.name, backbone.architecture)
     if format == "onnx":
-        refuse_what_no_graph_holds(module)
+        refuse_unexportable_head(module)
     hashes = {weights_hash(module.backbone, module.head)}
     _write_scale(module, backbone)
     hashes.add(weights_hash(backbone, module.head))
@@ -106,7 +106,7 @@ def export(
         base = _base(checkpoint)
     entry = entry_of(str(checkpoint)) if published else None
     try:
-        with temporary_path(out, folder=True, over=overwrite) as partial:
+        with temporary_path(out, folder=True, overwrite=overwrite) as partial:
             if format == "onnx":
                 probes = _probes(backbone)
                 write_onnx(module, backbone, partial, probes)
@@ -124,7 +124,7 @@ def export(
         system_error = _system_error(error)
         if system_error is None:
             raise
-        raise not_written(out, system_error) from error
+        raise write_error(out, system_error) from error
     loaders = {
         "open_clip": f"open_clip.create_model('local-dir:{out}') and by zoo.load('{out}')",
         "hf": f"transformers.CLIPModel.from_pretrained('{out}') and by zoo.load('{out}')",
@@ -152,7 +152,7 @@ def _check_out(out: Path, overwrite: bool) -> None:
         ZooError: It is not an export, may not be replaced, or cannot be written.
     """
     if not os.path.lexists(out):
-        check_place(out)
+        check_writable(out)
         return
     exported = all((out / name).is_file() for name in (CARD, DESCRIPTION))
     if out.is_symlink() or not exported:

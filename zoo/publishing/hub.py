@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from zoo.backbones.weights import DESCRIPTION
 from zoo.errors import ZooError
 from zoo.publishing.card import ABSOLUTE, CARD
-from zoo.support.text_files import json_value
+from zoo.support.text_files import parse_json
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -32,7 +32,7 @@ def check_name(repo: str) -> None:
         raise ZooError(f"{repo!r} is not a repository name: give USER/NAME") from error
 
 
-def contents(folder: Path) -> list[str]:
+def describe_upload(folder: Path) -> list[str]:
     """Returns what a push would upload: a line per file, and a line with the total.
 
     Args:
@@ -174,7 +174,7 @@ def _files(folder: Path) -> list[Path]:
 
 def _paths_of_this_machine(folder: Path) -> list[str]:
     try:
-        described = json_value((folder / DESCRIPTION).read_text("utf-8"))
+        described = parse_json((folder / DESCRIPTION).read_text("utf-8"))
     except (OSError, ValueError, json.JSONDecodeError) as error:
         raise ZooError(
             f"{folder / DESCRIPTION} cannot be read ({' '.join(str(error).split())}): export the "

@@ -75,7 +75,7 @@ class ScoreGraph(nn.Module):
         )
 
 
-def refuse_what_no_graph_holds(module: ZooModule) -> None:
+def refuse_unexportable_head(module: ZooModule) -> None:
     """Checks, before anything is written, that a model can be exported as graphs.
 
     Args:

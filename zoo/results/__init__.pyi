@@ -1,6 +1,6 @@
 from .averages import Mean as Mean
 from .averages import Member as Member
-from .metrics import Macro as Macro
+from .metrics import MacroAverage as MacroAverage
 from .metrics import Rules as Rules
 from .presets.base import Preset as Preset
 from .presets.file import PresetFile as PresetFile

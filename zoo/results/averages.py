@@ -68,7 +68,7 @@ class Average:
         members: Names of the members.
         missing: Names of the missing members: a mean with one is withheld, unless it is partial.
         n: Number of queries of its members that were scored.
-        of: Number of queries of its members in the file.
+        n_total: Number of queries of its members in the file.
         low: Lower end of the 95 % interval in per cent, None without an interval.
         high: Upper end of the 95 % interval in per cent, None without an interval.
         interval: Description of the interval method.
@@ -81,14 +81,14 @@ class Average:
     members: tuple[str, ...]
     missing: tuple[str, ...]
     n: int
-    of: int
+    n_total: int
     low: float | None = None
     high: float | None = None
     interval: str = ""
 
 
 @dataclass(frozen=True)
-class MeanPart:
+class ResolvedMean:
     """A mean with the metrics that enter it.
 
     Attributes:
@@ -111,7 +111,7 @@ class MeanPart:
         return bool(self.shares) and not self.missing
 
 
-def parts(means: Sequence[Mean], metrics: Sequence[Metric]) -> list[MeanPart]:
+def resolve_means(means: Sequence[Mean], metrics: Sequence[Metric]) -> list[ResolvedMean]:
     """Returns the means that have at least one member among the metrics.
 
     If a benchmark has several runs over the same subsets, each run has its own means.
@@ -120,7 +120,7 @@ def parts(means: Sequence[Mean], metrics: Sequence[Metric]) -> list[MeanPart]:
         means: The means.
         metrics: Metrics of one preset.
     """
-    resolved: dict[MeanPart, None] = {}
+    resolved: dict[ResolvedMean, None] = {}
     for run, run_metrics in _metrics_by_run(metrics).items():
         for mean in means:
             node_shares = _node_shares(mean, run_metrics)
@@ -130,7 +130,7 @@ def parts(means: Sequence[Mean], metrics: Sequence[Metric]) -> list[MeanPart]:
                 if any(m.benchmark_run == run for m in used_metrics)
                 else mean.name
             )
-            part = MeanPart(
+            part = ResolvedMean(
                 name,
                 mean,
                 tuple(node_shares.shares),
@@ -142,7 +142,7 @@ def parts(means: Sequence[Mean], metrics: Sequence[Metric]) -> list[MeanPart]:
     return list(resolved)
 
 
-def averages(
+def compute_averages(
     preset: str,
     means: Sequence[Mean],
     metrics: Sequence[Metric],
@@ -156,7 +156,9 @@ def averages(
         metrics: Metrics of the preset.
         observations: Observations of the metrics; without them, averages have no intervals.
     """
-    return [_build_average(preset, part, observations or {}) for part in parts(means, metrics)]
+    return [
+        _build_average(preset, part, observations or {}) for part in resolve_means(means, metrics)
+    ]
 
 
 def _metrics_by_run(metrics: Sequence[Metric]) -> dict[BenchmarkRun | None, list[Metric]]:
@@ -175,7 +177,7 @@ def _metrics_by_run(metrics: Sequence[Metric]) -> dict[BenchmarkRun | None, list
 
 
 def _build_average(
-    preset: str, part: MeanPart, observations: Mapping[Metric, Observations | None]
+    preset: str, part: ResolvedMean, observations: Mapping[Metric, Observations | None]
 ) -> Average:
     used = [metric for metric, _ in part.shares]
     value = low = high = None
@@ -196,7 +198,7 @@ def _build_average(
         tuple(str(m) for m in part.mean.members),
         tuple(dict.fromkeys(part.missing or part.left_out)),
         sum(metric.n for metric in used),
-        sum(metric.of for metric in used),
+        sum(metric.n_total for metric in used),
         low,
         high,
         method,
@@ -231,7 +233,7 @@ def _node_shares(node: Mean | Member, metrics: Sequence[Metric]) -> _NodeShares:
             and entry.metric == node.metric
             and node.subset in ("*", entry.subset)
         ]
-        cases = sum(entry.of for entry in member_metrics)
+        cases = sum(entry.n_total for entry in member_metrics)
         missing = (
             [
                 _metric_title(entry)
@@ -242,7 +244,7 @@ def _node_shares(node: Mean | Member, metrics: Sequence[Metric]) -> _NodeShares:
             else [str(node)]
         )
         return _NodeShares(
-            [(entry, entry.of / max(cases, 1)) for entry in member_metrics], cases, 1, missing
+            [(entry, entry.n_total / max(cases, 1)) for entry in member_metrics], cases, 1, missing
         )
     resolved = [_node_shares(member, metrics) for member in node.members]
     left_out = [m for r in resolved for m in r.left_out]
@@ -267,7 +269,7 @@ def _node_shares(node: Mean | Member, metrics: Sequence[Metric]) -> _NodeShares:
 
 def _metric_title(metric: Metric) -> str:
     gallery = (
-        f" (a gallery of {metric.images:,} of {metric.gallery_of:,})"
+        f" (a gallery of {metric.images:,} of {metric.gallery_size:,})"
         if metric.partial_gallery
         else ""
     )

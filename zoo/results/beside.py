@@ -4,14 +4,14 @@ from collections.abc import Iterable, Sequence
 
 from zoo.results.averages import Average
 from zoo.results.metrics import Metric
-from zoo.results.published import Figure, figures
+from zoo.results.published import PublishedValue, published_values
 from zoo.results.tables import TextTable, number
 
 PUBLISHED = "published values of other models and values of this run, each under its own protocol"
 _FigureKey = tuple[str, str]  # name and source of a published value
 
 
-def beside_table(
+def published_table(
     models: Sequence[str], preset: str, metrics: Iterable[Metric], averages: Iterable[Average]
 ) -> TextTable:
     """Returns a table of published values for the measured metrics and averages.
@@ -31,8 +31,8 @@ def beside_table(
         ("", str(metric)): metric for metric in metrics if not metric.partial_gallery
     }
     measured |= {(preset, average.name): average for average in averages}
-    rows: dict[_FigureKey, dict[str, Figure]] = {}
-    published_figures = [figure for model in models for figure in figures(model)]
+    rows: dict[_FigureKey, dict[str, PublishedValue]] = {}
+    published_figures = [figure for model in models for figure in published_values(model)]
     for key in measured:
         for figure in published_figures:
             if (figure.preset, figure.name) == key:
@@ -63,4 +63,4 @@ def beside_table(
 
 
 def _value_and_coverage(estimate: Metric | Average) -> tuple[str, str]:
-    return number(estimate.value), f"{estimate.n:,} / {estimate.of:,}"
+    return number(estimate.value), f"{estimate.n:,} / {estimate.n_total:,}"

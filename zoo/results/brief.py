@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from zoo.benchmarks.ceilings import EVERY, Ceiling, Ceilings, from_plain
+from zoo.benchmarks.ceilings import ALL_SUBSETS, Ceiling, Ceilings, ceilings_from_dict
 from zoo.results.averages import Average
 from zoo.results.metrics import Metric
-from zoo.results.report import TEXTS_ALONE
+from zoo.results.report import TEXT_PROBE
 from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import wilson
 from zoo.results.tables import TextTable, interval, number
@@ -36,13 +36,13 @@ def summary_table(
         header: The content of results.json except metrics.
     """
     ceilings = {
-        run: by_subset.get(EVERY) or next(iter(by_subset.values()), {})
+        run: by_subset.get(ALL_SUBSETS) or next(iter(by_subset.values()), {})
         for run, by_subset in _ceilings(header)
     }
     chances: dict[str, list[tuple[float, int]]] = {}
     for m in metrics:
         if m.value is not None and not m.partial_gallery and m.chance is not None:
-            chances.setdefault(f"{m.benchmark_run}/{m.metric}", []).append((m.chance, m.of))
+            chances.setdefault(f"{m.benchmark_run}/{m.metric}", []).append((m.chance, m.n_total))
     ties = Counter[str]()
     for m in metrics:
         ties[f"{m.benchmark_run}/{m.metric}"] += m.ties
@@ -67,11 +67,11 @@ def summary_table(
                 else str(n_subsets),
                 number(average.value),
                 interval(average),
-                f"{average.n:,} / {average.of:,}",
+                f"{average.n:,} / {average.n_total:,}",
                 *([f"{ties[average.name]:,}" if ties[average.name] else ""] if any_ties else []),
                 number(chance),
                 *(_blind_cells(ceiling) if ceiling else ("", "", "")),
-                number(_text_probe(header, run, EVERY, metric)[0]),
+                number(_text_probe(header, run, ALL_SUBSETS, metric)[0]),
             )
         )
         previous_run = run
@@ -89,14 +89,14 @@ def ceilings_table(header: Mapping[str, Any], long: bool) -> TextTable:
     """
     rows = [
         (
-            *(run, "all" if subset == EVERY else subset, metric),
+            *(run, "all" if subset == ALL_SUBSETS else subset, metric),
             *(f"{ceiling.n:,}", number(ceiling.chance), *_blind_cells(ceiling)),
             number(_text_probe(header, run, subset, metric)[0]),
             "" if ceiling.best_guess is None else ceiling.best_guess[0],
         )
         for run, by_subset in _ceilings(header)
         for subset, by_metric in by_subset.items()
-        if long or subset == EVERY or EVERY not in by_subset
+        if long or subset == ALL_SUBSETS or ALL_SUBSETS not in by_subset
         for metric, ceiling in by_metric.items()
         if _is_informative(ceiling, *_text_probe(header, run, subset, metric))
     ]
@@ -159,7 +159,7 @@ def not_measured(header: Mapping[str, Any], metrics: Iterable[Metric]) -> str:
     subsets: dict[BenchmarkRun, dict[str, tuple[int, int]]] = {}
     for m in metrics:
         counts = subsets.setdefault(m.benchmark_run, {})
-        counts[m.subset] = max(counts.get(m.subset, (0, 0)), (m.of - m.n, m.of))
+        counts[m.subset] = max(counts.get(m.subset, (0, 0)), (m.n_total - m.n, m.n_total))
     missing = []
     for run, n in Counter(BenchmarkRun(a["benchmark"], a["run"]) for a in header["absent"]).items():
         description = (
@@ -178,7 +178,7 @@ def not_measured(header: Mapping[str, Any], metrics: Iterable[Metric]) -> str:
 def _ceilings(header: Mapping[str, Any]) -> Iterator[tuple[str, Ceilings]]:
     """Yields the ceilings of each benchmark that has any; results of older versions have none."""
     for run, benchmark in header["benchmarks"].items():
-        if ceilings := from_plain(benchmark.get("ceilings", {})):
+        if ceilings := ceilings_from_dict(benchmark.get("ceilings", {})):
             yield run, ceilings
 
 
@@ -186,7 +186,7 @@ def _text_probe(
     header: Mapping[str, Any], run: str, subset: str, metric: str
 ) -> tuple[float | None, int]:
     """Returns the score of a probe on text embeddings in per cent, and its number of queries."""
-    probe_scores = header.get("scoring", {}).get(TEXTS_ALONE, {})
+    probe_scores = header.get("scoring", {}).get(TEXT_PROBE, {})
     score = probe_scores.get(run, {}).get(subset, {}).get(metric)
     return (None, 0) if score is None else (score["value"], score["n"])
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from zoo.results.averages import Average, Mean, Member, averages
+from zoo.results.averages import Average, Mean, Member, compute_averages
 from zoo.results.metrics import Metric
 from zoo.results.statistics import Observations
 
@@ -29,4 +29,4 @@ def by_benchmark(
                 if metric.metric == name
             )
             mean = Mean(f"{run}/{name}", members, "cases", partial=True)
-            yield from averages(preset, [mean], run_metrics, observations)
+            yield from compute_averages(preset, [mean], run_metrics, observations)

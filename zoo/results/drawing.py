@@ -23,7 +23,7 @@ STYLE: dict[Any, Any] = {
 }
 
 
-def look(i: int) -> tuple[str, str]:
+def colour_and_marker(i: int) -> tuple[str, str]:
     """Returns the colour and marker of a run by its number, unique for the first 64."""
     return COLOURS[i % len(COLOURS)], MARKERS[(i + i // len(COLOURS)) % len(MARKERS)]
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from zoo.benchmarks.aro.benchmark import ARO
 from zoo.benchmarks.aro.swapped import ATTRIBUTION
 from zoo.errors import ZooError
-from zoo.familiarity.bindings import Binding, of_attribution, of_units
+from zoo.familiarity.bindings import Binding, attribution_bindings, unit_bindings
 from zoo.familiarity.buckets import BUCKETS, EXCLUDED, LABELS, LOOSE, STRICT, Label, bucket
 from zoo.familiarity.table import BindingTable
 from zoo.results.outcomes import SCHEMA
@@ -72,7 +72,7 @@ class Familiarity:
             ZooError: A benchmark has no case with an attribute-object binding in each text.
         """
         for run, contents in plan.contents.items():
-            cases = (case for case in contents.cases if not case.gallery)
+            cases = (case for case in contents.cases if not case.is_gallery)
             if not any(all(self._bindings((run, case.subset), case.texts)) for case in cases):
                 raise ZooError(_no_split_message(str(run)))
 
@@ -121,12 +121,12 @@ class Familiarity:
     def _bindings(self, run_subset: RunSubset, texts: Iterable[str]) -> list[tuple[Binding, ...]]:
         is_attribution = (run_subset[0].benchmark, run_subset[1]) == PARSED
         return [
-            of_attribution(text) if is_attribution else self._cached_unit_bindings(text)
+            attribution_bindings(text) if is_attribution else self._cached_unit_bindings(text)
             for text in texts
         ]
 
     def _unit_bindings(self, text: str) -> tuple[Binding, ...]:
-        components = of_units(self._extractor.extract(text, text, text))
+        components = unit_bindings(self._extractor.extract(text, text, text))
         return tuple(binding for component in components for binding in component)
 
 

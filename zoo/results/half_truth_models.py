@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zoo.errors import ZooError
-from zoo.results.drawing import INK, STYLE, look
+from zoo.results.drawing import INK, STYLE, colour_and_marker
 from zoo.results.half_truth_pictures import LABELS
 from zoo.results.half_truths import ANCHOR, Diagnostic
 from zoo.results.tables import TextTable, number
@@ -18,7 +18,7 @@ PICTURE = "models.png"
 MAX_MODELS = 10  # models with distinguishable colours
 
 
-def check_alike(diagnostics: Mapping[str, Diagnostic]) -> None:
+def check_comparable(diagnostics: Mapping[str, Diagnostic]) -> None:
     """Checks that models can be compared in one figure.
 
     Args:
@@ -46,7 +46,7 @@ def _case_keys(diagnostic: Diagnostic) -> set[tuple[str, str, tuple[str, str, st
     return {(case.condition, case.id, case.texts) for case in diagnostic.cases}
 
 
-def table(diagnostics: Mapping[str, Diagnostic]) -> TextTable:
+def accuracy_table(diagnostics: Mapping[str, Diagnostic]) -> TextTable:
     """Returns one row per condition and mean, with both accuracies of each model in per cent.
 
     Args:
@@ -68,7 +68,7 @@ def table(diagnostics: Mapping[str, Diagnostic]) -> TextTable:
     return TextTable((*header, "n"), tuple(rows))
 
 
-def drawing(diagnostics: Mapping[str, Diagnostic]) -> "Figure":
+def draw_accuracies(diagnostics: Mapping[str, Diagnostic]) -> "Figure":
     """Draws both accuracies of every condition and mean, with one colour per model.
 
     Args:
@@ -87,7 +87,7 @@ def drawing(diagnostics: Mapping[str, Diagnostic]) -> "Figure":
         panels = figure.subplots(2, sharex=True)
         for axes, (metric, says) in zip(panels, LABELS.items(), strict=True):
             for i, ((name, model_lines), side) in enumerate(zip(lines.items(), sides, strict=True)):
-                colour, marker = look(i)
+                colour, marker = colour_and_marker(i)
                 averages = [
                     line.anchor if metric == ANCHOR else line.completion for line in model_lines
                 ]

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from zoo.results.drawing import png, svg
-from zoo.results.half_truth_pictures import accuracy, gaps
+from zoo.results.half_truth_pictures import draw_accuracy, draw_gaps
 from zoo.results.half_truths import Diagnostic, ScoredCase
-from zoo.results.pages import check_some, describe_model, mark_words, render_page, thumbnails
+from zoo.results.pages import describe_model, mark_words, render_page, require_any_image, thumbnails
 from zoo.sources.images import ImageFinder
 from zoo.support.files import write_bytes
 
 PAGE = "half_truths.html"
-DRAWN = {"accuracy": accuracy, "gaps": gaps}
+DRAWN = {"accuracy": draw_accuracy, "gaps": draw_gaps}
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def page(
     images = dict.fromkeys((case.image for case in shown_cases), "")
     if finder is not None:
         images = thumbnails(images, finder)
-        check_some(images, finder, f"{len(shown_cases):,} worst cases")
+        require_any_image(images, finder, f"{len(shown_cases):,} worst cases")
     cards = [
         {
             name: [Card(case, images[case.image], mark_words(*case.texts[1:])) for case in cases]

@@ -27,7 +27,7 @@ LEGEND = (*LABELS.values(), *(label for _, label in GUESSES.values()), CHANCE)
 BINS = 60
 
 
-def accuracy(diagnostic: Diagnostic) -> "Figure":
+def draw_accuracy(diagnostic: Diagnostic) -> "Figure":
     """Draws both accuracies of every condition and mean, with intervals and baselines."""
     import matplotlib
     from matplotlib.figure import Figure
@@ -60,13 +60,13 @@ def accuracy(diagnostic: Diagnostic) -> "Figure":
     return figure
 
 
-def reach_of(diagnostic: Diagnostic) -> float:
+def gap_limit(diagnostic: Diagnostic) -> float:
     """Returns the 99.9th percentile of absolute gaps."""
     gaps = np.abs([case.gap for case in diagnostic.cases])
     return float(np.quantile(gaps, 0.999)) or 1.0
 
 
-def gaps(diagnostic: Diagnostic, reach: float | None = None) -> "Figure":
+def draw_gaps(diagnostic: Diagnostic, reach: float | None = None) -> "Figure":
     """Draws histograms of gaps, one for entity and one for relation additions.
 
     Args:
@@ -84,7 +84,7 @@ def gaps(diagnostic: Diagnostic, reach: float | None = None) -> "Figure":
         ),
     }
     kinds = {name: kind_gaps for name, kind_gaps in kinds.items() if len(kind_gaps)}
-    reach = reach_of(diagnostic) if reach is None else reach
+    reach = gap_limit(diagnostic) if reach is None else reach
     edges = np.linspace(-reach, reach, BINS + 1)
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(8, 0.9 + 1.8 * len(kinds)), layout="constrained")

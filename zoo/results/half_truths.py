@@ -17,8 +17,8 @@ from zoo.benchmarks.half_truth.baselines import CORPUS, LONGER
 from zoo.benchmarks.half_truth.benchmark import HalfTruth
 from zoo.benchmarks.half_truth.rules import CONDITIONS, ENTITY_CONDITIONS
 from zoo.errors import ZooError
-from zoo.results.averages import Average, Mean, Member, averages
-from zoo.results.metrics import Metric, metrics
+from zoo.results.averages import Average, Mean, Member, compute_averages
+from zoo.results.metrics import Metric, compute_metrics
 from zoo.results.presets.base import Preset
 from zoo.results.report import SCALE, Results, references
 from zoo.results.runs import BenchmarkRun
@@ -159,7 +159,7 @@ def diagnostics(results: Results, preset: Preset) -> list[Diagnostic]:
             continue
         cases = sorted(_scored_cases(outcomes, scale or 1.0), key=lambda case: case.gap)
         builder = _LineBuilder(
-            metrics(outcomes, preset.rules, references(results.header)),
+            compute_metrics(outcomes, preset.rules, references(results.header)),
             cases,
             entry.get("baselines", {}),
         )
@@ -235,7 +235,7 @@ class _LineBuilder:
         self, name: str, conditions: Sequence[str], weighting: Literal["equal", "cases"] = "equal"
     ) -> ConditionLine:
         """Returns the line of one or more conditions."""
-        cases = {c: 1 if weighting == "equal" else self._anchors[c].of for c in conditions}
+        cases = {c: 1 if weighting == "equal" else self._anchors[c].n_total for c in conditions}
         share = {c: n / sum(cases.values()) for c, n in cases.items()}
         guessed = {
             (baseline, metric): sum(share[c] * subsets[c][metric] for c in conditions)
@@ -244,7 +244,7 @@ class _LineBuilder:
             if all(metric in subsets.get(c, {}) for c in conditions)
         }
         anchor, completion = (
-            averages(
+            compute_averages(
                 "",
                 [Mean(name, tuple(Member(HalfTruth.name, c, m) for c in conditions), weighting)],
                 list(self._observations),

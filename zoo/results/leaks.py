@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from zoo.familiarity.images import SeenImages
-from zoo.results.metrics import Metric, Reference, Rules, metrics
+from zoo.results.metrics import Metric, Reference, Rules, compute_metrics
 from zoo.results.outcomes import SCHEMA
 from zoo.results.runs import BenchmarkRun
 from zoo.results.tables import TextTable, number
@@ -25,7 +25,7 @@ MetricKey = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True)
-class Leak:
+class LeakMetric:
     """One metric with and without the cases whose images the model has seen.
 
     Attributes:
@@ -70,7 +70,9 @@ def with_seen_images(cases: pa.Table, seen: SeenImages) -> pa.Table:
         seen: The images that the model has seen.
     """
     images_by_outcome = cases["images"].to_pylist()
-    seen_by_image = {image: seen.has(image) for images in images_by_outcome for image in images}
+    seen_by_image = {
+        image: seen.contains(image) for images in images_by_outcome for image in images
+    }
     labels = [
         _seen_label([seen_by_image[image] for image in images]) for images in images_by_outcome
     ]
@@ -78,11 +80,11 @@ def with_seen_images(cases: pa.Table, seen: SeenImages) -> pa.Table:
     return cases.set_column(index, SCHEMA.field(index), pa.array(labels, pa.string()))
 
 
-def leaks(
+def compute_leaks(
     cases: pa.Table,
     rules: Rules,
     references: Mapping[tuple[BenchmarkRun, str], Reference],
-) -> Iterator[Leak]:
+) -> Iterator[LeakMetric]:
     """Yields each metric of each benchmark, over all its subsets and over each of them.
 
     The two parts have no image in common and cannot be paired: the interval of their difference
@@ -114,7 +116,7 @@ def leaks(
                 yield _build_leak(full, *(part.get(key) for part in parts))
 
 
-def leaks_table(metric_leaks: Iterable[Leak], long: bool) -> TextTable:
+def leaks_table(metric_leaks: Iterable[LeakMetric], long: bool) -> TextTable:
     """Returns a table with one row per metric with seen images.
 
     Args:
@@ -135,7 +137,7 @@ def leaks_table(metric_leaks: Iterable[Leak], long: bool) -> TextTable:
     return TextTable(HEADER, tuple(rows))
 
 
-def untold(metric_leaks: Iterable[Leak]) -> str:
+def format_unknown_counts(metric_leaks: Iterable[LeakMetric]) -> str:
     """Returns the numbers of outcomes with images of unknown status, or an empty string."""
     counts: dict[BenchmarkRun, tuple[int, int]] = {}
     for leak in metric_leaks:
@@ -169,18 +171,18 @@ def _metrics_by_key(
     references: Mapping[tuple[BenchmarkRun, str], Reference],
 ) -> dict[MetricKey, Metric]:
     """Returns the metrics of a part of the outcomes, by benchmark, run, subset and metric."""
-    kept_metrics = metrics(cases.filter(pa.array(keep)), rules, references)
+    kept_metrics = compute_metrics(cases.filter(pa.array(keep)), rules, references)
     return {(m.benchmark, m.run, m.subset, m.metric): m for m in kept_metrics}
 
 
 def _build_leak(
     full: Metric, free: Metric | None, seen: Metric | None, unknown: Metric | None
-) -> Leak:
+) -> LeakMetric:
     values = [None if part is None else part.value for part in (free, seen)]
     n = [0 if part is None else part.n for part in (free, seen, unknown)]
     key = full.benchmark, full.run, full.subset, full.metric
     assert full.value is not None
-    leak = Leak(*key, full.value, full.n, values[0], n[0], values[1], n[1], n[2])
+    leak = LeakMetric(*key, full.value, full.n, values[0], n[0], values[1], n[1], n[2])
     if free is None or seen is None:
         return leak
     ends = free.value, free.low, free.high, seen.value, seen.low, seen.high
@@ -196,7 +198,7 @@ def _build_leak(
     )
 
 
-def _format_difference(leak: Leak) -> str:
+def _format_difference(leak: LeakMetric) -> str:
     if leak.difference is None or leak.low is None or leak.high is None:
         return ""
     return f"{leak.difference:+.1f} ({leak.low:+.1f} to {leak.high:+.1f})"

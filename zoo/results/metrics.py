@@ -9,13 +9,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from zoo.benchmarks.protocols.recall import Recall
-from zoo.results.outcomes import Judged, judge_outcomes, protocol_here
+from zoo.results.outcomes import JudgedOutcomes, import_protocol, judge_outcomes
 from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import Observations, interval
 
 MACRO = "macro"
 
-Place = tuple[BenchmarkRun, str, str]
+MetricKey = tuple[BenchmarkRun, str, str]
 
 
 @dataclass(frozen=True)
@@ -34,18 +34,18 @@ class Reference:
 
 
 @dataclass(frozen=True)
-class Macro:
+class MacroAverage:
     """Definition of a macro average over groups.
 
     Attributes:
-        without: Names of excluded groups.
-        at_least: Minimum number of cases of a group in the file; smaller groups are excluded.
-        of: Name of the averaged metric; empty if the subset has only one.
+        excluded_groups: Names of excluded groups.
+        min_cases: Minimum number of cases of a group in the file; smaller groups are excluded.
+        metric: Name of the averaged metric; empty if the subset has only one.
     """
 
-    without: frozenset[str] = frozenset()
-    at_least: int = 1
-    of: str = ""
+    excluded_groups: frozenset[str] = frozenset()
+    min_cases: int = 1
+    metric: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,13 +61,13 @@ class Rules:
 
     official_ties: bool
     drop_identical: bool
-    macros: Mapping[tuple[str, str], Macro] = field(default_factory=dict)
+    macros: Mapping[tuple[str, str], MacroAverage] = field(default_factory=dict)
 
-    def macro(self, benchmark: str, subset: str) -> Macro | None:
+    def macro(self, benchmark: str, subset: str) -> MacroAverage | None:
         """Returns the macro average of a subset, None if it has none."""
         return self.macros.get((benchmark, subset), self.macros.get((benchmark, "*")))
 
-    def counts_like(self, other: "Rules", part: pa.Table) -> bool:
+    def same_outcomes(self, other: "Rules", part: pa.Table) -> bool:
         """Returns whether other rules give the same outcomes for a metric, macro averages aside.
 
         Args:
@@ -96,15 +96,15 @@ class Metric:
         high: Upper end of the 95 % interval in per cent, None if nothing was scored.
         interval: Description of the interval method; empty if nothing was scored.
         n: Number of queries that were scored.
-        of: Number of queries in the file.
+        n_total: Number of queries in the file.
         ties: Number of scored queries that are wrong by `>` and right by `>=`.
         images: Number of distinct images that the scored queries are about.
-        images_of: Number of distinct images that all queries are about.
+        images_total: Number of distinct images that all queries are about.
         trained_on: Number of images of scored queries that the model was trained on.
         chance: Chance level in per cent, None if unknown.
         published: Published value of OpenAI's ViT-B/32 in per cent. None if unknown, or if it was
             computed under other rules or over another gallery.
-        gallery_of: Number of images of the full gallery; None if the metric is not a recall.
+        gallery_size: Number of images of the full gallery; None if the metric is not a recall.
         run: Identifies the run of the benchmark, as in `BenchmarkRun`.
         split: The familiarity split of its cases; empty for all cases.
         ties_right: Number of ties that count as right; None in results of an older zoo.
@@ -118,14 +118,14 @@ class Metric:
     high: float | None
     interval: str
     n: int
-    of: int
+    n_total: int
     ties: int
     images: int
-    images_of: int
+    images_total: int
     trained_on: int
     chance: float | None = None
     published: float | None = None
-    gallery_of: int | None = None
+    gallery_size: int | None = None
     run: str = ""
     split: str = ""
     ties_right: int | None = None
@@ -142,7 +142,7 @@ class Metric:
     @property
     def coverage(self) -> float:
         """The share of queries that were scored."""
-        return self.n / self.of if self.of else 0.0
+        return self.n / self.n_total if self.n_total else 0.0
 
     @property
     def partial_gallery(self) -> bool:
@@ -150,10 +150,10 @@ class Metric:
 
         Such a recall is easier than one over the full gallery, and not comparable with it.
         """
-        return self.gallery_of is not None and self.images < self.gallery_of
+        return self.gallery_size is not None and self.images < self.gallery_size
 
 
-def metrics(
+def compute_metrics(
     outcomes: pa.Table,
     rules: Rules,
     references: Mapping[tuple[BenchmarkRun, str], Reference],
@@ -172,17 +172,17 @@ def metrics(
         scored or no interval is known.
     """
     observations_by_metric: dict[Metric, Observations | None] = {}
-    for place, rows in places(outcomes).items():
+    for place, rows in rows_by_metric(outcomes).items():
         part = outcomes.take(rows)
         run, subset, name = place
         reference = references.get((run, subset), Reference())
         official = rules if published is None else published
-        is_comparable = rules.counts_like(official, part)
+        is_comparable = rules.same_outcomes(official, part)
         outcome = judge_outcomes(part, rules.official_ties, rules.drop_identical)
         metric, observed = _build_metric(place, name, outcome, reference, is_comparable)
         observations_by_metric[metric] = observed
         macro = rules.macro(run.benchmark, subset)
-        if macro is not None and macro.of in ("", name):
+        if macro is not None and macro.metric in ("", name):
             is_comparable = is_comparable and macro == official.macro(run.benchmark, subset)
             metric, observed = _build_metric(
                 (run, subset, MACRO),
@@ -230,22 +230,22 @@ def _tie_clause(metrics: Sequence[Metric], preset: str) -> str:
     return f"{count}which preset {preset} counts as right; {strict}"
 
 
-def places(outcomes: pa.Table) -> dict[Place, NDArray[np.int64]]:
+def rows_by_metric(outcomes: pa.Table) -> dict[MetricKey, NDArray[np.int64]]:
     """Returns the row numbers of each run, subset and metric, in the order of the outcomes."""
-    rows_by_place: dict[Place, list[int]] = {}
+    rows_by_place: dict[MetricKey, list[int]] = {}
     columns = (outcomes[name].to_pylist() for name in ("benchmark", "run", "subset", "metric"))
     for row, (benchmark, run, subset, metric) in enumerate(zip(*columns, strict=True)):
         rows_by_place.setdefault((BenchmarkRun(benchmark, run), subset, metric), []).append(row)
     return {place: np.array(rows) for place, rows in rows_by_place.items()}
 
 
-def _group_outcomes(outcome: Judged, macro: Macro) -> Judged:
+def _group_outcomes(outcome: JudgedOutcomes, macro: MacroAverage) -> JudgedOutcomes:
     names, index, sizes = np.unique(
         outcome.group.astype(str), return_inverse=True, return_counts=True
     )
     counts = np.array(
         [
-            size >= macro.at_least and name not in macro.without
+            size >= macro.min_cases and name not in macro.excluded_groups
             for name, size in zip(names, sizes, strict=True)
         ],
         dtype=bool,
@@ -254,7 +254,11 @@ def _group_outcomes(outcome: Judged, macro: Macro) -> Judged:
 
 
 def _build_metric(
-    place: Place, source_metric: str, outcome: Judged, reference: Reference, is_comparable: bool
+    place: MetricKey,
+    source_metric: str,
+    outcome: JudgedOutcomes,
+    reference: Reference,
+    is_comparable: bool,
 ) -> tuple[Metric, Observations | None]:
     """Returns one metric and its observations.
 
@@ -272,12 +276,12 @@ def _build_metric(
     if n:
         observed = Observations(
             scored.value,
-            scored.image(f"{run}/{subset}/{source_metric}"),
+            scored.image_labels(f"{run}/{subset}/{source_metric}"),
             scored.group.astype(str) if name == MACRO else np.zeros(n),
         )
         low, high, method = interval([observed], [1.0])
         if not all(
-            protocol_here(protocol_name).has_interval for protocol_name in set(scored.protocol)
+            import_protocol(protocol_name).has_interval for protocol_name in set(scored.protocol)
         ):
             low, high, method = None, None, "no interval is known for a number over all images"
         elif not np.isin(scored.value, (0, 1)).all():
@@ -292,7 +296,8 @@ def _build_metric(
     images = len({image for images in scored.images for image in images})
     images_of = len({image for images in outcome.images for image in images})
     gallery = any(
-        isinstance(protocol_here(protocol_name), Recall) for protocol_name in set(outcome.protocol)
+        isinstance(import_protocol(protocol_name), Recall)
+        for protocol_name in set(outcome.protocol)
     )
     gallery_of = max(images_of, reference.n or 0) if gallery else None
     is_complete = gallery_of is None or images == gallery_of
@@ -305,25 +310,25 @@ def _build_metric(
         high=_per_cent(high),
         interval=method,
         n=n,
-        of=len(outcome.right),
+        n_total=len(outcome.right),
         ties=int(scored.tie.sum()),
         images=images,
-        images_of=images_of,
+        images_total=images_of,
         trained_on=len(trained),
         chance=reference.chance.get(name) if chance is None else _per_cent(chance),
         published=reference.published.get(name) if is_comparable and is_complete else None,
-        gallery_of=gallery_of,
+        gallery_size=gallery_of,
         run=run.run,
         ties_right=int((scored.tie & scored.right).sum()),
     ), (None if low is None else observed)
 
 
-def _mean_chance(metric: str, scored: Judged, weight: NDArray[np.float64]) -> float | None:
+def _mean_chance(metric: str, scored: JudgedOutcomes, weight: NDArray[np.float64]) -> float | None:
     """Returns the mean chance level of queries, None if their options do not determine it."""
     chance_by_query = np.zeros(len(weight))
     for protocol_name in set(scored.protocol):
         mask = scored.protocol == protocol_name
-        chances = protocol_here(protocol_name).chance(
+        chances = import_protocol(protocol_name).chance(
             metric, scored.options[mask], scored.right_options[mask]
         )
         if chances is None:

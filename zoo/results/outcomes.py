@@ -21,9 +21,9 @@ from zoo.benchmarks.protocols.base import (
     Outcome,
     Protocol,
     Query,
-    above_all,
     protocol_name,
     protocol_of,
+    right_above_wrong,
 )
 from zoo.errors import ZooError
 from zoo.results.runs import BenchmarkRun
@@ -128,7 +128,7 @@ SCHEMA = pa.schema(
 )
 
 
-def rows(
+def outcome_rows(
     run: BenchmarkRun,
     case: Case,
     queries: Iterable[Query],
@@ -143,7 +143,10 @@ def rows(
         trained: Identities of the images that the model was trained on.
     """
     images, question = [identity(image) for image in case.images], fingerprint(case)
-    protocol, drops_identical = protocol_name(case.judged_by), case.judged_by.drops_identical
+    protocol, drops_identical = (
+        protocol_name(case.resolved_protocol),
+        case.resolved_protocol.drops_identical,
+    )
     for query in queries:
         outcome = query if isinstance(query, Outcome) else None
         image_ids = [images[i] for i in query.images]
@@ -154,20 +157,20 @@ def rows(
             case=case.id,
             group=case.group if query.group is None else query.group,
             protocol=protocol,
-            query=query.query,
+            query=query.index,
             metric=query.metric,
             scores=None if outcome is None else outcome.scores.tolist(),
             match=query.match.tolist(),
-            identical=identical(case, query) if drops_identical else None,
+            identical=identical_answers(case, query) if drops_identical else None,
             right=None if outcome is None else outcome.right,
             tie=None if outcome is None else outcome.tie,
             value=None if outcome is None else outcome.value,
-            correct_first=case.counts_tie(query),
+            correct_first=case.tie_is_right(query),
             options=query.options,
             right_options=query.right_options,
             images=image_ids,
             trained=[image in trained for image in image_ids],
-            texts=[*case.asking, *(case.texts[j] for j in query.texts)],
+            texts=[*case.query_texts, *(case.texts[j] for j in query.texts)],
             question=question,
             wrong_image=None if outcome is None else _item_or_none(images, outcome.wrong_image),
             wrong_text=None if outcome is None else _item_or_none(case.texts, outcome.wrong_text),
@@ -185,12 +188,12 @@ def fingerprint(case: Case) -> str:
     its images has a different hash.
     """
     images = [(identity(image), image.crop) for image in case.images]
-    texts = [case.texts, *filter(None, (case.asking, case.prompts))]
-    content = json.dumps([protocol_name(case.judged_by), images, *texts]).encode()
+    texts = [case.texts, *filter(None, (case.query_texts, case.prompts))]
+    content = json.dumps([protocol_name(case.resolved_protocol), images, *texts]).encode()
     return hashlib.blake2b(content + np.packbits(case.match).tobytes(), digest_size=12).hexdigest()
 
 
-def identical(case: Case, query: Query) -> list[bool]:
+def identical_answers(case: Case, query: Query) -> list[bool]:
     """Returns which wrong answers of a query have the same text as a right answer.
 
     Whitespace before punctuation is ignored. Some permutations in the order sets of ARO equal the
@@ -207,10 +210,10 @@ def identical(case: Case, query: Query) -> list[bool]:
     texts = list(case.texts)
     if _SPACE_BEFORE_PUNCTUATION.search("\n".join(texts)):
         texts = [_SPACE_BEFORE_PUNCTUATION.sub("", text) for text in texts]
-    matches = case.match[query.query].tolist()
+    matches = case.match[query.index].tolist()
     right = {text for text, match in zip(texts, matches, strict=True) if match}
-    if case.asking:
-        right |= {_SPACE_BEFORE_PUNCTUATION.sub("", text) for text in case.asking}
+    if case.query_texts:
+        right |= {_SPACE_BEFORE_PUNCTUATION.sub("", text) for text in case.query_texts}
         has_duplicate = any(
             text in right for text, match in zip(texts, matches, strict=True) if not match
         )
@@ -218,7 +221,7 @@ def identical(case: Case, query: Query) -> list[bool]:
     return [text in right and not match for text, match in zip(texts, matches, strict=True)]
 
 
-def table(rows: Iterable[OutcomeRow]) -> pa.Table:
+def outcome_table(rows: Iterable[OutcomeRow]) -> pa.Table:
     """Returns the rows as a table of SCHEMA."""
     tuples, batches = map(attrgetter(*SCHEMA.names), rows), []
     while batch := list(islice(tuples, ROWS_PER_BATCH)):
@@ -228,7 +231,7 @@ def table(rows: Iterable[OutcomeRow]) -> pa.Table:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedOutcomes:
     """The outcomes of one metric under one set of rules; all arrays are `[q]`.
 
     Attributes:
@@ -257,7 +260,7 @@ class Judged:
     images: list[list[str]]
     trained: list[list[bool]]
 
-    def image(self, metric: str) -> NDArray[np.str_]:
+    def image_labels(self, metric: str) -> NDArray[np.str_]:
         """Returns labels that are equal for outcomes about the same image or images, `[q]`.
 
         An outcome without an image gets a unique label.
@@ -271,10 +274,10 @@ class Judged:
         ]
         return np.array(labels, dtype=np.str_)
 
-    def select(self, keep: NDArray[np.bool_]) -> "Judged":
+    def select(self, keep: NDArray[np.bool_]) -> "JudgedOutcomes":
         """Returns the outcomes for which `keep` is true."""
         index = np.flatnonzero(keep)
-        return Judged(
+        return JudgedOutcomes(
             self.row[keep],
             self.right[keep],
             self.value[keep],
@@ -289,7 +292,7 @@ class Judged:
         )
 
 
-def judge_outcomes(part: pa.Table, official_ties: bool, drop_identical: bool) -> Judged:
+def judge_outcomes(part: pa.Table, official_ties: bool, drop_identical: bool) -> JudgedOutcomes:
     """Judges the outcomes of one metric.
 
     Args:
@@ -317,7 +320,7 @@ def judge_outcomes(part: pa.Table, official_ties: bool, drop_identical: bool) ->
             match = np.array(part["match"][q].as_py())[distinct]
             options[q], keep[q] = distinct.sum(), not match.all()
             if keep[q] and scored[q]:
-                right[q], tie[q] = above_all(
+                right[q], tie[q] = right_above_wrong(
                     np.array(part["scores"][q].as_py(), np.float32)[distinct], match
                 )
     group, protocol = (
@@ -332,10 +335,10 @@ def judge_outcomes(part: pa.Table, official_ties: bool, drop_identical: bool) ->
     images, trained = part["images"].to_pylist(), part["trained"].to_pylist()
     row = np.arange(len(right))
     counts = counted, value, tie, scored, options, right_options
-    return Judged(row, *counts, group, protocol, images, trained).select(keep)
+    return JudgedOutcomes(row, *counts, group, protocol, images, trained).select(keep)
 
 
-def protocol_here(text: str) -> Protocol:
+def import_protocol(text: str) -> Protocol:
     """Returns the protocol that judged cases, as `protocol_name` returns it.
 
     Raises:
@@ -358,7 +361,7 @@ def _apply_joint_judgement(
     tie: NDArray[np.bool_],
 ) -> None:
     """Updates right and tie in place if the protocol judges all answers of a subset jointly."""
-    judge = protocol_here(protocol)
+    judge = import_protocol(protocol)
     if type(judge).judge_subset is Protocol.judge_subset or not mask.any():
         return
     answers = part.filter(pa.array(mask))

@@ -40,7 +40,7 @@ def thumbnails(images: Iterable[str], finder: ImageFinder) -> dict[str, str]:
     return {image: _data_uri(thumbnail(image, finder)) for image in dict.fromkeys(images)}
 
 
-def check_some(data_uris: Mapping[str, str], finder: ImageFinder, subject: str) -> None:
+def require_any_image(data_uris: Mapping[str, str], finder: ImageFinder, subject: str) -> None:
     """Checks that at least one image was found.
 
     Args:

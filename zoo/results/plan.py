@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.benchmarks.protocols.base import protocol_name, protocol_of
-from zoo.benchmarks.roots import read, resolve_images
+from zoo.benchmarks.roots import read_benchmark, resolve_images
 from zoo.errors import ZooError
 from zoo.results.runs import BenchmarkRun, runs_of
 from zoo.sources.images import ImageFinder
@@ -50,7 +50,7 @@ class Plan:
     Attributes:
         images: Distinct images of all questions.
         texts: Distinct texts of all questions.
-        questions: Cases that can be scored.
+        cases: Cases that can be scored.
         unscored: Cases that cannot be scored because of missing images, each with its benchmark.
         contents: Contents of the benchmarks.
         absent: Subsets without annotation files, each with its benchmark.
@@ -59,7 +59,7 @@ class Plan:
 
     images: list[ImageRef] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
-    questions: list[ScorableCase] = field(default_factory=list)
+    cases: list[ScorableCase] = field(default_factory=list)
     unscored: list[tuple[BenchmarkRun, Case]] = field(default_factory=list)
     contents: dict[BenchmarkRun, Contents] = field(default_factory=dict)
     absent: list[tuple[BenchmarkRun, Subset]] = field(default_factory=list)
@@ -82,14 +82,16 @@ def make_plan(benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: Im
     text_rows: dict[str, int] = {}
     missing: dict[ImageRef, bool] = {}
     for run, benchmark in zip(runs_of(benchmarks), benchmarks, strict=True):
-        contents = resolve_images(read(benchmark, roots), finder)
+        contents = resolve_images(read_benchmark(benchmark, roots), finder)
         plan.contents[run], plan.subsets[run] = contents, benchmark.subsets
-        plan.absent += [(run, subset) for subset in contents.absent]
+        plan.absent += [(run, subset) for subset in contents.missing_subsets]
         for case in contents.cases:
             _check_case(run, case)
             for image in case.all_images:
                 if image not in missing:
-                    missing[image] = image in contents.unfit or finder.find(image) is None
+                    missing[image] = (
+                        image in contents.uncroppable_images or finder.find(image) is None
+                    )
             image_mask = np.array([not missing[image] for image in case.images])
             if case.partners and all(missing[image] for image in case.partners):
                 image_mask[:] = False
@@ -100,20 +102,20 @@ def make_plan(benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: Im
                 images = [image_rows.setdefault(image, len(image_rows)) for image in part.images]
                 texts, asking = (
                     [text_rows.setdefault(text, len(text_rows)) for text in group]
-                    for group in (part.encoded_texts, part.asking)
+                    for group in (part.encoded_texts, part.query_texts)
                 )
                 indices = (np.array(rows, dtype=np.int64) for rows in (images, texts, asking))
-                plan.questions.append(ScorableCase(run, part, *indices))
+                plan.cases.append(ScorableCase(run, part, *indices))
     plan.images, plan.texts = list(image_rows), list(text_rows)
-    if not plan.questions:
+    if not plan.cases:
         raise ZooError(_no_images_message(plan, finder))
     return plan
 
 
-def missing_parts(plan: Plan) -> list[str]:
+def describe_missing(plan: Plan) -> list[str]:
     """Returns what cannot be measured, one phrase per benchmark and reason."""
     absent, unscored = Counter(run for run, _ in plan.absent), Counter(r for r, _ in plan.unscored)
-    cases = unscored + Counter(question.run for question in plan.questions)
+    cases = unscored + Counter(question.run for question in plan.cases)
     parts = []
     for run, n in absent.items():
         description = run if n == len(plan.subsets[run]) else f"{n} subsets of {run}"
@@ -132,8 +134,8 @@ def _split_by_images(case: Case, image_mask: NDArray[np.bool_]) -> Iterator[tupl
         case: The case.
         image_mask: Which of its images were found, `[images]`.
     """
-    by_image = case.judged_by.by_image
-    if image_mask.all() or not image_mask.any() or not (case.gallery or by_image):
+    by_image = case.resolved_protocol.by_image
+    if bool(image_mask.all()) or not image_mask.any() or not (case.is_gallery or by_image):
         yield case, bool(image_mask.all())
         return
     if by_image:
@@ -158,12 +160,12 @@ def _select(case: Case, images: NDArray[np.bool_], texts: NDArray[np.bool_]) -> 
 
 def _check_case(run: BenchmarkRun, case: Case) -> None:
     place = f"case {case.id} of {run}/{case.subset}"
-    if case.images and case.asking:
+    if case.images and case.query_texts:
         raise ZooError(f"{place} has both images and query texts (asking). Fix the reader")
-    shape = (len(case.images or case.asking), len(case.texts))
+    shape = (len(case.images or case.query_texts), len(case.texts))
     if np.shape(case.match) != shape:
         raise ZooError(
-            f"{place} has {shape[0]} {'query texts' if case.asking else 'images'} and "
+            f"{place} has {shape[0]} {'query texts' if case.query_texts else 'images'} and "
             f"{shape[1]} texts, but match has shape {np.shape(case.match)}. Fix the reader"
         )
     if case.prompts and not (len(case.prompts) == len(case.texts) and all(case.prompts)):
@@ -174,12 +176,13 @@ def _check_case(run: BenchmarkRun, case: Case) -> None:
     if not (isinstance(case.match, np.ndarray) and case.match.dtype == bool):
         raise ZooError(f"{place} has a match that is not a boolean array. Fix the reader")
     try:
-        problem = protocol_of(protocol_name(case.judged_by)).lacks(case.match)
+        problem = protocol_of(protocol_name(case.resolved_protocol)).invalid_reason(case.match)
     except ZooError as error:
         raise ZooError(f"{place}: {error}") from error
     if problem:
         raise ZooError(
-            f"{place} {problem}, which protocol {protocol_name(case.judged_by)} cannot judge. "
+            f"{place} {problem}, which protocol {protocol_name(case.resolved_protocol)} cannot "
+            "judge. "
             "Fix the reader"
         )
 
@@ -195,7 +198,9 @@ def _no_images_message(plan: Plan, finder: ImageFinder) -> str:
                 f"images, which were resized (first: {case.images[0]}, of {run}/{case.subset}). "
                 "Use the images in their published size"
             )
-        instructions = {subset.name: subset.how for subset in plan.subsets[run]}.get(case.subset)
+        instructions = {subset.name: subset.instructions for subset in plan.subsets[run]}.get(
+            case.subset
+        )
         published_hint = image.source == "published" and instructions
         return (
             f"nothing can be scored: {len(plan.unscored):,} cases were read, but no case has its "
@@ -207,7 +212,7 @@ def _no_images_message(plan: Plan, finder: ImageFinder) -> str:
         names = ", ".join(dict.fromkeys(str(run) for run, _ in plan.absent))
         return (
             f"nothing can be scored: {roots} has no annotation file of {names} "
-            f"(first missing: {' or '.join(part.files)}): {part.how}"
+            f"(first missing: {' or '.join(part.files)}): {part.instructions}"
         )
     return (
         f"nothing can be scored: no case was read from {roots}. Choose benchmarks that have cases"

@@ -12,13 +12,13 @@ import yaml
 from msgspec import Struct
 
 from zoo.errors import ZooError, suggest_names
-from zoo.support.schema import Text, record
+from zoo.support.schema import Text, validate_record
 
 FOLDER = Path(__file__).parent / "figures"
 
 
 @dataclass(frozen=True)
-class Figure:
+class PublishedValue:
     """A published value of a model.
 
     Attributes:
@@ -48,7 +48,7 @@ class _FiguresFile(Struct, forbid_unknown_fields=True):
     preset: str = ""  # preset of the names that are averages
 
 
-def figures(model: str) -> tuple[Figure, ...]:
+def published_values(model: str) -> tuple[PublishedValue, ...]:
     """Returns the published values of a model.
 
     Args:
@@ -60,13 +60,13 @@ def figures(model: str) -> tuple[Figure, ...]:
     model_figures = tuple(figure for figure in _all_figures() if figure.model == model)
     if not model_figures:
         raise ZooError(
-            f"no published values of {model!r}{suggest_names(model, models())}. "
-            f"Available: {', '.join(models())}"
+            f"no published values of {model!r}{suggest_names(model, published_models())}. "
+            f"Available: {', '.join(published_models())}"
         )
     return model_figures
 
 
-def models() -> tuple[str, ...]:
+def published_models() -> tuple[str, ...]:
     """Returns the names of the models with published values."""
     return tuple(sorted({figure.model for figure in _all_figures()}))
 
@@ -77,11 +77,11 @@ def is_metric(name: str) -> bool:
 
 
 @cache
-def _all_figures() -> tuple[Figure, ...]:
+def _all_figures() -> tuple[PublishedValue, ...]:
     return tuple(figure for file in sorted(FOLDER.glob("*.yaml")) for figure in read(file))
 
 
-def read(file: Path) -> Iterator[Figure]:
+def read(file: Path) -> Iterator[PublishedValue]:
     """Reads a file of published values.
 
     Args:
@@ -93,7 +93,7 @@ def read(file: Path) -> Iterator[Figure]:
     Raises:
         ZooError: The file does not have this format.
     """
-    table = record(yaml.safe_load(file.read_text("utf-8")), _FiguresFile, str(file))
+    table = validate_record(yaml.safe_load(file.read_text("utf-8")), _FiguresFile, str(file))
     for model, values in table.models.items():
         if len(values) != len(table.names):
             raise ZooError(
@@ -103,4 +103,4 @@ def read(file: Path) -> Iterator[Figure]:
         for name, value in zip(table.names, values, strict=True):
             if value is not None:
                 preset = "" if is_metric(name) else table.preset
-                yield Figure(model, name, preset, value, table.source, table.protocol)
+                yield PublishedValue(model, name, preset, value, table.source, table.protocol)

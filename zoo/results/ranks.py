@@ -8,9 +8,9 @@ from itertools import combinations
 import pyarrow as pa
 
 from zoo.familiarity.buckets import EXCLUDED
-from zoo.results.comparison.common import common
-from zoo.results.comparison.differing import AS_KEPT, judged_by_both
-from zoo.results.metrics import Place, Rules
+from zoo.results.comparison.common import align_runs
+from zoo.results.comparison.differing import AS_KEPT, jointly_scored_outcomes
+from zoo.results.metrics import MetricKey, Rules
 from zoo.results.splits import split_rows
 from zoo.results.statistics import benjamini_hochberg, mcnemar
 
@@ -27,24 +27,25 @@ class SplitTest:
         models: Names of both models.
         n: Number of questions of the split that were scored for both.
         values: Share of right answers of each.
-        alone: Number of questions that only this model answers right (better, for graded answers).
+        only_right: Number of questions that only this model answers right (better, for graded
+            answers).
         p: The p-value of `mcnemar`.
         q: The p-value adjusted over the pairs of models on this split (Benjamini and Hochberg).
     """
 
-    place: Place
+    place: MetricKey
     split: str
     models: tuple[str, str]
     n: int
     values: tuple[float, float]
-    alone: tuple[int, int]
+    only_right: tuple[int, int]
     p: float
     q: float = float("nan")
 
     @property
     def lead(self) -> int:
         """Positive if the first model is ahead, negative if the second is."""
-        return self.alone[0] - self.alone[1]
+        return self.only_right[0] - self.only_right[1]
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Flip:
         p: The larger p-value of both splits.
     """
 
-    place: Place
+    place: MetricKey
     splits: tuple[str, str]
     ahead: str
     behind: str
@@ -77,10 +78,10 @@ def split_tests(models: Mapping[str, pa.Table], rules: Rules = AS_KEPT) -> list[
     Raises:
         ZooError: Two models were evaluated on different questions.
     """
-    tables = common(list(models.values()), list(models)).tables
+    tables = align_runs(list(models.values()), list(models)).tables
     split = tables[0]["bucket"].is_valid()
     cases = dict(zip(models, (table.filter(split) for table in tables), strict=True))
-    tests: dict[tuple[Place, str], list[SplitTest]] = {}
+    tests: dict[tuple[MetricKey, str], list[SplitTest]] = {}
     for (first_name, first_cases), (second_name, second_cases) in combinations(cases.items(), 2):
         for test in _pair_tests((first_name, second_name), first_cases, second_cases, rules):
             tests.setdefault((test.place, test.split), []).append(test)
@@ -91,13 +92,13 @@ def split_tests(models: Mapping[str, pa.Table], rules: Rules = AS_KEPT) -> list[
     ]
 
 
-def flips(tests: Sequence[SplitTest]) -> list[Flip]:
+def find_flips(tests: Sequence[SplitTest]) -> list[Flip]:
     """Returns the pairs of models with opposite significant orders on two splits.
 
     Args:
         tests: The tests, from `split_tests`.
     """
-    tests_by_pair: dict[tuple[Place, tuple[str, str]], list[SplitTest]] = {}
+    tests_by_pair: dict[tuple[MetricKey, tuple[str, str]], list[SplitTest]] = {}
     for test in tests:
         if test.q <= SIGNIFICANT and test.lead:
             tests_by_pair.setdefault((test.place, test.models), []).append(test)
@@ -114,7 +115,7 @@ def flips(tests: Sequence[SplitTest]) -> list[Flip]:
     ]
 
 
-def picture(tests: Sequence[SplitTest]) -> bytes:
+def draw_ranks(tests: Sequence[SplitTest]) -> bytes:
     """Returns a PNG with one panel per metric: the ranks of the models on each split.
 
     Args:
@@ -122,7 +123,7 @@ def picture(tests: Sequence[SplitTest]) -> bytes:
     """
     from matplotlib.figure import Figure
 
-    values: dict[Place, dict[str, dict[str, float]]] = {}
+    values: dict[MetricKey, dict[str, dict[str, float]]] = {}
     for test in tests:
         for model, value in zip(test.models, test.values, strict=True):
             values.setdefault(test.place, {}).setdefault(test.split, {})[model] = value
@@ -163,7 +164,7 @@ def _pair_tests(
         if split == EXCLUDED or not keep.any():
             continue
         rows = pa.array(keep)
-        for place, _, first_answers, second_answers in judged_by_both(
+        for place, _, first_answers, second_answers in jointly_scored_outcomes(
             first_cases.filter(rows), second_cases.filter(rows), rules
         ):
             a, b = first_answers.value, second_answers.value

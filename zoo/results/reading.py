@@ -11,14 +11,22 @@ import pyarrow.parquet as pq
 
 from zoo.errors import ZooError
 from zoo.results.averages import Average
-from zoo.results.leaks import Leak
+from zoo.results.leaks import LeakMetric
 from zoo.results.metrics import Metric
 from zoo.results.outcomes import SCHEMA
 from zoo.results.presets.shipped import Official
-from zoo.results.report import CASES, HEADER, RESULTS, SCHEMA_VERSION, Counted, Results, count
+from zoo.results.report import (
+    CASES,
+    HEADER,
+    RESULTS,
+    SCHEMA_VERSION,
+    PresetResults,
+    Results,
+    count_under_presets,
+)
 from zoo.results.runs import BenchmarkRun
-from zoo.support.class_paths import refuse_code
-from zoo.support.text_files import json_value
+from zoo.support.class_paths import reject_untrusted_classes
+from zoo.support.text_files import parse_json
 from zoo.support.trust import trusting_code
 
 RUN_FIELD_SCHEMA = 5  # the first schema in which benchmark and run are separate fields
@@ -33,7 +41,7 @@ FORMER = {
 }
 
 
-def read(run: Path, trust_code: bool = False) -> Results:
+def read_results(run: Path, trust_code: bool = False) -> Results:
     """Reads the results of a run.
 
     The metrics are those of results.json or, if that file is missing, those of preset `official`.
@@ -53,7 +61,7 @@ def read(run: Path, trust_code: bool = False) -> Results:
         cases = pq.read_table(run / CASES)
         header = json.loads((cases.schema.metadata or {}).get(HEADER, b"null"))
         if (run / RESULTS).is_file():
-            content = json_value((run / RESULTS).read_text("utf-8"))
+            content = parse_json((run / RESULTS).read_text("utf-8"))
             counted = tuple(map(_read_counted, content.pop("presets")))
             header = header or content
         if header is None:
@@ -84,8 +92,8 @@ def read(run: Path, trust_code: bool = False) -> Results:
         ) from error
     with trusting_code(trust_code):
         for protocol in pc.unique(cases["protocol"]).to_pylist():
-            refuse_code(protocol, Any, str(run / CASES))
-        return Results(header, counted or count(cases, [Official()], header), cases)
+            reject_untrusted_classes(protocol, Any, str(run / CASES))
+        return Results(header, counted or count_under_presets(cases, [Official()], header), cases)
 
 
 def _check_columns(cases: pa.Table) -> None:
@@ -154,16 +162,16 @@ def _with_current_names(record: Mapping[str, Any]) -> dict[str, Any]:
     return {FORMER.get(name, name): value for name, value in record.items()}
 
 
-def _read_counted(preset: Mapping[str, Any]) -> Counted:
+def _read_counted(preset: Mapping[str, Any]) -> PresetResults:
     preset = _with_current_names(preset)
-    return Counted(
+    return PresetResults(
         preset["preset"],
         preset["says"],
         tuple(Metric(**_with_current_names(metric)) for metric in preset["metrics"]),
         tuple(map(_read_average, preset["averages"])),
         tuple(Metric(**metric) for metric in preset.get("splits", ())),
         tuple(map(_read_average, preset.get("by_benchmark", ()))),
-        tuple(Leak(**leak) for leak in preset.get("leaks", ())),
+        tuple(LeakMetric(**leak) for leak in preset.get("leaks", ())),
     )
 
 

@@ -18,7 +18,7 @@ COLUMNS = ("case", "bucket", "positive", "positive_labels", "negative", "negativ
 AGGREGATES = {"ambiguous": AMBIGUOUS, "any_overlap": ("definitely_seen", *AMBIGUOUS)}
 
 
-def release(overlaps: Overlaps, table: BindingTable, out: Path) -> None:
+def write_release(overlaps: Overlaps, table: BindingTable, out: Path) -> None:
     """Writes the files into folder `familiarity` of a run and replaces existing ones.
 
     There is one table, and a folder with overlaps and lists per benchmark and subset.
@@ -32,7 +32,7 @@ def release(overlaps: Overlaps, table: BindingTable, out: Path) -> None:
         ZooError: The files cannot be written.
     """
     with write_atomically(out / FOLDER, folder=True) as folder:
-        (folder / TABLE).write_bytes(to_csv(table, says=False))
+        (folder / TABLE).write_bytes(to_csv(table, header=False))
         for (run, subset), cases in overlaps.items():
             split_cases = sorted((c for c in cases if c.bucket != EXCLUDED), key=_file_position)
             subset_folder = folder.joinpath(
@@ -43,7 +43,7 @@ def release(overlaps: Overlaps, table: BindingTable, out: Path) -> None:
             for name, ids in _case_lists(split_cases):
                 lines = "".join(f"{case}\n" for case in ids)
                 (subset_folder / LISTS / f"{name}.txt").write_text(lines, encoding="utf-8")
-        withdraw(out)  # a non-empty folder would not be replaced
+        remove_release(out)  # a non-empty folder would not be replaced
 
 
 def is_released(out: Path) -> bool:
@@ -51,7 +51,7 @@ def is_released(out: Path) -> bool:
     return (out / FOLDER / TABLE).is_file()
 
 
-def withdraw(out: Path) -> None:
+def remove_release(out: Path) -> None:
     """Removes the files of an earlier run; any other folder named `familiarity` is kept."""
     if is_released(out):
         shutil.rmtree(out / FOLDER, ignore_errors=True)

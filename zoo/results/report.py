@@ -16,20 +16,20 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from zoo.benchmarks.base import Benchmark
-from zoo.benchmarks.ceilings import as_plain, ceilings
+from zoo.benchmarks.ceilings import ceilings, ceilings_to_dict
 from zoo.benchmarks.protocols.base import VERSION, protocol_of
 from zoo.errors import DISTRIBUTION, ZooError, import_optional, suggest_names
 from zoo.familiarity.images import SeenImages
-from zoo.results.averages import Average, averages
-from zoo.results.beside import beside_table
+from zoo.results.averages import Average, compute_averages
+from zoo.results.beside import published_table
 from zoo.results.by_benchmark import by_benchmark
 from zoo.results.familiar import Familiarity, summary, with_buckets
-from zoo.results.leaks import Leak, leaks, with_seen_images
-from zoo.results.metrics import Metric, Reference, metrics, tie_warnings
+from zoo.results.leaks import LeakMetric, compute_leaks, with_seen_images
+from zoo.results.metrics import Metric, Reference, compute_metrics, tie_warnings
 from zoo.results.plan import Plan
 from zoo.results.presets.base import Preset
 from zoo.results.presets.shipped import Official
-from zoo.results.released import check_release, is_released, release, withdraw
+from zoo.results.released import check_release, is_released, remove_release, write_release
 from zoo.results.runs import BenchmarkRun
 from zoo.results.splits import by_split
 from zoo.results.tables import TextTable, averages_table, metrics_table, splits_table
@@ -42,18 +42,18 @@ SCHEMA_VERSION = 9
 SOFTWARE = (DISTRIBUTION, "torch", "lightning", "open_clip_torch", "numpy", "pillow", "scipy")
 RESULTS, CASES = "results.json", "cases.parquet"
 HEADER = b"zoo"
-CUT = "texts over the context length, cut"
+TRUNCATED = "texts over the context length, cut"
 SHORT_LISTS = "retrieval"
 SCALE = "scale"
 DECODED = "images decoded by"  # recorded if the decoder is not PIL
-TEXTS_ALONE = "told by texts alone"
-BESIDE = "beside"
+TEXT_PROBE = "told by texts alone"
+REFERENCE_MODELS = "beside"
 EXCLUDED_IMAGES = "excluded"
 TRAINED_IMAGES = "trained_images"  # number per data set that the model was trained on
 
 
 @dataclass(frozen=True)
-class Counted:
+class PresetResults:
     """The metrics and averages under one preset.
 
     Attributes:
@@ -72,7 +72,7 @@ class Counted:
     averages: tuple[Average, ...]
     splits: tuple[Metric, ...] = ()
     by_benchmark: tuple[Average, ...] = ()
-    leaks: tuple[Leak, ...] = ()
+    leaks: tuple[LeakMetric, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,23 +81,23 @@ class Results:
 
     Attributes:
         header: The content of results.json except metrics.
-        counted: Metrics and averages per preset.
+        by_preset: Metrics and averages per preset.
         cases: Table with one row for each outcome.
     """
 
     header: dict[str, Any]
-    counted: tuple[Counted, ...]
+    by_preset: tuple[PresetResults, ...]
     cases: pa.Table
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
         """The metrics of the first preset."""
-        return self.counted[0].metrics
+        return self.by_preset[0].metrics
 
     @property
     def averages(self) -> tuple[Average, ...]:
         """The averages of the first preset."""
-        return self.counted[0].averages
+        return self.by_preset[0].averages
 
     def scalars(self) -> dict[str, float]:
         """Returns the values of the first preset in per cent, by 'benchmark/subset/metric'.
@@ -130,7 +130,7 @@ class Results:
         """The metrics and averages of every preset, for notebooks."""
         return "".join(
             table.html()
-            for counted in self.counted
+            for counted in self.by_preset
             for table in self._all_tables(counted)
             if table.rows
         )
@@ -139,7 +139,7 @@ class Results:
         """Returns one record per metric and preset, with all its fields from results.json."""
         return [
             {"preset": counted.preset, **asdict(metric)}
-            for counted in self.counted
+            for counted in self.by_preset
             for metric in (*counted.metrics, *counted.splits)
         ]
 
@@ -175,31 +175,31 @@ class Results:
         return "\n\n".join(table.latex() for table in self._nonempty_tables(preset))
 
     def _nonempty_tables(self, preset: str | None) -> list[TextTable]:
-        counted = next((c for c in self.counted if preset in (None, c.preset)), None)
+        counted = next((c for c in self.by_preset if preset in (None, c.preset)), None)
         if counted is None:
-            preset_names = [c.preset for c in self.counted]
+            preset_names = [c.preset for c in self.by_preset]
             raise ZooError(
                 f"the results have no preset {preset!r}{suggest_names(str(preset), preset_names)}. "
                 f"Available: {', '.join(preset_names)}. Add presets with `recount` or `zoo rescore`"
             )
         return [table for table in self._all_tables(counted) if table.rows]
 
-    def _all_tables(self, counted: Counted) -> tuple[TextTable, ...]:
+    def _all_tables(self, counted: PresetResults) -> tuple[TextTable, ...]:
         averaged, split = averages_table(counted.averages), splits_table(counted.splits)
         return self._preset_table(counted), averaged, split, self.published_table(counted)
 
-    def published_table(self, counted: Counted) -> TextTable:
+    def published_table(self, counted: PresetResults) -> TextTable:
         """Returns the table of published values for the metrics and averages of a preset.
 
         Metrics that equal those of the first preset are listed with the first preset only.
         """
-        first_metrics = () if counted is self.counted[0] else self.metrics
+        first_metrics = () if counted is self.by_preset[0] else self.metrics
         new_metrics = [metric for metric in counted.metrics if metric not in first_metrics]
-        return beside_table(
-            self.header.get(BESIDE, ()), counted.preset, new_metrics, counted.averages
+        return published_table(
+            self.header.get(REFERENCE_MODELS, ()), counted.preset, new_metrics, counted.averages
         )
 
-    def _preset_table(self, counted: Counted) -> TextTable:
+    def _preset_table(self, counted: PresetResults) -> TextTable:
         lines = [f"preset {counted.preset}: {counted.says}"]
         random = random_weights(self.header["model"].get("weights", {}))
         lines += [] if random is None else [random]
@@ -208,7 +208,7 @@ class Results:
 
     def as_json(self) -> dict[str, Any]:
         """Returns the content of results.json."""
-        return {**self.header, "presets": [asdict(counted) for counted in self.counted]}
+        return {**self.header, "presets": [asdict(counted) for counted in self.by_preset]}
 
     def recount(self, presets: Sequence[Preset]) -> "Results":
         """Returns the same outcomes with the metrics of other presets.
@@ -216,10 +216,10 @@ class Results:
         The header has no excluded images, because no metric is computed without them.
         """
         header = {name: value for name, value in self.header.items() if name != EXCLUDED_IMAGES}
-        return Results(header, count(self.cases, presets, header), self.cases)
+        return Results(header, count_under_presets(self.cases, presets, header), self.cases)
 
 
-def report(
+def build_results(
     plan: Plan,
     benchmarks: Sequence[Benchmark],
     roots: Sequence[Path],
@@ -229,7 +229,7 @@ def report(
     scoring: Mapping[str, Any],
     out: Path | None,
     familiarity: Familiarity | None = None,
-    beside: Sequence[str] = (),
+    reference_models: Sequence[str] = (),
     seen: SeenImages | None = None,
 ) -> Results:
     """Computes metrics under the presets and writes results.json and cases.parquet.
@@ -244,7 +244,7 @@ def report(
         scoring: Description of the scoring for results.json.
         out: Folder of both files; nothing is written if None.
         familiarity: Splits the cases by familiarity; None for no split.
-        beside: Models whose published values are listed with those of the run.
+        reference_models: Models whose published values are listed with those of the run.
         seen: Images whose cases are excluded from a second set of metrics; None for no such set.
 
     Raises:
@@ -266,13 +266,13 @@ def report(
                 **run._asdict(),
                 "subset": subset.name,
                 "files": list(subset.files),
-                "how": subset.how,
+                "how": subset.instructions,
             }
             for run, subset in plan.absent
         ],
     }
-    if beside:
-        header[BESIDE] = list(beside)
+    if reference_models:
+        header[REFERENCE_MODELS] = list(reference_models)
     return finish_results(Results(header, (), cases), presets, out, familiarity, seen)
 
 
@@ -307,23 +307,23 @@ def finish_results(
     if seen is not None:
         reference_values = references(results.header)
         counted = (
-            replace(c, leaks=tuple(leaks(results.cases, preset.rules, reference_values)))
-            for c, preset in zip(results.counted, presets, strict=True)
+            replace(c, leaks=tuple(compute_leaks(results.cases, preset.rules, reference_values)))
+            for c, preset in zip(results.by_preset, presets, strict=True)
         )
         header = {**results.header, EXCLUDED_IMAGES: seen.describe()}
         results = Results(header, tuple(counted), results.cases)
     if out is not None:
-        write(results, out)
+        write_results(results, out)
         if familiarity is None or overlaps is None:
-            withdraw(out)
+            remove_release(out)
         else:
-            release(overlaps, familiarity.table, out)
+            write_release(overlaps, familiarity.table, out)
     return results
 
 
-def count(
+def count_under_presets(
     cases: pa.Table, presets: Sequence[Preset], header: Mapping[str, Any]
-) -> tuple[Counted, ...]:
+) -> tuple[PresetResults, ...]:
     """Returns metrics and averages per preset.
 
     Metrics are in the order of the benchmarks and subsets in the header.
@@ -341,16 +341,18 @@ def count(
     position = {key: i for i, key in enumerate(order)}
     reference_values, official, counted = references(header), Official().rules, []
     for preset in presets:
-        observations = metrics(cases, preset.rules, reference_values, official)
+        observations = compute_metrics(cases, preset.rules, reference_values, official)
         preset_metrics = sorted(
             observations, key=lambda m: position.get((m.benchmark_run, m.subset), len(position))
         )
-        means = averages(preset.name, preset.means, preset_metrics, observations)
+        means = compute_averages(preset.name, preset.means, preset_metrics, observations)
         says = f"{preset.says}{_describe_kept_options(preset, cases)}"
         splits = by_split(cases, preset.rules, reference_values)
         benchmark_means = tuple(by_benchmark(preset.name, preset_metrics, observations))
         counted.append(
-            Counted(preset.name, says, tuple(preset_metrics), tuple(means), splits, benchmark_means)
+            PresetResults(
+                preset.name, says, tuple(preset_metrics), tuple(means), splits, benchmark_means
+            )
         )
     return tuple(counted)
 
@@ -386,7 +388,7 @@ def software() -> dict[str, str]:
     return versions
 
 
-def refuse_results(out: Path | None, overwrite: bool, splits: bool) -> None:
+def check_overwrite(out: Path | None, overwrite: bool, splits: bool) -> None:
     """Checks, before anything is computed, that no existing results will be overwritten.
 
     Args:
@@ -409,7 +411,7 @@ def refuse_results(out: Path | None, overwrite: bool, splits: bool) -> None:
         )
 
 
-def write(results: Results, out: Path) -> None:
+def write_results(results: Results, out: Path) -> None:
     """Writes results.json and cases.parquet.
 
     Both are written to temporary files and renamed when both are complete. If writing fails,
@@ -446,7 +448,7 @@ def _describe_benchmark(run: BenchmarkRun, benchmark: Benchmark, plan: Plan) -> 
         "citation": benchmark.citation,
         "notes": contents.notes,
         "baselines": contents.baselines,
-        "ceilings": as_plain(ceilings(contents.cases, {s.name: s.chance for s in subsets})),
+        "ceilings": ceilings_to_dict(ceilings(contents.cases, {s.name: s.chance for s in subsets})),
         "files": {str(path): sha256(path) for path in _list_files(contents.files)},
         "subsets": {
             subset.name: {

@@ -42,7 +42,7 @@ def runs_of(benchmarks: Sequence[Benchmark]) -> list[BenchmarkRun]:
             for k, v in benchmark_spec["init_args"].items()
             if v and any(arguments.get(k) != v for arguments in rival_arguments)
         }
-        colon_value = distinct_arguments.pop(benchmark.behind_colon, None)
+        colon_value = distinct_arguments.pop(benchmark.colon_argument, None)
         labels = [] if colon_value is None else [_format_value(colon_value)]
         labels += [f"{key}={_format_value(value)}" for key, value in distinct_arguments.items()]
         runs.append(BenchmarkRun(benchmark.name, ",".join(labels)))

@@ -20,9 +20,16 @@ from zoo.results.brief import (
     notes,
     summary_table,
 )
-from zoo.results.leaks import Leak, leaks_table, untold
+from zoo.results.leaks import LeakMetric, format_unknown_counts, leaks_table
 from zoo.results.metrics import Metric, tie_warnings
-from zoo.results.report import BESIDE, CUT, DECODED, EXCLUDED_IMAGES, SHORT_LISTS, Results
+from zoo.results.report import (
+    DECODED,
+    EXCLUDED_IMAGES,
+    REFERENCE_MODELS,
+    SHORT_LISTS,
+    TRUNCATED,
+    Results,
+)
 from zoo.results.runs import BenchmarkRun
 from zoo.results.tables import (
     Bold,
@@ -49,7 +56,7 @@ WORDS = (
 )  # text columns, aligned to the left
 
 
-def show(results: Results, console: Console | None = None, long: bool = False) -> None:
+def print_results(results: Results, console: Console | None = None, long: bool = False) -> None:
     """Prints the report.
 
     Args:
@@ -57,16 +64,16 @@ def show(results: Results, console: Console | None = None, long: bool = False) -
         console: The console; by default the terminal, or one wide enough for a file or pipe.
         long: Whether to print everything, however many metrics there are.
     """
-    (console or wide_enough(_renderables(results, long))).print(render_results(results, long))
+    (console or console_for(_renderables(results, long))).print(render_results(results, long))
 
 
-def wide_enough(parts: Iterable[RenderableType]) -> Console:
+def console_for(parts: Iterable[RenderableType]) -> Console:
     """Returns the terminal, or a console for a file or pipe that is as wide as the tables.
 
     Args:
         parts: The content to print.
     """
-    console = screen()
+    console = default_console()
     if not console.is_terminal:
         unbroken = console.options.update(width=UNLIMITED_WIDTH)
         tables = (part for part in parts if isinstance(part, Table))
@@ -79,11 +86,11 @@ def as_text(results: Results) -> str:
     """Returns the output of `show`, 100 columns wide."""
     console = Console(width=100, file=StringIO(), color_system=None)
     with console.capture() as captured:
-        show(results, console)
+        print_results(results, console)
     return captured.get().rstrip()
 
 
-def screen() -> Console:
+def default_console() -> Console:
     """Returns the terminal, or a console of 100 columns if the output is not a terminal."""
     terminal = Console()
     return terminal if terminal.is_terminal else Console(width=100)
@@ -105,16 +112,18 @@ def render_results(results: Results, long: bool = False) -> RenderableType:
 def _renderables(results: Results, long: bool) -> Iterator[RenderableType]:
     header, shorten = results.header, not long and len(results.metrics) > MANY
     random = random_weights(results.header["model"].get("weights", {}))
-    for counted in results.counted:
+    for counted in results.by_preset:
         yield Text(f"preset {counted.preset}: {counted.says}")
         if random is not None:
             yield Text(random, style="bold")
-        first_metrics = () if counted is results.counted[0] else results.metrics
+        first_metrics = () if counted is results.by_preset[0] else results.metrics
         preset_metrics = [metric for metric in counted.metrics if metric not in first_metrics]
         for warning in tie_warnings(preset_metrics, counted.preset):
             yield Text(warning, style="bold")
         if shorten and preset_metrics:
-            first_means = () if counted is results.counted[0] else results.counted[0].by_benchmark
+            first_means = (
+                () if counted is results.by_preset[0] else results.by_preset[0].by_benchmark
+            )
             shown_means = [replace(average, preset=counted.preset) for average in first_means]
             averages = [average for average in counted.by_benchmark if average not in shown_means]
             if averages:
@@ -123,7 +132,7 @@ def _renderables(results: Results, long: bool) -> Iterator[RenderableType]:
             yield rich_table(metrics_table(preset_metrics))
         if len(preset_metrics) < len(counted.metrics):
             subject = "other metrics" if preset_metrics else "metrics"
-            yield Text(f"all {subject} are the same as under preset {results.counted[0].preset}")
+            yield Text(f"all {subject} are the same as under preset {results.by_preset[0].preset}")
         if counted.averages:
             shown_averages = [a for a in counted.averages if a.value is not None or not shorten]
             yield rich_table(averages_table(shown_averages))
@@ -132,10 +141,12 @@ def _renderables(results: Results, long: bool) -> Iterator[RenderableType]:
             yield Text("\nby familiarity of bindings, all outcomes with equal weight")
             yield rich_table(splits_table(counted.splits))
         published = results.published_table(counted)
-        if published.rows or (BESIDE in results.header and counted is results.counted[0]):
-            yield Text(f"\n{published.says[0]}")
+        if published.rows or (
+            REFERENCE_MODELS in results.header and counted is results.by_preset[0]
+        ):
+            yield Text(f"\n{published.preamble[0]}")
             yield from [rich_table(published)] if published.rows else []
-            yield from map(Text, published.says[1:])
+            yield from map(Text, published.preamble[1:])
         if EXCLUDED_IMAGES in header:
             yield from _leak_lines(counted.leaks, header[EXCLUDED_IMAGES], long)
         yield Text("")
@@ -156,7 +167,7 @@ def _renderables(results: Results, long: bool) -> Iterator[RenderableType]:
         yield Text(f"retrieval: {short_lists}; an answer outside the short-list is wrong")
     if decoder := results.header["scoring"].get(DECODED):
         yield Text(f"images were decoded by {decoder}: published numbers were measured with PIL")
-    for place, n in results.header["scoring"].get(CUT, {}).items():
+    for place, n in results.header["scoring"].get(TRUNCATED, {}).items():
         yield Text(f"{place}: {n:,} texts are longer than the context length and were truncated")
     yield from map(Text, notes(header, long))
     if shorten:
@@ -167,7 +178,7 @@ def _renderables(results: Results, long: bool) -> Iterator[RenderableType]:
 
 
 def _leak_lines(
-    leaks: Sequence[Leak], excluded: dict[str, Any], long: bool
+    leaks: Sequence[LeakMetric], excluded: dict[str, Any], long: bool
 ) -> Iterator[RenderableType]:
     """Yields the metrics without images that the model has seen, and the undecidable cases."""
     table = leaks_table(leaks, long)
@@ -177,7 +188,7 @@ def _leak_lines(
     )
     if table.rows:
         yield rich_table(table)
-    if unknown_counts := untold(leaks):
+    if unknown_counts := format_unknown_counts(leaks):
         yield Text(
             f"in neither part, because it is unknown whether the images were seen: {unknown_counts}"
         )
@@ -233,8 +244,8 @@ def rich_table(text_table: TextTable) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for i, name in enumerate(text_table.header):
         words, folded = name in WORDS, name in FOLDED
-        if text_table.words is not None:
-            words = folded = i < text_table.words
+        if text_table.n_text_columns is not None:
+            words = folded = i < text_table.n_text_columns
         side: Literal["left", "right"] = "left" if words else "right"
         table.add_column(name, justify=side, overflow="fold", no_wrap=not folded)
     for row in text_table.rows:
@@ -259,16 +270,18 @@ def _image_notes(metrics: tuple[Metric, ...], shorten: bool) -> Iterator[Text]:
     for (run, subset), m in reversed(subsets.items()):
         if m.partial_gallery and m.images:
             yield Text(
-                f"{run}/{subset}: a gallery of {m.images:,} of {m.gallery_of:,} images: "
+                f"{run}/{subset}: a gallery of {m.images:,} of {m.gallery_size:,} images: "
                 "easier than the full gallery, not comparable"
             )
         elif m.trained_on:
             yield Text(
-                f"{run}/{subset}: {m.images:,} of {m.images_of:,} images found; the model was "
+                f"{run}/{subset}: {m.images:,} of {m.images_total:,} images found; the model was "
                 f"trained on {m.trained_on:,} of them"
             )
-        elif m.images < m.images_of and not shorten:
-            partial_subsets.setdefault(run, []).append(f"{subset} {m.images:,} of {m.images_of:,}")
+        elif m.images < m.images_total and not shorten:
+            partial_subsets.setdefault(run, []).append(
+                f"{subset} {m.images:,} of {m.images_total:,}"
+            )
     for run, subsets_found in partial_subsets.items():
         yield Text(f"{run}, images found: {', '.join(subsets_found)}")
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from zoo.familiarity.buckets import BUCKETS, CLOSE_ONLY, EXCLUDED, SPLITS
 from zoo.results.familiar import PARSED
-from zoo.results.metrics import Metric, Reference, Rules, metrics, places
+from zoo.results.metrics import Metric, Reference, Rules, compute_metrics, rows_by_metric
 from zoo.results.runs import BenchmarkRun
 
 
@@ -39,15 +39,15 @@ def by_split(
         run_subset: Reference(chance=reference.chance)
         for run_subset, reference in references.items()
     }
-    cases = cases.filter(pa.array(splittable(cases)))
+    cases = cases.filter(pa.array(in_split_subsets(cases)))
     metric_by_split = {
         (metric.benchmark_run, metric.subset, metric.metric, split): replace(metric, split=split)
         for split, keep in split_rows(cases).items()
-        for metric in metrics(cases.filter(pa.array(keep)), rules_without_macros, chances)
+        for metric in compute_metrics(cases.filter(pa.array(keep)), rules_without_macros, chances)
     }
     return tuple(
         metric_by_split.get((*place, split), _empty_metric(*place, split))
-        for place in places(cases)
+        for place in rows_by_metric(cases)
         for split in SPLITS
     )
 
@@ -76,7 +76,7 @@ def split_rows(cases: pa.Table) -> dict[str, NDArray[np.bool_]]:
     }
 
 
-def splittable(cases: pa.Table) -> NDArray[np.bool_]:
+def in_split_subsets(cases: pa.Table) -> NDArray[np.bool_]:
     """Returns which outcomes belong to a subset with cases in a split.
 
     Args:
@@ -100,10 +100,10 @@ def _empty_metric(run: BenchmarkRun, subset: str, metric: str, split: str) -> Me
         high=None,
         interval="",
         n=0,
-        of=0,
+        n_total=0,
         ties=0,
         images=0,
-        images_of=0,
+        images_total=0,
         trained_on=0,
         run=run.run,
         split=split,

@@ -43,7 +43,7 @@ class Observations:
     def value(self) -> float:
         """The mean of the rates of all groups."""
         _, index, sizes = np.unique(self.group, return_inverse=True, return_counts=True)
-        return float((sums(index, self.right) / sizes).mean())
+        return float((sum_by_index(index, self.right) / sizes).mean())
 
 
 def interval(
@@ -135,7 +135,7 @@ def _within_group_ratio(outcomes: _Outcomes, value: float) -> float:
     The ratio is below 1 if groups differ. The rate of a small group is shrunk towards the overall
     mean.
     """
-    group_sums = sums(outcomes.group, outcomes.right)
+    group_sums = sum_by_index(outcomes.group, outcomes.right)
     rate = (group_sums + OUTCOMES_BORROWED * value) / (outcomes.size + OUTCOMES_BORROWED)
     total_variance = value * (1 - value)
     if total_variance < 1e-12:
@@ -153,7 +153,9 @@ def _design_effect(outcomes: _Outcomes) -> float:
     value for perfectly correlated outcomes within each image (Kish 1965).
     """
     images, n = outcomes.images, len(outcomes.right)
-    largest_effect = float(np.square(sums(outcomes.image, outcomes.weight[outcomes.group])).sum())
+    largest_effect = float(
+        np.square(sum_by_index(outcomes.image, outcomes.weight[outcomes.group])).sum()
+    )
     largest_effect /= outcomes.squares
     student_factor = _student_correction(images - 1)
     if images == n:
@@ -200,14 +202,14 @@ def _compute_residuals(outcomes: _Outcomes) -> _Residuals:
     _, first_index, cell, cells = np.unique(
         group * outcomes.images + image, return_index=True, return_inverse=True, return_counts=True
     )
-    squared = sums(group[first_index], np.square(cells, dtype=np.float64))
-    totals = sums(group, centred)
+    squared = sum_by_index(group[first_index], np.square(cells, dtype=np.float64))
+    totals = sum_by_index(group, centred)
     across = float(np.square(size).sum() - squared.sum())
-    common = float(np.square(totals).sum() - np.square(sums(cell, centred)).sum())
+    common = float(np.square(totals).sum() - np.square(sum_by_index(cell, centred)).sum())
     between_groups = max(common / across, 0.0) if across else 0.0
     variance = float(np.square(centred).mean())
     pairs = float(np.square(np.bincount(image)).sum()) - len(image)
-    common = float(np.square(sums(image, centred)).sum()) - len(image) * variance
+    common = float(np.square(sum_by_index(image, centred)).sum()) - len(image) * variance
     correlation = min(max(common / pairs / variance, 0.0), 1.0) if variance > 0 else 0.0
     error = max(variance - between_groups, 0.0) * (1 + correlation * (squared / size - 1)) / size
     trust = np.divide(
@@ -231,7 +233,7 @@ def _variance_ratio(
         clustered one (Satterthwaite 1946). Infinity and 0 if nothing varies.
     """
     weighted = weight[outcomes.group] * residuals.value
-    totals = np.square(sums(outcomes.image, weighted))
+    totals = np.square(sum_by_index(outcomes.image, weighted))
     lost_variance = residuals.lost * weight**2
     clustered = float(totals.sum() + lost_variance @ residuals.squared)
     independent = float(np.square(weighted).sum() + lost_variance @ outcomes.size)
@@ -248,7 +250,7 @@ def _student_correction(degrees: float) -> float:
     return float((special.stdtrit(max(degrees, 1.0), 0.975) / Z) ** 2)
 
 
-def sums(index: NDArray[np.int64], values: Floats) -> Floats:
+def sum_by_index(index: NDArray[np.int64], values: Floats) -> Floats:
     """Returns the sum of the values per index, from 0."""
     return np.bincount(index, values).astype(np.float64, copy=False)
 

@@ -43,22 +43,22 @@ class TextTable:
     Attributes:
         header: Names of the columns.
         rows: Cells of each row.
-        says: Lines above the table.
-        words: Number of leading text columns; the columns after them are numbers and right-aligned
-            in LaTeX and Markdown. None aligns all columns to the left.
+        preamble: Lines above the table.
+        n_text_columns: Number of leading text columns; the columns after them are numbers and
+            right-aligned in LaTeX and Markdown. None aligns all columns to the left.
     """
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    says: tuple[str, ...] = ()
-    words: int | None = None
+    preamble: tuple[str, ...] = ()
+    n_text_columns: int | None = None
 
     def markdown(self) -> str:
         """Returns the table in GitHub Markdown."""
         rules = {"l": "---|", "r": "---:|"}
         lines = [_markdown_row(self.header), "|" + "".join(rules[side] for side in self._alignment)]
         lines += map(_markdown_row, self.rows)
-        return "\n".join([*self.says, *([""] if self.says else []), *lines])
+        return "\n".join([*self.preamble, *([""] if self.preamble else []), *lines])
 
     def latex(self) -> str:
         """Returns a tabular with booktabs rules, or a longtable if it is longer than a page.
@@ -66,7 +66,9 @@ class TextTable:
         The lines of `says` come first and span all columns.
         """
         n, long = len(self.header), len(self.rows) > MAX_TABULAR_ROWS
-        preamble = [rf"\multicolumn{{{n}}}{{l}}{{{_latex_cell(line)}}} \\" for line in self.says]
+        preamble = [
+            rf"\multicolumn{{{n}}}{{l}}{{{_latex_cell(line)}}} \\" for line in self.preamble
+        ]
         kind = "longtable" if long else "tabular"
         return "\n".join(
             [
@@ -86,7 +88,9 @@ class TextTable:
 
     def html(self) -> str:
         """Returns the table in HTML, for notebooks."""
-        caption = f"<caption>{'<br>'.join(map(escape, self.says))}</caption>" if self.says else ""
+        caption = (
+            f"<caption>{'<br>'.join(map(escape, self.preamble))}</caption>" if self.preamble else ""
+        )
         body = "".join(f"<tr>{_html_cells(row, 'td')}</tr>" for row in self.rows)
         head = f"<thead><tr>{_html_cells(self.header, 'th')}</tr></thead>"
         return f"<table>{caption}{head}<tbody>{body}</tbody></table>"
@@ -100,7 +104,7 @@ class TextTable:
 
     @property
     def _alignment(self) -> str:
-        words = len(self.header) if self.words is None else self.words
+        words = len(self.header) if self.n_text_columns is None else self.n_text_columns
         return "l" * words + "r" * (len(self.header) - words)
 
 
@@ -109,7 +113,7 @@ def metrics_table(metrics: Sequence[Metric], says: Sequence[str] = ()) -> TextTa
 
     Args:
         metrics: Metrics in the order of their rows. Only the first row of a benchmark names it.
-        says: Lines above the table.
+        preamble: Lines above the table.
     """
     previous_runs = [None, *(m.benchmark_run for m in metrics)]
     rows = tuple(
@@ -119,7 +123,7 @@ def metrics_table(metrics: Sequence[Metric], says: Sequence[str] = ()) -> TextTa
             m.metric,
             number(m.value),
             interval(m),
-            f"{m.n:,} / {m.of:,}",
+            f"{m.n:,} / {m.n_total:,}",
             f"{m.ties:,}" if m.ties else "",
             number(m.chance),
             number(m.published),
@@ -145,7 +149,7 @@ def splits_table(metrics: Sequence[Metric]) -> TextTable:
             m.split,
             number(m.value),
             interval(m),
-            f"{m.n:,} / {m.of:,}",
+            f"{m.n:,} / {m.n_total:,}",
             *([f"{m.ties:,}" if m.ties else ""] if any_ties else []),
         )
         for m, name, previous in zip(metrics, names, [None, *names], strict=False)
@@ -161,7 +165,7 @@ def averages_table(averages: Iterable[Average]) -> TextTable:
             number(a.value),
             interval(a),
             a.weighting,
-            f"{a.n:,} / {a.of:,}",
+            f"{a.n:,} / {a.n_total:,}",
             _coverage_note(a),
         )
         for a in averages
@@ -196,7 +200,7 @@ def _coverage_note(average: Average) -> str:
     if average.value is None:
         return f"withheld: {len(average.missing)} missing"
     missing_note = [f"{len(average.missing)} missing"] if average.missing else []
-    unscored_note = [] if average.n == average.of else ["some cases not scored"]
+    unscored_note = [] if average.n == average.n_total else ["some cases not scored"]
     return ", ".join(missing_note + unscored_note)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from zoo.results.show import screen
+from zoo.results.show import default_console
 from zoo.support.files import write_bytes
 
 METRICS, PICTURE = "trajectory.json", "trajectory.png"
@@ -39,7 +39,7 @@ def show(trajectory: Trajectory) -> None:
         table.add_column(f"{alpha:g}", justify="right", no_wrap=True)
     for name in trajectory.metrics:
         table.add_row(name, *(f"{scores[name]:.1f}" for scores in trajectory.scores))
-    screen().print(table)
+    default_console().print(table)
 
 
 def write(trajectory: Trajectory, folder: Path) -> None:
@@ -48,10 +48,10 @@ def write(trajectory: Trajectory, folder: Path) -> None:
         {"alpha": a, "scores": s} for a, s in zip(trajectory.alphas, trajectory.scores, strict=True)
     ]
     write_bytes(folder / METRICS, json.dumps(scores, indent=1).encode())
-    write_bytes(folder / PICTURE, picture(trajectory))
+    write_bytes(folder / PICTURE, draw_trajectory(trajectory))
 
 
-def picture(trajectory: Trajectory) -> bytes:
+def draw_trajectory(trajectory: Trajectory) -> bytes:
     """Returns a PNG with one line per metric over alpha."""
     from matplotlib.figure import Figure
 

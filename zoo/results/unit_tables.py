@@ -23,7 +23,7 @@ def _count_rows(counts: Sequence[Counts]) -> Iterator[tuple[str, ...]]:
         for label in (kind, with_a_foil(kind)):
             yield (
                 f"captions with {label}",
-                *(_with_share(c.having[label], c.captions) for c in counts),
+                *(_with_share(c.captions_with[label], c.captions) for c in counts),
             )
         yield kind, *(_per_caption(c.units[kind], c) for c in counts)
     for edit in _names_by_frequency([c.foils for c in counts]):
@@ -60,7 +60,7 @@ def overlap_table(found: UnitOverlap, first: str, second: str) -> TextTable:
     """
     rows = []
     for kind, shared in found.shared.items():
-        parts = (shared.both, shared.first, shared.second)
+        parts = (shared.n_both, shared.n_first, shared.n_second)
         shares = (_with_share(n, shared.total) for n in parts)
         rows.append((kind, *shares, f"{shared.total:,}"))
     return TextTable(

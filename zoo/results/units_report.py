@@ -7,13 +7,13 @@ from pathlib import Path
 from random import Random
 from typing import TypeVar
 
-from zoo.results.pages import check_some, mark_words, render_page, thumbnails
+from zoo.results.pages import mark_words, render_page, require_any_image, thumbnails
 from zoo.results.tables import TextTable
 from zoo.results.unit_tables import counts_table, overlap_table
 from zoo.sources.images import ImageFinder
 from zoo.units.counts import Counts
-from zoo.units.extraction import kept_counts
-from zoo.units.overlap import RULE, Disagreement, UnitOverlap, overlap
+from zoo.units.extraction import stored_counts
+from zoo.units.overlap import RULE, Disagreement, UnitOverlap, compare_units
 from zoo.units.reader import read_units
 from zoo.units.record import UnitRecord
 
@@ -86,7 +86,7 @@ class UnitsReport:
         if len(self.files) == 1:
             return None
         first_file, second_file = self.files
-        return overlap(first_file.records, second_file.records)
+        return compare_units(first_file.records, second_file.records)
 
     def shared_table(self) -> TextTable:
         """Returns the overlap of two files, by kind."""
@@ -136,7 +136,7 @@ class UnitsReport:
         records += [record for sample in self.samples.values() for record in sample]
         images = thumbnails((record.image_id for record in records), finder)
         if must_find:
-            check_some(images, finder, f"{len(records):,} captions on the page")
+            require_any_image(images, finder, f"{len(records):,} captions on the page")
         has_two_files = self.overlap is not None
         return render_page(
             PAGE,
@@ -178,10 +178,10 @@ def read_report(paths: Sequence[Path], n: int, seed: int) -> UnitsReport:
 
 def _read_units_file(path: Path, name: str) -> UnitsFile:
     records = read_units(path)
-    counts, stored_counts = Counts(), kept_counts(path)
+    counts, stored = Counts(), stored_counts(path)
     for _ in counts.count_records(records.values()):
         pass
     # the stored counts may be outdated
-    is_current = stored_counts is not None and stored_counts.holds(counts)
-    dropped = stored_counts.dropped if stored_counts is not None and is_current else counts.dropped
+    is_current = stored is not None and stored.equals_except_dropped(counts)
+    dropped = stored.dropped if stored is not None and is_current else counts.dropped
     return UnitsFile(name, records, replace(counts, dropped=dropped), is_current)

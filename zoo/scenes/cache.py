@@ -30,11 +30,11 @@ from zoo.scenes.grid import Grid
 from zoo.scenes.pairs import KINDS
 from zoo.scenes.related import HELD_OUT, Related
 from zoo.scenes.render import render, renderer_version, use_one_thread
-from zoo.support.files import check_place, sweep, write_bytes
-from zoo.support.helpers import helps_its_parent
+from zoo.support.files import check_writable, remove_leftovers, write_bytes
+from zoo.support.helpers import initialize_worker
 from zoo.support.progress import track
-from zoo.support.schema import lines
-from zoo.support.text_files import json_value
+from zoo.support.schema import read_json_lines
+from zoo.support.text_files import parse_json
 from zoo.units.reader import write_units
 
 VERSION = 1
@@ -122,7 +122,7 @@ def fill(folder: str | Path, n: int, collection: Collection, samples: int, worke
     _claim(folder, settings, former_settings)
     scenes = list(collection.scenes(n))
     _refuse_to_shrink(folder, len(scenes))
-    sweep(folder / "images")
+    remove_leftovers(folder / "images")
     missing = [
         (folder / scene.image_id, scene.graph, size, samples)
         for scene in scenes
@@ -168,7 +168,7 @@ def _read(folder: str | Path, name: str, schema: type[Line]) -> list[Line]:
             "interrupted run"
         )
     advice = "delete the file and run `zoo scenes render` again"
-    return [line for _, line in lines(path, schema, advice)]
+    return [line for _, line in read_json_lines(path, schema, advice)]
 
 
 def _settings_of(folder: Path) -> dict[str, Any] | None:
@@ -179,10 +179,10 @@ def _settings_of(folder: Path) -> dict[str, Any] | None:
     """
     manifest = folder / MANIFEST
     if not manifest.exists():
-        check_place(manifest)
+        check_writable(manifest)
         return None
     try:
-        return dict(json_value(manifest.read_text(encoding="utf-8")))
+        return dict(parse_json(manifest.read_text(encoding="utf-8")))
     except (OSError, TypeError, ValueError) as error:
         raise ZooError(
             f"{manifest} is not a JSON object ({error}): choose another folder or delete this one"
@@ -238,7 +238,7 @@ def _render_jobs(jobs: list[tuple[Path, SceneGraph, int, int]], workers: int) ->
 
 
 def _helps() -> None:
-    helps_its_parent()
+    initialize_worker()
     use_one_thread()
 
 

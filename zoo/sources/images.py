@@ -16,7 +16,14 @@ from zoo.errors import ZooError
 from zoo.sources.boxes import scale_box
 from zoo.sources.folders import Folders
 from zoo.sources.listings import Listing
-from zoo.sources.pictures import AS_PUBLISHED, Carried, Decoding, is_transparent, is_turned, rgb
+from zoo.sources.pictures import (
+    AS_PUBLISHED,
+    Decoding,
+    OrientationAndAlphaCounts,
+    is_transparent,
+    is_turned,
+    rgb,
+)
 from zoo.sources.places import is_url
 from zoo.sources.sample import ImageRef
 from zoo.sources.tables import Tables
@@ -273,7 +280,7 @@ class ImageFinder:
         """Returns the references whose files are missing, in the given order."""
         return [ref for ref in refs if self.find(ref) is None]
 
-    def lacks(self, source: str, keys: pa.ChunkedArray) -> NDArray[np.bool_]:
+    def missing_mask(self, source: str, keys: pa.ChunkedArray) -> NDArray[np.bool_]:
         """Returns a mask of the images of a source whose files are missing.
 
         Args:
@@ -350,7 +357,7 @@ class ImageFinder:
         """Returns how an image is decoded: user files as configured, all others as published."""
         return self.decoding if ref.source == "file" else AS_PUBLISHED
 
-    def count_orientation_and_alpha(self, refs: Iterable[ImageRef]) -> Carried:
+    def count_orientation_and_alpha(self, refs: Iterable[ImageRef]) -> OrientationAndAlphaCounts:
         """Counts the user's own images that have an EXIF orientation or transparency.
 
         At most `LOOKED_AT` images are read.
@@ -368,7 +375,7 @@ class ImageFinder:
                 n_turned + has_marks[0],
                 n_transparent + has_marks[1],
             )
-        return Carried(n_images, n_turned, n_transparent)
+        return OrientationAndAlphaCounts(n_images, n_turned, n_transparent)
 
     def hint(self, ref: ImageRef) -> str:
         """Returns advice on a missing image, as the end of an error message."""

@@ -16,7 +16,7 @@ from zoo.sources.readers.base import Reader
 from zoo.sources.sample import Sample
 from zoo.sources.samples import Samples, Unfit, write_samples
 from zoo.support.collector import collector_off
-from zoo.support.compiled import Notes, Writer, code_of, compile_tables, in_memory
+from zoo.support.compiled import Notes, Writer, build_in_memory, code_of, compile_tables
 from zoo.support.progress import track
 from zoo.support.spec import to_config
 from zoo.support.text_files import sha256
@@ -24,7 +24,7 @@ from zoo.support.text_files import sha256
 log = logging.getLogger(__name__)
 
 
-def kept_samples(reader: Reader) -> Samples:
+def cached_samples(reader: Reader) -> Samples:
     """Returns all samples of a reader, from the cache if possible.
 
     The warnings of the reader are logged again if the samples come from the cache.
@@ -48,7 +48,7 @@ def kept_samples(reader: Reader) -> Samples:
 
     dependencies = _made_of(reader)
     if dependencies is None:
-        return Samples(in_memory(make))
+        return Samples(build_in_memory(make))
     new_notes: list[Notes] = []
 
     def make_first(writer: Writer) -> Notes:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from zoo.sources.folders import Folders
-from zoo.support.compiled import Notes, Writer, compile_tables, in_batches, in_memory
+from zoo.support.compiled import Notes, Writer, build_in_memory, compile_tables, in_batches
 from zoo.support.keys import INDEX, Keys, index_of
 from zoo.support.text_files import SETTLED
 
@@ -38,13 +38,13 @@ class Listing:
         self._names, self._listed = names, listed
         state = _state(self.folders)
         if state is None:
-            self._tables = in_memory(self._write)
+            self._tables = build_in_memory(self._write)
         else:
             self._tables = compile_tables(
                 "images", {"names": names.pattern, "folders": state}, self._write
             )
             if self._tables.notes["links"]:  # the target of a link may disappear unnoticed
-                self._tables = in_memory(self._write)
+                self._tables = build_in_memory(self._write)
         self._files = self._tables["files"]
         self._keys = Keys(self._files.column("number"), self._tables["index"])
 

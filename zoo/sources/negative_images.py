@@ -8,7 +8,7 @@ from zoo.errors import ZooError
 from zoo.sources.images import ImageFinder
 from zoo.sources.own_images import OwnImages
 from zoo.sources.sample import ImageRef
-from zoo.support.by_caption import entries, key_of
+from zoo.support.by_caption import key_of, read_entries
 from zoo.support.spec import Configurable
 
 
@@ -83,8 +83,8 @@ def _read(file: Path) -> dict[str, ImageRef]:
     image_by_caption: dict[str, str | None] = {}
     own_images = OwnImages(file.parent)
     source = 'expected JSON lines of {"caption": .., "negative_image": ..}'
-    for origin, caption, image in entries(
-        file, "negative_image", optional=True, source=source, mend="correct the line"
+    for origin, caption, image in read_entries(
+        file, "negative_image", optional=True, source=source, advice="correct the line"
     ):
         if image_by_caption.setdefault(key_of(caption), image) != image:
             raise ZooError(

@@ -24,7 +24,7 @@ from zoo.sources.packed import PackedCaption, samples_to_pack
 from zoo.sources.sample import ImageRef, Sample
 from zoo.sources.tar_index import SUFFIX, write_index
 from zoo.support.files import write_atomically
-from zoo.support.helpers import helps_its_parent
+from zoo.support.helpers import initialize_worker
 
 LOOKED_AT = 200  # images from which the total size is estimated
 AT_ONCE = 16  # images per task of a process
@@ -98,7 +98,7 @@ class PackingSettings:
             return
         chunks = (images[at : at + AT_ONCE] for at in range(0, len(images), AT_ONCE))
         # spawn: a forked process would inherit signal handlers, and may miss its termination
-        with ProcessPoolExecutor(self.workers, get_context("spawn"), helps_its_parent) as pool:
+        with ProcessPoolExecutor(self.workers, get_context("spawn"), initialize_worker) as pool:
             try:
                 first_chunks = islice(chunks, AHEAD * self.workers)
                 under_way = deque(pool.submit(self._files, chunk) for chunk in first_chunks)
@@ -143,7 +143,7 @@ def pack(
     kept: Sequence[int],
     out: Path,
     packing: PackingSettings,
-    beside: Mapping[str, Path] = MappingProxyType({}),
+    extra_files: Mapping[str, Path] = MappingProxyType({}),
     progress: Callable[[], None] | None = None,
 ) -> Packed:
     """Writes a folder of tars and their indices, to be read by `WebDataset`.
@@ -155,7 +155,7 @@ def pack(
         kept: Positions of the samples to pack. Their images must exist.
         out: The folder to write; it is replaced if it exists.
         packing: How images are packed.
-        beside: Further files and folders to copy into the folder, by their names there.
+        extra_files: Further files and folders to copy into the folder, by their names there.
         progress: Called after each image.
 
     Raises:
@@ -169,7 +169,9 @@ def pack(
     images = list(captions)
     n_shards = ceil(len(images) / packing.per_shard)
     with (
-        write_atomically(out, "which starts from the beginning", folder=True, over=True) as part,
+        write_atomically(
+            out, "which starts from the beginning", folder=True, overwrite=True
+        ) as part,
         closing(packing.files(images)) as packed,  # ends the workers before an error is printed
     ):
         files = zip(images, _keys(images), packed, strict=True)
@@ -188,7 +190,7 @@ def pack(
                         progress()
             write_index(str(place), part / f"{place.name}{SUFFIX}")
         size = sum(place.stat().st_size for place in part.glob("*.tar"))
-        for name, extra_path in beside.items():
+        for name, extra_path in extra_files.items():
             if extra_path.is_dir():
                 shutil.copytree(extra_path, part / name)
             else:
@@ -226,7 +228,7 @@ def _add(
         tar.addfile(member, io.BytesIO(data))
 
 
-def refuse_foreign(out: Path, overwrite: bool) -> None:
+def check_output_folder(out: Path, overwrite: bool) -> None:
     """Checks, before any work is done, that a folder of tars may be written.
 
     Args:

@@ -46,7 +46,7 @@ AS_PUBLISHED = Decoding()
 
 
 @dataclass(frozen=True)
-class Carried:
+class OrientationAndAlphaCounts:
     """How many of the user's own images have an EXIF orientation or transparency.
 
     Attributes:

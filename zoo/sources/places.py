@@ -109,7 +109,7 @@ def file_exists(place: str) -> bool:
     return _retry(place, lambda system, path: bool(system.exists(path)))
 
 
-def part(place: str, start: int, n: int) -> bytes:
+def read_range(place: str, start: int, n: int) -> bytes:
     """Reads a range of bytes from a file; fewer if a local file ends earlier.
 
     Args:
@@ -182,7 +182,7 @@ class _Parts(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         n = max(0, min(len(buffer), self.size - self.position))
-        buffer[:n] = part(self.place, self.position, n) if n else b""
+        buffer[:n] = read_range(self.place, self.position, n) if n else b""
         self.position += n
         return n
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from zoo.sources.sample import ImageRef, Sample, usable_negatives
-from zoo.support.compiled import ROWS, CompiledTables, Notes, Writer, in_batches, in_memory
+from zoo.support.compiled import ROWS, CompiledTables, Notes, Writer, build_in_memory, in_batches
 
 CAPTIONS = pa.schema(
     [
@@ -62,7 +62,7 @@ class Samples(Sequence[Sample]):
     @classmethod
     def from_samples(cls, samples: Iterable[Sample]) -> "Samples":
         """Builds the tables of samples in memory."""
-        return cls(in_memory(lambda writer: write_samples(writer, samples)))
+        return cls(build_in_memory(lambda writer: write_samples(writer, samples)))
 
     @property
     def captions(self) -> pa.Table:

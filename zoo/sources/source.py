@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from zoo.errors import ZooError
 from zoo.sources.images import ImageFinder
-from zoo.sources.kept_samples import kept_samples
+from zoo.sources.kept_samples import cached_samples
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import ImageRef
 from zoo.sources.samples import CaptionColumn, Rows, Samples
@@ -153,7 +153,7 @@ def read(reader: Reader) -> Source:
     Raises:
         ZooError: The reader finds no caption.
     """
-    samples = kept_samples(reader)
+    samples = cached_samples(reader)
     if not len(samples):
         raise ZooError(
             f"{type(reader).__name__} found no captions in {', '.join(map(str, reader.files))}: "
@@ -216,7 +216,9 @@ def _absent(samples: Samples, rows: NDArray[np.int32], finder: ImageFinder) -> N
     absent = np.zeros(len(rows), bool)
     for source in images.column("source").unique().to_pylist():
         positions = np.flatnonzero(pc.equal(images.column("source"), source).to_numpy())
-        absent[positions] = finder.lacks(source, images.column("key").take(pa.array(positions)))
+        absent[positions] = finder.missing_mask(
+            source, images.column("key").take(pa.array(positions))
+        )
     return absent
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from zoo.errors import ZooError
-from zoo.sources.places import file_exists, is_url, part, size_and_mark
+from zoo.sources.places import file_exists, is_url, read_range, size_and_mark
 from zoo.sources.tars import members
 from zoo.support.caches import cache_folder, exclusive_lock
 from zoo.support.files import write_atomically, write_bytes
@@ -69,7 +69,7 @@ class Tars:
         if row < 0:
             return None
         start, size = table["start"][row].as_py(), table["size"][row].as_py()
-        content = part(place, start - HEADER, HEADER + size)
+        content = read_range(place, start - HEADER, HEADER + size)
         if len(content) < HEADER + size:
             raise ZooError(f"{place} ends within {name}: download the file again")
         if not _is_of(content[:HEADER], name, size):
@@ -108,7 +108,7 @@ def index_of(place: str) -> Path:
     size, mark = size_and_mark(place)
     index_place = f"{place}{SUFFIX}"
     if not is_url(place) and file_exists(index_place):
-        read_index(Path(index_place), of=size)
+        read_index(Path(index_place), tar_size=size)
         return Path(index_place)
     key = hashlib.sha256(f"{VERSION!r} {place} {size} {mark}".encode()).hexdigest()[:16]
     file = cache_folder(KEPT) / key / f"{place.rpartition('/')[2]}{SUFFIX}"
@@ -117,8 +117,8 @@ def index_of(place: str) -> Path:
     with exclusive_lock(file.parent, "$XDG_CACHE_HOME"):
         if not file.is_file():
             if file_exists(index_place):
-                write_bytes(file, part(index_place, 0, size_and_mark(index_place)[0]))
-                read_index(file, of=size)
+                write_bytes(file, read_range(index_place, 0, size_and_mark(index_place)[0]))
+                read_index(file, tar_size=size)
             else:
                 write_index(place, file)
     return file
@@ -170,12 +170,12 @@ def _is_text(member: tarfile.TarInfo) -> bool:
     return member.name.lower().endswith(TEXTS) and member.size <= SMALL
 
 
-def read_index(file: Path, of: int | None = None) -> pa.Table:
+def read_index(file: Path, tar_size: int | None = None) -> pa.Table:
     """Returns an index, memory-mapped.
 
     Args:
         file: The index.
-        of: Expected size of its tar; None to skip the check.
+        tar_size: Expected size of its tar; None to skip the check.
 
     Raises:
         ZooError: The index is damaged, has another version, or belongs to another tar.
@@ -188,9 +188,9 @@ def read_index(file: Path, of: int | None = None) -> pa.Table:
     header = table.schema.metadata or {}
     if header.get(b"version") != VERSION or table.schema.names != SCHEMA.names:
         raise ZooError(f"{file} is not a tar index of this version: {remedy}")
-    if of is not None and header.get(b"size") != str(of).encode():
+    if tar_size is not None and header.get(b"size") != str(tar_size).encode():
         raise ZooError(
             f"{file} is the index of a tar of {int(header[b'size']):,} bytes, but the tar has "
-            f"{of:,}: if the tar is incomplete, download it again; otherwise {remedy}"
+            f"{tar_size:,}: if the tar is incomplete, download it again; otherwise {remedy}"
         )
     return table

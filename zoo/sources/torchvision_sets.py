@@ -35,7 +35,7 @@ class TorchvisionSet:
     """How torchvision reads a data set.
 
     Attributes:
-        made_by: Name of the class in `torchvision.datasets`.
+        class_name: Name of the class in `torchvision.datasets`.
         folder: Folder of the data set under the root.
         arguments: Keyword arguments of the class.
         labels: Returns the labels of all images of a data set.
@@ -43,7 +43,7 @@ class TorchvisionSet:
         classes: Returns the names of the classes; None if the data set has no names.
     """
 
-    made_by: str
+    class_name: str
     folder: str
     arguments: dict[str, Any] = field(default_factory=lambda: {"split": "test"})
     labels: DatasetFunction = lambda dataset: dataset._labels
@@ -62,11 +62,12 @@ class TorchvisionSet:
         from torchvision import datasets
 
         try:
-            return getattr(datasets, self.made_by)(str(root), **self.arguments)
+            return getattr(datasets, self.class_name)(str(root), **self.arguments)
         except Exception as error:
             reason = " ".join(str(error).split()) or type(error).__name__
             raise ZooError(
-                f"{root / self.folder} cannot be read by torchvision's {self.made_by} ({reason}): "
+                f"{root / self.folder} cannot be read by torchvision's {self.class_name} "
+                f"({reason}): "
                 "the files must be arranged as this class downloads them"
             ) from error
 

@@ -10,7 +10,7 @@ from zoo.errors import ZooError
 from zoo.support.compiled import CompiledTables, Notes, Writer, compile_tables, in_batches
 from zoo.support.keys import INDEX, Keys, index_of
 from zoo.support.progress import track
-from zoo.support.text_files import json_value, open_bytes, sha256
+from zoo.support.text_files import open_bytes, parse_json, sha256
 
 TEXTS = pa.schema([("caption", pa.string()), ("text", pa.string())])
 
@@ -40,7 +40,7 @@ class ByCaption:
         return [text for text in texts if text is not None] if rows else None
 
 
-def by_caption(
+def read_by_caption(
     file: Path, name: str, read: Callable[[], Iterable[tuple[str, str | None]]], source: str
 ) -> ByCaption:
     """Returns the texts of a file, compiled into tables once.
@@ -79,8 +79,8 @@ def key_of(caption: str) -> str:
     return " ".join(caption.split())
 
 
-def entries(
-    file: Path, name: str, *, optional: bool, source: str, mend: str
+def read_entries(
+    file: Path, name: str, *, optional: bool, source: str, advice: str
 ) -> Iterator[tuple[str, str, str | None]]:
     """Yields the place, the caption and the text of each line.
 
@@ -89,7 +89,7 @@ def entries(
         name: Name of the field with the text.
         optional: Whether the text may be null.
         source: How to get such a file, for error messages.
-        mend: Advice on an invalid line, for error messages.
+        advice: Advice on an invalid line, for error messages.
 
     Yields:
         The line as FILE:NUMBER, the caption, and the text.
@@ -106,13 +106,13 @@ def entries(
     for number, line in enumerate(lines, start=1):
         origin = f"{file}:{number}"
         try:
-            entry = json_value(line)
+            entry = parse_json(line)
             caption, text = entry["caption"], entry[name]
         except (ValueError, KeyError, TypeError) as error:
             raise ZooError(
-                f'{origin} is not {{"caption": .., "{name}": ..}} ({error}): {mend}'
+                f'{origin} is not {{"caption": .., "{name}": ..}} ({error}): {advice}'
             ) from error
         kinds = (str, type(None)) if optional else str
         if not isinstance(caption, str) or not isinstance(text, kinds):
-            raise ZooError(f"{origin} has a caption or {name} that is not text: {mend}")
+            raise ZooError(f"{origin} has a caption or {name} that is not text: {advice}")
         yield origin, caption, text

@@ -15,25 +15,25 @@ PATIENCE = 10.0  # seconds of waiting before a notice is logged
 log = logging.getLogger(__name__)
 
 
-def caches() -> Path:
+def cache_root() -> Path:
     """Returns the folder of all caches, under $XDG_CACHE_HOME, by default ~/.cache."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "zoo"
 
 
 def cache_folder(name: str) -> Path:
     """Returns the folder of a cache."""
-    return caches() / name
+    return cache_root() / name
 
 
 @contextmanager
-def exclusive_lock(folder: Path, named: str) -> Iterator[None]:
+def exclusive_lock(folder: Path, setting: str) -> Iterator[None]:
     """Locks a folder so that only one process at a time fills it.
 
     The lock is released when the process ends. A process that waits for long logs a notice.
 
     Args:
         folder: The folder. It need not exist.
-        named: The setting that changes the folder, for error messages.
+        setting: The setting that changes the folder, for error messages.
 
     Raises:
         ZooError: The lock file cannot be written, or the file system does not support locks.
@@ -45,7 +45,7 @@ def exclusive_lock(folder: Path, named: str) -> Iterator[None]:
     except OSError as error:
         raise ZooError(
             f"{lock} could not be written ({error.strerror or error}): free disk space, change its "
-            f"permissions, or set {named} to another folder"
+            f"permissions, or set {setting} to another folder"
         ) from error
     template = "process %d is waiting for another process that fills %s"
     notice = Timer(PATIENCE, log.info, (template, os.getpid(), folder))
@@ -56,7 +56,8 @@ def exclusive_lock(folder: Path, named: str) -> Iterator[None]:
             fcntl.flock(lock_file, fcntl.LOCK_EX)
         except OSError as error:
             raise ZooError(
-                f"{lock} cannot be locked ({error.strerror or error}): set {named} to a folder on "
+                f"{lock} cannot be locked ({error.strerror or error}): set {setting} to a folder "
+                "on "
                 "a file system that supports locks"
             ) from error
         finally:

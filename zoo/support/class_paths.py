@@ -26,7 +26,7 @@ PLAIN = (str, int, float, bool, Path, NoneType)
 REMOTE_CODE = "trust_remote_code"  # a setting of Hugging Face's libraries
 
 
-def refuse_code(described: Any, kind: Any, source: str, flag: str = "") -> None:
+def reject_untrusted_classes(described: Any, kind: Any, source: str, flag: str = "") -> None:
     """Rejects classes that are not part of zoo or an installed package, unless they are trusted.
 
     Rejected classes are not imported.
@@ -57,7 +57,7 @@ def refuse_code(described: Any, kind: Any, source: str, flag: str = "") -> None:
         ) from error
 
 
-def refuse_remote_code(settings: Any, source: str) -> None:
+def reject_remote_code(settings: Any, source: str) -> None:
     """Rejects settings that make Hugging Face libraries run code from a repository.
 
     Args:

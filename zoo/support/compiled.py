@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from zoo.errors import ZooError
 from zoo.support.caches import cache_folder, exclusive_lock
-from zoo.support.files import sweep, write_atomically
+from zoo.support.files import remove_leftovers, write_atomically
 from zoo.support.text_files import sha256
 
 log = logging.getLogger(__name__)
@@ -115,7 +115,7 @@ class Writer:
 Make = Callable[[Writer], Notes]
 
 
-def in_memory(make: Make) -> CompiledTables:
+def build_in_memory(make: Make) -> CompiledTables:
     """Builds tables in memory.
 
     Args:
@@ -128,9 +128,9 @@ def in_memory(make: Make) -> CompiledTables:
 
 def compile_tables(
     kind: str,
-    of: Mapping[str, Any],
-    make: Make,
-    fresh: Callable[[Notes], bool] = lambda notes: True,
+    dependencies: Mapping[str, Any],
+    build: Make,
+    is_valid: Callable[[Notes], bool] = lambda notes: True,
 ) -> CompiledTables:
     """Returns cached tables. If there are none, one process builds them while others wait.
 
@@ -138,19 +138,19 @@ def compile_tables(
 
     Args:
         kind: The kind of tables, the first word of the folder's name.
-        of: All dependencies of the tables, as plain data.
-        make: Writes the tables and returns notes, as plain data.
-        fresh: Returns whether tables with given notes are still valid.
+        dependencies: All dependencies of the tables, as plain data.
+        build: Writes the tables and returns notes, as plain data.
+        is_valid: Returns whether tables with given notes are still valid.
 
     Raises:
         ZooError: The tables cannot be written, or their input is invalid.
     """
-    code = code_of(make, compile_tables)
-    content = json.dumps({"version": VERSION, "code": code, **of}, sort_keys=True)
-    folder = place() / f"{kind}-{hashlib.sha256(content.encode()).hexdigest()[:16]}"
+    code = code_of(build, compile_tables)
+    content = json.dumps({"version": VERSION, "code": code, **dependencies}, sort_keys=True)
+    folder = tables_folder() / f"{kind}-{hashlib.sha256(content.encode()).hexdigest()[:16]}"
     with exclusive_lock(folder, f"${PLACE}"):
         tables = _map_complete(folder)
-        if tables is not None and not fresh(tables.notes):
+        if tables is not None and not is_valid(tables.notes):
             tables = None  # which also releases our lock
             if not _drop(folder):
                 log.warning(
@@ -158,14 +158,14 @@ def compile_tables(
                     "for this process only",
                     folder,
                 )
-                return in_memory(make)
+                return build_in_memory(build)
         if tables is None:
             shutil.rmtree(folder, ignore_errors=True)
             with write_atomically(
                 folder, f"or set ${PLACE} to another folder", folder=True
             ) as part:
                 writer = Writer(part)
-                manifest = {"of": of, "notes": make(writer), "sizes": writer.sizes}
+                manifest = {"of": dependencies, "notes": build(writer), "sizes": writer.sizes}
                 (part / MANIFEST).write_text(json.dumps(manifest), "utf-8")
             make_room(folder)
             tables = _map_tables(folder)
@@ -197,13 +197,13 @@ def in_batches(items: Iterable[T]) -> Iterator[list[T]]:
         yield batch
 
 
-def place() -> Path:
+def tables_folder() -> Path:
     """Returns the folder of all tables."""
     named = os.environ.get(PLACE)
     return Path(named).expanduser() if named else cache_folder("tables")
 
 
-def limit() -> float:
+def size_limit_gib() -> float:
     """Returns the maximum total size of all tables, in GiB.
 
     Raises:
@@ -238,11 +238,11 @@ def cached_tables() -> CachedTables:
     return CachedTables(len(sets), sum(table_set.bytes for table_set in sets))
 
 
-def empty() -> None:
+def delete_all() -> None:
     """Deletes all tables that are not in use."""
     for table_set in _sets():
         _drop(table_set.folder)
-    sweep(place())
+    remove_leftovers(tables_folder())
 
 
 def make_room(new: Path) -> None:
@@ -254,7 +254,7 @@ def make_room(new: Path) -> None:
         new: A folder of tables to keep.
     """
     sets = _sets()
-    excess = sum(table_set.bytes for table_set in sets) - limit() * GIB
+    excess = sum(table_set.bytes for table_set in sets) - size_limit_gib() * GIB
     for table_set in sorted(sets, key=lambda table_set: table_set.used):
         if excess > 0 and table_set.folder != new and _drop(table_set.folder):
             excess -= table_set.bytes
@@ -269,7 +269,7 @@ class _Set:
 
 def _sets() -> list[_Set]:
     table_sets = []
-    for manifest in place().glob(f"[!.]*/{MANIFEST}"):
+    for manifest in tables_folder().glob(f"[!.]*/{MANIFEST}"):
         with suppress(FileNotFoundError):  # deleted by another process meanwhile
             size = sum(file.stat().st_size for file in manifest.parent.iterdir())
             table_sets.append(_Set(manifest.parent, manifest.stat().st_mtime, size))

@@ -174,7 +174,7 @@ def gather_objects(value: Any) -> list[Any]:
     return gathered
 
 
-def gather_made(make: Callable[[], T]) -> list[T]:
+def gather_results(make: Callable[[], T]) -> list[T]:
     """Calls a function on every rank, and returns all results, in rank order, on every rank.
 
     Args:

@@ -42,16 +42,20 @@ def write_bytes(path: Path, data: bytes, sweeps: bool = True) -> None:
 
 @contextmanager
 def write_atomically(
-    path: Path, then: str = "", folder: bool = False, sweeps: bool = True, over: bool = False
+    path: Path,
+    resume_note: str = "",
+    folder: bool = False,
+    sweeps: bool = True,
+    overwrite: bool = False,
 ) -> Iterator[Path]:
     """Yields a temporary path that replaces `path` when the block ends; see `temporary_path`.
 
     Args:
         path: The file or folder to write. Parent folders are created.
-        then: What the same command does once there is disk space, for the error message.
+        resume_note: What the same command does once there is disk space, for the error message.
         folder: Whether it is a folder.
         sweeps: Whether to remove temporary files that killed processes left for this path.
-        over: Whether an existing folder is replaced when the new one is complete.
+        overwrite: Whether an existing folder is replaced when the new one is complete.
 
     Yields:
         The temporary path to write to.
@@ -60,15 +64,15 @@ def write_atomically(
         ZooError: The path cannot be written.
     """
     try:
-        with temporary_path(path, folder, sweeps, over) as part:
+        with temporary_path(path, folder, sweeps, overwrite) as part:
             yield part
     except OSError as error:
-        raise not_written(path, error, then) from error
+        raise write_error(path, error, resume_note) from error
 
 
 @contextmanager
 def temporary_path(
-    path: Path, folder: bool = False, sweeps: bool = True, over: bool = False
+    path: Path, folder: bool = False, sweeps: bool = True, overwrite: bool = False
 ) -> Iterator[Path]:
     """Yields a temporary path in the same folder, which is renamed to `path` when the block ends.
 
@@ -79,7 +83,7 @@ def temporary_path(
         path: As for `write_atomically`.
         folder: As for `write_atomically`.
         sweeps: As for `write_atomically`.
-        over: As for `write_atomically`.
+        overwrite: As for `write_atomically`.
 
     Yields:
         The temporary path to write to.
@@ -89,12 +93,12 @@ def temporary_path(
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if sweeps:
-        sweep(path.parent, path.name)
+        remove_leftovers(path.parent, path.name)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     handle = _make_locked(part, folder)
     try:
         yield part
-        if over and path.is_dir():
+        if overwrite and path.is_dir():
             _exchange(part, path)
         else:
             os.replace(part, path)
@@ -103,7 +107,7 @@ def temporary_path(
         os.close(handle)
 
 
-def sweep(folder: Path, name: str | None = None) -> None:
+def remove_leftovers(folder: Path, name: str | None = None) -> None:
     """Removes temporary files that killed processes left in a folder, for one name or all."""
     pattern = ".*.part" if name is None else f".{glob.escape(name)}.*.part"
     for part in folder.glob(pattern):
@@ -162,7 +166,7 @@ def _remove(part: Path) -> None:
         part.unlink(missing_ok=True)
 
 
-def not_written(path: Path, error: OSError, then: str = "") -> ZooError:
+def write_error(path: Path, error: OSError, then: str = "") -> ZooError:
     """Returns the error for a file or folder that could not be written.
 
     Args:
@@ -174,11 +178,11 @@ def not_written(path: Path, error: OSError, then: str = "") -> ZooError:
         The error to raise.
     """
     return ZooError(
-        f"{path} could not be written ({error.strerror or error}): {mend_of(error, then)}"
+        f"{path} could not be written ({error.strerror or error}): {advice_on(error, then)}"
     )
 
 
-def mend_of(error: OSError, then: str = "") -> str:
+def advice_on(error: OSError, then: str = "") -> str:
     """Returns advice on an error of the file system.
 
     Args:
@@ -211,7 +215,7 @@ def check_ending(path: Path, ending: str) -> None:
         raise ZooError(f"--out {path} must end in {ending}: use {path.with_suffix(ending)}")
 
 
-def check_place(path: Path, overwrite: bool = False) -> None:
+def check_writable(path: Path, overwrite: bool = False) -> None:
     """Checks, before any work is done, that a file can be written at `path`.
 
     Args:
@@ -230,6 +234,6 @@ def check_place(path: Path, overwrite: bool = False) -> None:
     elif not os.access(above, os.W_OK | os.X_OK):
         fault = errno.EACCES
     if fault:
-        raise not_written(path, OSError(fault, os.strerror(fault)))
+        raise write_error(path, OSError(fault, os.strerror(fault)))
     if path.exists() and not overwrite:
         raise ZooError(f"{path} exists: choose another file, or add --overwrite to replace it")

@@ -6,7 +6,7 @@ import threading
 from multiprocessing import parent_process
 
 
-def helps_its_parent() -> None:
+def initialize_worker() -> None:
     """Ignores Ctrl-C, which the parent process handles, and exits when the parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()

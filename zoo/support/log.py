@@ -36,7 +36,7 @@ LEAVES = (
 )
 
 
-def quieten() -> None:
+def filter_notices() -> None:
     """Filters Lightning's advertising and notices in this process."""
     for name in ("lightning.pytorch.utilities.rank_zero", "lightning.fabric.utilities.seed"):
         logger = logging.getLogger(name)
@@ -48,7 +48,7 @@ def quieten() -> None:
     warnings.filterwarnings("ignore", message, FutureWarning, module)
 
 
-def speak() -> None:
+def show_log() -> None:
     """Prints log messages of zoo to standard error, one line each."""
     logger = logging.getLogger("zoo")
     logger.setLevel(logging.INFO)

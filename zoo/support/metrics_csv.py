@@ -8,7 +8,7 @@ from pathlib import Path
 PLACES = ("step", "epoch")
 
 
-def curves(path: Path) -> dict[str, list[tuple[int, float]]]:
+def read_curves(path: Path) -> dict[str, list[tuple[int, float]]]:
     """Returns the finite values of each metric as (number of steps, value), ascending, by name.
 
     Steps are counted from 1 here, and from 0 in the file, as Lightning does.

@@ -21,7 +21,7 @@ from zoo.support.trust import user_folders
 
 log = logging.getLogger(__name__)
 
-ROOMS = {
+BASE_CLASS_BY_KIND = {
     "objectives": "Objective",
     "heads": "Head",
     "views": "Views",
@@ -50,16 +50,16 @@ PACKAGES = {  # kinds whose package has another name
 BACKBONE = "zoo.backbones.Backbone"  # named in recipes, but not listed under any kind
 
 
-def classes(what: str) -> list[tuple[str, str, str]]:
+def classes(kind: str) -> list[tuple[str, str, str]]:
     """Lists the built-in and installed classes of a kind.
 
     Args:
-        what: The kind, a key of ROOMS.
+        kind: The kind, a key of ROOMS.
 
     Returns:
         Name, class path and first sentence of the docstring of each class.
     """
-    return [*_built_in(what), *_offered_now(what)]
+    return [*_built_in(kind), *_offered_now(kind)]
 
 
 def _offered_now(what: str) -> list[tuple[str, str, str]]:
@@ -107,11 +107,13 @@ def is_offered(path: str) -> bool:
     module, _, name = path.rpartition(".")
     if path.startswith("zoo."):
         listed_paths = [BACKBONE]
-        for what in ROOMS:
+        for what in BASE_CLASS_BY_KIND:
             if module.startswith(f"zoo.{PACKAGES.get(what, what)}"):
                 listed_paths += [listed for _, listed, _ in _built_in(what)]
     else:
-        listed_paths = [listed for what in ROOMS for _, listed, _ in _offered_now(what)]
+        listed_paths = [
+            listed for what in BASE_CLASS_BY_KIND for _, listed, _ in _offered_now(what)
+        ]
     return any(_is_same(module, name, listed) for listed in listed_paths)
 
 
@@ -131,7 +133,7 @@ def _state(place: str) -> tuple[str, int]:
         return place, 0
 
 
-def paths(what: str) -> dict[str, str]:
+def class_paths(what: str) -> dict[str, str]:
     """Returns the class paths of a kind, by listed name and by class name.
 
     Args:
@@ -156,10 +158,10 @@ def class_of(name: str, what: str, base: type) -> type[Any]:
     Raises:
         ZooError: There is no such class, or it is of another kind.
     """
-    noun = re.findall("[A-Z][a-z]*", ROOMS[what])[-1].lower()
+    noun = re.findall("[A-Z][a-z]*", BASE_CLASS_BY_KIND[what])[-1].lower()
     path = name.replace(":", ".")
     if "." not in path or not all(part.isidentifier() for part in path.split(".")):
-        path_by_name = paths(what)
+        path_by_name = class_paths(what)
         if name not in path_by_name:
             listed = [listed for listed, _, _ in classes(what)]
             raise ZooError(
@@ -190,24 +192,24 @@ def class_of(name: str, what: str, base: type) -> type[Any]:
             f"{noun} {name!r} is not a subclass of {base.__name__}: choose one of `zoo ls {what}`, "
             "or a custom subclass"
         )
-    check_whole(cls, base, f"{noun} {name!r}")
+    check_complete(cls, base, f"{noun} {name!r}")
     return cls
 
 
-def check_whole(cls: type, base: type, called: str = "") -> None:
+def check_complete(cls: type, base: type, display_name: str = "") -> None:
     """Checks that a class defines everything that its base class requires.
 
     Args:
         cls: The class.
         base: The base class, such as Benchmark.
-        called: Name of the class in the message; by default the class name.
+        display_name: Name of the class in the message; by default the class name.
 
     Raises:
         ZooError: The class is incomplete.
     """
     if missing := _left_out(cls, base):
         raise ZooError(
-            f"{called or cls.__name__} does not define {' and '.join(missing)}, which every "
+            f"{display_name or cls.__name__} does not define {' and '.join(missing)}, which every "
             f"{base.__name__} needs: add it to the class"
         )
 
@@ -245,7 +247,7 @@ def suggest_class(path: str) -> str:
         ' (did you mean NAME?)' if the last part of the path is a known class, else ''.
     """
     name = path.rpartition(".")[2]
-    is_known = any(name in paths(what) for what in ROOMS)
+    is_known = any(name in class_paths(what) for what in BASE_CLASS_BY_KIND)
     return f" (did you mean {name}?)" if is_known else ""
 
 
@@ -255,7 +257,7 @@ def _built_in(what: str) -> list[tuple[str, str, str]]:
     package = Path(__file__).parents[1]
     defined = _class_nodes((package / room.replace(".", "/")).rglob("*.py"))
     # a class may inherit from the base class through a class at the top of the package
-    kin = _kin(ROOMS[what], [*_class_nodes(package.glob("*.py")), *defined])
+    kin = _kin(BASE_CLASS_BY_KIND[what], [*_class_nodes(package.glob("*.py")), *defined])
     return [
         _entry(f"zoo.{room}", node)
         for node in defined
@@ -307,7 +309,7 @@ def _entry(room: str, node: ast.ClassDef) -> tuple[str, str, str]:
     return str(named[0]) if named else node.name, f"{room}.{node.name}", text
 
 
-def import_all(kinds: Iterable[str] = tuple(ROOMS)) -> None:
+def import_all(kinds: Iterable[str] = tuple(BASE_CLASS_BY_KIND)) -> None:
     """Imports all listed classes, so that they can be used by their class names.
 
     Classes of installed packages that cannot be imported are logged and skipped.

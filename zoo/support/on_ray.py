@@ -119,18 +119,19 @@ class Ray(Configurable):
                 )
 
 
-def refuse_other(here: object, asked: object) -> None:
+def check_same_component(actual: object, requested: object) -> None:
     """Checks that a worker has the same component as the main process.
 
     Args:
-        here: The description of the worker's component.
-        asked: The description of the requested component.
+        actual: The description of the worker's component.
+        requested: The description of the requested component.
 
     Raises:
         ZooError: They differ.
     """
-    if here != asked:
+    if actual != requested:
         raise ZooError(
-            f"a Ray worker has {here}, but {asked} was requested: install the same packages on all "
+            f"a Ray worker has {actual}, but {requested} was requested: install the same "
+            "packages on all "
             "machines"
         )

@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from zoo.errors import ZooError
-from zoo.support.text_files import json_line, numbered_lines, read_json
+from zoo.support.text_files import numbered_lines, parse_json_line, read_json
 
 T = TypeVar("T")
 Text = Annotated[str, msgspec.Meta(pattern=r"\S")]  # not blank
@@ -32,16 +32,16 @@ _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 _SHOWN = 40  # characters of a wrong value in the message
 
 
-def record(
-    value: Any, schema: type[T], where: str, mend: str = "correct the record", path: str = ""
+def validate_record(
+    value: Any, schema: type[T], origin: str, advice: str = "correct the record", path: str = ""
 ) -> T:
     """Converts a record to its schema. Fields that are not in the schema are ignored.
 
     Args:
         value: The record, as parsed from JSON.
         schema: A msgspec struct or a dataclass.
-        where: File and line or entry of the record.
-        mend: Advice for the error message.
+        origin: File and line or entry of the record.
+        advice: Advice for the error message.
         path: The path of the record in the entry, joined by dots; empty for the entry itself.
 
     Returns:
@@ -56,19 +56,19 @@ def record(
         message, place = _PLACE.fullmatch(str(error)).groups()  # type: ignore[union-attr]
         fault = _format_message(message, path, place or "")
         raise ZooError(
-            f"{where}: {fault}: {mend}{_value_at(value, message, place or '')}"
+            f"{origin}: {fault}: {advice}{_value_at(value, message, place or '')}"
         ) from error
 
 
 def read_list(
-    path: Path, schema: type[T], mend: str = "download the file again"
+    path: Path, schema: type[T], advice: str = "download the file again"
 ) -> Iterator[tuple[str, T]]:
     """Reads a JSON file, plain or gzipped, with a list of records.
 
     Args:
         path: The file.
         schema: As for `record`.
-        mend: Advice for the error message.
+        advice: Advice for the error message.
 
     Yields:
         The place of each record, 'FILE[NUMBER]', and the record.
@@ -76,23 +76,23 @@ def read_list(
     Raises:
         ZooError: The file cannot be read or is empty, or a record is invalid.
     """
-    entries = record(read_json(path), list[Any], str(path), mend)
+    entries = validate_record(read_json(path), list[Any], str(path), advice)
     if not entries:
-        raise ZooError(f"{path} is empty, but must contain a list of entries: {mend}")
+        raise ZooError(f"{path} is empty, but must contain a list of entries: {advice}")
     for i, entry in enumerate(entries):
         place = f"{path}[{i}]"
-        yield place, record(entry, schema, place, mend)
+        yield place, validate_record(entry, schema, place, advice)
 
 
 def read_object(
-    path: Path, schema: type[T], mend: str = "download the file again"
+    path: Path, schema: type[T], advice: str = "download the file again"
 ) -> Iterator[tuple[str, str, T]]:
     """Reads a JSON file, plain or gzipped, with an object of records by key.
 
     Args:
         path: The file.
         schema: As for `record`.
-        mend: Advice for the error message.
+        advice: Advice for the error message.
 
     Yields:
         The place of each record, 'FILE[KEY]', its key and the record.
@@ -100,21 +100,23 @@ def read_object(
     Raises:
         ZooError: The file cannot be read or is empty, or a record is invalid.
     """
-    entries = record(read_json(path), dict[str, Any], str(path), mend)
+    entries = validate_record(read_json(path), dict[str, Any], str(path), advice)
     if not entries:
-        raise ZooError(f"{path} is empty, but must contain an object of entries by key: {mend}")
+        raise ZooError(f"{path} is empty, but must contain an object of entries by key: {advice}")
     for key, entry in entries.items():
         place = f"{path}[{key}]"
-        yield place, key, record(entry, schema, place, mend)
+        yield place, key, validate_record(entry, schema, place, advice)
 
 
-def lines(path: Path, schema: type[T], mend: str = "correct the line") -> Iterator[tuple[str, T]]:
+def read_json_lines(
+    path: Path, schema: type[T], advice: str = "correct the line"
+) -> Iterator[tuple[str, T]]:
     """Reads a file of JSON lines, skipping blank ones.
 
     Args:
         path: The file.
         schema: As for `record`.
-        mend: Advice for the error message.
+        advice: Advice for the error message.
 
     Yields:
         The place of each line, 'FILE:LINE', and its record.
@@ -124,7 +126,7 @@ def lines(path: Path, schema: type[T], mend: str = "correct the line") -> Iterat
     """
     for number, line in numbered_lines(path):
         place = f"{path}:{number}"
-        yield place, record(json_line(line, place, mend), schema, place, mend)
+        yield place, validate_record(parse_json_line(line, place, advice), schema, place, advice)
 
 
 def _format_message(message: str, path: str, place: str) -> str:

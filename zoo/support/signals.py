@@ -11,7 +11,7 @@ from zoo.errors import Stopped
 ENDING = (signal.SIGTERM, signal.SIGUSR1)
 
 
-class AtOnce:
+class ImmediateStop:
     """A signal handler that ends the command immediately.
 
     Args:
@@ -27,18 +27,18 @@ class AtOnce:
 
 
 @contextmanager
-def signals_raise(kept: str = "") -> Iterator[AtOnce]:
+def signals_raise(saved_note: str = "") -> Iterator[ImmediateStop]:
     """Makes SIGTERM and SIGUSR1 raise an exception, so that temporary files are removed.
 
     Existing handlers are kept. Outside the main thread nothing is changed.
 
     Args:
-        kept: A note about saved progress, for the message.
+        saved_note: A note about saved progress, for the message.
 
     Yields:
         The handler of both signals.
     """
-    handler = AtOnce(kept)
+    handler = ImmediateStop(saved_note)
     main = threading.current_thread() is threading.main_thread()
     ours = [s for s in ENDING if main and signal.getsignal(s) is signal.SIG_DFL]
     for signum in ours:

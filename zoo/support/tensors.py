@@ -36,7 +36,7 @@ def plain_objects() -> Iterator[None]:
 def read_tensors(
     file: Path,
     what: str = "weights",
-    mend: str = "give one that holds a state_dict of tensors alone",
+    advice: str = "give one that holds a state_dict of tensors alone",
     mapped: bool = False,
 ) -> dict[str, Any]:
     """Returns the content of a file, tensors and plain data by name.
@@ -44,7 +44,7 @@ def read_tensors(
     Args:
         file: A torch or safetensors file.
         what: The expected content, for the error message.
-        mend: Advice, the end of the error message.
+        advice: Advice, the end of the error message.
         mapped: Whether to memory-map tensors of torch files.
 
     Raises:
@@ -68,7 +68,7 @@ def read_tensors(
         reason = ": ".join(filter(None, [type(error).__name__, first_sentence]))
         if isinstance(error, OSError) and error.strerror:
             reason = error.strerror
-        raise ZooError(f"{file} cannot be read as {what} ({reason}): {mend}") from error
+        raise ZooError(f"{file} cannot be read as {what} ({reason}): {advice}") from error
     if not isinstance(content, dict):
         raise ZooError(
             f"{file} contains a {type(content).__name__} instead of a state_dict: save the model's "

@@ -39,7 +39,7 @@ class NotJson(ValueError):
         return f"{path}:{self.line}" if self.line else str(path)
 
 
-def json_value(text: str, object_hook: Callable[[Object], Object] | None = None) -> Any:
+def parse_json(text: str, object_hook: Callable[[Object], Object] | None = None) -> Any:
     """Parses a JSON text.
 
     Args:
@@ -146,7 +146,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
             yield number, line.rstrip("\r\n")
 
 
-def content(path: Path) -> bytes:
+def read_bytes(path: Path) -> bytes:
     """Returns the bytes of a file, unpacked if its name ends in .gz.
 
     Raises:
@@ -171,7 +171,7 @@ def read_json(path: Path, object_hook: Callable[[Object], Object] | None = None)
             the line.
     """
     try:
-        return json_value(content(path).decode("utf-8-sig"), object_hook)
+        return parse_json(read_bytes(path).decode("utf-8-sig"), object_hook)
     except NotJson as error:
         raise ZooError(
             f"{error.at(path)} is not JSON ({error}): it may be incomplete, download it again"
@@ -182,13 +182,13 @@ def read_json(path: Path, object_hook: Callable[[Object], Object] | None = None)
         ) from error
 
 
-def json_line(line: str, origin: str, mend: str = "correct the line") -> Any:
+def parse_json_line(line: str, origin: str, advice: str = "correct the line") -> Any:
     """Parses a line of JSON.
 
     Args:
         line: The line.
         origin: File and line, for the message.
-        mend: Advice for the message.
+        advice: Advice for the message.
 
     Returns:
         The value.
@@ -197,12 +197,12 @@ def json_line(line: str, origin: str, mend: str = "correct the line") -> Any:
         ZooError: The line is not JSON.
     """
     try:
-        return json_value(line)
+        return parse_json(line)
     except NotJson as error:
-        raise ZooError(f"{origin} is not JSON ({error}): {mend}") from error
+        raise ZooError(f"{origin} is not JSON ({error}): {advice}") from error
 
 
-def caption(text: str, origin: str) -> str:
+def strip_caption(text: str, origin: str) -> str:
     """Strips a caption.
 
     Args:

@@ -17,7 +17,7 @@ HEARING = 5.0  # seconds that a busy main process may take to receive a signal
 heard = mmap.mmap(-1, 1)  # 1 when the main process has received a signal; shared with its forks
 
 
-def outlast(worker: int) -> None:
+def initialize_worker_signals(worker: int) -> None:
     """Keeps a worker alive when the whole process group receives a signal.
 
     The current training step still needs its batch.
@@ -51,7 +51,7 @@ class Loader(DataLoader[Any]):
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **{"worker_init_fn": outlast, **kwargs})
+        super().__init__(*args, **{"worker_init_fn": initialize_worker_signals, **kwargs})
 
     def __iter__(self) -> Iterator[Any]:  # type: ignore[override]
         """Returns the batches. Signals are delayed while the workers start."""

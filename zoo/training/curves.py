@@ -14,7 +14,7 @@ COLUMNS = 3
 Curve = list[tuple[int, float]]
 
 
-def ends(curves: Mapping[str, Curve]) -> Iterator[str]:
+def best_and_last_lines(curves: Mapping[str, Curve]) -> Iterator[str]:
     """Yields a line per validation metric: its best and its last value, with steps.
 
     Args:
@@ -49,7 +49,7 @@ def panels(curves: Mapping[str, Curve]) -> dict[str, list[str]]:
     return {title: names for title, names in groups.items() if names}
 
 
-def picture(curves: Mapping[str, Curve]) -> bytes:
+def draw_curves(curves: Mapping[str, Curve]) -> bytes:
     """Draws a PNG with panels for loss, rates, temperature, missing texts and each benchmark.
 
     Args:

@@ -8,7 +8,7 @@ from lightning import Callback, LightningModule, Trainer
 from lightning.pytorch.loggers import Logger, TensorBoardLogger, WandbLogger
 
 from zoo.caption_data import benchmarks_of, data_of
-from zoo.results.half_truth_pictures import accuracy, gaps
+from zoo.results.half_truth_pictures import draw_accuracy, draw_gaps
 from zoo.results.half_truths import diagnostics
 from zoo.results.presets.shipped import Official
 from zoo.results.report import Results
@@ -18,7 +18,7 @@ EXAMPLES = 16
 HEADER = ("benchmark", "subset", "case", "image", "right", "wrong that scored higher", "by")
 
 
-def wanted_by(loggers: Sequence[Logger]) -> bool:
+def can_show_tables(loggers: Sequence[Logger]) -> bool:
     """Returns whether any logger can show tables."""
     return any(isinstance(logger, TensorBoardLogger | WandbLogger) for logger in loggers)
 
@@ -87,7 +87,7 @@ def half_truth_pictures(results: Results) -> dict[str, Any]:
     if not any(b["benchmark"] == "half_truth" for b in results.header["benchmarks"].values()):
         return {}
     diagnosis = diagnostics(results, Official())[0]
-    return {"accuracy by condition": accuracy(diagnosis), "gaps": gaps(diagnosis)}
+    return {"accuracy by condition": draw_accuracy(diagnosis), "gaps": draw_gaps(diagnosis)}
 
 
 def _pixels(figure: Any) -> Any:

@@ -22,13 +22,15 @@ from zoo.batch import Batch
 from zoo.checkpoints.files import BEST, CHECKPOINTS, LAST, RUNS, best_of, read_checkpoint, recipe_of
 from zoo.errors import ZooError
 from zoo.support.distributed import sum_over_ranks
-from zoo.support.files import mend_of, write_bytes
+from zoo.support.files import advice_on, write_bytes
 from zoo.support.spec import differences
 from zoo.training.metrics_log import MetricsLog
 
 CONFIG, RECORD = "config.yaml", "run.json"
 RUN_FILES = (CONFIG, RECORD, "metrics.csv", f"{CHECKPOINTS}/{LAST}", f"{CHECKPOINTS}/{BEST}")
-NOT_OF_DATA = ("workers",)  # arguments of a datamodule that do not change the training data
+IGNORED_DATA_SETTINGS = (
+    "workers",
+)  # arguments of a datamodule that do not change the training data
 SCHEDULE_SETTINGS = ("accumulate_grad_batches", "gradient_clip_val", "precision")
 TORCHRUN_PREFIX = "torchrun "
 NO_JOB = "none"  # torchrun's name of an unnamed job
@@ -48,17 +50,17 @@ class RunFolder(SaveConfigCallback):
     Attributes:
         record: The settings that identify the run, set before training.
         claimed: The folder that `claim` took, None on all ranks but the first.
-        made: Whether training began in the folder.
+        training_began: Whether training began in the folder.
         images_seen: Images with their captions that this process trained on, summed over ranks;
             None if the data does not count them, and until training ends.
-        replaces: Whether existing files in the folder may be deleted.
+        may_overwrite: Whether existing files in the folder may be deleted.
         resumed_from_step: The step of the checkpoint that was resumed; 0 for a new run.
         hours_before: Device hours up to that checkpoint.
     """
 
     record: Settings = {}  # noqa: RUF012
     claimed: Path | None = None
-    replaces = made = False
+    may_overwrite = training_began = False
     resumed_from_step = 0
     hours_before = 0.0
     images_seen: int | None = None
@@ -88,14 +90,14 @@ class RunFolder(SaveConfigCallback):
                 self.claimed = claim_version(folder_of_runs(trainer))
                 set_version(logger, self.claimed)
             else:
-                self.claimed = folder_of(trainer)
+                self.claimed = run_folder(trainer)
                 self.claimed.mkdir(parents=True, exist_ok=True)
-                if not self.replaces and not lies_in(checkpoint, self.claimed):
+                if not self.may_overwrite and not lies_in(checkpoint, self.claimed):
                     self._write_record(self.claimed / RECORD)
         except OSError as error:
             raise ZooError(
                 f"{error.filename or folder_of_runs(trainer)} could not be created "
-                f"({error.strerror}): {mend_of(error)}"
+                f"({error.strerror}): {advice_on(error)}"
             ) from error
 
     def _write_record(self, file: Path) -> None:
@@ -113,7 +115,7 @@ class RunFolder(SaveConfigCallback):
 
     def release(self) -> None:
         """Removes the folder of a run that was refused before it trained."""
-        if self.claimed is None or self.made:
+        if self.claimed is None or self.training_began:
             return
         if self._record_written:
             (self.claimed / RECORD).unlink(missing_ok=True)
@@ -124,7 +126,7 @@ class RunFolder(SaveConfigCallback):
         self.began = time.monotonic()
         folder = self.claimed
         if folder is None and trainer.is_global_zero:
-            folder = folder_of(trainer)
+            folder = run_folder(trainer)
         self.folder = Path(trainer.strategy.broadcast(str(folder)))
         for logger in trainer.loggers[:1]:
             if is_numbered(logger):
@@ -166,7 +168,7 @@ class RunFolder(SaveConfigCallback):
         error_message = trainer.strategy.broadcast(error_message)
         if error_message:
             raise ZooError(error_message)
-        self.made = True
+        self.training_began = True
         planned = self._plan(trainer)
         changed = differences(
             getattr(self, "_earlier_run", {}).get("plan", planned), planned, "trainer."
@@ -210,7 +212,7 @@ class RunFolder(SaveConfigCallback):
         """Writes config.yaml and run.json; the config of an earlier part of the run is kept."""
         folder, config_file = self.folder, self.folder / CONFIG
         self.config.overwrite = False
-        if self.replaces:
+        if self.may_overwrite:
             for name in RUN_FILES:
                 (folder / name).unlink(missing_ok=True)
         if config_file.exists():
@@ -268,7 +270,7 @@ def folder_of_runs(trainer: Trainer) -> Path:
     return Path(logger.save_dir or trainer.default_root_dir) / str(logger.name)
 
 
-def folder_of(trainer: Trainer) -> Path:
+def run_folder(trainer: Trainer) -> Path:
     """Returns the run folder of the first logger, the next one under `runs` without a logger."""
     if not trainer.loggers:
         return next_version(RUNS)
@@ -304,7 +306,7 @@ def check_free(
     logger = trainer.loggers[0] if trainer.loggers else None
     if getattr(logger, "_version", None) is None:
         return False
-    folder = folder_of(trainer)
+    folder = run_folder(trainer)
     if not folder.is_dir() or not any(folder.iterdir()):
         return False
     if lies_in(checkpoint, folder):
@@ -340,7 +342,7 @@ def runs_under(root: Path) -> list[Path]:
     return sorted(root.glob(f"**/{LAST}"), key=lambda path: path.stat().st_mtime, reverse=True)
 
 
-def same_run(root: Path, record: Settings, which: str) -> Path:
+def find_same_run(root: Path, record: Settings, which: str) -> Path:
     """Finds the checkpoint for `--ckpt_path last` or `best` of `zoo fit`.
 
     Args:
@@ -382,7 +384,7 @@ def same_run(root: Path, record: Settings, which: str) -> Path:
     )
 
 
-def requeued_run(root: Path, record: Settings) -> Path | None:
+def find_restarted_run(root: Path, record: Settings) -> Path | None:
     """Finds the checkpoint from which a job resumes that SLURM or torchrun restarted.
 
     Args:

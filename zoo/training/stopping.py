@@ -26,7 +26,7 @@ from lightning.pytorch.trainer.states import RunningStage, TrainerFn
 from zoo.batch import Batch
 from zoo.errors import Stopped
 from zoo.support.distributed import largest_over_ranks
-from zoo.support.signals import AtOnce
+from zoo.support.signals import ImmediateStop
 from zoo.support.worker import heard
 from zoo.training.averaging import EMA
 
@@ -61,7 +61,7 @@ class Signals(_SignalConnector):
             return
         for signum in {*SIGNALS, self.requeue_signal or signal.SIGUSR1}:
             handler = signal.getsignal(signum)
-            if isinstance(handler, AtOnce):
+            if isinstance(handler, ImmediateStop):
                 handler.kept = ""  # from now on, the end of a step reports the checkpoint
                 handler = None
             if handler in (signal.SIG_DFL, signal.default_int_handler):
@@ -114,7 +114,7 @@ class StepEnd(Callback):
     They run after the step's metrics are logged and before a validation that is due.
     """
 
-    def wants(self, trainer: Trainer) -> int:
+    def requests_action(self, trainer: Trainer) -> int:
         """Returns 1 if this rank requests an action at the end of this step, else 0.
 
         The maximum over ranks is passed to `at_step_end`.
@@ -215,7 +215,10 @@ class StepLoop(_TrainingEpochLoop):
         signals = trainer._signal_connector
         assert isinstance(signals, Signals)
         device = trainer.strategy.root_device
-        requests = [signals.received, *(callback.wants(trainer) for callback in step_callbacks)]
+        requests = [
+            signals.received,
+            *(callback.requests_action(trainer) for callback in step_callbacks),
+        ]
         stop, *any_wants = largest_over_ranks(requests, device)
         for callback, wants in zip(step_callbacks, any_wants, strict=True):
             callback.at_step_end(trainer, bool(wants), bool(stop))
@@ -225,7 +228,7 @@ class StepLoop(_TrainingEpochLoop):
             description = next(
                 filter(None, (c.describe_checkpoint(trainer) for c in step_callbacks)), ""
             )
-            raise Stopped(stop, description, tells=trainer.is_global_zero)
+            raise Stopped(stop, description, is_reported=trainer.is_global_zero)
 
     def state_dict(
         self, destination: dict[str, Any] | None = None, prefix: str = ""

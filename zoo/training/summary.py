@@ -14,9 +14,9 @@ from lightning.pytorch.loggers import CSVLogger
 from zoo.caption_data import benchmarks_of, data_of
 from zoo.errors import ZooError
 from zoo.support.files import write_bytes
-from zoo.support.metrics_csv import curves
+from zoo.support.metrics_csv import read_curves
 from zoo.training.callbacks import BestCheckpoint, LastCheckpoint
-from zoo.training.curves import CURVES, ends, picture
+from zoo.training.curves import CURVES, best_and_last_lines, draw_curves
 from zoo.training.run_folder import RunFolder
 
 MAX_METRICS = 6  # metrics whose best and last values are logged; curves.png has all
@@ -24,7 +24,7 @@ MAX_METRICS = 6  # metrics whose best and last values are logged; curves.png has
 log = logging.getLogger(__name__)
 
 
-def tell(trainer: Trainer) -> None:
+def log_summary(trainer: Trainer) -> None:
     """Logs the summary of a completed run, and draws its curves if benchmarks were measured.
 
     Args:
@@ -42,10 +42,12 @@ def lines(trainer: Trainer) -> Iterator[str]:
     """
     last_checkpoint = ""
     for callback in trainer.callbacks:  # type: ignore[attr-defined]
-        if isinstance(callback, RunFolder) and callback.made:
+        if isinstance(callback, RunFolder) and callback.training_began:
             seconds = time.monotonic() - callback.began
             took = timedelta(seconds=round(seconds))
-            since_step = f" since step {callback.goes_on_from:,}" if callback.goes_on_from else ""
+            since_step = (
+                f" since step {callback.resumed_from_step:,}" if callback.resumed_from_step else ""
+            )
             yield (
                 f"trained to {trainer.global_step:,} steps in {took}{since_step}, "
                 f"in {callback.folder}"
@@ -92,12 +94,12 @@ def _describe_images(trainer: Trainer, n_images: int | None, since: str) -> str:
 
 def _curve_lines(metrics: Path) -> Iterator[str]:
     """Yields lines about the curves, and draws them next to the metrics if the disk has space."""
-    curves_by_metric = curves(metrics)
-    metric_lines = list(ends(curves_by_metric))
+    curves_by_metric = read_curves(metrics)
+    metric_lines = list(best_and_last_lines(curves_by_metric))
     yield from metric_lines[:MAX_METRICS]
     figure_file = metrics.with_name(CURVES)
     try:
-        write_bytes(figure_file, picture(curves_by_metric))
+        write_bytes(figure_file, draw_curves(curves_by_metric))
     except ZooError as error:
         log.warning("the curves could not be written: %s", error)
         return

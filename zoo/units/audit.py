@@ -53,7 +53,7 @@ _UnitWithFoils = tuple[Entity | Relation, list[EntityFoil | RelationFoil]]
 COLUMNS = tuple(field.name for field in fields(SheetRow))
 
 
-def draw(
+def draw_sheet_rows(
     records: Mapping[str, UnitRecord], n: int, seed: int, edit: str | None = None
 ) -> list[SheetRow]:
     """Draws units that have foils, at most one per caption.
@@ -213,18 +213,18 @@ class Share:
 
     Attributes:
         verdict: The verdict, one of `UNIT_VERDICTS` or `FOIL_VERDICTS`.
-        of: What was judged, such as "units" or "foils of entities".
+        group: What was judged, such as "units" or "foils of entities".
         count: How many of them have the verdict.
         n: How many of them were judged.
     """
 
     verdict: str
-    of: str
+    group: str
     count: int
     n: int
 
 
-def shares(rows: Iterable[SheetRow]) -> list[Share]:
+def verdict_shares(rows: Iterable[SheetRow]) -> list[Share]:
     """Counts the verdicts other than ok.
 
     Args:

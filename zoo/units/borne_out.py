@@ -20,7 +20,7 @@ def base_forms(text: str) -> set[str]:
     return set[str]().union(*map(lemmas, content_words(text)))
 
 
-def is_borne_out(foil: str, own_forms: Set[str], other_forms: Set[str]) -> bool:
+def is_supported_elsewhere(foil: str, own_forms: Set[str], other_forms: Set[str]) -> bool:
     """Returns whether a foil adds a word that appears in another caption of the same image.
 
     Args:

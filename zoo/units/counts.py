@@ -25,7 +25,7 @@ class Counts:
     Attributes:
         captions: The number of captions.
         failed: The number of captions recorded with an error.
-        having: The number of captions that have entities, relations, or those with a foil.
+        captions_with: The number of captions that have entities, relations, or those with a foil.
         units: The number of entities and of relations.
         foils: The number of foils by edit.
         dropped: The number of units and foils that the extractor dropped, by reason.
@@ -33,7 +33,7 @@ class Counts:
 
     captions: int = 0
     failed: int = 0
-    having: Counter[str] = field(default_factory=Counter)
+    captions_with: Counter[str] = field(default_factory=Counter)
     units: Counter[str] = field(default_factory=Counter)
     foils: Counter[str] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
@@ -49,21 +49,21 @@ class Counts:
             kinds: tuple[Sequence[Entity | Relation], ...] = record.entities, record.relations
             for kind, units in zip(KINDS, kinds, strict=True):
                 self.units[kind] += len(units)
-                self.having[kind] += bool(units)
-                self.having[with_a_foil(kind)] += any(unit.foils for unit in units)
+                self.captions_with[kind] += bool(units)
+                self.captions_with[with_a_foil(kind)] += any(unit.foils for unit in units)
                 self.foils.update(foil.edit for unit in units for foil in unit.foils)
             yield record
 
-    def holds(self, other: "Counts") -> bool:
+    def equals_except_dropped(self, other: "Counts") -> bool:
         """Returns whether other counts are equal, apart from `dropped`."""
         return replace(self, dropped=other.dropped) == other
 
-    def text(self) -> str:
+    def to_json(self) -> str:
         """Returns the counts as JSON."""
         return json.dumps(vars(self))
 
 
-def counts_of(text: str | bytes) -> Counts:
+def parse_counts(text: str | bytes) -> Counts:
     """Parses the output of `Counts.text`.
 
     Raises:
@@ -77,24 +77,24 @@ def counts_of(text: str | bytes) -> Counts:
         raise ValueError(str(error)) from error
 
 
-def keep_beside(counts: Counts, units: Path) -> None:
+def write_counts(counts: Counts, units: Path) -> None:
     """Writes the counts to `NAME.counts` next to a units file.
 
     Args:
         counts: The counts.
         units: The units file.
     """
-    write_bytes(counts_file(units), counts.text().encode())
+    write_bytes(counts_path(units), counts.to_json().encode())
 
 
-def kept_beside(units: Path) -> Counts | None:
+def read_stored_counts(units: Path) -> Counts | None:
     """Returns the counts stored next to a units file, or None if they cannot be read."""
     try:
-        return counts_of(counts_file(units).read_bytes())
+        return parse_counts(counts_path(units).read_bytes())
     except (OSError, ValueError):
         return None
 
 
-def counts_file(units: Path) -> Path:
+def counts_path(units: Path) -> Path:
     """Returns the path of the counts of a units file."""
     return units.with_name(f"{units.name}.counts")

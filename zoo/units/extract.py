@@ -13,7 +13,7 @@ from zoo.errors import ZooError
 from zoo.support.spec import Configurable
 from zoo.units.record import UnitRecord
 
-Captioned = tuple[str, str, str]
+CaptionRow = tuple[str, str, str]
 
 
 class UnitExtractor(Configurable, ABC):
@@ -24,12 +24,12 @@ class UnitExtractor(Configurable, ABC):
 
     Attributes:
         name: The extractor's name in units files and results.
-        out: The path next to which an extractor may store partial results, usually the output file;
-            None if there is no output file.
+        output_path: The path next to which an extractor may store partial results, usually the
+            output file; None if there is no output file.
     """
 
     name: ClassVar[str]
-    out: Path | None = None
+    output_path: Path | None = None
 
     @cached_property
     def dropped_foils(self) -> Counter[str]:
@@ -52,7 +52,7 @@ class UnitExtractor(Configurable, ABC):
         """
 
     def extract_all(
-        self, captions: Iterable[Captioned], progress: Callable[[int], None] | None = None
+        self, captions: Iterable[CaptionRow], progress: Callable[[int], None] | None = None
     ) -> Iterator[UnitRecord]:
         """Yields the record of each caption, in order.
 
@@ -66,7 +66,7 @@ class UnitExtractor(Configurable, ABC):
                 progress(1)
 
     def records(
-        self, captions: Sequence[Captioned], progress: Callable[[int], None] | None = None
+        self, captions: Sequence[CaptionRow], progress: Callable[[int], None] | None = None
     ) -> Iterator[UnitRecord]:
         """Yields the records of `extract_all` after checking that they match the captions.
 
@@ -87,7 +87,7 @@ class UnitExtractor(Configurable, ABC):
                 )
             yield record
 
-    def kept_open(self) -> AbstractContextManager[None]:
+    def keep_open(self) -> AbstractContextManager[None]:
         """Keeps resources such as a model loaded within a `with` block.
 
         Without it, every call of `records` loads them again.

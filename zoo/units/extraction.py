@@ -4,22 +4,22 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from zoo.support.files import check_place
-from zoo.units.counts import Counts, counts_file, counts_of, keep_beside, kept_beside
-from zoo.units.extract import Captioned, UnitExtractor
-from zoo.units.parquet import SUFFIX, notes_of, write_rows
+from zoo.support.files import check_writable
+from zoo.units.counts import Counts, counts_path, parse_counts, read_stored_counts, write_counts
+from zoo.units.extract import CaptionRow, UnitExtractor
+from zoo.units.parquet import SUFFIX, read_notes, write_rows
 from zoo.units.reader import to_json, unit_files, write_units
 
 COUNTS = "counts"
 
 
-def extract(
+def write_extracted_units(
     extractor: UnitExtractor,
-    captions: Sequence[Captioned],
+    captions: Sequence[CaptionRow],
     out: Path,
     progress: Callable[[int], None] | None = None,
     notes: Mapping[str, str] | None = None,
-    beside: Path | None = None,
+    partial_path: Path | None = None,
 ) -> Counts:
     """Extracts units and writes one record per caption.
 
@@ -31,7 +31,8 @@ def extract(
         out: The output file: Parquet if its name ends in .parquet, otherwise JSON lines.
         progress: Called with the number of captions that have just been completed.
         notes: Further entries of a Parquet file's metadata.
-        beside: The path next to which the extractor may store partial results; `out` by default.
+        partial_path: The path next to which the extractor may store partial results; `out` by
+            default.
 
     Returns:
         The counts of what was found and dropped. They are also stored in the metadata of a Parquet
@@ -40,24 +41,24 @@ def extract(
     Raises:
         ZooError: The extractor yields wrong records, or the file cannot be written.
     """
-    extractor.out = beside or out
+    extractor.output_path = partial_path or out
     counts, dropped_before = Counts(), Counter(extractor.dropped_foils)
     records = counts.count_records(extractor.records(captions, progress))
 
     def note_fields() -> dict[str, str]:
         counts.dropped = Counter(extractor.dropped_foils) - dropped_before
-        return {**(notes or {}), COUNTS: counts.text()}
+        return {**(notes or {}), COUNTS: counts.to_json()}
 
     if out.suffix == SUFFIX:
         write_rows(map(to_json, records), out, note_fields)
     else:
         write_units(records, out)
         note_fields()
-        keep_beside(counts, out)
+        write_counts(counts, out)
     return counts
 
 
-def check_out(out: Path, overwrite: bool) -> None:
+def check_output(out: Path, overwrite: bool) -> None:
     """Checks, before any work is done, that the output files of `extract` can be written.
 
     Args:
@@ -67,11 +68,11 @@ def check_out(out: Path, overwrite: bool) -> None:
     Raises:
         ZooError: A file cannot be written, or exists already.
     """
-    for file in [out] if out.suffix == SUFFIX else [out, counts_file(out)]:
-        check_place(file, overwrite)
+    for file in [out] if out.suffix == SUFFIX else [out, counts_path(out)]:
+        check_writable(file, overwrite)
 
 
-def kept_counts(units: Path) -> Counts | None:
+def stored_counts(units: Path) -> Counts | None:
     """Returns the counts that `extract` stored, or None if a file has none.
 
     Args:
@@ -82,20 +83,20 @@ def kept_counts(units: Path) -> Counts | None:
     """
     total = Counts()
     for file in unit_files(units):
-        counts = counts_within(file) if file.suffix == SUFFIX else kept_beside(file)
+        counts = parquet_counts(file) if file.suffix == SUFFIX else read_stored_counts(file)
         if counts is None:
             return None
         total += counts
     return total
 
 
-def counts_within(file: Path) -> Counts | None:
+def parquet_counts(file: Path) -> Counts | None:
     """Returns the counts in the metadata of a Parquet file, or None if there are none.
 
     Raises:
         ZooError: The file cannot be read.
     """
     try:
-        return counts_of(notes_of(file)[COUNTS])
+        return parse_counts(read_notes(file)[COUNTS])
     except (KeyError, ValueError):
         return None

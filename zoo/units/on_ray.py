@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from zoo.errors import ZooError
-from zoo.support.files import not_written
-from zoo.support.on_ray import Ray, refuse_other
+from zoo.support.files import write_error
+from zoo.support.on_ray import Ray, check_same_component
 from zoo.support.spec import from_config, to_config
-from zoo.units.counts import Counts, counts_of
-from zoo.units.extract import Captioned, UnitExtractor
-from zoo.units.extraction import counts_within, extract
+from zoo.units.counts import Counts, parse_counts
+from zoo.units.extract import CaptionRow, UnitExtractor
+from zoo.units.extraction import parquet_counts, write_extracted_units
 from zoo.units.llm.extractor import LanguageModelExtractor
-from zoo.units.parquet import notes_of
+from zoo.units.parquet import read_notes
 from zoo.units.reader import SUFFIXES
 
 JOURNALS = "_journals"  # readers of Parquet folders skip names that begin with "_"
@@ -34,7 +34,7 @@ class CaptionPart:
     """
 
     number: int
-    captions: Sequence[Captioned]
+    captions: Sequence[CaptionRow]
 
     @property
     def name(self) -> str:
@@ -45,7 +45,7 @@ class CaptionPart:
 def extract_on_ray(
     ray: Ray,
     extractor: UnitExtractor,
-    captions: Sequence[Captioned],
+    captions: Sequence[CaptionRow],
     out: Path,
     overwrite: bool = False,
     progress: Callable[[int], None] | None = None,
@@ -83,7 +83,7 @@ def extract_on_ray(
     rows = [{"part": part.number, "captions": json.dumps(part.captions)} for part in pending_parts]
     worker_arguments = (to_config(extractor), str(out.absolute()), notes)
     for result in ray.run_parts(ExtractionWorker, worker_arguments, rows):
-        counts = counts_of(result["counts"])
+        counts = parse_counts(result["counts"])
         total += counts
         if progress:
             progress(counts.captions)
@@ -120,12 +120,12 @@ class ExtractionWorker:
         out = self._out / part.name
         try:
             journal_path = self._out / JOURNALS / part.name
-            counts = extract(
+            counts = write_extracted_units(
                 self._build_extractor(), part.captions, out, None, self._notes, journal_path
             )
         except ZooError as error:
             return {**result, "fault": str(error)}
-        return {**result, "counts": counts.text()}
+        return {**result, "counts": counts.to_json()}
 
     def _build_extractor(self) -> UnitExtractor:
         """Returns the extractor, which is built once and keeps its resources open.
@@ -135,8 +135,8 @@ class ExtractionWorker:
         """
         if self._extractor is None:
             extractor = from_config(self._config, UnitExtractor)  # type: ignore[type-abstract]
-            refuse_other(json.dumps(extractor.describe()), self._notes["extractor"])
-            self._open.enter_context(extractor.kept_open())
+            check_same_component(json.dumps(extractor.describe()), self._notes["extractor"])
+            self._open.enter_context(extractor.keep_open())
             self._extractor = extractor
         return self._extractor
 
@@ -144,7 +144,7 @@ class ExtractionWorker:
         self._open.close()
 
 
-def split_into_parts(captions: Sequence[Captioned], size: int) -> list[CaptionPart]:
+def split_into_parts(captions: Sequence[CaptionRow], size: int) -> list[CaptionPart]:
     """Splits captions into parts; the captions of one image stay together.
 
     Images keep the order of their first captions.
@@ -153,10 +153,10 @@ def split_into_parts(captions: Sequence[Captioned], size: int) -> list[CaptionPa
         captions: Captions, each as (caption, caption_id, image_id).
         size: The number of captions at which a part is full.
     """
-    captions_by_image: dict[str, list[Captioned]] = {}
+    captions_by_image: dict[str, list[CaptionRow]] = {}
     for captioned in captions:
         captions_by_image.setdefault(captioned[2], []).append(captioned)
-    groups: list[list[Captioned]] = [[]]
+    groups: list[list[CaptionRow]] = [[]]
     for image_captions in captions_by_image.values():
         if len(groups[-1]) >= size:
             groups.append([])
@@ -191,7 +191,7 @@ def _finished_parts(out: Path, notes: dict[str, str], overwrite: bool) -> dict[s
             try:
                 file.unlink()
             except OSError as error:
-                raise not_written(file, error) from error
+                raise write_error(file, error) from error
         else:
             counts_by_name[file.name] = _read_finished_part(file, notes)
     return counts_by_name
@@ -199,7 +199,7 @@ def _finished_parts(out: Path, notes: dict[str, str], overwrite: bool) -> dict[s
 
 def _read_finished_part(file: Path, notes: dict[str, str]) -> Counts:
     """Returns the counts of a part after checking that captions and extractor are the same."""
-    part_notes, counts = notes_of(file), counts_within(file)
+    part_notes, counts = read_notes(file), parquet_counts(file)
     if counts is None or part_notes.get("captions") != notes["captions"]:
         raise ZooError(
             f"{file} has other captions, or was written with another part size: {_HOW_TO_RESTART}"

@@ -28,23 +28,23 @@ UnitOrFoil = TypeVar("UnitOrFoil", bound=_HasText)
 
 
 @dataclass
-class Shared:
+class SharedCounts:
     """How many units of one kind two files share.
 
     Attributes:
-        both: The number in both files.
-        first: The number in the first file only.
-        second: The number in the second file only.
+        n_both: The number in both files.
+        n_first: The number in the first file only.
+        n_second: The number in the second file only.
     """
 
-    both: int = 0
-    first: int = 0
-    second: int = 0
+    n_both: int = 0
+    n_first: int = 0
+    n_second: int = 0
 
     @property
     def total(self) -> int:
         """The number in at least one file."""
-        return self.both + self.first + self.second
+        return self.n_both + self.n_first + self.n_second
 
 
 @dataclass(frozen=True)
@@ -82,13 +82,13 @@ class UnitOverlap:
     first: int = 0
     second: int = 0
     other_text: int = 0
-    shared: dict[str, Shared] = field(
-        default_factory=lambda: {kind: Shared() for kind in (ENTITIES, RELATIONS, FOILS)}
+    shared: dict[str, SharedCounts] = field(
+        default_factory=lambda: {kind: SharedCounts() for kind in (ENTITIES, RELATIONS, FOILS)}
     )
     disagreements: list[Disagreement] = field(default_factory=list)
 
 
-def overlap(first: Mapping[str, UnitRecord], second: Mapping[str, UnitRecord]) -> UnitOverlap:
+def compare_units(first: Mapping[str, UnitRecord], second: Mapping[str, UnitRecord]) -> UnitOverlap:
     """Compares the units of two files by caption; `RULE` defines which units are the same.
 
     Args:
@@ -119,13 +119,13 @@ def overlap(first: Mapping[str, UnitRecord], second: Mapping[str, UnitRecord]) -
 
 
 def _compare(record: UnitRecord, second_record: UnitRecord, result: UnitOverlap) -> None:
-    entities = match_statements(record.entities, second_record.entities)
-    relations = match_statements(record.relations, second_record.relations)
+    entities = match_units(record.entities, second_record.entities)
+    relations = match_units(record.relations, second_record.relations)
     _count(result.shared[ENTITIES], entities)
     _count(result.shared[RELATIONS], relations)
     unit_pairs: list[tuple[Entity | Relation, Entity | Relation]] = [*entities[0], *relations[0]]
     for unit, second_unit in unit_pairs:
-        _count(result.shared[FOILS], match_statements(unit.foils, second_unit.foils))
+        _count(result.shared[FOILS], match_units(unit.foils, second_unit.foils))
     texts = tuple(unit.text for unit, _ in unit_pairs)
     unmatched = [
         tuple(unit.text for unit in (*entities[side], *relations[side])) for side in (1, 2)
@@ -134,7 +134,7 @@ def _compare(record: UnitRecord, second_record: UnitRecord, result: UnitOverlap)
         result.disagreements.append(Disagreement(record, texts, *unmatched))
 
 
-def match_statements(
+def match_units(
     first: Iterable[UnitOrFoil], second: Iterable[UnitOrFoil]
 ) -> tuple[list[tuple[UnitOrFoil, UnitOrFoil]], list[UnitOrFoil], list[UnitOrFoil]]:
     """Pairs units or foils that have the same words.
@@ -172,8 +172,8 @@ def _words(text: str) -> list[str]:
 
 
 def _count(
-    shared: Shared, matches: tuple[Sequence[object], Sequence[object], Sequence[object]]
+    shared: SharedCounts, matches: tuple[Sequence[object], Sequence[object], Sequence[object]]
 ) -> None:
-    shared.both += len(matches[0])
-    shared.first += len(matches[1])
-    shared.second += len(matches[2])
+    shared.n_both += len(matches[0])
+    shared.n_first += len(matches[1])
+    shared.n_second += len(matches[2])

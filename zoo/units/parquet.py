@@ -98,7 +98,7 @@ def read_rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             number += 1
 
 
-def notes_of(file: Path) -> dict[str, str]:
+def read_notes(file: Path) -> dict[str, str]:
     """Returns the metadata of a file, without Parquet's own entries.
 
     Raises:

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from zoo.errors import ZooError
-from zoo.support.schema import Text, record
+from zoo.support.schema import Text, validate_record
 from zoo.support.text_files import read_json
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 
@@ -79,7 +79,10 @@ def read_published(file: Path) -> Iterator[tuple[str, UnitRecord]]:
     source = {"format": "cs_clip", "file": file.name}
     for i, row in enumerate(read_json(file)):
         location = f"{file}[{i}]"
-        yield location, _convert_record(record(row, _PublishedRecord, location), location, source)
+        yield (
+            location,
+            _convert_record(validate_record(row, _PublishedRecord, location), location, source),
+        )
 
 
 def _convert_record(row: _PublishedRecord, location: str, source: dict[str, Any]) -> UnitRecord:
@@ -107,7 +110,7 @@ def _convert_entities(row: _PublishedRecord, location: str) -> tuple[Entity, ...
     foils: dict[str, tuple[EntityFoil, ...]] = {}
     negatives = "negative_components" if row.negative_entities is None else "negative_entities"
     for name, options in (getattr(row, negatives) or {}).items():
-        entity_foils = record(
+        entity_foils = validate_record(
             options, list[Text | _PublishedEntityFoil], location, path=f"{negatives}.{name}"
         )
         foils[name.strip()] = tuple(map(_convert_entity_foil, entity_foils))

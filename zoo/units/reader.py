@@ -13,8 +13,8 @@ from msgspec import Struct
 from zoo.errors import ZooError
 from zoo.support.collector import collector_off
 from zoo.support.files import write_atomically
-from zoo.support.schema import Text, record
-from zoo.support.text_files import json_line, numbered_lines, open_bytes
+from zoo.support.schema import Text, validate_record
+from zoo.support.text_files import numbered_lines, open_bytes, parse_json_line
 from zoo.units.parquet import SUFFIX, read_rows
 from zoo.units.published import read_published
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
@@ -182,7 +182,7 @@ def _read_file(file: Path) -> Iterator[tuple[str, UnitRecord]]:
         if units is not None:
             yield location, units
             continue
-        value = json_line(line, location, "fix or remove the line")
+        value = parse_json_line(line, location, "fix or remove the line")
         yield location, _validate_record(value, location, sources)
 
 
@@ -213,7 +213,7 @@ def _count_keys(record: UnitRecord) -> int:
 
 
 def _validate_record(value: Any, location: str, sources: dict[str, dict[str, Any]]) -> UnitRecord:
-    row = record(value, _UnitLine, location)
+    row = validate_record(value, _UnitLine, location)
     return UnitRecord(
         row.caption_id,
         row.image_id,

@@ -17,9 +17,9 @@ from zoo.support.compiled import (
     CompiledTables,
     Notes,
     Writer,
+    build_in_memory,
     compile_tables,
     in_batches,
-    in_memory,
 )
 from zoo.support.keys import INDEX, Keys, index_of
 from zoo.support.progress import track
@@ -86,7 +86,7 @@ class UnitTable(Mapping[str, UnitRecord]):
     def __len__(self) -> int:
         return len(self.caption_ids)
 
-    def n_of(self, caption_ids: pa.ChunkedArray) -> int:
+    def count_captions(self, caption_ids: pa.ChunkedArray) -> int:
         """Returns the number of captions that have a record."""
         return int(pc.sum(pc.is_in(caption_ids, self.caption_ids)).as_py() or 0)
 
@@ -120,7 +120,7 @@ def unit_table(path: str | Path) -> UnitTable:
     try:
         files = [[file.name, sha256(file)] for file in unit_files(path)]
     except OSError:  # `unit_records` raises an error with details
-        return UnitTable(in_memory(make))
+        return UnitTable(build_in_memory(make))
     return UnitTable(compile_tables("units", {"files": files}, make))
 
 

@@ -9,8 +9,8 @@ from torchmetrics.functional.classification import multiclass_accuracy
 
 from zoo.benchmarks import Case, Classification
 from zoo.benchmarks.protocols.base import Outcome
-from zoo.results.metrics import metrics
-from zoo.results.outcomes import rows, table
+from zoo.results.metrics import compute_metrics
+from zoo.results.outcomes import outcome_rows, outcome_table
 from zoo.results.presets.named import preset_of
 from zoo.results.runs import BenchmarkRun
 from zoo.sources.sample import ImageRef
@@ -48,9 +48,9 @@ def test_an_image_is_right_where_fewer_than_k_classes_stand_before_its_own(k: in
     assert {o.metric for o in outcomes} == ({"acc@1", "acc@5"} if k > 5 else {"acc@1"})
     ties = 0
     for o in outcomes:
-        row, label, depth = scores[o.query], labels[o.query], int(o.metric[-1])
+        row, label, depth = scores[o.index], labels[o.index], int(o.metric[-1])
         assert o.right == (rank(row, label, first_wins=False) < depth)
-        counted = o.right or (o.tie and case.counts_tie(o))
+        counted = o.right or (o.tie and case.tie_is_right(o))
         assert counted == (rank(row, label, first_wins=True) < depth)
         if depth == 1:
             assert counted == (row.argmax() == label)
@@ -61,7 +61,7 @@ def test_an_image_is_right_where_fewer_than_k_classes_stand_before_its_own(k: in
 def test_an_answer_keeps_its_class_and_the_best_other_in_the_order_of_an_argmax() -> None:
     case, labels, scores = random_case(6)
     for o in case.judge(scores):
-        row, label = scores[o.query], labels[o.query]
+        row, label = scores[o.index], labels[o.index]
         kept = dict(zip(o.texts, o.scores, strict=True))
         (other,) = set(kept) - {label}
         assert kept[label] == row[label]
@@ -74,7 +74,9 @@ def test_accuracy_and_mean_per_class_are_those_of_torchmetrics_where_nothing_tie
     k = 12
     case, labels, _ = random_case(k)
     scores = np.random.default_rng(1).normal(size=case.match.shape).astype(np.float32)
-    found = metrics(table(rows(RUN, case, case.judge(scores), frozenset())), OFFICIAL, {})
+    found = compute_metrics(
+        outcome_table(outcome_rows(RUN, case, case.judge(scores), frozenset())), OFFICIAL, {}
+    )
     values = {metric.metric: metric.value for metric in found}
     preds, target = torch.from_numpy(scores), torch.from_numpy(labels)
     expected = {
@@ -93,16 +95,20 @@ def test_accuracy_and_mean_per_class_are_those_of_torchmetrics_where_nothing_tie
 
 def test_ties_are_wrong_strictly_and_go_to_the_first_class_officially() -> None:
     case = case_of(np.array([0, 1]), 2)
-    cases = table(rows(RUN, case, case.judge(np.zeros((2, 2), np.float32)), frozenset()))
-    official, strict = (next(iter(metrics(cases, rules, {}))) for rules in (OFFICIAL, STRICT))
+    cases = outcome_table(
+        outcome_rows(RUN, case, case.judge(np.zeros((2, 2), np.float32)), frozenset())
+    )
+    official, strict = (
+        next(iter(compute_metrics(cases, rules, {}))) for rules in (OFFICIAL, STRICT)
+    )
     assert (official.value, official.ties, strict.value, strict.ties) == (50.0, 2, 0.0, 2)
 
 
 def test_the_mean_over_classes_weighs_each_class_alike() -> None:
     case = case_of(np.array([0, 0, 0, 1]), 2)
     scores = np.array([[1, 0], [1, 0], [0, 1], [1, 0]], np.float32)
-    cases = table(rows(RUN, case, case.judge(scores), frozenset()))
-    values = {m.metric: m.value for m in metrics(cases, OFFICIAL, {})}
+    cases = outcome_table(outcome_rows(RUN, case, case.judge(scores), frozenset()))
+    values = {m.metric: m.value for m in compute_metrics(cases, OFFICIAL, {})}
     assert values == pytest.approx({"acc@1": 50.0, "macro": 100 * (2 / 3 + 0) / 2})
 
 
@@ -117,8 +123,12 @@ def test_an_image_of_several_classes_is_right_by_any_of_them() -> None:
         (outcome,) = case.judge(np.array([scores], np.float32))
         assert isinstance(outcome, Outcome)
         assert (outcome.right, outcome.tie) == (right, tie)
-    (metric,) = metrics(
-        table(rows(BenchmarkRun("other"), case, case.judge(np.array([[0, 2, 1]])), frozenset())),
+    (metric,) = compute_metrics(
+        outcome_table(
+            outcome_rows(
+                BenchmarkRun("other"), case, case.judge(np.array([[0, 2, 1]])), frozenset()
+            )
+        ),
         OFFICIAL,
         {},
     )

@@ -76,7 +76,7 @@ def test_an_image_of_several_classes_is_judged_by_the_order_of_each_class(tmp_pa
     assert case.match.sum(1).tolist() == [3 - label for label, _ in layouts.rows()[::2]] + [
         3 - label for label, _ in layouts.rows()[1::2]
     ]
-    assert case.judged_by.name == "map_11"
+    assert case.resolved_protocol.name == "map_11"
 
 
 def test_folders_with_numbers_stand_in_the_order_of_the_numbers(tmp_path: Path) -> None:

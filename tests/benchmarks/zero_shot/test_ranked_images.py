@@ -10,9 +10,9 @@ from scipy.stats import mannwhitneyu
 
 from zoo.benchmarks import Case, MeanAveragePrecision11, Protocol, RocAuc
 from zoo.benchmarks.protocols.ranked_images import softmax
-from zoo.results.averages import Mean, Member, averages
-from zoo.results.metrics import metrics
-from zoo.results.outcomes import rows, table
+from zoo.results.averages import Mean, Member, compute_averages
+from zoo.results.metrics import compute_metrics
+from zoo.results.outcomes import outcome_rows, outcome_table
 from zoo.results.presets.named import preset_of
 from zoo.results.runs import BenchmarkRun
 from zoo.sources.sample import ImageRef
@@ -88,14 +88,16 @@ def test_they_have_no_interval_and_so_has_no_mean_that_takes_them() -> None:
     match, scores = next(trials(3))
     run = BenchmarkRun("elevater")
     judged = case_of(match, MeanAveragePrecision11()).judge(scores)
-    cases = table(rows(run, case_of(match, MeanAveragePrecision11()), judged, frozenset()))
-    observations = metrics(cases, preset_of("official").rules, {})
+    cases = outcome_table(
+        outcome_rows(run, case_of(match, MeanAveragePrecision11()), judged, frozenset())
+    )
+    observations = compute_metrics(cases, preset_of("official").rules, {})
     (metric,) = observations
     assert metric.value == pytest.approx(100 * np.mean([o.value for o in judged]))
     assert (metric.low, metric.high, metric.n, metric.images) == (None, None, 3, len(match))
     assert "none is known" in metric.interval
     mean = Mean("m", (Member("elevater", "set", "map_11"),))
-    (average,) = averages("p", [mean], list(observations), observations)
+    (average,) = compute_averages("p", [mean], list(observations), observations)
     assert (average.value, average.low, average.interval) == (metric.value, None, "")
 
 
@@ -105,4 +107,4 @@ def test_a_case_that_cannot_be_ranked_is_refused() -> None:
     assert "has a class without images" in RocAuc().lacks(match)
     assert "has 3 classes instead of two" in RocAuc().lacks(np.eye(3, dtype=bool))
     assert not RocAuc().lacks(np.eye(2, dtype=bool))
-    assert replace(case_of(match, RocAuc())).judged_by.name == "roc_auc"
+    assert replace(case_of(match, RocAuc())).resolved_protocol.name == "roc_auc"

@@ -12,7 +12,7 @@ from torchvision import datasets
 
 from tests.benchmarks.zero_shot import layouts
 from zoo.benchmarks import Contents, Elevater, ZeroShot
-from zoo.benchmarks.roots import read
+from zoo.benchmarks.roots import read_benchmark
 from zoo.benchmarks.zero_shot import prompt_sources
 from zoo.benchmarks.zero_shot.sets import ELEVATER, SETS
 from zoo.errors import ZooError
@@ -89,7 +89,7 @@ def test_images_that_torchvision_keeps_as_files_are_named_by_their_paths(tmp_pat
 def test_every_set_of_torchvision_is_read_by_a_class_that_is_there() -> None:
     for name, known in TORCHVISION_SETS.items():
         assert name in SETS
-        assert hasattr(datasets, known.made_by)
+        assert hasattr(datasets, known.class_name)
 
 
 def test_what_torchvision_cannot_read_is_told_so(tmp_path: Path) -> None:
@@ -147,16 +147,16 @@ def test_imagenet_has_open_clips_names_and_templates(tmp_path: Path) -> None:
 def test_folders_may_lie_elsewhere_and_what_is_absent_is_said(tmp_path: Path) -> None:
     layouts.image_folder(tmp_path / "mine")
     asked = ZeroShot(subsets=["cifar10", "stl10"], folders={"cifar10": "mine"})
-    contents = read(asked, [tmp_path])
-    assert ([c.subset for c in contents.cases], [s.name for s in contents.absent]) == (
+    contents = read_benchmark(asked, [tmp_path])
+    assert ([c.subset for c in contents.cases], [s.name for s in contents.missing_subsets]) == (
         ["cifar10"],
         ["stl10"],
     )
     with pytest.raises(ZooError, match="nowhere is neither in the working directory nor under"):
-        read(ZeroShot(subsets=["cifar10"], folders={"cifar10": "nowhere"}), [tmp_path])
+        read_benchmark(ZeroShot(subsets=["cifar10"], folders={"cifar10": "nowhere"}), [tmp_path])
     (tmp_path / "empty").mkdir()
     with pytest.raises(ZooError, match="empty has no labelled images: put the images of a SET"):
-        read(ZeroShot(subsets=["cifar10"], folders={"cifar10": "empty"}), [tmp_path])
+        read_benchmark(ZeroShot(subsets=["cifar10"], folders={"cifar10": "empty"}), [tmp_path])
     with pytest.raises(ZooError, match=r"zero_shot has no set 'cifar' \(near: cifar10"):
         ZeroShot(folders={"cifar": "mine"})
     with pytest.raises(

@@ -17,9 +17,9 @@ from zoo.benchmarks.retrieval import Retrieval
 from zoo.benchmarks.sugarcrepe import SugarCrepe
 from zoo.evaluation.engine import Evaluation
 from zoo.results.presets.named import preset_of
-from zoo.results.reading import read
+from zoo.results.reading import read_results
 from zoo.results.report import Results
-from zoo.results.site.write import write
+from zoo.results.site.write import write_site
 from zoo.sources.readers import CsvTable
 
 SUBSETS = [f"{kind}_{what}" for kind in ("add", "replace", "swap") for what in ("att", "obj")]
@@ -81,14 +81,14 @@ def runs(root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path
 @pytest.fixture(scope="session")
 def results(runs: dict[str, Path]) -> dict[str, Results]:
     """The results of both runs."""
-    return {name: read(folder) for name, folder in runs.items()}
+    return {name: read_results(folder) for name, folder in runs.items()}
 
 
 @pytest.fixture(scope="session")
 def site(results: dict[str, Results], root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the report of both runs."""
     out = tmp_path_factory.mktemp("site") / "report"
-    write(results, PRESET, out, roots=[root])
+    write_site(results, PRESET, out, roots=[root])
     return out
 
 

@@ -15,8 +15,8 @@ from tests.results.site.conftest import PRESET
 from tests.results.site.test_write import script
 from zoo.cli import main
 from zoo.results.report import Results
-from zoo.results.site.patches import Mapped, PatchWords
-from zoo.results.site.write import write
+from zoo.results.site.patches import PatchMapOptions, PatchWords
+from zoo.results.site.write import write_site
 
 
 def made(image: Image.Image, texts: Sequence[str]) -> list[PatchWords]:
@@ -35,7 +35,9 @@ def site(
 ) -> Path:
     """A report with words and patches of the second run alone."""
     out = tmp_path_factory.mktemp("patches") / "report"
-    write(dict(results), PRESET, out, roots=[root], mapped=Mapped({"second": made}, 2))
+    write_site(
+        dict(results), PRESET, out, roots=[root], mapped=PatchMapOptions({"second": made}, 2)
+    )
     return out
 
 
@@ -75,8 +77,8 @@ def test_words_and_patches_are_those_of_the_model(site: Path) -> None:
 def test_images_that_may_not_be_copied_have_none(
     results: Mapping[str, Results], root: Path, tmp_path: Path
 ) -> None:
-    mapped = Mapped({"first": made}, 2)
-    write(dict(results), PRESET, tmp_path / "out", roots=[root], publish=True, mapped=mapped)
+    mapped = PatchMapOptions({"first": made}, 2)
+    write_site(dict(results), PRESET, tmp_path / "out", roots=[root], publish=True, mapped=mapped)
     (index,) = script(tmp_path / "out" / "data" / "index.js")
     images = index["images"]
     assert index["patches"][0] != []  # of one's own images
@@ -89,8 +91,8 @@ def test_they_are_left_out_where_the_report_is_full(
     results: Mapping[str, Results], root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("zoo.results.site.write.MB", 150_000)
-    mapped = Mapped({"first": made}, 9)
-    write(dict(results), PRESET, tmp_path / "out", roots=[root], most_mb=1, mapped=mapped)
+    mapped = PatchMapOptions({"first": made}, 9)
+    write_site(dict(results), PRESET, tmp_path / "out", roots=[root], most_mb=1, mapped=mapped)
     (index,) = script(tmp_path / "out" / "data" / "index.js")
     room = sum(
         len((tmp_path / "out" / "data" / f"cases_{page}.js").read_bytes())
@@ -139,8 +141,8 @@ def test_a_word_shows_the_patches_that_it_is_like(tab: Any, site: Path) -> None:
 def test_the_page_says_where_its_file_is_gone(
     browser: SimpleNamespace, results: Mapping[str, Results], root: Path, tmp_path: Path
 ) -> None:
-    mapped = Mapped({"first": made}, 1)
-    write(dict(results), PRESET, tmp_path / "out", roots=[root], mapped=mapped)
+    mapped = PatchMapOptions({"first": made}, 1)
+    write_site(dict(results), PRESET, tmp_path / "out", roots=[root], mapped=mapped)
     for file in (tmp_path / "out" / "data").glob("patches_*.js"):
         file.unlink()
     view = browser.new_page()

@@ -11,19 +11,19 @@ from tests.results.site.conftest import PRESET
 from tests.support.compared import outcomes
 from tests.support.compared import results as results_of
 from zoo.errors import ZooError
-from zoo.results.leaks import Leak
+from zoo.results.leaks import LeakMetric
 from zoo.results.outcomes import SCHEMA
 from zoo.results.report import Results
-from zoo.results.site.answers import answers
-from zoo.results.site.familiarity import familiar
-from zoo.results.site.numbers import Cell, Links, ReportRow
+from zoo.results.site.answers import collect_answers
+from zoo.results.site.familiarity import familiarity_section
+from zoo.results.site.numbers import Links, ReportCell, ReportRow
 from zoo.results.site.sections import (
-    capabilities,
-    costs,
-    half_truths,
-    logs,
-    training,
-    trajectories,
+    capability_section,
+    cost_table,
+    half_truth_section,
+    read_logs,
+    training_section,
+    trajectory_section,
 )
 
 LOG = """epoch,step,train/loss,train/lr_head,train/lr_towers,train/missing_units,train/scale,\
@@ -48,7 +48,7 @@ def run(right: list[bool], model: dict[str, object] | None = None) -> Results:
 
 
 def links(*runs: Results) -> Links:
-    return Links(answers(runs, PRESET[0].rules))
+    return Links(collect_answers(runs, PRESET[0].rules))
 
 
 @pytest.fixture
@@ -63,10 +63,10 @@ def trained(tmp_path: Path) -> dict[str, Results]:
 
 def test_seen_stands_against_unseen_and_full_against_leak_free() -> None:
     one = run([True, True, False, True])
-    leak = Leak("sugarcrepe", "", "swap_att", "i2t", 75.0, 4, 50.0, 2, 100.0, 2, 0)
+    leak = LeakMetric("sugarcrepe", "", "swap_att", "i2t", 75.0, 4, 50.0, 2, 100.0, 2, 0)
     unseen = replace(leak, subset="add_att", n_seen=0)
-    one = Results(one.header, (replace(one.counted[0], leaks=(leak, unseen)),), one.cases)
-    section = familiar({"one": one}, {"one": one}, PRESET[0], links(one))
+    one = Results(one.header, (replace(one.by_preset[0], leaks=(leak, unseen)),), one.cases)
+    section = familiarity_section({"one": one}, {"one": one}, PRESET[0], links(one))
     assert section is not None
     told = {(r["series"], r["name"]): r["value"] for c in section.charts for r in c.records}
     assert told == {
@@ -80,10 +80,10 @@ def test_seen_stands_against_unseen_and_full_against_leak_free() -> None:
 
 def test_full_and_leak_free_numbers_lead_to_their_cases() -> None:
     one = run([True, True, False, True])
-    leak = Leak("sugarcrepe", "", "swap_att", "i2t", 75.0, 4, 50.0, 2, 100.0, 2, 0)
+    leak = LeakMetric("sugarcrepe", "", "swap_att", "i2t", 75.0, 4, 50.0, 2, 100.0, 2, 0)
     for subset, asks in (("swap_att", "subset=swap_att"), ("all", "in=0&name=sugarcrepe")):
-        of = replace(one.counted[0], leaks=(replace(leak, subset=subset),))
-        section = familiar(
+        of = replace(one.by_preset[0], leaks=(replace(leak, subset=subset),))
+        section = familiarity_section(
             {"one": Results(one.header, (of,), one.cases)}, {"one": one}, PRESET[0], links(one)
         )
         assert section is not None
@@ -94,11 +94,11 @@ def test_full_and_leak_free_numbers_lead_to_their_cases() -> None:
 
 def test_capabilities_that_are_equal_in_every_number_share_a_spoke() -> None:
     def row(name: str, *values: float) -> ReportRow:
-        cells = (Cell(value, None, None, 9, 9, "") for value in values)
+        cells = (ReportCell(value, None, None, 9, 9, "") for value in values)
         return ReportRow((name,), tuple(cells))
 
     rows = [row("a", 1, 2), row("b", 3, 4), row("c", 1, 2), row("d", 1, 4)]
-    section = capabilities(rows, ["one", "other"])
+    section = capability_section(rows, ["one", "other"])
     assert section is not None
     (axes,) = section.charts[0].draw().axes
     assert [label.get_text() for label in axes.get_xticklabels()] == ["a, c", "b", "d"]
@@ -107,8 +107,8 @@ def test_capabilities_that_are_equal_in_every_number_share_a_spoke() -> None:
 
 
 def test_gaps_of_models_are_drawn_over_the_same_range(results: dict[str, Results]) -> None:
-    section = half_truths(
-        results, PRESET[0], Links(answers(list(results.values()), PRESET[0].rules))
+    section = half_truth_section(
+        results, PRESET[0], Links(collect_answers(list(results.values()), PRESET[0].rules))
     )
     assert section is not None
     drawn = [chart.draw() for chart in section.charts if chart.name.startswith("gaps_")]
@@ -118,10 +118,10 @@ def test_gaps_of_models_are_drawn_over_the_same_range(results: dict[str, Results
 
 def test_splits_are_counted_as_the_report_is_and_leaks_say_under_what_they_were() -> None:
     one = run([True, True, False, True])
-    leak = Leak("sugarcrepe", "", "swap_att", "i2t", 75.0, 4, 50.0, 2, 100.0, 2, 0)
-    strict = replace(one.counted[0], preset="strict", leaks=(leak,), splits=())
+    leak = LeakMetric("sugarcrepe", "", "swap_att", "i2t", 75.0, 4, 50.0, 2, 100.0, 2, 0)
+    strict = replace(one.by_preset[0], preset="strict", leaks=(leak,), splits=())
     measured = Results(one.header, (strict,), one.cases)
-    section = familiar({"one": measured}, {"one": one}, PRESET[0], links(one))
+    section = familiarity_section({"one": measured}, {"one": one}, PRESET[0], links(one))
     assert section is not None
     assert {record["series"] for chart in section.charts for record in chart.records} == {
         "one, seen",
@@ -129,21 +129,21 @@ def test_splits_are_counted_as_the_report_is_and_leaks_say_under_what_they_were(
         "one, full, preset strict",
         "one, leak-free, preset strict",
     }
-    both = Results(one.header, (strict, replace(one.counted[0], leaks=(leak,))), one.cases)
-    section = familiar({"one": both}, {"one": one}, PRESET[0], links(one))
+    both = Results(one.header, (strict, replace(one.by_preset[0], leaks=(leak,))), one.cases)
+    section = familiarity_section({"one": both}, {"one": one}, PRESET[0], links(one))
     assert section is not None
     assert "one, full" in {record["series"] for record in section.charts[1].records}
 
 
 def test_runs_that_nothing_tells_apart_by_training_have_no_such_section() -> None:
     plain = results_of(outcomes([True, False])).recount(PRESET[:1])
-    assert familiar({"plain": plain}, {"plain": plain}, PRESET[0], links(plain)) is None
-    assert training(logs({"plain": plain}), ["plain"]) is None
-    assert trajectories({"plain": plain}, {}) is None
+    assert familiarity_section({"plain": plain}, {"plain": plain}, PRESET[0], links(plain)) is None
+    assert training_section(read_logs({"plain": plain}), ["plain"]) is None
+    assert trajectory_section({"plain": plain}, {}) is None
 
 
 def test_what_was_logged_is_drawn_over_steps(trained: dict[str, Results]) -> None:
-    section = training(logs(trained), list(trained))
+    section = training_section(read_logs(trained), list(trained))
     assert section is not None
     told = {
         chart.name: [(r["curve"], r["step"], r["value"]) for r in chart.records]
@@ -162,7 +162,7 @@ def test_what_was_logged_is_drawn_over_steps(trained: dict[str, Results]) -> Non
         ],
     }
     trained["own"].header["scoring"] = {"images": 1234, "device": "cpu"}
-    found = costs(trained, logs(trained))
+    found = cost_table(trained, read_logs(trained))
     assert found["evaluated on"] == ["cpu"]
     assert found["training steps (logged)"] == ["3"]
     assert found["texts per second, median over steps"] == ["200"]
@@ -175,7 +175,7 @@ def test_a_trajectory_beside_the_results_is_drawn(
 ) -> None:
     points = [{"alpha": a, "scores": {"pairs/all/i2t": 50 + 10 * a}} for a in (0, 0.5, 1)]
     (tmp_path / "trajectory.json").write_text(json.dumps(points))
-    section = trajectories(trained, {"own": tmp_path})
+    section = trajectory_section(trained, {"own": tmp_path})
     assert section is not None
     (chart,) = section.charts
     assert [(r["alpha"], r["value"]) for r in chart.records] == [(0, 50), (0.5, 55), (1, 60)]
@@ -183,7 +183,7 @@ def test_a_trajectory_beside_the_results_is_drawn(
     with pytest.raises(
         ZooError, match=r"trajectory.json is not a valid trajectory \(KeyError.*zoo merge"
     ):
-        trajectories(trained, {"own": tmp_path})
+        trajectory_section(trained, {"own": tmp_path})
 
 
 def test_a_trajectory_is_not_that_of_a_run_which_lies_beside_it(
@@ -191,10 +191,10 @@ def test_a_trajectory_is_not_that_of_a_run_which_lies_beside_it(
 ) -> None:
     points = [{"alpha": a, "scores": {"pairs/all/i2t": 50}} for a in (0, 1)]
     (tmp_path / "trajectory.json").write_text(json.dumps(points))
-    assert trajectories(trained, {"own": tmp_path / "another"}) is None
+    assert trajectory_section(trained, {"own": tmp_path / "another"}) is None
 
 
 def test_a_broken_log_is_a_sentence(trained: dict[str, Results], tmp_path: Path) -> None:
     (tmp_path / "version_0" / "metrics.csv").write_text("epoch,step,train/loss\n0,0,much\n")
     with pytest.raises(ZooError, match=r"metrics.csv is not a valid training log .*move it away"):
-        logs(trained)
+        read_logs(trained)

@@ -23,12 +23,12 @@ from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.familiarity.images import SeenImages
 from zoo.results.report import CASES, Results, finish_results
-from zoo.results.report import write as write_results
-from zoo.results.site.answers import UNSCORED, answers
+from zoo.results.report import write_results as write_results
+from zoo.results.site.answers import UNSCORED, collect_answers
 from zoo.results.site.images import ImageLocation, PageImages
 from zoo.results.site.numbers import Links, metric_rows
-from zoo.results.site.words import words
-from zoo.results.site.write import write
+from zoo.results.site.words import word_meanings
+from zoo.results.site.write import write_site
 from zoo.sources.images import ImageFinder
 
 
@@ -52,7 +52,7 @@ def alone() -> dict[str, Results]:
 
 def test_the_answers_of_a_metric_come_to_its_value(results: dict[str, Results]) -> None:
     runs = list(results.values())
-    found = answers(runs, PRESET[0].rules)
+    found = collect_answers(runs, PRESET[0].rules)
     for number, run in enumerate(runs):
         values = {(m.benchmark_run, m.subset, m.metric): m for m in run.metrics}
         for part in found.parts:
@@ -66,7 +66,7 @@ def test_answers_stand_by_margin_and_have_the_texts_and_scores_of_their_case(
     results: dict[str, Results],
 ) -> None:
     runs = list(results.values())
-    found = answers(runs, PRESET[0].rules)
+    found = collect_answers(runs, PRESET[0].rules)
     kept = [
         {(r["benchmark"], r["subset"], r["case"], r["metric"]): r for r in run.cases.to_pylist()}
         for run in runs
@@ -86,14 +86,14 @@ def test_answers_stand_by_margin_and_have_the_texts_and_scores_of_their_case(
 
 def test_runs_of_other_cases_lie_together_where_they_are_the_same() -> None:
     first, second = outcomes([True, False, True]), outcomes([None, True, False, True])
-    found = answers([counted(first), counted(second)], PRESET[0].rules)
+    found = collect_answers([counted(first), counted(second)], PRESET[0].rules)
     assert found.right.tolist() == [[0, 1, 1, UNSCORED], [1, UNSCORED, 0, 1]]
 
 
 def test_margins_and_scores_are_those_before_the_heads_scale() -> None:
     run = counted(outcomes([True, False]))
     run.header["scoring"] = {**run.header["scoring"], "scale": 2.0}
-    found = answers([run], PRESET[0].rules)
+    found = collect_answers([run], PRESET[0].rules)
     assert found.margin.tolist() == [[-0.25, 0.25]]
     assert [answer.scores for answer in found.read([run], 0, 2)] == [[[0.0, 0.25]], [[0.5, 0.25]]]
 
@@ -103,7 +103,7 @@ def test_metrics_that_are_means_of_grades_are_marked(tmp_path: Path) -> None:
     at = half.schema.get_field_index("value")
     half = half.set_column(at, half.schema.field(at), pa.array([0.5, 0.0]))
     both = counted(pa.concat_tables([whole.cases, half]))
-    found = answers([both], PRESET[0].rules)
+    found = collect_answers([both], PRESET[0].rules)
     assert [(part.place[1], part.graded) for part in found.parts] == [
         ("swap_att", False),
         ("graded", True),
@@ -182,11 +182,11 @@ def test_leak_free_numbers_are_those_of_the_cases_that_they_lead_to(
 ) -> None:
     seen = SeenImages("named", frozenset(f"coco:{number}" for number in (1, 2, 3, 4, 5)))
     run = finish_results(results["first"], PRESET[:1], None, None, seen)
-    write({"one": run, "other": results["second"]}, PRESET[:1], tmp_path / "out")
+    write_site({"one": run, "other": results["second"]}, PRESET[:1], tmp_path / "out")
     page = (tmp_path / "out" / "index.html").read_text("utf-8")
     (table,) = re.findall(r'aria-label="Numbers of Full vs.*?</table>', page, re.DOTALL)
     rows = re.findall('<td data-value="([0-9.]+)"><a href="cases.html#([^"]+)"', table)
-    leak = next(leak for leak in run.counted[0].leaks if leak.n_seen)
+    leak = next(leak for leak in run.by_preset[0].leaks if leak.n_seen)
     assert (leak.n, leak.n_seen, leak.n_without) == (84, 35, 49)
     (full, of_all), (free, without) = ((float(value), address) for value, address in rows)
     assert (full, free) == (leak.full, leak.without)
@@ -212,7 +212,7 @@ def test_numbers_of_seeds_are_means_and_cases_those_of_the_first(
 ) -> None:
     runs = {"one/0": results["first"], "one/1": results["second"], "other": results["second"]}
     groups = {"one": ["one/0", "one/1"], "other": ["other"]}
-    write(runs, PRESET[:1], tmp_path / "out", groups=groups)
+    write_site(runs, PRESET[:1], tmp_path / "out", groups=groups)
     page = (tmp_path / "out" / "index.html").read_text("utf-8")
     (index,) = script(tmp_path / "out" / "data" / "index.js")
     assert index["runs"] == ["one", "other"]
@@ -238,7 +238,7 @@ def test_numbers_of_seeds_are_means_and_cases_those_of_the_first(
 
 def test_runs_that_stand_aside_are_introduced(results: dict[str, Results], tmp_path: Path) -> None:
     runs = {**results, "start": results["first"]}
-    write(runs, PRESET[:1], tmp_path / "out", aside=["start"])
+    write_site(runs, PRESET[:1], tmp_path / "out", aside=["start"])
     assert "start is shown but excluded from tests" in (tmp_path / "out" / "index.html").read_text(
         "utf-8"
     )
@@ -248,7 +248,7 @@ def test_what_a_number_cannot_tell_is_said_beside_it() -> None:
     def notes(*runs: list[bool], chance: float | None = 50.0) -> list[str]:
         counted_runs = [counted(outcomes(right)) for right in runs]
         groups = {f"run {i}": [run] for i, run in enumerate(counted_runs)}
-        links = Links(answers(counted_runs, PRESET[0].rules))
+        links = Links(collect_answers(counted_runs, PRESET[0].rules))
         return next(row.note for row in metric_rows(groups, links)).split("; ")
 
     half = [i % 2 == 0 for i in range(200)]
@@ -263,7 +263,7 @@ def test_what_a_number_cannot_tell_is_said_beside_it() -> None:
 def test_columns_that_no_row_fills_are_left_out(
     alone: dict[str, Results], site: Path, tmp_path: Path
 ) -> None:
-    write(alone, PRESET[:1], tmp_path / "out", publish=True)
+    write_site(alone, PRESET[:1], tmp_path / "out", publish=True)
     found = []
     for folder in (tmp_path / "out", site):
         page = (folder / "index.html").read_text("utf-8")
@@ -284,7 +284,7 @@ def test_words_are_explained_where_they_are_used(site: Path) -> None:
     told = dict(re.findall("<dt>([^<]+)</dt><dd>([^<]+)</dd>", page[page.index('id="words"') :]))
     assert {"i2t", "t2i", "r@k", "half_truth", "completion", "+Attr"} <= set(told)
     assert "group" not in told
-    assert words([("winoground", "all", "group")]) == {
+    assert word_meanings([("winoground", "all", "group")]) == {
         "group": "every image and every text of a case makes the right choice"
     }
 
@@ -298,7 +298,7 @@ def test_pages_name_nothing_outside_their_folder(site: Path) -> None:
 def test_a_published_report_links_images_of_others(
     alone: dict[str, Results], root: Path, tmp_path: Path
 ) -> None:
-    said = write(alone, PRESET[:1], tmp_path / "out", roots=[root], publish=True)
+    said = write_site(alone, PRESET[:1], tmp_path / "out", roots=[root], publish=True)
     (index,) = script(tmp_path / "out" / "data" / "index.js")
     for name, *shown in index["images"]:
         number = int(name.removeprefix("coco:"))
@@ -313,7 +313,7 @@ def test_ones_own_images_are_published(root: Path, tmp_path: Path) -> None:
     for name in (own, "visual_genome:1", "flickr:1007129816"):
         images.add(name)
     assert images.locations[own] == ImageLocation(file="images/0.jpg")
-    assert images.name(own) == "pictures/000.png"
+    assert images.display_name(own) == "pictures/000.png"
     assert images.locations["visual_genome:1"] == ImageLocation()
     address = "https://www.flickr.com/photo.gne?id=1007129816"
     assert images.locations["flickr:1007129816"] == ImageLocation(link=address)
@@ -325,7 +325,7 @@ def test_an_image_that_is_gone_is_said(
     shutil.copytree(root / "coco", tmp_path / "coco")
     (tmp_path / "coco" / "val2017" / f"{3:012}.jpg").unlink()
     (tmp_path / "coco" / "val2017" / f"{4:012}.jpg").write_bytes(b"no image")
-    (said,) = write(alone, PRESET[:1], tmp_path / "out", roots=[tmp_path])
+    (said,) = write_site(alone, PRESET[:1], tmp_path / "out", roots=[tmp_path])
     assert f"2 of 12 images are not below {tmp_path} (with links resolved), or cannot be" in said
     assert "--data_root" in said
     assert said in (tmp_path / "out" / "index.html").read_text("utf-8")
@@ -358,7 +358,7 @@ def test_images_of_results_are_read_only_below_the_roots_that_are_given(
     cases = alone["alone"].cases
     cases = cases.set_column(cases.column_names.index("images"), "images", images)
     written = {"alone": replace(alone["alone"], cases=cases)}
-    (said,) = write(written, PRESET[:1], tmp_path / "out", roots=[tmp_path / "root"])
+    (said,) = write_site(written, PRESET[:1], tmp_path / "out", roots=[tmp_path / "root"])
     (index,) = script(tmp_path / "out" / "data" / "index.js")
     assert sum(bool(file) for _, file, _ in index["images"]) == len(inside)
     assert f"6 of 9 images are not below {tmp_path / 'root'}" in said
@@ -368,7 +368,7 @@ def test_images_of_results_are_read_only_below_the_roots_that_are_given(
 def test_without_a_data_root_pages_have_no_images_and_say_how_to_add_them(
     alone: dict[str, Results], tmp_path: Path
 ) -> None:
-    (said,) = write(alone, PRESET[:1], tmp_path / "out")
+    (said,) = write_site(alone, PRESET[:1], tmp_path / "out")
     assert said == (
         "12 of 12 images are not shown, since no folder of images is given: add --data_root FOLDER"
     )
@@ -391,7 +391,7 @@ def test_cases_that_alone_are_too_large_are_refused(
 ) -> None:
     monkeypatch.setattr("zoo.results.site.write.MB", 1000)
     with pytest.raises(ZooError, match=r"the cases of alone take \d MB .*more than --most_mb 1"):
-        write(alone, PRESET[:1], tmp_path / "big", most_mb=1)
+        write_site(alone, PRESET[:1], tmp_path / "big", most_mb=1)
     assert not (tmp_path / "big").exists()
 
 

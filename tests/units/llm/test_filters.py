@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from zoo.units.borne_out import base_forms, is_borne_out
-from zoo.units.llm.filters import FoilFilter, units_of
+from zoo.units.borne_out import base_forms, is_supported_elsewhere
+from zoo.units.llm.filters import FoilFilter, parse_units
 from zoo.units.record import Entity, EntityFoil, RelationFoil
 
 CAPTION = "A man in a blue shirt throws two red balls to the brown dogs near a tree"
@@ -19,7 +19,7 @@ def found(
     rows = [dict(zip(names, relation, strict=True)) for relation in relations]
     dropped: Counter[str] = Counter()
     answer = {"entities": entities, "relations": rows}
-    return *units_of(answer, caption, dropped), dict(dropped)
+    return *parse_units(answer, caption, dropped), dict(dropped)
 
 
 @pytest.mark.parametrize(
@@ -183,8 +183,8 @@ def test_a_foil_of_a_relation_changes_one_component_that_means_something_else(
 
 def test_words_of_the_unit_and_its_caption_are_none_that_a_foil_brings() -> None:
     own = base_forms("a red cube and a blue ball")
-    assert not is_borne_out("a blue cube", own, base_forms("blue cubes"))
-    assert is_borne_out("a green cube", own, base_forms("some green balls"))
+    assert not is_supported_elsewhere("a blue cube", own, base_forms("blue cubes"))
+    assert is_supported_elsewhere("a green cube", own, base_forms("some green balls"))
     others = ("the ball is carried by a man wearing gloves",)
     kept, dropped = relation(
         ("a man", "wearing", "blue ball"), ("blue ball", "wearing", "a man"), others=others

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.fake_model import FakeServer
-from zoo.units.counts import counts_file
+from zoo.units.counts import counts_path
 
 IN_FLIGHT = 64
 
@@ -53,7 +53,7 @@ def check_kills(captions: Path, folder: Path, kills: int) -> None:
         assert set(server.answered.values()) == {1}
         questions = kept(journal)
         assert set(questions.values()) == {1}
-        for file in (out, journal, counts_file(out)):
+        for file in (out, journal, counts_path(out)):
             file.unlink()
         server.answered.clear()
         server.share = 0.05

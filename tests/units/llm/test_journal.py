@@ -20,9 +20,9 @@ FAILED = JournalEntry("entity_foils", "a ˈcat", error="timeout: after 5 s", fau
 
 def written(path: Path) -> Path:
     with Journal(path, SETTINGS) as journal:
-        journal.keep("1", FIRST)
-        journal.keep("2", FAILED)
-        journal.keep("1", SECOND)
+        journal.append("1", FIRST)
+        journal.append("2", FAILED)
+        journal.append("1", SECOND)
     return path
 
 
@@ -37,7 +37,7 @@ def test_entries_come_back_as_they_were(tmp_path: Path) -> None:
 def test_of_two_entries_of_a_question_the_last_counts(tmp_path: Path) -> None:
     answered = JournalEntry(FAILED.stage, FAILED.unit, {"foils": []})
     with Journal(written(tmp_path / "journal"), SETTINGS) as journal:
-        journal.keep("2", answered)
+        journal.append("2", answered)
         assert journal.entries("2") == {answered.key: answered}
 
 
@@ -58,7 +58,7 @@ def test_a_line_that_was_cut_off_anywhere_is_taken_off_and_nothing_else_is_lost(
         with Journal(path, SETTINGS) as journal:
             kept = [*journal.entries("1").values(), *journal.entries("2").values()]
             assert len(kept) == max(0, sum(end <= size for end in ends) - 1)
-            journal.keep("4", FIRST)
+            journal.append("4", FIRST)
         with Journal(path, SETTINGS) as journal:
             assert journal.entries("4") == {FIRST.key: FIRST}
 
@@ -75,7 +75,7 @@ def test_settings_of_no_answer_bind_nobody(tmp_path: Path) -> None:
     Journal(tmp_path / "journal", SETTINGS).__exit__(None, None, None)
     other = {**SETTINGS, "model": "large"}
     with Journal(tmp_path / "journal", other) as journal:
-        journal.keep("1", FIRST)
+        journal.append("1", FIRST)
     with Journal(tmp_path / "journal", other) as journal:
         assert journal.entries("1") == {FIRST.key: FIRST}
 
@@ -126,6 +126,6 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 def test_a_journal_without_a_file_keeps_entries_while_it_lives() -> None:
     with Journal(None, SETTINGS) as journal:
-        journal.keep("1", FIRST)
-        journal.keep("1", SECOND)
+        journal.append("1", FIRST)
+        journal.append("1", SECOND)
         assert journal.entries("1") == {FIRST.key: FIRST, SECOND.key: SECOND}

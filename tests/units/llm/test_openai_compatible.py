@@ -16,9 +16,9 @@ from werkzeug import Request, Response
 from tests.support.fake_model import answer_to, completion, question_of
 from zoo.errors import ZooError
 from zoo.units.llm import asking
-from zoo.units.llm.extractor import key_of
+from zoo.units.llm.extractor import journal_key
 from zoo.units.llm.journal import Journal
-from zoo.units.llm.openai_compatible import OpenAICompatible, seconds_after
+from zoo.units.llm.openai_compatible import OpenAICompatible, retry_after_seconds
 from zoo.units.reader import to_json
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 
@@ -277,7 +277,7 @@ def test_a_busy_server_is_left_alone_as_long_as_it_wants(
     ],
 )
 def test_retry_after_is_seconds_or_a_date(headers: dict[str, str], seconds: float | None) -> None:
-    assert seconds_after(headers) == seconds
+    assert retry_after_seconds(headers) == seconds
 
 
 def test_a_server_that_starts_slowly_is_waited_for() -> None:
@@ -380,7 +380,7 @@ def test_a_question_about_foils_that_fails_leaves_the_units(server: Server, tmp_
     assert [len(entity.foils) for entity in record.entities] == [0, 1]
     assert str(record.source["error"]).startswith("entity_foils of 'Two cats': malformed")
     with Journal(journal, {"extractor": made.name, **made.settings()}) as kept:
-        assert kept.entries(key_of(CATS))["entity_foils", "Two cats"].error
+        assert kept.entries(journal_key(CATS))["entity_foils", "Two cats"].error
 
 
 def test_a_caption_of_another_text_under_the_same_id_is_asked_anew(

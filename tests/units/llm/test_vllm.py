@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from zoo.units.llm.answers import answer_of
+from zoo.units.llm.answers import parse_answer
 from zoo.units.llm.backend import QuestionFailed, Reply
 from zoo.units.llm.openai_compatible import OpenAICompatible
 from zoo.units.llm.stages import STAGES, StagePrompts
@@ -175,7 +175,7 @@ def test_answers_of_each_stage_have_the_form_that_was_asked_for(model: Path) -> 
         outcomes = []
         for reply in replies:
             try:
-                answer_of(reply, stage)
+                parse_answer(reply, stage)
                 outcomes.append("answer")
             except QuestionFailed as failed:
                 # the engine counts a letter cut in its middle once, which decodes to several signs

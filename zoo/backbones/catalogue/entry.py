@@ -9,7 +9,7 @@ import yaml
 from msgspec import Meta, Struct
 
 from zoo.errors import ZooError
-from zoo.support.schema import Text, record
+from zoo.support.schema import Text, validate_record
 
 ENTRIES = Path(__file__).parent / "entries"
 ADVICE = "write it as described in docs/guides/published.md"
@@ -107,7 +107,7 @@ def read(file: Path) -> ModelEntry:
     except (UnicodeDecodeError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
         raise ZooError(f"the model {file} is not valid YAML ({reason}): fix the file") from error
-    entry = record(content, ModelEntry, str(file), ADVICE)
+    entry = validate_record(content, ModelEntry, str(file), ADVICE)
     contradiction = _contradiction(entry)
     if contradiction is not None:
         raise ZooError(f"{file}: {contradiction}: fix the file")

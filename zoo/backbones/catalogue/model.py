@@ -7,8 +7,8 @@ from zoo.backbones.backbone import Backbone
 from zoo.backbones.catalogue.entry import ModelEntry, entries, read, tags
 from zoo.backbones.catalogue.files import cached_file, user_file
 from zoo.errors import ZooError, suggest_names
-from zoo.support.class_paths import refuse_code
-from zoo.support.names import paths
+from zoo.support.class_paths import reject_untrusted_classes
+from zoo.support.names import class_paths
 from zoo.support.spec import Configurable
 
 YAML = (".yaml", ".yml")
@@ -57,7 +57,7 @@ def _refuse_code(name: str, settings: dict[str, Any], flag: str) -> None:
     """Rejects untrusted classes of a custom entry, before its weights are downloaded."""
     kinds = {"backbone": Backbone, "head": Configurable}
     for part, described in settings.items():
-        refuse_code(described, kinds[part], name, f"{flag}.{part}" if flag else "")
+        reject_untrusted_classes(described, kinds[part], name, f"{flag}.{part}" if flag else "")
 
 
 def entry_of(named: str) -> ModelEntry | None:
@@ -88,7 +88,7 @@ def _backbone_settings(entry: ModelEntry, weights: Path) -> dict[str, Any]:
         pretrained = entry.tag
     elif entry.rule is not None:
         pretrained = {
-            "class_path": paths("published_weights").get(entry.rule, entry.rule),
+            "class_path": class_paths("published_weights").get(entry.rule, entry.rule),
             "init_args": {"path": str(weights), **entry.arguments},
         }
     backbone = {
@@ -99,7 +99,7 @@ def _backbone_settings(entry: ModelEntry, weights: Path) -> dict[str, Any]:
     }
     if entry.head is None:
         return {"backbone": backbone}
-    path = paths("heads").get(entry.head, entry.head)
+    path = class_paths("heads").get(entry.head, entry.head)
     head = {"class_path": path, "init_args": {"weights": str(weights)}}
     return {"backbone": backbone, "head": head}
 

@@ -26,7 +26,7 @@ class PublishedWeights(Configurable):
             that the user must set it.
         context_length: The text positions; None for the architecture's own.
         prefixes: The prefixes that open_clip's names may have in a file.
-        beside: Further names that are always in a file and are left out.
+        extra_names: Further names that are always in a file and are left out.
         lora: Whether a file holds adapters, which are merged.
 
     Args:
@@ -36,7 +36,7 @@ class PublishedWeights(Configurable):
     activation: ClassVar[Activation | None] = None
     context_length: ClassVar[int | None] = None
     prefixes: ClassVar[tuple[str, ...]] = ("", "module.")
-    beside: ClassVar[tuple[str, ...]] = ()
+    extra_names: ClassVar[tuple[str, ...]] = ()
     lora: ClassVar[bool] = False
 
     def __init__(self, path: str) -> None:
@@ -58,9 +58,11 @@ class PublishedWeights(Configurable):
             if weights.prefix in self.prefixes
             else [f"its names begin with {weights.prefix!r} and not {_any(self.prefixes)}"]
         )
-        faults += [f"it has no {key}" for key in self.beside if state.pop(key, None) is None]
+        faults += [f"it has no {key}" for key in self.extra_names if state.pop(key, None) is None]
         faults += [
-            f"it has {key} outside of the model" for key in weights.beside if key not in self.beside
+            f"it has {key} outside of the model"
+            for key in weights.beside
+            if key not in self.extra_names
         ]
         adapters = [key for key in state if is_adapter(key)]
         if self.lora != bool(adapters):

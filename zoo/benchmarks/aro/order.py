@@ -21,8 +21,8 @@ from zoo.language.tagger import Tagger
 from zoo.negatives.aro import perturbations, pre_caption
 from zoo.sources.images import image_ref
 from zoo.support.caches import cache_folder
-from zoo.support.schema import lines, record
-from zoo.support.text_files import content
+from zoo.support.schema import read_json_lines, validate_record
+from zoo.support.text_files import read_bytes
 
 COCO_ORDER, FLICKR_ORDER = "COCO-Order", "Flickr30k-Order"
 COCO_ORDER_COPY = Hub("mteb/ARO-COCO-order", "53c20afc02a87fed8c0245dde2e00f054da4b861")
@@ -125,7 +125,7 @@ def hub_copy_cases(path: Path, subset: str) -> Iterator[Case]:
     table = (record for file in shards(path) for record in rows(file, _CopyRow, ("images",)))
     for i, (_, row, images) in enumerate(table):
         match = np.arange(len(row.texts))[None] == 0
-        yield Case(images, row.texts, match, "i2t", subset, f"row {i}", correct_first=True)
+        yield Case(images, row.texts, match, "i2t", subset, f"row {i}", right_listed_first=True)
 
 
 def user_cache() -> Path:
@@ -141,7 +141,7 @@ def _build_header(source: Path, subset: str, seed: int, tagger: Tagger) -> dict[
         "seed": seed,
         "tagger": tagger.name,
         "tagger_version": tagger.version,
-        "source_sha256": hashlib.sha256(content(source)).hexdigest(),
+        "source_sha256": hashlib.sha256(read_bytes(source)).hexdigest(),
     }
 
 
@@ -173,9 +173,9 @@ def _caption_options(caption: str, rng: Random, tagger: Tagger) -> list[str]:
 
 
 def _read_order(path: Path, subset: str, source: Path | None = None) -> OrderCases:
-    rows = lines(path, dict[str, Any], REBUILD_ADVICE)
+    rows = read_json_lines(path, dict[str, Any], REBUILD_ADVICE)
     place, description = next(rows, (f"{path}:1", {}))
-    header = record(description, _OrderFileHeader, place, REBUILD_ADVICE)
+    header = validate_record(description, _OrderFileHeader, place, REBUILD_ADVICE)
     if header.subset != subset:
         raise ZooError(
             f"{path} has the perturbed captions of {header.subset}, not of {subset}: "
@@ -183,11 +183,11 @@ def _read_order(path: Path, subset: str, source: Path | None = None) -> OrderCas
         )
     cases = []
     for place, row in rows:
-        perturbed = record(row, _PerturbedRow, place, REBUILD_ADVICE)
+        perturbed = validate_record(row, _PerturbedRow, place, REBUILD_ADVICE)
         image, match = image_ref(perturbed.image), np.arange(len(perturbed.texts))[None] == 0
         identity = f"{image.key}#{perturbed.caption}"
         cases.append(
-            Case((image,), perturbed.texts, match, "i2t", subset, identity, correct_first=True)
+            Case((image,), perturbed.texts, match, "i2t", subset, identity, right_listed_first=True)
         )
     if len(cases) != header.n:
         raise ZooError(

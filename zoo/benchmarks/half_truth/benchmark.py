@@ -71,7 +71,7 @@ class HalfTruth(Benchmark):
         captions: Reader | None = None,
         subsets: list[str] | None = None,
     ) -> None:
-        self.wanted = check_subsets(self.name, subsets, self.offers)
+        self.wanted = check_subsets(self.name, subsets, self.subset_names)
         if preset not in RULES:
             raise ZooError(
                 f"half_truth has no preset {preset!r}{suggest_names(preset, RULES)}: "

@@ -22,8 +22,8 @@ from zoo.errors import ZooError
 from zoo.sources.own_images import OwnImages
 from zoo.sources.sample import ImageRef
 from zoo.support.files import write_atomically
-from zoo.support.schema import Text, record
-from zoo.support.text_files import NotJson, json_line, json_value, open_bytes, sha256
+from zoo.support.schema import Text, validate_record
+from zoo.support.text_files import NotJson, open_bytes, parse_json, parse_json_line, sha256
 
 FORMAT = 1
 START = b'{"half_truths":'
@@ -90,7 +90,7 @@ def case(
         protocol="half_truth",
         subset=condition,
         id=caption_id,
-        correct_first=preset == PUBLIC_CODE,
+        right_listed_first=preset == PUBLIC_CODE,
     )
 
 
@@ -191,7 +191,7 @@ def read_cases(path: Path) -> tuple[CaseFileHeader, list[Case]]:
     images, cases = OwnImages(path.parent), []
     for number, text in enumerate(lines.decode().splitlines(), start=2):
         place = f"{path}:{number}"
-        line = record(json_line(text, place), _CaseLine, place)
+        line = validate_record(parse_json_line(text, place), _CaseLine, place)
         cases.append(
             case(
                 line.condition,
@@ -206,7 +206,7 @@ def read_cases(path: Path) -> tuple[CaseFileHeader, list[Case]]:
 
 def _parse_header(first: bytes, path: Path) -> CaseFileHeader:
     try:
-        value = json_value(first.decode())
+        value = parse_json(first.decode())
     except (NotJson, UnicodeDecodeError) as error:
         raise ZooError(
             f"the case file {path} is truncated in its first line:  fetch or build it again"
@@ -216,7 +216,7 @@ def _parse_header(first: bytes, path: Path) -> CaseFileHeader:
             f"the case file {path} has format {value['half_truths']}, "
             f"but this version of zoo reads formats up to {FORMAT}: update zoo"
         )
-    return record(value, CaseFileHeader, f"{path}:1")
+    return validate_record(value, CaseFileHeader, f"{path}:1")
 
 
 def _image_name(image: ImageRef, folder: str) -> str:

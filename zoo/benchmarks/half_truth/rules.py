@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import NamedTuple, TypeVar
 
-from zoo.units.borne_out import base_forms, content_words, is_borne_out
+from zoo.units.borne_out import base_forms, content_words, is_supported_elsewhere
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 
 # the error in the entity or relation that a half-truth adds, as shown in figures
-WRONG = {
+CONDITION_ERRORS = {
     "+Obj": "entity: wrong object",
     "+Attr": "entity: wrong attribute",
     "+Rand": "entity: of another image",
@@ -22,7 +22,7 @@ WRONG = {
     "Swap": "relation: arguments exchanged",
     "Subj": "relation: wrong subject",
 }
-CONDITIONS = tuple(WRONG)
+CONDITIONS = tuple(CONDITION_ERRORS)
 ENTITY_CONDITIONS = {"object_change": "+Obj", "attribute_change": "+Attr"}
 PREDICATE_EDITS = ("predicate_change", "antonym")
 DRAWS = 100
@@ -177,7 +177,7 @@ def condition_of(foil: RelationFoil) -> str | None:
 
 def explain_condition(condition: str) -> str:
     """Returns a condition and its error as a label for figures, one word per line."""
-    return "\n".join([condition, *WRONG.get(condition, "").split()])
+    return "\n".join([condition, *CONDITION_ERRORS.get(condition, "").split()])
 
 
 def _image_words(records: Iterable[UnitRecord], captions: Iterable[str] = ()) -> set[str]:
@@ -262,7 +262,7 @@ def _drop_doubtful(
     """Returns the foils that add no word of other captions, and updates the counts by condition."""
     known_words, kept_foils = own | base_forms(true), []
     for foil, condition in zip(foils, conditions, strict=True):
-        doubtful = is_borne_out(foil.text, known_words, elsewhere)
+        doubtful = is_supported_elsewhere(foil.text, known_words, elsewhere)
         if condition is not None:
             previous = counted.get(condition, DoubtfulCounts(0, 0))
             counted[condition] = DoubtfulCounts(previous.foils + 1, previous.left_out + doubtful)

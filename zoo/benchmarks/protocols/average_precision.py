@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, above_all, build_query
+from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, build_query, right_above_wrong
 
 
 class AveragePrecision(Protocol):
@@ -29,9 +29,9 @@ class AveragePrecision(Protocol):
     def judge(self, match: NDArray[np.bool_], scores: NDArray[np.float32]) -> Iterator[Outcome]:
         """Yields an outcome for each query, with its average precision."""
         for query in self.queries(match):
-            column = scores[:, query.query]
+            column = scores[:, query.index]
             value = average_precision(query.match, column)
-            yield query.to_outcome(column, *above_all(column, query.match), value)
+            yield query.to_outcome(column, *right_above_wrong(column, query.match), value)
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
         """Returns why the case is invalid: each text needs a right image."""

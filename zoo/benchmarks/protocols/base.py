@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.errors import ZooError
-from zoo.support.names import check_whole, class_of
+from zoo.support.names import check_complete, class_of
 from zoo.support.spec import Configurable, class_path, to_config
 
 VERSION = 1
@@ -30,7 +30,7 @@ class Query:
 
     Attributes:
         metric: Name of the metric that the answer counts towards.
-        query: Row of the image or column of the text that is the query; 0 if it is the whole case.
+        index: Row of the image or column of the text that is the query; 0 if it is the whole case.
         match: Which of the compared scores are right.
         images: Rows of the case's images that the query is about.
         texts: Columns of the case's texts that the query is about, in the order of the scores if
@@ -41,7 +41,7 @@ class Query:
     """
 
     metric: str
-    query: int
+    index: int
     match: NDArray[np.bool_]
     images: tuple[int, ...]
     texts: tuple[int, ...]
@@ -134,7 +134,7 @@ class Protocol(Configurable, ABC):
         """
         for query in self.queries(match):
             compared = select_block(scores, query.images, query.texts)
-            yield query.to_outcome(compared, *above_all(compared, query.match))
+            yield query.to_outcome(compared, *right_above_wrong(compared, query.match))
 
     def judge_subset(
         self,
@@ -164,7 +164,7 @@ class Protocol(Configurable, ABC):
         """
         return bool(outcome.match[np.argmax(outcome.scores)])
 
-    def lacks(self, match: NDArray[np.bool_]) -> str:
+    def invalid_reason(self, match: NDArray[np.bool_]) -> str:
         """Returns why a case cannot be judged, such as "has no image", or an empty string.
 
         Args:
@@ -201,7 +201,7 @@ def protocol_of(protocol: Protocol | str) -> Protocol:
     """
     if isinstance(protocol, str):
         return _parse_protocol(protocol)
-    check_whole(type(protocol), Protocol)
+    check_complete(type(protocol), Protocol)
     return protocol
 
 
@@ -272,7 +272,7 @@ def select_block(
     return table.take(images, axis=0).take(texts, axis=1).ravel()
 
 
-def all_right(answers: Iterable[tuple[bool, bool]]) -> tuple[bool, bool]:
+def combine_answers(answers: Iterable[tuple[bool, bool]]) -> tuple[bool, bool]:
     """Combines answers, each as returned by `above_all`, into one that requires all of them.
 
     Args:
@@ -285,7 +285,7 @@ def all_right(answers: Iterable[tuple[bool, bool]]) -> tuple[bool, bool]:
     return all(right), all(or_tie) and not all(right)
 
 
-def above_all(scores: NDArray[np.float32], match: NDArray[np.bool_]) -> tuple[bool, bool]:
+def right_above_wrong(scores: NDArray[np.float32], match: NDArray[np.bool_]) -> tuple[bool, bool]:
     """Compares the right answers with the wrong ones.
 
     Args:

@@ -53,7 +53,7 @@ class Classification(Protocol):
         n_equal = equal.sum(1)
         n_equal_before = (equal & (np.arange(match.shape[1]) < best[:, None])).sum(1)
         for query in self.queries(match):
-            i, k = query.query, int(query.metric.partition("@")[2])
+            i, k = query.index, int(query.metric.partition("@")[2])
             pair = np.array([best[i], rival[i]])
             order = slice(None) if n_above[i] + n_equal_before[i] < k else slice(None, None, -1)
             right = bool(n_above[i] + n_equal[i] < k)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, above_all, build_query
+from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, build_query, right_above_wrong
 from zoo.benchmarks.protocols.group import GroupScore
 
 GROUP = GroupScore()
@@ -31,7 +31,7 @@ class Directed(Protocol):
         yield from GROUP.judge(match, scores)
         for query in _choices(match):
             compared = scores[np.ix_(query.images, query.texts)].ravel()
-            yield query.to_outcome(compared, *above_all(compared, query.match))
+            yield query.to_outcome(compared, *right_above_wrong(compared, query.match))
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
         """Returns why the case is invalid: it needs two images and their two texts in order."""

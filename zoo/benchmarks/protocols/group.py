@@ -9,11 +9,11 @@ from zoo.benchmarks.protocols.base import (
     Outcome,
     Protocol,
     Query,
-    above_all,
-    all_right,
     build_query,
+    combine_answers,
     invalid_images_reason,
     invalid_texts_reason,
+    right_above_wrong,
 )
 
 METRICS = ("text", "image", "group")
@@ -34,10 +34,10 @@ class GroupScore(Protocol):
 
     def judge(self, match: NDArray[np.bool_], scores: NDArray[np.float32]) -> Iterator[Outcome]:
         """Yields an outcome for each query, right if all its choices are right."""
-        text = [above_all(s, m) for s, m in zip(scores, match, strict=True)]
-        image = [above_all(s, m) for s, m in zip(scores.T, match.T, strict=True)]
+        text = [right_above_wrong(s, m) for s, m in zip(scores, match, strict=True)]
+        image = [right_above_wrong(s, m) for s, m in zip(scores.T, match.T, strict=True)]
         for query, answers in zip(self.queries(match), (text, image, [*text, *image]), strict=True):
-            yield query.to_outcome(scores.ravel(), *all_right(answers))
+            yield query.to_outcome(scores.ravel(), *combine_answers(answers))
 
     def first_wins(self, outcome: Outcome) -> bool:
         """Returns whether an argmax over each image's texts and each text's images is right.

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, above_all, build_query
+from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, build_query, right_above_wrong
 
 CHANCE = {"original": 1 / 2, "augmented": 1 / 3, "brittleness": 1 / 3}
 
@@ -31,7 +31,7 @@ class HardPositive(Protocol):
         """Yields an outcome for each query; a foil that ties with a text is not between both."""
         for query in self.queries(match):
             compared = scores[0, list(query.texts)]
-            answer = above_all(compared, query.match)
+            answer = right_above_wrong(compared, query.match)
             if query.metric == "brittleness":
                 answer = _is_between(*compared)
             yield query.to_outcome(compared, *answer)

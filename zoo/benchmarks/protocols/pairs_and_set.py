@@ -10,8 +10,8 @@ from zoo.benchmarks.protocols.base import (
     Outcome,
     Protocol,
     Query,
-    above_all,
-    all_right,
+    combine_answers,
+    right_above_wrong,
 )
 
 
@@ -37,9 +37,12 @@ class PairsAndSet(Protocol):
         for query in self.queries(match):
             rows = query.match.reshape(len(query.images), -1)
             answers = [
-                above_all(own_scores[i], row) for i, row in zip(query.images, rows, strict=True)
+                right_above_wrong(own_scores[i], row)
+                for i, row in zip(query.images, rows, strict=True)
             ]
-            yield query.to_outcome(own_scores[list(query.images)].ravel(), *all_right(answers))
+            yield query.to_outcome(
+                own_scores[list(query.images)].ravel(), *combine_answers(answers)
+            )
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
         """Returns why the case is invalid: images need pairs, and right and wrong options."""

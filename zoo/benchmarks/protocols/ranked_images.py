@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, above_all
+from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, right_above_wrong
 
 
 class RankedImages(Protocol):
@@ -42,10 +42,12 @@ class RankedImages(Protocol):
         """Yields an outcome for each query, with its grade."""
         shares = softmax(scores)
         for query in self.queries(match):
-            column = shares[:, query.query]
+            column = shares[:, query.index]
             value = self.grade(query.match, column)
             class_shares = column.astype(np.float32)
-            yield query.to_outcome(class_shares, *above_all(class_shares, query.match), value)
+            yield query.to_outcome(
+                class_shares, *right_above_wrong(class_shares, query.match), value
+            )
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
         """Returns why the case is invalid: each class that ranks needs an image."""

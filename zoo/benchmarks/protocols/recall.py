@@ -86,7 +86,7 @@ class Recall(Protocol):
         ranks_by_side = {"i2t": images, "t2i": texts}
         for query in self.queries(match):
             side, _, depth = query.metric.partition("_r@")
-            side_ranks, q, k = ranks_by_side[side], query.query, int(depth)
+            side_ranks, q, k = ranks_by_side[side], query.index, int(depth)
             scores = np.array([side_ranks.best[q], side_ranks.hardest[q]], dtype=np.float32)
             right = bool(side_ranks.above[q] + side_ranks.level[q] < k)
             tie = not right and bool(side_ranks.above[q] < k)

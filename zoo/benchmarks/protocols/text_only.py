@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, above_all
+from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, right_above_wrong
 
 RIGHT = np.array([True, False, False])
 
@@ -28,7 +28,7 @@ class TextOnly(Protocol):
         """Yields the outcome from the score of both captions and those of each with the foil."""
         (query,) = self.queries(match)
         compared = np.array([scores[0, 0], scores[0, 1], scores[1, 1]], dtype=np.float32)
-        yield query.to_outcome(compared, *above_all(compared, RIGHT))
+        yield query.to_outcome(compared, *right_above_wrong(compared, RIGHT))
 
     def lacks(self, match: NDArray[np.bool_]) -> str:
         """Returns why the case is invalid: it needs two query captions, the second and a foil."""

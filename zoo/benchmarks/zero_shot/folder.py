@@ -46,7 +46,7 @@ class ZeroShotFolder(Benchmark):
             return Contents([], [], [subset])
         images = read_labelled(folder.absolute(), "file") if folder.is_dir() else None
         if images is None:
-            raise ZooError(f"{folder} has no labelled images: {subset.how}")
+            raise ZooError(f"{folder} has no labelled images: {subset.instructions}")
         prompts = own_prompts(folder, images)
         if len(prompts.names) < 2:
             raise ZooError(

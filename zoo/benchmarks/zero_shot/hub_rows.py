@@ -14,7 +14,7 @@ from zoo.benchmarks.zero_shot.labelled import LabelledImages, single_labels
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
 from zoo.sources.tables import arrow_batches
-from zoo.support.schema import record
+from zoo.support.schema import validate_record
 from zoo.support.text_files import read_json
 
 STATE, INFO = "state.json", "dataset_info.json"
@@ -40,8 +40,12 @@ def read_saved_dataset(folder: Path) -> LabelledImages:
     Raises:
         ZooError: A file is missing or invalid, or has no labels.
     """
-    info = record(read_json(folder / INFO), _DatasetInfo, str(folder / INFO), "save it again")
-    state = record(read_json(folder / STATE), _DatasetState, str(folder / STATE), "save it again")
+    info = validate_record(
+        read_json(folder / INFO), _DatasetInfo, str(folder / INFO), "save it again"
+    )
+    state = validate_record(
+        read_json(folder / STATE), _DatasetState, str(folder / STATE), "save it again"
+    )
     files = [folder / file.filename for file in state.files]
     image, label, names = _find_columns(info.features or {}, folder / INFO)
     refs, labels = [], []

@@ -77,7 +77,7 @@ class LabelledImages:
                     )
                 match[i, label] = True
         unseen = np.flatnonzero(~match.any(0))
-        if protocol_of(protocol).lacks(match) and len(unseen):
+        if protocol_of(protocol).invalid_reason(match) and len(unseen):
             raise ZooError(
                 f"{self.origin} has no image of class {unseen[0]}, {prompts.names[unseen[0]]!r}, "
                 "and a class without images cannot rank them: add one, or delete "

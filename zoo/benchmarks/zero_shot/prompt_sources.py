@@ -17,7 +17,7 @@ from zoo.benchmarks.zero_shot.prompts import (
     templates_file,
 )
 from zoo.errors import ZooError
-from zoo.support.text_files import content, read_json
+from zoo.support.text_files import read_bytes, read_json
 
 PLAIN: tuple[str, ...] = ("a photo of a {}.",)
 OF_DATA, CLIP_BENCHMARK = "the data", "clip_benchmark"
@@ -145,7 +145,7 @@ def _literals(path: Path) -> dict[tuple[str, str], Any]:
     lists: dict[str, Any] = {}
     lists_by_key: dict[tuple[str, str], Any] = {}
     try:
-        for line in ast.parse(content(path).decode("utf-8")).body:
+        for line in ast.parse(read_bytes(path).decode("utf-8")).body:
             if not (isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name)):
                 continue
             name = line.targets[0].id

@@ -40,19 +40,19 @@ class PublishedSets(Benchmark):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls.offers = tuple(cls.sets)
+        cls.subset_names = tuple(cls.sets)
 
     def __init__(
         self, subsets: list[str] | None = None, folders: dict[str, str] | None = None
     ) -> None:
-        self.wanted = check_subsets(self.name, subsets, self.offers)
+        self.wanted = check_subsets(self.name, subsets, self.subset_names)
         self.folders = dict(folders or {})
-        unknown = next((name for name in self.folders if name not in self.offers), None)
+        unknown = next((name for name in self.folders if name not in self.subset_names), None)
         if unknown is not None:
             raise ZooError(
-                f"{self.name} has no set {unknown!r}{suggest_names(unknown, self.offers)}: "
+                f"{self.name} has no set {unknown!r}{suggest_names(unknown, self.subset_names)}: "
                 "the keys of "
-                f"`folders` are {', '.join(self.offers)}"
+                f"`folders` are {', '.join(self.subset_names)}"
             )
 
     @abstractmethod
@@ -81,7 +81,7 @@ class PublishedSets(Benchmark):
         for subset in self.subsets:
             labelled = self._find_subset(subset, root)
             if labelled is None:
-                contents.absent.append(subset)
+                contents.missing_subsets.append(subset)
                 continue
             labelled_set, folder = self.sets[subset.name], self._folder(subset.name, root)
             prompts = self.prompts_of(labelled_set, labelled, folder, root)

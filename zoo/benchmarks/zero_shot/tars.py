@@ -10,7 +10,7 @@ from zoo.benchmarks.zero_shot.labelled import LabelledImages
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
 from zoo.sources.tars import members
-from zoo.support.text_files import content
+from zoo.support.text_files import read_bytes
 
 SHARDS, KIND = "nshards.txt", "dataset_type.txt"
 FETCH_AGAIN = "fetch the file again"
@@ -28,7 +28,7 @@ def tars(folder: Path, split: Path) -> LabelledImages:
         ZooError: A tar is missing or invalid, or an image has no label.
     """
     kind_file = folder / KIND
-    kind = content(kind_file).decode("utf-8").strip().lower() if kind_file.is_file() else ""
+    kind = read_bytes(kind_file).decode("utf-8").strip().lower() if kind_file.is_file() else ""
     if kind == "retrieval":
         raise ZooError(
             f"{folder} has captions, not classes, according to {kind_file}: use a folder of classes"
@@ -68,7 +68,7 @@ def tars(folder: Path, split: Path) -> LabelledImages:
 
 
 def _read_count(path: Path) -> int:
-    text = content(path).decode("utf-8", "replace").strip()
+    text = read_bytes(path).decode("utf-8", "replace").strip()
     if not text.isdecimal():
         raise ZooError(f"{path} has {text!r} instead of the number of tars: {FETCH_AGAIN}")
     return int(text)

@@ -7,14 +7,14 @@ from typing import Any
 
 from jsonargparse import ArgumentParser, Namespace
 
-from zoo.cli.fit import data_of, settings_of
+from zoo.cli.fit import build_data, parse_settings
 from zoo.cli.studies.runs import Run, WorkFolder, evaluation_arguments, fit_arguments
 from zoo.cli.studies.trial import PLACEHOLDER_MODEL
 from zoo.errors import ZooError
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
-from zoo.mistakes import mistake
-from zoo.module.agreement import refuse_lacking_data
+from zoo.mistakes import to_user_error
+from zoo.module.agreement import check_data_provided
 from zoo.objectives.base import Objective
 from zoo.objectives.clip import CLIP
 
@@ -41,9 +41,9 @@ def check_rows(place: WorkFolder, runs: Sequence[Run], builds: bool) -> None:
             validate = _parse(["validate", *evaluation_arguments(run, place), *PLACEHOLDER_MODEL])
             if builds:
                 _build_parts(fit)
-                data_of(validate.data)
+                build_data(validate.data)
         except Exception as error:
-            message = mistake(error)
+            message = to_user_error(error)
             if message is None:
                 raise
             raise ZooError(f"{place.study.name}, {run.row}: {message}") from error
@@ -54,7 +54,7 @@ def _parse(argv: list[str]) -> Namespace:
     printed = StringIO()
     try:
         with redirect_stderr(printed):
-            return settings_of(argv)
+            return parse_settings(argv)
     except SystemExit as error:
         lines = [line for line in printed.getvalue().splitlines() if line.startswith(PREFIX)]
         message = lines[-1].removeprefix(PREFIX) if lines else printed.getvalue().strip()
@@ -63,10 +63,10 @@ def _parse(argv: list[str]) -> Namespace:
 
 def _build_parts(settings: Namespace) -> None:
     """Builds data, objective and head, and checks that the data provides what the others need."""
-    data = data_of(settings.data)
+    data = build_data(settings.data)
     objective = _build(Objective, settings.model.get("objective")) or CLIP()
     head = _build(Head, settings.model.get("head")) or Cosine()
-    refuse_lacking_data(objective, head, data)
+    check_data_provided(objective, head, data)
 
 
 def _build(base: type, settings: Namespace | None) -> Any:

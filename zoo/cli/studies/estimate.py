@@ -43,7 +43,7 @@ class Estimate:
         """Returns whether a run is complete."""
         return self.work.records.stage(run) == WHOLE
 
-    def begin(self, steps: int) -> None:
+    def check_and_print(self, steps: int) -> None:
         """Prints how many runs remain, and the time and disk space that they need.
 
         Args:
@@ -58,7 +58,7 @@ class Estimate:
             f", {n_complete} of them complete" if n_complete else ""
         )
         if not remaining:
-            self.work.say(message)
+            self.work.print_line(message)
             return
         if steps:
             if not n_complete:
@@ -73,7 +73,7 @@ class Estimate:
         need, free = self._disk(remaining), shutil.disk_usage(self.work.place.root).free
         if need:
             message += f"; {need / GIGA:.1f} GB for checkpoints, {free / GIGA:.1f} GB are free"
-        self.work.say(message)
+        self.work.print_line(message)
         if need > free:
             raise ZooError(
                 f"{self.work.place.root} has {free / GIGA:.1f} GB free, but the checkpoints of the "
@@ -149,7 +149,7 @@ class Estimate:
             began = time.monotonic()
             trial = self.trials[run.row] = {"of": digests[run.row], **self._run_trial(run, steps)}
             write_bytes(file, json.dumps({**stored, **self.trials}, indent=1).encode())
-            self.work.say(
+            self.work.print_line(
                 f"trial {number}/{len(untried)}, {run.row}: {trial['seconds']:.2f} s per step "
                 f"({time.monotonic() - began:.0f} s)"
             )

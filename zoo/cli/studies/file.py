@@ -7,7 +7,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from zoo.cli.recipes import find_recipe, find_study, settings_in
+from zoo.cli.recipes import find_recipe, find_study, read_settings
 from zoo.cli.studies.ranges import Search, parse_search
 from zoo.errors import ZooError, suggest_names
 
@@ -150,7 +150,7 @@ def read_study(names: Sequence[str], objectives: Sequence[str] = ()) -> Study:
 
 def _read_study(path: Path) -> dict[str, Any]:
     """Returns the settings in a study file, once its keys are checked."""
-    settings = settings_in(str(path), begins="`recipes:`")
+    settings = read_settings(str(path), begins="`recipes:`")
     for key, value in settings.items():
         if key not in KEYS:
             raise ZooError(

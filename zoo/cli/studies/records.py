@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from zoo import __version__
-from zoo.cli.fit import settings_of
+from zoo.cli.fit import parse_settings
 from zoo.cli.studies.file import fill_placeholders
 from zoo.cli.studies.runs import Run, WorkFolder, fit_arguments, validate_arguments
 from zoo.errors import ZooError
@@ -75,7 +75,7 @@ class Records:
     def identity(self, run: Run) -> Record:
         """Returns what identifies a run: its settings, data, evaluation and code."""
         settings = self.settings(run)
-        measured, initial_run = validate_arguments(run, self.place), self.place.start_run(run)
+        measured, initial_run = validate_arguments(run, self.place), self.place.initial_run(run)
         files = digests(self.place.fill_folders(settings["data"], run))
         return {
             "run": str(run),
@@ -93,7 +93,7 @@ class Records:
         The settings of a row are parsed once; its runs differ only in the run they start from.
         """
         row_run = Run(run.row, 0, run.layers)
-        row_initial_run, initial_run = self.place.start_run(row_run), self.place.start_run(run)
+        row_initial_run, initial_run = self.place.initial_run(row_run), self.place.initial_run(run)
         values: dict[str, Any] = self._row_settings(row_run)
         if row_initial_run is not None and initial_run is not None:
             paths = [
@@ -107,7 +107,7 @@ class Records:
         if run.row not in self._settings:
             arguments = fit_arguments(run, self.place)
             try:
-                parsed = settings_of(["fit", *arguments]).as_dict()
+                parsed = parse_settings(["fit", *arguments]).as_dict()
             except ZooError as error:
                 raise ZooError(f"{self.place.study.name}, {run.row}: {error}") from error
             settings = self.place.name_folders(json.loads(json.dumps(parsed, default=str)))
@@ -142,7 +142,7 @@ class Records:
         return changes, record.get("code") != current["code"]
 
 
-def refuse_others(records: Records, runs: Iterable[Run], any_version: bool) -> None:
+def refuse_mismatched_runs(records: Records, runs: Iterable[Run], any_version: bool) -> None:
     """Refuses existing runs that were made from other settings, data or code.
 
     Args:

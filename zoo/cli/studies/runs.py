@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.checkpoints.files import CHECKPOINTS, LAST
-from zoo.cli.recipes import as_yaml
+from zoo.cli.recipes import to_yaml
 from zoo.cli.studies.file import FIRST, Layers, Study, fill_placeholders, folder_name
 
 DATA_ROOT = "${data_root}"
@@ -69,7 +69,7 @@ class WorkFolder:
         """Returns the checkpoint that is measured."""
         return self.run(run) / CHECKPOINTS / f"{self.study.checkpoint}.ckpt"
 
-    def start_run(self, run: Run) -> Run | None:
+    def initial_run(self, run: Run) -> Run | None:
         """Returns the initial run that a run starts from, None if there is none."""
         if not self.study.first or run.row == FIRST:
             return None
@@ -82,7 +82,7 @@ class WorkFolder:
             value: The value.
             run: The run; `${first}` is the checkpoint of its initial run.
         """
-        checkpoint = self.last_checkpoint((run and self.start_run(run)) or Run(FIRST, 0, ()))
+        checkpoint = self.last_checkpoint((run and self.initial_run(run)) or Run(FIRST, 0, ()))
         places = {"${work}": str(self.root), DATA_ROOT: self.data_root, "${first}": str(checkpoint)}
         return fill_placeholders(value, places)
 
@@ -94,15 +94,15 @@ class WorkFolder:
         return fill_placeholders(value, places)
 
 
-def with_firsts(runs: Sequence[Run], place: WorkFolder) -> list[Run]:
+def with_initial_runs(runs: Sequence[Run], place: WorkFolder) -> list[Run]:
     """Returns runs preceded by the initial runs that they start from, without duplicates."""
     initial_runs = [
-        initial_run for run in runs if (initial_run := place.start_run(run)) is not None
+        initial_run for run in runs if (initial_run := place.initial_run(run)) is not None
     ]
     return list({str(run): run for run in (*initial_runs, *runs)}.values())
 
 
-def runs_of(study: Study) -> list[Run]:
+def study_runs(study: Study) -> list[Run]:
     """Returns the runs of a study in the order of execution, initial runs first.
 
     All rows of a seed come before the next seed, so that an early table has all rows.
@@ -123,7 +123,7 @@ def fit_arguments(run: Run, place: WorkFolder) -> list[str]:
     arguments = ["--data_root", place.data_root]
     for layer in (*run.layers, logger_layer):
         filled = place.fill_folders(layer, run)
-        arguments += ["--config", filled if isinstance(filled, str) else as_yaml(filled)]
+        arguments += ["--config", filled if isinstance(filled, str) else to_yaml(filled)]
     return [*arguments, "--seed_everything", str(run.seed)]
 
 

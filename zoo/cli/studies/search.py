@@ -10,12 +10,12 @@ from typing import Any
 import yaml
 
 from zoo.checkpoints.files import CHECKPOINTS
-from zoo.cli.fit import data_of, settings_of
+from zoo.cli.fit import build_data, parse_settings
 from zoo.cli.studies.file import folder_name
 from zoo.cli.studies.locks import lock_file
 from zoo.cli.studies.ranges import EXAMPLE, Search
 from zoo.cli.studies.runs import Run, WorkFolder, fit_arguments, flags
-from zoo.cli.studies.work import Failed, Work
+from zoo.cli.studies.work import RunFailed, Work
 from zoo.datamodules.benchmarks import EvaluationDataModule
 from zoo.datamodules.captions import CaptionDataModule
 from zoo.errors import ZooError, import_optional, suggest_names
@@ -114,9 +114,9 @@ class RowSearch:
                 "another --work, or delete them with --again"
             )
         if changed:
-            self.work.say(f"{self.row.row}: search restarted")
+            self.work.print_line(f"{self.row.row}: search restarted")
             for number in range(len(stored["trials"])):
-                self.work.forget(self._run(number, {}))
+                self.work.delete_run(self._run(number, {}))
             return
         self.trials = stored["trials"]
 
@@ -131,7 +131,7 @@ class RowSearch:
                 trial["value"] = self._run_trial(self._run(number, trial["params"]))
                 self._write()
                 if trial["value"] is not None:
-                    self.work.say(
+                    self.work.print_line(
                         f"{self.row.row}, trial {number + 1}/{self.spec.trials}: "
                         f"{self.spec.metric} {trial['value']:.4g} with "
                         f"{_format_settings(trial['params'])}"
@@ -155,7 +155,7 @@ class RowSearch:
         file = self.work.place.root / f"best_{folder_name(self.row.row)}.yaml"
         overlay = yaml.safe_dump(nest_settings(best["params"]), sort_keys=False)
         write_bytes(file, (header + overlay).encode())
-        self.work.say(f"{self.row.row}: {value} with {_format_settings(best['params'])}")
+        self.work.print_line(f"{self.row.row}: {value} with {_format_settings(best['params'])}")
         return file
 
     def _run(self, number: int, params: Mapping[str, Any]) -> Run:
@@ -184,10 +184,10 @@ class RowSearch:
     def _run_trial(self, run: Run) -> float | None:
         """Trains a trial and returns its value, None if it fails."""
         try:
-            self.work.do(run, wait=True, measured=False)
+            self.work.execute(run, wait=True, measured=False)
             value = last_value(self.work.place.run(run) / METRICS, self.spec.metric)
-        except Failed as error:
-            self.work.say(f"{run.row} failed: {error}")
+        except RunFailed as error:
+            self.work.print_line(f"{run.row} failed: {error}")
             return None
         shutil.rmtree(self.work.place.run(run) / CHECKPOINTS, ignore_errors=True)
         return value
@@ -241,7 +241,7 @@ def refuse_benchmarks_images(place: WorkFolder, run: Run) -> None:
     Raises:
         ZooError: A benchmark uses one of the images, or there are no validation captions.
     """
-    data = data_of(settings_of(["fit", *fit_arguments(run, place)]).data)
+    data = build_data(parse_settings(["fit", *fit_arguments(run, place)]).data)
     source = data.sources[1] if isinstance(data, CaptionDataModule) else None
     if source is None:
         raise ZooError(
@@ -256,7 +256,7 @@ def refuse_benchmarks_images(place: WorkFolder, run: Run) -> None:
         }
     )
     config = ["--config", json.dumps(PLACEHOLDER_MODEL), "--data_root", place.data_root]
-    data_of_benchmarks = data_of(settings_of(["validate", *config, *benchmark_flags]).data)
+    data_of_benchmarks = build_data(parse_settings(["validate", *config, *benchmark_flags]).data)
     assert isinstance(data_of_benchmarks, EvaluationDataModule)
     evaluation = data_of_benchmarks.evaluation
     plan = make_plan(evaluation.benchmarks, evaluation.roots, evaluation.finder)

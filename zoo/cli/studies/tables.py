@@ -11,12 +11,12 @@ from zoo.cli.studies.records import WHOLE, Records
 from zoo.cli.studies.runs import Run, WorkFolder
 from zoo.results.comparison.compare import PRESETS, compare, read_runs
 from zoo.results.comparison.comparison import Comparison
-from zoo.results.comparison.forest import draw_forest
+from zoo.results.comparison.forest import render_forest
 from zoo.results.presets.base import Preset
 from zoo.results.presets.named import preset_of
-from zoo.results.published import figures
+from zoo.results.published import published_values
 from zoo.results.site.write import PAGE
-from zoo.results.site.write import write as write_report
+from zoo.results.site.write import write_site as write_report
 from zoo.support.arguments import split_list
 from zoo.support.files import write_bytes
 
@@ -38,7 +38,7 @@ def check_names(study: Study) -> None:
         ZooError: One of them is unknown.
     """
     for model in _names(study.compare.get("beside", [])):
-        figures(model)
+        published_values(model)
     for name in _names(study.compare.get("preset", [])):
         preset_of(name)
 
@@ -145,7 +145,7 @@ def _names(value: str | list[str]) -> list[str]:
     return split_list(value, "compare") if isinstance(value, str) else value
 
 
-def forget(folder: Path) -> None:
+def delete_tables(folder: Path) -> None:
     """Deletes the tables, figures and report of a work folder, which are out of date."""
     for name in (*WRITTEN, *PICTURES):
         (folder / name).unlink(missing_ok=True)
@@ -157,5 +157,5 @@ def write(comparison: Comparison, folder: Path) -> list[Path]:
     for name, render in WRITTEN.items():
         write_bytes(folder / name, (render(comparison).rstrip("\n") + "\n").encode())
     for name in PICTURES:
-        write_bytes(folder / name, draw_forest(comparison, Path(name).suffix[1:]))
+        write_bytes(folder / name, render_forest(comparison, Path(name).suffix[1:]))
     return [folder / name for name in (*WRITTEN, *PICTURES)]

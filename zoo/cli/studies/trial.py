@@ -13,7 +13,7 @@ from typing import Any
 from lightning import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import Checkpoint
 
-from zoo.cli.fit import ZooCLI, data_of, run_as, settings_of
+from zoo.cli.fit import ZooCLI, build_data, parse_settings, run_cli
 from zoo.cli.user_code import user_code
 from zoo.datamodules.benchmarks import EvaluationDataModule
 from zoo.support.files import write_bytes
@@ -105,7 +105,7 @@ def run_steps(arguments: list[str], steps: int) -> dict[str, float]:
     """
     pace = Pace(steps)
     cli = type("PacedCLI", (TrialCLI,), {"pace": pace})
-    run_as(cli, ["fit", *arguments, "--config", json.dumps(WRITES_NOTHING)])
+    run_cli(cli, ["fit", *arguments, "--config", json.dumps(WRITES_NOTHING)])
     return pace.measurements
 
 
@@ -118,8 +118,8 @@ def check_benchmarks(arguments: list[str]) -> None:
     Raises:
         ZooError: A flag or name is wrong, or no case can be scored with the files found.
     """
-    settings = settings_of(["validate", *arguments, *PLACEHOLDER_MODEL])
-    data = data_of(settings.data)
+    settings = parse_settings(["validate", *arguments, *PLACEHOLDER_MODEL])
+    data = build_data(settings.data)
     if isinstance(data, EvaluationDataModule):
         data.check_files()
 

@@ -28,7 +28,7 @@ PLAN = "study.json"
 ERROR_PREFIX = "zoo: "  # begins the line in which a command reports an error
 
 
-class Failed(Exception):
+class RunFailed(Exception):
     """A run ended before it was complete; the message is the reason."""
 
 
@@ -73,9 +73,9 @@ class Work:
     """
 
     def __init__(self, place: WorkFolder, say: Callable[[str], None] = print) -> None:
-        self.place, self.study, self.say = place, place.study, say
+        self.place, self.study, self.print_line = place, place.study, say
         self.records = Records(place)
-        self._failed: dict[str, Failed] = {}
+        self._failed: dict[str, RunFailed] = {}
 
     def begin(self) -> None:
         """Claims the work folder for this study.
@@ -162,7 +162,7 @@ class Work:
             with lock_file(self.place.root / "locks" / "prepare", wait=True) as lock:
                 if path.exists() or lock is None:
                     continue
-                self.say(f"{path}: {shlex.join(arguments)}")
+                self.print_line(f"{path}: {shlex.join(arguments)}")
                 log = self.place.root / "logs" / "prepare.log"
                 path.parent.mkdir(parents=True, exist_ok=True)
                 data = self._source_digests(name)
@@ -175,7 +175,7 @@ class Work:
                 plan = json.loads((self.place.root / PLAN).read_text("utf-8"))
                 self._write_plan({**plan, "made_from": {**plan["made_from"], name: data}})
 
-    def do(self, run: Run, wait: bool = False, measured: bool = True) -> bool:
+    def execute(self, run: Run, wait: bool = False, measured: bool = True) -> bool:
         """Trains and measures a run, starting from the stage that it reached.
 
         Args:
@@ -196,12 +196,12 @@ class Work:
                 return False
             try:
                 self._do(run, lock, measured)
-            except (Failed, ZooError) as error:
-                self._failed[str(run)] = Failed(str(error))
+            except (RunFailed, ZooError) as error:
+                self._failed[str(run)] = RunFailed(str(error))
                 raise self._failed[str(run)] from error
         return True
 
-    def forget(self, run: Run) -> None:
+    def delete_run(self, run: Run) -> None:
         """Deletes the record, checkpoints and results of a run.
 
         Raises:
@@ -222,12 +222,14 @@ class Work:
         if stage == WHOLE:
             return
         if stage != TRAINED:
-            initial_run = self.place.start_run(run)
+            initial_run = self.place.initial_run(run)
             if initial_run is not None:
                 try:
-                    self.do(initial_run, wait=True)
-                except Failed as error:
-                    raise Failed(f"{initial_run}, which it starts from, failed: {error}") from error
+                    self.execute(initial_run, wait=True)
+                except RunFailed as error:
+                    raise RunFailed(
+                        f"{initial_run}, which it starts from, failed: {error}"
+                    ) from error
             self._train(run, lock)
         if measured:
             self._measure(run, lock)
@@ -255,7 +257,7 @@ class Work:
             if lock is not None or not wait:
                 yield lock
                 return
-        self.say(f"{run} is being executed by another process: waiting for it")
+        self.print_line(f"{run} is being executed by another process: waiting for it")
         with lock_file(file, wait=True) as lock:
             yield lock
 
@@ -294,7 +296,7 @@ class Work:
         seconds[name] = round(seconds.get(name, 0.0) + time.monotonic() - began, 1)
         self.records.write(run, {"seconds": seconds})
         if status:
-            raise Failed(f"{_reason(log, status)} (full log: {log})")
+            raise RunFailed(f"{_reason(log, status)} (full log: {log})")
 
 
 def _is_finished(checkpoint: Path) -> bool:

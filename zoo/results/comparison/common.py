@@ -16,12 +16,12 @@ from zoo.results.runs import BenchmarkRun
 BY_NAME = ("case", "images", "match", "options")
 FROM_FIRST_RUN = ("identical", "bucket")  # properties of the texts: taken from the first run
 
-Part = tuple[BenchmarkRun, str]
-Rows = dict[tuple[BenchmarkRun, str, tuple[Hashable, ...]], int]
+BenchmarkSubset = tuple[BenchmarkRun, str]
+RowsByQuery = dict[tuple[BenchmarkRun, str, tuple[Hashable, ...]], int]
 
 
 @dataclass(frozen=True)
-class Common:
+class AlignedRuns:
     """The outcomes of several runs for the queries that they have in common.
 
     Attributes:
@@ -37,13 +37,13 @@ class Common:
     """
 
     tables: tuple[pa.Table, ...]
-    left_out: dict[Part, tuple[int, ...]]
-    unscored: dict[Part, tuple[int, ...]]
-    unscored_by_all: dict[Part, int]
+    left_out: dict[BenchmarkSubset, tuple[int, ...]]
+    unscored: dict[BenchmarkSubset, tuple[int, ...]]
+    unscored_by_all: dict[BenchmarkSubset, int]
     by_name: bool
 
 
-def common(runs: Sequence[pa.Table], names: Sequence[str] = ()) -> Common:
+def align_runs(runs: Sequence[pa.Table], names: Sequence[str] = ()) -> AlignedRuns:
     """Cuts the outcomes of runs to the queries that they have in common.
 
     Args:
@@ -85,7 +85,7 @@ def common(runs: Sequence[pa.Table], names: Sequence[str] = ()) -> Common:
         Counter(parts[row] for row in np.flatnonzero(run_unscored & ~unscored_by_all))
         for run_unscored in unscored
     ]
-    return Common(
+    return AlignedRuns(
         tuple(_mask_unscored(tables)),
         _counts_by_subset(unshared_counts),
         _counts_by_subset(unscored_by_some),
@@ -94,7 +94,7 @@ def common(runs: Sequence[pa.Table], names: Sequence[str] = ()) -> Common:
     )
 
 
-def rows_by_question(runs: Sequence[pa.Table]) -> list[Rows]:
+def rows_by_question(runs: Sequence[pa.Table]) -> list[RowsByQuery]:
     """Returns the row of each query, by benchmark, subset and contents of the query, for each run.
 
     Args:
@@ -139,12 +139,16 @@ def _mask_unscored(tables: Sequence[pa.Table]) -> list[pa.Table]:
     ]
 
 
-def _counts_by_subset(counts: Sequence[Counter[Part]]) -> dict[Part, tuple[int, ...]]:
+def _counts_by_subset(
+    counts: Sequence[Counter[BenchmarkSubset]],
+) -> dict[BenchmarkSubset, tuple[int, ...]]:
     parts = sorted({part for counter in counts for part in counter})
     return {part: tuple(counter[part] for counter in counts) for part in parts}
 
 
-def _nothing_shared_message(names: Sequence[str], run: int, rows_by_run: Sequence[Rows]) -> str:
+def _nothing_shared_message(
+    names: Sequence[str], run: int, rows_by_run: Sequence[RowsByQuery]
+) -> str:
     other_count = f"{len(rows_by_run[0]):,}" if run == 1 else "common"
     return (
         f"{names[run]} has no case in common with {', '.join(names[:run])}: none of its "
@@ -154,7 +158,7 @@ def _nothing_shared_message(names: Sequence[str], run: int, rows_by_run: Sequenc
     )
 
 
-def _query_rows(run: pa.Table, question_columns: Sequence[str]) -> Rows:
+def _query_rows(run: pa.Table, question_columns: Sequence[str]) -> RowsByQuery:
     """Returns the row number of each query, by benchmark, subset and contents of the query.
 
     Queries that occur several times are numbered in order.
@@ -167,7 +171,7 @@ def _query_rows(run: pa.Table, question_columns: Sequence[str]) -> Rows:
     columns: list[list[Hashable]] = [run[name].to_pylist() for name in names]
     columns += [list(map(str, run[name].to_pylist())) for name in question_columns]
     occurrences: Counter[Hashable] = Counter()
-    rows: Rows = {}
+    rows: RowsByQuery = {}
     for row, question in enumerate(zip(*columns, strict=True)):
         benchmark, run_label, subset, *rest = question
         benchmark_run = BenchmarkRun(str(benchmark), str(run_label))

@@ -7,23 +7,23 @@ from pathlib import Path
 import pyarrow.compute as pc
 
 from zoo.errors import ZooError
-from zoo.results.comparison.common import Common, Part, common
+from zoo.results.comparison.common import AlignedRuns, BenchmarkSubset, align_runs
 from zoo.results.comparison.comparison import (
     LEVEL,
     Comparison,
     ComparisonLine,
-    lines_of,
+    compare_rows,
     select_rows,
 )
-from zoo.results.comparison.named import SEED, by_seed, shorten_paths
+from zoo.results.comparison.named import SEED, group_by_seed, shorten_paths
 from zoo.results.comparison.paired import RESAMPLES
-from zoo.results.comparison.rows import rows_of, without_interval
-from zoo.results.metrics import metrics, tie_warnings
+from zoo.results.comparison.rows import comparison_rows, metrics_without_interval
+from zoo.results.metrics import compute_metrics, tie_warnings
 from zoo.results.presets.base import Preset
 from zoo.results.presets.named import preset_of
-from zoo.results.published import Figure, figures
-from zoo.results.ranks import SIGNIFICANT, flips, split_tests
-from zoo.results.reading import read
+from zoo.results.published import PublishedValue, published_values
+from zoo.results.ranks import SIGNIFICANT, find_flips, split_tests
+from zoo.results.reading import read_results
 from zoo.results.report import Results
 from zoo.support.provenance import random_weights
 from zoo.support.trust import trusting_code
@@ -70,16 +70,16 @@ def compare(
         raise ZooError(f"--group {group!r}: runs can only be grouped by `{SEED}`")
     if resamples < 1:
         raise ZooError(f"--resamples {resamples}: give a whole number of at least 1")
-    published_figures = {model: figures(model) for model in beside}
+    published_figures = {model: published_values(model) for model in beside}
     resolved_presets = [preset_of(preset) for preset in presets]
     with trusting_code(trust_code):
         results = read_runs(runs)
     groups = _resolve_groups(results, group)
     check_aside(list(groups), aside)
-    shared = common([run.cases for run in results.values()], list(results))
+    shared = align_runs([run.cases for run in results.values()], list(results))
     first_run = next(iter(results.values()))
-    rows = rows_of(shared.tables, resolved_presets, first_run.header)
-    untested = without_interval(shared.tables[0])
+    rows = comparison_rows(shared.tables, resolved_presets, first_run.header)
+    untested = metrics_without_interval(shared.tables[0])
     if not rows and untested:
         raise ZooError(
             f"{', '.join(results)} only have {', '.join(untested)} in common, for which no "
@@ -92,7 +92,7 @@ def compare(
         )
     index_by_name = {name: i for i, name in enumerate(results)}
     members = [[index_by_name[name] for name in names] for names in groups.values()]
-    lines = lines_of(select_rows(rows, metrics), list(groups), members, resamples, seed, aside)
+    lines = compare_rows(select_rows(rows, metrics), list(groups), members, resamples, seed, aside)
     partial_names = {row.place for row in rows if row.partial_gallery}
     published_lines = tuple(
         line if line.place in partial_names else _with_published(line, published_figures)
@@ -147,7 +147,7 @@ def _resolve_groups(
         ZooError: A group names an unknown run, or no two runs differ only in their seeds.
     """
     if not isinstance(group, Mapping):
-        return by_seed(results) if group else {name: [name] for name in results}
+        return group_by_seed(results) if group else {name: [name] for name in results}
     unknown = next(
         (name for names in group.values() for name in names if name not in results), None
     )
@@ -158,12 +158,12 @@ def _resolve_groups(
     return {name: list(names) for name, names in group.items()}
 
 
-def read_runs(runs: Runs, least: int = 2) -> dict[str, Results]:
+def read_runs(runs: Runs, minimum: int = 2) -> dict[str, Results]:
     """Reads runs, by the names that tables give them.
 
     Args:
         runs: Folders of results, or results and folders by name.
-        least: The minimum number of runs.
+        minimum: The minimum number of runs.
 
     Raises:
         ZooError: There are fewer runs, or one cannot be read or has no case.
@@ -178,13 +178,14 @@ def read_runs(runs: Runs, least: int = 2) -> dict[str, Results]:
             )
         paths = [Path(run) for run in runs]
         runs = dict(zip(shorten_paths(paths), paths, strict=True)) if paths else {}
-    if len(runs) < least:
+    if len(runs) < minimum:
         raise ZooError(
-            f"{len(runs)} run given, at least {least} needed: name folders that "
+            f"{len(runs)} run given, at least {minimum} needed: name folders that "
             "`zoo validate --out` wrote"
         )
     results_by_name = {
-        name: run if isinstance(run, Results) else read(Path(run)) for name, run in runs.items()
+        name: run if isinstance(run, Results) else read_results(Path(run))
+        for name, run in runs.items()
     }
     empty_run = next(
         (name for name, results in results_by_name.items() if not len(results.cases)), None
@@ -197,7 +198,7 @@ def read_runs(runs: Runs, least: int = 2) -> dict[str, Results]:
 
 
 def _with_published(
-    line: ComparisonLine, published_figures: Mapping[str, Sequence[Figure]]
+    line: ComparisonLine, published_figures: Mapping[str, Sequence[PublishedValue]]
 ) -> ComparisonLine:
     """Returns the row with the published results of other models.
 
@@ -220,7 +221,7 @@ def _with_published(
 def _notes(
     results: Mapping[str, Results],
     groups: Mapping[str, Sequence[str]],
-    shared: Common,
+    shared: AlignedRuns,
     lines: Sequence[ComparisonLine],
     presets: Sequence[Preset],
     reference_models: Iterable[str],
@@ -258,10 +259,10 @@ def _notes(
             yield f"{name}: {random}"
     for name, run in results.items():
         if pc.any(run.cases["tie"]).as_py():
-            counted = metrics(run.cases, presets[0].rules, {})
+            counted = compute_metrics(run.cases, presets[0].rules, {})
             for warning in tie_warnings(counted, presets[0].name):
                 yield f"{name}: {warning}"
-    if untested := without_interval(shared.tables[0]):
+    if untested := metrics_without_interval(shared.tables[0]):
         yield (
             "not compared, and left out of averages, since metrics over all images together have "
             f"no interval: {', '.join(untested)}"
@@ -279,7 +280,7 @@ def _flip_notes(results: Mapping[str, Results], preset: Preset) -> Iterator[str]
     first_cases = next(iter(cases.values()))
     if first_cases["bucket"].null_count == len(first_cases):
         return
-    significant_flips = flips(split_tests(cases, preset.rules))
+    significant_flips = find_flips(split_tests(cases, preset.rules))
     for flip in significant_flips:
         yield (
             f"significant flip of {'/'.join(map(str, flip.place))}: {flip.ahead} is ahead on "
@@ -328,7 +329,7 @@ def _legend_notes(
 
 
 def _benchmark_counts(
-    counts: Mapping[Part, Sequence[int]],
+    counts: Mapping[BenchmarkSubset, Sequence[int]],
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Yields the counts of each benchmark, with the name of its subset if it has only one."""
     for benchmark in dict.fromkeys(benchmark for benchmark, _ in counts):

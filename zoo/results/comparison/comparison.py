@@ -8,9 +8,9 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from zoo.errors import ZooError, import_optional, suggest_names
-from zoo.results.comparison.paired import Paired, compare_pair, paired_interval
+from zoo.results.comparison.paired import PairedTest, compare_pair, paired_interval
 from zoo.results.comparison.rows import ComparisonRow, RowName
-from zoo.results.published import Figure
+from zoo.results.published import PublishedValue
 from zoo.results.statistics import benjamini_hochberg
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Contrast:
 
 
 @dataclass(frozen=True)
-class Value:
+class RunValue:
     """The value of one run in a row.
 
     Attributes:
@@ -90,9 +90,9 @@ class ComparisonLine:
     n: int
     of: int
     images: int
-    values: tuple[Value, ...]
+    values: tuple[RunValue, ...]
     tests: tuple[Contrast, ...]
-    published: tuple[Figure, ...]
+    published: tuple[PublishedValue, ...]
     missing: tuple[str, ...]
 
     def against_first(self) -> list[Contrast]:
@@ -188,17 +188,17 @@ class Comparison:
 
     def figure(self) -> "Drawing":
         """Draws the differences to the first run with their intervals, one row per metric."""
-        from zoo.results.comparison.forest import forest
+        from zoo.results.comparison.forest import draw_forest_figure
 
-        return forest(self)
+        return draw_forest_figure(self)
 
     def _tables(self) -> "list[TextTable]":
-        from zoo.results.comparison.layout import tables
+        from zoo.results.comparison.layout import comparison_tables
 
-        return tables(self)
+        return comparison_tables(self)
 
 
-def lines_of(
+def compare_rows(
     rows: Sequence[ComparisonRow],
     names: Sequence[str],
     groups: Sequence[Sequence[int]],
@@ -267,7 +267,7 @@ def select_rows(rows: Sequence[ComparisonRow], patterns: Sequence[str]) -> list[
 
 
 def _adjusted_p_values(
-    rows: Sequence[ComparisonRow], tests: Sequence[Sequence[Paired]]
+    rows: Sequence[ComparisonRow], tests: Sequence[Sequence[PairedTest]]
 ) -> list[list[float]]:
     """Returns the q of every test, adjusted over all metrics of its split, or over all means.
 
@@ -294,7 +294,7 @@ def _adjusted_p_values(
 
 
 def _to_contrast(
-    names: tuple[str, str], test: Paired, interval: tuple[float, float] | None, q: float
+    names: tuple[str, str], test: PairedTest, interval: tuple[float, float] | None, q: float
 ) -> Contrast:
     low, high = (None, None) if interval is None else (100 * end for end in interval)
     return Contrast(
@@ -308,7 +308,7 @@ def _run_values(
     groups: Sequence[Sequence[int]],
     tests: Sequence[Contrast],
     aside: Collection[str],
-) -> tuple[Value, ...]:
+) -> tuple[RunValue, ...]:
     run_totals = 100 * row.totals
     totals = [float(run_totals[list(group)].mean()) for group in groups]
     tested = {name: total for name, total in zip(names, totals, strict=True) if name not in aside}
@@ -321,7 +321,7 @@ def _run_values(
         if best in (test.first, test.second) and test.q > LEVEL
     }
     return tuple(
-        Value(
+        RunValue(
             name,
             total,
             float(run_totals[list(group)].std(ddof=1)) if len(group) > 1 else None,

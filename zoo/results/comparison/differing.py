@@ -7,15 +7,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from zoo.results.metrics import Place, Rules, places
-from zoo.results.outcomes import Judged, judge_outcomes
+from zoo.results.metrics import MetricKey, Rules, rows_by_metric
+from zoo.results.outcomes import JudgedOutcomes, judge_outcomes
 from zoo.results.runs import BenchmarkRun
 
 AS_KEPT = Rules(official_ties=False, drop_identical=False, macros={})
 
 
 @dataclass(frozen=True)
-class Difference:
+class OutcomeDifference:
     """An outcome that differs between two runs.
 
     A margin is the worst right score minus the best wrong one.
@@ -43,7 +43,9 @@ class Difference:
     second_margin: float
 
 
-def differences(first: pa.Table, second: pa.Table, rules: Rules = AS_KEPT) -> list[Difference]:
+def outcome_differences(
+    first: pa.Table, second: pa.Table, rules: Rules = AS_KEPT
+) -> list[OutcomeDifference]:
     """Returns the outcomes that both runs scored and that differ, smallest margins first.
 
     Args:
@@ -52,23 +54,23 @@ def differences(first: pa.Table, second: pa.Table, rules: Rules = AS_KEPT) -> li
         rules: What counts as right. By default, as in the files: every tie is wrong.
     """
     differing_outcomes = []
-    for place, rows, a, b in judged_by_both(first, second, rules):
+    for place, rows, a, b in jointly_scored_outcomes(first, second, rules):
         for i in np.flatnonzero(a.value != b.value):
             row = int(rows[i])
             case, query = first["case"][row].as_py(), first["query"][row].as_py()
             margins = (_margin(run, row, rules) for run in (first, second))
             right = bool(a.right[i]), bool(b.right[i])
             differing_outcomes.append(
-                Difference(place[0], place[1], case, query, place[2], *right, *margins)
+                OutcomeDifference(place[0], place[1], case, query, place[2], *right, *margins)
             )
     return sorted(
         differing_outcomes, key=lambda d: (max(abs(d.first_margin), abs(d.second_margin)), d.case)
     )
 
 
-def judged_by_both(
+def jointly_scored_outcomes(
     first: pa.Table, second: pa.Table, rules: Rules
-) -> Iterator[tuple[Place, NDArray[np.int64], Judged, Judged]]:
+) -> Iterator[tuple[MetricKey, NDArray[np.int64], JudgedOutcomes, JudgedOutcomes]]:
     """Yields each metric, its rows, and the counted outcomes that both runs scored.
 
     Args:
@@ -76,7 +78,7 @@ def judged_by_both(
         second: Outcomes of another run.
         rules: What counts as right.
     """
-    for place, rows in places(first).items():
+    for place, rows in rows_by_metric(first).items():
         a, b = (
             judge_outcomes(run.take(rows), rules.official_ties, rules.drop_identical)
             for run in (first, second)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.errors import ZooError
 from zoo.results.comparison.comparison import LEVEL, Comparison, ComparisonLine
-from zoo.results.drawing import INK, PAPER, STYLE, look
+from zoo.results.drawing import INK, PAPER, STYLE, colour_and_marker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +17,7 @@ FORMATS = ("png", "svg", "pdf")
 RUN_HEIGHT, ROW_HEIGHT, MARGIN = 0.075, 0.2, 1.1  # inches: per run of a row, per row, and around
 
 
-def format_of(path: Path) -> str:
+def figure_format(path: Path) -> str:
     """Returns the format of a figure, by the ending of its name.
 
     Args:
@@ -34,7 +34,7 @@ def format_of(path: Path) -> str:
     return suffix
 
 
-def draw_forest(comparison: Comparison, kind: str) -> bytes:
+def render_forest(comparison: Comparison, kind: str) -> bytes:
     """Returns the forest plot as the contents of a file.
 
     Args:
@@ -45,13 +45,13 @@ def draw_forest(comparison: Comparison, kind: str) -> bytes:
 
     buffer, metadata_by_kind = BytesIO(), {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     with matplotlib.rc_context({**STYLE, "svg.fonttype": "path"}):
-        forest(comparison).savefig(
+        draw_forest_figure(comparison).savefig(
             buffer, format=kind, dpi=150, facecolor="white", metadata=metadata_by_kind.get(kind)
         )
     return buffer.getvalue()
 
 
-def forest(comparison: Comparison) -> "Figure":
+def draw_forest_figure(comparison: Comparison) -> "Figure":
     """Draws the differences to the first run, one row per number, grouped by benchmark.
 
     A marker is filled where the difference is significant, and hollow where it is not.
@@ -119,7 +119,7 @@ def _plot_rows(comparison: Comparison) -> Iterator[tuple[str, ComparisonLine | N
 def _draw_run(
     axes: "Axes", rows: list[tuple[str, ComparisonLine | None]], run: str, i: int, shift: float
 ) -> None:
-    colour, marker = look(i + 1)  # the first run always has the first colour
+    colour, marker = colour_and_marker(i + 1)  # the first run always has the first colour
     for position, (_, line) in enumerate(rows):
         test = line and next((t for t in line.against_first() if t.second == run), None)
         if not test or test.low is None or test.high is None:
@@ -147,6 +147,6 @@ def _legend_entries(axes: "Axes", other_runs: list[str]) -> tuple[list[Any], lis
             [], [], color=colour, marker=marker, markersize=4.5, markerfacecolor=face, linewidth=0
         )
 
-    looks = map(look, range(1, len(other_runs) + 1))
+    looks = map(colour_and_marker, range(1, len(other_runs) + 1))
     marks = [marker_handle(colour, marker, colour) for colour, marker in looks]
     return [*marks, marker_handle(INK, "o", PAPER)], [*other_runs, f"hollow: q above {LEVEL}"]

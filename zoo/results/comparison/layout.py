@@ -8,15 +8,15 @@ from typing import Any
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from zoo.results.comparison.comparison import Comparison, ComparisonLine, Contrast, Value
-from zoo.results.show import rich_table, wide_enough
+from zoo.results.comparison.comparison import Comparison, ComparisonLine, Contrast, RunValue
+from zoo.results.show import console_for, rich_table
 from zoo.results.tables import Bold, TextTable, Underlined, number
 
 PUBLISHED = "published"
 MIN_P = 1e-4  # smaller p-values are printed as "< 0.0001"
 
 
-def tables(comparison: Comparison) -> list[TextTable]:
+def comparison_tables(comparison: Comparison) -> list[TextTable]:
     """Returns the tables of a comparison: metrics, means, splits, and differences to the first.
 
     Args:
@@ -34,21 +34,21 @@ def tables(comparison: Comparison) -> list[TextTable]:
     return [table for table in all_tables if table.rows]
 
 
-def show(comparison: Comparison, console: Console | None = None) -> None:
+def print_comparison(comparison: Comparison, console: Console | None = None) -> None:
     """Prints a comparison.
 
     Args:
         comparison: The comparison.
         console: Where it is printed; the terminal where None.
     """
-    (console or wide_enough(_renderables(comparison))).print(Group(*_renderables(comparison)))
+    (console or console_for(_renderables(comparison))).print(Group(*_renderables(comparison)))
 
 
 def as_text(comparison: Comparison) -> str:
     """Returns what `show` prints, 100 columns wide."""
     console = Console(width=100, file=StringIO(), color_system=None)
     with console.capture() as captured:
-        show(comparison, console)
+        print_comparison(comparison, console)
     return captured.get().rstrip()
 
 
@@ -62,7 +62,7 @@ def as_csv(records: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _renderables(comparison: Comparison) -> Iterator[RenderableType]:
-    for table in tables(comparison):
+    for table in comparison_tables(comparison):
         yield rich_table(table)
         yield Text("")
     yield from map(Text, comparison.notes)
@@ -81,7 +81,7 @@ def _value_table(comparison: Comparison, lines: Sequence[ComparisonLine], *words
         for name, line in zip(_row_names(lines, len(words)), lines, strict=True)
     )
     return TextTable(
-        (*words, "n", *comparison.runs, *published_headings), tuple(rows), words=len(words)
+        (*words, "n", *comparison.runs, *published_headings), tuple(rows), n_text_columns=len(words)
     )
 
 
@@ -100,7 +100,7 @@ def _row_names(lines: Iterable[ComparisonLine], words: int) -> Iterator[tuple[st
         previous = names
 
 
-def _format_value(value: Value) -> str:
+def _format_value(value: RunValue) -> str:
     text = number(value.value)
     if value.deviation is not None:
         text += f" ± {value.deviation:.1f}"
@@ -137,26 +137,26 @@ def _difference_table(comparison: Comparison) -> TextTable:
         for i, test in enumerate(line.against_first()):
             name = (str(line.place) if i == 0 else "", *([test.second] if has_run_column else []))
             rows.append((*name, *_difference_cells(test, with_counts)))
-    return TextTable(header, tuple(rows), words=2 if has_run_column else 1)
+    return TextTable(header, tuple(rows), n_text_columns=2 if has_run_column else 1)
 
 
 def _difference_cells(test: Contrast, with_counts: bool) -> tuple[str, ...]:
     right = ("", "") if test.alone is None else tuple(f"{n:,}" for n in test.alone)
     return (
-        points(test.difference),
-        f"{points(test.low)} to {points(test.high)}",
-        probability(test.p),
-        probability(test.q),
+        format_points(test.difference),
+        f"{format_points(test.low)} to {format_points(test.high)}",
+        format_p_value(test.p),
+        format_p_value(test.q),
         *(right if with_counts else ()),
     )
 
 
-def probability(p: float) -> str:
+def format_p_value(p: float) -> str:
     """Returns a p-value as it is printed: with two digits, or `< 0.0001`."""
     return f"< {MIN_P}" if p < MIN_P else f"{p:.2g}"
 
 
-def points(difference: float | None) -> str:
+def format_points(difference: float | None) -> str:
     """Returns a difference in percentage points as it is printed; zero has no sign."""
     if difference is None:
         return ""

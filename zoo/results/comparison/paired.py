@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from zoo.results.comparison.rows import ComparisonRow
-from zoo.results.statistics import mcnemar, paired_test, sums
+from zoo.results.statistics import mcnemar, paired_test, sum_by_index
 
 RESAMPLES = 10_000
 UNSEEN = 0.5  # outcomes added to those that only one run has right, for each run
@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Paired:
+class PairedTest:
     """The test of two runs in one row.
 
     Attributes:
@@ -38,7 +38,7 @@ class Paired:
     by_question: float | None
 
 
-def compare_pair(row: ComparisonRow, first: Floats, second: Floats, seed: int = 0) -> Paired:
+def compare_pair(row: ComparisonRow, first: Floats, second: Floats, seed: int = 0) -> PairedTest:
     """Tests whether two runs are equally good in a row, with images as the units that vary.
 
     Under the null hypothesis, the answers of the two runs about an image can be exchanged. For
@@ -53,10 +53,10 @@ def compare_pair(row: ComparisonRow, first: Floats, second: Floats, seed: int = 
     """
     difference = float(row.weight @ (second - first))
     if not row.has_equal_weights or not np.isin([first, second], (0, 1)).all():
-        by_image = sums(row.image, row.weight * (second - first))
-        return Paired(difference, drawn_exchanges(by_image, seed), None, None)
+        by_image = sum_by_index(row.image, row.weight * (second - first))
+        return PairedTest(difference, permutation_p_value(by_image, seed), None, None)
     right_alone = int((first > second).sum()), int((second > first).sum())
-    return Paired(
+    return PairedTest(
         difference, paired_test(first, second, row.image), right_alone, mcnemar(*right_alone)
     )
 
@@ -84,10 +84,10 @@ def paired_interval(
         Both ends, as shares.
     """
     differences = second - first
-    weight = sums(row.part, row.weight)
-    means = sums(row.part, row.weight * differences) / weight
+    weight = sum_by_index(row.part, row.weight)
+    means = sum_by_index(row.part, row.weight * differences) / weight
     residuals = row.weight * (differences - means[row.part])
-    by_image = sums(row.image, residuals)
+    by_image = sum_by_index(row.image, residuals)
     generator = np.random.default_rng(seed)
     resampled = float(weight @ means) + _resample_sums(by_image, generator, resamples)
     unseen = generator.poisson(UNSEEN, (2, resamples))
@@ -100,7 +100,7 @@ def paired_interval(
     return max(-1.0, float(low)), min(1.0, float(high))
 
 
-def drawn_exchanges(by_image: Floats, seed: int = 0, draws: int = RESAMPLES) -> float:
+def permutation_p_value(by_image: Floats, seed: int = 0, draws: int = RESAMPLES) -> float:
     """Returns the mid-p over random permutations, which include the observed one.
 
     Args:
@@ -114,7 +114,7 @@ def drawn_exchanges(by_image: Floats, seed: int = 0, draws: int = RESAMPLES) -> 
     if not by_image.any():
         return 1.0
     size, images, index = _group_equal_images(np.abs(by_image))
-    observed = abs(sums(index, np.sign(by_image)) @ size)
+    observed = abs(sum_by_index(index, np.sign(by_image)) @ size)
     heads = np.random.default_rng(seed).binomial(images, 0.5, (draws, len(images)))
     exchanged = np.abs((2 * heads - images) @ size)
     equally_extreme = np.isclose(exchanged, observed, rtol=1e-9, atol=1e-12)
@@ -143,7 +143,7 @@ def _group_equal_images(values: Floats) -> tuple[Floats, NDArray[np.int64], NDAr
     spread = float(values.std())
     steps = np.rint(values * (FINE / spread)) if spread > 1e-12 else np.zeros(len(values))
     _, index, images = np.unique(steps, return_inverse=True, return_counts=True)
-    return sums(index, values) / images, images, index
+    return sum_by_index(index, values) / images, images, index
 
 
 def _lower_percentile(images: int) -> float:

@@ -9,13 +9,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from zoo.familiarity.buckets import EXCLUDED
-from zoo.results.averages import parts
-from zoo.results.metrics import Metric, Rules, metrics
-from zoo.results.outcomes import protocol_here
+from zoo.results.averages import resolve_means
+from zoo.results.metrics import Metric, Rules, compute_metrics
+from zoo.results.outcomes import import_protocol
 from zoo.results.presets.base import Preset
 from zoo.results.report import references
 from zoo.results.runs import BenchmarkRun
-from zoo.results.splits import split_rows, splittable
+from zoo.results.splits import in_split_subsets, split_rows
 from zoo.results.statistics import Observations
 
 Floats = NDArray[np.float64]
@@ -98,7 +98,7 @@ class ComparisonRow:
         return run_totals
 
 
-def rows_of(
+def comparison_rows(
     tables: Sequence[pa.Table], presets: Sequence[Preset], header: Mapping[str, Any]
 ) -> list[ComparisonRow]:
     """Returns the metrics, means and splits that runs have in common.
@@ -116,7 +116,7 @@ def rows_of(
     rows: list[ComparisonRow] = []
     for preset in presets:
         counted = [
-            _order_metrics(metrics(table, preset.rules, references_by_part), order)
+            _order_metrics(compute_metrics(table, preset.rules, references_by_part), order)
             for table in tables
         ]
         rows += _new_rows(_metric_rows(preset.name, counted), rows)
@@ -126,7 +126,7 @@ def rows_of(
     return rows
 
 
-def without_interval(table: pa.Table) -> tuple[str, ...]:
+def metrics_without_interval(table: pa.Table) -> tuple[str, ...]:
     """Returns the names of scored metrics that have no known interval, and so no test.
 
     Args:
@@ -138,7 +138,7 @@ def without_interval(table: pa.Table) -> tuple[str, ...]:
     return tuple(
         str(RowName("", str(BenchmarkRun(benchmark, run)), subset, metric))
         for benchmark, run, subset, metric, protocol in metric_keys
-        if not protocol_here(protocol).has_interval
+        if not import_protocol(protocol).has_interval
     )
 
 
@@ -196,7 +196,7 @@ def _mean_rows(preset: Preset, counted: Sequence[Counted]) -> list[ComparisonRow
         replace(
             _join_metrics(
                 RowName(preset.name, "", "", part.name),
-                sum(metric.of for metric, _ in part.shares),
+                sum(metric.n_total for metric, _ in part.shares),
                 [
                     [observations for observations in observed[metric] if observations is not None]
                     for metric, _ in part.shares
@@ -206,7 +206,7 @@ def _mean_rows(preset: Preset, counted: Sequence[Counted]) -> list[ComparisonRow
             ),
             shares=frozenset((str(metric), round(share, 12)) for metric, share in part.shares),
         )
-        for part in parts(preset.means, list(counted[0]))
+        for part in resolve_means(preset.means, list(counted[0]))
         if part.is_complete and all(None not in observed[metric] for metric, _ in part.shares)
     ]
 
@@ -218,12 +218,14 @@ def _split_rows(
     if tables[0]["bucket"].null_count == len(tables[0]):
         return []
     rules: Rules = replace(preset.rules, macros={})
-    keep = pa.array(splittable(tables[0]))
+    keep = pa.array(in_split_subsets(tables[0]))
     tables = [table.filter(keep) for table in tables]
     rows = []
     for split, in_split in split_rows(tables[0]).items():
         if split != EXCLUDED and in_split.any():
-            counted = [metrics(table.filter(pa.array(in_split)), rules, {}) for table in tables]
+            counted = [
+                compute_metrics(table.filter(pa.array(in_split)), rules, {}) for table in tables
+            ]
             rows += _metric_rows(
                 preset.name, [_order_metrics(by_metric, order) for by_metric in counted], split
             )

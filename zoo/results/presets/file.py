@@ -27,17 +27,19 @@ from msgspec import Struct
 from zoo.benchmarks.aro.relations import MIN_PAIR_CASES, SYMMETRIC_RELATIONS
 from zoo.errors import ZooError, suggest_names
 from zoo.results.averages import Mean, Member, Weighting
-from zoo.results.metrics import Macro, Rules
+from zoo.results.metrics import MacroAverage, Rules
 from zoo.results.presets.base import Preset
-from zoo.support.schema import Text, record
+from zoo.support.schema import Text, validate_record
 
 SHIPPED = Path(__file__).parent
 FORMAT_HINT = "docs/guides/extend.md describes the format"
 # The metric of SVO-Probes: the mean over matching and non-matching pairs.
-_SVO_MACROS = {("svo_probes", f"{kind} pairs"): Macro() for kind in ("subject", "verb", "object")}
+_SVO_MACROS = {
+    ("svo_probes", f"{kind} pairs"): MacroAverage() for kind in ("subject", "verb", "object")
+}
 # The mean per class of zero-shot classification.
 _CLASSIFICATION_MACROS = {
-    (benchmark, "*"): Macro(of="acc@1")
+    (benchmark, "*"): MacroAverage(metric="acc@1")
     for benchmark in ("zero_shot", "elevater", "zero_shot_folder")
 }
 # The published macro averages (ARO's notebook): VG-Relation without relations that are symmetric or
@@ -46,14 +48,14 @@ MACROS = {
     "published": {
         **_SVO_MACROS,
         **_CLASSIFICATION_MACROS,
-        ("aro", "VG-Relation"): Macro(without=SYMMETRIC_RELATIONS),
-        ("aro", "VG-Attribution"): Macro(at_least=MIN_PAIR_CASES),
+        ("aro", "VG-Relation"): MacroAverage(excluded_groups=SYMMETRIC_RELATIONS),
+        ("aro", "VG-Attribution"): MacroAverage(min_cases=MIN_PAIR_CASES),
     },
     "all groups": {
         **_SVO_MACROS,
         **_CLASSIFICATION_MACROS,
-        ("aro", "VG-Relation"): Macro(),
-        ("aro", "VG-Attribution"): Macro(),
+        ("aro", "VG-Relation"): MacroAverage(),
+        ("aro", "VG-Attribution"): MacroAverage(),
     },
 }
 
@@ -100,7 +102,7 @@ class PresetFile(Preset):
 
 
 def _read_preset(path: Path) -> _PresetContent:
-    return record(_read_yaml(path), _PresetContent, str(path), FORMAT_HINT)
+    return validate_record(_read_yaml(path), _PresetContent, str(path), FORMAT_HINT)
 
 
 def _read_yaml(path: Path) -> object:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from zoo.familiarity.buckets import BUCKETS, EXCLUDED
 from zoo.results.comparison.common import rows_by_question
-from zoo.results.metrics import Place, Rules, places
+from zoo.results.metrics import MetricKey, Rules, rows_by_metric
 from zoo.results.outcomes import judge_outcomes
 from zoo.results.report import SCALE, Results
 
@@ -22,7 +22,7 @@ ANSWER_COLUMNS = (*CASE_COLUMNS, "scores", *WRONG_COLUMNS)
 
 
 @dataclass(frozen=True)
-class AnswerGroup:
+class MetricAnswers:
     """The answers that one metric counts.
 
     Attributes:
@@ -32,14 +32,14 @@ class AnswerGroup:
         graded: Whether answers have grades, so that the metric is not the share of right ones.
     """
 
-    place: Place
+    place: MetricKey
     start: int
     n: int
     graded: bool
 
 
 @dataclass(frozen=True)
-class Answer:
+class QueryAnswers:
     """One query with the answers of all runs.
 
     Attributes:
@@ -61,7 +61,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Answers:
+class ReportAnswers:
     """The answers of runs to all queries that any of them scored, sorted by metric.
 
     Attributes:
@@ -75,7 +75,7 @@ class Answers:
         rows: Rows of each run's outcomes, `[runs, n]`; UNSCORED where it has none.
     """
 
-    parts: tuple[AnswerGroup, ...]
+    parts: tuple[MetricAnswers, ...]
     right: NDArray[np.int8]
     margin: NDArray[np.float64]
     split: list[str | None]
@@ -85,7 +85,7 @@ class Answers:
     def __len__(self) -> int:
         return int(self.right.shape[1])
 
-    def read(self, results: Sequence[Results], start: int, stop: int) -> Iterator[Answer]:
+    def read(self, results: Sequence[Results], start: int, stop: int) -> Iterator[QueryAnswers]:
         """Yields a range of queries, with scores before the head's scale.
 
         Args:
@@ -111,10 +111,10 @@ class Answers:
                 text, image = (record[name] for name in WRONG_COLUMNS)
                 wrong[run] = None if text is None and image is None else (text, image)
             case, images, texts, match = (first_record[name] for name in CASE_COLUMNS)
-            yield _select_options(Answer(case, images, texts, match, scores, wrong))
+            yield _select_options(QueryAnswers(case, images, texts, match, scores, wrong))
 
 
-def answers(results: Sequence[Results], rules: Rules) -> Answers:
+def collect_answers(results: Sequence[Results], rules: Rules) -> ReportAnswers:
     """Returns the answers of runs, with the answers to the same query side by side.
 
     The queries of a metric are sorted by the first run's margin, the lowest first.
@@ -147,7 +147,7 @@ def answers(results: Sequence[Results], rules: Rules) -> Answers:
     selected = selected[(right[:, selected] != UNSCORED).any(0)]
     rows = rows[:, selected]
     graded = {place for _, _, places in judged_runs for place in places}
-    return Answers(
+    return ReportAnswers(
         tuple(_answer_groups([names[i] for i in selected], graded)),
         right[:, selected].astype(np.int8),
         margin[:, selected],
@@ -159,10 +159,10 @@ def answers(results: Sequence[Results], rules: Rules) -> Answers:
 
 def _judge_run(
     run: Results, rules: Rules
-) -> tuple[NDArray[np.int64], NDArray[np.float64], set[Place]]:
+) -> tuple[NDArray[np.int64], NDArray[np.float64], set[MetricKey]]:
     """Returns whether each outcome of a run is right, its margin, and which metrics are graded."""
-    right, graded = np.full(len(run.cases), UNSCORED), set[Place]()
-    for place, rows in places(run.cases).items():
+    right, graded = np.full(len(run.cases), UNSCORED), set[MetricKey]()
+    for place, rows in rows_by_metric(run.cases).items():
         outcome = judge_outcomes(run.cases.take(rows), rules.official_ties, rules.drop_identical)
         scored = outcome.select(outcome.scored)
         right[rows[scored.row]] = scored.right
@@ -194,19 +194,21 @@ def _head_scale(run: Results) -> float:
     return float(run.header["scoring"].get(SCALE) or 1.0)
 
 
-def _metric_positions(run: Results) -> dict[Place, int]:
+def _metric_positions(run: Results) -> dict[MetricKey, int]:
     """Returns the position of each metric in the report."""
-    positions: dict[Place, int] = {}
+    positions: dict[MetricKey, int] = {}
     for metric in run.metrics:
         positions.setdefault((metric.benchmark_run, metric.subset, metric.metric), len(positions))
     return positions
 
 
-def _answer_groups(places: Sequence[Place], graded: Container[Place]) -> Iterator[AnswerGroup]:
+def _answer_groups(
+    places: Sequence[MetricKey], graded: Container[MetricKey]
+) -> Iterator[MetricAnswers]:
     start = 0
     for i, place in enumerate(places):
         if i + 1 == len(places) or places[i + 1] != place:
-            yield AnswerGroup(place, start, i + 1 - start, place in graded)
+            yield MetricAnswers(place, start, i + 1 - start, place in graded)
             start = i + 1
 
 
@@ -228,7 +230,7 @@ def _query_leaks(run: Results, rows: NDArray[np.int64]) -> list[str | None]:
     return [leaks[row] if row >= 0 else None for row in rows]
 
 
-def _select_options(answer: Answer) -> Answer:
+def _select_options(answer: QueryAnswers) -> QueryAnswers:
     """Returns a query with only the right options and those that the runs score highest."""
     if len(answer.match) <= MAX_OPTIONS:
         return answer

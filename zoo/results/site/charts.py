@@ -10,7 +10,7 @@ from zoo.results.averages import Average
 from zoo.results.comparison.layout import as_csv
 from zoo.results.drawing import png, standalone_svg, svg
 from zoo.results.metrics import Metric
-from zoo.results.site.drawings import Looks, Point, Series, bars
+from zoo.results.site.drawings import Looks, Point, Series, draw_bars
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,7 +57,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnChart:
     """A drawn chart, as the page shows it.
 
     Attributes:
@@ -88,25 +88,28 @@ def bar_chart(
     has_interval = any(point.low is not None for points in series.values() for point in points)
     axis_label = PER_CENT if has_interval else "%"
     return Chart(
-        name, title, records(labels, series), lambda: bars(labels, series, axis_label, looks)
+        name,
+        title,
+        chart_records(labels, series),
+        lambda: draw_bars(labels, series, axis_label, looks),
     )
 
 
-def records(labels: Sequence[str], series: Series) -> list[dict[str, object]]:
+def chart_records(labels: Sequence[str], series: Series) -> list[dict[str, object]]:
     """Returns a record for each number of each series, with the address of its cases."""
     return [
-        {"name": label, "series": name, **ends(p), CASES: p.href}
+        {"name": label, "series": name, **interval_fields(p), CASES: p.href}
         for name, points in series.items()
         for label, p in zip(labels, points, strict=True)
     ]
 
 
-def ends(number: Average | Metric | Point) -> dict[str, object]:
+def interval_fields(number: Average | Metric | Point) -> dict[str, object]:
     """Returns a value and both ends of its interval, as fields of a record."""
     return {"value": number.value, "low": number.low, "high": number.high}
 
 
-def draw_chart(chart: Chart, out: Path) -> Drawn:
+def draw_chart(chart: Chart, out: Path) -> DrawnChart:
     """Draws a chart, and writes it as PNG, SVG and CSV.
 
     Args:
@@ -125,6 +128,6 @@ def draw_chart(chart: Chart, out: Path) -> Drawn:
     ]
     (out / files["csv"]).write_text(as_csv(rows), "utf-8")
     labelled = drawing.replace("<svg ", f'<svg aria-label="{escape(chart.title)}" ', 1)
-    return Drawn(
+    return DrawnChart(
         chart.title, labelled, files, [record for record in chart.records if record.get(CASES)]
     )

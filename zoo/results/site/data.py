@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from zoo.results.report import Results
-from zoo.results.site.answers import UNSCORED, Answer, Answers
+from zoo.results.site.answers import UNSCORED, QueryAnswers, ReportAnswers
 from zoo.results.site.images import PageImages
-from zoo.results.site.patches import Mapped, write_patches
+from zoo.results.site.patches import PatchMapOptions, write_patch_maps
 
 FOLDER = "data"
 INDEX = f"{FOLDER}/index.js"
@@ -22,11 +22,11 @@ DIGITS = 5
 
 
 def write_data(
-    answers: Answers,
+    answers: ReportAnswers,
     runs: Mapping[str, Results],
     images: PageImages,
     out: Path,
-    mapped: Mapped | None = None,
+    mapped: PatchMapOptions | None = None,
 ) -> int:
     """Writes the data files, and copies the images to the report.
 
@@ -49,7 +49,7 @@ def write_data(
         rows = [_answer_record(answer, numbers) for answer in page_answers]
         size += _write_script(out / FOLDER / f"cases_{page}.js", "page", page, rows)
     images.bytes_left -= size
-    patches = mapped and write_patches(
+    patches = mapped and write_patch_maps(
         mapped,
         answers,
         runs,
@@ -72,14 +72,14 @@ def write_data(
         "split": answers.split if any(answers.split) else None,
         "leak": answers.leak if any(map(any, answers.leak)) else None,
         "images": [
-            [images.name(image), location.file, location.link]
+            [images.display_name(image), location.file, location.link]
             for image, location in zip(numbers, locations, strict=True)
         ],
     }
     return size + _write_script(out / INDEX, "index", index)
 
 
-def _answer_record(answer: Answer, numbers: dict[str, int]) -> list[Any]:
+def _answer_record(answer: QueryAnswers, numbers: dict[str, int]) -> list[Any]:
     """Returns a query as in its file, with its images as numbers."""
 
     def image_number(image: str) -> int:
@@ -102,7 +102,7 @@ def _answer_record(answer: Answer, numbers: dict[str, int]) -> list[Any]:
     return row
 
 
-def _images_by_interest(answers: Answers, results: Sequence[Results]) -> Iterable[str]:
+def _images_by_interest(answers: ReportAnswers, results: Sequence[Results]) -> Iterable[str]:
     """Yields the images, first those on which runs differ, then by the lowest margin."""
     scored = answers.right != UNSCORED
     runs_differ = ((answers.right == 1) & scored).any(0) & ((answers.right == 0) & scored).any(0)

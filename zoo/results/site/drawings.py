@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zoo.results.drawing import COLOURS, INK, STYLE, look
+from zoo.results.drawing import COLOURS, INK, STYLE, colour_and_marker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,7 +61,7 @@ class Curve:
     high: Sequence[float] = ()
 
 
-def bars(
+def draw_bars(
     labels: Sequence[str], series: Series, axis_label: str, looks: Looks | None = None
 ) -> "Figure":
     """Draws a bar for each label and series, with its interval.
@@ -98,7 +98,7 @@ def bars(
     return figure
 
 
-def radar(labels: Sequence[str], series: Series) -> "Figure":
+def draw_radar(labels: Sequence[str], series: Series) -> "Figure":
     """Draws a radar chart: a closed line for each series, with a spoke for each label.
 
     Args:
@@ -116,7 +116,7 @@ def radar(labels: Sequence[str], series: Series) -> "Figure":
         handles: dict[str, Any] = {}
         for i, (name, points) in enumerate(series.items()):
             values = [np.nan if point.value is None else point.value for point in points]
-            colour, marker = look(i)
+            colour, marker = colour_and_marker(i)
             (handles[name],) = axes.plot(
                 [*angles, angles[0]],
                 [*values, values[0]],
@@ -136,7 +136,7 @@ def radar(labels: Sequence[str], series: Series) -> "Figure":
     return figure
 
 
-def lines(
+def draw_lines(
     curves: Mapping[str, Curve], x: str, y: str, marks: bool = False, looks: Looks | None = None
 ) -> "Figure":
     """Draws curves.
@@ -158,7 +158,7 @@ def lines(
         handles: dict[str, Any] = {}
         for i, (name, curve) in enumerate(curves.items()):
             run, kind = _series_look(name, i, looks)
-            colour, marker = look(run)
+            colour, marker = colour_and_marker(run)
             style: dict[str, Any] = {"color": colour, "linewidth": 1.2}
             style["linestyle"] = DASHES[kind % len(DASHES)]
             if marks:
@@ -193,7 +193,9 @@ def _draw_series(
     hatch_style: dict[str, Any] = {}
     if hatch := HATCHES[kind % len(HATCHES)]:
         hatch_style = {"hatch": hatch, "edgecolor": INK, "linewidth": 0}
-    container = axes.barh(positions, values, thickness, color=look(run)[0], **hatch_style)
+    container = axes.barh(
+        positions, values, thickness, color=colour_and_marker(run)[0], **hatch_style
+    )
     for bar, point, position in zip(container, points, positions, strict=True):
         if point.href:
             bar.set_url(point.href)

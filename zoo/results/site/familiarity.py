@@ -13,7 +13,7 @@ from zoo.results.site.numbers import Links
 SPLITS = ("seen", "unseen")
 
 
-def familiar(
+def familiarity_section(
     runs: Mapping[str, Results], counted: Mapping[str, Results], preset: Preset, links: Links
 ) -> Section | None:
     """Returns a section of metrics by familiarity: bindings and images seen in training or not.
@@ -42,7 +42,7 @@ def _split_chart(runs: Mapping[str, Results], links: Links) -> Chart | None:
     labels: dict[str, None] = {}
     looks: dict[str, tuple[int, int]] = {}
     for i, (name, run) in enumerate(runs.items()):
-        for metric in run.counted[0].splits:
+        for metric in run.by_preset[0].splits:
             if metric.split in SPLITS and metric.value is not None:
                 label = f"{metric.benchmark_run}/{metric.subset}/{metric.metric}"
                 labels[label] = None
@@ -66,7 +66,7 @@ def _leak_chart(runs: Mapping[str, Results], preset: Preset, links: Links) -> Ch
     labels: dict[str, None] = {}
     looks: dict[str, tuple[int, int]] = {}
     for i, (name, run) in enumerate(runs.items()):
-        counts = next((c for c in run.counted if c.preset == preset.name), run.counted[0])
+        counts = next((c for c in run.by_preset if c.preset == preset.name), run.by_preset[0])
         preset_suffix = "" if counts.preset == preset.name else f", preset {counts.preset}"
         measured_leaks = [leak for leak in counts.leaks if leak.n_seen]
         with_all_subsets = {

@@ -52,7 +52,7 @@ class PageImages:
         if image not in self.locations:
             self.locations[image] = self._copy_or_link(image, f"{FOLDER}/{len(self.locations)}.jpg")
 
-    def name(self, image: str) -> str:
+    def display_name(self, image: str) -> str:
         """Returns an image's name on the pages; for a local file, its path below a data root."""
         ref = image_ref(image)
         if ref.source != LOCAL_SOURCE:
@@ -83,7 +83,8 @@ class PageImages:
             roots = ", ".join(map(str, self.finder.roots))
             notes.append(
                 f"{len(self.missing):,} {total} are not below {roots} (with links resolved), or "
-                f"cannot be decoded (first {self.name(self.missing[0])}): give their folder with "
+                f"cannot be decoded (first {self.display_name(self.missing[0])}): give their "
+                "folder with "
                 "--data_root"
             )
         if self.over_limit:

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from statistics import mean, stdev
 from urllib.parse import urlencode
 
-from zoo.results.averages import Average, Mean, parts
+from zoo.results.averages import Average, Mean, resolve_means
 from zoo.results.comparison.comparison import Comparison, ComparisonLine
 from zoo.results.metrics import MACRO, Metric
-from zoo.results.report import Counted, Results
+from zoo.results.report import PresetResults, Results
 from zoo.results.runs import BenchmarkRun
-from zoo.results.site.answers import Answers
+from zoo.results.site.answers import ReportAnswers
 
 CASES = "cases.html"
 SHOW = {"show": "all"}
@@ -25,7 +25,7 @@ WEIGHTING_NOTES = {
 
 
 @dataclass(frozen=True)
-class Cell:
+class ReportCell:
     """The number of one run, or of the runs of a group, in a row.
 
     Attributes:
@@ -61,7 +61,7 @@ class ReportRow:
     """
 
     names: tuple[str, ...]
-    cells: tuple[Cell | None, ...]
+    cells: tuple[ReportCell | None, ...]
     ties: tuple[int, ...] = ()
     chance: float | None = None
     published: float | None = None
@@ -81,7 +81,7 @@ class Links:
         answers: The answers on the page of cases.
     """
 
-    def __init__(self, answers: Answers) -> None:
+    def __init__(self, answers: ReportAnswers) -> None:
         self._parts = [part.place for part in answers.parts]
 
     def metric(self, metric: Metric, counted: str, run: int, **filters: str | int) -> str:
@@ -195,9 +195,7 @@ def metric_rows(groups: Mapping[str, Sequence[Results]], links: Links) -> list[R
 def _gallery_note(metric: Metric) -> str:
     if not metric.partial_gallery:
         return ""
-    return (
-        f"among only {metric.images:,} of the {metric.gallery_of:,} images of the gallery (easier)"
-    )
+    return f"only {metric.images:,} of the gallery's {metric.gallery_size:,} images (easier)"
 
 
 def _cautions(metric_by_run: Mapping[str, Metric | None], chance: float | None) -> Iterator[str]:
@@ -244,7 +242,7 @@ def _counted_metric(metric: Metric, all_metrics: Iterable[Metric]) -> str:
 
 
 def average_rows(
-    groups: Sequence[Sequence[Counted]], means: Sequence[Mean], links: Links
+    groups: Sequence[Sequence[PresetResults]], means: Sequence[Mean], links: Links
 ) -> list[ReportRow]:
     """Returns a row for each average under one preset that any run has.
 
@@ -258,7 +256,7 @@ def average_rows(
         for runs in groups
     ]
     groups_members = [
-        {part.name: [m for m, _ in part.shares] for part in parts(means, runs[0].metrics)}
+        {part.name: [m for m, _ in part.shares] for part in resolve_means(means, runs[0].metrics)}
         for runs in groups
     ]
     rows = []
@@ -298,7 +296,7 @@ def _missing_note(averages: Iterable[Average]) -> str:
     return ""
 
 
-def _group_cell(run_numbers: Sequence[Metric | Average | None], href: str) -> Cell | None:
+def _group_cell(run_numbers: Sequence[Metric | Average | None], href: str) -> ReportCell | None:
     """Returns the number of a group from those of its runs; None if one was not measured."""
     present = [number for number in run_numbers if number is not None]
     if len(present) < len(run_numbers):
@@ -306,10 +304,10 @@ def _group_cell(run_numbers: Sequence[Metric | Average | None], href: str) -> Ce
     first = present[0]
     values = [number.value for number in present if number.value is not None]
     if len(present) == 1:
-        return Cell(first.value, first.low, first.high, first.n, first.of, href)
+        return ReportCell(first.value, first.low, first.high, first.n, first.n_total, href)
     is_complete = len(values) == len(present)
     value, deviation = (mean(values), stdev(values)) if is_complete else (None, None)
-    return Cell(value, None, None, first.n, first.of, href, deviation)
+    return ReportCell(value, None, None, first.n, first.n_total, href, deviation)
 
 
 @dataclass(frozen=True)
@@ -341,7 +339,7 @@ class RunDifference:
     gained: tuple[int, str] | None
 
 
-def differences(
+def run_differences(
     comparison: Comparison, links: Links, averages: Mapping[str, Sequence[ReportRow]]
 ) -> Iterator[RunDifference]:
     """Yields the differences between the other runs and the first, metric by metric.

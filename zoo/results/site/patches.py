@@ -16,7 +16,7 @@ from PIL import Image
 
 from zoo.errors import ZooError
 from zoo.results.report import Results
-from zoo.results.site.answers import MAX_OPTIONS, Answer, Answers
+from zoo.results.site.answers import MAX_OPTIONS, QueryAnswers, ReportAnswers
 from zoo.results.site.images import FOLDER as IMAGES
 from zoo.results.site.images import PageImages
 from zoo.sources.images import BrokenImage, ImageFinder, image_ref
@@ -27,38 +27,39 @@ class PatchWords:
     """The similarity, or attention, between each word of a text and each patch of an image.
 
     Attributes:
-        seen: The image as the model sees it, resized and cropped.
+        image: The image as the model sees it, resized and cropped.
         words: The W tokens of the text that take part in its score.
         similarity: The head's value for each word and patch, `[W, rows, columns]`.
         words_by: The kind of value: `cosine` or `attention`.
     """
 
-    seen: Image.Image
+    image: Image.Image
     words: tuple[str, ...]
     similarity: NDArray[np.float32]
     words_by: str = "cosine"
 
 
 # from an image and texts to the maps of each text
-Mapper = Callable[[Image.Image, Sequence[str]], Sequence[PatchWords]]
+PatchMapper = Callable[[Image.Image, Sequence[str]], Sequence[PatchWords]]
 
 
 @dataclass(frozen=True)
-class Mapped:
+class PatchMapOptions:
     """The runs whose words and patches are shown, and the number of cases.
 
     Attributes:
         mappers: Functions that compute the maps, by the name of the run.
-        most: Maximum number of cases per run and metric: the wrong answers with the lowest margins.
+        max_cases: Maximum number of cases per run and metric: the wrong answers with the lowest
+            margins.
     """
 
-    mappers: Mapping[str, Mapper]
-    most: int
+    mappers: Mapping[str, PatchMapper]
+    max_cases: int
 
 
-def write_patches(
-    mapped: Mapped,
-    answers: Answers,
+def write_patch_maps(
+    mapped: PatchMapOptions,
+    answers: ReportAnswers,
     runs: Mapping[str, Results],
     images: PageImages,
     write: Callable[..., int],
@@ -87,7 +88,7 @@ def write_patches(
         for number, part in enumerate(answers.parts):
             maps_by_answer: dict[int, Any] = {}
             for i in _most_wrong(answers, run, part.start, part.n):
-                if len(maps_by_answer) == mapped.most or images.bytes_left <= 0:
+                if len(maps_by_answer) == mapped.max_cases or images.bytes_left <= 0:
                     break
                 answer = next(answers.read(results, i, i + 1))
                 case_maps = _case_maps(answer, mapper, images.finder, images, f"{run}_{i}")
@@ -101,7 +102,7 @@ def write_patches(
     return answers_with_maps
 
 
-def _most_wrong(answers: Answers, run: int, start: int, n: int) -> Iterator[int]:
+def _most_wrong(answers: ReportAnswers, run: int, start: int, n: int) -> Iterator[int]:
     """Yields the numbers of a run's wrong answers to a metric, the lowest margin first."""
     right = answers.right[run, start : start + n]
     margin = np.nan_to_num(answers.margin[run, start : start + n], nan=np.inf)
@@ -111,7 +112,7 @@ def _most_wrong(answers: Answers, run: int, start: int, n: int) -> Iterator[int]
 
 
 def _case_maps(
-    answer: Answer, mapper: Mapper, finder: ImageFinder, images: PageImages, name: str
+    answer: QueryAnswers, mapper: PatchMapper, finder: ImageFinder, images: PageImages, name: str
 ) -> dict[str, Any] | None:
     """Returns the maps of a case.
 
@@ -131,7 +132,7 @@ def _case_maps(
         maps = mapper(picture, answer.texts)
         file = Path(IMAGES) / f"seen_{name}_{position}.jpg"
         (images.out / IMAGES).mkdir(exist_ok=True)
-        maps[0].seen.save(images.out / file, quality=85)
+        maps[0].image.save(images.out / file, quality=85)
         images.bytes_left -= (images.out / file).stat().st_size
         files.append(file.as_posix())
         grid, kind = (maps[0].similarity.shape[1], maps[0].similarity.shape[2]), maps[0].words_by

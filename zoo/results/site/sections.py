@@ -9,17 +9,17 @@ from zoo.benchmarks.half_truth.benchmark import HalfTruth
 from zoo.errors import ZooError
 from zoo.results import half_truth_models
 from zoo.results.comparison.comparison import Comparison
-from zoo.results.half_truth_pictures import accuracy, gaps, reach_of
+from zoo.results.half_truth_pictures import draw_accuracy, draw_gaps, gap_limit
 from zoo.results.half_truths import ANCHOR, COMPLETION, Diagnostic, diagnostics
 from zoo.results.metrics import Metric
 from zoo.results.presets.base import Preset
 from zoo.results.presets.shipped import Capabilities
 from zoo.results.report import Results
 from zoo.results.runs import BenchmarkRun
-from zoo.results.site.charts import CASES, Chart, Section, bar_chart, ends
-from zoo.results.site.drawings import Curve, Looks, Point, Series, lines, radar
+from zoo.results.site.charts import CASES, Chart, Section, bar_chart, interval_fields
+from zoo.results.site.drawings import Curve, Looks, Point, Series, draw_lines, draw_radar
 from zoo.results.site.numbers import Links, ReportRow
-from zoo.results.site.training import curves_of, trajectory_of
+from zoo.results.site.training import read_training_curves, read_trajectory
 
 MIN_SPOKES = 3  # a radar chart with fewer spokes has no area
 RECALL = re.compile(r"(i2t|t2i)_r@(\d+)")
@@ -34,7 +34,7 @@ SCORING = {
 Curves = Mapping[str, Mapping[str, Curve]]
 
 
-def capabilities(rows: Sequence[ReportRow], names: Sequence[str]) -> Section | None:
+def capability_section(rows: Sequence[ReportRow], names: Sequence[str]) -> Section | None:
     """Returns averages by capability as a radar and as bars, None if there are none.
 
     Args:
@@ -63,7 +63,7 @@ def capabilities(rows: Sequence[ReportRow], names: Sequence[str]) -> Section | N
             "capabilities_radar",
             f"{title} (radar)",
             charts[0].records,
-            lambda: radar(list(spokes), numbers),
+            lambda: draw_radar(list(spokes), numbers),
         )
         charts.insert(0, radar_chart)
     description = Capabilities().says
@@ -73,7 +73,7 @@ def capabilities(rows: Sequence[ReportRow], names: Sequence[str]) -> Section | N
     return Section("capabilities", title, description, tuple(charts), of_seeds=True)
 
 
-def half_truths(runs: Mapping[str, Results], preset: Preset, links: Links) -> Section | None:
+def half_truth_section(runs: Mapping[str, Results], preset: Preset, links: Links) -> Section | None:
     """Returns both accuracies on half-truths by condition, None if no run has any.
 
     Args:
@@ -95,13 +95,16 @@ def half_truths(runs: Mapping[str, Results], preset: Preset, links: Links) -> Se
         return None
     is_comparable = True
     try:
-        half_truth_models.check_alike(diagnostic_by_name)
+        half_truth_models.check_comparable(diagnostic_by_name)
     except ZooError:
         is_comparable = False
     title = "Half-truths by condition"
     if len(diagnostic_by_name) > 1 and is_comparable:
         models = Chart(
-            "half_truths", title, records, lambda: half_truth_models.drawing(diagnostic_by_name)
+            "half_truths",
+            title,
+            records,
+            lambda: half_truth_models.draw_accuracies(diagnostic_by_name),
         )
         charts = [models]
     else:
@@ -110,17 +113,17 @@ def half_truths(runs: Mapping[str, Results], preset: Preset, links: Links) -> Se
                 f"half_truths_{i}",
                 f"{title}: {name}",
                 [record for record in records if record["run"] == name],
-                lambda diagnostic=diagnostic: accuracy(diagnostic),  # type: ignore[misc]
+                lambda diagnostic=diagnostic: draw_accuracy(diagnostic),  # type: ignore[misc]
             )
             for i, (name, diagnostic) in enumerate(diagnostic_by_name.items())
         ]
-    reach = max(reach_of(diagnostic) for diagnostic in diagnostic_by_name.values())
+    reach = max(gap_limit(diagnostic) for diagnostic in diagnostic_by_name.values())
     charts += [
         Chart(
             f"gaps_{i}",
             f"Score gaps of {name}",
             [{"condition": c.condition, "case": c.id, "gap": c.gap} for c in diagnostic.cases],
-            lambda diagnostic=diagnostic: gaps(diagnostic, reach),  # type: ignore[misc]
+            lambda diagnostic=diagnostic: draw_gaps(diagnostic, reach),  # type: ignore[misc]
         )
         for i, (name, diagnostic) in enumerate(diagnostic_by_name.items())
     ]
@@ -132,7 +135,7 @@ def half_truths(runs: Mapping[str, Results], preset: Preset, links: Links) -> Se
     return Section("half_truths", "Half-truths", description, tuple(charts))
 
 
-def retrieval(runs: Mapping[str, Results], links: Links) -> Section | None:
+def retrieval_section(runs: Mapping[str, Results], links: Links) -> Section | None:
     """Returns recall over depth for each gallery, None if no run has retrieval results.
 
     Args:
@@ -156,7 +159,7 @@ def retrieval(runs: Mapping[str, Results], links: Links) -> Section | None:
     for i, ((benchmark_run, subset), metrics_by_curve) in enumerate(galleries.items()):
         curves = {name: _recall_curve(metrics) for name, metrics in metrics_by_curve.items()}
         records = [
-            {"curve": name, "depth": k, **ends(m), CASES: cases[name, m]}
+            {"curve": name, "depth": k, **interval_fields(m), CASES: cases[name, m]}
             for name, metrics in metrics_by_curve.items()
             for k, m in metrics.items()
         ]
@@ -167,7 +170,7 @@ def retrieval(runs: Mapping[str, Results], links: Links) -> Section | None:
                 f"retrieval_{i}",
                 title,
                 records,
-                lambda curves=curves: lines(  # type: ignore[misc]
+                lambda curves=curves: draw_lines(  # type: ignore[misc]
                     curves, "depth", "recall, %", marks=True, looks=looks
                 ),
             )
@@ -178,7 +181,7 @@ def retrieval(runs: Mapping[str, Results], links: Links) -> Section | None:
     return Section("retrieval", "Retrieval", description, tuple(charts))
 
 
-def training(logged: Curves, names: Sequence[str]) -> Section | None:
+def training_section(logged: Curves, names: Sequence[str]) -> Section | None:
     """Returns the training curves, None if nothing was logged.
 
     Args:
@@ -219,7 +222,7 @@ def training(logged: Curves, names: Sequence[str]) -> Section | None:
     return Section("training", "Training", description, tuple(charts))
 
 
-def trajectories(runs: Mapping[str, Results], places: Mapping[str, Path]) -> Section | None:
+def trajectory_section(runs: Mapping[str, Results], places: Mapping[str, Path]) -> Section | None:
     """Returns the scores of models between the weights they started from and their own (WiSE-FT).
 
     Args:
@@ -228,7 +231,7 @@ def trajectories(runs: Mapping[str, Results], places: Mapping[str, Path]) -> Sec
     """
     charts = []
     for i, (name, run) in enumerate(runs.items()):
-        trajectory = trajectory_of(places[name], run) if name in places else None
+        trajectory = read_trajectory(places[name], run) if name in places else None
         if trajectory is None or not trajectory.metrics:
             continue
         curves = {
@@ -245,7 +248,7 @@ def trajectories(runs: Mapping[str, Results], places: Mapping[str, Path]) -> Sec
                 f"trajectory_{i}",
                 f"{name}: from start to fine-tuned weights",
                 records,
-                lambda curves=curves: lines(  # type: ignore[misc]
+                lambda curves=curves: draw_lines(  # type: ignore[misc]
                     curves, "share of the fine-tuned weights", "%", marks=True
                 ),
             )
@@ -269,7 +272,7 @@ def forest_section(comparison: Comparison | None) -> Section | None:
     return Section("forest", "", "", (forest,))
 
 
-def costs(runs: Mapping[str, Results], logged: Curves) -> dict[str, list[str]]:
+def cost_table(runs: Mapping[str, Results], logged: Curves) -> dict[str, list[str]]:
     """Returns the known costs of the runs: by name of the cost, one text per run.
 
     Args:
@@ -293,9 +296,9 @@ def costs(runs: Mapping[str, Results], logged: Curves) -> dict[str, list[str]]:
     return table
 
 
-def logs(runs: Mapping[str, Results]) -> Curves:
+def read_logs(runs: Mapping[str, Results]) -> Curves:
     """Returns the training curves by run, for runs whose logs exist."""
-    curves_by_run = {name: curves_of(run) for name, run in runs.items()}
+    curves_by_run = {name: read_training_curves(run) for name, run in runs.items()}
     return {name: run_curves for name, run_curves in curves_by_run.items() if run_curves}
 
 
@@ -325,7 +328,7 @@ def _condition_records(
                 run,
             )
             fields = {"run": name, "condition": line.name, "metric": label}
-            yield {**fields, **ends(average), "n": average.n, CASES: cases}
+            yield {**fields, **interval_fields(average), "n": average.n, CASES: cases}
 
 
 def _recall_curve(metric_by_depth: Mapping[int, Metric]) -> Curve:
@@ -357,4 +360,4 @@ def _step_chart(name: str, title: str, curves: Mapping[str, Curve], looks: Looks
         for x, y in zip(curve.x, curve.y, strict=True)
     ]
     axis_label = title.partition(":")[0].lower()
-    return Chart(name, title, records, lambda: lines(curves, "step", axis_label, looks=looks))
+    return Chart(name, title, records, lambda: draw_lines(curves, "step", axis_label, looks=looks))

@@ -7,19 +7,19 @@ from zoo.errors import ZooError
 from zoo.results.report import Results
 from zoo.results.site.drawings import Curve
 from zoo.results.trajectory import METRICS, Trajectory
-from zoo.support.metrics_csv import curves
+from zoo.support.metrics_csv import read_curves
 
 LOG = "metrics.csv"
 
 
-def checkpoint_of(results: Results) -> Path | None:
+def find_checkpoint(results: Results) -> Path | None:
     """Returns the checkpoint that was measured, None if there was none or it is missing."""
     checkpoint = results.header["model"].get("checkpoint")
     path = Path(checkpoint) if checkpoint else None
     return path if path is not None and path.exists() else None
 
 
-def curves_of(results: Results) -> dict[str, Curve]:
+def read_training_curves(results: Results) -> dict[str, Curve]:
     """Returns the curves that were logged during training, over steps; empty if there is no log.
 
     Args:
@@ -28,7 +28,7 @@ def curves_of(results: Results) -> dict[str, Curve]:
     Raises:
         ZooError: The log cannot be read.
     """
-    checkpoint = checkpoint_of(results)
+    checkpoint = find_checkpoint(results)
     if checkpoint is None:
         return {}
     path = checkpoint.parent.parent / LOG
@@ -45,7 +45,7 @@ def read_log(path: Path) -> dict[str, Curve]:
         ZooError: It cannot be read.
     """
     try:
-        columns = curves(path)
+        columns = read_curves(path)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ZooError(
             f"{path} is not a valid training log ({type(error).__name__}: {error}): move it away "
@@ -54,7 +54,7 @@ def read_log(path: Path) -> dict[str, Curve]:
     return {name: Curve(*map(list, zip(*points, strict=True))) for name, points in columns.items()}
 
 
-def trajectory_of(run: Path, results: Results) -> Trajectory | None:
+def read_trajectory(run: Path, results: Results) -> Trajectory | None:
     """Returns the trajectory that `zoo merge` measured, from the results or the checkpoint folder.
 
     Args:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from zoo.benchmarks.half_truth.rules import WRONG
+from zoo.benchmarks.half_truth.rules import CONDITION_ERRORS
 
 MEANINGS = (
     ("i2t", r"i2t(_r@\d+)?", "an image chooses among texts"),
@@ -23,14 +23,14 @@ MEANINGS = (
     ),
     *(
         (name, re.escape(name), f"kind of half-truth; {description}")
-        for name, description in WRONG.items()
+        for name, description in CONDITION_ERRORS.items()
     ),
     ("test", r"test", "scenes that are not in the training set, with objects that are"),
     ("held_out", r"held_out", "scenes with pairs of words that are in no training caption"),
 )
 
 
-def words(names: Iterable[tuple[str, ...]]) -> dict[str, str]:
+def word_meanings(names: Iterable[tuple[str, ...]]) -> dict[str, str]:
     """Returns the meanings of the words that occur in the names of rows.
 
     Args:

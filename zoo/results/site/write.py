@@ -8,30 +8,37 @@ from typing import Any
 from zoo.errors import ZooError
 from zoo.results.comparison.compare import check_aside, compare
 from zoo.results.comparison.comparison import Comparison
-from zoo.results.comparison.layout import points, probability
+from zoo.results.comparison.layout import format_p_value, format_points
 from zoo.results.metrics import tie_warnings
 from zoo.results.pages import TEMPLATES, describe_model, render_page
 from zoo.results.presets.base import Preset
 from zoo.results.presets.shipped import Capabilities
 from zoo.results.report import Results
-from zoo.results.site.answers import answers
+from zoo.results.site.answers import collect_answers
 from zoo.results.site.charts import Section, draw_chart
 from zoo.results.site.data import INDEX, write_data
-from zoo.results.site.familiarity import familiar
+from zoo.results.site.familiarity import familiarity_section
 from zoo.results.site.images import PageImages
-from zoo.results.site.numbers import CASES, Links, ReportRow, average_rows, differences, metric_rows
-from zoo.results.site.patches import Mapped
-from zoo.results.site.sections import (
-    capabilities,
-    costs,
-    forest_section,
-    half_truths,
-    logs,
-    retrieval,
-    training,
-    trajectories,
+from zoo.results.site.numbers import (
+    CASES,
+    Links,
+    ReportRow,
+    average_rows,
+    metric_rows,
+    run_differences,
 )
-from zoo.results.site.words import words
+from zoo.results.site.patches import PatchMapOptions
+from zoo.results.site.sections import (
+    capability_section,
+    cost_table,
+    forest_section,
+    half_truth_section,
+    read_logs,
+    retrieval_section,
+    training_section,
+    trajectory_section,
+)
+from zoo.results.site.words import word_meanings
 from zoo.sources.images import ImageFinder
 from zoo.support.files import write_atomically
 from zoo.support.provenance import random_weights
@@ -41,7 +48,7 @@ SCRIPTS = ("report.js", "cases.js")
 MB = 1_000_000
 
 
-def write(
+def write_site(
     runs: Mapping[str, Results],
     presets: Sequence[Preset],
     out: Path,
@@ -50,7 +57,7 @@ def write(
     most_mb: int = 100,
     publish: bool = False,
     overwrite: bool = False,
-    mapped: Mapped | None = None,
+    mapped: PatchMapOptions | None = None,
     groups: Mapping[str, Sequence[str]] | None = None,
     aside: Sequence[str] = (),
 ) -> list[str]:
@@ -76,7 +83,7 @@ def write(
         ZooError: The runs have no case in common, the folder contains other files, or the report
             would be too large.
     """
-    check_out(out, overwrite)
+    check_report_folder(out, overwrite)
     groups = groups or {name: [name] for name in runs}
     check_aside(list(groups), aside)
     recounted = {name: run.recount(presets) for name, run in runs.items()}
@@ -87,13 +94,13 @@ def write(
     if len(groups) > 1:
         comparison = compare(recounted, group=groups, presets=presets, aside=aside)
     results = list(counted.values())
-    all_answers = answers(results, presets[0].rules)
+    all_answers = collect_answers(results, presets[0].rules)
     if not len(all_answers):
         raise ZooError(
             f"{', '.join(first_runs)} scored no case, so there is nothing to show: give the folder "
             "of the images with --data_root, and measure again"
         )
-    with write_atomically(out, folder=True, over=True) as folder:
+    with write_atomically(out, folder=True, overwrite=True) as folder:
         finder = ImageFinder(roots, confined=True) if roots else None
         images = PageImages(finder, folder, most_mb * MB, publish)
         size = write_data(all_answers, counted, images, folder, mapped)
@@ -125,8 +132,8 @@ def write(
                 (section, [draw_chart(chart, folder) for chart in section.charts])
                 for section in sections
             ],
-            costs=costs(first_runs, logs(first_runs)),
-            words=words(row.names for row in numbers["metrics"]),
+            costs=cost_table(first_runs, read_logs(first_runs)),
+            words=word_meanings(row.names for row in numbers["metrics"]),
             **numbers,
         )
         (folder / PAGE).write_text(page, "utf-8")
@@ -138,7 +145,7 @@ def write(
     return images.notes()
 
 
-def check_out(out: Path, overwrite: bool) -> None:
+def check_report_folder(out: Path, overwrite: bool) -> None:
     """Makes sure that writing a report into a folder destroys nothing.
 
     Args:
@@ -165,7 +172,7 @@ def _run_notes(runs: Mapping[str, Results]) -> Iterator[str]:
         random = random_weights(run.header["model"].get("weights", {}))
         if random is not None:
             yield f"{name}: {random}"
-        for warning in tie_warnings(run.metrics, run.counted[0].preset):
+        for warning in tie_warnings(run.metrics, run.by_preset[0].preset):
             yield f"{name}: {warning}"
 
 
@@ -178,7 +185,7 @@ def _page_numbers(
     """Returns the averages, metrics, differences and notes for the first page."""
     averages = {
         preset.name: average_rows(
-            [[run.counted[i] for run in group_runs] for group_runs in members.values()],
+            [[run.by_preset[i] for run in group_runs] for group_runs in members.values()],
             preset.means,
             links,
         )
@@ -187,9 +194,11 @@ def _page_numbers(
     return {
         "averages": {name: rows for name, rows in averages.items() if rows},
         "metrics": metric_rows(members, links),
-        "differences": [] if comparison is None else list(differences(comparison, links, averages)),
-        "probability": probability,
-        "points": points,
+        "differences": []
+        if comparison is None
+        else list(run_differences(comparison, links, averages)),
+        "probability": format_p_value,
+        "points": format_points,
         "notes": [] if comparison is None else [n for n in comparison.notes if _belongs_on_page(n)],
     }
 
@@ -221,11 +230,11 @@ def _sections(
     """
     sections = [
         forest_section(comparison),
-        capabilities(averages.get(Capabilities.name, ()), list(runs)),
-        half_truths(counted, presets[0], links),
-        familiar(runs, counted, presets[0], links),
-        retrieval(counted, links),
-        training(logs(runs), list(runs)),
-        trajectories(runs, places),
+        capability_section(averages.get(Capabilities.name, ()), list(runs)),
+        half_truth_section(counted, presets[0], links),
+        familiarity_section(runs, counted, presets[0], links),
+        retrieval_section(counted, links),
+        training_section(read_logs(runs), list(runs)),
+        trajectory_section(runs, places),
     ]
     return [section for section in sections if section is not None]

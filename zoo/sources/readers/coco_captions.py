@@ -9,8 +9,8 @@ from msgspec import Struct
 from zoo.errors import ZooError
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import ImageRef, Sample
-from zoo.support.schema import record
-from zoo.support.text_files import caption, read_json
+from zoo.support.schema import validate_record
+from zoo.support.text_files import read_json, strip_caption
 
 FORMAT = "the file must have the format of this reader"
 
@@ -47,20 +47,20 @@ class CocoCaptions(Reader):
 
     def samples(self) -> Iterator[Sample]:
         """Yields a sample for each annotation."""
-        content = record(read_json(self.file), _COCOFile, str(self.file), FORMAT)
+        content = validate_record(read_json(self.file), _COCOFile, str(self.file), FORMAT)
         refs: dict[int, tuple[ImageRef, str]] = {}
         for i, entry in enumerate(content.images):
-            number = record(entry, _COCOImage, f"{self.file}[images/{i}]").id
+            number = validate_record(entry, _COCOImage, f"{self.file}[images/{i}]").id
             ref = ImageRef("coco", str(number))
             refs[number] = (ref, str(ref))
         for i, entry in enumerate(content.annotations):
             origin = f"{self.file}[annotations/{i}]"
-            annotation = record(entry, _Annotation, origin)
+            annotation = validate_record(entry, _Annotation, origin)
             if annotation.image_id not in refs:
                 raise ZooError(
                     f"{origin} is a caption of image {annotation.image_id}, "
                     "which is not in the file's list of images: download the file again"
                 )
             ref, image_id = refs[annotation.image_id]
-            text = caption(annotation.caption, origin)
+            text = strip_caption(annotation.caption, origin)
             yield Sample(ref, text, image_id, str(annotation.id), origin=origin)

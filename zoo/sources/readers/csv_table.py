@@ -8,7 +8,7 @@ from zoo.sources.own_images import OwnImages
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.tables import CAPTION_COLUMNS, IMAGE_COLUMNS, Table
 from zoo.sources.sample import Sample
-from zoo.support.text_files import caption
+from zoo.support.text_files import strip_caption
 
 
 class CsvTable(Reader):
@@ -55,4 +55,4 @@ class CsvTable(Reader):
                     f"{origin} has no image in column {image!r}: add one or remove the line"
                 )
             ref = images.ref(row[image])
-            yield Sample(ref, caption(row[text], origin), str(ref), str(i), origin=origin)
+            yield Sample(ref, strip_caption(row[text], origin), str(ref), str(i), origin=origin)

@@ -12,7 +12,7 @@ from zoo.errors import ZooError
 from zoo.sources.images import flickr_ref
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import ImageRef, Sample
-from zoo.support.text_files import caption, numbered_lines
+from zoo.support.text_files import numbered_lines, strip_caption
 
 _LINE = re.compile(
     r"(?P<name>\d+(?:_[0-9a-f]+)?\.jpe?g)(?P<slip>\.\d+)?#(?P<k>\d+)\t(?P<caption>.*)",
@@ -71,7 +71,7 @@ class FlickrToken(Reader):
                     refs[match["name"]] = (ref, str(ref))
                 ref, image_id = refs[match["name"]]
                 caption_id = f"{match['name']}#{match['k']}"
-                text = caption(match["caption"], origin)
+                text = strip_caption(match["caption"], origin)
                 yield Sample(ref, text, image_id, caption_id, name, origin=origin)
         if slips:
             log.warning("%s: left out %d captions of a misspelt image ('.jpg.1')", self.file, slips)

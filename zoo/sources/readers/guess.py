@@ -18,7 +18,7 @@ from zoo.sources.readers.scenes import Scenes
 from zoo.sources.readers.tables import CAPTION_COLUMNS, IMAGE_COLUMNS
 from zoo.sources.readers.trohn_img import TrohnImg
 from zoo.sources.readers.web_dataset import WebDataset
-from zoo.support.text_files import NotJson, json_value, open_bytes
+from zoo.support.text_files import NotJson, open_bytes, parse_json
 
 _HEAD = 1 << 16
 _FLICKR_LINE = re.compile(r"[^\t#]+\.jpe?g(?:\.\d+)?#\d+\t", re.IGNORECASE)
@@ -96,7 +96,7 @@ def _kind(first_line: str) -> str:
     """Returns the file ending that fits the first line of a file."""
     if first_line.startswith("{"):
         try:
-            return ".jsonl" if "caption" in json_value(first_line) else ".json"
+            return ".jsonl" if "caption" in parse_json(first_line) else ".json"
         except NotJson:
             return ".json"
     for kind, separator in ((".tsv", "\t"), (".csv", ",")):

@@ -10,7 +10,7 @@ from zoo.sources.readers.base import Reader
 from zoo.sources.readers.tables import CAPTION_COLUMNS
 from zoo.sources.sample import ImageRef, Sample
 from zoo.sources.tables import arrow_batches
-from zoo.support.text_files import caption
+from zoo.support.text_files import strip_caption
 
 
 class HubCaptions(Reader):
@@ -115,7 +115,7 @@ class HubCaptions(Reader):
                 )
             name = f"{number}/{i}" if isinstance(value, list) else str(number)
             yield Sample(
-                image, caption(text, origin), f"{self.name}[{number}]", name, origin=origin
+                image, strip_caption(text, origin), f"{self.name}[{number}]", name, origin=origin
             )
 
 

@@ -9,7 +9,7 @@ from zoo.errors import ZooError
 from zoo.sources.own_images import OwnImages
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import Sample
-from zoo.support.schema import Text, lines
+from zoo.support.schema import Text, read_json_lines
 
 
 class _CaptionLine(Struct):
@@ -45,7 +45,7 @@ class JsonLines(Reader):
         """Yields a sample for each line."""
         images, number = OwnImages(self.file.parent), 0
         forward_references: list[tuple[str, tuple[int, ...]]] = []  # to lines not read yet
-        for number, (place, line) in enumerate(lines(self.file, _CaptionLine), start=1):
+        for number, (place, line) in enumerate(read_json_lines(self.file, _CaptionLine), start=1):
             if not all(0 <= c < number for c in line.companions):
                 forward_references.append((place, line.companions))
             yield _sample(line, number - 1, place, images)

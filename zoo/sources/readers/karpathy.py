@@ -15,8 +15,8 @@ from zoo.sources.images import image_ref
 from zoo.sources.own_images import OwnImages
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import ImageRef, Sample
-from zoo.support.schema import record
-from zoo.support.text_files import caption, read_json
+from zoo.support.schema import validate_record
+from zoo.support.text_files import read_json, strip_caption
 
 SPLITS = ("train", "restval", "val", "test")
 PUBLISHED_IMAGES = {
@@ -92,7 +92,7 @@ class KarpathyJson(Reader):
 
     def samples(self) -> Iterator[Sample]:
         """Yields a sample for each sentence of the splits' images."""
-        content = record(
+        content = validate_record(
             read_json(self.file, object_hook=_without_tokens), _KarpathyFile, str(self.file), FORMAT
         )
         dataset = content.dataset
@@ -101,7 +101,7 @@ class KarpathyJson(Reader):
         present = set()
         for i, image in enumerate(content.images):
             origin = f"{self.file}[images/{i}]"
-            split = record(image, _Split, origin).split
+            split = validate_record(image, _Split, origin).split
             present.add(split)
             if split in self.splits:
                 n_images += 1
@@ -132,12 +132,12 @@ def _captions(
     entry: Any, split: str, dataset: str, origin: str, own_images: OwnImages
 ) -> list[Sample]:
     ref = _reference(entry, dataset, origin, own_images)
-    image, image_id, samples = record(entry, _KarpathyImage, origin), str(ref), []
+    image, image_id, samples = validate_record(entry, _KarpathyImage, origin), str(ref), []
     for k, sentence in enumerate(image.sentences):
         place = f"{origin[:-1]}/sentences/{k}]"
-        sentence_record = record(sentence, _Sentence, place)
+        sentence_record = validate_record(sentence, _Sentence, place)
         text, caption_id = (
-            caption(sentence_record.raw, place),
+            strip_caption(sentence_record.raw, place),
             f"{dataset}_{image.imgid}_{sentence_record.sentid}",
         )
         samples.append(Sample(ref, text, image_id, caption_id, split, origin=place))
@@ -146,8 +146,8 @@ def _captions(
 
 def _reference(entry: dict[str, Any], dataset: str, origin: str, own_images: OwnImages) -> ImageRef:
     if "cocoid" in entry:
-        return ImageRef("coco", str(record(entry, _CocoImage, origin).cocoid))
-    image = record(entry, _NamedImage, origin)
+        return ImageRef("coco", str(validate_record(entry, _CocoImage, origin).cocoid))
+    image = validate_record(entry, _NamedImage, origin)
     if dataset.startswith("flickr"):
         return image_ref(f"{image.filepath or dataset}/{image.filename}")
     return own_images.ref(str(PurePosixPath(image.filepath or "") / image.filename))

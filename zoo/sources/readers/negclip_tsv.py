@@ -10,7 +10,7 @@ from zoo.sources.images import image_ref
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.tables import Table
 from zoo.sources.sample import Sample
-from zoo.support.text_files import caption
+from zoo.support.text_files import strip_caption
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ class NegClipTsv(Reader):
                 text.strip() for text in _list(row["neg_caption"], str, "neg_caption", origin)
             )
             ref = image_ref(row["filepath"])
-            text = caption(row["title"], origin)
+            text = strip_caption(row["title"], origin)
             samples.append(
                 Sample(
                     ref,

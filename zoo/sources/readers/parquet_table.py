@@ -12,7 +12,7 @@ from zoo.sources.own_images import OwnImages
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.tables import CAPTION_COLUMNS, IMAGE_COLUMNS
 from zoo.sources.sample import Sample
-from zoo.support.text_files import caption
+from zoo.support.text_files import strip_caption
 
 _NAMED = ("caption_id", "image_id", "split")
 _ROWS = 4096  # rows that are Python objects at a time
@@ -73,7 +73,7 @@ class ParquetTable(Reader):
             caption_id, image_id, split = (row.get(name) for name in _NAMED)
             yield Sample(
                 ref,
-                caption(row[text], origin),
+                strip_caption(row[text], origin),
                 str(ref if image_id is None else image_id),
                 str(start + number if caption_id is None else caption_id),
                 None if split is None else str(split),

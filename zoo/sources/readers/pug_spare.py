@@ -13,7 +13,7 @@ from zoo.sources.own_images import OwnImages
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.tables import Table
 from zoo.sources.sample import ImageRef, Sample
-from zoo.support.schema import Text, record
+from zoo.support.schema import Text, validate_record
 
 ADVICE = "download the file again"
 
@@ -78,7 +78,7 @@ def animals(file: Path) -> Iterator[Animals]:
     """
     for line, row in Table(file, ",").rows():
         place = f"{file}:{line}"
-        fields = record(row, _PUGSpareRow, place, ADVICE)
+        fields = validate_record(row, _PUGSpareRow, place, ADVICE)
         first_animal = fields.character_texture, fields.character_name
         second_animal = fields.character2_texture, fields.character2_name
         if first_animal[0] != second_animal[0] and first_animal[1] != second_animal[1]:

@@ -14,7 +14,7 @@ from zoo.errors import ZooError, suggest_names
 from zoo.sources.images import coco_ref
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import ImageRef, Sample
-from zoo.support.text_files import caption
+from zoo.support.text_files import strip_caption
 
 SPLITS = ("train", "validation")
 TEXTS = ("image_id", "caption", "negative_caption")
@@ -91,7 +91,10 @@ def _pairs(file: Path, start: int) -> Iterator[tuple[Sample, Sample]]:
                 )
         image = coco_ref(row["image_id"], origin)
         negative_image = ImageRef("parquet", f"{file}#{i}#{NEGATIVE_IMAGE}")
-        true, false = caption(row["caption"], origin), caption(row["negative_caption"], origin)
+        true, false = (
+            strip_caption(row["caption"], origin),
+            strip_caption(row["negative_caption"], origin),
+        )
         yield (
             Sample(
                 image,

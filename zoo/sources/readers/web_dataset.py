@@ -22,7 +22,7 @@ from zoo.sources.seeds import stable_hash
 from zoo.sources.tar_index import ROWS, index_of, read_index
 from zoo.support.progress import track
 from zoo.support.ranges import NonNegativeInt, PositiveInt
-from zoo.support.text_files import NotJson, caption, json_value
+from zoo.support.text_files import NotJson, parse_json, strip_caption
 
 log = logging.getLogger(__name__)
 
@@ -143,7 +143,7 @@ class WebDataset(Reader):
                     caption_record.companions,
                 )
             return
-        text = caption(self._text(group), origin)
+        text = strip_caption(self._text(group), origin)
         name = f"{PurePosixPath(group.place).stem}/{group.key}"
         yield _Numbered(None, Sample(image, text, str(image), name, origin=origin))
 
@@ -306,7 +306,7 @@ def _add(groups: dict[str, _Group], place: str, row: dict[str, Any]) -> None:
 
 def _field(text: str, name: str, place: str) -> str:
     try:
-        fields = json_value(text)
+        fields = parse_json(text)
     except NotJson as error:
         raise _Broken(f"{place} is not JSON ({error})") from error
     if not isinstance(fields, dict) or name not in fields:

@@ -11,7 +11,7 @@ _TYPES: dict[str, type] = {"object": dict, "array": list, "string": str}
 _EXCERPT_LENGTH = 80
 
 
-def answer_of(reply: Reply, stage: Stage) -> tuple[Any, bool]:
+def parse_answer(reply: Reply, stage: Stage) -> tuple[Any, bool]:
     """Parses a reply.
 
     Args:

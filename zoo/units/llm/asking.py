@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from random import uniform
 
 from zoo.errors import ZooError
-from zoo.units.llm.answers import answer_of
-from zoo.units.llm.backend import Backend, Busy, QuestionFailed
+from zoo.units.llm.answers import parse_answer
+from zoo.units.llm.backend import Backend, BackendBusy, QuestionFailed
 from zoo.units.llm.journal import Journal, JournalEntry
 from zoo.units.llm.stages import Stage, StagePrompts
 from zoo.units.llm.tally import Tally
@@ -104,22 +104,22 @@ class Asker:
                     tokens_in=entry.tokens_in + reply.tokens_in,
                     tokens_out=entry.tokens_out + reply.tokens_out,
                 )
-                answer, had_control_characters = answer_of(reply, stage)
-            except Busy as busy:
+                answer, had_control_characters = parse_answer(reply, stage)
+            except BackendBusy as busy:
                 self._wait_for_backend(busy)
             except QuestionFailed as failed:
                 self._note_reply()
                 self._tally.faults[failed.reason] += 1
                 entry = replace(entry, faults=(*entry.faults, failed.reason))
-                if not failed.again or len(entry.faults) == ATTEMPTS:
+                if not failed.may_retry or len(entry.faults) == ATTEMPTS:
                     return self._add_failure(question, replace(entry, error=str(failed)))
-                reseeded += failed.anew
-                if not failed.anew:
+                reseeded += failed.needs_new_seed
+                if not failed.needs_new_seed:
                     await asyncio.sleep(_PAUSES[len(entry.faults) - 1] * uniform(0.75, 1.25))
             else:
                 entry = replace(entry, answer=answer, mended=had_control_characters)
                 self._tally.answers += 1
-                self._journal.keep(question.caption, entry)
+                self._journal.append(question.caption, entry)
                 self._record_failures(stage.name)
                 return entry
 
@@ -143,7 +143,7 @@ class Asker:
 
     def _record_failures(self, stage: str) -> None:
         for caption, entry in self._unrecorded_failures.pop(stage, ()):
-            self._journal.keep(caption, entry)
+            self._journal.append(caption, entry)
 
     def _no_answers_error(self, failures: list[tuple[str, JournalEntry]]) -> ZooError:
         entry = failures[-1][1]
@@ -158,7 +158,7 @@ class Asker:
         self._last_reply_time = time.monotonic()
         self._pause = _FIRST_PAUSE
 
-    def _wait_for_backend(self, busy: Busy) -> None:
+    def _wait_for_backend(self, busy: BackendBusy) -> None:
         """Makes all questions wait.
 
         Raises:
@@ -166,11 +166,11 @@ class Asker:
         """
         now = time.monotonic()
         self._tally.waits[busy.reason] += 1
-        if busy.after is None:
+        if busy.wait_seconds is None:
             wait, too_long = self._pause, now - self._last_reply_time > self._patience
             duration = f"for {now - self._last_reply_time:,.0f} s"
         else:
-            wait, too_long = busy.after, busy.after > LONGEST_WAIT
+            wait, too_long = busy.wait_seconds, busy.wait_seconds > LONGEST_WAIT
             duration = f"for the next {wait:,.0f} s"
             self._last_reply_time = max(self._last_reply_time, now + wait)
         if too_long:
@@ -179,7 +179,7 @@ class Asker:
                 "use another, or raise patience, and run the same command again"
             )
         if now >= self._until:  # the first question of this pause
-            if self._pause == _FIRST_PAUSE or busy.after:
+            if self._pause == _FIRST_PAUSE or busy.wait_seconds:
                 _LOG.info("%s accepts no questions (%s): waiting", self._backend.place, busy)
             self._pause = min(2 * self._pause, _LAST_PAUSE)
         self._until = max(self._until, now + wait)

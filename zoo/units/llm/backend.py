@@ -23,7 +23,7 @@ class Reply:
     tokens_out: int = 0
 
 
-class Busy(Exception):
+class BackendBusy(Exception):
     """The back end accepts no questions now, whatever the caption.
 
     Args:
@@ -34,7 +34,7 @@ class Busy(Exception):
 
     def __init__(self, reason: str, detail: str, after: float | None = None) -> None:
         super().__init__(f"{reason}: {detail}")
-        self.reason, self.detail, self.after = reason, detail, after
+        self.reason, self.detail, self.wait_seconds = reason, detail, after
 
 
 class QuestionFailed(Exception):
@@ -49,7 +49,7 @@ class QuestionFailed(Exception):
 
     def __init__(self, reason: str, detail: str, again: bool = True, anew: bool = False) -> None:
         super().__init__(f"{reason}: {detail}")
-        self.reason, self.detail, self.again, self.anew = reason, detail, again, anew
+        self.reason, self.detail, self.may_retry, self.needs_new_seed = reason, detail, again, anew
 
 
 class Backend(Protocol):

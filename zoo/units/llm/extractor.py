@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from zoo.support.ranges import NonNegativeNumber, PositiveInt
-from zoo.units.extract import Captioned, UnitExtractor
+from zoo.units.extract import CaptionRow, UnitExtractor
 from zoo.units.llm.asking import Asker, PromptQuestion
 from zoo.units.llm.backend import Backend
-from zoo.units.llm.filters import FoilFilter, Triple, units_of
+from zoo.units.llm.filters import FoilFilter, Triple, parse_units
 from zoo.units.llm.journal import Journal, JournalEntry
 from zoo.units.llm.stages import ENTITY_FOILS, RELATION_FOILS, UNITS, StagePrompts
 from zoo.units.llm.tally import Tally
@@ -103,7 +103,7 @@ class LanguageModelExtractor(UnitExtractor):
         return next(self.extract_all([(caption, caption_id, image_id)]))
 
     def extract_all(
-        self, captions: Iterable[Captioned], progress: Callable[[int], None] | None = None
+        self, captions: Iterable[CaptionRow], progress: Callable[[int], None] | None = None
     ) -> Iterator[UnitRecord]:
         """Yields the record of each caption, in order, after all questions have been asked.
 
@@ -119,7 +119,9 @@ class LanguageModelExtractor(UnitExtractor):
         """
         caption_list = list(captions)
         settings = {"extractor": self.name, **self.settings()}
-        path = self.journal or (self.out and self.out.with_name(f"{self.out.name}.journal"))
+        path = self.journal or (
+            self.output_path and self.output_path.with_name(f"{self.output_path.name}.journal")
+        )
         with Journal(path, settings, self.retry_failed) as journal:
             _run_coroutine(
                 self._ask_all_questions(caption_list, journal, progress), self._open_backend
@@ -156,10 +158,12 @@ class LanguageModelExtractor(UnitExtractor):
         yield self._open_backend.backend
 
     async def _ask_all_questions(
-        self, captions: list[Captioned], journal: Journal, progress: Callable[[int], None] | None
+        self, captions: list[CaptionRow], journal: Journal, progress: Callable[[int], None] | None
     ) -> None:
         pending = [
-            c for c in captions if self._next_question(c, journal.entries(key_of(c))) is not None
+            c
+            for c in captions
+            if self._next_question(c, journal.entries(journal_key(c))) is not None
         ]
         tally = Tally(
             len(captions), len(pending), max(_CAPTIONS_BEFORE_ESTIMATE, self.concurrency), progress
@@ -173,7 +177,7 @@ class LanguageModelExtractor(UnitExtractor):
 
             async def work() -> None:
                 for caption in queue:  # shared by all workers: a free worker takes the next caption
-                    entries = journal.entries(key_of(caption))
+                    entries = journal.entries(journal_key(caption))
                     while question := self._next_question(caption, entries):
                         entry = await asker.ask(question)
                         entries[entry.key] = entry
@@ -188,16 +192,16 @@ class LanguageModelExtractor(UnitExtractor):
             asker.finish()
         _LOG.info("%s", tally.summary())
 
-    def _next_question(self, captioned: Captioned, entries: Entries) -> PromptQuestion | None:
+    def _next_question(self, captioned: CaptionRow, entries: Entries) -> PromptQuestion | None:
         """Returns the next question about a caption, or None if all were asked."""
         caption, caption_id, _ = captioned
-        key, seed = key_of(captioned), seed_of(self.seed, caption_id)
+        key, seed = journal_key(captioned), caption_seed(self.seed, caption_id)
         units = entries.get((UNITS.name, ""))
         if units is None:
             return PromptQuestion(UNITS, "", key, {"caption": caption}, seed)
         if units.answer is None:
             return None
-        entities, relations = units_of(units.answer, caption, Counter())
+        entities, relations = parse_units(units.answer, caption, Counter())
         for text in entities:
             if (ENTITY_FOILS.name, text) not in entries:
                 fields = {"caption": caption, "entity": text}
@@ -209,7 +213,7 @@ class LanguageModelExtractor(UnitExtractor):
                 return PromptQuestion(RELATION_FOILS, _relation_key(triple), key, fields, seed)
         return None
 
-    def _build_records(self, captions: list[Captioned], journal: Journal) -> Iterator[UnitRecord]:
+    def _build_records(self, captions: list[CaptionRow], journal: Journal) -> Iterator[UnitRecord]:
         captions_by_image: dict[str, list[str]] = {}
         for caption, _, image_id in captions:
             captions_by_image.setdefault(image_id, []).append(caption)
@@ -219,12 +223,12 @@ class LanguageModelExtractor(UnitExtractor):
                 text for text in captions_by_image[captioned[2]] if text != captioned[0]
             ]
             yield self._build_record(
-                captioned, journal.entries(key_of(captioned)), other_captions, source
+                captioned, journal.entries(journal_key(captioned)), other_captions, source
             )
 
     def _build_record(
         self,
-        captioned: Captioned,
+        captioned: CaptionRow,
         entries: Entries,
         other_captions: list[str],
         source: dict[str, Any],
@@ -236,7 +240,7 @@ class LanguageModelExtractor(UnitExtractor):
             source = {**source, "error": "; ".join(map(_format_entry, errors))}
         units = entries.get((UNITS.name, ""))
         unit_answer = units.answer if units and units.answer else {"entities": [], "relations": []}
-        texts, triples = units_of(unit_answer, caption, self.dropped_foils)
+        texts, triples = parse_units(unit_answer, caption, self.dropped_foils)
         foils = FoilFilter(
             [*texts, *map(" ".join, triples)], caption, other_captions, self.dropped_foils
         )
@@ -253,7 +257,7 @@ class LanguageModelExtractor(UnitExtractor):
         return UnitRecord(caption_id, image_id, caption, tuple(entities), relations, source)
 
 
-def key_of(captioned: Captioned) -> str:
+def journal_key(captioned: CaptionRow) -> str:
     """Returns the journal's key of a caption, which depends on its id and its text.
 
     Args:
@@ -263,7 +267,7 @@ def key_of(captioned: Captioned) -> str:
     return f"{caption_id} {_hash(caption):08x}"
 
 
-def seed_of(seed: int, caption_id: str) -> int:
+def caption_seed(seed: int, caption_id: str) -> int:
     """Returns the seed of a caption's questions.
 
     With one seed for all captions, their answers would be too similar.

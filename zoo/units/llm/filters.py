@@ -6,7 +6,7 @@ from collections.abc import Iterable, Set
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from zoo.units.borne_out import base_forms, content_words, is_borne_out
+from zoo.units.borne_out import base_forms, content_words, is_supported_elsewhere
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil
 from zoo.units.rules.filters import DUPLICATE, phrase_fault, relation_fault
 from zoo.units.rules.lexicon import PLACEHOLDERS, PREPOSITIONS
@@ -18,7 +18,7 @@ PART_OF_ANOTHER = "part_of_another"
 UNGROUNDED_ARGUMENT = "ungrounded_argument"
 SAME_ARGUMENTS = "same_arguments"
 DUPLICATE_UNIT = "duplicate_unit"
-BORNE_OUT = "true_of_the_image"
+SUPPORTED_ELSEWHERE = "true_of_the_image"
 
 Triple = tuple[str, str, str]
 RelationOrFoil = TypeVar("RelationOrFoil", Relation, RelationFoil)
@@ -28,7 +28,7 @@ _AFTER_HEAD = PREPOSITIONS | {"of", "and", "or", "who", "that", "which"}
 _PART_OF_EDIT = {"object_change": "head", "attribute_change": "attribute"}
 
 
-def units_of(
+def parse_units(
     answer: dict[str, Any], caption: str, dropped: Counter[str]
 ) -> tuple[list[str], list[Triple]]:
     """Returns the entities and relations of an answer of the first stage.
@@ -45,18 +45,22 @@ def units_of(
     entities: dict[str, str] = {}
     for text in answer["entities"]:
         fault = _entity_fault(text, caption_forms) or (
-            DUPLICATE_UNIT if bare(text) in entities else None
+            DUPLICATE_UNIT if normalise(text) in entities else None
         )
         if fault:
             dropped[fault] += 1
         else:
-            entities[bare(text)] = text
+            entities[normalise(text)] = text
     for part in [part for part in entities if _is_part_of_another(part, entities)]:
         del entities[part]
         dropped[PART_OF_ANOTHER] += 1
     relations: dict[Triple, Triple] = {}
     for row in answer["relations"]:
-        subject, predicate, object_ = bare(row["subject"]), row["predicate"], bare(row["object"])
+        subject, predicate, object_ = (
+            normalise(row["subject"]),
+            row["predicate"],
+            normalise(row["object"]),
+        )
         key = subject, predicate.lower(), object_
         fault = _relation_fault(key, entities.keys())
         fault = fault or (DUPLICATE_UNIT if key in relations else None)
@@ -80,7 +84,7 @@ class FoilFilter:
     def __init__(
         self, units: Iterable[str], caption: str, others: Iterable[str], dropped: Counter[str]
     ) -> None:
-        self._used_texts = {bare(text) for text in units}
+        self._used_texts = {normalise(text) for text in units}
         self._caption_forms = base_forms(caption)
         self._other_forms = set[str]().union(*map(base_forms, others))
         self._dropped = dropped
@@ -115,7 +119,7 @@ class FoilFilter:
         """
         relation = Relation(*triple)
         edits = {
-            (bare(entity.text), bare(foil.text)): foil.edit
+            (normalise(entity.text), normalise(foil.text)): foil.edit
             for entity in entities
             for foil in entity.foils
         }
@@ -134,16 +138,16 @@ class FoilFilter:
 
     def _accepts(self, text: str, unit: str, fault: str | None) -> bool:
         """Returns whether a foil is kept; if so, adds its text to the texts in use."""
-        key = bare(text)
+        key = normalise(text)
         fault = (
             fault
             or (EMPTY if not key else None)
             or (DUPLICATE if key in self._used_texts else None)
         )
-        if fault is None and is_borne_out(
+        if fault is None and is_supported_elsewhere(
             text, self._caption_forms | base_forms(unit), self._other_forms
         ):
-            fault = BORNE_OUT
+            fault = SUPPORTED_ELSEWHERE
         if fault:
             self._dropped[fault] += 1
             return False
@@ -151,7 +155,7 @@ class FoilFilter:
         return True
 
 
-def bare(text: str) -> str:
+def normalise(text: str) -> str:
     """Returns a text in lower case, without a leading article and surrounding punctuation."""
     words = re.sub(r"^\W+|\W+$", "", text.lower()).split()
     return " ".join(words[1:] if words[:1] and words[0] in _ARTICLES else words)
@@ -161,7 +165,7 @@ def _entity_fault(text: str, caption_forms: Set[str]) -> str | None:
     words = content_words(text)
     if not words:
         return EMPTY
-    if bare(text) in PLACEHOLDERS:
+    if normalise(text) in PLACEHOLDERS:
         return PLACEHOLDER
     return None if all(base_forms(word) & caption_forms for word in words) else UNGROUNDED_ENTITY
 
@@ -179,7 +183,7 @@ def _is_part_of_another(text: str, entities: Iterable[str]) -> bool:
 
 def _relation_fault(key: Triple, entities: Set[str]) -> str | None:
     subject, predicate, object_ = key
-    if not bare(predicate):
+    if not normalise(predicate):
         return EMPTY
     if not {subject, object_} <= entities:
         return UNGROUNDED_ARGUMENT
@@ -192,9 +196,9 @@ def _relation_foil(
     """Returns a foil with its edit, determined from its words and not from the model's answer."""
     triple = row["subject"], row["predicate"], row["object"]
     for name in ("subject", "object"):
-        original_text, foil_text = bare(getattr(relation, name)), bare(row[name])
+        original_text, foil_text = normalise(getattr(relation, name)), normalise(row[name])
         if original_text != foil_text and row["predicate"].lower() == relation.predicate.lower():
-            if foil_text == bare(relation.object if name == "subject" else relation.subject):
+            if foil_text == normalise(relation.object if name == "subject" else relation.subject):
                 return RelationFoil(*triple, "argument_swap")
             edit = edits.get((original_text, foil_text))
             part = _PART_OF_EDIT[edit] if edit else _changed_part(original_text, foil_text)

@@ -14,8 +14,8 @@ from types import TracebackType
 from typing import Any
 
 from zoo.errors import ZooError
-from zoo.support.files import not_written
-from zoo.support.text_files import NotJson, json_value
+from zoo.support.files import write_error
+from zoo.support.text_files import NotJson, parse_json
 
 log = logging.getLogger(__name__)
 
@@ -111,7 +111,7 @@ class Journal:
             entries_by_key[entry.key] = entry
         return entries_by_key
 
-    def keep(self, caption: str, entry: JournalEntry) -> None:
+    def append(self, caption: str, entry: JournalEntry) -> None:
         """Writes an entry, which then survives the end of this process.
 
         Args:
@@ -133,7 +133,7 @@ class Journal:
             while n_written < len(line):
                 n_written += os.write(self._handle, line[n_written:])
         except OSError as error:
-            raise not_written(
+            raise write_error(
                 self.path or Path(tempfile.gettempdir()), error, _RESUME_NOTE
             ) from error
         position = self._end, len(line)
@@ -166,7 +166,7 @@ class Journal:
 
     def _parse_line(self, line: bytes, number: int) -> dict[str, Any]:
         try:
-            row = json_value(line.decode())
+            row = parse_json(line.decode())
             required_key = "settings" if number == 1 else "caption"
             if not isinstance(row, dict) or required_key not in row:
                 raise NotJson("it is not an entry")
@@ -195,7 +195,7 @@ def _open_journal(path: Path | None) -> int:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
     except OSError as error:
-        raise not_written(path, error) from error
+        raise write_error(path, error) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from zoo.errors import ZooError, import_optional
 from zoo.support.ranges import NonNegativeNumber, PositiveNumber
-from zoo.units.llm.backend import Backend, Busy, QuestionFailed, Reply
+from zoo.units.llm.backend import Backend, BackendBusy, QuestionFailed, Reply
 from zoo.units.llm.extractor import LanguageModelExtractor
 from zoo.units.llm.stages import Message, Stage
 
@@ -122,7 +122,7 @@ class _Server:
             cause = error.__cause__ or error
             detail = str(cause) or type(cause).__name__
             if type(cause).__name__ in _CONNECTION_ERRORS:
-                raise Busy("no_connection", detail) from error
+                raise BackendBusy("no_connection", detail) from error
             if isinstance(error, self._openai.APITimeoutError):
                 raise QuestionFailed("timeout", f"after {self._extractor.timeout:g} s") from error
             raise QuestionFailed("connection_dropped", detail) from error
@@ -143,7 +143,9 @@ class _Server:
                 "address that ends in the version, such as /v1"
             )
         if status in _BUSY_STATUSES:
-            return Busy(f"http_{status}", detail, seconds_after(error.response.headers))
+            return BackendBusy(
+                f"http_{status}", detail, retry_after_seconds(error.response.headers)
+            )
         if status in (408, 409) or status >= 500:
             return QuestionFailed(f"http_{status}", detail)
         return QuestionFailed("refused", f"{status}: {detail}", again=False)
@@ -177,7 +179,7 @@ def _parse_reply(response: Any) -> Reply:
     return Reply(text, finish_reason == "length", tokens_in, tokens_out)
 
 
-def seconds_after(headers: Mapping[str, str]) -> float | None:
+def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
     """Returns the number of seconds that a server asks to wait, or None if it does not.
 
     Args:

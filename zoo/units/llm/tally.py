@@ -84,7 +84,7 @@ class Tally:
         seconds_left = (self.pending - self.done) / speed if speed else 0.0
         return (
             f"{self.done:,} of {self.pending:,} captions, {speed:,.1f} per second, "
-            f"{self._format_tokens()}, about {hours(seconds_left)} left"
+            f"{self._format_tokens()}, about {format_duration(seconds_left)} left"
             f"{_format_counts('; failed attempts', self.faults)}"
         )
 
@@ -107,7 +107,7 @@ class Tally:
         return f"{self.tokens_in:,} tokens in and {self.tokens_out:,} out ({speed:,.0f} per second)"
 
 
-def hours(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Formats a duration in hours, or in minutes if it is less than one hour."""
     minutes = timedelta(seconds=seconds) / timedelta(minutes=1)
     return f"{minutes / 60:,.1f} h" if minutes >= 60 else f"{minutes:,.1f} min"

@@ -57,7 +57,7 @@ WATERS = _nouns(words.WATERS)
 RIDEABLE, CLIMBABLE = _nouns(words.RIDEABLE), _nouns(words.CLIMBABLE)
 INSTRUMENTS, EVENTS = _nouns(words.INSTRUMENTS), word_set(words.EVENTS)
 FOODS = _sets_with("pizza", "cake", "apple", "broccoli", "fruit", "coffee")
-HELD = _sets_with(
+HELD_THINGS = _sets_with(
     *("stick", "ball", "backpack", "umbrella", "bat", "guitar", "phone", "cup", "shovel", "leash"),
     *(
         "camera",
@@ -73,7 +73,7 @@ HELD = _sets_with(
 )
 CROWDS = word_set("people police youth teen cattle")
 HUNTERS = _nouns(words.HUNTERS) | _sets_with("greyhound")
-MADE = _nouns(words.MADE)
+MANUFACTURED = _nouns(words.MADE)
 PLANTS, UNPAINTED = _nouns(words.PLANTS), _nouns(words.UNPAINTED)
 PLACES = GROUNDS | ENCLOSURES | WATERS | SUBSTANCES
 
@@ -94,7 +94,7 @@ def head_of(text: str) -> str:
 
 
 @lru_cache(1 << 16)
-def is_a(head: str, *kinds: frozenset[str]) -> bool:
+def is_kind(head: str, *kinds: frozenset[str]) -> bool:
     """Returns whether a head, singular or plural, belongs to one of the kinds."""
     singular = SINGULARS.get(head, head)
     return any(head in kind or singular in kind for kind in kinds)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from zoo.units.rules.clauses.reading import Reading
-from zoo.units.rules.kinds import ANIMALS, BEINGS, BODY_PARTS, CLOTHES, MOUNTS, PLACES, is_a
+from zoo.units.rules.kinds import ANIMALS, BEINGS, BODY_PARTS, CLOTHES, MOUNTS, PLACES, is_kind
 from zoo.units.rules.lexicon import word_set
 from zoo.units.rules.phrases.phrase import Phrase
 
@@ -39,12 +39,12 @@ def place_part(state: Reading, part: Phrase, previous: Phrase | None) -> None:
     """
     if not state.predicate or state.predicate[-1] not in _PREPOSITIONS_OF_PARTS:
         return
-    if "of" in part.words or not is_a(part.head_text, BODY_PARTS):
+    if "of" in part.words or not is_kind(part.head_text, BODY_PARTS):
         return
     stays = previous is not None and previous.kind == "verb"
-    bearer = state.last if not stays and state.last not in state.actors else None
+    bearer = state.last_noun if not stays and state.last_noun not in state.actors else None
     if bearer is not None and state.predicate == state.predicate[-1:]:
-        state.bearers = [] if is_a(bearer.head_text, PLACES) else [bearer]
+        state.bearers = [] if is_kind(bearer.head_text, PLACES) else [bearer]
     elif not (state.predicate[-1] == "on" and part.head_text in _SUPPORTING_PARTS):
         state.bearers = []
 
@@ -74,17 +74,17 @@ def does_something(phrase_list: Sequence[Phrase], i: int) -> bool:
 def place_on_board(state: Reading, mount: Phrase) -> None:
     """Assigns "on a skateboard" to the actor, not to the object of the action."""
     done_to = state.object is not None and state.bearers == [state.object]
-    if done_to and state.predicate == ("on",) and is_a(mount.head_text, _BOARDS):
-        state.bearers = [] if is_a(state.bearers[0].head_text, BEINGS) else state.actors
+    if done_to and state.predicate == ("on",) and is_kind(mount.head_text, _BOARDS):
+        state.bearers = [] if is_kind(state.bearers[0].head_text, BEINGS) else state.actors
 
 
 def print_on_clothes(state: Reading, shown: Phrase) -> None:
     """Assigns "with a skull" to the shirt before it, but "with blond hair" to the wearer."""
-    garment = state.last
+    garment = state.last_noun
     if state.predicate != ("with",) or state.direct or garment is None or garment in state.actors:
         return
-    is_of_wearer = is_a(shown.head_text, BODY_PARTS, CLOTHES, BEINGS)
-    if is_a(garment.head_text, CLOTHES) and not is_of_wearer:
+    is_of_wearer = is_kind(shown.head_text, BODY_PARTS, CLOTHES, BEINGS)
+    if is_kind(garment.head_text, CLOTHES) and not is_of_wearer:
         state.bearers = [garment]
 
 

@@ -1,7 +1,7 @@
 """Prepositions in a clause: finds the bearer, whose place a preposition gives."""
 
 from zoo.units.rules.clauses.reading import Reading
-from zoo.units.rules.kinds import BEINGS, LIMBS, MOVERS, PLACES, VEHICLES, is_a
+from zoo.units.rules.kinds import BEINGS, LIMBS, MOVERS, PLACES, VEHICLES, is_kind
 from zoo.units.rules.lexicon import MOTIONS, PLACEHOLDERS, word_set
 from zoo.units.rules.phrases.phrase import Phrase
 
@@ -73,9 +73,9 @@ def _bearers_of_preposition(
     if preposition.text in _DIRECTIONS and previous not in state.subject:
         # "throwing a ball, towards a dog": it is unclear who or what goes there
         return []
-    if previous is None or previous is not state.last or previous in state.subject:
+    if previous is None or previous is not state.last_noun or previous in state.subject:
         return state.actors
-    if state.governor == "with" and is_a(previous.head_text, LIMBS):
+    if state.governor == "with" and is_kind(previous.head_text, LIMBS):
         return [previous] if preposition.text in _TOUCHING else []
     if _is_own_bearer(state, previous):
         return [previous]
@@ -88,15 +88,15 @@ def _is_own_bearer(state: Reading, noun: Phrase) -> bool:
     It must be the last noun phrase, able to move, and not the subject.
     """
     is_subject = any(noun is subject_phrase for subject_phrase in state.subject)
-    return noun is state.last and not is_subject and noun.head_text in MOVERS
+    return noun is state.last_noun and not is_subject and noun.head_text in MOVERS
 
 
 def _crosses(place: Phrase, state: Reading) -> bool:
     """Returns whether the object is where the subject goes: "crosses a river on a bridge"."""
     return (
         state.verb_base in _GOING
-        and is_a(place.head_text, PLACES)
-        and not is_a(place.head_text, VEHICLES)
+        and is_kind(place.head_text, PLACES)
+        and not is_kind(place.head_text, VEHICLES)
     )
 
 

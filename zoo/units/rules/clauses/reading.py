@@ -20,14 +20,14 @@ class Reading:
     subject: list[Phrase] = field(default_factory=list)
     actors: list[Phrase] = field(default_factory=list)
     object: Phrase | None = None
-    last: Phrase | None = None
+    last_noun: Phrase | None = None
     verb: Phrase | None = None
     bearers: list[Phrase] = field(default_factory=list)
     predicate: tuple[str, ...] = ()
     # the last word of the last noun phrase's predicate
     governor: str = ""
     # whether "to" follows an object ("helps a girl to"), so that the next actor is unknown
-    asked: bool = False
+    leaves_actor_open: bool = False
 
     @property
     def looks_on(self) -> bool:

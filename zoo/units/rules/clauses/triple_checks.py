@@ -7,11 +7,11 @@ from zoo.units.rules.kinds import (
     BODY_PARTS,
     CLOTHES,
     GROUNDS,
-    HELD,
+    HELD_THINGS,
     MOVERS,
     PLACES,
     WATERS,
-    is_a,
+    is_kind,
 )
 from zoo.units.rules.lexicon import BASES, NOUN_FOILS, PREPOSITION_PHRASES, both_numbers, word_set
 from zoo.units.rules.phrases.phrase import Phrase
@@ -41,7 +41,7 @@ def is_valid_triple(bearer: Phrase, state: Reading, noun: Phrase) -> bool:
     )
     if state.verb and state.direct and (state.verb.passive or last_base in _POSTURES):
         return False
-    if first_base in _VERBS_OF_BEINGS and is_a(bearer.head_text, _THINGS):
+    if first_base in _VERBS_OF_BEINGS and is_kind(bearer.head_text, _THINGS):
         return False
     if state.predicate in (("with",), ("without",)) and not _has(bearer, state, noun):
         return False
@@ -51,7 +51,11 @@ def is_valid_triple(bearer: Phrase, state: Reading, noun: Phrase) -> bool:
         and not _is_place(noun)
     ):
         return False
-    if state.predicate == ("at",) and bearer is state.object and is_a(noun.head_text, BEINGS, HELD):
+    if (
+        state.predicate == ("at",)
+        and bearer is state.object
+        and is_kind(noun.head_text, BEINGS, HELD_THINGS)
+    ):
         # "swings a racket at a ball"
         return False
     is_relation = 0 < len(state.predicate) <= _LONGEST_PREDICATE and not _ends_unseen(
@@ -63,31 +67,33 @@ def is_valid_triple(bearer: Phrase, state: Reading, noun: Phrase) -> bool:
 def _has(bearer: Phrase, state: Reading, noun: Phrase) -> bool:
     """Returns whether the noun after "with" belongs to the bearer."""
     if state.predicate == ("with",) and (
-        is_a(noun.head_text, _SETTINGS) or _belongs_to_nearer_subject(bearer, state)
+        is_kind(noun.head_text, _SETTINGS) or _belongs_to_nearer_subject(bearer, state)
     ):
         return False
-    location = state.last
+    location = state.last_noun
     if (
         location is None
         or location in (bearer, *state.subject)
-        or is_a(location.head_text, CLOTHES, MOVERS)
+        or is_kind(location.head_text, CLOTHES, MOVERS)
     ):
         return True
     # "a dog on a beach with waves": the dog has no waves
-    belongs_to_being = noun.owned or is_a(noun.head_text, BEINGS, CLOTHES, BODY_PARTS, HELD)
+    belongs_to_being = noun.owned or is_kind(
+        noun.head_text, BEINGS, CLOTHES, BODY_PARTS, HELD_THINGS
+    )
     return belongs_to_being or (
         state.verb is not None and state.governor not in _PREPOSITIONS_OF_PLACE
     )
 
 
 def _is_place(noun: Phrase) -> bool:
-    return is_a(noun.head_text, PLACES) and not is_a(noun.head_text, CLOTHES)
+    return is_kind(noun.head_text, PLACES) and not is_kind(noun.head_text, CLOTHES)
 
 
 def _belongs_to_nearer_subject(bearer: Phrase, state: Reading) -> bool:
     """Returns whether another subject is nearer: "a man and a girl in a dress"."""
-    joined = len(state.subject) > 1 and state.last is state.subject[-1]
-    return joined and bearer is not state.last
+    joined = len(state.subject) > 1 and state.last_noun is state.subject[-1]
+    return joined and bearer is not state.last_noun
 
 
 def _ends_unseen(predicate: tuple[str, ...]) -> bool:

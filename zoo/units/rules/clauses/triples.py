@@ -69,7 +69,7 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[tuple[Phrase, str, Phrase
                 and phrase_list[i - 1] is state.object
             )
             state.pause()
-            state.asked = leaves_actor_open
+            state.leaves_actor_open = leaves_actor_open
         i += 1
 
 
@@ -118,5 +118,5 @@ def _update_state(state: Reading, run: list[Phrase], follows: bool) -> None:
     elif state.direct:
         state.object = run[-1]
     state.governor = state.predicate[-1] if state.predicate else ""
-    state.last = run[-1]
+    state.last_noun = run[-1]
     state.predicate, state.bearers = (), []

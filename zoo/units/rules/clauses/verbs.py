@@ -1,7 +1,7 @@
 """Verbs in a clause: finds the actor of a verb."""
 
 from zoo.units.rules.clauses.reading import Reading
-from zoo.units.rules.kinds import BEINGS, MOVERS, is_a
+from zoo.units.rules.kinds import BEINGS, MOVERS, is_kind
 from zoo.units.rules.lexicon import BASES, LOOKING_ON, word_set
 from zoo.units.rules.phrases.phrase import Phrase
 
@@ -26,30 +26,32 @@ def start_verb(state: Reading, verb: Phrase, previous: Phrase | None) -> None:
     after_relative = previous is not None and previous.kind == "relative"
     qualifies = not verb.finite and previous is not None and previous.kind in ("noun", "joiner")
     of_thing = not _OF_THINGS.isdisjoint(verb.words[:1])
-    nearest = state.last is not None and (
+    nearest = state.last_noun is not None and (
         after_relative
-        or (qualifies and (verb.passive or of_thing or state.last.head_text in BEINGS))
+        or (qualifies and (verb.passive or of_thing or state.last_noun.head_text in BEINGS))
     )
-    of_being = state.last is not None and any(
-        is_a(word, BEINGS) for word in state.last.words[state.last.head[1] :]
+    of_being = state.last_noun is not None and any(
+        is_kind(word, BEINGS) for word in state.last_noun.words[state.last_noun.head[1] :]
     )
     is_actor_unknown = (
-        state.last is not None
-        and state.last is previous
+        state.last_noun is not None
+        and state.last_noun is previous
         and ((qualifies and (state.looks_on or of_being)) or (watches and watched is None))
     )
     # "a man and a dog running": the participle belongs to both
-    if nearest and state.last is not None and state.last not in state.subject:
+    if nearest and state.last_noun is not None and state.last_noun not in state.subject:
         someone = previous is not None and previous.words == ("who",)
-        state.actors = [] if someone and not is_a(state.last.head_text, MOVERS) else [state.last]
+        state.actors = (
+            [] if someone and not is_kind(state.last_noun.head_text, MOVERS) else [state.last_noun]
+        )
     elif watched is not None and watched is previous:
         state.actors = [watched]
-    elif is_actor_unknown and state.last not in state.subject:
+    elif is_actor_unknown and state.last_noun not in state.subject:
         # "looks at leaves blowing", "holds the arm of a man wearing a hat"
         state.actors = []
     else:
         state.actors = state.subject
-    if state.asked:
-        state.actors, state.asked = [], False
+    if state.leaves_actor_open:
+        state.actors, state.leaves_actor_open = [], False
     state.verb, state.object = verb, None
     state.predicate, state.bearers = verb.words, state.actors

@@ -5,7 +5,7 @@ from random import Random
 
 from zoo.units.record import EntityFoil
 from zoo.units.rules import kinds
-from zoo.units.rules.kinds import is_a, is_plural
+from zoo.units.rules.kinds import is_kind, is_plural
 from zoo.units.rules.lexicon import (
     ATTRIBUTE_FOILS,
     BOUND_PARTICIPLES,
@@ -68,7 +68,7 @@ def _other_attributes(phrase: Phrase, i: int) -> list[str]:
     if attribute in BOUND_PARTICIPLES and i > 0:
         # "stone paved"
         return []
-    being = is_a(head, kinds.BEINGS)
+    being = is_kind(head, kinds.BEINGS)
     if not being:
         alternatives = [a for a in alternatives if a != "little"]
     if attribute in ("bright", "dark", "light") and head in _SHINING:
@@ -78,16 +78,16 @@ def _other_attributes(phrase: Phrase, i: int) -> list[str]:
         return [a for a in alternatives if a in _HAIR_COLOURS]
     if attribute in ("light", "dark") and next_words and next_words[0] in COLOURS:
         return alternatives
-    if attribute in ("little", "small") and is_a(head, kinds.PEOPLE):
+    if attribute in ("little", "small") and is_kind(head, kinds.PEOPLE):
         return ["big"]
     if attribute in _AGES:
-        if is_a(head, kinds.CHILDREN):
+        if is_kind(head, kinds.CHILDREN):
             return []
         return [a for a in alternatives if (a in _AGES) == being]
     if attribute in COLOURS:
         return _other_colours(head, attribute, alternatives)
     if attribute in MATERIALS:
-        return alternatives if is_a(head, kinds.MADE, kinds.CLOTHES) else []
+        return alternatives if is_kind(head, kinds.MANUFACTURED, kinds.CLOTHES) else []
     return alternatives
 
 
@@ -97,11 +97,11 @@ def _other_colours(head: str, attribute: str, alternatives: list[str]) -> list[s
     Coats, hair and plants have few natural colours. People do not get coat colours. Other things in
     nature keep the colour in the caption.
     """
-    if is_a(head, kinds.UNPAINTED) and not is_a(head, kinds.ANIMALS):
+    if is_kind(head, kinds.UNPAINTED) and not is_kind(head, kinds.ANIMALS):
         return []
-    if is_a(head, kinds.ANIMALS):
+    if is_kind(head, kinds.ANIMALS):
         return [a for a in alternatives if a in COATS] if attribute in COATS | {"gray"} else []
-    if is_a(head, kinds.PEOPLE):
+    if is_kind(head, kinds.PEOPLE):
         return (
             []
             if attribute in COATS | {"gray"}
@@ -109,8 +109,8 @@ def _other_colours(head: str, attribute: str, alternatives: list[str]) -> list[s
         )
     if head in ("sky", "skies"):
         return [a for a in alternatives if a in _SKY_COLOURS]
-    if is_a(head, kinds.PLANTS):
+    if is_kind(head, kinds.PLANTS):
         return [a for a in alternatives if a in _PLANT_COLOURS]
-    if is_a(head, kinds.BODY_PARTS):
+    if is_kind(head, kinds.BODY_PARTS):
         return [a for a in alternatives if a in _HAIR_COLOURS] if attribute in _HAIR_COLOURS else []
     return alternatives

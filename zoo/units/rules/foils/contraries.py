@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from zoo.units.rules import kinds
 from zoo.units.rules import words as lists
-from zoo.units.rules.kinds import is_a
+from zoo.units.rules.kinds import is_kind
 from zoo.units.rules.lexicon import (
     BASES,
     CONTRARY_PHRASES,
@@ -58,7 +58,7 @@ def contrary_predicates(predicate: str, subject: str, object_: str) -> Iterator[
         return
     words = predicate.split()
     verb = BASES.get(words[0])
-    if is_a(object_, kinds.LIMBS):
+    if is_kind(object_, kinds.LIMBS):
         if predicate in _MOVES_PARTS:
             yield _MOVES_PARTS[predicate]
         return
@@ -91,34 +91,34 @@ def _contrary_preposition(
         if preposition == "at":
             return (
                 None
-                if object_ in kinds.NO_PLACES or is_a(object_, kinds.BEINGS)
+                if object_ in kinds.NO_PLACES or is_kind(object_, kinds.BEINGS)
                 else usual_contrary
             )
-        return usual_contrary if verb in MOTIONS and not is_a(object_, _DRY) else None
+        return usual_contrary if verb in MOTIONS and not is_kind(object_, _DRY) else None
     if preposition in ("off", "off of"):
         return usual_contrary if not verb or verb in MOTIONS else None
     if preposition in ("over", "under", "underneath", "beneath"):
-        if is_a(object_, kinds.PLACES):
+        if is_kind(object_, kinds.PLACES):
             return "away from" if verb in MOTIONS and object_ not in ("air", "sky") else None
         is_under = preposition != "over"
-        if not is_under and is_a(object_, kinds.BEINGS):
+        if not is_under and is_kind(object_, kinds.BEINGS):
             return None
-        return usual_contrary if not is_under or is_a(object_, kinds.TABLES) else "far from"
+        return usual_contrary if not is_under or is_kind(object_, kinds.TABLES) else "far from"
     if preposition in ("through", "across", "along", "around"):
         return (
             usual_contrary
-            if is_a(object_, kinds.PLACES, kinds.SUPPORTS, kinds.TABLES, kinds.BEINGS)
+            if is_kind(object_, kinds.PLACES, kinds.SUPPORTS, kinds.TABLES, kinds.BEINGS)
             and object_ != "air"
             else None
         )
-    if preposition in ("up", "down") and is_a(object_, kinds.LEVELS):
+    if preposition in ("up", "down") and is_kind(object_, kinds.LEVELS):
         return "away from" if not verb or verb in MOTIONS - {"come"} else None
-    if preposition == "in front of" and is_a(object_, _WORKED_AT):
+    if preposition == "in front of" and is_kind(object_, _WORKED_AT):
         return None
     if preposition in ("up", "down"):
         return usual_contrary if not verb or verb in MOTIONS - _DOWNHILL else None
     if preposition in ("with", "without"):
-        return None if is_a(object_, kinds.SUBSTANCES) and preceding_words else usual_contrary
+        return None if is_kind(object_, kinds.SUBSTANCES) and preceding_words else usual_contrary
     return None if object_ in ("air", "sky") else usual_contrary
 
 
@@ -126,27 +126,27 @@ def _contrary_of_on(preposition: str, object_: str) -> str | None:
     """Returns the contrary of "on": under a table, next to a bicycle, far from a beach."""
     if preposition == "onto":
         return "off"
-    if is_a(object_, kinds.TABLES):
+    if is_kind(object_, kinds.TABLES):
         return "under"
-    if is_a(object_, kinds.MOUNTS, kinds.SUPPORTS):
+    if is_kind(object_, kinds.MOUNTS, kinds.SUPPORTS):
         return "next to"
-    if is_a(object_, kinds.GROUNDS):
+    if is_kind(object_, kinds.GROUNDS):
         return "far from"
     return None if object_ in kinds.NO_PLACES else "next to"
 
 
 def _contrary_of_in(object_: str) -> str | None:
-    if is_a(object_, kinds.CLOTHES, kinds.TRAITS):
+    if is_kind(object_, kinds.CLOTHES, kinds.TRAITS):
         return "without"
     if object_ in ("air", "sky", "rain", "sunlight", "shade", "light", "wave", "waves"):
         return None
-    if is_a(object_, kinds.WATERS, kinds.SUBSTANCES, _ROADS):
+    if is_kind(object_, kinds.WATERS, kinds.SUBSTANCES, _ROADS):
         return "far from"
     return (
         "outside of"
-        if is_a(object_, kinds.ENCLOSURES)
+        if is_kind(object_, kinds.ENCLOSURES)
         else "far from"
-        if is_a(object_, kinds.GROUNDS)
+        if is_kind(object_, kinds.GROUNDS)
         else None
     )
 
@@ -168,34 +168,34 @@ def _can_act(contrary: str, rest: Sequence[str], subject: str, object_: str) -> 
         return False
     if contrary == "fall" and rest[:1] != ["from"]:
         return False
-    if contrary == "sleep" and is_a(
+    if contrary == "sleep" and is_kind(
         object_, kinds.SUBSTANCES if rest == ["with"] else kinds.WATERS
     ):
         return False
-    if contrary in _POSTURES and not is_a(subject, kinds.BEINGS):
+    if contrary in _POSTURES and not is_kind(subject, kinds.BEINGS):
         return False
-    if contrary in OF_PEOPLE and not is_a(subject, kinds.PEOPLE):
+    if contrary in OF_PEOPLE and not is_kind(subject, kinds.PEOPLE):
         return False
     if rest:
         return True
     if contrary in _OF_BEINGS:
-        return contrary == "ignore" or is_a(object_, kinds.BEINGS)
+        return contrary == "ignore" or is_kind(object_, kinds.BEINGS)
     if contrary in _OF_VEHICLES:
-        return is_a(object_, kinds.VEHICLES)
+        return is_kind(object_, kinds.VEHICLES)
     if contrary == "remove":
-        return is_a(object_, kinds.CLOTHES)
+        return is_kind(object_, kinds.CLOTHES)
     if contrary == "hold":
-        return is_a(object_, kinds.CLOTHES)
+        return is_kind(object_, kinds.CLOTHES)
     if contrary == "watch":
-        return not is_a(object_, _WATCHLESS)
+        return not is_kind(object_, _WATCHLESS)
     if contrary == "carry":
-        return is_a(object_, kinds.INSTRUMENTS, _CARRIED)
+        return is_kind(object_, kinds.INSTRUMENTS, _CARRIED)
     if contrary == "push":
-        return is_a(object_, kinds.VEHICLES, kinds.MOUNTS, kinds.BEINGS)
+        return is_kind(object_, kinds.VEHICLES, kinds.MOUNTS, kinds.BEINGS)
     if contrary == "wash":
-        return is_a(object_, kinds.VEHICLES, kinds.RIDEABLE)
+        return is_kind(object_, kinds.VEHICLES, kinds.RIDEABLE)
     if contrary == "descend":
-        return is_a(object_, kinds.CLIMBABLE, kinds.GROUNDS)
+        return is_kind(object_, kinds.CLIMBABLE, kinds.GROUNDS)
     if contrary == "spill":
         return True
-    return contrary not in _OF_THINGS or not is_a(object_, _HANDLED)
+    return contrary not in _OF_THINGS or not is_kind(object_, _HANDLED)

@@ -5,7 +5,7 @@ from random import Random
 
 from zoo.units.record import EntityFoil
 from zoo.units.rules import kinds, words
-from zoo.units.rules.kinds import is_a, is_plural
+from zoo.units.rules.kinds import is_kind, is_plural
 from zoo.units.rules.lexicon import (
     COATS,
     COLOURS,
@@ -58,8 +58,8 @@ def head_foils(phrase: Phrase, mentioned: frozenset[str], rng: Random) -> Iterat
     ]
     if end < len(phrase.words):
         return
-    if is_a(phrase.head_text, kinds.CHILDREN):
-        heads = [h for h in heads if is_a(h, kinds.CHILDREN)] or heads
+    if is_kind(phrase.head_text, kinds.CHILDREN):
+        heads = [h for h in heads if is_kind(h, kinds.CHILDREN)] or heads
     for head in rng.sample(heads, len(heads)):
         yield EntityFoil(phrase.replace_words(start, end, head), "object_change")
 
@@ -70,14 +70,14 @@ def _suits(modifiers: tuple[str, ...], head: str, foil: str) -> bool:
     For example, there are no little adults and no metal hedges.
     """
     modifier_set = set(modifiers) - {"and", "of"}
-    if is_a(head, kinds.BEINGS):
-        person, animal = is_a(head, kinds.PEOPLE), is_a(foil, kinds.ANIMALS)
+    if is_kind(head, kinds.BEINGS):
+        person, animal = is_kind(head, kinds.PEOPLE), is_kind(foil, kinds.ANIMALS)
         if "young" in modifier_set and {head, foil} <= _NEARLY_GROWN:
             return False
         if (
             modifier_set & _SMALL
-            and is_a(head, kinds.YOUNG)
-            and not (is_a(foil, kinds.YOUNG) or animal)
+            and is_kind(head, kinds.YOUNG)
+            and not (is_kind(foil, kinds.YOUNG) or animal)
         ):
             return False
         if person and not animal:
@@ -85,15 +85,17 @@ def _suits(modifiers: tuple[str, ...], head: str, foil: str) -> bool:
             if any(word.endswith("-aged") and word != "middle-aged" for word in modifier_set):
                 return False
             return (
-                not (grown and is_a(foil, kinds.YOUNG))
+                not (grown and is_kind(foil, kinds.YOUNG))
                 and not modifier_set & _OF_ONE_SEX
                 and not (modifier_set & _BARE and {head, foil} & _FEMALE)
             )
         return not person or modifier_set <= _FREE_OF_ANIMALS
-    if is_a(head, _GROWN_WILD):
+    if is_kind(head, _GROWN_WILD):
         return modifier_set <= _FREE_OF_NATURE
     rest = modifier_set - _FREE - COLOURS - QUANTITIES
-    return rest <= MATERIALS and (not rest or (is_a(head, kinds.MADE) and is_a(foil, kinds.MADE)))
+    return rest <= MATERIALS and (
+        not rest or (is_kind(head, kinds.MANUFACTURED) and is_kind(foil, kinds.MANUFACTURED))
+    )
 
 
 def _is_mentioned(foil: str, head: str, mentioned: frozenset[str]) -> bool:

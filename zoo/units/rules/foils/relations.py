@@ -5,7 +5,7 @@ from random import Random
 
 from zoo.units.record import Entity, Relation, RelationFoil
 from zoo.units.rules.foils.contraries import contrary_predicates
-from zoo.units.rules.foils.fitting import fits
+from zoo.units.rules.foils.fitting import fits_predicate
 from zoo.units.rules.foils.swaps import can_swap
 from zoo.units.rules.kinds import head_of
 from zoo.units.rules.lexicon import is_symmetric
@@ -41,7 +41,7 @@ def relation_foils(
                 foil.text
                 for foil in entity.foils
                 if foil.edit == edit
-                and (part == "attribute" or fits(relation, component, foil.text))
+                and (part == "attribute" or fits_predicate(relation, component, foil.text))
             ]
             if foils:
                 ends = {

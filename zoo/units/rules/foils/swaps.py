@@ -7,7 +7,7 @@ from operator import or_
 
 from zoo.units.rules import kinds
 from zoo.units.rules import words as lists
-from zoo.units.rules.kinds import head_of, is_a
+from zoo.units.rules.kinds import head_of, is_kind
 from zoo.units.rules.lexicon import BASES, OF_PEOPLE, PLURALS, word_set
 
 _BETWEEN_BEINGS = word_set(lists.BETWEEN_BEINGS)
@@ -16,7 +16,7 @@ _WITH_PREPOSITION = word_set(lists.BETWEEN_WITH_PREPOSITION)
 _PREPOSITIONS = word_set(lists.SWAPPED_PREPOSITIONS)
 _OF_PLACE = _PREPOSITIONS - {"at", "from", "to"}
 _BETWEEN_THINGS = word_set("behind in_front_of above below")
-_LIKE_THINGS = (kinds.VEHICLES, kinds.MADE - kinds.VEHICLES)
+_LIKE_THINGS = (kinds.VEHICLES, kinds.MANUFACTURED - kinds.VEHICLES)
 _RUNNING = word_set("run swim jump leap")
 # the one on top rests on the one below
 _BEARS = frozenset({"top", "under", "beneath", "underneath"})
@@ -50,17 +50,17 @@ def can_swap(predicate: str, subject: str, object_: str) -> bool:
     if _can_act(subject) and _can_act(object_):
         return not words & _POSED and _swaps_beings(predicate.split(), subject, object_)
     heads = head_of(subject), head_of(object_)
-    same_kind = any(all(is_a(head, kind) for head in heads) for kind in _LIKE_THINGS)
+    same_kind = any(all(is_kind(head, kind) for head in heads) for kind in _LIKE_THINGS)
     return same_kind and heads[0] != heads[1] and predicate in _BETWEEN_THINGS
 
 
 def _can_act(text: str) -> bool:
-    return is_a(head_of(text), _GAZING) and _LIFELESS.isdisjoint(text.split())
+    return is_kind(head_of(text), _GAZING) and _LIFELESS.isdisjoint(text.split())
 
 
 def _swaps_beings(words: list[str], subject: str, object_: str) -> bool:
     heads = head_of(subject), head_of(object_)
-    are_people = [is_a(head, kinds.PEOPLE) for head in heads]
+    are_people = [is_kind(head, kinds.PEOPLE) for head in heads]
     if _BEARS.intersection(words) and are_people[0] != are_people[1]:
         return False
     if " ".join(words) in _OF_PLACE:
@@ -72,16 +72,16 @@ def _swaps_beings(words: list[str], subject: str, object_: str) -> bool:
         return False
     if not rest and verb in _WITH_PREPOSITION:
         return False
-    are_hunters = [is_a(head, kinds.HUNTERS) for head in heads]
+    are_hunters = [is_kind(head, kinds.HUNTERS) for head in heads]
     hunts = verb in _BETWEEN_HUNTERS or (verb in _RUNNING and rest in ("after", "at"))
     if hunts and not all(map(or_, are_people, are_hunters)):
         return False
     if verb in OF_PEOPLE - _BETWEEN_BEINGS and not all(are_people):
         return False
     are_young = [
-        any(is_a(word, kinds.YOUNG) for word in text.split()) for text in (subject, object_)
+        any(is_kind(word, kinds.YOUNG) for word in text.split()) for text in (subject, object_)
     ]
-    infants = any(is_a(word, kinds.INFANTS) for word in (*subject.split(), *object_.split()))
+    infants = any(is_kind(word, kinds.INFANTS) for word in (*subject.split(), *object_.split()))
     are_plural = [
         head.endswith("s") or head in PLURALS or not _MANY.isdisjoint(text.split())
         for head, text in zip(heads, (subject, object_), strict=True)
