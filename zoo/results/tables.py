@@ -108,7 +108,7 @@ class TextTable:
         return "l" * words + "r" * (len(self.header) - words)
 
 
-def metrics_table(metrics: Sequence[Metric], says: Sequence[str] = ()) -> TextTable:
+def metrics_table(metrics: Sequence[Metric], preamble: Sequence[str] = ()) -> TextTable:
     """Returns a table with one row per metric.
 
     Args:
@@ -130,7 +130,7 @@ def metrics_table(metrics: Sequence[Metric], says: Sequence[str] = ()) -> TextTa
         )
         for m, previous_run in zip(metrics, previous_runs, strict=False)
     )
-    return TextTable((*METRICS, PUBLISHED), rows, tuple(says))
+    return TextTable((*METRICS, PUBLISHED), rows, tuple(preamble))
 
 
 def splits_table(metrics: Sequence[Metric]) -> TextTable:
