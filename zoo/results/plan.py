@@ -144,7 +144,9 @@ def _split_by_images(case: Case, image_mask: NDArray[np.bool_]) -> Iterator[tupl
         yield replace(_select(case, ~image_mask, all_texts), id=f"{case.id}, missing"), False
         return
     # a text that matches no image is a wrong answer to each query, and is kept
-    text_mask: NDArray[np.bool_] = case.match[image_mask].any(axis=0) | ~case.match.any(axis=0)
+    text_mask: NDArray[np.bool_] = np.any(case.match[image_mask], axis=0) | ~np.any(
+        case.match, axis=0
+    )
     yield _select(case, image_mask, text_mask), True
     yield replace(_select(case, ~image_mask, ~text_mask), id=f"{case.id}, missing"), False
 
