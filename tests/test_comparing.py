@@ -22,7 +22,7 @@ SMALL = {
     },
     "data": {
         "class_path": "zoo.datamodules.captions.CaptionDataModule",
-        "init_args": {"batch_size": 8, "workers": 0, "expect_n": None},
+        "init_args": {"batch_size": 8, "workers": 0, "expected_images": None},
     },
     "trainer": {
         "max_epochs": 1,

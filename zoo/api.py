@@ -358,7 +358,7 @@ def evaluate(
     presets: "str | Preset | Sequence[str | Preset]" = ("official",),
     overwrite: bool = False,
     cache: "EmbeddingCache | None" = None,
-    beside: str | Sequence[str] = (),
+    reference_models: str | Sequence[str] = (),
     require: bool = False,
     trust_code: bool = False,
 ) -> "Results":
@@ -378,8 +378,8 @@ def evaluate(
         overwrite: Whether existing results in `out` may be overwritten.
         cache: Where the vectors of images and texts are stored, so that further runs need not
             encode them; None encodes everything again.
-        beside: Models whose published numbers are shown next to these results, in a list or
-            separated by commas.
+        reference_models: Models whose published numbers are shown next to these results, in a list
+            or separated by commas.
         require: Whether it is an error if a benchmark cannot be run, for example because files are
             missing.
         trust_code: As in `load`.
@@ -403,7 +403,7 @@ def evaluate(
         presets=_names_and_objects(presets, "presets", Preset),
         overwrite=overwrite,
         cache=cache,
-        beside=_names_and_objects(beside, "beside"),
+        reference_models=_names_and_objects(reference_models, "reference_models"),
         require=require,
     )
     if isinstance(model, str | Path):

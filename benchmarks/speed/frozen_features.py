@@ -171,7 +171,7 @@ class Measured:
             [str(self.root)],
             batch_size=self.batch,
             negatives=negatives,
-            redraw=False,
+            resample=False,
             features=Features(str(self.folder / f"of_{len(self.module.image_keys)}_keys"))
             if stored
             else None,
@@ -254,7 +254,7 @@ def loader_of(run: Measured, batch: int, stored: bool) -> Any:
         Features(str(run.folder / f"of_{len(run.module.image_keys)}_keys")) if stored else None
     )
     data = CaptionDataModule(
-        run.reader, [str(run.root)], batch_size=batch, redraw=False, features=settings, workers=0
+        run.reader, [str(run.root)], batch_size=batch, resample=False, features=settings, workers=0
     )
     trainer.strategy.connect(run.module)
     data.trainer = run.module.trainer = trainer

@@ -33,7 +33,7 @@ OVERLAY = {
         },
         "optimizer": {"lr": 5e-4, "warmup_epochs": None, "warmup_share": 0.05},
     },
-    "data": {"init_args": {"val": None, "expect_n": None}},
+    "data": {"init_args": {"val": None, "expected_images": None}},
     "trainer": {"accelerator": "cpu", "precision": "32-true", "max_epochs": -1},
 }
 

@@ -264,7 +264,7 @@ def overlay(
         "batch_size": plan.rows_of_pairs if of_pairs else plan.rows,
         "hard_images": False,
         "source_negatives": False,
-        "expect_n": None,
+        "expected_images": None,
         "workers": 0,
     }
     if recipe == "negclip.yaml":  # its negatives come with its own table

@@ -48,7 +48,7 @@ from zoo.support.text_files import sha256
 
 State = dict[str, Tensor]
 NAMES = sorted(entries())
-LOADABLE = [name for name in NAMES if entries()[name].refused is None]
+LOADABLE = [name for name in NAMES if entries()[name].unsupported is None]
 # one of each kind of file and of place; the other adapters are those of `test_published`
 KINDS = (
     *("ce_clip", "clic_laion", "clove", "con_clip_b32", "cs_clip", "degla", "fsc_clip_coco_lora"),
@@ -61,12 +61,12 @@ COMMIT = "0" * 40
 def test_an_entry_is_whole(name: str) -> None:
     entry = entries()[name]
     assert entry.architecture in open_clip.list_models()
-    assert entry.rule is None or entry.rule in class_paths("published_weights")
-    assert entry.hub or entry.url or entry.refused
+    assert entry.weights_class is None or entry.weights_class in class_paths("published_weights")
+    assert entry.hub or entry.url or entry.unsupported
     assert entry.url is None or entry.url.startswith("https://")
     assert entry.hub is None or re.fullmatch(r"[\w.-]+/[\w.-]+", entry.hub.id)
     assert set(entry.unknown) == {fact for fact in FACTS if getattr(entry, fact) is None}
-    assert entry.folder == (entry.rule == "TripletCLIP")
+    assert entry.folder == (entry.weights_class == "TripletCLIP")
 
 
 def test_no_name_is_that_of_an_architecture_too() -> None:
@@ -115,13 +115,13 @@ def hub_files(state: State) -> dict[str, Callable[[], dict[str, Any]]]:
 def made(name: str, entry: ModelEntry, state: State) -> dict[str, Any]:
     makers = hub_files(state)
     family = next((kind for kind in makers if name.startswith(kind)), "")
-    return makers[entry.rule or family]()
+    return makers[entry.weights_class or family]()
 
 
 def expected(entry: ModelEntry, state: State, held: dict[str, Any]) -> State:
-    if entry.rule == "CLoVe":
+    if entry.weights_class == "CLoVe":
         return clove_by_hand(state)
-    if entry.rule in ("FSCCLIPLoRA", "TSVLC", "DAC"):
+    if entry.weights_class in ("FSCCLIPLoRA", "TSVLC", "DAC"):
         inner = {k.removeprefix("module."): v for k, v in held["state_dict"].items()}
         return merged_by_hand(inner)
     return state
@@ -185,7 +185,7 @@ def known(monkeypatch: pytest.MonkeyPatch, **changed: ModelEntry) -> None:
 def tiny(name: str, tmp_path: Path, state: State) -> ModelEntry:
     """A model's entry, for files of another width than the published ones."""
     entry = replace(entries()[name], architecture="zoo-tiny", sha256=None)
-    if entry.rule == "CLoVe":
+    if entry.weights_class == "CLoVe":
         torch.save(clove_base(state), tmp_path / "base.pt")
         entry = replace(entry, arguments={"base": str(tmp_path / "base.pt")})
     return entry
@@ -208,9 +208,9 @@ def test_every_model_is_built_of_its_file_as_its_entry_says(
                 entry.tag,
                 {"weights": file},
             )
-        elif entry.rule:
+        elif entry.weights_class:
             assert backbone["pretrained"] == {
-                "class_path": f"zoo.backbones.published.{entry.rule}",
+                "class_path": f"zoo.backbones.published.{entry.weights_class}",
                 "init_args": {"path": file, **entry.arguments},
             }
         else:
@@ -248,7 +248,7 @@ def test_a_model_is_loaded_from_a_file_like_its_publications(
     if name == "gnm_clip":
         result = {k: v.half().float() for k, v in result.items()}
     same(backbone, result)
-    if entry.rule == "CLoVe":
+    if entry.weights_class == "CLoVe":
         assert backbone.context == 64
 
 
@@ -327,7 +327,7 @@ def test_a_published_model_is_exported_and_reloaded(
 def test_ones_own_entry_is_a_file(tmp_path: Path, state: State) -> None:
     torch.save({"state_dict": state}, tmp_path / "mine.pt")
     (tmp_path / "mine.yaml").write_text(
-        "says: mine\npaper: none\narchitecture: zoo-tiny\nactivation: gelu\nfile: mine.pt\n"
+        "description: mine\npaper: none\narchitecture: zoo-tiny\nactivation: gelu\nfile: mine.pt\n"
         f"sha256: {sha256(tmp_path / 'mine.pt')}\nlicence: mine\ntrained_on: scenes\nunknown: []\n"
     )
     named = f"{tmp_path / 'mine.yaml'}:{tmp_path / 'mine.pt'}"
@@ -341,20 +341,23 @@ def test_ones_own_entry_is_a_file(tmp_path: Path, state: State) -> None:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ("says: a\npaper: b", "field 'architecture' is missing"),
+        ("description: a\npaper: b", "field 'architecture' is missing"),
         ("[", "is not valid YAML"),
-        ("says: a\npaper: b\narchitecture: c\nunknown: [shape]", "field 'unknown"),
-        ("says: a\npaper: b\narchitecture: c\nunknown: []", "it has no activation and does not"),
+        ("description: a\npaper: b\narchitecture: c\nunknown: [shape]", "field 'unknown"),
         (
-            "says: a\npaper: b\narchitecture: c\nactivation: gelu\nunknown: [activation]",
+            "description: a\npaper: b\narchitecture: c\nunknown: []",
+            "it has no activation and does not",
+        ),
+        (
+            "description: a\npaper: b\narchitecture: c\nactivation: gelu\nunknown: [activation]",
             "it has activation and lists it under `unknown`",
         ),
         (
-            "says: a\npaper: b\narchitecture: c\nhead: Linear\n"
+            "description: a\npaper: b\narchitecture: c\nhead: Linear\n"
             "unknown: [activation, file, sha256, licence, trained_on]",
             "tag and head must be given together",
         ),
-        ("says: a\npapers: b", "papers"),
+        ("description: a\npapers: b", "papers"),
     ],
 )
 def test_an_entry_that_is_none_is_told_so(tmp_path: Path, content: str, told: str) -> None:
@@ -442,7 +445,7 @@ def test_what_pins_no_file_is_refused(line: str, message: str, tmp_path: Path) -
     unknown = "unknown: [activation, file, licence, trained_on]"
     if "sha256" not in line:
         unknown = unknown.replace("]", ", sha256]")
-    file.write_text(f"says: mine\npaper: mine\narchitecture: ViT-B-32\n{unknown}\n{line}\n")
+    file.write_text(f"description: mine\npaper: mine\narchitecture: ViT-B-32\n{unknown}\n{line}\n")
     with pytest.raises(ZooError, match=message):
         read(file)
 

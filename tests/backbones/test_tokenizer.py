@@ -8,9 +8,9 @@ import torch
 
 from tests.backbones.test_towers import hugging_face
 from zoo.backbones.backbone import Backbone
-from zoo.backbones.overlong import overlong
 from zoo.backbones.settings import TextInput
 from zoo.backbones.tokenizer import TextEnd, Tokenizer
+from zoo.backbones.truncation import find_truncated
 from zoo.errors import ZooError
 
 
@@ -28,7 +28,7 @@ def test_lengths_count_both_special_tokens(tokenizer: Tokenizer) -> None:
 
 
 def test_a_text_is_overlong_from_the_first_token_that_is_lost(tokenizer: Tokenizer) -> None:
-    assert overlong(["dog " * 75, "dog " * 76, "dog"], tokenizer) == [1]
+    assert find_truncated(["dog " * 75, "dog " * 76, "dog"], tokenizer) == [1]
     assert tokenizer(["dog " * 76])[1].tolist() == [77]
 
 
@@ -64,6 +64,6 @@ def test_a_folders_tokenizer_replaces_the_architectures_own(tmp_path: Path) -> N
     ids, lengths, _ = backbone.tokenizer(["a b dog", "a"])
     assert lengths.tolist() == [5, 3]
     assert ids.shape == (2, 40)
-    assert overlong(["a " * 38, "a " * 39], backbone.tokenizer) == [1]
+    assert find_truncated(["a " * 38, "a " * 39], backbone.tokenizer) == [1]
     with pytest.raises(ZooError, match="cannot be loaded"):
         _ = Backbone("zoo-tiny", text=TextInput(str(tmp_path / "absent"))).tokenizer

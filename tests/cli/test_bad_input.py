@@ -105,8 +105,8 @@ BROKEN_FILES: dict[str, tuple[Callable[[Path], object], list[str], tuple[str, ..
     ),
     "a caption over the context length": (
         lambda root: caption_of(root, 5, lambda text: " and ".join([text] * 20)),
-        ["--data.overlong", "error", "--data.units", "null", "--model.objective", "NegCLIP"],
-        ("captions.tsv:6", "context length", "overlong: cut"),
+        ["--data.truncation", "false", "--data.units", "null", "--model.objective", "NegCLIP"],
+        ("captions.tsv:6", "context length", "truncation: true"),
     ),
     "a missing image": (
         lambda root: (root / "pictures" / "003.png").unlink(),
@@ -509,7 +509,7 @@ def test_missing_images_and_cut_captions_are_counted_where_they_are_tolerated(
     )
     data = torch.load("runs/version_0/checkpoints/last.ckpt", weights_only=True)["zoo"]["data"]
     assert data["train"]["missing_images"] == 1
-    assert data["overlong"] == {"checked": 11, "cut": 1}
+    assert data["truncation"] == {"checked": 11, "truncated": 1}
 
 
 def in_own_process(folder: Path, arguments: Sequence[str]) -> BaseProcess:

@@ -447,7 +447,10 @@ MISTAKES = {
         ["fit", "--config", "RECIPE", "--model.backbone.name", "zoo-tinny"],
         "zoo-tiny",
     ),
-    "another number of images": (["fit", "--config", "RECIPE", "--data.expect_n", "13"], "13"),
+    "another number of images": (
+        ["fit", "--config", "RECIPE", "--data.expected_images", "13"],
+        "13",
+    ),
     "quickgelu weights in a gelu tower": (
         [
             "fit",

@@ -27,7 +27,7 @@ SMALL = {
     },
     "data": {
         "class_path": "zoo.datamodules.captions.CaptionDataModule",
-        "init_args": {"batch_size": 2, "expect_n": None, "workers": 0},
+        "init_args": {"batch_size": 2, "expected_images": None, "workers": 0},
     },
     "trainer": {
         "accelerator": "cpu",

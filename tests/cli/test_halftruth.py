@@ -62,7 +62,7 @@ def test_what_is_built_is_measured_and_shown(root: Path) -> None:
     assert results.value("half_truth", "Swap", "half_truth") == 100
     assert results.by_preset[0].averages[0].value == 100
 
-    shown = said(["halftruth", "show", "measured", "--out", "page", "--worst", "3"])
+    shown = said(["halftruth", "show", "measured", "--out", "page", "--cases_per_condition", "3"])
     assert shown.status == 0, shown.err
     assert "mean of 4" in shown.out
     assert sorted(contents(root / "page")) == ["accuracy.png", "gaps.png", "half_truths.html"]

@@ -25,7 +25,10 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ("compare =m1 m2", "=m1 has nothing before the =: write NAME=FOLDER"),
         ("compare a= b=m2", "a= has nothing after the =: write NAME=FOLDER"),
-        ("compare m1 m2 --beside negclip,negclip", "--beside 'negclip,negclip': negclip is asked"),
+        (
+            "compare m1 m2 --reference_models negclip,negclip",
+            "--reference_models 'negclip,negclip': negclip is asked",
+        ),
         ("bindings captions.tsv --out t.json", "--out t.json has to end in .csv: name it t.csv"),
         (
             "halftruth build units.jsonl --out h.txt",

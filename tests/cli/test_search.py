@@ -153,7 +153,7 @@ def test_a_search_trains_and_takes_the_metric_that_validation_logged(
         STUDY.replace("trials: 4", "trials: 2").replace("pairs:pairs", "pairs:others")
         + "with: {trainer: {max_epochs: -1, max_steps: 2, val_check_interval: 2}}\n"
     )
-    asked = ["study", "searched.yaml", "--data_root", ".", "--work", "work", "--search"]
+    asked = ["study", "searched.yaml", "--data_root", ".", "--work_dir", "work", "--search"]
     assert main(asked) == 0
     values = [trial["value"] for trial in kept(root / "work")]
     assert all(value > 0 for value in values)

@@ -292,11 +292,11 @@ def test_a_file_that_changed_under_its_runs_is_refused_with_what_changed(
 ) -> None:
     (folder / "changed").mkdir(exist_ok=True)
     (folder / "changed" / "two.yaml").write_text(STUDY.replace(*change))
-    command = ["study", "changed/two.yaml", "--data_root", ".", "--work", str(whole)]
+    command = ["study", "changed/two.yaml", "--data_root", ".", "--work_dir", str(whole)]
     assert main([*command, *WITHOUT_TRIAL]) == 1
     error = capsys.readouterr().err
     assert sentence in error
-    assert "--again" in error
+    assert "--rerun_mismatched" in error
     assert main([*command, "--table"]) == 1  # nor is a table made of them
     said = capsys.readouterr()
     assert sentence in said.err
@@ -317,13 +317,15 @@ def test_a_work_folder_of_another_study_is_refused(
     whole: Path, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "other.yaml").write_text(STUDY)
-    assert main(["study", "other.yaml", "--data_root", ".", "--work", str(whole)]) == 1
+    assert main(["study", "other.yaml", "--data_root", ".", "--work_dir", str(whole)]) == 1
     assert "is the work folder of the study two" in capsys.readouterr().err
-    assert main(["study", "other.yaml", "--data_root", ".", "--work", str(whole), "--list"]) == 1
+    assert (
+        main(["study", "other.yaml", "--data_root", ".", "--work_dir", str(whole), "--list"]) == 1
+    )
     assert "is the work folder of the study two" in capsys.readouterr().err
     (folder / "full").mkdir()
     (folder / "full" / "thesis.tex").write_text("")
-    assert main(["study", "other.yaml", "--data_root", ".", "--work", "full"]) == 1
+    assert main(["study", "other.yaml", "--data_root", ".", "--work_dir", "full"]) == 1
     assert "is not empty and not the work folder of a study" in capsys.readouterr().err
 
 
@@ -348,7 +350,10 @@ def test_a_work_folder_of_another_study_is_refused(
         (("  NegCLIP: [", "  First: ["), "a run is called First, the name reserved"),
         (("cache: false}", "ckpt_path: a.ckpt}"), "validate has 'ckpt_path'"),
         (("first_once: true", "data_root: 3"), "data_root is 3: give the path of a folder"),
-        (("first_once: true", "compare: {beside: 3}"), "compare.beside is 3: give names"),
+        (
+            ("first_once: true", "compare: {reference_models: 3}"),
+            "compare.reference_models is 3: give names",
+        ),
         (("first_once: true", "prepare: {x: 'zoo \"ls'}"), "prepare has 'zoo \"ls' for x"),
     ],
 )
@@ -398,7 +403,7 @@ def test_a_row_that_cannot_be_run_is_named_before_any_other_is_trained(
     (tmp_path / "rows.yaml").write_text(below)
     (tmp_path / "over.yaml").write_text(text)
     files = [str(tmp_path / name) for name in (["rows.yaml"] + ["over.yaml"] * bool(text))]
-    command = ["study", *files, *flags, "--data_root", ".", "--work", str(tmp_path / "work")]
+    command = ["study", *files, *flags, "--data_root", ".", "--work_dir", str(tmp_path / "work")]
     assert main(command) == 1
     error = capsys.readouterr().err
     assert re.search(rf"zoo: rows(\+over)?, {message}", error), error
@@ -448,7 +453,7 @@ def test_jobs_are_sent_by_submitit_with_what_is_given_to_it(
     }
     with pytest.raises(ZooError, match="--slurm gpu: give NAME=VALUE"):
         slurm.settings(["gpu"])
-    kept = ["scenes_first_try", "--work", "x"]
+    kept = ["scenes_first_try", "--work_dir", "x"]
     assert slurm.without_slurm([*kept[:1], "--slurm", "a=b", "c=d", *kept[1:]]) == kept
 
 

@@ -178,7 +178,7 @@ def test_what_was_deleted_of_a_whole_run_is_done_again(
 def test_what_was_deleted_is_not_listed_as_whole(
     commands: Commands, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([*SAID, "--only", "0"]) == 0
+    assert main([*SAID, "--run_number", "0"]) == 0
     Path("studies/s/measured/first/seed_0").rename("gone")
     capsys.readouterr()
     assert main([*SAID, "--list"]) == 0
@@ -217,16 +217,16 @@ def test_runs_are_refused_whose_benchmarks_changed_since_they_were_measured(
 def test_one_run_alone_is_refused_where_that_which_it_starts_from_is_of_another_file(
     commands: Commands, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([*SAID, "--only", "0"]) == 0
+    assert main([*SAID, "--run_number", "0"]) == 0
     Path("s.yaml").write_text(STUDY.replace("f: 1", "f: 2"))
-    assert main([*SAID, "--only", "2"]) == 1
+    assert main([*SAID, "--run_number", "2"]) == 1
     assert "has runs made from other settings or data, first/seed_0" in capsys.readouterr().err
 
 
 def test_what_was_made_of_data_that_changed_is_refused(
     commands: Commands, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    only = [*SAID, "--only", "0"]
+    only = [*SAID, "--run_number", "0"]
     assert main(only) == 0
     captions = Path("the data/captions.tsv").absolute()
     assert commands.given[0][1:4] == ["extract", str(captions), "--out"]
@@ -235,7 +235,7 @@ def test_what_was_made_of_data_that_changed_is_refused(
     error = capsys.readouterr().err
     assert f"units.jsonl was made from {captions}, which has changed: delete" in error
     Path("studies/s/units.jsonl").unlink()
-    assert main([*only, "--again"]) == 0
+    assert main([*only, "--rerun_mismatched"]) == 0
     assert [command for command, _ in commands.done].count("units") == 2
 
 
@@ -258,12 +258,12 @@ def test_the_table_of_runs_that_are_done_anew_is_deleted(commands: Commands) -> 
     Path("studies/s/report").mkdir()
     Path("s.yaml").write_text(STUDY.replace("b: 1", "b: 2"))
     commands.fails = ("fit", "b/seed_0")
-    assert main([*SAID, "--again", "--only", "3"]) == 1
+    assert main([*SAID, "--rerun_mismatched", "--run_number", "3"]) == 1
     assert not list(Path("studies/s").glob("table.*"))
     assert not Path("studies/s/report").exists()
 
 
-@pytest.mark.parametrize("name", ["preset", "beside"])
+@pytest.mark.parametrize("name", ["preset", "reference_models"])
 def test_names_that_the_table_wants_are_looked_up_before_any_run(
     name: str, commands: Commands, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -134,7 +134,7 @@ def test_a_run_on_stored_features_is_the_same_on_two_processes(
         str(made_root / "recipe.yaml"),
         *frozen,
         *CALM,
-        "--data.redraw",
+        "--data.resample",
         "false",
         "--data.features.folder",
         "features",

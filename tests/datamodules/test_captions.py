@@ -249,9 +249,11 @@ def test_a_batch_size_that_devices_do_not_divide_is_refused_before_anything_is_r
 
 
 def test_a_count_of_images_other_than_expected_is_refused(tmp_path):
-    attached(made(tmp_path, expect_n=10))
-    with pytest.raises(ZooError, match=r"10 training images, and data\.expect_n says 113,287"):
-        attached(made(tmp_path, expect_n=113_287))
+    attached(made(tmp_path, expected_images=10))
+    with pytest.raises(
+        ZooError, match=r"10 training images, and data\.expected_images says 113,287"
+    ):
+        attached(made(tmp_path, expected_images=113_287))
 
 
 def test_missing_images_are_one_error_or_counted(tmp_path, caplog):
@@ -351,9 +353,9 @@ def long_captions(tmp_path):
 def test_captions_over_the_context_length_are_counted_or_refused(tmp_path, caplog):
     data = attached(made(tmp_path, reader=long_captions(tmp_path), negatives=None))
     assert "1 of 10 checked captions are over the context length" in caplog.text
-    assert data.describe()["overlong"] == {"checked": 10, "cut": 1}
+    assert data.describe()["truncation"] == {"checked": 10, "truncated": 1}
     with pytest.raises(ZooError, match=r"x\.jsonl:8 has a caption over the context length"):
-        attached(made(tmp_path, reader=long_captions(tmp_path), negatives=None, overlong="error"))
+        attached(made(tmp_path, reader=long_captions(tmp_path), negatives=None, truncation=False))
 
 
 def units(tmp_path, ids):
@@ -457,7 +459,7 @@ def test_real_images_and_captions(shared_data):
     val = FlickrToken(folder / "Flickr8k.token.txt", folder / "Flickr_8k.devImages.txt")
     data = attached(
         CaptionDataModule(
-            reader, [str(shared_data)], val=val, batch_size=64, workers=0, expect_n=4000
+            reader, [str(shared_data)], val=val, batch_size=64, workers=0, expected_images=4000
         )
     )
     loader = data.train_dataloader()

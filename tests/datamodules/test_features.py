@@ -82,7 +82,7 @@ def module_of(
 def data_of(root: Path, features: Features | None = None, **options: Any) -> CaptionDataModule:
     given = {
         "negatives": NegCLIPSwap(),
-        "redraw": False,
+        "resample": False,
         "val_images": 4,
         "batch_size": 3,
         "workers": 0,
@@ -214,8 +214,8 @@ def test_features_that_do_not_say_of_what_they_are_are_refused(
         ),
         (
             {},
-            {"redraw": True},
-            "data.redraw draws negatives and units again in every epoch: set it to false",
+            {"resample": True},
+            "data.resample draws negatives and units again in every epoch: set it to false",
         ),
     ],
 )
@@ -233,7 +233,7 @@ def test_what_is_random_is_refused_at_the_start(
 def test_captions_alone_need_no_redraw(made_root: Path, tmp_path: Path) -> None:
     assert fit(
         module_of(objective=CLIP),
-        data_of(made_root, Features(str(tmp_path)), negatives=None, redraw=True),
+        data_of(made_root, Features(str(tmp_path)), negatives=None, resample=True),
         epochs=1,
     ).train
 
@@ -382,7 +382,7 @@ def test_a_killed_run_goes_on_from_its_features_as_if_nothing_had_been(
         },
         "head": {"class_path": "zoo.heads.linear.Linear"},
     }
-    data = {"batch_size": 2, "redraw": False, "features": {"folder": str(tmp_path / "features")}}
+    data = {"batch_size": 2, "resample": False, "features": {"folder": str(tmp_path / "features")}}
     arguments = ["fit", "--config", str(variant(tmp_path, made_root, model, data))]
     for name in ("whole", "broken"):
         (tmp_path / name).mkdir()
@@ -417,7 +417,7 @@ def test_the_command_line_takes_the_folder_as_a_flag(
         "zoo.heads.linear.Linear",
     ]
     store = [
-        "--data.redraw",
+        "--data.resample",
         "false",
         "--data.features.folder",
         "features",

@@ -56,7 +56,7 @@ def measured(checkpoint: Path, made_root: Path) -> Results:
 @pytest.fixture(scope="module")
 def exported(checkpoint: Path, measured: Results) -> Path:
     folder = checkpoint.parent / "bound"
-    told = ["--measured", str(checkpoint.parent / "measured"), "--licence", "MIT"]
+    told = ["--results", str(checkpoint.parent / "measured"), "--licence", "MIT"]
     assert main(["export", str(checkpoint), str(folder), *told]) == 0
     return folder
 
@@ -129,7 +129,7 @@ def test_results_of_other_weights_are_refused_and_nothing_is_written(
 ) -> None:
     other = save(ZooModule(Backbone("zoo-tiny")), tmp_path / "other.ckpt")
     run = checkpoint.parent / "measured"
-    assert main(["export", str(other), str(tmp_path / "out"), "--measured", str(run)]) == 1
+    assert main(["export", str(other), str(tmp_path / "out"), "--results", str(run)]) == 1
     said = capsys.readouterr().err
     assert f"zoo: {run} was not measured with the weights of {other}: measure them by" in said
     assert list(tmp_path.iterdir()) == [other]
@@ -140,7 +140,7 @@ def test_results_of_the_exported_folder_stand_on_the_card_of_its_next_export(
 ) -> None:
     pairs = f"pairs:{made_root / 'pairs.csv'}"
     zoo.evaluate(str(exported), pairs, made_root, out=tmp_path / "measured")
-    again = ["export", str(exported), str(tmp_path / "out"), "--measured"]
+    again = ["export", str(exported), str(tmp_path / "out"), "--results"]
     assert main([*again, str(tmp_path / "measured")]) == 0
     assert ModelCard.load(tmp_path / "out" / CARD).data.eval_results
 
@@ -149,7 +149,12 @@ def test_a_published_model_is_told_as_its_entry_says(checkpoint: Path, tmp_path:
     entry = next(e for e in entries().values() if e.licence == "MIT" and e.trained_on)
     write_card(tmp_path, "theirs", "open_clip", load_checkpoint(checkpoint), (), None, entry)
     text = (tmp_path / CARD).read_text()
-    for said in (entry.says, entry.paper, "license: mit", "Nothing was measured for this card."):
+    for said in (
+        entry.description,
+        entry.paper,
+        "license: mit",
+        "Nothing was measured for this card.",
+    ):
         assert said in text
 
 
@@ -235,7 +240,7 @@ def test_a_model_that_zoo_did_not_train_has_no_recipe_and_says_what_it_was_train
     backbone = Backbone("zoo-tiny")
     torch.save(backbone.model.state_dict(), tmp_path / "theirs.pt")
     (tmp_path / "theirs.yaml").write_text(
-        "says: somebody's model\npaper: nobody\narchitecture: zoo-tiny\nactivation: gelu\n"
+        "description: somebody's model\npaper: nobody\narchitecture: zoo-tiny\nactivation: gelu\n"
         "file: theirs.pt\nlicence: MIT\ntrained_on: twelve drawings\nunknown: [sha256]\n"
     )
     out = tmp_path / "out"

@@ -81,12 +81,12 @@ def test_published_figures_are_shown_again_and_enter_no_average(root: Path, tmp_
         zeros,
         "sugarcrepe",
         out=tmp_path / "out",
-        beside="negclip",
+        reference_models="negclip",
         **asked,  # type: ignore[arg-type]
     )
     assert beside.by_preset == alone.by_preset
-    assert beside.header["beside"] == ["negclip"]
-    assert "beside" not in alone.header
+    assert beside.header["reference_models"] == ["negclip"]
+    assert "reference_models" not in alone.header
     again = read_results(tmp_path / "out")
     for shown in (repr(beside), repr(again)):
         assert shown.count("sugarcrepe/swap_obj/i2t") == 1
@@ -100,12 +100,18 @@ def test_a_model_without_figures_is_refused_before_anything_is_measured(root: Pa
         raise AssertionError
 
     with pytest.raises(ZooError, match=r"no published values of 'negclap' \(near: neg"):
-        zoo.evaluate(never, "sugarcrepe", data_root=root, beside=["negclap"])
+        zoo.evaluate(never, "sugarcrepe", data_root=root, reference_models=["negclap"])
 
 
 def test_validate_takes_names_by_commas_and_only_with_benchmarks() -> None:
-    given = ["validate", "--beside", "negclip,openai/ViT-B-32", "--model.backbone.name", "zoo-tiny"]
+    given = [
+        "validate",
+        "--reference_models",
+        "negclip,openai/ViT-B-32",
+        "--model.backbone.name",
+        "zoo-tiny",
+    ]
     settings = parse_settings([*given, "--benchmarks", "sugarcrepe"])
-    assert settings.data.init_args.beside == ["negclip", "openai/ViT-B-32"]
-    with pytest.raises(ZooError, match="--beside requires --benchmarks"):
+    assert settings.data.init_args.reference_models == ["negclip", "openai/ViT-B-32"]
+    with pytest.raises(ZooError, match="--reference_models requires --benchmarks"):
         parse_settings(given)

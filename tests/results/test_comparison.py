@@ -503,7 +503,7 @@ def test_latex_compiles_and_fits_a_page_of_paper(n: int, tmp_path: Path) -> None
 def test_a_run_aside_is_shown_and_takes_part_in_no_test() -> None:
     runs = made({"a": 0.5, "b": 0.6, "start": 0.9})
     alone = zoo.compare({name: runs[name] for name in ("a", "b")})
-    comparison = zoo.compare(runs, aside=["start"])
+    comparison = zoo.compare(runs, excluded_from_tests=["start"])
     for line, without in zip(comparison.lines, alone.lines, strict=True):
         assert line.tests == without.tests
         assert line.values[:2] == without.values
@@ -513,12 +513,12 @@ def test_a_run_aside_is_shown_and_takes_part_in_no_test() -> None:
     assert "start: shown only; excluded from best, p and q" in comparison.notes
     assert comparison.tested_runs == ("a", "b")
     for names, said in (
-        (["sart"], "--aside sart is not one of the runs"),
-        (["a"], "--aside a: the other runs are compared with the first run"),
-        (["b", "start"], "--aside b,start leaves only a to test"),
+        (["sart"], "--exclude_from_tests sart is not one of the runs"),
+        (["a"], "--exclude_from_tests a: the other runs are compared with the first run"),
+        (["b", "start"], "--exclude_from_tests b,start leaves only a to test"),
     ):
         with pytest.raises(ZooError, match=said):
-            zoo.compare(runs, aside=names)
+            zoo.compare(runs, excluded_from_tests=names)
 
 
 def test_what_no_run_scored_is_not_said_to_be_scored_by_another() -> None:

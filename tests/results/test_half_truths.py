@@ -153,7 +153,7 @@ def test_the_gaps_of_a_model_with_a_scale_are_of_similarities(results: Results) 
     (divided,) = diagnostics(Results(scaled, results.by_preset, results.cases), OFFICIAL)
     assert divided.means[-1].gap == pytest.approx(plain.means[-1].gap / 4)
     assert divided.means[-1].anchor == plain.means[-1].anchor
-    assert "before the scale, 4" in divided.says
+    assert "before the scale, 4" in divided.description
 
 
 def test_the_worst_are_half_truths_that_win_by_most(found: Diagnostic) -> None:

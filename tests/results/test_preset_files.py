@@ -15,7 +15,7 @@ from zoo.results.presets.named import preset_of
 from zoo.support.names import class_of, classes
 
 FILE = """
-says: the mean of two sets, ties wrong
+description: the mean of two sets, ties wrong
 ties: wrong
 identical: dropped
 means:
@@ -47,7 +47,7 @@ def file(tmp_path: Path) -> Path:
 
 def test_a_file_says_what_counts_and_which_means_are_taken(file: Path) -> None:
     preset = preset_of(str(file))
-    assert (preset.name, preset.says) == ("mine", "the mean of two sets, ties wrong")
+    assert (preset.name, preset.description) == ("mine", "the mean of two sets, ties wrong")
     assert (preset.rules.official_ties, preset.rules.drop_identical) == (False, True)
     assert preset.rules.macro("aro", "VG-Attribution").min_cases == 25  # type: ignore[union-attr]
     replace = Mean(
@@ -61,7 +61,7 @@ def test_a_file_says_what_counts_and_which_means_are_taken(file: Path) -> None:
 
 
 def test_the_same_in_json_is_the_same_preset(file: Path, tmp_path: Path) -> None:
-    said = {"says": "x", "ties": "official", "identical": "kept", "name": "other"}
+    said = {"description": "x", "ties": "official", "identical": "kept", "name": "other"}
     means = [{"name": "swap", "of": ["sugarcrepe/swap_obj/i2t"]}]
     (tmp_path / "mine.json").write_text(json.dumps({**said, "means": means}))
     preset = preset_of(str(tmp_path / "mine.json"))
@@ -91,7 +91,7 @@ WRONG = {
     "other ties": (FILE.replace("ties: wrong", "ties: sometimes"), "field 'ties' is wrong"),
     "unknown field": (FILE + "colour: red", "unknown field `colour`"),
     "a mean of nothing": (
-        "says: x\nties: wrong\nidentical: kept\nmeans: [{name: a, of: []}]",
+        "description: x\nties: wrong\nidentical: kept\nmeans: [{name: a, of: []}]",
         "mean 'a' has no members",
     ),
     "a name misspelt": (
@@ -155,7 +155,7 @@ def benchmark_offers(name: str) -> tuple[str, ...]:
 
 
 def test_presets_that_build_on_each_other_are_refused_in_a_sentence(tmp_path: Path) -> None:
-    said = "says: x\nties: wrong\nidentical: kept\nbuilds_on: {}\n"
+    said = "description: x\nties: wrong\nidentical: kept\nbuilds_on: {}\n"
     for name, other in (("a", "b.yaml"), ("b", "a.yaml"), ("own", "own.yaml")):
         (tmp_path / f"{name}.yaml").write_text(said.format(other))
     with pytest.raises(

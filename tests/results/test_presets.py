@@ -24,7 +24,7 @@ class Swapped(Preset):
     """A preset with an argument."""
 
     name = "swapped"
-    says = "swapped subsets alone"
+    description = "swapped subsets alone"
     means = (Mean("swap", (Member("sugarcrepe", "swap_obj"),)),)
 
     def __init__(self, ties: bool = False) -> None:
@@ -33,7 +33,7 @@ class Swapped(Preset):
 
 class Ruleless(Preset):
     name = "ruleless"
-    says = "nothing"
+    description = "nothing"
 
 
 class Nameless(Swapped):

@@ -265,12 +265,15 @@ def test_strict_says_which_protocols_keep_options_equal_to_the_right_text(
     run: tuple[Path, Results],
 ) -> None:
     official, strict = run[1].by_preset
-    assert official.says == Official().says
-    assert strict.says == f"{Strict().says}, but kept by protocol group, half_truth, retrieval, t2i"
+    assert official.description == Official().description
+    assert (
+        strict.description
+        == f"{Strict().description}, but kept by protocol group, half_truth, retrieval, t2i"
+    )
     one_image_each = run[1].cases.filter(pc.equal(run[1].cases["protocol"], "i2t"))
     assert (
-        report.count_under_presets(one_image_each, [Strict()], run[1].header)[0].says
-        == Strict().says
+        report.count_under_presets(one_image_each, [Strict()], run[1].header)[0].description
+        == Strict().description
     )
 
 

@@ -33,7 +33,7 @@ def test_a_suite_is_the_benchmarks_of_a_preset_each_once(tmp_path: Path) -> None
     assert "retrieval" in compo
     path = tmp_path / "mine.yaml"
     path.write_text(
-        "says: x\nties: wrong\nidentical: kept\nnot_measured: [theirs]\n"
+        "description: x\nties: wrong\nidentical: kept\nnot_measured: [theirs]\n"
         "means: [{name: a, of: [bla/ap/i2t, theirs, bla/co/i2t]}]\n"
     )
     assert expand_suites([f"suite:{path}"]) == ["bla"]
@@ -44,7 +44,7 @@ def test_a_suite_of_nothing_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(ZooError, match=r"there is no preset 'vl_comp' .*near: vl_compo"):
         expand_suites(["suite:vl_comp"])
     path = tmp_path / "none.yaml"
-    path.write_text("says: x\nties: wrong\nidentical: kept\n")
+    path.write_text("description: x\nties: wrong\nidentical: kept\n")
     with pytest.raises(ZooError, match="preset none has no means and therefore no benchmarks"):
         expand_suites([f"suite:{path}"])
 

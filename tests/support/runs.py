@@ -141,7 +141,7 @@ def logged(folder: Path) -> dict[tuple[int, str], set[str]]:
         with file.open() as rows:
             for row in csv.DictReader(rows):
                 for column, value in row.items():
-                    if value and column not in ("train/texts_a_second", "train/device_hours"):
+                    if value and column not in ("train/texts_per_second", "train/device_hours"):
                         found.setdefault((int(row["step"]), column), set()).add(value)
     return found
 

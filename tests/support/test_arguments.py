@@ -87,5 +87,7 @@ def test_an_empty_value_of_a_flag_is_refused(
 
 
 def test_a_name_that_is_listed_twice_is_refused() -> None:
-    with pytest.raises(ZooError, match="--beside 'negclip,negclip': negclip is asked for twice"):
-        split_list("negclip,negclip", "--beside")
+    with pytest.raises(
+        ZooError, match="--reference_models 'negclip,negclip': negclip is asked for twice"
+    ):
+        split_list("negclip,negclip", "--reference_models")

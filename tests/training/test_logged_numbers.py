@@ -49,7 +49,7 @@ OBJECTIVES: dict[str, Objective] = {
 }
 EVERY = {cls.__name__: cls() for cls in shipped(zoo.objectives, Objective)}
 # each device has a bank of texts of its own, and its own speed
-OF_DEVICES = {"train/deduplicated", "train/texts_a_second"}
+OF_DEVICES = {"train/deduplicated", "train/texts_per_second"}
 Numbers = dict[str, float]
 
 
@@ -304,4 +304,4 @@ def test_texts_that_come_twice_are_told_and_so_is_the_speed(
     none = torch.zeros(0, 0, dtype=torch.long)
     batch = Batch(none, bank, *[none] * 7, bank.hashes, none, 0)
     module.on_train_batch_end(None, batch, 0)
-    assert told == {"train/texts_a_second": pytest.approx(6.0)}
+    assert told == {"train/texts_per_second": pytest.approx(6.0)}

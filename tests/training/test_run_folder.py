@@ -309,6 +309,6 @@ def test_of_two_runs_that_take_the_same_named_folder_the_second_is_refused(tmp_p
 def test_a_run_that_is_refused_during_set_up_leaves_no_folder(
     folder: Path, fit: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([*fit, "--data.expect_n", "3"]) == 1
-    assert "expect_n" in capsys.readouterr().err
+    assert main([*fit, "--data.expected_images", "3"]) == 1
+    assert "expected_images" in capsys.readouterr().err
     assert list(folder.iterdir()) == []

@@ -96,7 +96,7 @@ def test_a_run_with_benchmarks_tells_what_it_came_to_and_shows_it_in_tensorboard
     assert "val/loss: best " in told
     assert "pairs/colours/i2t: best " in told
     assert "curves: runs/version_0/curves.png" in told
-    assert "zoo export runs/version_0/checkpoints/last.ckpt EXPORTED --measured MEASURED" in told
+    assert "zoo export runs/version_0/checkpoints/last.ckpt EXPORTED --results MEASURED" in told
     assert Path("runs/version_0/curves.png").read_bytes().startswith(b"\x89PNG")
     (written,) = Path("tb").rglob("events*")
     found = events.EventAccumulator(str(written.parent)).Reload()

@@ -177,12 +177,12 @@ def _captions_need(
         yield Need(what, str(error), False)
         return
     sources.append(source)
-    n, expected = len(source.image_ids), data.expect_n
+    n, expected = len(source.image_ids), data.expected_images
     status = f"{len(source.kept):,} of {n:,} images"
     count_is_right = reader is not data.train_reader or expected in (None, n)
     yield Need(
         what,
-        status if count_is_right else f"{status}, but data.expect_n is {expected:,}",
+        status if count_is_right else f"{status}, but data.expected_images is {expected:,}",
         count_is_right,
     )
 

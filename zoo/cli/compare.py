@@ -38,8 +38,14 @@ def main(argv: list[str]) -> int:
     for picture_path in filter(None, (args.plot, args.rank_shifts)):
         check_writable(picture_path, args.overwrite)
     presets = [preset_of(name) for name in split_list(args.preset, "--preset")]
-    published_models = split_list(args.beside, "--beside") if args.beside else ()
-    untested_runs = split_list(args.aside, "--aside") if args.aside else ()
+    published_models = (
+        split_list(args.reference_models, "--reference_models") if args.reference_models else ()
+    )
+    untested_runs = (
+        split_list(args.exclude_from_tests, "--exclude_from_tests")
+        if args.exclude_from_tests
+        else ()
+    )
     runs = read_runs(parse_run_folders(args.runs))
     rank_picture = None
     if args.rank_shifts is not None:
@@ -85,13 +91,13 @@ def parser() -> Parser:
         "comparison; NAME=FOLDER sets the name in the tables",
     )
     parser.add_argument(
-        "--beside",
+        "--reference_models",
         metavar="NAMES",
         help="models of `zoo ls models`, separated by commas: their published results are added as "
         "marked columns",
     )
     parser.add_argument(
-        "--aside",
+        "--exclude_from_tests",
         metavar="NAMES",
         help="runs, separated by commas, that are shown but excluded from tests and from the "
         "choice of the best, such as the weights from which the other runs start",

@@ -93,8 +93,8 @@ def print_help_page(command: str, arguments: Sequence[str]) -> int:
         console.print(f"usage: zoo {command} FLAGS\n\n{DESCRIPTIONS[command]}\n", markup=False)
         console.print(_grid(_flag_rows(command)))
         console.print("\nexamples:")
-        for says, line in EXAMPLES[command]:
-            console.print(f"  zoo {command} {line}  # {says}", markup=False, soft_wrap=True)
+        for description, line in EXAMPLES[command]:
+            console.print(f"  zoo {command} {line}  # {description}", markup=False, soft_wrap=True)
         console.print(
             "\nEvery setting of a recipe is also a flag: --model.optimizer.weight_decay 0.1\n"
             f"  {f'zoo {command} --help all':<42} all flags\n"
@@ -105,7 +105,7 @@ def print_help_page(command: str, arguments: Sequence[str]) -> int:
     for flag, room, name in named_classes:
         cls = class_of(name, room, object)
         console.print(f"{flag} {name}: {_summary(cls)}\n", markup=False)
-        rows = [(f"{flag}.{n}", f"{d}", says) for n, d, says in class_arguments(cls)]
+        rows = [(f"{flag}.{n}", f"{d}", description) for n, d, description in class_arguments(cls)]
         console.print(_grid(rows) if rows else "This class takes no arguments.", markup=False)
     return 0
 

@@ -15,7 +15,7 @@ def main(argv: list[str]) -> int:
             args.checkpoint,
             args.out,
             args.format,
-            args.measured,
+            args.results,
             args.licence,
             args.overwrite,
         )
@@ -44,7 +44,7 @@ def parser() -> Parser:
         help="the library that loads it (default: %(default)s)",
     )
     parser.add_argument(
-        "--measured",
+        "--results",
         type=Path,
         nargs="+",
         default=[],

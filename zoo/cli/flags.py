@@ -60,7 +60,7 @@ def cache_settings(text: str) -> dict[str, Any] | None:
 
 def parse_names(text: str) -> list[str]:
     """Splits names that are separated by commas."""
-    return split_list(text, "--beside")
+    return split_list(text, "--reference_models")
 
 
 FLAGS = (
@@ -139,7 +139,7 @@ FLAGS = (
         ("validate",),
     ),
     Flag(
-        "beside",
+        "reference_models",
         "A,B",
         "add the published results of these models to the tables (`zoo ls models`)",
         type=parse_names,

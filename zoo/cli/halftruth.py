@@ -156,7 +156,7 @@ def show(arguments: Namespace) -> None:
     check_places(len(run_diagnostics))
     console = default_console()
     for diagnostic in run_diagnostics:
-        console.print(f"{diagnostic.run}, {diagnostic.says}", highlight=False)
+        console.print(f"{diagnostic.run}, {diagnostic.description}", highlight=False)
         console.print(rich_table(diagnostic.table()))
         for subject, note in diagnostic.notes.items():
             console.print(f"{subject}: {note}", highlight=False, soft_wrap=True)
@@ -173,7 +173,7 @@ def show(arguments: Namespace) -> None:
             soft_wrap=True,
         )
     for path in write(
-        run_diagnostics, results.header["model"], finder, arguments.worst, out_folder
+        run_diagnostics, results.header["model"], finder, arguments.cases_per_condition, out_folder
     ):
         console.print(str(path), highlight=False, soft_wrap=True)
 
@@ -205,7 +205,7 @@ def compare(arguments: Namespace) -> None:
         )
     half_truth_models.check_comparable(by_name)
     console = default_console()
-    console.print(next(iter(by_name.values())).says.partition(";")[0], highlight=False)
+    console.print(next(iter(by_name.values())).description.partition(";")[0], highlight=False)
     console.print(rich_table(half_truth_models.accuracy_table(by_name)))
     if picture is not None:
         write_bytes(picture, png(half_truth_models.draw_accuracies(by_name)))
@@ -265,7 +265,10 @@ def parser() -> NamingParser:
     )
     show_parser.add_argument("--overwrite", action="store_true", help="overwrite existing files")
     show_parser.add_argument(
-        "--worst", type=PositiveInt, default=12, help="number of cases per condition on the page"
+        "--cases_per_condition",
+        type=PositiveInt,
+        default=12,
+        help="number of cases per condition on the page",
     )
     show_parser.add_argument(
         "--data_root",

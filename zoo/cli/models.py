@@ -10,7 +10,12 @@ def model_rows() -> Iterator[tuple[str, str, str, str]]:
     """Yields name, description, source of the weights, and whether there are published results."""
     figures = with_figures()
     for name, entry in entries().items():
-        yield name, entry.says, _weights_location(entry), "results" if name in figures else ""
+        yield (
+            name,
+            entry.description,
+            _weights_location(entry),
+            "results" if name in figures else "",
+        )
     for name in tags():
         yield name, "open_clip's weights", "hub", "results" if name in figures else ""
 
@@ -26,19 +31,19 @@ def describe_models() -> Iterator[str]:
         facts = {
             "built as": ", ".join(construction),
             "images": str(entry.preprocess) if entry.preprocess else "",
-            "loaded by": entry.rule or entry.head or "",
+            "loaded by": entry.weights_class or entry.head or "",
             "weights": _download_location(entry),
             "file": entry.file,
             "sha256": _format_hashes(entry),
             "licence": entry.licence,
             "trained on": entry.trained_on,
             "paper": entry.paper,
-            "not loadable": entry.refused,
+            "not loadable": entry.unsupported,
             "notes": "; ".join(entry.notes),
             "not found": ", ".join(entry.unknown),
         }
         lines_of_facts = [f"  {label}: {text}" for label, text in facts.items() if text]
-        yield "\n".join([f"{name}: {entry.says}", *lines_of_facts])
+        yield "\n".join([f"{name}: {entry.description}", *lines_of_facts])
 
 
 def _format_hashes(entry: ModelEntry) -> str:
@@ -48,7 +53,7 @@ def _format_hashes(entry: ModelEntry) -> str:
 
 
 def _weights_location(entry: ModelEntry) -> str:
-    if entry.refused is not None:
+    if entry.unsupported is not None:
         return "not loadable"
     return "hub" if entry.hub is not None else "NAME:FILE"
 

@@ -33,7 +33,7 @@ from zoo.support.ranges import NonNegativeInt, PositiveInt
 from zoo.units.record import UnitRecord
 from zoo.units.table import unit_table
 
-JUDGED = 10_000
+SAMPLE_SIZE = 10_000
 
 
 def main(argv: list[str]) -> int:
@@ -61,7 +61,7 @@ def main(argv: list[str]) -> int:
     units = None if arguments.units is None else Path(arguments.units)
     records = {} if units is None else _unit_records(units, samples)
     if args.command == "preview":
-        preview(generator, samples, records, arguments.seed, arguments.n, arguments.judged)
+        preview(generator, samples, records, arguments.seed, arguments.n, arguments.sample_size)
         return 0
     captions = with_seeds(enumerate(samples), arguments.seed)
     if built_args.ray.workers:
@@ -103,7 +103,7 @@ def preview(
     records: Mapping[str, UnitRecord],
     seed: int,
     n: int,
-    judged: int = JUDGED,
+    sample_size: int = SAMPLE_SIZE,
 ) -> None:
     """Prints captions with their negatives, and the quality rates of the negatives.
 
@@ -113,9 +113,9 @@ def preview(
         records: Units by caption id.
         seed: The seed for sampling captions and making their negatives.
         n: The number of captions to print.
-        judged: The number of captions for the rates; all captions if there are fewer.
+        sample_size: The number of captions for the rates; all captions if there are fewer.
     """
-    indices = sorted(Random(seed).sample(range(len(samples)), min(judged, len(samples))))
+    indices = sorted(Random(seed).sample(range(len(samples)), min(sample_size, len(samples))))
     captions = with_seeds([(i, samples[i]) for i in indices], seed)
     negatives = track(make_negatives(generator, captions, records), "negatives", len(indices))
     examples = [
@@ -228,7 +228,10 @@ def parser() -> NamingParser:
         "--n", type=NonNegativeInt, default=20, help="number of captions to print"
     )
     preview_parser.add_argument(
-        "--judged", type=PositiveInt, default=JUDGED, help="number of captions for the rates"
+        "--sample_size",
+        type=PositiveInt,
+        default=SAMPLE_SIZE,
+        help="number of captions for the rates",
     )
     export_parser = NamingParser(description="Write the negatives of captions to a file.")
     _add_generator(export_parser)

@@ -47,7 +47,7 @@ DEFAULT_VALUES = {
 }
 BENCHMARK_FLAGS = {
     "fit": ("out", "presets"),
-    "validate": ("out", "presets", *DEFAULT_VALUES, "cache", "beside", "overwrite"),
+    "validate": ("out", "presets", *DEFAULT_VALUES, "cache", "reference_models", "overwrite"),
 }
 
 
@@ -117,7 +117,13 @@ def _layer(flag: list[str]) -> int:
         return 5
     short = {declared.name: 3 for declared in FLAGS if declared.setting}
     layers = {"data_root": 0, "config": 1, "c": 1, "model": 2, "benchmarks": 3}
-    layers |= {"presets": 4, "out": 4, "cache": 4, "beside": 4, **dict.fromkeys(DEFAULT_VALUES, 4)}
+    layers |= {
+        "presets": 4,
+        "out": 4,
+        "cache": 4,
+        "reference_models": 4,
+        **dict.fromkeys(DEFAULT_VALUES, 4),
+    }
     return (short | layers).get(name, 5)
 
 
@@ -326,7 +332,7 @@ class BenchmarksFlag(ClassListFlag):
 
 
 ACTIONS: dict[str, type[ShortFlag]] = {
-    **dict.fromkeys(("out", "cache", "beside", *DEFAULT_VALUES), ShortFlag),
+    **dict.fromkeys(("out", "cache", "reference_models", *DEFAULT_VALUES), ShortFlag),
     "benchmarks": BenchmarksFlag,
     "presets": ClassListFlag,
 }

@@ -137,7 +137,7 @@ def parser() -> Parser:
     parser.add_argument(
         "--samples",
         type=whole_number(1),
-        help="rows per epoch (default: five captions for each of data.expect_n images)",
+        help="rows per epoch (default: five captions for each of data.expected_images images)",
     )
     return parser
 
@@ -270,7 +270,7 @@ def _print_time(
         f"{speed:,.0f} images per second, if the towers reach {given.utilization:.0%} of the device"
     )
     data, trainer = settings.data.init_args, settings.trainer
-    images, one_caption = data.get("expect_n"), data.get("captions_per_image") == "one"
+    images, one_caption = data.get("expected_images"), data.get("captions_per_image") == "one"
     samples = given.samples or (images and images * (1 if one_caption else CAPTIONS_PER_IMAGE))
     epochs, steps = trainer.max_epochs or (-1 if trainer.max_steps > 0 else 1), trainer.max_steps
     ends = []

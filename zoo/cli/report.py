@@ -30,14 +30,16 @@ def main(argv: list[str]) -> int:
         args.out,
         dict(zip(runs, paths, strict=True)),
         args.data_root,
-        args.most_mb,
+        args.max_size_mb,
         args.publish,
         args.overwrite,
         PatchMapOptions(_patch_word_mappers(shown_runs), args.patch_words)
         if args.patch_words
         else None,
         groups,
-        split_list(args.aside, "--aside") if args.aside else (),
+        split_list(args.exclude_from_tests, "--exclude_from_tests")
+        if args.exclude_from_tests
+        else (),
     )
     for line in messages:
         print(line)
@@ -90,7 +92,7 @@ def parser() -> Parser:
         "deviations, cases are those of the first run",
     )
     parser.add_argument(
-        "--aside",
+        "--exclude_from_tests",
         metavar="NAMES",
         help="runs, separated by commas, that are shown but excluded from tests, such as the "
         "weights from which the other runs start",
@@ -111,7 +113,7 @@ def parser() -> Parser:
         "flag the report has none",
     )
     parser.add_argument(
-        "--most_mb",
+        "--max_size_mb",
         type=whole_number(1),
         default=100,
         help="the largest size of the folder in megabytes; further thumbnails are omitted "

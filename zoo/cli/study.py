@@ -30,12 +30,13 @@ def main(argv: list[str]) -> int:
     """Executes the remaining runs of a study, prints its table, and returns the exit status."""
     args = parser().parse_args(argv)
     study = read_study(args.study, args.objective)
-    root = (args.work or STUDIES_FOLDER / folder_name(study.name)).absolute()
+    root = (args.work_dir or STUDIES_FOLDER / folder_name(study.name)).absolute()
     place = WorkFolder(root, _resolve_data_root(study, args.data_root, root), study)
     runs = study_runs(study)
-    if args.only is not None and args.only >= len(runs):
+    if args.run_number is not None and args.run_number >= len(runs):
         raise ZooError(
-            f"--only {args.only}: the runs of {study.name} are numbered 0 to {len(runs) - 1}: "
+            f"--run_number {args.run_number}: the runs of {study.name} are numbered 0 to "
+            f"{len(runs) - 1}: "
             f"`zoo study {' '.join(args.study)} --list` lists them"
         )
     check_names(study)
@@ -50,14 +51,14 @@ def main(argv: list[str]) -> int:
         refuse_mismatched_runs(work.records, runs, args.any_version)
         failed = {}
     else:
-        selected = runs if args.only is None else [runs[args.only]]
+        selected = runs if args.run_number is None else [runs[args.run_number]]
         with_row_firsts = with_initial_runs(selected, place)
         _prepare(work, [run for run in with_row_firsts if work.records.stage(run) != WHOLE])
         if args.search:
-            for file in search(work, args.again, args.any_version):
+            for file in search(work, args.rerun_mismatched, args.any_version):
                 _print_now(str(file))
             return 0
-        if args.again:
+        if args.rerun_mismatched:
             _delete_outdated(work, with_initial_runs(selected, place))
         refuse_mismatched_runs(work.records, with_initial_runs(selected, place), args.any_version)
         if slurm_settings is not None:
@@ -65,7 +66,7 @@ def main(argv: list[str]) -> int:
             _submit(place, argv, remaining, slurm_settings)
             return 0
         failed = _execute(work, selected, args)
-        if args.only is not None:
+        if args.run_number is not None:
             return int(bool(failed))
     status = _print_table(place, runs)
     for run, reason in failed.items():
@@ -95,7 +96,7 @@ def parser() -> Parser:
     )
     parser.add_argument("--data_root", metavar="DIR", help="the folder of images and captions")
     parser.add_argument(
-        "--work",
+        "--work_dir",
         type=Path,
         metavar="DIR",
         help="the folder for runs, results and the table (default: studies/STUDY)",
@@ -111,7 +112,7 @@ def parser() -> Parser:
         "--list", action="store_true", help="list the runs with their numbers and progress"
     )
     parser.add_argument(
-        "--only",
+        "--run_number",
         type=whole_number(0),
         metavar="K",
         help="execute only the run with this number, as a task of a job array does, and print no "
@@ -140,7 +141,7 @@ def parser() -> Parser:
     )
     version_group = parser.add_mutually_exclusive_group()
     version_group.add_argument(
-        "--again",
+        "--rerun_mismatched",
         action="store_true",
         help="delete and repeat runs made with another study file, other data or other code",
     )

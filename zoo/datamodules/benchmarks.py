@@ -41,7 +41,8 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
             captions that the model was trained on.
         cache: The cache of the vectors of images and texts, so that further runs need not encode
             them; null encodes everything again. Tokens are only cached with its option `tokens`.
-        beside: Models whose published numbers are shown next to the run's (`zoo ls models`).
+        reference_models: Models whose published numbers are shown next to the run's (`zoo ls
+            models`).
         exclude_images: Images whose cases are left out of additional metrics, shown next to the
             full ones: a file with one image per line, a file of captions, `karpathy_train` for
             Karpathy's train and restval, or `trained` for the images that the model was trained on.
@@ -71,7 +72,7 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
         background: str | None = None,
         familiar_with: str | None = None,
         cache: EmbeddingCache | None = EmbeddingCache(),
-        beside: list[str] | None = None,
+        reference_models: list[str] | None = None,
         exclude_images: str | None = None,
         fast_images: bool = False,
         long: bool = False,
@@ -92,7 +93,7 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
             upright=upright,
             background=background,
             familiar_with=familiar_with,
-            beside=beside,
+            reference_models=reference_models,
             exclude_images=exclude_images,
             fast_images=fast_images,
             require=require,

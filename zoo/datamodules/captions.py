@@ -17,7 +17,7 @@ from zoo.backbones.preparation import Decoder
 from zoo.caption_data import CaptionData
 from zoo.datamodules.broken import BrokenImages
 from zoo.datamodules.checks import (
-    Overlong,
+    TruncationCount,
     check_companions,
     check_context,
     check_count,
@@ -86,18 +86,18 @@ class CaptionDataModule(Ranged, CaptionData):
         hard_images: Whether every row adds one of its companions, with its own caption and
             negatives (NegCLIP). In validation, only companions that are never rows themselves are
             added (TROHN-Img).
-        redraw: Whether negatives, positives and units are drawn again in every epoch. Otherwise
+        resample: Whether negatives, positives and units are drawn again in every epoch. Otherwise
             they are drawn once, before the first.
         features: Encodes images and texts once, for frozen towers, and reads them from a folder. It
-            needs augmentation off and `redraw` false.
+            needs augmentation off and `resample` false.
         captions_per_image: 'all' makes every caption a row of an epoch, 'one' draws one per image
             and epoch.
         seed: Seed of order, augmentation, negatives and units. If None, the command line takes
             seed_everything; otherwise it is 0.
         workers: Number of processes that load data, per device.
-        expect_n: Expected number of training images; another number is an error.
-        overlong: 'cut' truncates captions over the context length and reports their number in a
-            sample. 'error' checks all captions and rejects such captions.
+        expected_images: Expected number of training images; another number is an error.
+        truncation: Whether captions over the context length are truncated; their number in a
+            sample is reported. Otherwise all captions are checked, and such captions are an error.
         tolerate_missing: Whether missing images are left out, counted and reported.
         tolerate_broken: Whether rows of images that cannot be decoded are left empty, counted and
             reported.
@@ -133,13 +133,13 @@ class CaptionDataModule(Ranged, CaptionData):
         source_negatives: bool = False,
         units: UnitSampler | None = None,
         hard_images: bool = False,
-        redraw: bool = True,
+        resample: bool = True,
         features: Features | None = None,
         captions_per_image: Literal["all", "one"] = "all",
         seed: NonNegativeInt | None = None,
         workers: NonNegativeInt = 2,
-        expect_n: PositiveInt | None = None,
-        overlong: Literal["cut", "error"] = "cut",
+        expected_images: PositiveInt | None = None,
+        truncation: bool = True,
         tolerate_missing: bool = False,
         tolerate_broken: bool = False,
         evaluation: Evaluation | None = None,
@@ -172,13 +172,13 @@ class CaptionDataModule(Ranged, CaptionData):
                 hard_images=hard_images,
             )
         self.source_negatives, self.units, self.hard_images = source_negatives, units, hard_images
-        self.redraw, self.features = redraw, features
+        self.resample, self.features = resample, features
         self.captions_per_image: Literal["all", "one"] = captions_per_image
-        self.seed, self.workers, self.expect_n, self.overlong = (
+        self.seed, self.workers, self.expected_images, self.truncation = (
             seed or 0,
             workers,
-            expect_n,
-            overlong,
+            expected_images,
+            truncation,
         )
         self.tolerate_missing, self.tolerate_broken = tolerate_missing, tolerate_broken
         self.evaluation: Evaluation | None = evaluation
@@ -188,7 +188,7 @@ class CaptionDataModule(Ranged, CaptionData):
         self.broken = BrokenImages()
         self._resumed: dict[str, Any] | None = None
         self._store: tuple[FeatureStore, StoredImages] | None = None
-        self.overlong_found: Overlong | None = None
+        self.truncated: TruncationCount | None = None
 
     @property
     def provides(self) -> Capabilities:
@@ -242,7 +242,7 @@ class CaptionDataModule(Ranged, CaptionData):
             read_once = {id(split.samples): split.samples for split in splits}.values()
             whole_readers = (split.reader.all_splits() for split in splits)
             records = check_units(self.units, read_once, lambda: map(cached_samples, whole_readers))
-        kind = CaptionTexts if self.redraw and self.features is None else DrawnOnce
+        kind = CaptionTexts if self.resample and self.features is None else DrawnOnce
         return kind(
             self.seed,
             self.generators,
@@ -293,7 +293,9 @@ class CaptionDataModule(Ranged, CaptionData):
                 self.generators or self.positives or self.source_negatives or self.units
             )
             check_fixed(
-                self._backbone, self.trainer.strategy, redrawn=bool(has_drawn_texts) and self.redraw
+                self._backbone,
+                self.trainer.strategy,
+                redrawn=bool(has_drawn_texts) and self.resample,
             )
         self.check_files()
         for note in self._check_captions():
@@ -303,7 +305,7 @@ class CaptionDataModule(Ranged, CaptionData):
     def _check_captions(self) -> Iterator[str]:
         """Checks the captions against the settings, and yields notes on what is left out or cut."""
         train, val = self.sources
-        check_count(train, self.expect_n)
+        check_count(train, self.expected_images)
         yield from note_large_batch(
             self.batch_size, len(train.entries(self.captions_per_image)), self.captions_per_image
         )
@@ -312,9 +314,8 @@ class CaptionDataModule(Ranged, CaptionData):
         yield from check_texts(train, self.texts)
         if self.negative_images is not None:
             yield from check_negative_images(train, self.found_images, self.negative_images.file)
-        refused = self.overlong == "error"
-        self.overlong_found = check_context(self._splits, self._backbone.tokenizer, refused)
-        yield from self.overlong_found.notes()
+        self.truncated = check_context(self._splits, self._backbone.tokenizer, self.truncation)
+        yield from self.truncated.notes()
         yield from notes_on_images(train, val, self.found_images, self.finder)
 
     def train_dataloader(self) -> BatchLoader:
@@ -475,7 +476,7 @@ class CaptionDataModule(Ranged, CaptionData):
     @cached_property
     def _description(self) -> dict[str, Any]:
         train, val = self.sources
-        overlong, units = self.overlong_found, None
+        truncated, units = self.truncated, None
         if self.units is not None:
             with_units = self.units.records().count_captions(train.column("caption_id"))
             units = {**self.units.describe(), "training_captions_with_units": with_units}
@@ -487,7 +488,7 @@ class CaptionDataModule(Ranged, CaptionData):
             "captions_per_image": self.captions_per_image,
             "hard_images": self.hard_images,
             "source_negatives": self.source_negatives,
-            "redraw": self.redraw,
+            "resample": self.resample,
             "own_images": vars(self.decoding),
             "decoder": self.decoder,
             "image_cache": self.image_cache and {"side": self.image_cache.side},
@@ -502,7 +503,7 @@ class CaptionDataModule(Ranged, CaptionData):
             "negative_images": self.negative_images
             and {**self.negative_images.describe(), "missing": self.found_images.missing},
             "units": units,
-            "overlong": {}
-            if overlong is None
-            else {"checked": overlong.checked, "cut": overlong.cut},
+            "truncation": {}
+            if truncated is None
+            else {"checked": truncated.checked, "truncated": truncated.count},
         }

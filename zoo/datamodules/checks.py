@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow.compute as pc
 
-from zoo.backbones.overlong import overlong
 from zoo.backbones.tokenizer import Tokenize
+from zoo.backbones.truncation import find_truncated
 from zoo.datamodules.texts import CaptionTexts
 from zoo.errors import ZooError
 from zoo.sources.images import ImageFinder
@@ -19,7 +19,7 @@ from zoo.sources.negative_images import FoundImages
 from zoo.sources.samples import CaptionColumn
 from zoo.sources.source import Source
 
-OVERLONG_SAMPLE = 10_000
+TRUNCATION_SAMPLE = 10_000
 
 
 def refuse_with_joined(**given: object) -> None:
@@ -48,8 +48,8 @@ def check_count(train: Source, expected: int | None) -> None:
     n = len(train.image_ids)
     if expected is not None and n != expected:
         raise ZooError(
-            f"there are {n:,} training images, and data.expect_n is {expected:,}: "
-            "check the source, or change expect_n"
+            f"there are {n:,} training images, and data.expected_images is {expected:,}: "
+            "check the source, or change expected_images"
         )
 
 
@@ -146,57 +146,60 @@ def check_negative_images(train: Source, images: FoundImages, file: Path) -> Ite
 
 
 @dataclass(frozen=True)
-class Overlong:
+class TruncationCount:
     """Captions over the context length, which are truncated.
 
     Attributes:
         checked: How many captions were checked.
-        cut: How many of these are too long.
+        count: How many of these are too long.
         first: The origin of the first of them, None if there is none.
     """
 
     checked: int
-    cut: int
+    count: int
     first: str | None
 
     def notes(self) -> Iterator[str]:
         """Yields a note if there are any."""
-        if self.cut:
+        if self.count:
             yield (
-                f"{self.cut:,} of {self.checked:,} checked captions are over the context length "
+                f"{self.count:,} of {self.checked:,} checked captions are over the context length "
                 f"and truncated, the first is {self.first}"
             )
 
 
-def check_context(sources: Sequence[Source], tokenizer: Tokenize, refused: bool) -> Overlong:
+def check_context(
+    sources: Sequence[Source], tokenizer: Tokenize, truncation: bool
+) -> TruncationCount:
     """Counts captions over the context length.
 
     Args:
         sources: The captions.
         tokenizer: The backbone's tokenizer.
-        refused: Whether such captions are an error. Then all captions are checked, not a sample.
+        truncation: Whether such captions are truncated. Otherwise they are an error, and all
+            captions are checked instead of a sample.
 
     Raises:
         ZooError: There are such captions, and they are an error.
     """
     n = sum(len(source.kept) for source in sources)
-    step = 1 if refused else -(-n // OVERLONG_SAMPLE)
-    checked = n_overlong = 0
+    step = -(-n // TRUNCATION_SAMPLE) if truncation else 1
+    checked = n_truncated = 0
     first_origin, passed = None, 0
     for source in sources:
         rows = source.kept[-passed % step :: step]
         passed += len(source.kept)
         checked += len(rows)
-        overlong_rows = overlong(CaptionColumn(source.samples, rows), tokenizer)
-        n_overlong += len(overlong_rows)
-        if overlong_rows and first_origin is None:
-            first_origin = source.samples[int(rows[overlong_rows[0]])].origin
-    if n_overlong and refused:
+        truncated_rows = find_truncated(CaptionColumn(source.samples, rows), tokenizer)
+        n_truncated += len(truncated_rows)
+        if truncated_rows and first_origin is None:
+            first_origin = source.samples[int(rows[truncated_rows[0]])].origin
+    if n_truncated and not truncation:
         raise ZooError(
             f"{first_origin} has a caption over the context length, and so have "
-            f"{n_overlong - 1:,} others: shorten them, or set data.overlong: cut"
+            f"{n_truncated - 1:,} others: shorten them, or set data.truncation: true"
         )
-    return Overlong(checked, n_overlong, first_origin)
+    return TruncationCount(checked, n_truncated, first_origin)
 
 
 def notes_on_images(

@@ -229,7 +229,7 @@ def check_fixed(backbone: Backbone, strategy: Strategy, redrawn: bool) -> None:
         )
     if redrawn:
         raise ZooError(
-            f"{reason}, and data.redraw draws negatives and units again in every epoch: "
+            f"{reason}, and data.resample draws negatives and units again in every epoch: "
             "set it to false, or data.features to null"
         )
     if strategy.restore_checkpoint_after_setup:

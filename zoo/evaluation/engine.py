@@ -96,7 +96,8 @@ class Evaluation(Ranged):
         familiar_with: Captions by whose bindings cases are split: a table of bindings, a units
             file, a file of captions, `coco` for COCO's training captions, or `training` for the
             captions that the model was trained on.
-        beside: Models whose published numbers are shown next to the run's (`zoo ls models`).
+        reference_models: Models whose published numbers are shown next to the run's (`zoo ls
+            models`).
         exclude_images: Images whose cases are left out of additional metrics, shown next to the
             full ones: a file with one image per line, a file of captions, `karpathy_train` for
             Karpathy's train and restval, or `trained` for the images that the model was trained on.
@@ -125,7 +126,7 @@ class Evaluation(Ranged):
         upright: bool = False,
         background: str | None = None,
         familiar_with: str | None = None,
-        beside: list[str] | None = None,
+        reference_models: list[str] | None = None,
         exclude_images: str | None = None,
         fast_images: bool = False,
         require: bool = False,
@@ -150,8 +151,8 @@ class Evaluation(Ranged):
         self.finder = ImageFinder(self.roots, Decoding(upright, background))
         self.results: Results | None = None
         self.familiar_with = familiar_with
-        self.beside = tuple(beside or ())
-        for model in self.beside:
+        self.reference_models = tuple(reference_models or ())
+        for model in self.reference_models:
             published_values(model)  # raises early if there are no published numbers of the model
         self.familiarity: Familiarity | None = None
         self.exclude_images = exclude_images
@@ -585,7 +586,7 @@ class Evaluation(Ranged):
             notes,
             self.out,
             self.familiarity,
-            self.beside,
+            self.reference_models,
             self.excluded_images,
         )
         if unreached and self.require:

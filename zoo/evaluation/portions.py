@@ -13,9 +13,9 @@ from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import DataLoader, Dataset
 
 from zoo.backbones.backbone import Backbone
-from zoo.backbones.overlong import overlong
 from zoo.backbones.preparation import Decoder
 from zoo.backbones.tokenizer import Tokenize
+from zoo.backbones.truncation import find_truncated
 from zoo.batch import MISSING, PIECES, Encoded, TextBank, concatenate, text_bank
 from zoo.errors import ZooError
 from zoo.needs import Needs
@@ -410,7 +410,7 @@ def count_truncated_texts(plan: Plan, tokenizer: Tokenize) -> dict[str, int]:
 
     Returns the counts by 'benchmark/subset', without zeros.
     """
-    too_long = set(overlong(plan.texts, tokenizer))
+    too_long = set(find_truncated(plan.texts, tokenizer))
     rows_by_subset: dict[str, set[int]] = {}
     for question in plan.cases:
         rows_by_subset.setdefault(f"{question.run}/{question.case.subset}", set()).update(

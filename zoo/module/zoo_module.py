@@ -291,7 +291,7 @@ class ZooModule(Ranged, LightningModule):
         if isinstance(batch.texts, TextBank):
             seconds = time.perf_counter() - self._step_began
             speed = torch.tensor(len(batch.texts) / max(seconds, 1e-9), device=self.device)
-            self.log("train/texts_a_second", sum_over_ranks(speed), batch_size=1)
+            self.log("train/texts_per_second", sum_over_ranks(speed), batch_size=1)
 
     @property
     def evaluation(self) -> Benchmarks | None:

@@ -35,12 +35,12 @@ class Loading:
     """A way to load an exported folder.
 
     Attributes:
-        says: In what.
+        description: In what.
         code: The commands.
         language: What they are written in.
     """
 
-    says: str
+    description: str
     code: str
     language: str = "python"
 
@@ -168,7 +168,7 @@ def write_card(
         data,
         template_path=str(TEMPLATE),
         name=name,
-        says=_says(module, entry),
+        description=_says(module, entry),
         loadings=list(_loadings(folder, format, module.backbone)),
         scoring="" if format == "onnx" else _scoring(module),
         model=list(_model(module, base)),
@@ -220,7 +220,7 @@ def _base_on_hub(weights: Mapping[str, Any]) -> str | None:
 
 def _says(module: ZooModule, entry: ModelEntry | None) -> str:
     if entry is not None:
-        return f"{entry.says} ({entry.paper}). Written by zoo {__version__}."
+        return f"{entry.description} ({entry.paper}). Written by zoo {__version__}."
     origins = set(module.weights.values())
     training = "as it is" if origins != {RANDOM} else "with random weights"
     if TRAINED in origins:

@@ -48,18 +48,18 @@ def published_table(
         )
         for (name, source), by_model in rows.items()
     )
-    says = [
+    description = [
         PUBLISHED,
         *(f"{numbers[s]} {s}: {protocol_text}" for s, protocol_text in protocols.items()),
     ]
     models_with_figures = {model for by_model in rows.values() for model in by_model}
-    says += [
+    description += [
         f"no published values of {model} for these metrics"
         for model in models
         if model not in models_with_figures
     ]
     header = ("metric or average", "this run", "n / of all", *models, "source")
-    return TextTable(header, tuple(cells), tuple(says))
+    return TextTable(header, tuple(cells), tuple(description))
 
 
 def _value_and_coverage(estimate: Metric | Average) -> tuple[str, str]:

@@ -85,7 +85,7 @@ def draw_accuracies(diagnostics: Mapping[str, Diagnostic]) -> "Figure":
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(max(6.0, 1.2 + 0.9 * len(gap)), 6.4), layout="constrained")
         panels = figure.subplots(2, sharex=True)
-        for axes, (metric, says) in zip(panels, LABELS.items(), strict=True):
+        for axes, (metric, description) in zip(panels, LABELS.items(), strict=True):
             for i, ((name, model_lines), side) in enumerate(zip(lines.items(), sides, strict=True)):
                 colour, marker = colour_and_marker(i)
                 averages = [
@@ -108,7 +108,7 @@ def draw_accuracies(diagnostics: Mapping[str, Diagnostic]) -> "Figure":
                 )
             axes.axhline(50, color=INK, linewidth=0.8, linestyle="--", label="chance")
             axes.set_ylim(-4, 104)
-            axes.set_title(says, loc="left", fontsize=9)
+            axes.set_title(description, loc="left", fontsize=9)
             axes.set_ylabel("%, with 95 % interval")
         model_lines = next(iter(lines.values()))
         panels[-1].set_xticks(at, [f"{line.name}\n{line.anchor.n:,}" for line in model_lines])

@@ -95,7 +95,7 @@ class Diagnostic:
 
     Attributes:
         run: The benchmark run.
-        says: Description of the preset and the scores.
+        description: Description of the preset and the scores.
         notes: Notes of the report on the cases.
         conditions: One line per scored condition.
         means: Lines over entity additions, relation additions, all cases and all conditions.
@@ -103,7 +103,7 @@ class Diagnostic:
     """
 
     run: BenchmarkRun
-    says: str
+    description: str
     notes: Mapping[str, str]
     conditions: tuple[ConditionLine, ...]
     means: tuple[ConditionLine, ...]
@@ -166,7 +166,7 @@ def diagnostics(results: Results, preset: Preset) -> list[Diagnostic]:
         run_diagnostics.append(
             Diagnostic(
                 run,
-                f"preset {preset.name}: {preset.says}; scores are {scores}",
+                f"preset {preset.name}: {preset.description}; scores are {scores}",
                 entry["notes"],
                 tuple(builder.line(name, [name]) for name in builder.conditions),
                 tuple(builder.means()),

@@ -166,7 +166,7 @@ def _read_counted(preset: Mapping[str, Any]) -> PresetResults:
     preset = _with_current_names(preset)
     return PresetResults(
         preset["preset"],
-        preset["says"],
+        preset["description"],
         tuple(Metric(**_with_current_names(metric)) for metric in preset["metrics"]),
         tuple(map(_read_average, preset["averages"])),
         tuple(Metric(**metric) for metric in preset.get("splits", ())),

@@ -47,7 +47,7 @@ SHORT_LISTS = "retrieval"
 SCALE = "scale"
 DECODED = "images decoded by"  # recorded if the decoder is not PIL
 TEXT_PROBE = "told by texts alone"
-REFERENCE_MODELS = "beside"
+REFERENCE_MODELS = "reference_models"
 EXCLUDED_IMAGES = "excluded"
 TRAINED_IMAGES = "trained_images"  # number per data set that the model was trained on
 
@@ -58,7 +58,7 @@ class PresetResults:
 
     Attributes:
         preset: Name of the preset.
-        says: Description of the preset in the report.
+        description: Description of the preset in the report.
         metrics: Metrics in the order of the report.
         averages: Averages of the preset.
         splits: Metrics by the familiarity of bindings, if requested.
@@ -67,7 +67,7 @@ class PresetResults:
     """
 
     preset: str
-    says: str
+    description: str
     metrics: tuple[Metric, ...]
     averages: tuple[Average, ...]
     splits: tuple[Metric, ...] = ()
@@ -200,7 +200,7 @@ class Results:
         )
 
     def _preset_table(self, counted: PresetResults) -> TextTable:
-        lines = [f"preset {counted.preset}: {counted.says}"]
+        lines = [f"preset {counted.preset}: {counted.description}"]
         random = random_weights(self.header["model"].get("weights", {}))
         lines += [] if random is None else [random]
         lines += tie_warnings(counted.metrics, counted.preset)
@@ -346,12 +346,17 @@ def count_under_presets(
             observations, key=lambda m: position.get((m.benchmark_run, m.subset), len(position))
         )
         means = compute_averages(preset.name, preset.means, preset_metrics, observations)
-        says = f"{preset.says}{_describe_kept_options(preset, cases)}"
+        description = f"{preset.description}{_describe_kept_options(preset, cases)}"
         splits = by_split(cases, preset.rules, reference_values)
         benchmark_means = tuple(by_benchmark(preset.name, preset_metrics, observations))
         counted.append(
             PresetResults(
-                preset.name, says, tuple(preset_metrics), tuple(means), splits, benchmark_means
+                preset.name,
+                description,
+                tuple(preset_metrics),
+                tuple(means),
+                splits,
+                benchmark_means,
             )
         )
     return tuple(counted)

@@ -113,7 +113,7 @@ def _renderables(results: Results, long: bool) -> Iterator[RenderableType]:
     header, shorten = results.header, not long and len(results.metrics) > MANY
     random = random_weights(results.header["model"].get("weights", {}))
     for counted in results.by_preset:
-        yield Text(f"preset {counted.preset}: {counted.says}")
+        yield Text(f"preset {counted.preset}: {counted.description}")
         if random is not None:
             yield Text(random, style="bold")
         first_metrics = () if counted is results.by_preset[0] else results.metrics

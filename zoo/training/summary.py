@@ -73,7 +73,7 @@ def lines(trainer: Trainer) -> Iterator[str]:
             "to evaluate it: zoo validate --benchmarks sugarcrepe,aro --data_root DIR "
             f"--ckpt_path {quoted} --out MEASURED"
         )
-        yield f"to export it: zoo export {quoted} EXPORTED --measured MEASURED"
+        yield f"to export it: zoo export {quoted} EXPORTED --results MEASURED"
 
 
 def _describe_hours(trainer: Trainer, seconds: float, since: str) -> str:

@@ -82,7 +82,7 @@ class ZooTrainer(Ranged, Trainer):
             raise ZooError(
                 f"trainer.overfit_batches is {overfit_batches}, which would change the order of "
                 f"samples: set trainer.limit_train_batches to {overfit_batches}, "
-                "data.redraw to false and model.backbone.augmentation to null"
+                "data.resample to false and model.backbone.augmentation to null"
             )
         if isinstance(strategy, FSDPStrategy) or str(strategy).startswith("fsdp"):
             raise ZooError(

@@ -92,7 +92,7 @@ def test_they_are_left_out_where_the_report_is_full(
 ) -> None:
     monkeypatch.setattr("zoo.results.site.write.MB", 150_000)
     mapped = PatchMapOptions({"first": made}, 9)
-    write_site(dict(results), PRESET, tmp_path / "out", roots=[root], most_mb=1, mapped=mapped)
+    write_site(dict(results), PRESET, tmp_path / "out", roots=[root], max_size_mb=1, mapped=mapped)
     (index,) = script(tmp_path / "out" / "data" / "index.js")
     room = sum(
         len((tmp_path / "out" / "data" / f"cases_{page}.js").read_bytes())

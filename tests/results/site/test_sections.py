@@ -27,7 +27,7 @@ from zoo.results.site.sections import (
 )
 
 LOG = """epoch,step,train/loss,train/lr_head,train/lr_towers,train/missing_units,train/scale,\
-train/texts_a_second,train/device_hours
+train/texts_per_second,train/device_hours
 0,0,2.0,0.1,0.1,0.25,10.0,100.0,0.5
 0,1,,,,,,,
 0,1,1.5,0.2,0.2,0.5,20.0,300.0,1.25
@@ -102,7 +102,7 @@ def test_capabilities_that_are_equal_in_every_number_share_a_spoke() -> None:
     assert section is not None
     (axes,) = section.charts[0].draw().axes
     assert [label.get_text() for label in axes.get_xticklabels()] == ["a, c", "b", "d"]
-    assert "share one spoke of the radar" in section.says
+    assert "share one spoke of the radar" in section.description
     assert len(section.charts[0].records) == 8
 
 

@@ -238,7 +238,7 @@ def test_numbers_of_seeds_are_means_and_cases_those_of_the_first(
 
 def test_runs_that_stand_aside_are_introduced(results: dict[str, Results], tmp_path: Path) -> None:
     runs = {**results, "start": results["first"]}
-    write_site(runs, PRESET[:1], tmp_path / "out", aside=["start"])
+    write_site(runs, PRESET[:1], tmp_path / "out", excluded_from_tests=["start"])
     assert "start is shown but excluded from tests" in (tmp_path / "out" / "index.html").read_text(
         "utf-8"
     )
@@ -383,15 +383,17 @@ def test_images_are_copied_as_long_as_there_is_room(root: Path, tmp_path: Path) 
     assert [bool(location.file) for location in images.locations.values()] == [True, False, False]
     (said,) = images.notes()
     assert said.startswith("2 of 3 images are not copied")
-    assert "--most_mb" in said
+    assert "--max_size_mb" in said
 
 
 def test_cases_that_alone_are_too_large_are_refused(
     alone: dict[str, Results], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("zoo.results.site.write.MB", 1000)
-    with pytest.raises(ZooError, match=r"the cases of alone take \d MB .*more than --most_mb 1"):
-        write_site(alone, PRESET[:1], tmp_path / "big", most_mb=1)
+    with pytest.raises(
+        ZooError, match=r"the cases of alone take \d MB .*more than --max_size_mb 1"
+    ):
+        write_site(alone, PRESET[:1], tmp_path / "big", max_size_mb=1)
     assert not (tmp_path / "big").exists()
 
 
@@ -423,10 +425,13 @@ def given(runs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         (["first", "--data_root", "nowhere"], "data root nowhere is not a folder"),
         (["first", "--preset", "offical"], "official"),
         (
-            ["first", "--aside", "first"],
-            "--aside first: the other runs are compared with the first",
+            ["first", "--exclude_from_tests", "first"],
+            "--exclude_from_tests first: the other runs are compared with the first",
         ),
-        (["first", "second", "--aside", "sceond"], "--aside sceond is not one of the runs"),
+        (
+            ["first", "second", "--exclude_from_tests", "sceond"],
+            "--exclude_from_tests sceond is not one of the runs",
+        ),
         (["first", "--out", "mine"], "mine exists and is not a report"),
     ],
 )

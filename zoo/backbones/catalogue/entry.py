@@ -45,15 +45,15 @@ class ModelEntry(Struct, forbid_unknown_fields=True):
     """A published model.
 
     Attributes:
-        says: A description in one line.
+        description: A description in one line.
         paper: The paper.
         architecture: The architecture.
         unknown: Which of `FACTS` are unknown.
         activation: The activation that it was trained with; None if a file next to the weights
             records it, or if it is unknown.
         preprocess: open_clip's preprocessing settings, if they are not OpenAI's.
-        rule: The publication that reads the file (`zoo ls published_weights`); None for a file
-            under open_clip's names.
+        weights_class: The publication that reads the file (`zoo ls published_weights`); None for a
+            file under open_clip's names.
         arguments: Further arguments of the publication.
         folder: Whether the publication is a folder.
         tag: The weights of open_clip below a head; None if the file has the weights.
@@ -64,17 +64,17 @@ class ModelEntry(Struct, forbid_unknown_fields=True):
         sha256: The file's SHA-256; for a folder, those of its files by name.
         licence: The licence of the weights if they have one, else of the code, which it says.
         trained_on: The training data.
-        refused: Why it cannot be loaded.
+        unsupported: Why it cannot be loaded.
         notes: Further notes.
     """
 
-    says: Text
+    description: Text
     paper: Text
     architecture: Text
     unknown: list[Literal["activation", "file", "sha256", "licence", "trained_on"]]
     activation: Literal["gelu", "quickgelu"] | None = None
     preprocess: dict[str, Any] | None = None
-    rule: Text | None = None
+    weights_class: Text | None = None
     arguments: dict[str, str] = {}
     folder: bool = False
     tag: Text | None = None
@@ -85,7 +85,7 @@ class ModelEntry(Struct, forbid_unknown_fields=True):
     sha256: Sha256 | dict[Text, Sha256] | None = None
     licence: Text | None = None
     trained_on: Text | None = None
-    refused: Text | None = None
+    unsupported: Text | None = None
     notes: list[Text] = []
 
 

@@ -35,8 +35,8 @@ def settings(named: str, flag: str = "") -> dict[str, Any]:
     entry = entry_of(named)
     if entry is None:
         return _of_open_clip(name, file)
-    if entry.refused is not None:
-        raise ZooError(f"{name} cannot be loaded: {entry.refused}")
+    if entry.unsupported is not None:
+        raise ZooError(f"{name} cannot be loaded: {entry.unsupported}")
     if name not in entries():
         _refuse_code(name, _backbone_settings(entry, Path(file)), flag)
     weights = user_file(name, entry, Path(file)) if file else cached_file(name, entry)
@@ -86,9 +86,11 @@ def _backbone_settings(entry: ModelEntry, weights: Path) -> dict[str, Any]:
     pretrained: Any = str(weights)
     if entry.head is not None:
         pretrained = entry.tag
-    elif entry.rule is not None:
+    elif entry.weights_class is not None:
         pretrained = {
-            "class_path": class_paths("published_weights").get(entry.rule, entry.rule),
+            "class_path": class_paths("published_weights").get(
+                entry.weights_class, entry.weights_class
+            ),
             "init_args": {"path": str(weights), **entry.arguments},
         }
     backbone = {

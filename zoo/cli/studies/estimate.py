@@ -77,7 +77,7 @@ class Estimate:
         if need > free:
             raise ZooError(
                 f"{self.work.place.root} has {free / GIGA:.1f} GB free, but the checkpoints of the "
-                f"runs need {need / GIGA:.1f} GB: choose a --work with more free space, or set "
+                f"runs need {need / GIGA:.1f} GB: choose a --work_dir with more free space, or set "
                 "keep_checkpoints: false in the study"
             )
 

@@ -19,7 +19,7 @@ MAPPING_KEYS = ("recipes", "overlays", "prepare", "validate", "compare", "search
 VALUE_KEYS = ("checkpoint", "data_root", "first_once", "keep_checkpoints")
 KEYS = ("recipes", *LIST_KEYS, *MAPPING_KEYS[1:], *VALUE_KEYS)
 CHECKPOINTS = ("last", "best")
-COMPARE = ("beside", "preset", "metrics")
+COMPARE = ("reference_models", "preset", "metrics")
 FIRST = "first"  # the row of the runs that others start from
 # flags of `zoo validate` that a study sets itself
 RESERVED_FLAGS = ("ckpt_path", "out", "overwrite")

@@ -167,15 +167,17 @@ def refuse_mismatched_runs(records: Records, runs: Iterable[Run], any_version: b
         raise ZooError(
             f"{root} has runs made from other settings or data, {run}{and_more} "
             f"({'; '.join(changed[:MAX_DIFFERENCES])}"
-            f"{'; ...' if changed[MAX_DIFFERENCES:] else ''}): choose another --work, or delete "
-            "and repeat them with --again"
+            f"{'; ...' if changed[MAX_DIFFERENCES:] else ''}): choose another --work_dir, or "
+            "delete "
+            "and repeat them with --rerun_mismatched"
         )
     if other_versions and not any_version:
         recorded_code = records.read_record(other_versions[0]).get("code")
         raise ZooError(
             f"{root} has {len(other_versions)} runs of another version of the code "
             f"({recorded_code}; this is {records.identity(other_versions[0])['code']}): accept "
-            "them with --any_version, repeat them with --again, or choose another --work"
+            "them with --any_version, repeat them with --rerun_mismatched, or choose another "
+            "--work_dir"
         )
 
 

@@ -111,7 +111,7 @@ class RowSearch:
         if changed and not again:
             raise ZooError(
                 f"{self.file} has trials of a different search ({'; '.join(changed[:3])}): choose "
-                "another --work, or delete them with --again"
+                "another --work_dir, or delete them with --rerun_mismatched"
             )
         if changed:
             self.work.print_line(f"{self.row.row}: search restarted")

@@ -64,7 +64,7 @@ def submit(
         def __call__(self, number: int) -> int:
             """Executes the run with this number, and fails if the run fails."""
             command = [sys.executable, "-P", "-m", "zoo.cli", "study", *arguments]
-            command += ["--only", str(number), *trust]
+            command += ["--run_number", str(number), *trust]
             return subprocess.run(command, check=True).returncode
 
     parameters = dict(executor_parameters)
@@ -75,7 +75,7 @@ def submit(
     except (RuntimeError, NameError, TypeError, ValueError, AssertionError) as error:
         raise ZooError(
             f"submitit cannot submit the study ({' '.join(str(error).split())}): correct --slurm, "
-            "or use `zoo study ... --only $SLURM_ARRAY_TASK_ID` in your own job script"
+            "or use `zoo study ... --run_number $SLURM_ARRAY_TASK_ID` in your own job script"
         ) from error
     return [str(job.job_id) for job in executor.map_array(Task(), list(numbers))]
 

@@ -37,7 +37,7 @@ def check_names(study: Study) -> None:
     Raises:
         ZooError: One of them is unknown.
     """
-    for model in _names(study.compare.get("beside", [])):
+    for model in _names(study.compare.get("reference_models", [])):
         published_values(model)
     for name in _names(study.compare.get("preset", [])):
         preset_of(name)
@@ -61,11 +61,11 @@ def compare_rows(place: WorkFolder, runs: list[Run]) -> Comparison | None:
     settings = place.study.compare
     comparison = compare(
         {str(run): place.results_folder(run) for row_runs in rows.values() for run in row_runs},
-        beside=_names(settings.get("beside", [])),
+        reference_models=_names(settings.get("reference_models", [])),
         group=_groups(rows),
         presets=_presets(place),
         metrics=_names(settings.get("metrics", [])),
-        aside=_untested_rows(rows),
+        excluded_from_tests=_untested_rows(rows),
     )
     return replace(comparison, notes=(*_incomplete_rows(runs, rows), *comparison.notes))
 
@@ -122,7 +122,7 @@ def report(place: WorkFolder, runs: list[Run]) -> Path:
         [Path(place.data_root), place.root],
         overwrite=True,
         groups=_groups(rows),
-        aside=_untested_rows(rows),
+        excluded_from_tests=_untested_rows(rows),
     )
     return folder / PAGE
 

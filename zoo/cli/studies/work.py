@@ -113,7 +113,7 @@ class Work:
             if plan["study"] != self.study.name:
                 raise ZooError(
                     f"{self.place.root} is the work folder of the study {plan['study']}: choose "
-                    f"another --work for {self.study.name}"
+                    f"another --work_dir for {self.study.name}"
                 )
             changed = {
                 path: old_command
@@ -123,7 +123,8 @@ class Work:
             for path, old_command in changed.items():
                 raise ZooError(
                     f"{path} in {self.place.root} was made by `{old_command}`, but "
-                    f"{self.study.name} has `{prepared[path]}`: choose another --work, or delete "
+                    f"{self.study.name} has `{prepared[path]}`: choose another --work_dir, or "
+                    "delete "
                     "that folder"
                 )
             for path, data in plan.get("made_from", {}).items():
@@ -135,12 +136,12 @@ class Work:
                     raise ZooError(
                         f"{self._prepared_path(path)} was made from "
                         f"{self.place.fill_folders(changed_path)}, which has changed: delete "
-                        f"{self._prepared_path(path)}, or choose another --work"
+                        f"{self._prepared_path(path)}, or choose another --work_dir"
                     )
         elif self.place.root.is_dir() and any(self.place.root.iterdir()):
             raise ZooError(
                 f"{self.place.root} is not empty and not the work folder of a study: choose an "
-                "empty folder with --work"
+                "empty folder with --work_dir"
             )
         return plan
 

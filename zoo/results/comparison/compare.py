@@ -36,13 +36,13 @@ Runs = Mapping[str, Run] | Sequence[Path | str]
 
 def compare(
     runs: Runs,
-    beside: Sequence[str] = (),
+    reference_models: Sequence[str] = (),
     group: str | Mapping[str, Sequence[str]] | None = None,
     presets: Sequence[Preset | str] = PRESETS,
     metrics: Sequence[str] = (),
     resamples: int = RESAMPLES,
     seed: int = 0,
-    aside: Sequence[str] = (),
+    excluded_from_tests: Sequence[str] = (),
     trust_code: bool = False,
 ) -> Comparison:
     """Compares runs over the queries that all of them were asked and scored.
@@ -50,15 +50,15 @@ def compare(
     Args:
         runs: Folders of results, or results and folders by the names that the tables give them. The
             others are compared with the first.
-        beside: Models whose published results are added to the tables.
+        reference_models: Models whose published results are added to the tables.
         group: `seed` groups runs that differ only in their seeds; a mapping gives the names of the
             runs of each group by the name of the group; with None, no runs are grouped.
         presets: Ways of counting and averaging, or their names. Metrics are those of the first.
         metrics: Patterns of the metrics and means to compare, such as `sugarcrepe/*`; all if empty.
         resamples: Number of resamples of images for an interval.
         seed: Seed of the resamples.
-        aside: Names of runs or groups that are shown, but excluded from the tests and from the
-            choice of the best, such as the weights that the others start from.
+        excluded_from_tests: Names of runs or groups that are shown, but excluded from the tests and
+            from the choice of the best, such as the weights that the others start from.
         trust_code: Whether results may name protocols that neither zoo nor an installed package
             offers.
 
@@ -70,12 +70,12 @@ def compare(
         raise ZooError(f"--group {group!r}: runs can only be grouped by `{SEED}`")
     if resamples < 1:
         raise ZooError(f"--resamples {resamples}: give a whole number of at least 1")
-    published_figures = {model: published_values(model) for model in beside}
+    published_figures = {model: published_values(model) for model in reference_models}
     resolved_presets = [preset_of(preset) for preset in presets]
     with trusting_code(trust_code):
         results = read_runs(runs)
     groups = _resolve_groups(results, group)
-    check_aside(list(groups), aside)
+    check_aside(list(groups), excluded_from_tests)
     shared = align_runs([run.cases for run in results.values()], list(results))
     first_run = next(iter(results.values()))
     rows = comparison_rows(shared.tables, resolved_presets, first_run.header)
@@ -92,7 +92,9 @@ def compare(
         )
     index_by_name = {name: i for i, name in enumerate(results)}
     members = [[index_by_name[name] for name in names] for names in groups.values()]
-    lines = compare_rows(select_rows(rows, metrics), list(groups), members, resamples, seed, aside)
+    lines = compare_rows(
+        select_rows(rows, metrics), list(groups), members, resamples, seed, excluded_from_tests
+    )
     partial_names = {row.place for row in rows if row.partial_gallery}
     published_lines = tuple(
         line if line.place in partial_names else _with_published(line, published_figures)
@@ -103,37 +105,48 @@ def compare(
         published_lines,
         tuple(
             _notes(
-                results, groups, shared, published_lines, resolved_presets, published_figures, aside
+                results,
+                groups,
+                shared,
+                published_lines,
+                resolved_presets,
+                published_figures,
+                excluded_from_tests,
             )
         ),
         tuple(published_figures),
         resamples,
         seed,
-        tuple(aside),
+        tuple(excluded_from_tests),
     )
 
 
-def check_aside(groups: Sequence[str], aside: Sequence[str]) -> None:
+def check_aside(groups: Sequence[str], excluded_from_tests: Sequence[str]) -> None:
     """Makes sure that two runs are left to test, and that the first is one of them.
 
     Args:
         groups: Names of all runs or groups.
-        aside: Names of those that are shown and not tested.
+        excluded_from_tests: Names of those that are shown and not tested.
 
     Raises:
         ZooError: A name is not one of the runs, the first run is named, or fewer than two are left.
     """
-    unknown = next((name for name in aside if name not in groups), None)
+    unknown = next((name for name in excluded_from_tests if name not in groups), None)
     if unknown is not None:
-        raise ZooError(f"--aside {unknown} is not one of the runs: name one of {', '.join(groups)}")
-    if groups[0] in aside:
         raise ZooError(
-            f"--aside {groups[0]}: the other runs are compared with the first run: list another "
+            f"--exclude_from_tests {unknown} is not one of the runs: name one of "
+            f"{', '.join(groups)}"
+        )
+    if groups[0] in excluded_from_tests:
+        raise ZooError(
+            f"--exclude_from_tests {groups[0]}: the other runs are compared with the first run: "
+            "list another "
             "run first"
         )
-    if aside and len(groups) - len(set(aside)) < 2:
+    if excluded_from_tests and len(groups) - len(set(excluded_from_tests)) < 2:
         raise ZooError(
-            f"--aside {','.join(aside)} leaves only {groups[0]} to test: leave the option out, or "
+            f"--exclude_from_tests {','.join(excluded_from_tests)} leaves only {groups[0]} to "
+            "test: leave the option out, or "
             "add a run"
         )
 
@@ -225,11 +238,11 @@ def _notes(
     lines: Sequence[ComparisonLine],
     presets: Sequence[Preset],
     reference_models: Iterable[str],
-    aside: Iterable[str],
+    excluded_from_tests: Iterable[str],
 ) -> Iterator[str]:
     run_names = list(results)
-    yield f"preset {presets[0].name}: {presets[0].says}"
-    for name in aside:
+    yield f"preset {presets[0].name}: {presets[0].description}"
+    for name in excluded_from_tests:
         yield f"{name}: shown only; excluded from best, p and q"
     for name, seeds in groups.items():
         if len(seeds) > 1:

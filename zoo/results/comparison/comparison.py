@@ -108,24 +108,24 @@ class Comparison:
         runs: Names of the runs, or of the groups of runs.
         lines: The rows: metrics, means and splits.
         notes: Sentences on what was compared.
-        beside: Names of the models whose published results are shown.
+        reference_models: Names of the models whose published results are shown.
         resamples: Number of resamples of images.
         seed: Seed of the resamples.
-        aside: Names of the runs that are shown, but excluded from the tests.
+        excluded_from_tests: Names of the runs that are shown, but excluded from the tests.
     """
 
     runs: tuple[str, ...]
     lines: tuple[ComparisonLine, ...]
     notes: tuple[str, ...]
-    beside: tuple[str, ...]
+    reference_models: tuple[str, ...]
     resamples: int
     seed: int
-    aside: tuple[str, ...] = ()
+    excluded_from_tests: tuple[str, ...] = ()
 
     @property
     def tested_runs(self) -> tuple[str, ...]:
         """Names of the runs that are tested against each other, beginning with the first run."""
-        return tuple(run for run in self.runs if run not in self.aside)
+        return tuple(run for run in self.runs if run not in self.excluded_from_tests)
 
     @property
     def has_counts(self) -> bool:
@@ -204,7 +204,7 @@ def compare_rows(
     groups: Sequence[Sequence[int]],
     resamples: int,
     seed: int,
-    aside: Collection[str] = (),
+    excluded_from_tests: Collection[str] = (),
 ) -> list[ComparisonLine]:
     """Tests all pairs of groups in every row.
 
@@ -214,9 +214,9 @@ def compare_rows(
         groups: Numbers of the runs of each group.
         resamples: Number of resamples for an interval.
         seed: Seed of resamples and permutations.
-        aside: Names of the groups that are excluded from the tests; not the first.
+        excluded_from_tests: Names of the groups that are excluded from the tests; not the first.
     """
-    tested = [i for i, name in enumerate(names) if name not in aside]
+    tested = [i for i, name in enumerate(names) if name not in excluded_from_tests]
     pairs = list(combinations(tested, 2))
     answers = [[row.values[list(group)].mean(0) for group in groups] for row in rows]
     tests = [
@@ -235,7 +235,7 @@ def compare_rows(
                 else None
             )
             contrasts.append(_to_contrast((names[a], names[b]), test, interval, q_value))
-        values = _run_values(row, names, groups, contrasts, aside)
+        values = _run_values(row, names, groups, contrasts, excluded_from_tests)
         counts = row.n, row.of, row.images
         lines.append(ComparisonLine(row.place, *counts, values, tuple(contrasts), (), row.missing))
     return lines
@@ -307,11 +307,15 @@ def _run_values(
     names: Sequence[str],
     groups: Sequence[Sequence[int]],
     tests: Sequence[Contrast],
-    aside: Collection[str],
+    excluded_from_tests: Collection[str],
 ) -> tuple[RunValue, ...]:
     run_totals = 100 * row.totals
     totals = [float(run_totals[list(group)].mean()) for group in groups]
-    tested = {name: total for name, total in zip(names, totals, strict=True) if name not in aside}
+    tested = {
+        name: total
+        for name, total in zip(names, totals, strict=True)
+        if name not in excluded_from_tests
+    }
     highest = max(tested.values())
     best = max(tested, key=lambda name: tested[name])
     level_names = {

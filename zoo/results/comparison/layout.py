@@ -70,13 +70,13 @@ def _renderables(comparison: Comparison) -> Iterator[RenderableType]:
 
 def _value_table(comparison: Comparison, lines: Sequence[ComparisonLine], *words: str) -> TextTable:
     """Returns a table of the values of the runs and the published results of other models."""
-    published_headings = [f"{model}\n({PUBLISHED})" for model in comparison.beside]
+    published_headings = [f"{model}\n({PUBLISHED})" for model in comparison.reference_models]
     rows = (
         (
             *name,
             f"{line.n:,}" if line.n == line.of else f"{line.n:,} of {line.of:,}",
             *map(_format_value, line.values),
-            *(_published_values(line, model) for model in comparison.beside),
+            *(_published_values(line, model) for model in comparison.reference_models),
         )
         for name, line in zip(_row_names(lines, len(words)), lines, strict=True)
     )

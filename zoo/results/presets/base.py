@@ -12,12 +12,12 @@ class Preset(Configurable, ABC):
 
     Attributes:
         name: Unique name in results.
-        says: Description in the report.
+        description: Description in the report.
         rules: Rules for right answers.
         means: Means to compute.
     """
 
     name: str
-    says: str
+    description: str
     rules: Rules
     means: tuple[Mean, ...] = ()

@@ -2,7 +2,7 @@
 
 A preset defines which answers are right and which means are computed:
 
-    says: the mean of two sets, ties wrong
+    description: the mean of two sets, ties wrong
     ties: wrong
     identical: dropped
     means:
@@ -68,7 +68,7 @@ class _MeanEntry(Struct, forbid_unknown_fields=True):
 
 
 class _PresetContent(Struct, forbid_unknown_fields=True):
-    says: Text
+    description: Text
     ties: Literal["official", "wrong"]
     identical: Literal["kept", "dropped"]
     name: Text | None = None
@@ -94,7 +94,7 @@ class PresetFile(Preset):
         path = Path(file)
         content = _read_preset(path)
         self.name = content.name or path.stem
-        self.says = content.says
+        self.description = content.description
         self.rules = Rules(
             content.ties == "official", content.identical == "dropped", MACROS[content.macros]
         )

@@ -32,7 +32,7 @@ def preset_of(preset_or_name: Preset | str) -> Preset:
                 f"preset {preset_or_name!r} cannot be created ({error}). Give its arguments in "
                 "YAML as class_path and init_args, or as --presets.ARG VALUE after it"
             ) from error
-    kinds = {"name": str, "says": str, "rules": Rules, "means": tuple}
+    kinds = {"name": str, "description": str, "rules": Rules, "means": tuple}
     for attribute, kind in kinds.items():
         if not isinstance(getattr(preset, attribute, None), kind):
             raise ZooError(

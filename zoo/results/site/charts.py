@@ -44,14 +44,14 @@ class Section:
     Attributes:
         id: Its anchor in addresses.
         title: Its title.
-        says: Its description.
+        description: Its description.
         charts: Its charts.
         of_seeds: Whether its numbers are means over seeds, if there are several seeds.
     """
 
     id: str
     title: str
-    says: str
+    description: str
     charts: tuple[Chart, ...]
     of_seeds: bool = False
 

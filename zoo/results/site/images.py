@@ -89,7 +89,8 @@ class PageImages:
             )
         if self.over_limit:
             notes.append(
-                f"{self.over_limit:,} {total} are not copied, to keep the report within --most_mb"
+                f"{self.over_limit:,} {total} are not copied, to keep the report within "
+                "--max_size_mb"
             )
         return notes
 

@@ -23,7 +23,7 @@ from zoo.results.site.training import read_training_curves, read_trajectory
 
 MIN_SPOKES = 3  # a radar chart with fewer spokes has no area
 RECALL = re.compile(r"(i2t|t2i)_r@(\d+)")
-TEXTS_A_SECOND, HOURS = "train/texts_a_second", "train/device_hours"
+TEXTS_A_SECOND, HOURS = "train/texts_per_second", "train/device_hours"
 SCORING = {
     "images": "images encoded for evaluation",
     "texts": "texts encoded for evaluation",
@@ -66,7 +66,7 @@ def capability_section(rows: Sequence[ReportRow], names: Sequence[str]) -> Secti
             lambda: draw_radar(list(spokes), numbers),
         )
         charts.insert(0, radar_chart)
-    description = Capabilities().says
+    description = Capabilities().description
     description = f"{description[0].upper()}{description[1:]}."
     if len(spokes) < len(labels):
         description += " Capabilities with equal numbers share one spoke of the radar."

@@ -54,12 +54,12 @@ def write_site(
     out: Path,
     places: Mapping[str, Path] | None = None,
     roots: Sequence[Path] = (),
-    most_mb: int = 100,
+    max_size_mb: int = 100,
     publish: bool = False,
     overwrite: bool = False,
     mapped: PatchMapOptions | None = None,
     groups: Mapping[str, Sequence[str]] | None = None,
-    aside: Sequence[str] = (),
+    excluded_from_tests: Sequence[str] = (),
 ) -> list[str]:
     """Writes a report, and returns notes on images that could not be copied.
 
@@ -70,14 +70,14 @@ def write_site(
         places: Folders of the runs by name, in which to look for trajectories.
         roots: Folders of the images. Only images below them are shown, since results may name any
             file.
-        most_mb: Maximum size of the folder in megabytes.
+        max_size_mb: Maximum size of the folder in megabytes.
         publish: Whether to link public images instead of copying them.
         overwrite: Whether to replace an existing report.
         mapped: The runs whose words and patches are shown with the cases; no runs if None.
         groups: Names of the runs of each group, such as the seeds of a recipe, by the name of the
             group. Numbers are means over a group, everything else is from its first run. With
             None, runs are not grouped.
-        aside: Names of runs or groups that are shown, but excluded from the tests.
+        excluded_from_tests: Names of runs or groups that are shown, but excluded from the tests.
 
     Raises:
         ZooError: The runs have no case in common, the folder contains other files, or the report
@@ -85,14 +85,16 @@ def write_site(
     """
     check_report_folder(out, overwrite)
     groups = groups or {name: [name] for name in runs}
-    check_aside(list(groups), aside)
+    check_aside(list(groups), excluded_from_tests)
     recounted = {name: run.recount(presets) for name, run in runs.items()}
     members = {group: [recounted[name] for name in names] for group, names in groups.items()}
     counted = {group: group_runs[0] for group, group_runs in members.items()}
     first_runs = {group: runs[names[0]] for group, names in groups.items()}
     comparison = None
     if len(groups) > 1:
-        comparison = compare(recounted, group=groups, presets=presets, aside=aside)
+        comparison = compare(
+            recounted, group=groups, presets=presets, excluded_from_tests=excluded_from_tests
+        )
     results = list(counted.values())
     all_answers = collect_answers(results, presets[0].rules)
     if not len(all_answers):
@@ -102,12 +104,13 @@ def write_site(
         )
     with write_atomically(out, folder=True, overwrite=True) as folder:
         finder = ImageFinder(roots, confined=True) if roots else None
-        images = PageImages(finder, folder, most_mb * MB, publish)
+        images = PageImages(finder, folder, max_size_mb * MB, publish)
         size = write_data(all_answers, counted, images, folder, mapped)
-        if size > most_mb * MB:
+        if size > max_size_mb * MB:
             raise ZooError(
                 f"the cases of {', '.join(first_runs)} take {size / MB:,.0f} MB without their "
-                f"images, more than --most_mb {most_mb}: allow more, or measure fewer benchmarks"
+                f"images, more than --max_size_mb {max_size_mb}: allow more, or measure fewer "
+                "benchmarks"
             )
         links = Links(all_answers)
         numbers = _page_numbers(members, presets, comparison, links)
@@ -125,7 +128,7 @@ def write_site(
                 name: dict(describe_model(run.header["model"])) for name, run in first_runs.items()
             },
             groups=multi_run_groups,
-            aside=list(aside),
+            excluded_from_tests=list(excluded_from_tests),
             preset=presets[0],
             said=[*_run_notes(counted), *images.notes()],
             sections=[

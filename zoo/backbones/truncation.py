@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from zoo.backbones.tokenizer import Tokenize
 
 
-def overlong(captions: Sequence[str], tokenizer: Tokenize, chunk: int = 1024) -> list[int]:
+def find_truncated(captions: Sequence[str], tokenizer: Tokenize, chunk: int = 1024) -> list[int]:
     """Returns the positions of captions that are longer than the tokenizer's context.
 
     A caption that fills the context may fit exactly. Its two halves are tokenized separately, and
