@@ -67,7 +67,7 @@ $(RAY)/.installed: pyproject.toml
 	touch $@
 
 test-ray: $(RAY)/.installed
-	$(RAY)/bin/pytest --noconftest -m 'not gpu' tests/units/test_on_ray.py tests/negatives/test_on_ray.py
+	$(RAY)/bin/pytest --noconftest -m 'not gpu' tests/units/test_ray_extraction.py tests/negatives/test_on_ray.py
 
 # the tests that `make test` skips because an extra is not installed, in a separate environment (7 GB)
 $(EXTRAS)/.installed: pyproject.toml
@@ -85,7 +85,7 @@ LOWEST_EXTRAS := export hf llm loggers scenes search
 LOWEST_TESTS := tests/backbones/test_lora.py tests/backbones/test_weights.py tests/checkpoints \
   tests/cli/test_search.py tests/language tests/pixels/test_decoding.py tests/publishing/test_onnx.py \
   tests/publishing/test_export.py tests/results/test_statistics.py tests/scenes/test_render.py \
-  tests/sources/test_hub_captions.py tests/sources/test_places.py tests/training/test_resume.py \
+  tests/sources/test_hub_captions.py tests/sources/test_remote_files.py tests/training/test_resume.py \
   tests/training/test_sharding.py tests/training/test_summary.py tests/units/llm/test_openai_compatible.py
 $(LOWEST)/.installed: pyproject.toml tests/lowest_versions.py
 	$(PYTHON) -m venv $(LOWEST)

@@ -21,7 +21,7 @@ from zoo.heads.linear import Linear
 from zoo.module import ZooModule
 from zoo.objectives.cs_clip import CSCLIP
 from zoo.results import Strict
-from zoo.sources.pictures import Decoding
+from zoo.sources.rgb_conversion import Decoding
 
 TEXTS = [
     "a red square above a green circle",
@@ -172,8 +172,8 @@ def test_names_are_given_in_a_list_or_by_commas_and_objects_alone_or_in_a_list(
         assert len(evaluate(model, given, made_root, presets="official,strict").metrics) == 1
     for ways in (Strict(), [Strict()], ["strict"]):
         assert (
-            evaluate(model, f"pairs:{file}", made_root, presets=ways).by_preset[0].says
-            == Strict().says
+            evaluate(model, f"pairs:{file}", made_root, presets=ways).by_preset[0].description
+            == Strict().description
         )
     with pytest.raises(ZooError, match=r"winogrand' \(near: winoground"):
         evaluate(model, f"pairs:{file}, winogrand", made_root)

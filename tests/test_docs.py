@@ -32,11 +32,11 @@ from tests.support.fake_model import FakeServer
 from tests.support.made import make_root
 from zoo.backbones.catalogue import model as catalogue
 from zoo.benchmarks.catalog import benchmark, benchmark_names
+from zoo.cli.class_arguments import NamingParser
 from zoo.cli.commands import LIGHTNING, main
-from zoo.cli.naming import NamingParser
 from zoo.cli.recipes import shipped_recipes
 from zoo.results.suites import published_names
-from zoo.support.names import classes
+from zoo.support.class_names import classes
 from zoo.units.reader import read_units
 
 ROOT = Path(__file__).parents[1]

@@ -16,7 +16,7 @@ import yaml
 import zoo
 from tests.support.runs import last_checkpoint
 from zoo.cli import main
-from zoo.support.spec import class_path
+from zoo.support.configurable import class_path
 
 ROOMS = sorted(
     ".".join(("zoo", *stub.parent.relative_to(Path(zoo.__file__).parent).parts))
@@ -74,7 +74,7 @@ def test_recipes_name_classes_as_a_user_types_them() -> None:
 def test_an_offered_class_that_cannot_be_imported_is_told_and_stops_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from zoo.support.names import import_all
+    from zoo.support.class_names import import_all
 
     installed = tmp_path / "broken-1.0.dist-info"
     installed.mkdir()

@@ -24,7 +24,7 @@ from zoo.errors import ZooError
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
 from zoo.module import ZooModule
-from zoo.module.agreement import warn_of_idle_texts
+from zoo.module.compatibility import warn_of_idle_texts
 from zoo.needs import Capabilities, Needs
 from zoo.objectives.base import Loss, Objective
 from zoo.objectives.clip import CLIP
@@ -121,7 +121,7 @@ def test_data_that_lacks_what_the_objective_needs_is_refused(
     backbone: Backbone, objective: Objective, negatives: tuple[str, ...], units: bool, named: str
 ) -> None:
     with pytest.raises(ZooError, match=named) as refused:
-        ZooModule(backbone, objective).refuse_what_cannot_be(Stub(Capabilities(negatives, units)))
+        ZooModule(backbone, objective).check_data(Stub(Capabilities(negatives, units)))
     assert "data.init_args" in str(refused.value)
 
 
@@ -130,7 +130,7 @@ def test_data_that_lacks_what_the_objective_needs_is_refused(
 )
 def test_data_that_has_it_or_does_not_say_is_taken(backbone: Backbone, names: Any) -> None:
     data = Stub(Capabilities(names, True)) if isinstance(names, tuple) else names
-    ZooModule(backbone, Choosy()).refuse_what_cannot_be(data)
+    ZooModule(backbone, Choosy()).check_data(data)
 
 
 def test_a_head_may_need_texts_of_the_data_as_well(backbone: Backbone) -> None:
@@ -141,8 +141,8 @@ def test_a_head_may_need_texts_of_the_data_as_well(backbone: Backbone) -> None:
 
     module = ZooModule(backbone, CLIP(), Reader())
     with pytest.raises(ZooError, match="Reader needs units, and the data have none"):
-        module.refuse_what_cannot_be(Stub(Capabilities()))
-    module.refuse_what_cannot_be(Stub(Capabilities(units=True)))
+        module.check_data(Stub(Capabilities()))
+    module.check_data(Stub(Capabilities(units=True)))
 
 
 @pytest.mark.parametrize(

@@ -29,19 +29,19 @@ from zoo.backbones.weights import SUFFIXES
 from zoo.batch import Encoded, TextBank, concatenate, text_bank
 from zoo.checkpoints.files import NAMES
 from zoo.checkpoints.load import load_checkpoint, load_published
+from zoo.error_translation import shorten_message
 from zoo.errors import ZooError, suggest_names
-from zoo.evaluation.foreign import TwoTowers, adapt_model
+from zoo.evaluation.batches import encode_segments, encode_views, segment_bank
 from zoo.evaluation.inputs import Picture, list_images, list_texts, open_picture
+from zoo.evaluation.model_adapters import TwoTowers, adapt_model
 from zoo.evaluation.mteb import MtebEncoder
 from zoo.evaluation.patch_words import patch_words
-from zoo.evaluation.portions import encode_segments, encode_views, segment_bank
 from zoo.heads import answers
 from zoo.heads.cosine import Cosine
-from zoo.mistakes import shorten_message
 from zoo.module import ZooModule
 from zoo.regions_and_phrases.base import Segments, Views
 from zoo.results.site.patches import PatchWords
-from zoo.sources.pictures import AS_PUBLISHED, Decoding
+from zoo.sources.rgb_conversion import AS_PUBLISHED, Decoding
 from zoo.support.arguments import split_list
 from zoo.support.log import filter_notices
 from zoo.support.provenance import random_weights
@@ -50,7 +50,7 @@ from zoo.support.trust import trusting_code
 if TYPE_CHECKING:
     from zoo.backbones.published import PublishedWeights
     from zoo.benchmarks.base import Benchmark
-    from zoo.evaluation.store import EmbeddingCache
+    from zoo.evaluation.vector_store import EmbeddingCache
     from zoo.results.presets.base import Preset
     from zoo.results.report import Results
 

@@ -27,8 +27,8 @@ from PIL import Image
 
 import zoo
 from zoo.api import Model
-from zoo.results.comparison.common import align_runs, largest_difference
-from zoo.results.comparison.differing import outcome_differences
+from zoo.results.comparison.alignment import align_runs, largest_difference
+from zoo.results.comparison.outcome_differences import outcome_differences
 from zoo.results.report import Results
 
 RESULTS = Path(__file__).parents[1] / "results"

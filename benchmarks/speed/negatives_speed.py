@@ -21,7 +21,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from zoo.benchmarks.captioned import read_captioned
+from zoo.benchmarks.blip_captions import read_captioned
 from zoo.language.tagger import Tagger
 from zoo.language.taggers import recorded_tagger
 from zoo.language.text import same_words
@@ -29,10 +29,10 @@ from zoo.language.wordnet import WordNet
 from zoo.negatives.aro import PERTURBATIONS, AROShuffle, perturbations
 from zoo.negatives.base import NegativeGenerator
 from zoo.negatives.bigram_shuffle import BigramShuffle
-from zoo.negatives.build import build_table, replacements, vocabulary
 from zoo.negatives.negclip_swap import NegCLIPSwap
 from zoo.negatives.replace import Replace
 from zoo.negatives.table import ReplacementTable
+from zoo.negatives.word_table import build_table, replacements, vocabulary
 from zoo.sources.readers.guess import guess_reader
 
 GOAL = 5_000

@@ -7,7 +7,7 @@ import matplotlib
 from scenes_training import write_json
 
 from zoo.results.ranks import SIGNIFICANT, Flip, SplitTest, find_flips, split_tests
-from zoo.results.reading import read_results
+from zoo.results.reader import read_results
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

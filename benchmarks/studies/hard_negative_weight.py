@@ -104,7 +104,7 @@ class TrueCaptions(SceneFolder):
     """
 
     name = "true_captions"
-    offers = ("test",)
+    subset_names = ("test",)
     default_folder, scenes_command, chance_levels = (
         SceneSwaps.default_folder,
         SceneSwaps.scenes_command,

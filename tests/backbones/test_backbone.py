@@ -14,7 +14,7 @@ from zoo.backbones.backbone import Backbone
 from zoo.backbones.settings import Augmentation, Compute, TextInput, Tuning
 from zoo.batch import Encoded, TextBank, TokenKey
 from zoo.errors import ZooError
-from zoo.support.spec import to_config
+from zoo.support.configurable import to_config
 
 CAPTIONS = [
     "a dog",

@@ -42,8 +42,8 @@ from zoo.checkpoints.load import load_published
 from zoo.cli import main
 from zoo.cli.fit import parse_settings
 from zoo.errors import ZooError
-from zoo.results import published
-from zoo.support.names import class_paths
+from zoo.results import published_values
+from zoo.support.class_names import class_paths
 from zoo.support.text_files import sha256
 
 State = dict[str, Tensor]
@@ -75,7 +75,7 @@ def test_no_name_is_that_of_an_architecture_too() -> None:
 
 
 def test_figures_were_published_of_models_of_the_catalogue() -> None:
-    assert set(published.published_models()) <= {*NAMES, *tags()}
+    assert set(published_values.published_models()) <= {*NAMES, *tags()}
 
 
 def hub_files(state: State) -> dict[str, Callable[[], dict[str, Any]]]:

@@ -18,7 +18,7 @@ from zoo.batch import TokenKey
 from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.optim import Optimization
-from zoo.support.spec import to_config
+from zoo.support.configurable import to_config
 
 NONE: frozenset[TokenKey] = frozenset()
 RANK_4 = {

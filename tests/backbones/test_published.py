@@ -33,7 +33,7 @@ from zoo.batch import TextBank
 from zoo.cli.fit import parse_settings
 from zoo.errors import ZooError
 from zoo.heads.linear import Linear
-from zoo.support.spec import to_config
+from zoo.support.configurable import to_config
 
 State = dict[str, Tensor]
 RANK = 4

@@ -16,7 +16,7 @@ from zoo.backbones.factory import SHIPPED
 from zoo.backbones.settings import TextInput
 from zoo.errors import ZooError
 from zoo.heads.cosine import Cosine
-from zoo.support.spec import to_config
+from zoo.support.configurable import to_config
 
 State = dict[str, Tensor]
 

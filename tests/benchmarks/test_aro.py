@@ -31,7 +31,11 @@ def test_a_relation_is_cropped_to_its_box_and_grouped_by_name(tmp_path):
     (case,) = ARO().read(tmp_path).cases
     assert case.images == (ImageRef("visual_genome", "2410049", (42, 0, 259, 354)),)
     assert case.texts == (RECORD["true_caption"], RECORD["false_caption"])
-    assert (case.subset, case.group, case.correct_first) == ("VG-Relation", "to the left of", False)
+    assert (case.subset, case.group, case.right_listed_first) == (
+        "VG-Relation",
+        "to the left of",
+        False,
+    )
 
 
 def test_an_attribution_is_grouped_by_its_pair_in_order(tmp_path):
@@ -78,7 +82,7 @@ def test_the_counts_on_published_files(shared_data, tmp_path):
         "COCO-Order": 14,
         "Flickr30k-Order": 155,
     }
-    assert [subset.name for subset in contents.absent] == ["VG-Attribution"]
+    assert [subset.name for subset in contents.missing_subsets] == ["VG-Attribution"]
     assert contents.notes["VG-Relation cases"] == "43 in the file, 23,937 as published"
     assert "tagger textblob" in contents.notes["COCO-Order"]
     coco = [case for case in contents.cases if case.subset == "COCO-Order"]

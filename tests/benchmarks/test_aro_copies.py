@@ -106,7 +106,7 @@ def test_a_copy_of_an_order_set_brings_its_perturbations_and_none_is_made(
     assert [case.texts for case in contents.cases] == [
         (f"a dog runs {i}", *(f"runs {k} dog a {i}" for k in range(1, 5))) for i in range(3)
     ]
-    assert all(case.correct_first for case in contents.cases)
+    assert all(case.right_listed_first for case in contents.cases)
     assert contents.cases[0].match.tolist() == [[True, False, False, False, False]]
     assert len(contents.files) == 2
     assert "perturbed in the copy" in contents.notes[subset]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from zoo.benchmarks import kept
+from zoo.benchmarks import derived_files
 from zoo.benchmarks.aro import order as aro_order
 from zoo.benchmarks.aro.benchmark import ARO
 from zoo.benchmarks.aro.order import order_cases, user_cache
@@ -153,7 +153,7 @@ def test_a_write_that_fails_half_way_leaves_nothing(source, monkeypatch):
             raise OSError(28, "No space left on device")
         return dumps(row, **kwargs)
 
-    monkeypatch.setattr(kept.json, "dumps", failing)
+    monkeypatch.setattr(derived_files.json, "dumps", failing)
     with pytest.raises(ZooError, match="No space left on device"):
         order(source)
     assert os.listdir(user_cache()) == []

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from zoo.benchmarks.base import Benchmark, Contents, Subset
-from zoo.benchmarks.catalog import asked_for, benchmark, benchmark_names
+from zoo.benchmarks.catalog import benchmark, benchmark_names, build_benchmarks
 from zoo.errors import ZooError
 from zoo.results.suites import published_names
-from zoo.support import names
-from zoo.support.names import class_of
-from zoo.support.spec import to_config
+from zoo.support import class_names
+from zoo.support.class_names import class_of
+from zoo.support.configurable import to_config
 
 
 class Mine(Benchmark):
@@ -93,7 +93,7 @@ def offering(monkeypatch, tmp_path):
         asked.append(group)
         return [entry] if group == "zoo.benchmarks" else []
 
-    monkeypatch.setattr(names, "entry_points", offered)
+    monkeypatch.setattr(class_names, "entry_points", offered)
     monkeypatch.syspath_prepend(tmp_path)  # a place that no other test has looked into
     return asked
 
@@ -143,13 +143,13 @@ def test_mistakes_get_near_names(name, options, named):
 
 def test_a_benchmark_that_was_built_is_held_to_what_a_benchmark_has():
     with pytest.raises(ZooError, match=r"^Nameless has no name, which every Benchmark has: write"):
-        asked_for([Nameless()])
+        build_benchmarks([Nameless()])
 
 
 def test_benchmarks_import_no_torch():
     code = (
         "import sys; from zoo.cli import doctor; "
-        "from zoo.support.names import classes, import_path; "
+        "from zoo.support.class_names import classes, import_path; "
         "assert [import_path(path) for _, path, _ in classes('benchmarks')]; "
         "assert 'torch' not in sys.modules"
     )
@@ -177,7 +177,7 @@ def test_subsets_follow_their_colons(name, subsets):
 
 def test_subsets_asked_for_one_by_one_make_one_benchmark():
     names = ["sugarcrepe:swap_obj", "aro", "sugarcrepe:add_att", "pairs:a.csv:x", "pairs:b.csv:x"]
-    made = asked_for([*names, "pairs:a.csv:y"])
+    made = build_benchmarks([*names, "pairs:a.csv:y"])
     assert [b.name for b in made] == ["sugarcrepe", "aro", "pairs", "pairs"]
     assert made[0].wanted == ("add_att", "swap_obj")
     assert [(b.file, b.wanted) for b in made[2:]] == [("a.csv", ["x", "y"]), ("b.csv", ["x"])]
@@ -231,4 +231,4 @@ def test_what_is_published_says_whose_it_is_and_whether_a_revision_is_pinned(nam
         assert ("unpinned" in str(hub)) is not bool(hub.revision)
         assert ("(no revision is pinned)" in hub.fetch("x")) is not bool(hub.revision)
     if cls.hub is not None:
-        assert any(cls.hub.id in subset.how for subset in cls().subsets)
+        assert any(cls.hub.id in subset.instructions for subset in cls().subsets)

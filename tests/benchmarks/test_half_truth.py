@@ -36,9 +36,9 @@ def test_a_case_compares_anchor_half_truth_and_completion(tmp_path):
         f"{case.texts[0]} and Brown dog chases red ball",
     )
     assert case.match.tolist() == [[True, False, True]]
-    assert (case.protocol, case.id, case.correct_first) == ("half_truth", "1_0", False)
+    assert (case.protocol, case.id, case.right_listed_first) == ("half_truth", "1_0", False)
     assert case.images == (ImageRef("coco", "17"),)
-    assert contents.absent == []
+    assert contents.missing_subsets == []
     assert contents.notes["+Rand"] == "no cases: the units have no such foils"
     assert contents.notes["units"] == "extractor rule (1 captions)"
     assert contents.notes["preset"] == "checked"
@@ -47,7 +47,7 @@ def test_a_case_compares_anchor_half_truth_and_completion(tmp_path):
 def test_in_the_public_code_a_tie_counts_for_the_model(tmp_path):
     cases = HalfTruth(units(tmp_path / "u.jsonl"), preset="public_code").read(tmp_path).cases
     assert cases
-    assert all(case.correct_first for case in cases)
+    assert all(case.right_listed_first for case in cases)
 
 
 def test_a_file_beside_the_units_is_the_image(tmp_path):
@@ -75,8 +75,8 @@ def test_units_are_found_under_the_data_root_and_absent_elsewhere(tmp_path):
     write_units([PARK, SEA], tmp_path / "u.jsonl")
     assert HalfTruth("u.jsonl").read(tmp_path).cases
     absent = HalfTruth("no.jsonl").read(tmp_path)
-    assert len(absent.absent) == 8
-    assert "zoo units extract" in absent.absent[0].how
+    assert len(absent.missing_subsets) == 8
+    assert "zoo units extract" in absent.missing_subsets[0].instructions
 
 
 def test_a_broken_units_file_names_the_line(tmp_path):

@@ -11,7 +11,7 @@ from zoo.benchmarks.half_truth.rules import (
     public_code,
     without_doubtful_foils,
 )
-from zoo.units.borne_out import content_words
+from zoo.units.caption_support import content_words
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 
 DOG = Entity(

@@ -12,8 +12,8 @@ from zoo.benchmarks import ARO, Case, PublishedBenchmark, Subset, SugarCrepe, Wi
 from zoo.benchmarks.catalog import benchmark
 from zoo.errors import ZooError
 from zoo.sources.images import coco_ref
+from zoo.support.configurable import to_config
 from zoo.support.schema import read_list
-from zoo.support.spec import to_config
 
 
 class Row(Struct):
@@ -51,7 +51,7 @@ def test_subsets_are_read_where_their_files_are_and_counted_against_those_publis
     contents = FirstOfMany().read(root)
     assert [(case.subset, case.texts) for case in contents.cases] == [("cats", ("a cat", "a dog"))]
     assert contents.files == [root / "many/cats.json"]
-    assert [subset.name for subset in contents.absent] == ["dogs"]
+    assert [subset.name for subset in contents.missing_subsets] == ["dogs"]
     assert contents.notes == {"cats cases": "1 in the file, 2 as published"}
 
 

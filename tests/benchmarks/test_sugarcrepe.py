@@ -40,13 +40,13 @@ def test_keys_are_ids_and_captions_are_left_raw(tmp_path):
     assert case.images == (ImageRef("coco", "222235"),)
     assert case.texts == (" A cat sits. ", "A dog sits.")
     assert case.match.tolist() == [[True, False]]
-    assert (case.protocol, case.subset, case.correct_first) == ("i2t", "swap_obj", False)
+    assert (case.protocol, case.subset, case.right_listed_first) == ("i2t", "swap_obj", False)
 
 
 def test_parts_without_a_file_are_absent_and_another_number_of_cases_is_noted(tmp_path):
     write(tmp_path, "swap_obj", {"0": CASE})
     contents = SugarCrepe().read(tmp_path)
-    assert len(contents.absent) == 6
+    assert len(contents.missing_subsets) == 6
     assert contents.notes == {"swap_obj cases": "1 in the file, 245 as published"}
 
 
@@ -69,7 +69,7 @@ def test_the_published_files_give_7511_cases_of_which_481_have_images(shared_dat
     finder = ImageFinder([shared_data])
     found = Counter(case.subset for case in contents.cases if finder.find(case.images[0]))
     assert len(contents.cases) == 7511
-    assert not contents.absent
+    assert not contents.missing_subsets
     assert not contents.notes
     assert found == {
         "add_att": 34,

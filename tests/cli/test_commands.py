@@ -31,9 +31,9 @@ from zoo.positives import PositiveGenerator
 from zoo.regions_and_phrases.base import Segments, Views
 from zoo.results.presets.base import Preset
 from zoo.sources.readers.base import Reader
-from zoo.support.names import BASE_CLASS_BY_KIND, classes
-from zoo.support.spec import class_path
-from zoo.units.extract import UnitExtractor
+from zoo.support.class_names import BASE_CLASS_BY_KIND, classes
+from zoo.support.configurable import class_path
+from zoo.units.extractor import UnitExtractor
 
 
 @pytest.fixture

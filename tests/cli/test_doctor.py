@@ -10,10 +10,10 @@ from zoo.benchmarks.roots import read_benchmark
 from zoo.benchmarks.sugarcrepe import SugarCrepe
 from zoo.cli.doctor import examine_benchmark, main
 from zoo.errors import ZooError
-from zoo.evaluation.store import EmbeddingCache
+from zoo.evaluation.vector_store import EmbeddingCache
 from zoo.sources.images import ImageFinder
-from zoo.sources.kept_samples import cached_samples
 from zoo.sources.readers.csv_table import CsvTable
+from zoo.sources.sample_cache import cached_samples
 from zoo.sources.tar_index import index_of
 
 

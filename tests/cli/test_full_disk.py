@@ -26,11 +26,11 @@ from zoo.checkpoints.files import WholeCheckpointIO
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.sources.images import ImageFinder
-from zoo.sources.kept_samples import cached_samples
 from zoo.sources.packing import PackingSettings, pack
 from zoo.sources.readers.guess import guess_reader
+from zoo.sources.sample_cache import cached_samples
 from zoo.sources.tar_index import index_of
-from zoo.support.compiled import PLACE
+from zoo.support.compiled_tables import PLACE
 
 CAPTIONS = "a red dog beside two blue cats\ntwo cats chase three small dogs\n"
 SOME = settings(max_examples=12, deadline=None)

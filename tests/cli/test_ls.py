@@ -14,8 +14,8 @@ from zoo.cli import main, units
 from zoo.cli.ls import LISTS, backbones, first_comment, shipped_backbones
 from zoo.cli.recipes import find_recipe, shipped_recipes, shipped_studies
 from zoo.results.presets.base import Preset
-from zoo.results.presets.named import preset_of
-from zoo.support.names import BASE_CLASS_BY_KIND, class_of, classes, import_all
+from zoo.results.presets.names import preset_of
+from zoo.support.class_names import BASE_CLASS_BY_KIND, class_of, classes, import_all
 
 
 def listed(what: str, capsys: pytest.CaptureFixture[str]) -> list[str]:

@@ -59,7 +59,7 @@ def said(arguments: list[str]) -> tuple[str, str]:
 
 @cache
 def parsed(argv: tuple[str, ...]) -> Namespace:
-    """Returns what `settings_of` does; parsers take most of a study's time in this file."""
+    """Returns what `parse_settings` does; parsers take most of a study's time in this file."""
     return parse_settings(list(argv))
 
 
@@ -128,15 +128,15 @@ def killed(folder: Path, patch: pytest.MonkeyPatch) -> InProcess:
     commands = InProcess()
     commands.dies_at = ("validate", "clip/seed_0")
     patch.setattr(work, "command", commands)
-    patch.setattr(records, "settings_of", lambda argv: parsed(tuple(argv)))
-    patch.setattr(checks, "settings_of", lambda argv: parsed(tuple(argv)))
+    patch.setattr(records, "parse_settings", lambda argv: parsed(tuple(argv)))
+    patch.setattr(checks, "parse_settings", lambda argv: parsed(tuple(argv)))
     pictures: dict[str, bytes] = {}
     draw = tables.render_forest
 
     def drawn_once(comparison: Comparison, kind: str) -> bytes:
         return pictures.get(kind) or pictures.setdefault(kind, draw(comparison, kind))
 
-    patch.setattr(tables, "draw_forest", drawn_once)
+    patch.setattr(tables, "render_forest", drawn_once)
     assert main(["study", "two.yaml", "--data_root", ".", *WITHOUT_TRIAL]) == 130
     return commands
 

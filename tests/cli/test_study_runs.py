@@ -46,7 +46,7 @@ def layers_of(argv: list[str]) -> list[dict[str, Any]]:
 
 
 def parsed(argv: list[str]) -> SimpleNamespace:
-    """Stands in for `settings_of`: what the layers of a run say, but where it writes."""
+    """Stands in for `parse_settings`: what the layers of a run say, but where it writes."""
     found: dict[str, Any] = {"trainer": {}, "data": {}, "model": {}}
     for layer in layers_of(argv)[:-1]:
         for part, own in layer.items():
@@ -95,8 +95,8 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Commands:
     made = Commands()
     monkeypatch.setattr(work, "command", made)
     monkeypatch.setattr(work, "_is_finished", lambda last: last.read_text() == END)
-    monkeypatch.setattr(records, "settings_of", parsed)
-    monkeypatch.setattr(tables, "draw_forest", lambda comparison, kind: b"a picture")
+    monkeypatch.setattr(records, "parse_settings", parsed)
+    monkeypatch.setattr(tables, "render_forest", lambda comparison, kind: b"a picture")
     monkeypatch.setattr("zoo.cli.study.check_rows", lambda place, runs, builds: None)
     monkeypatch.setattr("zoo.cli.study.report", lambda place, runs: place.root)
     return made

@@ -23,7 +23,7 @@ from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.plain_text import PlainText
 from zoo.sources.sample import Sample
 from zoo.support.ranges import NonNegativeInt
-from zoo.units.extract import CaptionRow, UnitExtractor
+from zoo.units.extractor import CaptionRow, UnitExtractor
 from zoo.units.reader import read_units
 from zoo.units.record import Entity, UnitRecord
 from zoo.units.sampler import UnitSampler

@@ -24,7 +24,7 @@ from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.module import ZooModule
 from zoo.publishing.export import export
-from zoo.support.names import classes
+from zoo.support.class_names import classes
 
 EVIL = "A.evil.W"
 SOURCE = """

@@ -7,8 +7,8 @@ import pytest
 import zoo
 from zoo.datamodules.benchmarks import EvaluationDataModule
 from zoo.errors import ZooError
-from zoo.results.comparison.common import align_runs, largest_difference
-from zoo.results.comparison.differing import outcome_differences
+from zoo.results.comparison.alignment import align_runs, largest_difference
+from zoo.results.comparison.outcome_differences import outcome_differences
 
 
 def test_sugarcrepe_scores_481_of_7511_cases_as_the_model_does_by_itself(
@@ -16,7 +16,7 @@ def test_sugarcrepe_scores_481_of_7511_cases_as_the_model_does_by_itself(
 ) -> None:
     model = zoo.load("zoo-tiny", device="cpu")
     found = zoo.evaluate(model, ["sugarcrepe"], data_root=shared_data, out=tmp_path)
-    assert (sum(f.n for f in found.metrics), sum(f.of for f in found.metrics)) == (481, 7511)
+    assert (sum(f.n for f in found.metrics), sum(f.n_total for f in found.metrics)) == (481, 7511)
     assert found.header["scoring"]["towers"] == "float32"
     assert found.header["model"]["recipe"]["backbone"]["init_args"]["name"] == "zoo-tiny"
 

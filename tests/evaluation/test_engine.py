@@ -31,16 +31,16 @@ from zoo.evaluation.engine import Evaluation
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
 from zoo.heads.linear import Linear
-from zoo.results.comparison.common import align_runs, largest_difference
-from zoo.results.comparison.differing import outcome_differences
-from zoo.results.reading import read_results
+from zoo.results.comparison.alignment import align_runs, largest_difference
+from zoo.results.comparison.outcome_differences import outcome_differences
+from zoo.results.reader import read_results
 from zoo.results.report import Results
 from zoo.sources.sample import ImageRef
 
 
 def place(results: Results) -> list[tuple[object, ...]]:
     return [
-        (f.benchmark, f.subset, f.metric, f.value, f.n, f.of, f.ties, f.images)
+        (f.benchmark, f.subset, f.metric, f.value, f.n, f.n_total, f.ties, f.images)
         for f in results.metrics
     ]
 
@@ -85,7 +85,7 @@ def test_a_case_whose_image_is_missing_is_counted_and_not_scored(tmp_path: Path)
     ]
     found = measured(evaluation(tmp_path, made), FakeBackbone(), cosine())
     metric = found.metrics[0]
-    assert (metric.n, metric.of, metric.images, metric.images_total) == (3, 4, 3, 4)
+    assert (metric.n, metric.n_total, metric.images, metric.images_total) == (3, 4, 3, 4)
     row = next(row for row in found.cases.to_pylist() if row["case"] == "1")
     assert row["right"] is None
     assert row["scores"] is None
@@ -100,8 +100,8 @@ def test_a_retrieval_is_over_the_images_that_are_there(tmp_path: Path) -> None:
         f.metric: f
         for f in measured(evaluation(tmp_path, [whole]), FakeBackbone(), cosine()).metrics
     }
-    assert (found["i2t_r@1"].n, found["i2t_r@1"].of) == (5, 6)
-    assert (found["t2i_r@5"].n, found["t2i_r@5"].of) == (10, 12)
+    assert (found["i2t_r@1"].n, found["i2t_r@1"].n_total) == (5, 6)
+    assert (found["t2i_r@5"].n, found["t2i_r@5"].n_total) == (10, 12)
     assert found["t2i_r@5"].value == 100.0, "five images are left"
 
 
@@ -245,7 +245,7 @@ def test_a_run_cut_short_leaves_its_cases_unscored_and_says_so(tmp_path: Path) -
         engine.step(backbone, head, next(iter(loader)))  # type: ignore[arg-type]
     found = engine.finish(backbone, head, {})  # type: ignore[arg-type]
     assert found.header["scoring"]["cases not reached, the run was cut short"] > 0
-    assert all(f.n < f.of for f in found.metrics)
+    assert all(f.n < f.n_total for f in found.metrics)
 
 
 def test_a_model_whose_scores_have_another_shape_is_told_the_right_one(tmp_path: Path) -> None:
@@ -337,7 +337,7 @@ def test_two_processes_find_what_one_does(tmp_path: Path, n: int, tokens: bool) 
 def test_a_rank_without_items_gets_filling_that_counts_nowhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from zoo.evaluation import portions
+    from zoo.evaluation import batches
 
     made = [
         Case(
@@ -350,8 +350,8 @@ def test_a_rank_without_items_gets_filling_that_counts_nowhere(
         )
     ]
     engine, backbone, head = evaluation(tmp_path, made), FakeBackbone(), cosine()
-    monkeypatch.setattr(portions, "world_size", lambda: 4)
-    monkeypatch.setattr(portions, "rank", lambda: 3)
+    monkeypatch.setattr(batches, "world_size", lambda: 4)
+    monkeypatch.setattr(batches, "rank", lambda: 3)
     engine.start(backbone, head, {})  # type: ignore[arg-type]
     loaders = engine.loaders(backbone, head)  # type: ignore[arg-type]
     assert [len(loader) for loader in loaders] == [1, 1], "Lightning refuses an empty loader"

@@ -12,7 +12,7 @@ from PIL import ExifTags, Image
 from tests.support.made import draw
 from zoo.errors import ZooError
 from zoo.evaluation.inputs import list_images, list_texts, open_picture
-from zoo.sources.pictures import Decoding
+from zoo.sources.rgb_conversion import Decoding
 
 PICTURE = draw("red", "square", "blue", "circle")
 PIXELS = np.array(PICTURE)

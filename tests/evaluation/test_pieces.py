@@ -20,8 +20,8 @@ from zoo.backbones.backbone import Backbone
 from zoo.batch import PIECES, Encoded, text_bank
 from zoo.benchmarks.base import Case
 from zoo.errors import ZooError
+from zoo.evaluation.batches import encode_views
 from zoo.evaluation.engine import Evaluation
-from zoo.evaluation.portions import encode_views
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
 from zoo.heads.structure_guided import StructureGuided
@@ -29,7 +29,7 @@ from zoo.module import ZooModule
 from zoo.regions_and_phrases.base import Segments
 from zoo.regions_and_phrases.crops import Grid, Overlap
 from zoo.regions_and_phrases.phrases import Chunks, Coarse
-from zoo.results.reading import read_results
+from zoo.results.reader import read_results
 from zoo.results.report import Results
 from zoo.scenes.cache import render_scenes
 from zoo.sources.sample import ImageRef

@@ -189,7 +189,7 @@ def test_heads_without_a_vector_of_a_whole_text_leave_it_out_or_are_refused(
         with pytest.raises(ZooError, match=f"averages the vectors of prompts, and {name} has no"):
             zoo.evaluate(module, ASKED, data_root=root)
         results = zoo.evaluate(module, [ASKED, pairs], data_root=[root, made_root])
-        values = {str(metric): (metric.n, metric.of) for metric in results.metrics}
+        values = {str(metric): (metric.n, metric.n_total) for metric in results.metrics}
         assert values["zero_shot_folder/colours/acc@1"] == (0, 54)
         note = results.header["benchmarks"]["zero_shot_folder"]["notes"]["whole texts"]
         assert note.startswith(f"not scored, since it averages the vectors of prompts, and {name}")
@@ -218,7 +218,7 @@ def test_an_image_that_is_gone_is_counted_and_the_rest_scored(
     assert [len(question.case.images) for question in plan.cases] == [53]
     results = zoo.evaluate(module, Without("colours"), data_root=root)
     assert {
-        m.metric: (m.n, m.of, m.images, m.images_total) for m in results.metrics
+        m.metric: (m.n, m.n_total, m.images, m.images_total) for m in results.metrics
     } == dict.fromkeys(("acc@1", "macro", "acc@5"), (53, 54, 53, 54))
     assert not any(metric.partial_gallery for metric in results.metrics)
     answers = [

@@ -13,7 +13,7 @@ from zoo.familiarity.captions import count_caption_bindings, familiar_table
 from zoo.familiarity.table import count_bindings, read_table, to_csv, write_table
 from zoo.sources.readers.flickr_token import FlickrToken
 from zoo.sources.readers.plain_text import PlainText
-from zoo.support.spec import to_config
+from zoo.support.configurable import to_config
 from zoo.support.text_files import sha256
 from zoo.units.parquet import write_rows
 from zoo.units.reader import to_json, write_units

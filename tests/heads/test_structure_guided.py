@@ -8,7 +8,7 @@ from zoo.heads.cosine import Cosine
 from zoo.heads.structure_guided import StructureGuided
 from zoo.regions_and_phrases.crops import Grid, Overlap
 from zoo.regions_and_phrases.phrases import Chunks, Coarse
-from zoo.support.spec import to_config
+from zoo.support.configurable import to_config
 
 
 def in_pieces(seed: int, counts: list[int]) -> Encoded:

@@ -5,9 +5,9 @@ import pytest
 from zoo.errors import ZooError
 from zoo.language.textblob_tagger import TextBlobTagger
 from zoo.negatives import Avoiding, NegativeGenerator
-from zoo.negatives.build import vocabulary
 from zoo.negatives.replace import Replace
 from zoo.negatives.table import write_table
+from zoo.negatives.word_table import vocabulary
 from zoo.scenes import blocks
 from zoo.scenes.graph import ALL_SHAPES, COLORS
 from zoo.scenes.grid import Grid, text

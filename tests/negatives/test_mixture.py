@@ -8,7 +8,7 @@ import pytest
 from zoo.errors import ZooError
 from zoo.negatives.base import NegativeGenerator
 from zoo.negatives.mixture import SwapOrFoil
-from zoo.support.spec import to_config
+from zoo.support.configurable import to_config
 from zoo.units.record import UnitRecord
 
 

@@ -18,7 +18,7 @@ from zoo.negatives.replace import Replace, replaceable_words
 from zoo.negatives.table import write_table
 from zoo.sources.readers.flickr_token import FlickrToken
 from zoo.sources.sample import ImageRef, Sample
-from zoo.support.spec import to_config
+from zoo.support.configurable import to_config
 
 ALTERNATIVES = {
     ("dog", "NN"): {"owl": 3.0, "wolf": 1.0},

@@ -20,7 +20,7 @@ from zoo.heads.max_sim import MaxSim
 from zoo.objectives.base import Loss
 from zoo.objectives.fsc_clip import FSCCLIP, Weights, attention, rounding, smoothed_focal
 from zoo.scores import Scores
-from zoo.support.spec import to_config
+from zoo.support.configurable import to_config
 
 KEY = TokenKey()
 

@@ -19,7 +19,7 @@ from zoo.errors import ZooError
 from zoo.pixels import decode_image, decoding
 from zoo.pixels.decoding import pixels_of
 from zoo.sources.images import BrokenImage, ImageFinder
-from zoo.sources.pictures import Decoding
+from zoo.sources.rgb_conversion import Decoding
 from zoo.sources.sample import ImageRef
 
 PICTURE = Image.radial_gradient("L").resize((60, 40))

@@ -14,9 +14,9 @@ from zoo.benchmarks import Benchmark
 from zoo.errors import ZooError
 from zoo.results.averages import Average, Mean, Member, compute_averages
 from zoo.results.metrics import Metric
-from zoo.results.presets.named import preset_of
+from zoo.results.presets.names import preset_of
 from zoo.results.statistics import Observations, interval
-from zoo.support.names import class_of
+from zoo.support.class_names import class_of
 
 OFFICIAL = preset_of("official")
 # its sub-tasks of EqBen are on 5,000 cases of two, and its table on all of them
@@ -67,7 +67,7 @@ VALSE = (
     *("coreference-hard", "foil-it"),
 )
 SVO = {"subj_neg": "subject", "verb_neg": "verb", "obj_neg": "object"}
-CHECKLIST = class_of("vl_checklist", "benchmarks", Benchmark).offers
+CHECKLIST = class_of("vl_checklist", "benchmarks", Benchmark).subset_names
 COLUMNS = {
     **{f"sugarcrepe::{subset}": ("sugarcrepe", subset, "i2t") for subset in SIZES},
     "aro::VG_Relation": ("aro", "VG-Relation", "macro"),

@@ -7,8 +7,8 @@ import pytest
 from zoo.benchmarks.ceilings import Ceiling, ceilings_to_dict
 from zoo.results import show
 from zoo.results.averages import Average
+from zoo.results.benchmark_means import by_benchmark
 from zoo.results.brief import absent, ceilings_table, notes
-from zoo.results.by_benchmark import by_benchmark
 from zoo.results.metrics import Metric
 from zoo.results.outcomes import SCHEMA
 from zoo.results.report import TEXT_PROBE, PresetResults, Results
@@ -45,7 +45,7 @@ def test_a_mean_of_a_benchmark_weighs_what_was_scored_by_its_cases() -> None:
 
 
 def test_a_gallery_that_lacks_images_enters_no_mean() -> None:
-    whole, part = metric("w", 10.0, 9, gallery_of=9), metric("p", 90.0, 9, gallery_of=20)
+    whole, part = metric("w", 10.0, 9, gallery_size=9), metric("p", 90.0, 9, gallery_size=20)
     (mean,) = by_benchmark("official", (whole, part), {})
     assert mean.value == 10.0
     assert list(by_benchmark("official", (part,), {})) == []

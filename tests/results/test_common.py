@@ -12,12 +12,12 @@ import pytest
 from tests.support.compared import rows_under
 from zoo.benchmarks.base import Case
 from zoo.errors import ZooError
-from zoo.results.comparison.common import AlignedRuns, align_runs, largest_difference
-from zoo.results.comparison.differing import AS_KEPT, outcome_differences
-from zoo.results.comparison.paired import compare_pair
+from zoo.results.comparison.alignment import AlignedRuns, align_runs, largest_difference
+from zoo.results.comparison.outcome_differences import AS_KEPT, outcome_differences
+from zoo.results.comparison.paired_tests import compare_pair
 from zoo.results.metrics import Rules
 from zoo.results.outcomes import OutcomeRow, outcome_rows, outcome_table
-from zoo.results.presets.named import preset_of
+from zoo.results.presets.names import preset_of
 from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import paired_test
 from zoo.sources.sample import ImageRef

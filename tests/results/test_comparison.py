@@ -34,8 +34,8 @@ from zoo.errors import ZooError
 from zoo.results import Rules
 from zoo.results.averages import Mean, Member
 from zoo.results.comparison.comparison import Comparison, ComparisonLine
-from zoo.results.comparison.layout import format_p_value, format_points
-from zoo.results.comparison.named import group_by_seed, shorten_paths
+from zoo.results.comparison.run_names import group_by_seed, shorten_paths
+from zoo.results.comparison.tables import format_p_value, format_points
 from zoo.results.outcomes import SCHEMA, outcome_rows, outcome_table
 from zoo.results.report import Results, write_results
 from zoo.results.runs import BenchmarkRun

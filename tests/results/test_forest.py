@@ -9,7 +9,12 @@ import zoo
 from tests.support.compared import outcomes, results
 from zoo.errors import ZooError
 from zoo.results.comparison.comparison import Comparison
-from zoo.results.comparison.forest import FORMATS, draw_forest_figure, figure_format, render_forest
+from zoo.results.comparison.forest_plot import (
+    FORMATS,
+    draw_forest_figure,
+    figure_format,
+    render_forest,
+)
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,8 @@ from zoo.benchmarks.protocols.roc_auc import RocAuc
 from zoo.errors import ZooError
 from zoo.results import Rules
 from zoo.results.averages import Mean, Member
-from zoo.results.comparison.common import align_runs
-from zoo.results.comparison.paired import compare_pair
+from zoo.results.comparison.alignment import align_runs
+from zoo.results.comparison.paired_tests import compare_pair
 from zoo.results.metrics import Metric, compute_metrics
 from zoo.results.outcomes import OutcomeRow, outcome_rows, outcome_table
 from zoo.results.runs import BenchmarkRun
@@ -92,7 +92,7 @@ def test_a_graded_metric_is_the_mean_of_its_grades_with_an_interval_that_says_it
     }
     metric = only(kept(AveragePrecision(), asked))
     assert metric.value == pytest.approx(100 * (5 / 6 + 1 / 2 + 1) / 3)
-    assert (metric.n, metric.of) == (3, 4)
+    assert (metric.n, metric.n_total) == (3, 4)
     assert metric.low is not None
     assert metric.high is not None
     assert metric.low < metric.value < metric.high
@@ -110,7 +110,7 @@ def test_answers_of_a_subset_are_judged_together_and_unscored_ones_stay_out() ->
     }
     metric = only(kept(BestThreshold(), asked))  # from 2 or from 4 up, four of five are right
     assert metric.value == pytest.approx(80)
-    assert (metric.n, metric.of) == (5, 6)
+    assert (metric.n, metric.n_total) == (5, 6)
     assert metric.interval == "Wilson"
 
 

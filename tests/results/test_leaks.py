@@ -21,8 +21,8 @@ from zoo.results.leaks import (
 )
 from zoo.results.metrics import MacroAverage, Rules
 from zoo.results.outcomes import OutcomeRow, outcome_rows, outcome_table
-from zoo.results.presets.named import preset_of
-from zoo.results.reading import read_results
+from zoo.results.presets.names import preset_of
+from zoo.results.reader import read_results
 from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import wilson
 from zoo.sources.sample import ImageRef

@@ -12,7 +12,7 @@ from scipy import stats
 from zoo.benchmarks.base import Case
 from zoo.results.metrics import MacroAverage, Metric, Reference, Rules, compute_metrics
 from zoo.results.outcomes import OutcomeRow, outcome_rows, outcome_table
-from zoo.results.presets.named import preset_of
+from zoo.results.presets.names import preset_of
 from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import wilson
 from zoo.sources.sample import ImageRef
@@ -136,7 +136,13 @@ def test_a_macro_average_leaves_out_relations_and_small_groups() -> None:
 
 def test_where_nothing_was_scored_there_is_no_value() -> None:
     found = only(order_case("1", ("a", "b"), None), OFFICIAL)
-    assert (found.value, found.low, found.n, found.of, found.coverage) == (None, None, 0, 1, 0.0)
+    assert (found.value, found.low, found.n, found.n_total, found.coverage) == (
+        None,
+        None,
+        0,
+        1,
+        0.0,
+    )
 
 
 def test_a_rate_has_wilsons_interval_on_its_cases_and_on_fewer_where_an_image_comes_twice() -> None:

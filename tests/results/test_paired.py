@@ -10,9 +10,9 @@ from scipy import stats
 
 from tests.support.compared import outcomes, rows_under
 from zoo.results.averages import Mean, Member
-from zoo.results.comparison.common import align_runs
-from zoo.results.comparison.differing import AS_KEPT
-from zoo.results.comparison.paired import compare_pair, paired_interval, permutation_p_value
+from zoo.results.comparison.alignment import align_runs
+from zoo.results.comparison.outcome_differences import AS_KEPT
+from zoo.results.comparison.paired_tests import compare_pair, paired_interval, permutation_p_value
 from zoo.results.comparison.rows import ComparisonRow, RowName
 from zoo.results.metrics import MacroAverage, Rules
 

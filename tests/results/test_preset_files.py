@@ -11,8 +11,8 @@ from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.results.averages import Mean, Member, compute_averages
 from zoo.results.metrics import Metric
-from zoo.results.presets.named import preset_of
-from zoo.support.names import class_of, classes
+from zoo.results.presets.names import preset_of
+from zoo.support.class_names import class_of, classes
 
 FILE = """
 description: the mean of two sets, ties wrong
@@ -150,7 +150,7 @@ def members(mean: Mean) -> list[Member]:
 
 @cache
 def benchmark_offers(name: str) -> tuple[str, ...]:
-    offers: tuple[str, ...] = class_of(name, "benchmarks", Benchmark).offers
+    offers: tuple[str, ...] = class_of(name, "benchmarks", Benchmark).subset_names
     return offers
 
 

@@ -13,7 +13,7 @@ from zoo.errors import ZooError
 from zoo.results import Mean, Member, Preset, Rules
 from zoo.results.metrics import compute_metrics
 from zoo.results.outcomes import outcome_rows, outcome_table
-from zoo.results.presets.named import preset_of
+from zoo.results.presets.names import preset_of
 from zoo.results.runs import BenchmarkRun
 from zoo.sources.sample import ImageRef
 

@@ -17,7 +17,7 @@ from zoo.benchmarks.base import Case
 from zoo.familiarity.bindings import Binding
 from zoo.familiarity.buckets import BUCKETS
 from zoo.familiarity.table import BindingTable
-from zoo.results.familiar import Familiarity, with_buckets
+from zoo.results.familiarity import Familiarity, with_buckets
 from zoo.results.outcomes import SCHEMA, OutcomeRow, outcome_rows, outcome_table
 from zoo.results.ranks import Flip, SplitTest, draw_ranks, find_flips, split_tests
 from zoo.results.runs import BenchmarkRun

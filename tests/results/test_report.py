@@ -33,19 +33,19 @@ from zoo.cli.commands import main as command
 from zoo.cli.rescore import main
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
-from zoo.results import reading, report
+from zoo.results import reader, report
 from zoo.results import show as screen
+from zoo.results.benchmark_means import by_benchmark
 from zoo.results.brief import absent, summary_table
-from zoo.results.by_benchmark import by_benchmark
-from zoo.results.comparison.common import align_runs
-from zoo.results.comparison.differing import outcome_differences
-from zoo.results.comparison.paired import compare_pair
+from zoo.results.comparison.alignment import align_runs
+from zoo.results.comparison.outcome_differences import outcome_differences
+from zoo.results.comparison.paired_tests import compare_pair
 from zoo.results.comparison.rows import comparison_rows
 from zoo.results.metrics import Metric, tie_warnings
 from zoo.results.outcomes import fingerprint
-from zoo.results.presets.named import preset_of
+from zoo.results.presets.names import preset_of
 from zoo.results.presets.shipped import Official, Strict
-from zoo.results.reading import read_results
+from zoo.results.reader import read_results
 from zoo.results.report import Results
 from zoo.results.show import print_results
 from zoo.results.tables import TextTable
@@ -213,7 +213,7 @@ def test_cases_of_an_older_schema_are_read_with_the_header_beside_them(
     )
     pq.write_table(older, folder / "cases.parquet")
     content = (folder / "results.json").read_text("utf-8")
-    for former, name in reading.FORMER.items():
+    for former, name in reader.FORMER.items():
         content = content.replace(f'"{name}": ', f'"{former}": ')
     former = {**json.loads(content), "schema": 1}
     for described in former["benchmarks"].values():

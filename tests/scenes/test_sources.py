@@ -8,7 +8,7 @@ from zoo.benchmarks.scene_swaps import SceneSwaps
 from zoo.errors import ZooError
 from zoo.scenes.cache import read_lines
 from zoo.sources.readers.scenes import Scenes
-from zoo.support.spec import to_config
+from zoo.support.configurable import to_config
 
 
 def test_samples_are_the_captions_of_a_split_with_images_that_are_there(rendered):
@@ -53,5 +53,5 @@ def test_swaps_are_cases_of_a_true_and_a_false_caption(rendered):
 def test_a_missing_folder_is_absent_with_how_to_get_it(tmp_path):
     reading = SceneSwaps("nowhere").read(tmp_path)
     assert reading.cases == []
-    assert [subset.name for subset in reading.absent] == ["test", "held_out"]
-    assert all("zoo scenes render" in part.how for part in reading.absent)
+    assert [subset.name for subset in reading.missing_subsets] == ["test", "held_out"]
+    assert all("zoo scenes render" in part.instructions for part in reading.missing_subsets)

@@ -3,7 +3,7 @@
 import pytest
 
 from zoo.cli.commands import main
-from zoo.results.reading import read_results
+from zoo.results.reader import read_results
 from zoo.scenes.cache import fill
 from zoo.scenes.grid import Grid
 from zoo.scenes.pairs import Pairs

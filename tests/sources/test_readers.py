@@ -15,7 +15,7 @@ from zoo.sources.readers.jsonl import JsonLines
 from zoo.sources.readers.karpathy import KarpathyJson
 from zoo.sources.readers.negclip_tsv import NegClipTsv
 from zoo.sources.sample import ImageRef
-from zoo.support.spec import to_config
+from zoo.support.configurable import to_config
 
 
 def karpathy(path, *images, dataset="coco"):

@@ -19,7 +19,6 @@ from zoo.errors import ZooError
 from zoo.sources import samples
 from zoo.sources.folders import Folders
 from zoo.sources.images import ImageFinder
-from zoo.sources.kept_samples import cached_samples
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.csv_table import CsvTable
 from zoo.sources.readers.guess import guess_reader
@@ -27,9 +26,10 @@ from zoo.sources.readers.jsonl import JsonLines
 from zoo.sources.readers.karpathy import KarpathyJson
 from zoo.sources.readers.negclip_tsv import NegClipTsv
 from zoo.sources.sample import ImageRef, Sample, usable_negatives
+from zoo.sources.sample_cache import cached_samples
 from zoo.sources.samples import CaptionColumn, Samples
 from zoo.sources.source import read, split_by_image, with_images
-from zoo.support.compiled import ROWS
+from zoo.support.compiled_tables import ROWS
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 numbers = st.integers(0, 1 << 40)
@@ -60,7 +60,7 @@ def test_samples_are_what_was_written(written: list[Sample]) -> None:
 
 def test_samples_go_on_past_a_batch_of_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(samples, "ROWS", 2)
-    monkeypatch.setattr("zoo.support.compiled.ROWS", 2)
+    monkeypatch.setattr("zoo.support.compiled_tables.ROWS", 2)
     written = [
         Sample(ImageRef("coco", str(i // 2)), f"caption {i}", str(i // 2), str(i)) for i in range(7)
     ]

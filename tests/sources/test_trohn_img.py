@@ -16,7 +16,7 @@ from zoo.sources.images import ImageFinder
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.trohn_img import TrohnImg
 from zoo.sources.sample import ImageRef
-from zoo.support.spec import to_config
+from zoo.support.configurable import to_config
 
 RED, GREEN = (255, 0, 0), (0, 255, 0)
 

@@ -18,7 +18,7 @@ from zoo.heads.cross_modal import CrossModal
 from zoo.heads.linear import Linear
 from zoo.module import ZooModule
 from zoo.publishing.export import export
-from zoo.results.reading import read_results
+from zoo.results.reader import read_results
 from zoo.support.provenance import LOADED, RANDOM, TRAINED, random_weights
 
 TOWERS = ("image tower", "text tower")

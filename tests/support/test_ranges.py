@@ -28,8 +28,8 @@ from zoo.objectives.fsc_clip import FSCCLIP
 from zoo.objectives.tic import TIC
 from zoo.optim import Optimization
 from zoo.sources.readers.csv_table import CsvTable
+from zoo.support.configurable import to_config
 from zoo.support.ranges import describe_restriction
-from zoo.support.spec import to_config
 from zoo.training.averaging import EMA
 from zoo.training.trainer import ZooTrainer
 from zoo.units.sampler import UnitSampler

@@ -13,7 +13,7 @@ from tests.support.mistakes import contents
 from tests.support.runs import variant
 from zoo.cli import main
 from zoo.errors import ZooError
-from zoo.results.reading import read_results
+from zoo.results.reader import read_results
 
 NOT_THERE = "nowhere/captions.txt"
 KEPT = "made by hand"

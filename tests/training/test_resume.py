@@ -17,7 +17,7 @@ from tests.support.parallel import shipped
 from tests.support.runs import in_process, last_checkpoint, losses, variant
 from zoo.cli import main
 from zoo.objectives.base import Objective
-from zoo.support.spec import class_path
+from zoo.support.configurable import class_path
 
 KILLED_AFTER, KEPT_EVERY = (
     6,

@@ -8,10 +8,10 @@ import pytest
 from tests.support.fake_ray import stand_in
 from zoo.errors import ZooError
 from zoo.language.textblob_tagger import TextBlobTagger
-from zoo.support.on_ray import Ray
-from zoo.units.extract import CaptionRow
+from zoo.support.ray_jobs import Ray
+from zoo.units.extractor import CaptionRow
 from zoo.units.llm.openai_compatible import OpenAICompatible
-from zoo.units.on_ray import extract_on_ray, split_into_parts
+from zoo.units.ray_extraction import extract_on_ray, split_into_parts
 from zoo.units.rules.rule import RuleExtractor
 
 CAPTIONS: list[CaptionRow] = [(f"A dog {i}", str(i), str(i // 3)) for i in range(12)]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.units.records import CATS, records
 from zoo.errors import ZooError
-from zoo.support.spec import to_config
+from zoo.support.configurable import to_config
 from zoo.units.reader import write_units
 from zoo.units.record import Entity, EntityFoil, UnitRecord
 from zoo.units.sampler import UnitSampler

@@ -27,7 +27,7 @@ from zoo.backbones.towers import ImageTower, TextTower, by_length, in_order
 from zoo.batch import Encoded, TextBank, TokenKey, TowerShapes
 from zoo.errors import ZooError
 from zoo.support import provenance
-from zoo.support.spec import Configurable
+from zoo.support.configurable import Configurable
 
 TEMPERATURE = ("model.logit_scale", "model.logit_bias")  # the head's to train
 

@@ -22,7 +22,7 @@ from zoo.backbones.towers import Tower
 from zoo.backbones.weights import Weights, load_weights, read_weights, weights_file
 from zoo.errors import ZooError, import_optional, suggest_names
 from zoo.support import provenance
-from zoo.support.names import class_paths, import_path
+from zoo.support.class_names import class_paths, import_path
 
 NAME = "ViT-B-32-quickgelu"  # the default architecture
 

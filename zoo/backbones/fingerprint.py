@@ -14,8 +14,8 @@ from torch import nn
 
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.preparation import Decoder
+from zoo.support.configurable import class_path
 from zoo.support.distributed import full_tensor
-from zoo.support.spec import class_path
 
 Digest: TypeAlias = "hashlib._Hash"
 

@@ -17,9 +17,9 @@ from torch import Tensor, nn
 from zoo.backbones.factory import Activation, activation_of, checked_preprocess
 from zoo.backbones.lora import LoRA, has_adapters, merge_adapters
 from zoo.errors import ZooError
+from zoo.support.class_names import import_path
 from zoo.support.class_paths import reject_untrusted_classes
-from zoo.support.names import import_path
-from zoo.support.spec import Configurable, is_recipe
+from zoo.support.configurable import Configurable, is_recipe
 from zoo.support.tensors import read_tensors
 
 logger = logging.getLogger(__name__)

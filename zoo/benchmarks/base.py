@@ -15,7 +15,7 @@ from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, protocol_of
 from zoo.benchmarks.protocols.recall import Recall
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
-from zoo.support.spec import Configurable
+from zoo.support.configurable import Configurable
 
 Returned = TypeVar("Returned", bound=Query)
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from zoo.benchmarks.annotations import with_user_files
 from zoo.benchmarks.base import Case, Subset
 from zoo.benchmarks.hub import Hub
-from zoo.benchmarks.parquet import rows, shards
+from zoo.benchmarks.parquet_rows import rows, shards
 from zoo.benchmarks.protocols import group
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.support.schema import Text

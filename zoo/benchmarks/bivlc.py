@@ -9,7 +9,7 @@ from msgspec import Struct
 from zoo.benchmarks.annotations import check_kind
 from zoo.benchmarks.base import Case, Subset
 from zoo.benchmarks.hub import Hub
-from zoo.benchmarks.parquet import rows, shards
+from zoo.benchmarks.parquet_rows import rows, shards
 from zoo.benchmarks.protocols import directed, group
 from zoo.benchmarks.published import PublishedBenchmark
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from zoo.benchmarks.base import Benchmark
 from zoo.errors import ZooError, suggest_names
-from zoo.support.names import check_complete, class_of, classes
+from zoo.support.class_names import check_complete, class_of, classes
 
 _TABLE_PATTERN = re.compile(
     r"(.+?\.[ct]sv)((?::[^:]+)*)"

@@ -11,7 +11,7 @@ from msgspec import Struct
 from PIL import ImageColor
 
 from zoo.benchmarks.base import Case, Contents, Subset
-from zoo.benchmarks.kept import header_digest, write_rows
+from zoo.benchmarks.derived_files import header_digest, write_rows
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
 from zoo.sources.images import coco_ref

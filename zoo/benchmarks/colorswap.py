@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from zoo.benchmarks.base import Case, Subset
 from zoo.benchmarks.hub import Hub
-from zoo.benchmarks.parquet import rows, shards
+from zoo.benchmarks.parquet_rows import rows, shards
 from zoo.benchmarks.protocols.group import CHANCE
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.sample import ImageRef

@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from zoo.benchmarks.annotations import check_kind
 from zoo.benchmarks.base import Case, Contents, Subset
+from zoo.benchmarks.csv_rows import read_csv
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.benchmarks.svo_probes import repeated_notes
-from zoo.benchmarks.tabled import read_csv
 from zoo.sources.images import visual_genome_ref
 from zoo.support.schema import Text
 

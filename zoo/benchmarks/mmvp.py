@@ -8,10 +8,10 @@ from msgspec import Struct, field
 
 from zoo.benchmarks.annotations import check_kind
 from zoo.benchmarks.base import Case, Subset
+from zoo.benchmarks.csv_rows import read_csv
 from zoo.benchmarks.hub import Hub
 from zoo.benchmarks.protocols.group import CHANCE, METRICS
 from zoo.benchmarks.published import PublishedBenchmark
-from zoo.benchmarks.tabled import read_csv
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import Text

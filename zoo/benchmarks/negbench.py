@@ -10,11 +10,11 @@ from msgspec import Struct
 
 from zoo.benchmarks.annotations import identical_note, position_note
 from zoo.benchmarks.base import Case, Contents, Subset
-from zoo.benchmarks.literals import parse_texts
+from zoo.benchmarks.csv_rows import read_csv
+from zoo.benchmarks.list_cells import parse_texts
 from zoo.benchmarks.protocols.by_kind import ByKind
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.benchmarks.retrieval import gallery
-from zoo.benchmarks.tabled import read_csv
 from zoo.errors import ZooError
 from zoo.sources.images import coco_ref
 from zoo.sources.sample import ImageRef

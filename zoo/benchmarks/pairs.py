@@ -8,7 +8,7 @@ import numpy as np
 from zoo.benchmarks.annotations import check_subsets, locate
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.errors import ZooError
-from zoo.sources.own_images import OwnImages
+from zoo.sources.image_paths import OwnImages
 from zoo.sources.readers.tables import CAPTION_COLUMNS, IMAGE_COLUMNS, Table
 
 FOIL_COLUMNS = ("foil", "negative", "negative_caption")
@@ -37,7 +37,7 @@ class Pairs(Benchmark):
     """
 
     name = "pairs"
-    behind_colon = "file"
+    colon_argument = "file"
 
     def __init__(
         self,

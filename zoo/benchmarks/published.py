@@ -14,7 +14,7 @@ from zoo.benchmarks.annotations import (
     with_user_files,
 )
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
-from zoo.benchmarks.parquet import shards
+from zoo.benchmarks.parquet_rows import shards
 from zoo.benchmarks.roots import cases_from_root
 
 

@@ -37,7 +37,7 @@ class PUGSpare(Benchmark):
     """
 
     name = "pug_spare"
-    offers = blocks.SPLITS
+    subset_names = blocks.SPLITS
     licence = "that of PUG, which forbids commercial use and use with generative AI"
     citation = (
         "Koishigarina et al., CLIP Behaves like a Bag-of-Words Model Cross-modally but not "

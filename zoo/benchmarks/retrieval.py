@@ -7,7 +7,7 @@ import numpy as np
 
 from zoo.benchmarks.annotations import count_notes, locate
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
-from zoo.benchmarks.captioned import read_captioned
+from zoo.benchmarks.blip_captions import read_captioned
 from zoo.errors import ZooError, suggest_names
 from zoo.negatives.aro import pre_caption
 from zoo.sources.readers.base import Reader
@@ -89,7 +89,7 @@ class Retrieval(Benchmark):
         "Karpathy and Fei-Fei, Deep Visual-Semantic Alignments for Generating Image Descriptions, "
         "CVPR 2015, arXiv:1412.2306"
     )
-    behind_colon = "source"
+    colon_argument = "source"
 
     def __init__(self, source: str | Reader | None = None, pre_caption: bool = False) -> None:
         if isinstance(source, str) and source not in SUBSETS:

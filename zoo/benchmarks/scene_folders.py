@@ -25,7 +25,7 @@ class SceneFolder(Benchmark):
         chance_levels: The chance level of each metric, in per cent.
     """
 
-    behind_colon = "folder"
+    colon_argument = "folder"
     default_folder: ClassVar[str]
     scenes_command: ClassVar[str]
     chance_levels: ClassVar[Mapping[str, float]]

@@ -25,7 +25,7 @@ class SceneGrid(SceneFolder):
     """
 
     name = "scene_grid"
-    offers = SPLITS
+    subset_names = SPLITS
     default_folder, scenes_command = "scene_grid", "grid"
     chance_levels = MappingProxyType({"i2t": 50.0})
 

@@ -26,7 +26,7 @@ class ScenePairs(SceneFolder):
     """
 
     name = "scene_pairs"
-    offers = KINDS
+    subset_names = KINDS
     default_folder, scenes_command = "scene_pairs", "pairs"
     chance_levels = MappingProxyType(group.CHANCE)
 

@@ -27,7 +27,7 @@ class SceneSwaps(SceneFolder):
     """
 
     name = "scene_swaps"
-    offers = ("test", "held_out")
+    subset_names = ("test", "held_out")
     default_folder, scenes_command = "scenes", "render"
     chance_levels = MappingProxyType({"i2t": 50.0})
 

@@ -8,8 +8,8 @@ import numpy as np
 from msgspec import Struct
 
 from zoo.benchmarks.base import Case, Contents, Subset
+from zoo.benchmarks.csv_rows import read_csv
 from zoo.benchmarks.published import PublishedBenchmark
-from zoo.benchmarks.tabled import read_csv
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import Text
 

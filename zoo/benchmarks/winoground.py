@@ -10,7 +10,7 @@ from msgspec import Struct
 from zoo.benchmarks.annotations import count_notes, find_path
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.benchmarks.hub import Hub
-from zoo.benchmarks.parquet import rows
+from zoo.benchmarks.parquet_rows import rows
 from zoo.benchmarks.protocols.group import CHANCE
 from zoo.benchmarks.roots import cases_from_root
 from zoo.sources.sample import ImageRef

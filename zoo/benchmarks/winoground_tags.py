@@ -39,7 +39,7 @@ class WinogroundTags(Benchmark):
         "Compositionality, EMNLP 2022, arXiv:2211.00768"
     )
     hub = Winoground.hub
-    offers = tuple(CASES)
+    subset_names = tuple(CASES)
 
     def __init__(
         self, file: str | None = None, tags: str | None = None, subsets: list[str] | None = None

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from zoo.checkpoints.exported import read_export
 from zoo.errors import ZooError
+from zoo.support.configurable import is_recipe
 from zoo.support.files import remove_leftovers, temporary_path
-from zoo.support.spec import is_recipe
 from zoo.support.tensors import read_tensors
 
 SOURCES = ("pretrained", "weights")

@@ -11,8 +11,8 @@ from zoo.backbones.catalogue.model import settings
 from zoo.backbones.fingerprint import weights_hash
 from zoo.backbones.weights import refuse_not_finite
 from zoo.checkpoints.files import find_checkpoint, read_checkpoint, recipe_of
+from zoo.error_translation import shorten_message
 from zoo.errors import ZooError
-from zoo.mistakes import shorten_message
 from zoo.module import ZooModule
 from zoo.support.class_paths import reject_untrusted_classes
 

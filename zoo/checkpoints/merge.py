@@ -22,8 +22,8 @@ from zoo.checkpoints.load import load_checkpoint
 from zoo.errors import ZooError
 from zoo.module import ZooModule
 from zoo.support.class_paths import reject_untrusted_classes
+from zoo.support.configurable import from_config, to_config
 from zoo.support.files import check_writable
-from zoo.support.spec import from_config, to_config
 
 State = dict[str, Tensor]
 

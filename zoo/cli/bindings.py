@@ -5,12 +5,12 @@
 
 from pathlib import Path
 
-from zoo.cli.naming import NamingParser
+from zoo.cli.class_arguments import NamingParser
 from zoo.familiarity.captions import COCO, count_caption_bindings, familiar_table
 from zoo.familiarity.table import write_table
+from zoo.support.class_names import import_all
 from zoo.support.files import check_ending, check_writable
 from zoo.support.log import show_log
-from zoo.support.names import import_all
 
 
 def main(argv: list[str]) -> int:

@@ -186,7 +186,7 @@ def dispatch(argv: list[str]) -> int:
             (i for i, argument in enumerate(rest) if argument in ("-h", "--help")), None
         )
         if help_index is not None and rest[help_index + 1 :] != ["all"]:
-            from zoo.cli.explain import print_help_page
+            from zoo.cli.help_pages import print_help_page
 
             return print_help_page(name, rest)
         if help_index is not None:

@@ -6,10 +6,10 @@ import importlib
 import shtab
 
 from zoo.cli.commands import COMMANDS, LIGHTNING
-from zoo.cli.explain import class_arguments
 from zoo.cli.flags import FLAGS
+from zoo.cli.help_pages import class_arguments
 from zoo.cli.recipes import shipped_recipes
-from zoo.support.names import class_paths, import_all, import_path
+from zoo.support.class_names import class_paths, import_all, import_path
 
 CLASSES = {
     "objective": "objectives",

@@ -4,16 +4,16 @@ import logging
 import shutil
 from pathlib import Path
 
-from zoo.cli.naming import NamingParser
+from zoo.cli.class_arguments import NamingParser
 from zoo.errors import ZooError
 from zoo.sources.images import ImageFinder
 from zoo.sources.packing import PackingSettings, check_output_folder, pack
-from zoo.sources.places import is_url
 from zoo.sources.readers.guess import guess_reader
+from zoo.sources.remote_files import is_url
 from zoo.sources.source import Source, read, with_images
+from zoo.support.class_names import import_all
 from zoo.support.files import check_writable
 from zoo.support.log import show_log
-from zoo.support.names import import_all
 from zoo.support.progress import counting
 from zoo.support.ranges import JpegQuality, NonNegativeInt, PositiveInt
 from zoo.units.reader import read_units

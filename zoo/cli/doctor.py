@@ -14,11 +14,11 @@ from zoo.benchmarks.catalog import build_benchmarks
 from zoo.benchmarks.roots import read_benchmark, resolve_images
 from zoo.cli.ls import UNBROKEN
 from zoo.errors import ZooError
-from zoo.evaluation.store import OFF, PLACE, EmbeddingCache
+from zoo.evaluation.vector_store import OFF, PLACE, EmbeddingCache
 from zoo.results.suites import expand_suites, published_names
 from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
-from zoo.support import compiled
+from zoo.support import compiled_tables
 from zoo.support.arguments import Parser, split_list
 from zoo.support.caches import cache_root
 
@@ -66,7 +66,7 @@ def main(argv: list[str]) -> int:
         ZooError: `--require` is given and something is missing or broken.
     """
     if any(argument.partition("=")[0] in ("--config", "-c") for argument in argv):
-        from zoo.cli.checkup import check_recipe
+        from zoo.cli.recipe_check import check_recipe
 
         return check_recipe([argument for argument in argv if argument != "--require"])
     args = parser().parse_args(argv)
@@ -74,7 +74,7 @@ def main(argv: list[str]) -> int:
     if args.empty_cache and cache.store is not None:
         cache.store.empty()
     if args.empty_tables:
-        compiled.delete_all()
+        compiled_tables.delete_all()
     benchmark_names = args.benchmarks
     names = (
         expand_suites(split_list(benchmark_names, "--benchmarks"))
@@ -340,13 +340,13 @@ def _describe_embeddings(cache: EmbeddingCache) -> str:
 
 def _describe_tables() -> str:
     """Returns the number, size and folder of the compiled tables."""
-    usage, place = compiled.cached_tables(), compiled.tables_folder()
+    usage, place = compiled_tables.cached_tables(), compiled_tables.tables_folder()
     if not usage.sets:
         return f"none, in {place}"
+    limit_gib = compiled_tables.size_limit_gib()
     return (
-        f"{usage.sets:,}, {usage.bytes / MIB:,.1f} MiB of at most {compiled.size_limit_gib():g} "
-        "GiB "
-        f"(${compiled.LIMIT}), in {place} (--empty_tables deletes them)"
+        f"{usage.sets:,}, {usage.bytes / MIB:,.1f} MiB of at most {limit_gib:g} "
+        f"GiB (${compiled_tables.LIMIT}), in {place} (--empty_tables deletes them)"
     )
 
 

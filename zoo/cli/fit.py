@@ -17,12 +17,12 @@ from lightning.pytorch.loggers import CSVLogger
 from zoo.caption_data import BenchmarkedData, CaptionData, benchmarks_of
 from zoo.checkpoints.files import NAMES, RUNS, recipe_of
 from zoo.cli.parser import ZooParser, order_flags
-from zoo.mistakes import to_user_error
+from zoo.error_translation import to_user_error
 from zoo.module import ZooModule
+from zoo.support.class_names import import_all
 from zoo.support.distributed import leave_group
 from zoo.support.files import remove_leftovers
 from zoo.support.log import filter_notices, show_log
-from zoo.support.names import import_all
 from zoo.support.ranges import describe_restriction
 from zoo.training.callbacks import BestCheckpoint, LastCheckpoint
 from zoo.training.logged_tables import LoggedTables, can_show_tables
@@ -131,7 +131,7 @@ class ZooCLI(LightningCLI):
             remove_leftovers(folder)
         if isinstance(self.datamodule, CaptionData):
             self.datamodule.check_devices(self.trainer.world_size)
-        self.model.refuse_what_cannot_be(self.datamodule)
+        self.model.check_data(self.datamodule)
         callbacks: list[Callback] = self.trainer.callbacks  # type: ignore[attr-defined]
         if self.trainer.fast_dev_run:  # type: ignore[attr-defined]
             callbacks[:] = [c for c in callbacks if not isinstance(c, Checkpoint)]
@@ -141,7 +141,7 @@ class ZooCLI(LightningCLI):
         evaluation = benchmarks_of(self.datamodule)
         if evaluation is not None:  # a resumed run continues its own results
             evaluation.overwrite |= resumes or self.config[self.subcommand].overwrite
-            evaluation.check_out()
+            evaluation.check_output_folder()
         best = next(
             (callback for callback in callbacks if isinstance(callback, BestCheckpoint)), None
         )

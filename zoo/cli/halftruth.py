@@ -11,22 +11,22 @@ from zoo.benchmarks.half_truth.baselines import baselines
 from zoo.benchmarks.half_truth.benchmark import MAX_IMAGES, HalfTruth
 from zoo.benchmarks.half_truth.case_file import is_case_file, write_cases
 from zoo.benchmarks.half_truth.rules import CHECKED
-from zoo.cli.naming import NamingParser, read_samples
+from zoo.cli.class_arguments import NamingParser, read_samples
 from zoo.errors import ZooError
 from zoo.results import half_truth_models
 from zoo.results.drawing import png
 from zoo.results.half_truth_page import PAGE, files, write
 from zoo.results.half_truths import diagnostics
-from zoo.results.presets.named import preset_of
-from zoo.results.reading import read_results
+from zoo.results.presets.names import preset_of
+from zoo.results.reader import read_results
 from zoo.results.show import default_console, rich_table
 from zoo.results.tables import TextTable, baselines_table
 from zoo.sources.images import ImageFinder
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.sample import Sample
+from zoo.support.class_names import import_all
 from zoo.support.files import check_ending, check_writable, write_bytes
-from zoo.support.names import import_all
 from zoo.support.ranges import PositiveInt
 from zoo.units.reader import read_units
 from zoo.units.record import UnitRecord

@@ -14,7 +14,7 @@ from rich.table import Table
 from zoo.cli.recipes import shipped_recipes, shipped_studies
 from zoo.errors import ZooError
 from zoo.support.arguments import Parser
-from zoo.support.names import BASE_CLASS_BY_KIND, classes
+from zoo.support.class_names import BASE_CLASS_BY_KIND, classes
 
 # a width that no line exceeds: piped output and names to copy must not be wrapped
 UNBROKEN = 10_000
@@ -135,7 +135,7 @@ def _detailed_entries(what: str | None) -> Iterable[str]:
 
         return models.describe_models()
     if what == "benchmarks":
-        from zoo.cli.at_length import describe_benchmark as benchmark_at_length
+        from zoo.cli.detailed_listing import describe_benchmark as benchmark_at_length
 
         return (benchmark_at_length(name) for name, _, _ in classes(what))
     raise ZooError(

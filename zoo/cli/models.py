@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from zoo.backbones.catalogue.entry import ModelEntry, entries, tags
-from zoo.results.published import published_models as with_figures
+from zoo.results.published_values import published_models as with_figures
 
 
 def model_rows() -> Iterator[tuple[str, str, str, str]]:

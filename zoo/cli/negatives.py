@@ -15,21 +15,21 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from zoo.cli.naming import NamingParser, format_pairs, pass_arguments, read_samples
+from zoo.cli.class_arguments import NamingParser, format_pairs, pass_arguments, read_samples
 from zoo.errors import ZooError
 from zoo.language.tagger import Tagger
 from zoo.language.taggers import default_tagger
 from zoo.language.text import only_reordered, same_words
 from zoo.negatives.base import NegativeGenerator
 from zoo.negatives.entity_foil import EntityFoilInPlace
-from zoo.negatives.making import Seeded, make_negatives, make_negatives_on_ray
+from zoo.negatives.generation import Seeded, make_negatives, make_negatives_on_ray
 from zoo.sources.sample import Sample
 from zoo.sources.seeds import seed_of
+from zoo.support.class_names import import_all
 from zoo.support.files import check_writable, write_atomically
-from zoo.support.names import import_all
-from zoo.support.on_ray import Ray
 from zoo.support.progress import counting, track
 from zoo.support.ranges import NonNegativeInt, PositiveInt
+from zoo.support.ray_jobs import Ray
 from zoo.units.record import UnitRecord
 from zoo.units.table import unit_table
 
@@ -373,8 +373,8 @@ def _build_table(samples: Sequence[Sample], arguments: Namespace) -> None:
     # imported here because NLTK takes a second to import
     from zoo.language.inflection import inflection
     from zoo.language.wordnet import WordNet
-    from zoo.negatives.build import build_table, replacements, vocabulary
     from zoo.negatives.table import ReplacementTable
+    from zoo.negatives.word_table import build_table, replacements, vocabulary
 
     tagger = arguments.tagger or default_tagger()
     wordnet = WordNet(arguments.wordnet)

@@ -21,15 +21,15 @@ from zoo.checkpoints.files import NAMES, RUNS, find_checkpoint, read_checkpoint,
 from zoo.cli.flags import FLAGS, Flag
 from zoo.cli.recipes import check_nesting, load_recipe, shipped_recipes, to_yaml
 from zoo.cli.user_code import trust_flags
+from zoo.error_translation import shorten_message
 from zoo.errors import ZooError, suggest_names
 from zoo.familiarity.captions import COCO
 from zoo.familiarity.images import TRAINED
-from zoo.mistakes import shorten_message
 from zoo.module import ZooModule
 from zoo.support.arguments import empty, split_list
+from zoo.support.class_names import class_of, class_paths
 from zoo.support.class_paths import reject_untrusted_classes
-from zoo.support.names import class_of, class_paths
-from zoo.support.spec import class_path
+from zoo.support.configurable import class_path
 from zoo.support.trust import trust_names
 
 # the setting that holds the evaluation of a command, and the class of the evaluation
@@ -248,9 +248,9 @@ class ShortFlag(argparse.Action):
         """Sets the setting to the value."""
         setting, argument = self.setting(parser), (option or "").partition(".")[2]
         if argument:
-            parser.hand_on(settings, f"{setting}.{argument}", value)
+            parser.pass_value(settings, f"{setting}.{argument}", value)
         else:
-            parser.lay(settings, setting, self.parse_value(value))
+            parser.apply_value(settings, setting, self.parse_value(value))
 
     def setting(self, parser: "ZooParser") -> str:
         """Returns the dotted name of the setting; that of the evaluation depends on the command."""
@@ -294,14 +294,14 @@ class ClassListFlag(ShortFlag):
             super().__call__(parser, settings, value, option)
         elif self.has_names:
             for name in split_list(value, f"--{self.flag.name}"):
-                parser.hand_on(settings, f"{setting}+", name)
+                parser.pass_value(settings, f"{setting}+", name)
         else:
             self.begin(parser, settings, split_list(value, f"--{self.flag.name}"))
             self.has_names = True
 
     def begin(self, parser: Any, settings: Any, names: list[str]) -> None:
         """Replaces the names of recipes by the first names given."""
-        parser.lay(settings, self.setting(parser), names)
+        parser.apply_value(settings, self.setting(parser), names)
 
     def _name_class(self, named: list[Any], option: str | None) -> None:
         """Replaces the name of the last class by its path, so that it takes arguments."""
@@ -328,7 +328,7 @@ class BenchmarksFlag(ClassListFlag):
         if parser.command == "validate" and "--overwrite" in parser.args:
             arguments["overwrite"] = True
         evaluation = {"class_path": EVALUATION_CLASS[parser.command], "init_args": arguments}
-        parser.lay(settings, EVALUATION_SETTING[parser.command], evaluation)
+        parser.apply_value(settings, EVALUATION_SETTING[parser.command], evaluation)
 
 
 ACTIONS: dict[str, type[ShortFlag]] = {

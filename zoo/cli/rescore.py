@@ -4,10 +4,10 @@ from pathlib import Path
 
 from zoo.familiarity.captions import COCO, familiar_table, training_captions
 from zoo.familiarity.images import TRAINED, seen_images
-from zoo.results.familiar import Familiarity
+from zoo.results.familiarity import Familiarity
 from zoo.results.leaks import trained_images
-from zoo.results.presets.named import preset_of
-from zoo.results.reading import read_results
+from zoo.results.presets.names import preset_of
+from zoo.results.reader import read_results
 from zoo.results.report import TRAINED_IMAGES, check_overwrite, finish_results
 from zoo.results.show import print_results
 from zoo.support.arguments import Parser, split_list

@@ -13,7 +13,7 @@ from jsonargparse import Namespace
 from rich.console import Console
 from rich.table import Table
 
-from zoo.cli.naming import NamingParser, format_pairs, pass_arguments, read_samples
+from zoo.cli.class_arguments import NamingParser, format_pairs, pass_arguments, read_samples
 from zoo.errors import ZooError, suggest_names
 from zoo.language.tagger import Tagger
 from zoo.results.statistics import wilson
@@ -22,11 +22,11 @@ from zoo.results.unit_tables import counts_table
 from zoo.results.units_report import read_report
 from zoo.sources.images import ImageFinder
 from zoo.sources.sample import Sample
+from zoo.support.class_names import import_all
 from zoo.support.files import check_writable, write_bytes
-from zoo.support.names import import_all
-from zoo.support.on_ray import Ray
 from zoo.support.progress import counting
 from zoo.support.ranges import NonNegativeInt, PositiveInt
+from zoo.support.ray_jobs import Ray
 from zoo.units.audit import (
     FOIL_VERDICTS,
     UNIT_VERDICTS,
@@ -37,11 +37,11 @@ from zoo.units.audit import (
     write_sheet,
 )
 from zoo.units.counts import Counts
-from zoo.units.extract import UnitExtractor
 from zoo.units.extraction import check_output
 from zoo.units.extraction import write_extracted_units as write_extracted
-from zoo.units.on_ray import extract_on_ray
+from zoo.units.extractor import UnitExtractor
 from zoo.units.overlap import RULE, Disagreement
+from zoo.units.ray_extraction import extract_on_ray
 from zoo.units.reader import read_units
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 

@@ -7,9 +7,9 @@ from torch.utils.data import DataLoader
 
 from zoo.benchmarks.base import Benchmark
 from zoo.caption_data import BenchmarkedData
+from zoo.evaluation.embedding_cache import stored_vectors
 from zoo.evaluation.engine import Evaluation
-from zoo.evaluation.kept import stored_vectors
-from zoo.evaluation.store import EmbeddingCache
+from zoo.evaluation.vector_store import EmbeddingCache
 from zoo.module import ZooModule
 from zoo.results.presets.base import Preset
 from zoo.results.show import print_results
@@ -106,7 +106,7 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
             ZooError: `out` holds results and `overwrite` is false, or nothing can be scored with
                 the existing files.
         """
-        self.evaluation.check_out()
+        self.evaluation.check_output_folder()
         super().check_files()
 
     def setup(self, stage: str) -> None:

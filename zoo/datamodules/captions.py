@@ -15,7 +15,6 @@ from torch.utils.data import DataLoader, Dataset
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.preparation import Decoder
 from zoo.caption_data import CaptionData
-from zoo.datamodules.broken import BrokenImages
 from zoo.datamodules.checks import (
     TruncationCount,
     check_companions,
@@ -35,6 +34,7 @@ from zoo.datamodules.joined import AlternatingDataset, JoinedDataset
 from zoo.datamodules.sampler import BatchLoader, GlobalBatchSampler, SampleOrder, local_batch_size
 from zoo.datamodules.texts import CaptionTexts, DrawnOnce
 from zoo.datamodules.units import check_units
+from zoo.datamodules.unreadable_images import BrokenImages
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.module import ZooModule
@@ -43,14 +43,14 @@ from zoo.negatives.base import NegativeGenerator
 from zoo.pixels.cache import ImageCache, KeptPixels, cached_pixels, check_cache
 from zoo.positives.base import PositiveGenerator
 from zoo.sources.images import ImageFinder
-from zoo.sources.kept_samples import cached_samples
 from zoo.sources.negative_images import FoundImages, NegativeImages
-from zoo.sources.pictures import Decoding
 from zoo.sources.readers.base import Reader
+from zoo.sources.rgb_conversion import Decoding
+from zoo.sources.sample_cache import cached_samples
 from zoo.sources.samples import Rows
 from zoo.sources.source import Source, read, split_by_image, with_images
+from zoo.support.configurable import to_config
 from zoo.support.ranges import NonNegativeInt, OpenUnitInterval, PositiveInt, Ranged
-from zoo.support.spec import to_config
 from zoo.units.record import UnitRecord
 from zoo.units.sampler import UnitSampler
 
@@ -326,7 +326,7 @@ class CaptionDataModule(Ranged, CaptionData):
         """
         loader = self._loader(self.sources[0], self.batch_size, fixed=False)
         if self._resumed is not None:
-            self._order.refuse_other(self._resumed)
+            self._order.check_same_order(self._resumed)
             loader.load_state_dict(self._resumed)
         return loader
 

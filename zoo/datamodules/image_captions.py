@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import pyarrow as pa
 
 from zoo.sources.source import Source
-from zoo.support.keys import Keys, index_of
+from zoo.support.text_index import Keys, index_of
 
 
 class ImageCaptions(Mapping[str, Sequence[str]]):

@@ -118,7 +118,7 @@ class SampleOrder:
     rows: int
     decoder: Decoder = "torchvision"
 
-    def refuse_other(self, resumed: Mapping[str, int | str]) -> None:
+    def check_same_order(self, resumed: Mapping[str, int | str]) -> None:
         """Checks that a resumed run had this order.
 
         Args:

@@ -114,7 +114,7 @@ class DrawnOnce(CaptionTexts):
             self._pairs[place] = super().pairs(sample, 0, index)
         return self._pairs[place]
 
-    def all_of(self, sample: Sample, index: int) -> list[str]:
+    def all_texts(self, sample: Sample, index: int) -> list[str]:
         """Returns all texts of a sample, including its caption."""
         texts = [
             *self.negatives(sample, 0, index),

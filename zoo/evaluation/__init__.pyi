@@ -1,2 +1,2 @@
 from .engine import Evaluation as Evaluation
-from .store import EmbeddingCache as EmbeddingCache
+from .vector_store import EmbeddingCache as EmbeddingCache

@@ -7,9 +7,9 @@ import torch
 
 from zoo.backbones.backbone import Backbone
 from zoo.batch import Encoded, concatenate
-from zoo.evaluation.kept import Side
-from zoo.evaluation.kept_tokens import StoredTokens
-from zoo.evaluation.portions import EvaluationBatch, LoaderFactory, encode
+from zoo.evaluation.batches import EvaluationBatch, LoaderFactory, encode
+from zoo.evaluation.embedding_cache import Side
+from zoo.evaluation.token_cache import StoredTokens
 from zoo.needs import Needs
 
 

@@ -18,35 +18,35 @@ from zoo.benchmarks.catalog import build_benchmarks
 from zoo.benchmarks.protocols.base import Outcome
 from zoo.benchmarks.protocols.recall import Recall
 from zoo.errors import ZooError
-from zoo.evaluation.case_by_case import scores_of
-from zoo.evaluation.encoder import Encoder
-from zoo.evaluation.foreign import TwoTowers
-from zoo.evaluation.kept import StoredVectors, stored_vectors_of_towers
-from zoo.evaluation.kept_tokens import StoredTokens, find_stored
-from zoo.evaluation.pooled import Pooled
-from zoo.evaluation.portions import (
+from zoo.evaluation.batches import (
     BatchBuilder,
     EvaluationBatch,
     LoaderFactory,
     count_truncated_texts,
 )
+from zoo.evaluation.case_by_case import scores_of
+from zoo.evaluation.embedding_cache import StoredVectors, stored_vectors_of_towers
+from zoo.evaluation.encoder import Encoder
+from zoo.evaluation.model_adapters import TwoTowers
+from zoo.evaluation.pooled import Pooled
 from zoo.evaluation.scoring import device_of, held_bytes
-from zoo.evaluation.short_listed import ShortListed
-from zoo.evaluation.store import EmbeddingCache
+from zoo.evaluation.shortlist import ShortListed
 from zoo.evaluation.strategy import Strategy
+from zoo.evaluation.token_cache import StoredTokens, find_stored
+from zoo.evaluation.token_windows import Windowed, windows
+from zoo.evaluation.vector_store import EmbeddingCache
 from zoo.evaluation.vectors import StoredItems
-from zoo.evaluation.windowed import Windowed, windows
 from zoo.familiarity.captions import TRAINING, familiar_table, training_captions
 from zoo.familiarity.images import TRAINED, SeenImages, seen_images, sources_of
 from zoo.heads.base import Head
 from zoo.needs import Needs
 from zoo.regions_and_phrases.base import Segments
-from zoo.results.familiar import Familiarity
+from zoo.results.familiarity import Familiarity
 from zoo.results.outcomes import OutcomeRow, outcome_rows, outcome_table
 from zoo.results.plan import Plan, ScorableCase, describe_missing, make_plan
 from zoo.results.presets.base import Preset
-from zoo.results.presets.named import preset_of
-from zoo.results.published import published_values
+from zoo.results.presets.names import preset_of
+from zoo.results.published_values import published_values
 from zoo.results.report import (
     DECODED,
     SCALE,
@@ -59,9 +59,9 @@ from zoo.results.report import (
 )
 from zoo.results.suites import expand_suites
 from zoo.sources.images import ImageFinder, identity, image_ref
-from zoo.sources.pictures import Decoding
-from zoo.support.collector import collector_off
+from zoo.sources.rgb_conversion import Decoding
 from zoo.support.distributed import gather_objects, gather_results, rank
+from zoo.support.garbage_collection import collector_off
 from zoo.support.progress import counting, track
 from zoo.support.ranges import NonNegativeInt, PositiveInt, Ranged
 
@@ -226,7 +226,7 @@ class Evaluation(Ranged):
         assert self._plan is not None
         return self._plan
 
-    def check_out(self) -> None:
+    def check_output_folder(self) -> None:
         """Checks that no results of another run would be overwritten.
 
         Raises:
@@ -271,7 +271,7 @@ class Evaluation(Ranged):
             ZooError: `out` holds results of another run and `overwrite` is false, or cases cannot
                 be split by the training captions.
         """
-        self.check_out()
+        self.check_output_folder()
         self.read_familiar_captions(training_captions(about))
         self.find_excluded_images(training_captions(about))
         self._exclude_unscorable(head)
@@ -402,7 +402,7 @@ class Evaluation(Ranged):
         Raises:
             ZooError: `out` holds results and `overwrite` is false, or torchvision decodes images.
         """
-        self.check_out()
+        self.check_output_folder()
         if self.decoder != "pil":
             raise ZooError(
                 "Evaluation(fast_images=True) only works with models of zoo, since models of other "

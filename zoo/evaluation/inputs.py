@@ -11,7 +11,7 @@ from PIL import Image
 from torch import Tensor
 
 from zoo.errors import ZooError
-from zoo.sources.pictures import AS_PUBLISHED, Decoding, rgb
+from zoo.sources.rgb_conversion import AS_PUBLISHED, Decoding, rgb
 
 Picture = Image.Image | str | PathLike[str] | NDArray[Any] | Tensor
 

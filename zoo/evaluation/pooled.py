@@ -9,8 +9,8 @@ from zoo.backbones.backbone import Backbone
 from zoo.batch import Encoded
 from zoo.benchmarks.protocols.base import Outcome
 from zoo.benchmarks.protocols.recall import Recall
+from zoo.evaluation.batches import EvaluationBatch, LoaderFactory
 from zoo.evaluation.candidates import short_lists, short_lists_note
-from zoo.evaluation.portions import EvaluationBatch, LoaderFactory
 from zoo.evaluation.scoring import (
     class_scores,
     finite,
@@ -21,7 +21,7 @@ from zoo.evaluation.scoring import (
     text_scores,
 )
 from zoo.evaluation.strategy import Strategy
-from zoo.evaluation.texts_alone import TextOnlyAccuracy, text_only_accuracy
+from zoo.evaluation.text_only import TextOnlyAccuracy, text_only_accuracy
 from zoo.evaluation.vectors import RankVectors, StoredItems, join_ranks
 from zoo.heads.base import Head
 from zoo.results.plan import Plan

@@ -125,7 +125,7 @@ def text_scores(texts: Encoded, question: ScorableCase) -> NDArray[np.float32]:
     """
     query_vectors, text_vectors = (
         F.normalize(texts.pooled[torch.from_numpy(rows).to(texts.pooled.device)].float(), dim=-1)
-        for rows in (question.asking, question.texts)
+        for rows in (question.query_texts, question.texts)
     )
     # sums of products, which do not depend on the order, so that equal texts tie exactly
     cosines = (query_vectors[:, None] * text_vectors[None]).sum(-1)

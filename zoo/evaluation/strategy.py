@@ -9,8 +9,8 @@ from torch.utils.data import DataLoader
 from zoo.backbones.backbone import Backbone
 from zoo.batch import Encoded
 from zoo.benchmarks.protocols.base import Outcome
-from zoo.evaluation.portions import EvaluationBatch
-from zoo.evaluation.texts_alone import TextOnlyAccuracy
+from zoo.evaluation.batches import EvaluationBatch
+from zoo.evaluation.text_only import TextOnlyAccuracy
 from zoo.heads.base import Head
 from zoo.needs import Needs
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from zoo.batch import Encoded
-from zoo.evaluation.portions import FILLING, EvaluationBatch
+from zoo.evaluation.batches import FILLING, EvaluationBatch
 from zoo.results.plan import Plan, ScorableCase
 
 

@@ -13,9 +13,9 @@ from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.karpathy import KarpathyJson
 from zoo.sources.readers.parquet_table import parquet_file
 from zoo.support.class_paths import reject_untrusted_classes
-from zoo.support.spec import class_path, from_config
+from zoo.support.configurable import class_path, from_config
 from zoo.support.text_files import sha256, text_lines
-from zoo.units.extract import UnitExtractor
+from zoo.units.extractor import UnitExtractor
 from zoo.units.parquet import SUFFIX
 from zoo.units.reader import read_units
 from zoo.units.rules.rule import RuleExtractor

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from zoo.batch import Encoded, TowerShapes
 from zoo.errors import ZooError
 from zoo.needs import Needs
+from zoo.support.configurable import Configurable
 from zoo.support.ranges import Number, PositiveFloat, PositiveNumber
-from zoo.support.spec import Configurable
 
 
 @contextmanager

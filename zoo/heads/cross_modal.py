@@ -74,7 +74,7 @@ class CrossModal(Head):
         ZooError: The width is not a multiple of attention_heads.
     """
 
-    words_by: ClassVar[str] = "attention"
+    patch_measure: ClassVar[str] = "attention"
 
     def __init__(
         self,

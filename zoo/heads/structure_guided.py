@@ -16,7 +16,7 @@ from zoo.heads.max_sim import MaxSim
 from zoo.needs import Needs
 from zoo.regions_and_phrases.base import Segments, Views
 from zoo.regions_and_phrases.crops import Overlap
-from zoo.support.names import class_of
+from zoo.support.class_names import class_of
 from zoo.support.ranges import Number, PositiveFloat, PositiveInt, PositiveNumber
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from zoo.errors import ZooError
-from zoo.support.spec import Configurable
+from zoo.support.configurable import Configurable
 
 
 @dataclass(frozen=True, slots=True)

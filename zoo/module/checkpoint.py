@@ -7,7 +7,7 @@ from lightning.pytorch.callbacks import WeightAveraging
 from torch import Tensor
 
 from zoo.errors import ZooError
-from zoo.support.spec import Configurable, differences, to_config
+from zoo.support.configurable import Configurable, differences, to_config
 
 Checkpoint = dict[str, Any]
 

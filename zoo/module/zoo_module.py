@@ -21,12 +21,6 @@ from zoo.caption_data import Benchmarks, CaptionData, benchmarks_of, data_name, 
 from zoo.errors import ZooError
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
-from zoo.module.agreement import (
-    check_data_provided,
-    refuse_missing_bias,
-    report_frozen,
-    warn_of_idle_texts,
-)
 from zoo.module.checkpoint import (
     recorded_part,
     refuse_other_adapters,
@@ -34,7 +28,13 @@ from zoo.module.checkpoint import (
     refuse_unused_average,
     replace_objective_state,
 )
-from zoo.module.in_place import changed_in_place
+from zoo.module.compatibility import (
+    check_data_provided,
+    refuse_missing_bias,
+    report_frozen,
+    warn_of_idle_texts,
+)
+from zoo.module.inplace_errors import changed_in_place
 from zoo.module.step_numbers import step_numbers
 from zoo.module.teacher import Teacher
 from zoo.module.weights import WeightOrigins
@@ -43,6 +43,7 @@ from zoo.objectives.base import Loss, Objective, loss_of
 from zoo.objectives.clip import CLIP
 from zoo.optim import Optimization, learning_rates
 from zoo.scores import Scores
+from zoo.support.configurable import to_config
 from zoo.support.distributed import (
     average_scalars,
     gather_parameters,
@@ -52,7 +53,6 @@ from zoo.support.distributed import (
     sum_over_ranks,
 )
 from zoo.support.ranges import NonNegativeInt, Ranged
-from zoo.support.spec import to_config
 
 log = logging.getLogger(__name__)
 

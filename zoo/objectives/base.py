@@ -14,7 +14,7 @@ from zoo.errors import ZooError
 from zoo.heads.base import Head
 from zoo.needs import Needs
 from zoo.scores import Scores
-from zoo.support.spec import Configurable
+from zoo.support.configurable import Configurable
 
 
 @dataclass(frozen=True)

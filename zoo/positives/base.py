@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import ClassVar
 
-from zoo.support.spec import Configurable
+from zoo.support.configurable import Configurable
 
 
 class PositiveGenerator(Configurable, ABC):

@@ -7,7 +7,7 @@ from random import Random
 from zoo.errors import ZooError
 from zoo.language.text import same_words
 from zoo.positives.base import PositiveGenerator
-from zoo.support.by_caption import ByCaption, read_by_caption, read_entries
+from zoo.support.caption_texts import ByCaption, read_by_caption, read_entries
 
 
 class Paraphrases(PositiveGenerator):

@@ -39,10 +39,10 @@ from zoo.errors import ZooError, import_optional
 from zoo.module import ZooModule
 from zoo.publishing.card import CARD, LICENCE, write_card
 from zoo.publishing.onnx import check_onnx, refuse_unexportable_head, write_onnx
-from zoo.results.reading import read_results
+from zoo.results.reader import read_results
 from zoo.results.report import Results
+from zoo.support.configurable import to_config
 from zoo.support.files import check_writable, temporary_path, write_error
-from zoo.support.spec import to_config
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from typing import Any
 from torch import Tensor
 
 from zoo.errors import ZooError
-from zoo.support.spec import Configurable
+from zoo.support.configurable import Configurable
 
 
 class Views(Configurable, ABC):

@@ -11,7 +11,7 @@ from zoo.errors import ZooError
 from zoo.language.tagger import Tagger
 from zoo.language.taggers import default_tagger
 from zoo.regions_and_phrases.base import Segments
-from zoo.units.extract import UnitExtractor
+from zoo.units.extractor import UnitExtractor
 from zoo.units.reader import read_units
 from zoo.units.record import UnitRecord
 from zoo.units.rules.kinds import head_of

@@ -11,7 +11,13 @@ from typing import Any
 from zoo.results.drawing import png, svg
 from zoo.results.half_truth_pictures import draw_accuracy, draw_gaps
 from zoo.results.half_truths import Diagnostic, ScoredCase
-from zoo.results.pages import describe_model, mark_words, render_page, require_any_image, thumbnails
+from zoo.results.html_pages import (
+    describe_model,
+    mark_words,
+    render_page,
+    require_any_image,
+    thumbnails,
+)
 from zoo.sources.images import ImageFinder
 from zoo.support.files import write_bytes
 

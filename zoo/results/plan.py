@@ -28,19 +28,19 @@ class ScorableCase:
             case.
         texts: Indices of its texts among the distinct texts of the plan, in the order of the case;
             if it has prompts, the indices of those, text by text.
-        asking: Indices of the query texts that replace images.
+        query_texts: Indices of the query texts that replace images.
     """
 
     run: BenchmarkRun
     case: Case
     images: NDArray[np.int64]
     texts: NDArray[np.int64]
-    asking: NDArray[np.int64]
+    query_texts: NDArray[np.int64]
 
     @property
     def all_texts(self) -> NDArray[np.int64]:
         """Indices of all texts, including query texts."""
-        return np.concatenate([self.texts, self.asking])
+        return np.concatenate([self.texts, self.query_texts])
 
 
 @dataclass

@@ -8,8 +8,8 @@ from itertools import combinations
 import pyarrow as pa
 
 from zoo.familiarity.buckets import EXCLUDED
-from zoo.results.comparison.common import align_runs
-from zoo.results.comparison.differing import AS_KEPT, jointly_scored_outcomes
+from zoo.results.comparison.alignment import align_runs
+from zoo.results.comparison.outcome_differences import AS_KEPT, jointly_scored_outcomes
 from zoo.results.metrics import MetricKey, Rules
 from zoo.results.splits import split_rows
 from zoo.results.statistics import benjamini_hochberg, mcnemar

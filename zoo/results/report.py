@@ -21,21 +21,21 @@ from zoo.benchmarks.protocols.base import VERSION, protocol_of
 from zoo.errors import DISTRIBUTION, ZooError, import_optional, suggest_names
 from zoo.familiarity.images import SeenImages
 from zoo.results.averages import Average, compute_averages
-from zoo.results.beside import published_table
-from zoo.results.by_benchmark import by_benchmark
-from zoo.results.familiar import Familiarity, summary, with_buckets
+from zoo.results.benchmark_means import by_benchmark
+from zoo.results.bind_split_release import check_release, is_released, remove_release, write_release
+from zoo.results.familiarity import Familiarity, summary, with_buckets
 from zoo.results.leaks import LeakMetric, compute_leaks, with_seen_images
 from zoo.results.metrics import Metric, Reference, compute_metrics, tie_warnings
 from zoo.results.plan import Plan
 from zoo.results.presets.base import Preset
 from zoo.results.presets.shipped import Official
-from zoo.results.released import check_release, is_released, remove_release, write_release
+from zoo.results.published_comparison import published_table
 from zoo.results.runs import BenchmarkRun
 from zoo.results.splits import by_split
 from zoo.results.tables import TextTable, averages_table, metrics_table, splits_table
+from zoo.support.configurable import to_config
 from zoo.support.files import temporary_path
 from zoo.support.provenance import random_weights
-from zoo.support.spec import to_config
 from zoo.support.text_files import sha256
 
 SCHEMA_VERSION = 9

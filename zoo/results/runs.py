@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from zoo.benchmarks.base import Benchmark
 from zoo.errors import ZooError
-from zoo.support.spec import to_config
+from zoo.support.configurable import to_config
 
 
 class BenchmarkRun(NamedTuple):

@@ -8,7 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from zoo.familiarity.buckets import BUCKETS, CLOSE_ONLY, EXCLUDED, SPLITS
-from zoo.results.familiar import PARSED
+from zoo.results.familiarity import PARSED
 from zoo.results.metrics import Metric, Reference, Rules, compute_metrics, rows_by_metric
 from zoo.results.runs import BenchmarkRun
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from zoo.benchmarks.base import Benchmark
 from zoo.errors import ZooError
 from zoo.results.averages import Mean
-from zoo.results.presets.named import preset_of
-from zoo.support.names import class_of, classes
+from zoo.results.presets.names import preset_of
+from zoo.support.class_names import class_of, classes
 
 ALL, SUITE = "all", "suite:"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 from typing import TypeVar
 
-from zoo.results.pages import mark_words, render_page, require_any_image, thumbnails
+from zoo.results.html_pages import mark_words, render_page, require_any_image, thumbnails
 from zoo.results.tables import TextTable
 from zoo.results.unit_tables import counts_table, overlap_table
 from zoo.sources.images import ImageFinder

@@ -31,10 +31,10 @@ from zoo.scenes.pairs import KINDS
 from zoo.scenes.related import HELD_OUT, Related
 from zoo.scenes.render import render, renderer_version, use_one_thread
 from zoo.support.files import check_writable, remove_leftovers, write_bytes
-from zoo.support.helpers import initialize_worker
 from zoo.support.progress import track
 from zoo.support.schema import read_json_lines
 from zoo.support.text_files import parse_json
+from zoo.support.worker_init import initialize_worker
 from zoo.units.reader import write_units
 
 VERSION = 1

@@ -1,4 +1,4 @@
+from .image_paths import OwnImages as OwnImages
 from .negative_images import NegativeImages as NegativeImages
-from .own_images import OwnImages as OwnImages
 from .sample import ImageRef as ImageRef
 from .sample import Sample as Sample

@@ -16,7 +16,8 @@ from zoo.errors import ZooError
 from zoo.sources.boxes import scale_box
 from zoo.sources.folders import Folders
 from zoo.sources.listings import Listing
-from zoo.sources.pictures import (
+from zoo.sources.remote_files import is_url
+from zoo.sources.rgb_conversion import (
     AS_PUBLISHED,
     Decoding,
     OrientationAndAlphaCounts,
@@ -24,7 +25,6 @@ from zoo.sources.pictures import (
     is_turned,
     rgb,
 )
-from zoo.sources.places import is_url
 from zoo.sources.sample import ImageRef
 from zoo.sources.tables import Tables
 from zoo.sources.tar_index import Tars

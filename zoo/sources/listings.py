@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from zoo.sources.folders import Folders
-from zoo.support.compiled import Notes, Writer, build_in_memory, compile_tables, in_batches
-from zoo.support.keys import INDEX, Keys, index_of
+from zoo.support.compiled_tables import Notes, Writer, build_in_memory, compile_tables, in_batches
 from zoo.support.text_files import SETTLED
+from zoo.support.text_index import INDEX, Keys, index_of
 
 FILES = pa.schema([("number", pa.string()), ("folder", pa.int32()), ("name", pa.string())])
 _File = tuple[str, int, str]

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from zoo.errors import ZooError
+from zoo.sources.image_paths import OwnImages
 from zoo.sources.images import ImageFinder
-from zoo.sources.own_images import OwnImages
 from zoo.sources.sample import ImageRef
-from zoo.support.by_caption import key_of, read_entries
-from zoo.support.spec import Configurable
+from zoo.support.caption_texts import key_of, read_entries
+from zoo.support.configurable import Configurable
 
 
 class NegativeImages(Configurable):

@@ -24,7 +24,7 @@ from zoo.sources.packed import PackedCaption, samples_to_pack
 from zoo.sources.sample import ImageRef, Sample
 from zoo.sources.tar_index import SUFFIX, write_index
 from zoo.support.files import write_atomically
-from zoo.support.helpers import initialize_worker
+from zoo.support.worker_init import initialize_worker
 
 LOOKED_AT = 200  # images from which the total size is estimated
 AT_ONCE = 16  # images per task of a process

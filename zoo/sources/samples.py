@@ -15,7 +15,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from zoo.sources.sample import ImageRef, Sample, usable_negatives
-from zoo.support.compiled import ROWS, CompiledTables, Notes, Writer, build_in_memory, in_batches
+from zoo.support.compiled_tables import (
+    ROWS,
+    CompiledTables,
+    Notes,
+    Writer,
+    build_in_memory,
+    in_batches,
+)
 
 CAPTIONS = pa.schema(
     [

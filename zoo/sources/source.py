@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from zoo.errors import ZooError
 from zoo.sources.images import ImageFinder
-from zoo.sources.kept_samples import cached_samples
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import ImageRef
+from zoo.sources.sample_cache import cached_samples
 from zoo.sources.samples import CaptionColumn, Rows, Samples
 from zoo.sources.seeds import stable_hash
-from zoo.support.spec import to_config
+from zoo.support.configurable import to_config
 from zoo.support.text_files import sha256
 
 

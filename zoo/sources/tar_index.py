@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from zoo.errors import ZooError
-from zoo.sources.places import file_exists, is_url, read_range, size_and_mark
+from zoo.sources.remote_files import file_exists, is_url, read_range, size_and_mark
 from zoo.sources.tars import members
 from zoo.support.caches import cache_folder, exclusive_lock
 from zoo.support.files import write_atomically, write_bytes

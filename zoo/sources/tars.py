@@ -4,7 +4,7 @@ import tarfile
 from collections.abc import Callable, Iterator
 
 from zoo.errors import ZooError
-from zoo.sources.places import open_stream
+from zoo.sources.remote_files import open_stream
 
 
 def members(

@@ -18,8 +18,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import yaml
 
 from zoo.errors import ZooError
-from zoo.support.names import import_path, is_offered
-from zoo.support.spec import Configurable
+from zoo.support.class_names import import_path, is_offered
+from zoo.support.configurable import Configurable
 from zoo.support.trust import FLAG, current_trust
 
 PLAIN = (str, int, float, bool, Path, NoneType)

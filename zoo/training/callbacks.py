@@ -69,7 +69,7 @@ class LastCheckpoint(Ranged, StepEnd, ModelCheckpoint):
     ) -> None:
         """Writes nothing: the step's metrics are not saved yet."""
 
-    def wants(self, trainer: Trainer) -> int:
+    def requests_action(self, trainer: Trainer) -> int:
         """Returns 1 if `every_n_minutes` have passed since the last write."""
         return int(time.monotonic() - self._written >= 60 * self.every_n_minutes)
 

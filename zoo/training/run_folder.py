@@ -21,9 +21,9 @@ from torch import Tensor
 from zoo.batch import Batch
 from zoo.checkpoints.files import BEST, CHECKPOINTS, LAST, RUNS, best_of, read_checkpoint, recipe_of
 from zoo.errors import ZooError
+from zoo.support.configurable import differences
 from zoo.support.distributed import sum_over_ranks
 from zoo.support.files import advice_on, write_bytes
-from zoo.support.spec import differences
 from zoo.training.metrics_log import MetricsLog
 
 CONFIG, RECORD = "config.yaml", "run.json"

@@ -12,9 +12,9 @@ from lightning.pytorch.strategies import FSDPStrategy, Strategy
 from zoo.checkpoints.files import WholeCheckpointIO
 from zoo.errors import ZooError
 from zoo.support.ranges import NonNegativeInt, NonNegativeNumber, PositiveInt, Ranged
-from zoo.training.finite import Finite
+from zoo.training.console_output import replace_lightning_callbacks
+from zoo.training.finite_check import Finite
 from zoo.training.sharding import Sharded
-from zoo.training.shown import replace_lightning_callbacks
 from zoo.training.stopping import Signals, StepLoop
 
 Plugin = Precision | ClusterEnvironment | CheckpointIO | LayerSync

@@ -1,4 +1,4 @@
-from .extract import UnitExtractor as UnitExtractor
+from .extractor import UnitExtractor as UnitExtractor
 from .llm.extractor import LanguageModelExtractor as LanguageModelExtractor
 from .llm.openai_compatible import OpenAICompatible as OpenAICompatible
 from .llm.vllm_engine import VLLM as VLLM

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from zoo.support.files import check_writable
 from zoo.units.counts import Counts, counts_path, parse_counts, read_stored_counts, write_counts
-from zoo.units.extract import CaptionRow, UnitExtractor
+from zoo.units.extractor import CaptionRow, UnitExtractor
 from zoo.units.parquet import SUFFIX, read_notes, write_rows
 from zoo.units.reader import to_json, unit_files, write_units
 

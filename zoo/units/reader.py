@@ -11,8 +11,8 @@ import msgspec
 from msgspec import Struct
 
 from zoo.errors import ZooError
-from zoo.support.collector import collector_off
 from zoo.support.files import write_atomically
+from zoo.support.garbage_collection import collector_off
 from zoo.support.schema import Text, validate_record
 from zoo.support.text_files import numbered_lines, open_bytes, parse_json_line
 from zoo.units.parquet import SUFFIX, read_rows

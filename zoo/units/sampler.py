@@ -8,8 +8,8 @@ from random import Random
 from typing import Any
 
 from zoo.errors import ZooError, suggest_names
+from zoo.support.configurable import Configurable
 from zoo.support.ranges import ClosedUnitInterval, PositiveInt
-from zoo.support.spec import Configurable
 from zoo.support.text_files import open_bytes, sha256
 from zoo.units.reader import unit_files
 from zoo.units.record import Entity, Relation, UnitRecord

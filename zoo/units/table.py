@@ -13,7 +13,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from zoo.support.compiled import (
+from zoo.support.compiled_tables import (
     CompiledTables,
     Notes,
     Writer,
@@ -21,9 +21,9 @@ from zoo.support.compiled import (
     compile_tables,
     in_batches,
 )
-from zoo.support.keys import INDEX, Keys, index_of
 from zoo.support.progress import track
 from zoo.support.text_files import sha256
+from zoo.support.text_index import INDEX, Keys, index_of
 from zoo.units.counts import KINDS, Counts
 from zoo.units.reader import unit_files, unit_records
 from zoo.units.record import UnitRecord

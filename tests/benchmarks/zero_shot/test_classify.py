@@ -11,7 +11,7 @@ from zoo.benchmarks import Case, Classification
 from zoo.benchmarks.protocols.base import Outcome
 from zoo.results.metrics import compute_metrics
 from zoo.results.outcomes import outcome_rows, outcome_table
-from zoo.results.presets.named import preset_of
+from zoo.results.presets.names import preset_of
 from zoo.results.runs import BenchmarkRun
 from zoo.sources.sample import ImageRef
 
@@ -136,5 +136,5 @@ def test_an_image_of_several_classes_is_right_by_any_of_them() -> None:
 
 
 def test_an_image_without_a_class_or_without_another_is_refused() -> None:
-    assert "without a right" in Classification().lacks(np.array([[False, False]]))
-    assert "without a wrong" in Classification().lacks(np.array([[True]]))
+    assert "without a right" in Classification().invalid_reason(np.array([[False, False]]))
+    assert "without a wrong" in Classification().invalid_reason(np.array([[True]]))

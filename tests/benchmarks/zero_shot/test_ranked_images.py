@@ -13,7 +13,7 @@ from zoo.benchmarks.protocols.ranked_images import softmax
 from zoo.results.averages import Mean, Member, compute_averages
 from zoo.results.metrics import compute_metrics
 from zoo.results.outcomes import outcome_rows, outcome_table
-from zoo.results.presets.named import preset_of
+from zoo.results.presets.names import preset_of
 from zoo.results.runs import BenchmarkRun
 from zoo.sources.sample import ImageRef
 
@@ -103,8 +103,8 @@ def test_they_have_no_interval_and_so_has_no_mean_that_takes_them() -> None:
 
 def test_a_case_that_cannot_be_ranked_is_refused() -> None:
     match = np.array([[True, False], [True, False]])
-    assert "has a class without images" in MeanAveragePrecision11().lacks(match)
-    assert "has a class without images" in RocAuc().lacks(match)
-    assert "has 3 classes instead of two" in RocAuc().lacks(np.eye(3, dtype=bool))
-    assert not RocAuc().lacks(np.eye(2, dtype=bool))
+    assert "has a class without images" in MeanAveragePrecision11().invalid_reason(match)
+    assert "has a class without images" in RocAuc().invalid_reason(match)
+    assert "has 3 classes instead of two" in RocAuc().invalid_reason(np.eye(3, dtype=bool))
+    assert not RocAuc().invalid_reason(np.eye(2, dtype=bool))
     assert replace(case_of(match, RocAuc())).resolved_protocol.name == "roc_auc"

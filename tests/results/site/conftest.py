@@ -16,8 +16,8 @@ from zoo.benchmarks.half_truth.benchmark import HalfTruth
 from zoo.benchmarks.retrieval import Retrieval
 from zoo.benchmarks.sugarcrepe import SugarCrepe
 from zoo.evaluation.engine import Evaluation
-from zoo.results.presets.named import preset_of
-from zoo.results.reading import read_results
+from zoo.results.presets.names import preset_of
+from zoo.results.reader import read_results
 from zoo.results.report import Results
 from zoo.results.site.write import write_site
 from zoo.sources.readers import CsvTable

@@ -25,9 +25,9 @@ from zoo.familiarity.images import SeenImages
 from zoo.results.report import CASES, Results, finish_results
 from zoo.results.report import write_results as write_results
 from zoo.results.site.answers import UNSCORED, collect_answers
+from zoo.results.site.glossary import word_meanings
 from zoo.results.site.images import ImageLocation, PageImages
 from zoo.results.site.numbers import Links, metric_rows
-from zoo.results.site.words import word_meanings
 from zoo.results.site.write import write_site
 from zoo.sources.images import ImageFinder
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from zoo.units.borne_out import base_forms, is_supported_elsewhere
+from zoo.units.caption_support import base_forms, is_supported_elsewhere
 from zoo.units.llm.filters import FoilFilter, parse_units
 from zoo.units.record import Entity, EntityFoil, RelationFoil
 

@@ -15,7 +15,7 @@ from werkzeug import Request, Response
 
 from tests.support.fake_model import answer_to, completion, question_of
 from zoo.errors import ZooError
-from zoo.units.llm import asking
+from zoo.units.llm import asker
 from zoo.units.llm.extractor import journal_key
 from zoo.units.llm.journal import Journal
 from zoo.units.llm.openai_compatible import OpenAICompatible, retry_after_seconds
@@ -136,7 +136,7 @@ def with_control_characters(request: Request) -> Response:
 
 @pytest.fixture(autouse=True)
 def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "_PAUSES", (0.01, 0.01))
+    monkeypatch.setattr(asker, "_PAUSES", (0.01, 0.01))
 
 
 @pytest.fixture

@@ -128,7 +128,7 @@ def test_an_engine_that_is_kept_open_is_made_once_for_many_calls_and_shut_down_a
     made = VLLM("tiny")
     alone = [list(VLLM("tiny").extract_all(CAPTIONS[:10])), list(made.extract_all(CAPTIONS[10:]))]
     assert len(Engine.made) == 2
-    with made.kept_open():
+    with made.keep_open():
         assert len(Engine.made) == 2  # nothing was asked yet
         kept = [list(made.extract_all(CAPTIONS[:10])), list(made.extract_all(CAPTIONS[10:]))]
         assert len(Engine.made) == 3

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zoo.language.textblob_tagger import TextBlobTagger
-from zoo.support.spec import to_config
+from zoo.support.configurable import to_config
 from zoo.units.record import UnitRecord
 from zoo.units.rules.filters import phrase_fault, relation_fault
 from zoo.units.rules.lexicon import NUMBERS

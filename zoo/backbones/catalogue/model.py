@@ -7,9 +7,9 @@ from zoo.backbones.backbone import Backbone
 from zoo.backbones.catalogue.entry import ModelEntry, entries, read, tags
 from zoo.backbones.catalogue.files import cached_file, user_file
 from zoo.errors import ZooError, suggest_names
+from zoo.support.class_names import class_paths
 from zoo.support.class_paths import reject_untrusted_classes
-from zoo.support.names import class_paths
-from zoo.support.spec import Configurable
+from zoo.support.configurable import Configurable
 
 YAML = (".yaml", ".yml")
 

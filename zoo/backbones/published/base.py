@@ -9,7 +9,7 @@ from zoo.backbones.factory import Activation
 from zoo.backbones.published.loralib import is_adapter, merge_loralib_adapters
 from zoo.backbones.weights import Weights, list_keys, read_weights
 from zoo.errors import ZooError
-from zoo.support.spec import Configurable
+from zoo.support.configurable import Configurable
 
 State = dict[str, Tensor]
 

@@ -8,4 +8,4 @@ class CSCLIP(PublishedWeights):
 
     activation = "quickgelu"
     prefixes = ("model.",)
-    beside = ("head.logit_scale",)
+    extra_names = ("head.logit_scale",)

@@ -7,6 +7,13 @@ a perturbed word order.
 from collections.abc import Iterator
 from pathlib import Path
 
+from zoo.benchmarks.aro.attribution import (
+    ATTRIBUTION,
+    ATTRIBUTION_COPY,
+    RELATION,
+    RELATION_COPY,
+    swap_cases,
+)
 from zoo.benchmarks.aro.order import (
     COCO_ORDER,
     COCO_ORDER_COPY,
@@ -14,13 +21,6 @@ from zoo.benchmarks.aro.order import (
     FLICKR_ORDER_COPY,
     hub_copy_cases,
     order_cases,
-)
-from zoo.benchmarks.aro.swapped import (
-    ATTRIBUTION,
-    ATTRIBUTION_COPY,
-    RELATION,
-    RELATION_COPY,
-    swap_cases,
 )
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.hub import Hub

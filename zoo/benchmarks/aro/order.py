@@ -11,10 +11,10 @@ import numpy as np
 from msgspec import Meta, Struct
 
 from zoo.benchmarks.base import Case
-from zoo.benchmarks.captioned import read_captioned
+from zoo.benchmarks.blip_captions import read_captioned
+from zoo.benchmarks.derived_files import header_digest, write_rows
 from zoo.benchmarks.hub import Hub
-from zoo.benchmarks.kept import header_digest, write_rows
-from zoo.benchmarks.parquet import rows, shards
+from zoo.benchmarks.parquet_rows import rows, shards
 from zoo.errors import ZooError
 from zoo.language.spacy_tagger import SPACY_MODEL
 from zoo.language.tagger import Tagger

@@ -20,7 +20,7 @@ from zoo.benchmarks.half_truth.rules import (
     without_doubtful_foils,
 )
 from zoo.errors import ZooError, suggest_names
-from zoo.sources.own_images import OwnImages
+from zoo.sources.image_paths import OwnImages
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import ImageRef
 from zoo.support.ranges import PositiveInt
@@ -58,8 +58,8 @@ class HalfTruth(Benchmark):
     """
 
     name = "half_truth"
-    behind_colon = "units"
-    offers = CONDITIONS
+    colon_argument = "units"
+    subset_names = CONDITIONS
     version = 3
 
     def __init__(

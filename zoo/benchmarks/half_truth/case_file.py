@@ -19,7 +19,7 @@ from zoo import __version__
 from zoo.benchmarks.base import Baselines, Case
 from zoo.benchmarks.half_truth.rules import CONDITIONS, PUBLIC_CODE
 from zoo.errors import ZooError
-from zoo.sources.own_images import OwnImages
+from zoo.sources.image_paths import OwnImages
 from zoo.sources.sample import ImageRef
 from zoo.support.files import write_atomically
 from zoo.support.schema import Text, validate_record

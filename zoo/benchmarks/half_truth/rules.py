@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import NamedTuple, TypeVar
 
-from zoo.units.borne_out import base_forms, content_words, is_supported_elsewhere
+from zoo.units.caption_support import base_forms, content_words, is_supported_elsewhere
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 
 # the error in the entity or relation that a half-truth adds, as shown in figures

@@ -33,7 +33,7 @@ class AveragePrecision(Protocol):
             value = average_precision(query.match, column)
             yield query.to_outcome(column, *right_above_wrong(column, query.match), value)
 
-    def lacks(self, match: NDArray[np.bool_]) -> str:
+    def invalid_reason(self, match: NDArray[np.bool_]) -> str:
         """Returns why the case is invalid: each text needs a right image."""
         return "" if match.any(0).all() else "has a text without a right image"
 

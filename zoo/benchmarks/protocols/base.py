@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.errors import ZooError
-from zoo.support.names import check_complete, class_of
-from zoo.support.spec import Configurable, class_path, to_config
+from zoo.support.class_names import check_complete, class_of
+from zoo.support.configurable import Configurable, class_path, to_config
 
 VERSION = 1
 

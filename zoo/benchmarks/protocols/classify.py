@@ -63,7 +63,7 @@ class Classification(Protocol):
             tie = not right and bool(n_above[i] < k)
             yield ordered_query.to_outcome(scores[i, pair[order]], right, tie)
 
-    def lacks(self, match: NDArray[np.bool_]) -> str:
+    def invalid_reason(self, match: NDArray[np.bool_]) -> str:
         """Returns why the case is invalid: each image needs a right and a wrong class."""
         complete = match.any(1).all() and (~match).any(1).all()
         return "" if complete else "has an image without a right or without a wrong class"

@@ -33,7 +33,7 @@ class Directed(Protocol):
             compared = scores[np.ix_(query.images, query.texts)].ravel()
             yield query.to_outcome(compared, *right_above_wrong(compared, query.match))
 
-    def lacks(self, match: NDArray[np.bool_]) -> str:
+    def invalid_reason(self, match: NDArray[np.bool_]) -> str:
         """Returns why the case is invalid: it needs two images and their two texts in order."""
         return (
             ""

@@ -58,6 +58,6 @@ class GroupScore(Protocol):
         """Returns the chance for two images and two texts, None if a case has more."""
         return np.full(len(options), CHANCE[metric] / 100) if (options == 4).all() else None
 
-    def lacks(self, match: NDArray[np.bool_]) -> str:
+    def invalid_reason(self, match: NDArray[np.bool_]) -> str:
         """Returns why the case is invalid: all images and texts need right and wrong answers."""
         return invalid_texts_reason(match) or invalid_images_reason(match)

@@ -24,7 +24,7 @@ class AboveHalfTruth(Protocol):
             for metric, column in zip(("half_truth", "completion"), true, strict=False):
                 yield build_query(metric, i, match, (i,), (int(column), int(false[0])))
 
-    def lacks(self, match: NDArray[np.bool_]) -> str:
+    def invalid_reason(self, match: NDArray[np.bool_]) -> str:
         """Returns why the case is invalid: each image needs a right and a wrong text."""
         return invalid_texts_reason(match)
 

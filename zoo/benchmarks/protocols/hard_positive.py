@@ -36,7 +36,7 @@ class HardPositive(Protocol):
                 answer = _is_between(*compared)
             yield query.to_outcome(compared, *answer)
 
-    def lacks(self, match: NDArray[np.bool_]) -> str:
+    def invalid_reason(self, match: NDArray[np.bool_]) -> str:
         """Returns why the case is invalid: it needs one image, two right texts and 1 or 2 wrong."""
         allowed = ([True, True, False], [True, True, False, False])
         if match.tolist() in [[texts] for texts in allowed]:

@@ -20,7 +20,7 @@ class ImageToText(Protocol):
         for i in range(images):
             yield build_query("i2t", i, match, (i,), range(texts))
 
-    def lacks(self, match: NDArray[np.bool_]) -> str:
+    def invalid_reason(self, match: NDArray[np.bool_]) -> str:
         """Returns why the case is invalid: each image needs a right and a wrong text."""
         return invalid_texts_reason(match)
 

@@ -44,7 +44,7 @@ class PairsAndSet(Protocol):
                 own_scores[list(query.images)].ravel(), *combine_answers(answers)
             )
 
-    def lacks(self, match: NDArray[np.bool_]) -> str:
+    def invalid_reason(self, match: NDArray[np.bool_]) -> str:
         """Returns why the case is invalid: images need pairs, and right and wrong options."""
         images, texts = match.shape
         if images % 2 or texts % images or not match.any():

@@ -49,7 +49,7 @@ class RankedImages(Protocol):
                 class_shares, *right_above_wrong(class_shares, query.match), value
             )
 
-    def lacks(self, match: NDArray[np.bool_]) -> str:
+    def invalid_reason(self, match: NDArray[np.bool_]) -> str:
         """Returns why the case is invalid: each class that ranks needs an image."""
         return (
             "" if match[:, list(self.classes(match))].any(0).all() else "has a class without images"

@@ -26,7 +26,7 @@ class RocAuc(RankedImages):
         area = binary_auroc(torch.from_numpy(shares), torch.from_numpy(right).long())
         return float(area)
 
-    def lacks(self, match: NDArray[np.bool_]) -> str:
+    def invalid_reason(self, match: NDArray[np.bool_]) -> str:
         """Returns why the case is invalid: it needs two classes with images."""
         if match.shape[1] != 2:
             return f"has {match.shape[1]} classes instead of two"

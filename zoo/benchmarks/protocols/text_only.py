@@ -30,7 +30,7 @@ class TextOnly(Protocol):
         compared = np.array([scores[0, 0], scores[0, 1], scores[1, 1]], dtype=np.float32)
         yield query.to_outcome(compared, *right_above_wrong(compared, RIGHT))
 
-    def lacks(self, match: NDArray[np.bool_]) -> str:
+    def invalid_reason(self, match: NDArray[np.bool_]) -> str:
         """Returns why the case is invalid: it needs two query captions, the second and a foil."""
         right = match.tolist() == [[True, False]] * 2
         return (

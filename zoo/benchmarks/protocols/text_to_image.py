@@ -19,7 +19,7 @@ class TextToImage(Protocol):
         for j in range(texts):
             yield build_query("t2i", j, match, range(images), (j,))
 
-    def lacks(self, match: NDArray[np.bool_]) -> str:
+    def invalid_reason(self, match: NDArray[np.bool_]) -> str:
         """Returns why the case is invalid: each text needs a right and a wrong image."""
         return invalid_images_reason(match)
 

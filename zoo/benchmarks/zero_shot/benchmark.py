@@ -9,7 +9,7 @@ from zoo.benchmarks.protocols.base import Protocol
 from zoo.benchmarks.protocols.classify import Classification
 from zoo.benchmarks.protocols.map_11 import MeanAveragePrecision11
 from zoo.benchmarks.protocols.roc_auc import RocAuc
-from zoo.benchmarks.zero_shot.labelled import LabelledImages
+from zoo.benchmarks.zero_shot.labelled_images import LabelledImages
 from zoo.benchmarks.zero_shot.prompt_sources import (
     clip_benchmark_prompts,
     elevater_prompts,

@@ -23,7 +23,7 @@ class ZeroShotFolder(Benchmark):
     """
 
     name = "zero_shot_folder"
-    behind_colon = "folder"
+    colon_argument = "folder"
 
     def __init__(self, folder: str) -> None:
         self.folder = folder

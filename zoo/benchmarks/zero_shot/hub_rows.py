@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec import Struct, field
 
-from zoo.benchmarks.parquet import shards
-from zoo.benchmarks.zero_shot.labelled import LabelledImages, single_labels
+from zoo.benchmarks.parquet_rows import shards
+from zoo.benchmarks.zero_shot.labelled_images import LabelledImages, single_labels
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
 from zoo.sources.tables import arrow_batches

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from zoo.benchmarks.zero_shot.labelled import LabelledImages
+from zoo.benchmarks.zero_shot.labelled_images import LabelledImages
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from zoo.benchmarks.zero_shot.hub_rows import STATE, parquet, parquet_files, read_saved_dataset
 from zoo.benchmarks.zero_shot.image_folder import read_image_folder
-from zoo.benchmarks.zero_shot.labelled import LabelledImages
+from zoo.benchmarks.zero_shot.labelled_images import LabelledImages
 from zoo.benchmarks.zero_shot.tars import SHARDS, tars
 
 SPLITS = ("test", "val", "validation")

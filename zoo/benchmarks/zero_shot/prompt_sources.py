@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from zoo.benchmarks.zero_shot.labelled import LabelledImages
+from zoo.benchmarks.zero_shot.labelled_images import LabelledImages
 from zoo.benchmarks.zero_shot.prompts import (
     NAMES,
     TEMPLATES,

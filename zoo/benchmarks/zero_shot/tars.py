@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from zoo.benchmarks.zero_shot.image_folder import SUFFIXES
-from zoo.benchmarks.zero_shot.labelled import LabelledImages
+from zoo.benchmarks.zero_shot.labelled_images import LabelledImages
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
 from zoo.sources.tars import members

@@ -10,11 +10,11 @@ from jsonargparse import ArgumentParser, Namespace
 from zoo.cli.fit import build_data, parse_settings
 from zoo.cli.studies.runs import Run, WorkFolder, evaluation_arguments, fit_arguments
 from zoo.cli.studies.trial import PLACEHOLDER_MODEL
+from zoo.error_translation import to_user_error
 from zoo.errors import ZooError
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
-from zoo.mistakes import to_user_error
-from zoo.module.agreement import check_data_provided
+from zoo.module.compatibility import check_data_provided
 from zoo.objectives.base import Objective
 from zoo.objectives.clip import CLIP
 

@@ -16,8 +16,8 @@ from zoo.cli.studies.file import fill_placeholders
 from zoo.cli.studies.runs import Run, WorkFolder, fit_arguments, validate_arguments
 from zoo.errors import ZooError
 from zoo.results.report import CASES, HEADER
+from zoo.support.configurable import differences
 from zoo.support.files import write_bytes
-from zoo.support.spec import differences
 from zoo.support.text_files import sha256
 
 BEGUN, TRAINED, WHOLE = "begun", "trained", "whole"

@@ -21,8 +21,8 @@ from zoo.datamodules.captions import CaptionDataModule
 from zoo.errors import ZooError, import_optional, suggest_names
 from zoo.results.plan import make_plan
 from zoo.sources.images import identity
+from zoo.support.configurable import differences
 from zoo.support.files import write_bytes
-from zoo.support.spec import differences
 
 FOLDER = "search"
 METRICS = "metrics.csv"

@@ -87,7 +87,7 @@ class TrialCLI(ZooCLI):
         callbacks: list[Callback] = self.trainer.callbacks  # type: ignore[attr-defined]
         callbacks[:] = [c for c in callbacks if not isinstance(c, Checkpoint | RunFolder)]
         callbacks.append(self.pace)
-        self.model.refuse_what_cannot_be(self.datamodule)
+        self.model.check_data(self.datamodule)
 
     def after_fit(self) -> None:
         """Prints nothing."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow.compute as pc
 
 from zoo.errors import ZooError
-from zoo.results.comparison.common import AlignedRuns, BenchmarkSubset, align_runs
+from zoo.results.comparison.alignment import AlignedRuns, BenchmarkSubset, align_runs
 from zoo.results.comparison.comparison import (
     LEVEL,
     Comparison,
@@ -15,15 +15,15 @@ from zoo.results.comparison.comparison import (
     compare_rows,
     select_rows,
 )
-from zoo.results.comparison.named import SEED, group_by_seed, shorten_paths
-from zoo.results.comparison.paired import RESAMPLES
+from zoo.results.comparison.paired_tests import RESAMPLES
 from zoo.results.comparison.rows import comparison_rows, metrics_without_interval
+from zoo.results.comparison.run_names import SEED, group_by_seed, shorten_paths
 from zoo.results.metrics import compute_metrics, tie_warnings
 from zoo.results.presets.base import Preset
-from zoo.results.presets.named import preset_of
-from zoo.results.published import PublishedValue, published_values
+from zoo.results.presets.names import preset_of
+from zoo.results.published_values import PublishedValue, published_values
 from zoo.results.ranks import SIGNIFICANT, find_flips, split_tests
-from zoo.results.reading import read_results
+from zoo.results.reader import read_results
 from zoo.results.report import Results
 from zoo.support.provenance import random_weights
 from zoo.support.trust import trusting_code

@@ -8,9 +8,9 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from zoo.errors import ZooError, import_optional, suggest_names
-from zoo.results.comparison.paired import PairedTest, compare_pair, paired_interval
+from zoo.results.comparison.paired_tests import PairedTest, compare_pair, paired_interval
 from zoo.results.comparison.rows import ComparisonRow, RowName
-from zoo.results.published import PublishedValue
+from zoo.results.published_values import PublishedValue
 from zoo.results.statistics import benjamini_hochberg
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class Comparison:
 
     def __repr__(self) -> str:
         """The comparison as `zoo compare` prints it, 100 columns wide."""
-        from zoo.results.comparison.layout import as_text
+        from zoo.results.comparison.tables import as_text
 
         return as_text(self)
 
@@ -162,7 +162,7 @@ class Comparison:
 
     def to_csv(self) -> str:
         """Returns `records` as comma-separated values, with numbers in full precision."""
-        from zoo.results.comparison.layout import as_csv
+        from zoo.results.comparison.tables import as_csv
 
         return as_csv(self.records())
 
@@ -188,12 +188,12 @@ class Comparison:
 
     def figure(self) -> "Drawing":
         """Draws the differences to the first run with their intervals, one row per metric."""
-        from zoo.results.comparison.forest import draw_forest_figure
+        from zoo.results.comparison.forest_plot import draw_forest_figure
 
         return draw_forest_figure(self)
 
     def _tables(self) -> "list[TextTable]":
-        from zoo.results.comparison.layout import comparison_tables
+        from zoo.results.comparison.tables import comparison_tables
 
         return comparison_tables(self)
 

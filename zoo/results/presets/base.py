@@ -4,7 +4,7 @@ from abc import ABC
 
 from zoo.results.averages import Mean
 from zoo.results.metrics import Rules
-from zoo.support.spec import Configurable
+from zoo.support.configurable import Configurable
 
 
 class Preset(Configurable, ABC):

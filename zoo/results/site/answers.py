@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from zoo.familiarity.buckets import BUCKETS, EXCLUDED
-from zoo.results.comparison.common import rows_by_question
+from zoo.results.comparison.alignment import rows_by_question
 from zoo.results.metrics import MetricKey, Rules, rows_by_metric
 from zoo.results.outcomes import judge_outcomes
 from zoo.results.report import SCALE, Results

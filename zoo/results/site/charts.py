@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.results.averages import Average
-from zoo.results.comparison.layout import as_csv
+from zoo.results.comparison.tables import as_csv
 from zoo.results.drawing import png, standalone_svg, svg
 from zoo.results.metrics import Metric
-from zoo.results.site.drawings import Looks, Point, Series, draw_bars
+from zoo.results.site.chart_drawing import Looks, Point, Series, draw_bars
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

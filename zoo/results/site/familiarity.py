@@ -6,8 +6,8 @@ from zoo.results.leaks import ALL, FREE
 from zoo.results.presets.base import Preset
 from zoo.results.report import Results
 from zoo.results.runs import BenchmarkRun
+from zoo.results.site.chart_drawing import Looks, Point
 from zoo.results.site.charts import Chart, Section, bar_chart
-from zoo.results.site.drawings import Looks, Point
 from zoo.results.site.numbers import Links
 
 SPLITS = ("seen", "unseen")

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from zoo.errors import ZooError
-from zoo.results.pages import thumbnail
+from zoo.results.html_pages import thumbnail
 from zoo.sources.images import ImageFinder, image_ref
 
 FOLDER = "images"

@@ -16,8 +16,8 @@ from zoo.results.presets.base import Preset
 from zoo.results.presets.shipped import Capabilities
 from zoo.results.report import Results
 from zoo.results.runs import BenchmarkRun
+from zoo.results.site.chart_drawing import Curve, Looks, Point, Series, draw_lines, draw_radar
 from zoo.results.site.charts import CASES, Chart, Section, bar_chart, interval_fields
-from zoo.results.site.drawings import Curve, Looks, Point, Series, draw_lines, draw_radar
 from zoo.results.site.numbers import Links, ReportRow
 from zoo.results.site.training import read_training_curves, read_trajectory
 

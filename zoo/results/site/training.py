@@ -5,7 +5,7 @@ from pathlib import Path
 
 from zoo.errors import ZooError
 from zoo.results.report import Results
-from zoo.results.site.drawings import Curve
+from zoo.results.site.chart_drawing import Curve
 from zoo.results.trajectory import METRICS, Trajectory
 from zoo.support.metrics_csv import read_curves
 

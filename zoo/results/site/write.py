@@ -8,9 +8,9 @@ from typing import Any
 from zoo.errors import ZooError
 from zoo.results.comparison.compare import check_aside, compare
 from zoo.results.comparison.comparison import Comparison
-from zoo.results.comparison.layout import format_p_value, format_points
+from zoo.results.comparison.tables import format_p_value, format_points
+from zoo.results.html_pages import TEMPLATES, describe_model, render_page
 from zoo.results.metrics import tie_warnings
-from zoo.results.pages import TEMPLATES, describe_model, render_page
 from zoo.results.presets.base import Preset
 from zoo.results.presets.shipped import Capabilities
 from zoo.results.report import Results
@@ -18,6 +18,7 @@ from zoo.results.site.answers import collect_answers
 from zoo.results.site.charts import Section, draw_chart
 from zoo.results.site.data import INDEX, write_data
 from zoo.results.site.familiarity import familiarity_section
+from zoo.results.site.glossary import word_meanings
 from zoo.results.site.images import PageImages
 from zoo.results.site.numbers import (
     CASES,
@@ -38,7 +39,6 @@ from zoo.results.site.sections import (
     training_section,
     trajectory_section,
 )
-from zoo.results.site.words import word_meanings
 from zoo.sources.images import ImageFinder
 from zoo.support.files import write_atomically
 from zoo.support.provenance import random_weights

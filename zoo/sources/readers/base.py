@@ -6,7 +6,7 @@ from pathlib import Path
 
 from zoo.errors import ZooError
 from zoo.sources.sample import Sample
-from zoo.support.spec import Configurable
+from zoo.support.configurable import Configurable
 
 
 class Reader(Configurable, ABC):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from zoo.errors import ZooError
-from zoo.sources.own_images import OwnImages
+from zoo.sources.image_paths import OwnImages
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.tables import CAPTION_COLUMNS, IMAGE_COLUMNS, Table
 from zoo.sources.sample import Sample

@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 from zoo.errors import ZooError
-from zoo.sources.places import is_url
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.coco_captions import CocoCaptions
 from zoo.sources.readers.csv_table import CsvTable
@@ -18,6 +17,7 @@ from zoo.sources.readers.scenes import Scenes
 from zoo.sources.readers.tables import CAPTION_COLUMNS, IMAGE_COLUMNS
 from zoo.sources.readers.trohn_img import TrohnImg
 from zoo.sources.readers.web_dataset import WebDataset
+from zoo.sources.remote_files import is_url
 from zoo.support.text_files import NotJson, open_bytes, parse_json
 
 _HEAD = 1 << 16

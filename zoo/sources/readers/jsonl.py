@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from zoo.errors import ZooError
-from zoo.sources.own_images import OwnImages
+from zoo.sources.image_paths import OwnImages
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import Sample
 from zoo.support.schema import Text, read_json_lines

@@ -11,8 +11,8 @@ from typing import Any
 from msgspec import Struct
 
 from zoo.errors import ZooError, suggest_names
+from zoo.sources.image_paths import OwnImages
 from zoo.sources.images import image_ref
-from zoo.sources.own_images import OwnImages
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import ImageRef, Sample
 from zoo.support.schema import validate_record

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from zoo.errors import ZooError, suggest_names
-from zoo.sources.own_images import OwnImages
+from zoo.sources.image_paths import OwnImages
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.tables import CAPTION_COLUMNS, IMAGE_COLUMNS
 from zoo.sources.sample import Sample

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from zoo.scenes import blocks
 from zoo.scenes.blocks import Binding, Caption
-from zoo.sources.own_images import OwnImages
+from zoo.sources.image_paths import OwnImages
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.tables import Table
 from zoo.sources.sample import ImageRef, Sample

@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from zoo.errors import ZooError, suggest_names
 from zoo.sources.packed import PACKED, packed_captions
-from zoo.sources.places import expand_braces, is_url, list_files
 from zoo.sources.readers.base import Reader
+from zoo.sources.remote_files import expand_braces, is_url, list_files
 from zoo.sources.sample import ImageRef, Sample
 from zoo.sources.seeds import stable_hash
 from zoo.sources.tar_index import ROWS, index_of, read_index

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from zoo.support.ranges import NonNegativeNumber, PositiveInt
-from zoo.units.extract import CaptionRow, UnitExtractor
-from zoo.units.llm.asking import Asker, PromptQuestion
+from zoo.units.extractor import CaptionRow, UnitExtractor
+from zoo.units.llm.asker import Asker, PromptQuestion
 from zoo.units.llm.backend import Backend
 from zoo.units.llm.filters import FoilFilter, Triple, parse_units
 from zoo.units.llm.journal import Journal, JournalEntry
+from zoo.units.llm.progress import Tally
 from zoo.units.llm.stages import ENTITY_FOILS, RELATION_FOILS, UNITS, StagePrompts
-from zoo.units.llm.tally import Tally
 from zoo.units.record import UnitRecord
 
 _LOG = logging.getLogger(__name__)
@@ -135,7 +135,7 @@ class LanguageModelExtractor(UnitExtractor):
             )
 
     @contextmanager
-    def kept_open(self) -> Iterator[None]:
+    def keep_open(self) -> Iterator[None]:
         """Keeps the back end connected within a `with` block."""
         with asyncio.Runner() as runner:
             self._open_backend = _OpenBackend(runner)

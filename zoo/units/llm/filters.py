@@ -6,7 +6,7 @@ from collections.abc import Iterable, Set
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from zoo.units.borne_out import base_forms, content_words, is_supported_elsewhere
+from zoo.units.caption_support import base_forms, content_words, is_supported_elsewhere
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil
 from zoo.units.rules.filters import DUPLICATE, phrase_fault, relation_fault
 from zoo.units.rules.lexicon import PLACEHOLDERS, PREPOSITIONS

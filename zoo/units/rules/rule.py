@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from zoo.language.tagger import Tagger
 from zoo.language.taggers import default_tagger
-from zoo.units.extract import UnitExtractor
+from zoo.units.extractor import UnitExtractor
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 from zoo.units.rules.clauses.triples import triples
 from zoo.units.rules.filters import DUPLICATE, phrase_fault, relation_fault

@@ -1,0 +1,80 @@
+"""Commands whose arguments name classes: what help says, what is lent, and what is imported."""
+
+import subprocess
+import sys
+
+import pytest
+from jsonargparse import Namespace
+
+from zoo.cli import main, negatives, units
+from zoo.cli.class_arguments import NamingParser, pass_arguments
+from zoo.errors import ZooError
+
+COMMANDS = [
+    (parser.prog, name, command)
+    for parser in (units.parser(), negatives.parser())
+    for name, command in parser._subcommands_action.choices.items()
+]
+
+
+@pytest.mark.parametrize(("program", "name", "command"), COMMANDS)
+def test_help_has_a_text_for_every_argument_and_no_type(
+    program: str, name: str, command: NamingParser, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([*program.split()[1:], name, "--help"])
+    assert stop.value.code == 0
+    page = " ".join(capsys.readouterr().out.split())
+    assert "<class" not in page
+    assert "class_path" not in page
+    for action in command._actions:
+        assert action.help
+        assert " ".join(action.help.split())[1:] in page
+
+
+def test_help_shows_the_class_that_is_taken_where_none_is_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for words, named in (("units extract", "RuleExtractor"), ("negatives export", "NegCLIPSwap")):
+        with pytest.raises(SystemExit):
+            main([*words.split(), "--help"])
+        assert f"(default: {named})" in capsys.readouterr().out
+
+
+def test_what_is_given_to_the_command_goes_to_the_class_that_takes_it() -> None:
+    maker = Namespace(class_path="a.B", init_args=Namespace(seed=0, tagger=None))
+    pass_arguments(maker, "--maker", seed=3, tagger=None)
+    assert maker.init_args == Namespace(seed=3, tagger=None)
+    pass_arguments(maker, "--maker", other=None)
+    with pytest.raises(ZooError, match="--maker B takes no other: remove --other"):
+        pass_arguments(maker, "--maker", other=1)
+
+
+def test_a_missing_command_is_asked_for_with_those_there_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["units"])
+    assert capsys.readouterr().err == (
+        "zoo: `zoo units` requires a command: extract or show or report or audit: `zoo units "
+        "--help` lists the arguments\n"
+    )
+
+
+@pytest.mark.parametrize("command", ["units", "negatives"])
+def test_torch_is_not_imported_to_extract_or_export(command: str, tmp_path: str) -> None:
+    made = {"units": "extract", "negatives": "export"}[command]
+    code = (
+        "import sys; from zoo.cli import main; open('c.txt', 'w').write('A man rides a horse');"
+        f"assert main(['{command}', '{made}', 'c.txt', '--out', 'out.jsonl']) == 0; "
+        "assert 'torch' not in sys.modules, 'torch was imported'"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=tmp_path)
+
+
+def test_a_list_that_is_given_twice_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["data", "pack", "x", "--out", "y", "--data_root", "a", "--data_root=b"])
+    assert stop.value.code == 2
+    said = "zoo: --data_root is given 2 times: put all values after one\n"
+    assert capsys.readouterr().err == said

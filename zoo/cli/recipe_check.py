@@ -1,0 +1,335 @@
+"""`zoo doctor --config RECIPE`: lists what a recipe needs, what is missing and how to get it."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from jsonargparse import ArgumentParser, Namespace
+from rich.console import Console
+from rich.table import Table
+
+from zoo.backbones.factory import cached_weights, check_tag, parameters_of
+from zoo.checkpoints.files import RUNS
+from zoo.cli.fit import build_data, parse_settings
+from zoo.datamodules.captions import CaptionDataModule
+from zoo.datamodules.checks import check_negative_images
+from zoo.datamodules.image_captions import ImageCaptions
+from zoo.datamodules.units import check_units
+from zoo.error_translation import to_user_error
+from zoo.errors import ZooError
+from zoo.evaluation.engine import Evaluation
+from zoo.negatives.base import NegativeGenerator
+from zoo.positives.base import PositiveGenerator
+from zoo.sources.images import ImageFinder
+from zoo.sources.negative_images import NegativeImages
+from zoo.sources.readers.base import Reader
+from zoo.sources.sample import ImageRef
+from zoo.sources.sample_cache import cached_samples
+from zoo.sources.source import Source, read, resolve_images
+
+COCO = "http://images.cocodataset.org"
+KARPATHY = "https://cs.stanford.edu/people/karpathy/deepimagesent/caption_datasets.zip"
+ARO = "https://github.com/mertyg/vision-language-models-are-bows"
+CAPTION_COMMANDS = {
+    "dataset_*.json": f"curl -LO {KARPATHY} && unzip caption_datasets.zip {{name}} -d {{folder}}",
+    "captions_*2017.json": (
+        f"curl -LO {COCO}/annotations/annotations_trainval2017.zip && unzip "
+        f"annotations_trainval2017.zip -d {{above}}"
+    ),
+    "*_neg_clip.tsv": (
+        f"git clone {ARO} && cp vision-language-models-are-bows/temp_data/{{name}} {{folder}}"
+    ),
+    "train-*.parquet": ("hf download --repo-type dataset imirandam/TROHN-Img --local-dir {folder}"),
+    "captions.jsonl": "zoo scenes render --out {folder}",
+}
+IMAGE_COMMANDS = {
+    "coco": tuple(
+        f"curl -LO {COCO}/zips/{part}.zip && unzip {part}.zip -d {{root}}/coco"
+        for part in ("train2014", "val2014")
+    )
+}
+# companions of the captions: argument of the datamodule, and base class
+COMPANIONS: dict[str, type] = {
+    "negatives": NegativeGenerator,
+    "positives": PositiveGenerator,
+    "negative_images": NegativeImages,
+}
+# commands that create negatives, by the argument that names the file
+NEGATIVES_COMMANDS = {
+    "table": "zoo negatives build {captions} --out {file}",
+    "file": "zoo negatives export {captions} --out {file}",
+}
+# bytes per parameter in a checkpoint: the weight, plus Adam's two moments if it is trained
+FROZEN, TRAINED = 4, 12
+CHECKPOINT_COUNT = 3  # last, best, and one that is being written
+GIB = 1 << 30
+
+
+@dataclass(frozen=True)
+class Need:
+    """Something that a recipe needs.
+
+    Attributes:
+        name: Its name.
+        status: What was found.
+        ok: Whether the need is met.
+        commands: Commands that provide it.
+    """
+
+    name: str
+    status: str
+    ok: bool = True
+    commands: tuple[str, ...] = ()
+
+
+def check_recipe(argv: list[str]) -> int:
+    """Prints what a recipe needs and what was found.
+
+    Args:
+        argv: The flags of `zoo fit`.
+
+    Returns:
+        The exit status: 0, or 1 if something is missing.
+    """
+    settings = parse_settings(["fit", *argv])
+    needs = [
+        *_data_needs(settings.data),
+        *_weights_need(settings.model.backbone),
+        _disk_need(settings),
+    ]
+    table = Table(box=None, pad_edge=False)
+    for column in ("", "needed", "found"):
+        table.add_column(column, overflow="fold")
+    for need in needs:
+        table.add_row("ok" if need.ok else "MISSING", need.name, need.status)
+    console = Console()
+    console.print(table)
+    commands = list(
+        dict.fromkeys(command for need in needs if not need.ok for command in need.commands)
+    )
+    if commands:
+        console.print("\nto get what is missing, run:")
+    for command in commands:
+        console.print(f"  {command}", highlight=False, markup=False, soft_wrap=True)
+    return 0 if all(need.ok for need in needs) else 1
+
+
+def _data_needs(settings: Namespace) -> Iterator[Need]:
+    arguments, stripped = settings.init_args, settings.clone()
+    for name in COMPANIONS:
+        if arguments.get(name) is not None:
+            stripped.init_args[name] = None  # its file may be missing, and it is checked below
+    try:
+        data = build_data(stripped)
+    except Exception as error:
+        yield Need("data", _error_message(error), False)
+        return
+    if not isinstance(data, CaptionDataModule):
+        yield Need("data", f"{type(data).__name__} is not a CaptionDataModule and is not checked")
+        return
+    roots = [Path(root) for root in data.roots]
+    yield from (
+        Need("data root", f"{root} is not a folder", False) for root in roots if not root.is_dir()
+    )
+    sources: list[Source] = []
+    for label, reader in (
+        ("training captions", data.train_reader),
+        ("validation captions", data.val_reader),
+    ):
+        if reader is not None:
+            yield from _captions_need(label, reader, sources, data)
+    finder = ImageFinder([root for root in roots if root.is_dir()], data.decoding)
+    if sources:
+        yield _images_need(sources, finder, roots)
+    captions = " ".join(map(str, data.train_reader.files[:1]))
+    if data.units is not None:
+        yield _units_need(data, sources, captions)
+    for name, base in COMPANIONS.items():
+        companions = arguments.get(name)
+        for settings in (
+            companions if isinstance(companions, list) else [companions] * (companions is not None)
+        ):
+            yield _companion_need(name, base, settings, sources, finder, data, captions)
+    if data.evaluation is not None:
+        yield _benchmarks_need(data.evaluation)
+
+
+def _error_message(error: Exception) -> str:
+    """Returns the message of an error that the user can fix, and re-raises any other error."""
+    user_error = to_user_error(error)
+    if user_error is None:
+        raise error
+    return str(user_error)
+
+
+def _captions_need(
+    what: str, reader: Reader, sources: list[Source], data: CaptionDataModule
+) -> Iterator[Need]:
+    absent = [file for file in reader.files if not file.exists()]
+    if absent:
+        commands = tuple(_download_command(file) for file in absent if _download_command(file))
+        yield Need(what, f"{absent[0]} does not exist", False, commands)
+        return
+    try:
+        source = read(reader)
+    except ZooError as error:
+        yield Need(what, str(error), False)
+        return
+    sources.append(source)
+    n, expected = len(source.image_ids), data.expected_images
+    status = f"{len(source.kept):,} of {n:,} images"
+    count_is_right = reader is not data.train_reader or expected in (None, n)
+    yield Need(
+        what,
+        status if count_is_right else f"{status}, but data.expected_images is {expected:,}",
+        count_is_right,
+    )
+
+
+def _download_command(file: Path) -> str:
+    pattern = next((p for p in CAPTION_COMMANDS if file.match(p)), None)
+    return (
+        CAPTION_COMMANDS[pattern].format(
+            name=file.name, folder=file.parent, above=file.parent.parent
+        )
+        if pattern
+        else ""
+    )
+
+
+def _images_need(sources: list[Source], finder: ImageFinder, roots: list[Path]) -> Need:
+    images: dict[ImageRef, None] = {}
+    for source in sources:
+        images.update(dict.fromkeys(resolve_images(source, finder).images))
+    missing = finder.missing(images)
+    status = f"{len(images) - len(missing):,} of {len(images):,}"
+    if not missing:
+        return Need("images", status)
+    commands = IMAGE_COMMANDS.get(missing[0].source, ())
+    root = roots[0] if roots else Path("DATA_ROOT")
+    return Need(
+        "images",
+        f"{status}; first missing: {missing[0]}, {finder.hint(missing[0])}",
+        False,
+        tuple(command.format(root=root) for command in commands),
+    )
+
+
+def _units_need(data: CaptionDataModule, sources: list[Source], captions: str) -> Need:
+    assert data.units is not None
+    file = Path(data.units.file)
+    if not file.exists():
+        command = f"zoo units extract {captions} --out {file}"
+        return Need("units", f"{file} does not exist", False, (command,))
+    try:
+        samples_by_source = (source.reader.all_splits() for source in sources)
+        records = check_units(
+            data.units,
+            (source.samples for source in sources),
+            lambda: map(cached_samples, samples_by_source),
+        )
+    except ZooError as error:
+        return Need("units", str(error), False)
+    return Need("units", f"for {len(records):,} captions")
+
+
+def _companion_need(
+    name: str,
+    base: type,
+    settings: Namespace,
+    sources: list[Source],
+    finder: ImageFinder,
+    data: CaptionDataModule,
+    captions: str,
+) -> Need:
+    """Builds a companion of the captions, checks it against them, and returns the need."""
+    label = f"{name.replace('_', ' ')} ({settings.class_path.rpartition('.')[2]})"
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_subclass_arguments(base, "made")
+    try:
+        companion = parser.instantiate(Namespace(made=settings)).made
+        if isinstance(companion, NegativeImages):
+            found_images = companion.find_images(finder, data.tolerate_missing)
+            for source in sources[:1]:
+                list(check_negative_images(source, found_images, companion.file))
+            return Need(label, f"for {len(found_images.by_caption):,} captions")
+        texts = sources[0].captions if sources else []
+        if isinstance(companion, PositiveGenerator):
+            companion.check(texts, ImageCaptions(sources))
+        else:
+            companion.check(texts)
+    except Exception as error:
+        files = {key.rpartition(".")[2]: file for key, file in vars(settings.as_flat()).items()}
+        commands = tuple(
+            command.format(captions=captions, file=files[argument])
+            for argument, command in NEGATIVES_COMMANDS.items()
+            if base is NegativeGenerator
+            and argument in files
+            and not Path(files[argument]).exists()
+        )
+        return Need(label, _error_message(error), False, commands)
+    return Need(label, "can be created")
+
+
+def _benchmarks_need(evaluation: Evaluation) -> Need:
+    try:
+        evaluation.check_output_folder()
+        evaluation.prepare()
+    except ZooError as error:
+        return Need("benchmarks", str(error), False)
+    return Need("benchmarks", f"{len(evaluation.plan.cases):,} cases can be scored")
+
+
+def _weights_need(backbone: Namespace) -> Iterator[Need]:
+    arguments = backbone.init_args
+    name, pretrained = arguments.name, arguments.get("pretrained")
+    if isinstance(pretrained, Namespace):  # published weights that have a loader
+        path = Path(pretrained.init_args.get("path") or "")
+        publication = pretrained.class_path.rpartition(".")[2]
+        missing_note = "" if path.exists() else ", which does not exist"
+        yield Need("weights", f"{publication} from {path}{missing_note}", not missing_note)
+    elif pretrained is None:
+        yield Need("weights", f"randomly initialized {name}")
+    elif Path(pretrained).is_file():
+        yield Need("weights", f"{pretrained}, {Path(pretrained).stat().st_size / GIB:.2f} GiB")
+    else:
+        try:
+            check_tag(name, pretrained)
+        except ZooError as error:
+            yield Need("weights", str(error), False)
+            return
+        cached = cached_weights(name, pretrained)
+        command = (
+            'python -c "import open_clip; '
+            f"open_clip.create_model('{name}', pretrained='{pretrained}')\""
+        )
+        status = (
+            str(cached)
+            if cached
+            else f"{pretrained} of {name} is not in the cache: `zoo fit` downloads it"
+        )
+        yield Need("weights", status, cached is not None, (command,))
+
+
+def _disk_need(settings: Namespace) -> Need:
+    arguments = settings.model.backbone.init_args
+    logger = settings.trainer.get("logger")
+    folder = (
+        Path(logger.init_args.save_dir)
+        if isinstance(logger, Namespace) and "init_args" in logger
+        else RUNS
+    )
+    existing_folder = next(
+        path for path in (folder.absolute(), *folder.absolute().parents) if path.is_dir()
+    )
+    free = shutil.disk_usage(existing_folder).free
+    trained = arguments.tuning.towers != "none" and arguments.tuning.lora is None
+    try:
+        size = parameters_of(arguments.name) * (TRAINED if trained else FROZEN) * CHECKPOINT_COUNT
+    except ZooError as error:
+        return Need("disk", str(error), False)
+    status = (
+        f"{free / GIB:.1f} GiB free at {existing_folder}, checkpoints need up to {size / GIB:.1f}"
+    )
+    return Need("disk", status, size < free)

@@ -1,0 +1,203 @@
+"""The strategy for galleries of a head that reads tokens: re-encodes candidates in tiles."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.utils.data import DataLoader
+
+from zoo.backbones.backbone import Backbone
+from zoo.batch import Encoded
+from zoo.benchmarks.protocols.base import Outcome
+from zoo.benchmarks.protocols.recall import Recall
+from zoo.evaluation.batches import EvaluationBatch, Tile
+from zoo.evaluation.candidates import ShortLists, short_lists, short_lists_note
+from zoo.evaluation.encoder import Encoder
+from zoo.evaluation.scoring import finite
+from zoo.evaluation.strategy import Strategy
+from zoo.evaluation.vectors import StoredItems, join_ranks
+from zoo.heads import answers
+from zoo.heads.base import Head
+from zoo.results.plan import Plan
+from zoo.support.distributed import gather_objects, gather_results, rank, world_size
+from zoo.support.progress import track
+
+
+@dataclass(frozen=True)
+class PairScores:
+    """Scores of some pairs of a gallery's short lists, computed by one rank.
+
+    Attributes:
+        pairs: Which of `ShortLists.pairs` these are, `[P]`.
+        scores: Their scores in fp32, `[P]`.
+    """
+
+    pairs: NDArray[np.int64]
+    scores: NDArray[np.float32]
+
+
+class ShortListed(Strategy):
+    """Scores galleries, for a head that reads tokens.
+
+    Steps collect pooled vectors, and their cosines select the candidates. At the end each rank
+    encodes the tokens of its share of the candidates, tile by tile, and scores them.
+
+    Args:
+        plan: The plan.
+        encoder: Encodes the tokens of the candidates, and loads images and texts.
+        shortlist: Number of candidates on a short list.
+        images_at_once: Number of images whose tokens are in memory at once.
+        stored: Stored pooled vectors, which need not be encoded.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        encoder: Encoder,
+        shortlist: int,
+        images_at_once: int,
+        stored: StoredItems,
+    ) -> None:
+        self.plan, self.encoder, self.loader_factory = plan, encoder, encoder.loader_factory
+        self.shortlist, self.images_at_once, self.stored = shortlist, images_at_once, stored
+        self.galleries = [q for q, question in enumerate(plan.cases) if question.case.is_gallery]
+        self._vectors = stored.vectors.copy()
+
+    def loaders(self) -> list[DataLoader[Any]]:
+        """Returns a loader of the galleries' images and one of their texts."""
+        questions = (self.plan.cases[q] for q in self.galleries)
+        return self.loader_factory.items(questions, self.stored.images, self.stored.texts)
+
+    def step(
+        self, head: Head, batch: EvaluationBatch, images: Encoded | None, texts: Encoded | None
+    ) -> None:
+        """Collects the pooled vectors."""
+        self._vectors.add(batch, images, texts)
+
+    def image_passes(self, views: int) -> int:
+        """Returns the number of images, encoded to select candidates, and of their views."""
+        gallery_rows = [self.plan.cases[q].images.tolist() for q in self.galleries]
+        return len({row for rows in gallery_rows for row in rows}) + views * sum(
+            map(len, gallery_rows)
+        )
+
+    def finish(self, backbone: Backbone, head: Head) -> Iterator[tuple[int, list[Outcome]]]:
+        """Builds the short lists, and scores and gathers their pairs."""
+        vectors = join_ranks(gather_objects(self._vectors), self.plan)
+        reached = [q for q in self.galleries if vectors.has_all(self.plan.cases[q])]
+        lists = {
+            q: short_lists(*vectors.vectors_of(self.plan.cases[q]), self.shortlist) for q in reached
+        }
+        ranks = gather_results(
+            lambda: {
+                q: self._score_gallery(backbone, head, q, short_list)
+                for q, short_list in lists.items()
+            }
+        )
+        return self._judge(lists, ranks)
+
+    def notes(self, head: Head) -> dict[str, Any]:
+        """Returns how galleries are scored."""
+        return short_lists_note(head, self.shortlist)
+
+    def _score_gallery(
+        self, backbone: Backbone, head: Head, q: int, lists: ShortLists
+    ) -> PairScores:
+        """Returns the scores of this rank's share of a gallery's pairs.
+
+        Raises:
+            ZooError: An image cannot be decoded.
+        """
+        question = self.plan.cases[q]
+        runs = tiles(
+            lists,
+            question.images,
+            question.texts,
+            self.images_at_once,
+            self.loader_factory.text_batch,
+        )
+        rank_tiles = [tile for run in runs[rank() :: world_size()] for tile in run]
+        batches = track(
+            self.loader_factory.tiles(rank_tiles),
+            f"{question.run}/{question.case.subset}, short-lists",
+            len(rank_tiles),
+            shown=rank() == 0,
+        )
+        device, images, scores = next(backbone.parameters()).device, None, []
+        for tile, loaded in zip(rank_tiles, batches, strict=True):
+            batch = loaded.check_decoded().to(device)
+            new_images, texts = self.encoder(backbone, batch, head.needs)
+            images = images if new_images is None else answers.prepare_images(head, new_images)
+            assert images is not None
+            assert texts is not None
+            prepared_texts = answers.prepare_texts(head, texts)
+            i, j = (torch.from_numpy(rows).to(device) for rows in (tile.i, tile.j))
+            with torch.autocast(device.type, enabled=False):
+                scores.append(
+                    answers.pairs(head, images, prepared_texts, i, j).float().cpu().numpy()
+                )
+        pairs = [tile.pairs for tile in rank_tiles]
+        return PairScores(
+            np.concatenate([np.zeros(0, np.int64), *pairs]),
+            np.concatenate([np.zeros(0, np.float32), *scores]),
+        )
+
+    def _judge(
+        self, galleries: Mapping[int, ShortLists], ranks: Sequence[Mapping[int, PairScores]]
+    ) -> Iterator[tuple[int, list[Outcome]]]:
+        for q, lists in galleries.items():
+            question = self.plan.cases[q]
+            scores = np.full(len(lists.pairs), np.nan, np.float32)
+            for rank_scores in ranks:
+                scores[rank_scores[q].pairs] = rank_scores[q].scores
+            match, protocol = question.case.match, question.case.resolved_protocol
+            assert isinstance(protocol, Recall)
+            yield (
+                q,
+                list(protocol.judge_ranks(match, *lists.ranks(match, finite(question, scores)))),
+            )
+
+
+def tiles(
+    lists: ShortLists,
+    images: NDArray[np.int64],
+    texts: NDArray[np.int64],
+    images_at_once: int,
+    texts_at_once: int,
+) -> list[list[Tile]]:
+    """Splits the pairs of a gallery into runs of tiles, with every pair in one tile.
+
+    There is one run per `images_at_once` images. The first tile of a run loads the images, and each
+    tile loads its texts.
+
+    Args:
+        lists: Short lists of the gallery.
+        images: The gallery's images, as rows of the plan.
+        texts: The gallery's texts, as rows of the plan.
+        images_at_once: Number of images in a run.
+        texts_at_once: Number of texts in a tile.
+    """
+    i, j = lists.rows
+    runs = []
+    for start in range(0, len(images), images_at_once):
+        run_pairs = np.flatnonzero((i >= start) & (i < start + images_at_once))
+        text_columns, positions = np.unique(j[run_pairs], return_inverse=True)
+        run: list[Tile] = []
+        for first_text in range(0, len(text_columns), texts_at_once):
+            in_tile = (positions >= first_text) & (positions < first_text + texts_at_once)
+            tile_images = images[start : start + images_at_once] if not run else images[:0]
+            columns = texts[text_columns[first_text : first_text + texts_at_once]]
+            run.append(
+                Tile(
+                    tuple(tile_images.tolist()),
+                    tuple(columns.tolist()),
+                    run_pairs[in_tile],
+                    i[run_pairs[in_tile]] - start,
+                    positions[in_tile] - first_text,
+                )
+            )
+        runs.append(run)
+    return runs

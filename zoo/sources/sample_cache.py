@@ -1,0 +1,111 @@
+"""Caches the samples of a reader in tables that all processes and runs share.
+
+The cache key is made of the content of the reader's files, its settings and its code. If these are
+not known, the tables are built in memory, in each process.
+"""
+
+import logging
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from zoo.errors import ZooError
+from zoo.sources.image_paths import looked_at, looks_the_same
+from zoo.sources.readers.base import Reader
+from zoo.sources.sample import Sample
+from zoo.sources.samples import Samples, Unfit, write_samples
+from zoo.support.compiled_tables import Notes, Writer, build_in_memory, code_of, compile_tables
+from zoo.support.configurable import to_config
+from zoo.support.garbage_collection import collector_off
+from zoo.support.progress import track
+from zoo.support.text_files import sha256
+
+log = logging.getLogger(__name__)
+
+
+def cached_samples(reader: Reader) -> Samples:
+    """Returns all samples of a reader, from the cache if possible.
+
+    The warnings of the reader are logged again if the samples come from the cache.
+
+    Raises:
+        ZooError: The files are invalid, or the tables cannot be written.
+    """
+
+    def make(writer: Writer) -> Notes:
+        with collector_off(), _heard(reader) as warnings, looked_at() as folders:
+            cells: set[str] = set()
+            try:
+                read = track(reader.checked_samples(), "compiling captions")
+                write_samples(writer, _with_cells(read, cells))
+            except Unfit as error:
+                raise ZooError(
+                    f"{type(reader).__name__}.samples() returned a field of the wrong type "
+                    f"({error}): use the types that are declared in zoo.sources.Sample"
+                ) from error
+        return {"warnings": warnings, "folders": folders(), "tables": sorted(cells)}
+
+    dependencies = _made_of(reader)
+    if dependencies is None:
+        return Samples(build_in_memory(make))
+    new_notes: list[Notes] = []
+
+    def make_first(writer: Writer) -> Notes:
+        new_notes.append(make(writer))
+        return new_notes[0]
+
+    tables = compile_tables("captions", dependencies, make_first, _hold)
+    if not new_notes:
+        for name, message in tables.notes["warnings"]:
+            logging.getLogger(name).warning(message)
+    return Samples(tables)
+
+
+def _with_cells(samples: Iterable[Sample], tables: set[str]) -> Iterator[Sample]:
+    """Yields samples, and adds the Parquet files that contain their images to `tables`."""
+    for sample in samples:
+        if sample.image.source == "parquet":
+            tables.add(sample.image.key.partition("#")[0])
+        yield sample
+
+
+def _hold(notes: Notes) -> bool:
+    """Returns whether the images of the samples are still where they were."""
+    return all(map(os.path.isfile, notes["tables"])) and looks_the_same(notes["folders"])
+
+
+def _made_of(reader: Reader) -> dict[str, Any] | None:
+    """Returns all that the samples of a reader depend on, or None if this is unknown."""
+    if not reader.files or not all(file.is_file() for file in reader.files):
+        return None
+    classes = type(reader).__mro__
+    try:
+        code = code_of(*classes[: classes.index(Reader)])
+        files = [[str(file), sha256(file)] for file in reader.files]
+        settings = to_config(reader)
+    except (OSError, TypeError, ZooError):  # the reader reports errors in files
+        return None
+    # paths are relative to the working directory, and images are searched there too
+    return {"reader": settings, "reads": code, "files": files, "from": os.getcwd()}
+
+
+@contextmanager
+def _heard(reader: Reader) -> Iterator[list[tuple[str, str]]]:
+    """Collects the warnings that zoo and the reader's package log, as (logger, message)."""
+    heard: list[tuple[str, str]] = []
+
+    class Ear(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            heard.append((record.name, record.getMessage()))
+
+    ear = Ear(logging.WARNING)
+    packages = {kind.__module__.partition(".")[0] for kind in (type(reader), Reader)}
+    loggers = [logging.getLogger(package) for package in packages]
+    for logger in loggers:
+        logger.addHandler(ear)
+    try:
+        yield heard
+    finally:
+        for logger in loggers:
+            logger.removeHandler(ear)

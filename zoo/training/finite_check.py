@@ -1,0 +1,130 @@
+"""Finite: stops a run whose loss or weights are NaN or infinite, before it saves them."""
+
+from typing import Any
+
+import torch
+from lightning import LightningModule, Trainer
+from torch import Tensor
+
+from zoo.errors import ZooError
+from zoo.support.distributed import largest_over_ranks
+from zoo.training.stopping import StepEnd
+
+ADVICE = (
+    "lower model.optimizer.lr, lengthen its warm-up, set trainer.gradient_clip_val to 1, or train "
+    "in trainer.precision 32-true"
+)
+
+
+class Finite(StepEnd):
+    """Stops `fit` when the loss is NaN or infinite.
+
+    Checkpoints with NaN or infinite weights are neither written nor resumed.
+    """
+
+    def __init__(self) -> None:
+        self._loss: Tensor | None = None
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        """Stores the loss until the step ends."""
+        self._loss = outputs["loss"] if isinstance(outputs, dict) else None
+
+    def requests_action(self, trainer: Trainer) -> int:
+        """Returns 1 if this rank's loss is not finite."""
+        return int(self._loss is not None and not torch.isfinite(self._loss).all())
+
+    def at_step_end(self, trainer: Trainer, wanted: bool, stopping: bool) -> None:
+        """Ends the run if a loss is not finite.
+
+        Args:
+            trainer: The trainer.
+            wanted: Whether the loss of any rank is not finite.
+            stopping: Whether the run ends here anyway.
+
+        Raises:
+            ZooError: The loss of any rank is not finite.
+        """
+        if not wanted:
+            return
+        for logger in trainer.loggers:
+            logger.save()
+        parts = [
+            f"{name} {float(value):.4g}"
+            for name, value in trainer.callback_metrics.items()
+            if name.startswith("train/loss")
+        ]
+        raise ZooError(
+            f"the loss of step {trainer.global_step - 1:,} is not finite "
+            f"({', '.join(parts) or 'on another device'}): {ADVICE}; "
+            f"{_describe_checkpoint(trainer)}"
+        )
+
+    def on_save_checkpoint(
+        self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]
+    ) -> None:
+        """Refuses to overwrite a good checkpoint with weights that are not finite.
+
+        Args:
+            trainer: The trainer.
+            pl_module: The module.
+            checkpoint: The checkpoint to write.
+
+        Raises:
+            ZooError: The weights of any rank are not finite; the error is raised on every rank.
+        """
+        bad = not_finite(checkpoint)
+        if any(largest_over_ranks([len(bad)], trainer.strategy.root_device)):
+            example = f" ({bad[0]})" if bad else ""
+            raise ZooError(
+                f"the weights after step {trainer.global_step - 1:,} are not finite{example}: "
+                f"{ADVICE}; {_describe_checkpoint(trainer)}"
+            )
+
+    def on_load_checkpoint(
+        self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]
+    ) -> None:
+        """Refuses to resume from weights that are not finite.
+
+        Args:
+            trainer: The trainer.
+            pl_module: The module.
+            checkpoint: The checkpoint that was read.
+
+        Raises:
+            ZooError: `fit` would resume from weights that are not finite.
+        """
+        if trainer.state.fn == "fit" and (bad := not_finite(checkpoint)):
+            raise ZooError(
+                f"the checkpoint {trainer.ckpt_path} has weights that are not finite (tensors: "
+                f"{len(bad)}, such as {bad[0]}): resume from an earlier one, and {ADVICE}"
+            )
+
+
+def not_finite(checkpoint: dict[str, Any]) -> list[str]:
+    """Finds weights with NaN or infinite values.
+
+    Args:
+        checkpoint: A checkpoint of Lightning.
+
+    Returns:
+        Their names, in the trained weights and in their average if the checkpoint has both.
+    """
+    return [
+        name
+        for part in ("state_dict", "current_model_state")
+        for name, value in (checkpoint.get(part) or {}).items()
+        if isinstance(value, Tensor) and value.is_floating_point() and not value.isfinite().all()
+    ]
+
+
+def _describe_checkpoint(trainer: Trainer) -> str:
+    checkpoint = next(
+        filter(None, (getattr(c, "last_model_path", "") for c in trainer.checkpoint_callbacks)), ""
+    )
+    return (
+        f"the last good checkpoint is {checkpoint}"
+        if checkpoint
+        else "there is no checkpoint before it"
+    )

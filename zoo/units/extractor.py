@@ -1,0 +1,99 @@
+"""UnitExtractor: finds the units of captions and makes their foils."""
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, ClassVar
+
+from zoo.errors import ZooError
+from zoo.support.configurable import Configurable
+from zoo.units.record import UnitRecord
+
+CaptionRow = tuple[str, str, str]
+
+
+class UnitExtractor(Configurable, ABC):
+    """Base of extractors.
+
+    An extractor that processes many captions at once, such as a language model, overrides
+    `extract_all`.
+
+    Attributes:
+        name: The extractor's name in units files and results.
+        output_path: The path next to which an extractor may store partial results, usually the
+            output file; None if there is no output file.
+    """
+
+    name: ClassVar[str]
+    output_path: Path | None = None
+
+    @cached_property
+    def dropped_foils(self) -> Counter[str]:
+        """The number of foils dropped so far, by filter."""
+        return Counter()
+
+    @abstractmethod
+    def extract(self, caption: str, caption_id: str, image_id: str) -> UnitRecord:
+        """Returns the units of one caption.
+
+        They depend on the caption and the extractor's arguments alone.
+
+        Args:
+            caption: The caption.
+            caption_id: The caption's id, unique within a units file.
+            image_id: The id of the caption's image.
+
+        Returns:
+            The record. It has no units if none were found in the caption.
+        """
+
+    def extract_all(
+        self, captions: Iterable[CaptionRow], progress: Callable[[int], None] | None = None
+    ) -> Iterator[UnitRecord]:
+        """Yields the record of each caption, in order.
+
+        Args:
+            captions: Captions, each as (caption, caption_id, image_id).
+            progress: Called with the number of captions that have just been completed.
+        """
+        for caption, caption_id, image_id in captions:
+            yield self.extract(caption, caption_id, image_id)
+            if progress:
+                progress(1)
+
+    def records(
+        self, captions: Sequence[CaptionRow], progress: Callable[[int], None] | None = None
+    ) -> Iterator[UnitRecord]:
+        """Yields the records of `extract_all` after checking that they match the captions.
+
+        Args:
+            captions: Captions, each as (caption, caption_id, image_id).
+            progress: Called with the number of captions that have just been completed.
+
+        Raises:
+            ZooError: The extractor yields something else, or more or fewer records than captions.
+        """
+        caption_ids = (caption_id for _, caption_id, _ in captions)
+        for record, caption_id in zip_longest(self.extract_all(captions, progress), caption_ids):
+            if not isinstance(record, UnitRecord) or record.caption_id != caption_id:
+                place = "after the last caption" if caption_id is None else f"for {caption_id!r}"
+                raise ZooError(
+                    f"{type(self).__name__} yielded {record!r:.80} {place}: an extractor must "
+                    "yield one zoo.units.UnitRecord per caption, in order and with its caption_id"
+                )
+            yield record
+
+    def keep_open(self) -> AbstractContextManager[None]:
+        """Keeps resources such as a model loaded within a `with` block.
+
+        Without it, every call of `records` loads them again.
+        """
+        return nullcontext()
+
+    def describe(self) -> dict[str, Any]:
+        """Returns the description of the extractor for the `source` field of a record."""
+        return {"extractor": self.name}
