@@ -35,7 +35,7 @@ class Benchmarks(Protocol):
     def prepare(self) -> None:
         """Reads the benchmarks and finds their images, once."""
 
-    def check_out(self) -> None:
+    def check_output_folder(self) -> None:
         """Raises ZooError if results of another run would be overwritten."""
 
     def start(self, backbone: Backbone, head: Head, about: dict[str, Any]) -> None:

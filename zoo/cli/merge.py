@@ -8,7 +8,7 @@ from pathlib import Path
 from zoo.api import Model, evaluate
 from zoo.checkpoints.files import find_checkpoint
 from zoo.checkpoints.load import load_checkpoint
-from zoo.checkpoints.merge import checkpoint_arguments, merge
+from zoo.checkpoints.merge import checkpoint_of, merge
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.results.report import CASES, RESULTS, Results
@@ -91,7 +91,7 @@ def parser() -> Parser:
 
 def _refuse_existing(out: Path, alphas: Sequence[float], overwrite: bool) -> None:
     """Raises ZooError, before any work, if files of another merge would be overwritten."""
-    files = [checkpoint_arguments(out, alpha) for alpha in alphas]
+    files = [checkpoint_of(out, alpha) for alpha in alphas]
     results = [file.with_suffix("") / name for file in files for name in (RESULTS, CASES)]
     outputs = [*files, *results, out / METRICS, out / PICTURE]
     existing = next((path for path in outputs if path.exists()), None)

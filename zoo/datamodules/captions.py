@@ -428,7 +428,7 @@ class CaptionDataModule(Ranged, CaptionData):
                 text
                 for source in sources
                 for i in source.kept.tolist()
-                for text in self.texts.all_of(source.samples[i], i)
+                for text in self.texts.all_texts(source.samples[i], i)
             ]
             stored = store.fill(
                 images, texts, module.backbone, self.finder, self.workers, self.tolerate_broken
