@@ -88,7 +88,7 @@ def test_the_length_is_that_of_what_comes():
 
 
 def test_a_batch_that_the_devices_do_not_divide_is_refused_with_the_sizes_that_they_do():
-    with pytest.raises(ZooError, match=r"batch_size 30 .* 4 devices .*28 or 32"):
+    with pytest.raises(ZooError, match=r"batch_size 30 .* 4 devices: give 28 or 32"):
         local_batch_size(30, 4)
     with pytest.raises(ZooError, match="give 4"):
         local_batch_size(3, 4)

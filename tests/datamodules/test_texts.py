@@ -49,7 +49,7 @@ def test_a_generator_that_makes_no_text_is_told_so(made):
     with pytest.raises(
         ZooError,
         match=rf"Broken\.negative returned a {type(made).__name__} for the caption '4 dogs run': "
-        "return a text, or None where there is none",
+        "return a text, or None if there is none",
     ):
         CaptionTexts(generators=[Appended(), Broken()]).negatives(sample(), 0, 0)
 

@@ -185,7 +185,7 @@ def test_a_broken_image_is_named_also_from_a_worker(tmp_path: Path) -> None:
 def test_scores_that_are_no_numbers_are_an_error_and_not_wrong_answers(tmp_path: Path) -> None:
     backbone = FakeBackbone()
     backbone.image.weight.data.fill_(float("nan"))
-    with pytest.raises(ZooError, match="of in_memory/pairs has a score that is not a number"):
+    with pytest.raises(ZooError, match="in_memory/pairs has a score that is not a finite"):
         measured(evaluation(tmp_path, cases(drawn_images(tmp_path, 3))), backbone, cosine())
 
 
@@ -222,7 +222,7 @@ class BareTokens(TokenHead):
 @pytest.mark.parametrize(
     ("head", "told"),
     [
-        (Columned(), r"Columned\.pairs returned logits of shape \(\d+, 1\), and \(\d+,\)"),
+        (Columned(), r"Columned\.pairs returned logits of shape \(\d+, 1\), not \(\d+,\)"),
         (Transposed(), r"Transposed\.block returned logits of shape .*return images against texts"),
         (Bare(), r"Bare\.prepare_images returned a Tensor: return an Encoded"),
         (BareTokens(), r"BareTokens\.prepare_texts returned a Tensor: return an Encoded"),

@@ -318,18 +318,18 @@ def without_preparation(folder: Path) -> Any:
         (without_preparation, "the preprocessing of a CLIP is unknown"),
         (of_flat_vectors, r"Thumbnails returned shape \(\d+, 3, 2, 2\) for \d+ images"),
         (of_lists_of_ids, r"the tokenizer of a Thumbnails returned a list for \d+ texts"),
-        (lambda _: nn.Linear(1, 1), "a Linear cannot be measured"),
+        (lambda _: nn.Linear(1, 1), "a Linear cannot be evaluated"),
         (lambda _: zoo.Model, "Model is a class: give an instance of it"),
-        (lambda _: None, "a NoneType cannot be measured"),
-        (lambda _: 3, "a int cannot be measured"),
-        (lambda _: "no.ckpt", r"no\.ckpt is not there"),
+        (lambda _: None, "a NoneType cannot be evaluated"),
+        (lambda _: 3, "a int cannot be evaluated"),
+        (lambda _: "no.ckpt", r"no\.ckpt does not exist"),
         (lambda _: lambda images, texts: "x", "returned a str, not scores"),
         (lambda _: lambda images, texts: [[1.0], [2.0, 3.0]], "returned a list, not scores"),
         (
             lambda _: lambda images, texts: [1.0, 2.0],
             r"returned scores of shape \(2,\) for 1 images",
         ),
-        (lambda _: lambda images, texts: [[float("nan")] * 2], "a score that is not a number"),
+        (lambda _: lambda images, texts: [[float("nan")] * 2], "a score that is not a finite"),
     ],
 )
 def test_what_cannot_be_measured_is_told(

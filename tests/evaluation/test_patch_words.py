@@ -80,7 +80,7 @@ def test_words_of_a_head_that_reads_both_look_at_the_patches_of_the_grid() -> No
 def test_another_head_has_none(head: type[Head]) -> None:
     of = model(head())
     assert patch_word_function(of.module) is None
-    with pytest.raises(ZooError, match=rf"the score of {head.__name__} is not made of words"):
+    with pytest.raises(ZooError, match=f"{head.__name__} does not score words against patches"):
         of.patch_words(drawn(), TEXTS)
 
 
@@ -105,8 +105,8 @@ def test_the_model_that_was_measured_is_loaded_with_the_head_that_measured_it(
     [
         ({"weights_sha256": "0"}, "have changed since they were measured: measure them again"),
         ({"checkpoint": "gone.ckpt"}, "gone.ckpt"),
-        ({"checkpoint": None, "recipe": None, "model": "lab.Scorer"}, "lab.Scorer is no model"),
-        ({"checkpoint": None}, "the weights of the recipe in these results are not those"),
+        ({"checkpoint": None, "recipe": None, "model": "lab.Scorer"}, "Scorer is not a zoo model"),
+        ({"checkpoint": None}, "the weights of the recipe in these results have changed"),
     ],
 )
 def test_a_model_that_cannot_be_had_is_a_sentence(

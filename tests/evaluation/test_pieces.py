@@ -212,7 +212,7 @@ def test_a_text_without_known_units_stops_the_run_before_anything_is_encoded(
     (image,) = drawn_images(tmp_path, 1)
     made = [Case((image,), ("a dog", "a cat"), np.array([[True, False]]), "i2t", "pairs", "0")]
     backbone, scorer = tower(), StructureGuided(Grid(), Coarse(str(tmp_path / "units.jsonl")))
-    with pytest.raises(ZooError, match=r"units.jsonl has no units of 'a cat'"):
+    with pytest.raises(ZooError, match=r"units.jsonl: units of 'a cat' are missing"):
         measured(evaluation(tmp_path, made), backbone, scorer)
     assert backbone.images_seen == 0
 

@@ -130,7 +130,7 @@ def test_sets_of_other_runs_count_towards_the_most_that_a_folder_may_hold(
     bound = ImageCache(str(tmp_path / "kept"), limit_gib=1.5 * size / GIB)
     assert cached_pixels(bound, SIDE, refs, ImageFinder([])).folder == first.folder
     with pytest.raises(
-        ZooError, match=r"GiB of other sets, .*: raise it, remove sets \(`zoo doctor"
+        ZooError, match=r"GiB of other sets, .*: increase it, remove sets \(`zoo doctor"
     ):
         cached_pixels(bound, SIDE + 1, refs, ImageFinder([]))
     shutil.rmtree(first.folder)
@@ -193,7 +193,8 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, refs: list[Image
     with (
         full_after(1_000),
         pytest.raises(
-            ZooError, match=r"could not be written \(File too large\): make room .* anew"
+            ZooError,
+            match=r"could not be written \(File too large\): free disk .* from the beginning",
         ),
     ):
         kept(tmp_path, refs)
