@@ -50,7 +50,7 @@ from zoo.support.trust import trusting_code
 if TYPE_CHECKING:
     from zoo.backbones.published import PublishedWeights
     from zoo.benchmarks.base import Benchmark
-    from zoo.evaluation.vector_store import EmbeddingCache
+    from zoo.evaluation.embedding_cache import EmbeddingCache
     from zoo.results.presets.base import Preset
     from zoo.results.report import Results
 

@@ -3,14 +3,17 @@ import re
 
 import numpy as np
 import pytest
+import torch
 
 from tests.support.shards import write_shards
+from zoo.batch import Encoded
 from zoo.benchmarks.retrieval import Retrieval
 from zoo.benchmarks.roots import read_benchmark
 from zoo.benchmarks.sugarcrepe import SugarCrepe
 from zoo.cli.doctor import examine_benchmark, main
+from zoo.embeddings.shards import CachedShards
 from zoo.errors import ZooError
-from zoo.evaluation.vector_store import EmbeddingCache
+from zoo.evaluation.embedding_cache import EmbeddingCache
 from zoo.sources.images import ImageFinder
 from zoo.sources.readers.csv_table import CsvTable
 from zoo.sources.sample_cache import cached_samples
@@ -130,11 +133,13 @@ def test_vectors_that_are_kept_are_shown_and_dropped_when_asked(tmp_path, monkey
     assert shown() == "none, since ZOO_EMBEDDINGS is off"
     monkeypatch.setenv("ZOO_EMBEDDINGS", place)
     assert shown() == f"none, in {place}"
-    EmbeddingCache().store.put({bytes([i]): bytes(2048) for i in range(200)})
-    line = f"200, 0.6 MiB, in {place} (--empty_cache deletes them)"
+    vectors = Encoded(torch.zeros(200, 512))
+    CachedShards(EmbeddingCache().store, "model").write([str(i) for i in range(200)], vectors)
+    line = f"200, 0.4 MiB, in {place} (--empty_cache deletes them)"
     assert shown() == shown("--cache", place) == line
     assert shown("--empty_cache") == f"none, in {place}"
-    (tmp_path / "kept" / "embeddings.sqlite").write_text("no database " * 99)
+    (tmp_path / "kept" / "model").mkdir()
+    (tmp_path / "kept" / "model" / "other.safetensors").write_text("no embeddings " * 99)
     assert "was damaged" in shown()
 
 

@@ -17,16 +17,17 @@ from lightning.pytorch.callbacks import Callback
 from PIL import Image
 from torch import Tensor
 
-from tests.datamodules.test_shards import open_full
+from tests.embeddings.test_shards import open_full
 from tests.support.made import make_root
 from tests.support.parallel import group, on_ranks
 from tests.support.runs import in_process, losses, variant
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.settings import Augmentation, Tuning
 from zoo.cli import main
-from zoo.datamodules import encoder, features
+from zoo.datamodules import feature_encoder, features
 from zoo.datamodules.captions import CaptionDataModule
 from zoo.datamodules.features import Features, FeatureStore
+from zoo.embeddings.store import GIB
 from zoo.errors import ZooError
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
@@ -169,7 +170,7 @@ def test_features_of_other_weights_are_refused(made_root: Path, tmp_path: Path) 
         ZooError,
         match=(
             r"holds features of other weights \(\w{12}\.\.\., and this run has \w{12}\.\.\.\): "
-            r"name another"
+            r"set another"
         ),
     ):
         fit(module_of(backbone=frozen(seed=5)), data_of(made_root, settings))
@@ -247,7 +248,7 @@ def test_a_store_over_its_limit_is_refused_before_anything_is_encoded(
         for name, data in contents(tmp_path / "whole").items()
         if name.endswith("safetensors")
     )
-    low = Features(str(tmp_path / "low"), limit_gib=0.8 * size / features.GIB)
+    low = Features(str(tmp_path / "low"), limit_gib=0.8 * size / GIB)
     with pytest.raises(
         ZooError,
         match=(
@@ -259,7 +260,7 @@ def test_a_store_over_its_limit_is_refused_before_anything_is_encoded(
     assert list(contents(tmp_path / "low")) == ["manifest.json"]
     assert fit(
         module_of(LOCAL),
-        data_of(made_root, Features(low.folder, 1.2 * size / features.GIB)),
+        data_of(made_root, Features(low.folder, 1.2 * size / GIB)),
         epochs=1,
     ).train
 
@@ -267,7 +268,7 @@ def test_a_store_over_its_limit_is_refused_before_anything_is_encoded(
 def test_encoding_goes_on_after_a_full_disk(
     made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(encoder, "IMAGE_BATCH", 2)
+    monkeypatch.setattr(feature_encoder, "IMAGE_BATCH", 2)
     monkeypatch.setattr(features, "IMAGES_A_FILE", 2)
     settings, opened = Features(str(tmp_path)), []
 

@@ -9,7 +9,6 @@ import torch
 from tests.datamodules.small import Appended
 from zoo.datamodules.captions import CaptionDataModule
 from zoo.datamodules.dataset import BatchRow
-from zoo.datamodules.image_captions import ImageCaptions
 from zoo.datamodules.joined import (
     SIDE_BY_SIDE,
     STACKED,
@@ -17,7 +16,7 @@ from zoo.datamodules.joined import (
     joined_images,
     joined_texts,
 )
-from zoo.datamodules.texts import CaptionTexts
+from zoo.datamodules.texts import CaptionTexts, ImageCaptions
 from zoo.errors import ZooError
 from zoo.positives.other_caption import OtherCaption
 from zoo.sources.images import BrokenImage

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.evaluation.fakes import recalled
 from zoo.benchmarks.protocols.base import Outcome
 from zoo.benchmarks.protocols.recall import Recall
-from zoo.evaluation.candidates import short_lists
+from zoo.evaluation.shortlist import short_lists
 
 
 @settings(max_examples=60, deadline=None)
@@ -25,7 +25,7 @@ def test_a_query_is_answered_from_its_own_candidates(n: int, m: int, k: int, see
         texts / np.linalg.norm(texts, axis=1)[:, None]
     ).T
     outcomes = {
-        (o.metric, o.query): o
+        (o.metric, o.index): o
         for o in Recall().judge_ranks(match, *lists.ranks(match, scores[i, j]))
     }
     found = {asked: outcome.right for asked, outcome in outcomes.items()}

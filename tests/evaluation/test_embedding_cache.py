@@ -32,11 +32,11 @@ from zoo.backbones.fingerprint import computation_of
 from zoo.backbones.settings import TextInput
 from zoo.backbones.tokenizer import Tokenizer
 from zoo.benchmarks.base import Case
+from zoo.embeddings.store import EmbeddingStore
 from zoo.errors import ZooError
 from zoo.evaluation import EmbeddingCache
-from zoo.evaluation.embedding_cache import StoredVectors, stored_vectors
 from zoo.evaluation.engine import Evaluation
-from zoo.evaluation.vector_store import VectorStore
+from zoo.evaluation.stored_embeddings import StoredVectors, stored_vectors
 from zoo.heads import Cosine
 from zoo.results.comparison.alignment import align_runs, largest_difference
 from zoo.results.comparison.outcome_differences import outcome_differences
@@ -45,7 +45,7 @@ from zoo.sources.sample import ImageRef
 
 
 def kept(folder: Path, model: str = "a model") -> StoredVectors:
-    return StoredVectors(VectorStore(folder / "kept", 1 << 30), {"weights": model})
+    return StoredVectors(EmbeddingStore(folder / "kept", 1 << 30), {"weights": model})
 
 
 def measured(engine: Evaluation, backbone: FakeBackbone, vectors: StoredVectors | None) -> Results:
@@ -137,6 +137,7 @@ def test_an_image_that_changes_while_it_is_measured_is_not_kept(tmp_path: Path) 
     portion = next(iter(of_images))
     (tmp_path / images[1].key).write_bytes((tmp_path / images[0].key).read_bytes())
     engine.step(*parts, portion)
+    vectors.flush()
     assert vectors.store.summarize().entries == 2
 
 
@@ -187,12 +188,13 @@ def test_a_damaged_store_is_said_and_everything_is_encoded(
     vectors = kept(tmp_path)
     first = measured(evaluation(tmp_path, made), backbone, vectors)
     once = seen(backbone)
-    content = vectors.store.file.read_bytes()
-    vectors.store.file.write_bytes(content[: len(content) // 2])
+    files = sorted(vectors.store.folder.glob("*/*.safetensors"))
+    for file in files:
+        file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
     with caplog.at_level(logging.WARNING):
         assert_equal(first, measured(evaluation(tmp_path, made), backbone, kept(tmp_path)))
     assert seen(backbone) == once
-    assert caplog.text.count("was damaged") == 1
+    assert caplog.text.count("was damaged") == len(files) == 2
     measured(evaluation(tmp_path, made), backbone, kept(tmp_path))
     assert seen(backbone) == (0, 1), "it was kept anew"
 

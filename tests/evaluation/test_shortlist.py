@@ -21,9 +21,8 @@ from tests.evaluation.fakes import (
 )
 from zoo.benchmarks.base import Case
 from zoo.errors import ZooError
-from zoo.evaluation.candidates import short_lists
 from zoo.evaluation.engine import Evaluation
-from zoo.evaluation.shortlist import tiles
+from zoo.evaluation.shortlist import short_lists, tiles
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
 from zoo.heads.cross_modal import CrossModal
@@ -126,7 +125,7 @@ def test_a_score_that_is_no_number_is_an_error(tmp_path: Path) -> None:
         def pairs(self, *given: torch.Tensor) -> torch.Tensor:
             return super().pairs(*given) * torch.nan
 
-    with pytest.raises(ZooError, match="of in_memory/gallery has a score that is not a number"):
+    with pytest.raises(ZooError, match="in_memory/gallery has a score that is not a finite"):
         measured(evaluation(tmp_path, [gallery(tmp_path, 3)]), FakeBackbone(), Broken())
 
 

@@ -29,11 +29,11 @@ from zoo.backbones.backbone import Backbone
 from zoo.batch import Encoded, TextBank, TokenKey, concatenate
 from zoo.benchmarks.base import Case
 from zoo.cli import main
+from zoo.embeddings import store
+from zoo.embeddings.store import EmbeddingStore
 from zoo.evaluation import EmbeddingCache
-from zoo.evaluation import vector_store as stores
-from zoo.evaluation.embedding_cache import StoredVectors, stored_vectors
 from zoo.evaluation.engine import Evaluation
-from zoo.evaluation.vector_store import VectorStore
+from zoo.evaluation.stored_embeddings import StoredVectors, stored_vectors
 from zoo.heads.base import Head
 from zoo.heads.cross_modal import CrossModal
 from zoo.needs import Needs
@@ -94,7 +94,7 @@ class Penultimate(TokenHead):
 
 
 def kept(folder: Path, limit: int = 1 << 30) -> StoredVectors:
-    return StoredVectors(VectorStore(folder / "kept", limit), {"weights": "a model"})
+    return StoredVectors(EmbeddingStore(folder / "kept", limit), {"weights": "a model"})
 
 
 def run(
@@ -245,7 +245,7 @@ def test_the_store_stays_bounded_and_what_had_no_room_is_encoded_again(tmp_path:
         seen(backbone)
         vectors = kept(tmp_path, limit)
         found = run(evaluation(tmp_path, made), backbone, vectors, TokenHead())
-        assert vectors.store.file.stat().st_size <= limit
+        assert vectors.store.size <= limit
         assert_alike(without, found)
     assert 0 < seen(backbone)[0] <= 20
 
@@ -297,20 +297,21 @@ def test_a_run_that_is_killed_while_it_writes_leaves_nothing_half_written(tmp_pa
     small = {"window_bytes": 4000}
     child = os.fork()
     if child == 0:
-        real, left = stores._checksum, iter(range(12))
+        write, files_left = store.write_bytes, iter(range(4))
 
-        def dying(key: bytes, content: bytes) -> int:
-            if next(left, None) is None:
+        def write_or_die(file: Path, content: bytes, sweeps: bool) -> None:
+            if next(files_left, None) is None:
+                file.with_name(f".{file.name}.1.part").write_bytes(content[:-9])
                 os.kill(os.getpid(), signal.SIGKILL)
-            return real(key, content)
+            write(file, content, sweeps)
 
-        stores._checksum = dying
+        store.write_bytes = write_or_die
         run(evaluation(tmp_path, made, **small), backbone, kept(tmp_path), TokenHead())
         os._exit(0)
     _, status = os.waitpid(child, 0)
     assert os.WTERMSIG(status) == signal.SIGKILL
     entries = kept(tmp_path).store.summarize().entries
-    assert 0 < entries < 12, "what was written before is there, and none of the last"
+    assert 0 < entries < 30, "what was written before is there, and none of the last"
     found = run(evaluation(tmp_path, made, **small), backbone, kept(tmp_path), TokenHead())
     assert_alike(run(evaluation(tmp_path, made, **small), backbone, None, TokenHead()), found)
 
@@ -321,13 +322,13 @@ def test_damaged_tokens_are_said_and_encoded_again(
     made, backbone, head = cases(drawn_images(tmp_path, 4), retrieval=False), Cutting(), Watching()
     first = run(evaluation(tmp_path, made), backbone, kept(tmp_path), head)
     seen(backbone)
-    file = kept(tmp_path).store.file
     (tokens,) = head.given[0].tokens.values()
-    content, hit = file.read_bytes(), tokens[2].view(torch.uint8).numpy().tobytes()
-    file.write_bytes(content.replace(hit, bytes([hit[0] ^ 4]) + hit[1:]))
+    hit = tokens[2].view(torch.uint8).numpy().tobytes()
+    for file in kept(tmp_path).store.folder.glob("*/*.safetensors"):
+        file.write_bytes(file.read_bytes().replace(hit, bytes([hit[0] ^ 4]) + hit[1:]))
     with caplog.at_level(logging.WARNING):
         found = run(evaluation(tmp_path, made), backbone, kept(tmp_path), TokenHead())
-    assert "1 damaged vectors" in caplog.text
+    assert "1 damaged items" in caplog.text
     assert seen(backbone) == (1, 0)
     assert_alike(first, found)
 

@@ -14,7 +14,7 @@ from zoo.benchmarks.catalog import build_benchmarks
 from zoo.benchmarks.roots import read_benchmark, resolve_images
 from zoo.cli.ls import UNBROKEN
 from zoo.errors import ZooError
-from zoo.evaluation.vector_store import OFF, PLACE, EmbeddingCache
+from zoo.evaluation.embedding_cache import OFF, PLACE, EmbeddingCache
 from zoo.results.suites import expand_suites, published_names
 from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
@@ -331,9 +331,9 @@ def _describe_embeddings(cache: EmbeddingCache) -> str:
     except ZooError as error:
         return str(error)
     if not usage.entries:
-        return f"none, in {cache.store.file.parent}"
+        return f"none, in {cache.store.folder}"
     return (
-        f"{usage.entries:,}, {usage.bytes / MIB:,.1f} MiB, in {cache.store.file.parent} "
+        f"{usage.entries:,}, {usage.bytes / MIB:,.1f} MiB, in {cache.store.folder} "
         "(--empty_cache deletes them)"
     )
 

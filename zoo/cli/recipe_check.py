@@ -14,7 +14,7 @@ from zoo.checkpoints.files import RUNS
 from zoo.cli.fit import build_data, parse_settings
 from zoo.datamodules.captions import CaptionDataModule
 from zoo.datamodules.checks import check_negative_images
-from zoo.datamodules.image_captions import ImageCaptions
+from zoo.datamodules.texts import ImageCaptions
 from zoo.datamodules.units import check_units
 from zoo.error_translation import to_user_error
 from zoo.errors import ZooError

@@ -7,9 +7,9 @@ from torch.utils.data import DataLoader
 
 from zoo.benchmarks.base import Benchmark
 from zoo.caption_data import BenchmarkedData
-from zoo.evaluation.embedding_cache import stored_vectors
+from zoo.evaluation.embedding_cache import EmbeddingCache
 from zoo.evaluation.engine import Evaluation
-from zoo.evaluation.vector_store import EmbeddingCache
+from zoo.evaluation.stored_embeddings import stored_vectors
 from zoo.module import ZooModule
 from zoo.results.presets.base import Preset
 from zoo.results.show import print_results

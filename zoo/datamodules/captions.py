@@ -27,14 +27,19 @@ from zoo.datamodules.checks import (
     refuse_with_joined,
 )
 from zoo.datamodules.collate import Collate, StoredCollate
-from zoo.datamodules.dataset import BatchRow, CaptionDataset, ImageFiles, RowImages, Transform
+from zoo.datamodules.dataset import (
+    BatchRow,
+    BrokenImages,
+    CaptionDataset,
+    ImageFiles,
+    RowImages,
+    Transform,
+)
 from zoo.datamodules.features import Features, FeatureStore, StoredImages, check_fixed
-from zoo.datamodules.image_captions import ImageCaptions
 from zoo.datamodules.joined import AlternatingDataset, JoinedDataset
 from zoo.datamodules.sampler import BatchLoader, GlobalBatchSampler, SampleOrder, local_batch_size
-from zoo.datamodules.texts import CaptionTexts, DrawnOnce
+from zoo.datamodules.texts import CaptionTexts, DrawnOnce, ImageCaptions
 from zoo.datamodules.units import check_units
-from zoo.datamodules.unreadable_images import BrokenImages
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.module import ZooModule

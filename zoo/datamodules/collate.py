@@ -9,7 +9,7 @@ from torch import Tensor
 from zoo.backbones.tokenizer import Tokenize
 from zoo.batch import MISSING, Batch, Encoded, TextBank, text_bank
 from zoo.datamodules.dataset import BatchRow
-from zoo.datamodules.shards import Shards
+from zoo.embeddings.shards import MappedShards
 from zoo.sources.seeds import stable_hash
 
 
@@ -91,7 +91,7 @@ class StoredCollate(Collate):
         stored_texts: Encoded texts.
     """
 
-    def __init__(self, stored_images: Shards, stored_texts: Shards) -> None:
+    def __init__(self, stored_images: MappedShards, stored_texts: MappedShards) -> None:
         self.stored_images, self.stored_texts = stored_images, stored_texts
 
     def images(self, images: list[Tensor]) -> Encoded:

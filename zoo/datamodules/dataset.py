@@ -1,5 +1,6 @@
 """Data set of rows with image and texts, each a function of (seed, epoch, sample) only."""
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,7 @@ from torch.utils.data import Dataset
 from torchvision.transforms.functional import pil_to_tensor
 
 from zoo.backbones.preparation import Decoder
-from zoo.batch import MISSING
+from zoo.batch import MISSING, Batch
 from zoo.datamodules.sampler import Place
 from zoo.datamodules.texts import CaptionTexts
 from zoo.pixels.cache import KeptPixels
@@ -26,6 +27,8 @@ from zoo.sources.sample import ImageRef, Sample
 from zoo.sources.samples import Rows
 from zoo.sources.seeds import seed_of, stable_hash
 from zoo.units.sampler import UnitAndFoil
+
+log = logging.getLogger(__name__)
 
 Transform = Callable[[Any], Tensor]
 
@@ -229,3 +232,26 @@ class CaptionDataset(Dataset[list[BatchRow]]):
             index,
             broken=broken,
         )
+
+
+class BrokenImages:
+    """Images whose rows were left empty on this device; a warning is logged once per image.
+
+    Attributes:
+        names: The references of the images.
+    """
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    def record(self, batch: Batch) -> None:
+        """Records the broken images of a batch.
+
+        Args:
+            batch: A loaded batch.
+        """
+        for image in batch.broken:
+            if image not in self.names:
+                self.names.add(image)
+                count = len(self.names)
+                log.warning("image %s is broken: its rows are empty (%d so far)", image, count)

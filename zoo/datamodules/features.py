@@ -7,8 +7,8 @@ Every epoch reads them from a folder:
     images/*.safetensors    by reference, crop and size of the image's file
     texts/*.safetensors     by the text
 
-Files are written atomically. A folder has one manifest; runs that use the folder share its
-features.
+It is an `EmbeddingStore` from which nothing is deleted. A folder has one manifest; runs that use
+the folder share its features.
 """
 
 import dataclasses
@@ -16,7 +16,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import torch
 from lightning.pytorch.strategies import Strategy
@@ -25,9 +25,10 @@ from torch import Tensor
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.fingerprint import encoding_of
 from zoo.backbones.preparation import Decoder
-from zoo.batch import TokenKey, concatenate
-from zoo.datamodules.encoder import ItemEncoder, NamedItems, batches
-from zoo.datamodules.shards import DTYPES, Precision, Shards
+from zoo.batch import Encoded, TokenKey, concatenate
+from zoo.datamodules.feature_encoder import ItemEncoder, NamedItems, batches
+from zoo.embeddings.shards import MappedShards
+from zoo.embeddings.store import GIB, EmbeddingStore
 from zoo.errors import ZooError
 from zoo.sources.images import BrokenImage, ImageFinder
 from zoo.sources.sample import ImageRef
@@ -36,9 +37,11 @@ from zoo.support.files import remove_leftovers, write_bytes
 from zoo.support.ranges import PositiveNumber, RangedType
 from zoo.support.text_files import parse_json
 
-VERSION = 1
+VERSION = 2
 IMAGES_A_FILE, TEXTS_A_FILE = 512, 4096
-GIB = 1 << 30
+
+Precision = Literal["fp32", "fp16"]
+DTYPES = {"fp32": torch.float32, "fp16": torch.float16}
 
 T = TypeVar("T")
 
@@ -104,6 +107,8 @@ class FeatureStore:
         decoder: Decoder = "pil",
     ) -> None:
         self.settings, self.folder = settings, Path(settings.folder)
+        limit = int(settings.limit_gib * GIB)
+        self.store = EmbeddingStore(self.folder, limit, "data.features.folder")
         self.decoder: Decoder = decoder
         claims = {
             "version": VERSION,
@@ -116,8 +121,8 @@ class FeatureStore:
         run_on_all_ranks(lambda: _claim(self.folder, claims))
         for kind in ("images", "texts"):
             remove_leftovers(self.folder / kind)
-        self.images = Shards(self.folder / "images", image_keys, settings.precision)
-        self.texts = Shards(self.folder / "texts", text_keys, settings.precision)
+        self.images = MappedShards(self.folder / "images", image_keys)
+        self.texts = MappedShards(self.folder / "texts", text_keys)
 
     def fill(
         self,
@@ -152,10 +157,10 @@ class FeatureStore:
         gather_objects(None)  # no rank writes before every rank knows what is missing
         encoder = ItemEncoder(backbone, finder, workers, tolerate_broken, self.decoder)
         encoded = encoder.images(_share(new_images), names, frozenset(self.images.keys))
-        run_on_all_ranks(lambda: _write_shards(self.images, encoded, IMAGES_A_FILE))
+        run_on_all_ranks(lambda: self._write(self.images, encoded, IMAGES_A_FILE))
         by_length = sorted(new_texts, key=len)  # texts of similar length are cut to one length
         texts_encoded = encoder.texts(_share(by_length), frozenset(self.texts.keys))
-        run_on_all_ranks(lambda: _write_shards(self.texts, texts_encoded, TEXTS_A_FILE))
+        run_on_all_ranks(lambda: self._write(self.texts, texts_encoded, TEXTS_A_FILE))
         self.images.open()
         self.texts.open()
         stored = {ref: self.images.row(name) for ref, name in names.items() if name in self.images}
@@ -170,7 +175,7 @@ class FeatureStore:
         self, images: Sequence[ImageRef], texts: Sequence[str], backbone: Backbone
     ) -> None:
         item_bytes = DTYPES[self.settings.precision].itemsize
-        size = self.images.bytes + self.texts.bytes
+        size = self.store.size
         probe = ItemEncoder(backbone, ImageFinder([]), 0, False)
         if images:
             item = probe.blank_image(frozenset(self.images.keys))
@@ -190,12 +195,30 @@ class FeatureStore:
             size += item_bytes * (len(texts) * item.pooled.numel() + widths * lengths) + sum(
                 map(len, texts)
             )
-        if size > self.settings.limit_gib * GIB:
+        if size > self.store.limit:
             raise ZooError(
                 f"{self.folder} would need {size / GIB:.3g} GiB with {len(images):,} more images "
                 f"and {len(texts):,} more texts, and data.features.limit_gib is "
                 f"{self.settings.limit_gib:g}: increase it, or set data.features.precision to fp16"
             )
+
+    def _write(
+        self, shards: MappedShards, batches: Iterable[NamedItems], items_per_file: int
+    ) -> None:
+        waiting: list[NamedItems] = []
+        for batch in batches:
+            waiting.append(batch)
+            if sum(len(part.names) for part in waiting) >= items_per_file:
+                self._write_file(shards, waiting)
+                waiting = []
+        if waiting:
+            self._write_file(shards, waiting)
+
+    def _write_file(self, shards: MappedShards, batches: Sequence[NamedItems]) -> None:
+        names, items, hashes = zip(*batches, strict=True)
+        encoded = in_precision(concatenate(list(items)), self.settings.precision)
+        # padding is not stored, nor other tokens that no head reads
+        shards.write([n for part in names for n in part], encoded, torch.cat(hashes), encoded.masks)
 
     def _refuse_absent(self, images: int, texts: int, tolerate_broken: bool) -> None:
         if texts or (images and not tolerate_broken):
@@ -203,6 +226,21 @@ class FeatureStore:
                 f"{images:,} images and {texts:,} texts that other processes encoded are missing "
                 f"in {self.folder}: set data.features.folder to a folder that all processes share"
             )
+
+
+def in_precision(items: Encoded, precision: Precision) -> Encoded:
+    """Returns items in a precision.
+
+    Raises:
+        ZooError: Numbers are out of its range.
+    """
+    dtype = DTYPES[precision]
+    converted = items.map(lambda t: t if t.dtype == torch.bool else t.to(dtype))
+    if not all(t.isfinite().all() for t in (converted.pooled, *converted.tokens.values())):
+        raise ZooError(
+            f"features are out of the range of {precision}: set data.features.precision to fp32"
+        )
+    return converted
 
 
 def check_fixed(backbone: Backbone, strategy: Strategy, redrawn: bool) -> None:
@@ -303,23 +341,3 @@ def _name(ref: ImageRef, finder: ImageFinder) -> str:
 
 def _share(items: Sequence[T]) -> Sequence[T]:
     return items[rank() :: world_size()]
-
-
-def _write_shards(shards: Shards, batches: Iterable[NamedItems], items_a_file: int) -> None:
-    waiting: list[NamedItems] = []
-    for batch in batches:
-        waiting.append(batch)
-        if sum(len(part.names) for part in waiting) >= items_a_file:
-            _write(shards, waiting)
-            waiting = []
-    if waiting:
-        _write(shards, waiting)
-
-
-def _write(shards: Shards, batches: Sequence[NamedItems]) -> None:
-    names, items, hashes = zip(*batches, strict=True)
-    shards.write(
-        [name for batch_names in names for name in batch_names],
-        concatenate(list(items)),
-        torch.cat(hashes),
-    )

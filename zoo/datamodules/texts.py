@@ -1,14 +1,18 @@
 """The texts that a caption has in a batch: negatives, positives, units and foils."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
+
+import pyarrow as pa
 
 from zoo.errors import ZooError
 from zoo.negatives.base import NegativeGenerator
 from zoo.positives.base import PositiveGenerator
 from zoo.sources.sample import Sample, usable_negatives
 from zoo.sources.seeds import seed_of
+from zoo.sources.source import Source
+from zoo.support.text_index import Keys, index_of
 from zoo.units.record import UnitRecord
 from zoo.units.sampler import UnitAndFoil, UnitSampler
 
@@ -122,6 +126,39 @@ class DrawnOnce(CaptionTexts):
             *(text for pair in self.pairs(sample, 0, index) if pair for text in pair),
         ]
         return [sample.caption, *(text for text in texts if text is not None)]
+
+
+class ImageCaptions(Mapping[str, Sequence[str]]):
+    """The captions of each image by its id, in the order of the samples.
+
+    Args:
+        sources: The captions in use.
+    """
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._ids = [source.image_ids for source in sources]
+        indexes = (pa.Table.from_batches([index_of(ids.to_pylist())]) for ids in self._ids)
+        self._found = [
+            (source, source.by_image(), Keys(pa.chunked_array([ids]), index))
+            for source, ids, index in zip(sources, self._ids, indexes, strict=True)
+        ]
+
+    def __getitem__(self, image_id: str) -> list[str]:
+        captions = [
+            str(source.samples.captions.column("caption")[position].as_py())
+            for source, groups, keys in self._found
+            for row in keys.rows(image_id)
+            for position in groups[row]
+        ]
+        if not captions:
+            raise KeyError(image_id)
+        return captions
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(pa.chunked_array(self._ids).unique().to_pylist())
+
+    def __len__(self) -> int:
+        return len(pa.chunked_array(self._ids).unique())
 
 
 def _text(text: object, method: str, caption: str) -> str | None:

@@ -1,2 +1,2 @@
+from .embedding_cache import EmbeddingCache as EmbeddingCache
 from .engine import Evaluation as Evaluation
-from .vector_store import EmbeddingCache as EmbeddingCache

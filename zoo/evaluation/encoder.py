@@ -1,6 +1,6 @@
 """Encodes the images and texts of a batch, or reads stored encodings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -8,8 +8,7 @@ import torch
 from zoo.backbones.backbone import Backbone
 from zoo.batch import Encoded, concatenate
 from zoo.evaluation.batches import EvaluationBatch, LoaderFactory, encode
-from zoo.evaluation.embedding_cache import Side
-from zoo.evaluation.token_cache import StoredTokens
+from zoo.evaluation.stored_embeddings import Side, StoredTokens
 from zoo.needs import Needs
 
 
@@ -70,10 +69,10 @@ class Encoder:
             self.stored.get("image", images),
             self.stored.get("text", texts),
         )
-        # entries that existed at the start and have been deleted to free space since
+        # items that were stored at the start and have been deleted to free space since
         deleted = (
-            [row for row in images if row in builder.known_images and row not in stored_images],
-            [row for row in texts if row in builder.known_texts and row not in stored_texts],
+            [row for row in images if row in builder.known_images and row not in stored_images[0]],
+            [row for row in texts if row in builder.known_texts and row not in stored_texts[0]],
         )
         if any(deleted):
             full_builder = replace(builder, known_images=frozenset(), known_texts=frozenset())
@@ -119,21 +118,21 @@ class Encoder:
         side: Side,
         rows: Sequence[int],
         encoded: Sequence[EncodedItems],
-        stored: Mapping[int, Encoded],
+        stored: tuple[Sequence[int], Encoded | None],
     ) -> Encoded | None:
         """Returns the items of some rows, and stores those that were not stored before."""
         assert self.stored is not None
+        stored_rows, stored_items = stored
         for new in encoded:
-            self.stored.put(side, new.rows, new.items, new.lengths, stored.keys())
-        if not stored and len(encoded) == 1:
+            self.stored.put(side, new.rows, new.items, new.lengths, set(stored_rows))
+        if stored_items is None and len(encoded) == 1:
             return encoded[0].items
         if not rows:
             return None
         parts, order = [new.items for new in encoded], [row for new in encoded for row in new.rows]
-        if stored:
-            stored_items = concatenate(list(stored.values()))
+        if stored_items is not None:
             parts.append(stored_items.to(parts[0].pooled.device) if parts else stored_items)
-            order += stored
+            order += stored_rows
         positions = {row: i for i, row in enumerate(order)}  # the last one, which is the stored one
         all_items = concatenate(parts)
         return all_items.rows(

@@ -24,17 +24,20 @@ from zoo.evaluation.batches import (
     LoaderFactory,
     count_truncated_texts,
 )
-from zoo.evaluation.case_by_case import scores_of
-from zoo.evaluation.embedding_cache import StoredVectors, stored_vectors_of_towers
+from zoo.evaluation.embedding_cache import EmbeddingCache
 from zoo.evaluation.encoder import Encoder
 from zoo.evaluation.model_adapters import TwoTowers
 from zoo.evaluation.pooled import Pooled
-from zoo.evaluation.scoring import device_of, held_bytes
+from zoo.evaluation.scoring import device_of, held_bytes, plain_scores
 from zoo.evaluation.shortlist import ShortListed
+from zoo.evaluation.stored_embeddings import (
+    StoredTokens,
+    StoredVectors,
+    find_stored,
+    stored_vectors_of_towers,
+)
 from zoo.evaluation.strategy import Strategy
-from zoo.evaluation.token_cache import StoredTokens, find_stored
 from zoo.evaluation.token_windows import Windowed, windows
-from zoo.evaluation.vector_store import EmbeddingCache
 from zoo.evaluation.vectors import StoredItems
 from zoo.familiarity.captions import TRAINING, familiar_table, training_captions
 from zoo.familiarity.images import TRAINED, SeenImages, seen_images, sources_of
@@ -320,6 +323,8 @@ class Evaluation(Ranged):
                 image cannot be decoded.
         """
         judged = [strategy.finish(backbone, head) for strategy in self._strategies]
+        if self._stored_vectors is not None:
+            self._stored_vectors.flush()
         towers = next(filter(None, gather_objects(self._towers)), "")
 
         def build_results() -> Results | None:
@@ -361,7 +366,7 @@ class Evaluation(Ranged):
             (
                 q,
                 question.case.judge(
-                    scores_of(model, model_name, question, self.finder, self.image_batch)
+                    plain_scores(model, model_name, question, self.finder, self.image_batch)
                 ),
             )
             for q, question in enumerate(questions)
@@ -542,7 +547,7 @@ class Evaluation(Ranged):
             notes |= strategy.notes(head)
         if self._stored_vectors is not None:
             notes[KEPT] = {
-                "folder": str(self._stored_vectors.store.file.parent),
+                "folder": str(self._stored_vectors.store.folder),
                 "images": len(self._stored_items.images | self._stored_tokens.images),
                 "texts": len(self._stored_items.texts | self._stored_tokens.texts),
             }

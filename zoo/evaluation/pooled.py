@@ -10,7 +10,6 @@ from zoo.batch import Encoded
 from zoo.benchmarks.protocols.base import Outcome
 from zoo.benchmarks.protocols.recall import Recall
 from zoo.evaluation.batches import EvaluationBatch, LoaderFactory
-from zoo.evaluation.candidates import short_lists, short_lists_note
 from zoo.evaluation.scoring import (
     class_scores,
     finite,
@@ -20,6 +19,7 @@ from zoo.evaluation.scoring import (
     score_pairs,
     text_scores,
 )
+from zoo.evaluation.shortlist import short_lists, short_lists_note
 from zoo.evaluation.strategy import Strategy
 from zoo.evaluation.text_only import TextOnlyAccuracy, text_only_accuracy
 from zoo.evaluation.vectors import RankVectors, StoredItems, join_ranks

@@ -1,3 +1,5 @@
+"""Memory-mapped embeddings: what comes back, in any order, and what is not read."""
+
 import builtins
 import errno
 import os
@@ -10,7 +12,8 @@ import pytest
 import torch
 
 from zoo.batch import Encoded, TokenKey
-from zoo.datamodules.shards import Shards
+from zoo.datamodules.features import in_precision
+from zoo.embeddings.shards import MappedShards
 from zoo.errors import ZooError
 from zoo.support import files
 
@@ -30,19 +33,23 @@ def items(n: int, seed: int = 0, longest: int = 5) -> tuple[list[str], Encoded, 
     )
 
 
-def filled(
+def write_items(
     folder: Path, *parts: tuple[list[str], Encoded, torch.Tensor], precision: Any = "fp32"
-) -> Shards:
-    shards = Shards(folder, frozenset({KEY}), precision)
-    for part in parts:
-        shards.write(*part)
+) -> MappedShards:
+    shards = MappedShards(folder, frozenset({KEY}))
+    for names, encoded, hashes in parts:
+        shards.write(names, in_precision(encoded, precision), hashes, encoded.masks)
     shards.open()
     return shards
 
 
+def folder_bytes(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.iterdir())
+
+
 def test_rows_of_several_files_come_back_as_they_were_in_any_order(tmp_path: Path) -> None:
     parts = [items(7, seed) for seed in range(3)]
-    shards = filled(tmp_path, *parts)
+    shards = write_items(tmp_path, *parts)
     asked = [(2, 4), (0, 0), (1, 6), (2, 4), (0, 2)]
     found, hashes = shards.rows([shards.row(f"item {seed} {i}") for seed, i in asked])
     longest = max(1 + i % 5 for _, i in asked)
@@ -58,7 +65,7 @@ def test_rows_of_several_files_come_back_as_they_were_in_any_order(tmp_path: Pat
 
 
 def test_no_rows_have_a_place_for_a_token(tmp_path: Path) -> None:
-    found, hashes = filled(tmp_path, items(2)).rows([])
+    found, hashes = write_items(tmp_path, items(2)).rows([])
     assert found.pooled.shape == (0, 4)
     assert found.tokens[KEY].shape == (0, 1, 3)
     assert hashes.shape == (0,)
@@ -66,9 +73,9 @@ def test_no_rows_have_a_place_for_a_token(tmp_path: Path) -> None:
 
 def test_fp16_halves_the_file_and_is_read_as_fp32(tmp_path: Path) -> None:
     whole, half = (
-        filled(tmp_path / p, items(500, longest=40), precision=p) for p in ("fp32", "fp16")
+        write_items(tmp_path / p, items(500, longest=40), precision=p) for p in ("fp32", "fp16")
     )
-    assert 0.5 <= half.bytes / whole.bytes < 0.6
+    assert 0.5 <= folder_bytes(half.folder) / folder_bytes(whole.folder) < 0.6
     found, expected = (s.rows(range(500))[0] for s in (half, whole))
     assert found.pooled.dtype is torch.float32
     torch.testing.assert_close(found.pooled, expected.pooled, rtol=1e-3, atol=1e-6)
@@ -77,7 +84,7 @@ def test_fp16_halves_the_file_and_is_read_as_fp32(tmp_path: Path) -> None:
 def test_numbers_over_the_range_of_fp16_are_refused(tmp_path: Path) -> None:
     names, encoded, hashes = items(2)
     with pytest.raises(ZooError, match="out of the range of fp16"):
-        filled(
+        write_items(
             tmp_path,
             (names, encoded.map(lambda t: t * 1e6 if t.is_floating_point() else t), hashes),
             precision="fp16",
@@ -86,7 +93,7 @@ def test_numbers_over_the_range_of_fp16_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_worker_is_sent_no_features(tmp_path: Path) -> None:
-    shards = filled(tmp_path, items(2000))
+    shards = write_items(tmp_path, items(2000))
     sent = pickle.dumps(shards)
     assert len(sent) < 1000
     assert torch.equal(pickle.loads(sent).rows([1500])[0].pooled, shards.rows([1500])[0].pooled)
@@ -97,14 +104,14 @@ def test_files_are_mapped_and_not_read(tmp_path: Path) -> None:
         fields = Path("/proc/self/smaps_rollup").read_text().split()
         return int(fields[fields.index("Anonymous:") + 1])
 
-    Shards(tmp_path, frozenset()).write(
-        ["wide"], Encoded(torch.zeros(1, 1 << 24)), torch.zeros(1, dtype=torch.long)
+    MappedShards(tmp_path, frozenset()).write(
+        ["wide"], Encoded(torch.zeros(1, 1 << 24)), torch.zeros(1, dtype=torch.long), {}
     )
     before = own_memory()
-    shards = Shards(tmp_path, frozenset())
+    shards = MappedShards(tmp_path, frozenset())
     assert own_memory() - before < 1 << 14
     assert "wide" in shards
-    assert shards.bytes > 1 << 26
+    assert folder_bytes(tmp_path) > 1 << 26
 
 
 class Full:
@@ -133,16 +140,16 @@ def open_full(room: int, path: Path, mode: str) -> Full:
 def test_a_write_that_fails_at_any_byte_leaves_nothing_that_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int
 ) -> None:
-    shards = filled(tmp_path, items(20, 0))
+    shards = write_items(tmp_path, items(20, 0))
     monkeypatch.setattr(files, "open", partial(open_full, room), raising=False)
     with pytest.raises(
         ZooError,
         match=(
             r"could not be written \(No space left on device\): "
-            r"make room and run the same command again"
+            r"free disk space and run the same command again"
         ),
     ):
-        shards.write(*items(20, 1))
+        write_items(tmp_path, items(20, 1))
     assert len(list(tmp_path.iterdir())) == 1
     shards.open()
     assert "item 0 3" in shards
@@ -150,7 +157,7 @@ def test_a_write_that_fails_at_any_byte_leaves_nothing_that_is_read(
 
 
 def test_a_file_that_a_kill_left_beside_is_not_read(tmp_path: Path) -> None:
-    shards = filled(tmp_path, items(3))
+    shards = write_items(tmp_path, items(3))
     (whole,) = tmp_path.iterdir()
     (tmp_path / f".{whole.name}.123.part").write_bytes(whole.read_bytes()[:50])
     shards.open()
@@ -159,16 +166,16 @@ def test_a_file_that_a_kill_left_beside_is_not_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [0, 4, 60, -1])
 def test_a_damaged_file_is_named(tmp_path: Path, size: int) -> None:
-    filled(tmp_path, items(3))
+    write_items(tmp_path, items(3))
     (whole,) = tmp_path.iterdir()
     whole.write_bytes(whole.read_bytes()[:size])
     with pytest.raises(
         ZooError, match=rf"{whole.name} is not a complete file of features .*: delete it"
     ):
-        Shards(tmp_path, frozenset({KEY}))
+        MappedShards(tmp_path, frozenset({KEY}))
 
 
 def test_a_file_without_the_tokens_asked_for_is_named(tmp_path: Path) -> None:
-    filled(tmp_path, items(3))
+    write_items(tmp_path, items(3))
     with pytest.raises(ZooError, match="is not a complete file of features"):
-        Shards(tmp_path, frozenset({KEY, TokenKey()}))
+        MappedShards(tmp_path, frozenset({KEY, TokenKey()}))
