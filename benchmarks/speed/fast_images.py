@@ -72,7 +72,7 @@ def measure(
         data = EvaluationDataModule(
             chosen.benchmarks,
             chosen.data_root,
-            folder,
+            out=folder,
             workers=chosen.workers,
             quiet=True,
             cache=None,

@@ -111,10 +111,14 @@ def print_help_page(command: str, arguments: Sequence[str]) -> int:
 
 
 def class_arguments(cls: type) -> list[tuple[str, str, str]]:
-    """Returns name, default and description of each argument of a class and its bases."""
+    """Returns name, default and description of each argument of a class.
+
+    Those of its bases, and of the classes in its `argument_classes`, follow if its constructor
+    passes further arguments on.
+    """
     texts: dict[str, str] = {}
     defaults: dict[str, Any] = {}
-    for base in cls.__mro__:
+    for base in (cls, *getattr(cls, "argument_classes", ()), *cls.__mro__[1:]):
         if "__init__" not in vars(base) or base is object:
             continue
         constructor = vars(base)["__init__"]
