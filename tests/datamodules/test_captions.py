@@ -250,9 +250,7 @@ def test_a_batch_size_that_devices_do_not_divide_is_refused_before_anything_is_r
 
 def test_a_count_of_images_other_than_expected_is_refused(tmp_path):
     attached(made(tmp_path, expected_images=10))
-    with pytest.raises(
-        ZooError, match=r"10 training images, and data\.expected_images says 113,287"
-    ):
+    with pytest.raises(ZooError, match=r"10 training images, and data\.expected_images is 113,287"):
         attached(made(tmp_path, expected_images=113_287))
 
 
