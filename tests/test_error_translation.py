@@ -62,7 +62,7 @@ from zoo.training.trainer import ZooTrainer
         ),
         (
             "Expected a dot import path string: CSCLIP",
-            "path string: CSCLIP (it is zoo.objectives.CSCLIP)",
+            "there is no class CSCLIP (it is zoo.objectives.CSCLIP)",
         ),
         (
             "Parser key \"data\":\n  Problem with given class_path 'a.B':\n"

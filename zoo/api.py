@@ -266,7 +266,8 @@ def _load_module(source: Any, pretrained: Any, backbone: dict[str, Any]) -> ZooM
         raise ZooError(
             f"zoo.load got {source!r}: give the path of a checkpoint or the name of an architecture"
         )
-    if Path(source).exists() or str(source) in NAMES:
+    is_architecture = Path(source).suffix == ".json"
+    if (Path(source).exists() and not is_architecture) or str(source) in NAMES:
         if pretrained is not None or backbone:
             raise ZooError(
                 f"{source} is a checkpoint with its own weights and settings: leave out pretrained "

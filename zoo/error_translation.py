@@ -28,9 +28,10 @@ IRRELEVANT_LINES = (
     "a dict ",
     "Given value",
 )
+_GIVEN_LIST = re.compile(r"([\w.]+): Not a valid subclass of (\w+)\. Got value: \[.*", re.DOTALL)
 _LIST_FOR_ONE = re.compile(r"Not a valid subclass of \w+(\.|;|$)")
 _UNKNOWN_NAME = re.compile(
-    r"import path string: ([\w.]+)|(?:takes no|accept option) '([\w.-]+)'"
+    r"is no class ([\w.]+)|(?:takes no|accept option) '([\w.-]+)'"
     r"|nrecognized arguments: -*([^\s=]+)|has no attribute '(\w+)'",
     re.IGNORECASE,
 )
@@ -49,6 +50,10 @@ REPLACEMENTS = (
     (re.compile(r'Parser key "(.*?)"'), r"\1"),
     (re.compile(r"(?:a )?<class '(?:\w+\.)*(\w+)'>"), r"\1"),
     (re.compile(r"typing\."), ""),
+    (
+        re.compile(r"Expected a dot import path string: ([\w.]+\w)(?:\. Got value: .*)?"),
+        r"there is no class \1",
+    ),
     (re.compile(rf": {_CLASS_PROBLEM}(?=\w+: )"), "."),
     (
         re.compile(
@@ -105,6 +110,9 @@ def shorten_message(message: str) -> str:
     for pattern, replacement in REPLACEMENTS:
         text = pattern.sub(replacement, text)
     text = _truncate(_name_missing_methods(_state_ranges(_add_given_value(text, message), message)))
+    if (given := _GIVEN_LIST.match(text)) is not None:
+        advice = "put all captions into one file or folder" if given[2] == "Reader" else "give one"
+        return f"{given[1]} takes one {given[2]}, and got a list: {advice}"
     if _NO_RECIPE.match(text):
         text = f"{text}: give them, or {START_HINTS['fit']}"
     return f"{text}{_suggest(text)}"
@@ -268,8 +276,8 @@ def _suggest(text: str) -> str:
         paths_by_kind = (class_paths(kind) for kind in BASE_CLASS_BY_KIND)
         return f" (it is {next(paths[name] for paths in paths_by_kind if name in paths)})"
     if unknown[1]:
-        flag = re.search(r"--(?:[\w.]+\.)?(\w+):", text)
-        rooms = [room for room in BASE_CLASS_BY_KIND if flag and room == f"{flag[1]}s"]
+        setting = re.search(r"(?:--)?(?:[\w.]+\.)?(\w+): there is no class", text)
+        rooms = [r for r in BASE_CLASS_BY_KIND if setting and r in (setting[1], f"{setting[1]}s")]
         if rooms:
             return (
                 suggest_names(name, class_paths(rooms[0]))

@@ -141,7 +141,7 @@ def test_unknown_names_get_near_ones() -> None:
         ZooError, match=r"'opnai' is neither a file nor weights of ViT-B-32 \(near: openai\)"
     ):
         check_tag("ViT-B-32", "opnai")
-    with pytest.raises(ZooError, match="it has no tags"):
+    with pytest.raises(ZooError, match="zoo-tiny has no published weights"):
         Backbone("zoo-tiny", pretrained="nowhere.pt")
     assert architecture("ViT-B/32")[0] == "ViT-B-32"
 

@@ -108,7 +108,7 @@ def test_a_file_in_place_of_a_folder_is_named(tmp_path: Path) -> None:
 
 
 def test_the_newest_of_all_runs_is_found_and_none_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ZooError, match=r"no last\.ckpt under"):
+    with pytest.raises(ZooError, match=r"has no last\.ckpt: give"):
         newest_last(tmp_path)
     for age, name in ((100, "version_1"), (300, "version_2"), (200, "version_10")):
         path = tmp_path / name / "checkpoints" / "last.ckpt"

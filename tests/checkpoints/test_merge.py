@@ -167,7 +167,7 @@ def test_a_head_with_a_random_start_is_refused(start: Path) -> None:
 
 
 def test_without_a_start_a_base_is_asked_for(start: Path) -> None:
-    with pytest.raises(ZooError, match="give --base"):
+    with pytest.raises(ZooError, match="set --base"):
         merge(tuned(start, pretrained=False), [0.5], start.with_name("merged"))
 
 
@@ -185,7 +185,7 @@ def test_a_start_that_is_gone_is_asked_for(start: Path) -> None:
 def test_alphas_that_are_no_shares_or_come_twice_are_refused_before_anything_is_read(
     alphas: list[float], tmp_path: Path
 ) -> None:
-    with pytest.raises(ZooError, match=r"alphas are \[.*give shares .* from 0 to 1, each once"):
+    with pytest.raises(ZooError, match=r"alphas are \[.*numbers from 0 to 1, without duplicates"):
         merge(tmp_path / "no.ckpt", alphas, tmp_path / "merged")
 
 

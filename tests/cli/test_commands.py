@@ -414,7 +414,8 @@ def test_validate_reads_from_several_data_roots_and_fit_from_one(
         ("pairs", "two.csv", 1),
     ]
     (folder / "mine.yaml").write_text(
-        "data: {class_path: X, init_args: {images: '${data_root}'}}", encoding="utf-8"
+        "data: {class_path: EvaluationDataModule, init_args: {data_root: '${data_root}'}}",
+        encoding="utf-8",
     )
     capsys.readouterr()
     assert main(["validate", "--config", "mine.yaml", "--data_root", *roots]) == 1

@@ -201,7 +201,7 @@ def test_entity_foils_come_from_a_units_file(captions: Path, tmp_path: Path) -> 
         (["preview", "absent.txt"], "absent.txt cannot be read"),
         (
             ["preview", "CAPTIONS", "--generator", "NegCLIPSwop"],
-            "generator: Expected a dot import path string: NegCLIPSwop (near: NegCLIPSwap",
+            "generator: there is no class NegCLIPSwop (near: NegCLIPSwap",
         ),
         (["preview", "CAPTIONS", "--generator", "EntityFoilInPlace"], "give one with --units"),
         (
@@ -218,7 +218,7 @@ def test_entity_foils_come_from_a_units_file(captions: Path, tmp_path: Path) -> 
         ),
         (
             ["preview", "CAPTIONS", "--tagger", "nltk"],
-            "tagger: Expected a dot import path string: nltk",
+            "tagger: there is no class nltk",
         ),
         (
             ["preview", "CAPTIONS", "--generator", "BigramShuffle", "--tagger", "TextBlobTagger"],

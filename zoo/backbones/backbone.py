@@ -63,11 +63,11 @@ class Backbone(Configurable, nn.Module):
             `ViT-B-32-quickgelu`. A given name that ends in `-quickgelu` also sets the activation of
             a file's weights.
         pretrained: The source of the weights: a tag of open_clip (such as `openai`), a file, a
-            folder that `zoo export` wrote for open_clip, or a publication with its `path`
-            (`zoo ls published_weights`), for files that need conversion. A file is a checkpoint of
-            zoo, of which only the backbone is used, or a state dict under open_clip's names, which
-            may be wrapped or prefixed. Adapters of a zoo checkpoint are merged. None draws random
-            weights.
+            run's folder, a folder that `zoo export` wrote for open_clip, or a publication with its
+            `path` (`zoo ls published_weights`), for files that need conversion. A file is a
+            checkpoint of zoo, of which only the backbone is used, or a state dict under open_clip's
+            names, which may be wrapped or prefixed. Adapters of a zoo checkpoint are merged. None
+            draws random weights.
         activation: The activation of the towers' blocks. None takes that of the tag, the file,
             `name` or else the architecture. It is required if a file does not record it and the
             architecture exists with both, and if a tag disagrees with its architecture.

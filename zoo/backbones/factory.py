@@ -17,6 +17,7 @@ from typing import Any, Literal
 from torch import nn
 
 from zoo.backbones.hub import quick_hub
+from zoo.backbones.hugging_face import describe_folder
 from zoo.errors import ZooError, suggest_names
 from zoo.support.class_paths import reject_remote_code
 from zoo.support.text_files import NotJson, parse_json
@@ -80,7 +81,7 @@ def architecture(name: str) -> tuple[str, dict[str, Any]]:
     known = open_clip.get_model_config(cleaned) if cleaned in open_clip.list_models() else None
     if known is None:
         raise ZooError(
-            f"backbone.name {name!r} is no known "
+            f"backbone.name {name!r} is not a known "
             f"architecture{suggest_names(cleaned, architectures())}: "
             "`zoo ls backbones` lists them"
         )
@@ -266,8 +267,14 @@ def check_tag(name: str, tag: str, argument: str = "backbone.pretrained") -> Non
             f"the weights {tag!r} are those of {right_name}, built with the other activation than "
             f"{name}: set backbone.name to {right_name}"
         )
+    if Path(tag).is_dir():
+        raise ZooError(
+            describe_folder(Path(tag))
+            or f"{argument} {tag} is a folder without weights: give a file of weights, the folder "
+            "of a run, or a folder that `zoo export --format open_clip` wrote"
+        )
     tags = open_clip.list_pretrained_tags_by_model(name)
-    available = f"its tags are {', '.join(tags)}" if tags else "it has no tags"
+    available = f"its tags are {', '.join(tags)}" if tags else f"{name} has no published weights"
     raise ZooError(
         f"{argument} {tag!r} is neither a file nor weights of {name}{suggest_names(tag, tags)}: "
         f"{available}"

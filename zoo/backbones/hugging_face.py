@@ -3,12 +3,16 @@
 import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
 from zoo.errors import ZooError
+from zoo.support.text_files import parse_json
 
+CONFIG = "config.json"
+WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 # Settings that CLIPModel has too, that only matter in training, or that do not affect weights.
 HELD = {
     "vision_cfg": {
@@ -183,3 +187,48 @@ def features(out: Any) -> Tensor:
     """
     embeddings: Tensor = out if isinstance(out, Tensor) else out.pooler_output
     return embeddings
+
+
+def describe_folder(folder: Path) -> str | None:
+    """Returns what a folder of a Hugging Face model is and how to load it; None for other folders.
+
+    Args:
+        folder: A folder, or any other path.
+    """
+    file = next((folder / name for name in WEIGHTS if (folder / name).is_file()), None)
+    model_type = _read_config(folder).get("model_type")
+    if model_type is None:
+        return None
+    if model_type != "clip" or file is None:
+        return (
+            f"{folder} is a Hugging Face model of type {model_type}, and only the weights of a "
+            f"CLIPModel in {' or '.join(WEIGHTS)} can be loaded: give it as an object to "
+            "zoo.evaluate in Python"
+        )
+    return f"{folder} is {loading_hint(file)}"
+
+
+def loading_hint(file: Path) -> str:
+    """Returns how to load a file of weights of Hugging Face's CLIPModel.
+
+    Args:
+        file: The file.
+    """
+    vision = _read_config(file.parent).get("vision_config") or {}
+    activation = "quickgelu" if vision.get("hidden_act", "quick_gelu") == "quick_gelu" else "gelu"
+    flag = "--model.backbone"
+    return (
+        f"a Hugging Face CLIPModel: load it with `{flag}.name ARCHITECTURE {flag}.pretrained "
+        f"HuggingFaceCLIP {flag}.pretrained.path {file} {flag}.activation {activation}`, where "
+        "ARCHITECTURE is open_clip's name, such as ViT-B-32. In Python: zoo.load(ARCHITECTURE, "
+        f"zoo.backbones.published.HuggingFaceCLIP('{file}'), activation='{activation}')"
+    )
+
+
+def _read_config(folder: Path) -> dict[str, Any]:
+    """Returns the configuration of a Hugging Face model; empty if there is none."""
+    try:
+        config = parse_json((folder / CONFIG).read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return config if isinstance(config, dict) else {}

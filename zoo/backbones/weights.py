@@ -15,6 +15,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from zoo.backbones.factory import Activation, activation_of, checked_preprocess
+from zoo.backbones.hugging_face import loading_hint
 from zoo.backbones.lora import LoRA, has_adapters, merge_adapters
 from zoo.errors import ZooError
 from zoo.support.class_names import import_path
@@ -25,6 +26,7 @@ from zoo.support.tensors import read_tensors
 logger = logging.getLogger(__name__)
 
 DESCRIPTION = "zoo.json"  # `zoo export` writes it next to the weights
+LAST_CHECKPOINTS = ("checkpoints/last.ckpt", "last.ckpt")  # in the folder of a run
 SUFFIXES = (".pt", ".pth", ".bin", ".safetensors")  # of files of weights
 WRAPPERS = ("state_dict", "model_state_dict", "model")
 PREFIXES = {"module", "model", "clip_model", "backbone"}
@@ -80,14 +82,15 @@ def weights_file(path: str) -> Path | None:
     """Returns the file of weights at a path.
 
     Args:
-        path: A file, or a folder that holds open_clip's file.
+        path: A file, the folder of a run, or a folder that holds open_clip's file.
 
     Returns:
         The file, or None if there is none.
     """
     from open_clip.constants import HF_SAFE_WEIGHTS_NAME, HF_WEIGHTS_NAME
 
-    files = (Path(path) / name for name in (HF_SAFE_WEIGHTS_NAME, HF_WEIGHTS_NAME))
+    names = (HF_SAFE_WEIGHTS_NAME, HF_WEIGHTS_NAME, *LAST_CHECKPOINTS)
+    files = (Path(path) / name for name in names)
     return next((file for file in (Path(path), *files) if file.is_file()), None)
 
 
@@ -166,6 +169,8 @@ def _prefix(file: Path, state: dict[str, Tensor]) -> str:
     }
     if not prefixes:
         names = ", ".join(sorted(state)[:3]) or "no tensor"
+        if any("vision_model." in key for key in state):
+            raise ZooError(f"{file} has the weights of {loading_hint(file)}")
         raise ZooError(
             f"{file} is not an open_clip model, no name in it has `visual.` ({names}, ...): "
             "convert it to open_clip's names"

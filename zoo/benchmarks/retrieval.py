@@ -12,7 +12,9 @@ from zoo.errors import ZooError, suggest_names
 from zoo.negatives.aro import pre_caption
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.flickr_token import FlickrToken
+from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.karpathy import KarpathyJson
+from zoo.sources.remote_files import is_url
 from zoo.sources.sample import ImageRef
 
 Pair = tuple[ImageRef, str]
@@ -74,8 +76,8 @@ class Retrieval(Benchmark):
     A source is one case with all its captions; `n` of its subset is the number of images.
 
     Args:
-        source: The source: coco_karpathy, flickr30k or flickr8k, None for all three, or any reader
-            of captions.
+        source: The source: coco_karpathy, flickr30k or flickr8k, None for all three, the path of a
+            caption file, or any reader of captions.
         pre_caption: Whether captions are cleaned before they are encoded, as in the code of BLIP
             and ARO: lower case, a space for each of . ! " ( ) * # : ; ~, and at most 30 words. The
             report then shows no published value.
@@ -93,10 +95,12 @@ class Retrieval(Benchmark):
 
     def __init__(self, source: str | Reader | None = None, pre_caption: bool = False) -> None:
         if isinstance(source, str) and source not in SUBSETS:
-            raise ZooError(
-                f"retrieval has no source {source!r}{suggest_names(source, SUBSETS)}: "
-                f"name one of {', '.join(SUBSETS)}, or set a reader in YAML"
-            )
+            if not Path(source).exists() and not is_url(source):
+                raise ZooError(
+                    f"retrieval has no source {source!r}{suggest_names(source, SUBSETS)}: name one "
+                    f"of {', '.join(SUBSETS)}, or the path of a caption file"
+                )
+            source = guess_reader(source)
         self.source, self.pre_caption = source, pre_caption
 
     @property

@@ -13,6 +13,7 @@ from msgspec import Struct
 from safetensors.torch import save_file
 from torch import Tensor
 
+from zoo.backbones.hugging_face import describe_folder
 from zoo.backbones.hugging_face_names import open_clip_state
 from zoo.backbones.weights import DESCRIPTION
 from zoo.errors import ZooError
@@ -107,6 +108,8 @@ def read_export(folder: Path) -> dict[str, Any]:
     try:
         description = parse_json((folder / DESCRIPTION).read_text("utf-8"))
     except (OSError, ValueError) as error:
+        if not (folder / DESCRIPTION).exists() and (message := describe_folder(folder)):
+            raise ZooError(message) from error
         raise ZooError(
             f"{folder} was not written by `zoo export` ({' '.join(str(error).split())}): give a "
             f"folder with {DESCRIPTION}, {REST} and {OPEN_CLIP} or {HUGGING_FACE}"

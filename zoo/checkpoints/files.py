@@ -21,7 +21,7 @@ RUNS = Path("runs")
 NAMES = ("last", "best")
 CHECKPOINTS, LAST, BEST = "checkpoints", "last.ckpt", "best.ckpt"
 CHECKPOINT = "a checkpoint of `zoo fit`"
-PLAIN_WEIGHTS = "weights of other projects are given by model.backbone.init_args.pretrained"
+PLAIN_WEIGHTS = "give weights of other projects with --model.backbone.pretrained"
 
 log = logging.getLogger(__name__)
 
@@ -99,26 +99,52 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     if path.is_dir():
         return read_export(path)
     if not path.is_file():
+        if "," in str(path):
+            raise ZooError(
+                f"{path} does not exist, and only one checkpoint can be given: run the command "
+                "once for each (`zoo compare` compares the results)"
+            )
         raise ZooError(
             f"{path} does not exist: give the path of a checkpoint that `zoo fit` wrote, or of a "
             "folder that `zoo export` wrote"
         )
     checkpoint = read_tensors(path, CHECKPOINT, PLAIN_WEIGHTS, mapped=True)
-    if not (
-        is_recipe(checkpoint.get("hyper_parameters"))
-        and isinstance(checkpoint.get("zoo", {}), dict)
-        and isinstance(checkpoint.get("state_dict"), dict)
-        and all(
-            isinstance(value, Tensor)
-            for name, value in checkpoint["state_dict"].items()
-            if name.startswith(("backbone.", "head."))
-        )
-    ):
+    if not _is_checkpoint(checkpoint):
         raise ZooError(
-            f"{path} is not a checkpoint of `zoo fit`: to use plain weights, set "
-            "model.backbone.init_args.pretrained"
+            f"{path} is not a checkpoint of `zoo fit`: plain weights need an architecture, as in "
+            f"--model.backbone.name ViT-B-32 --model.backbone.pretrained {path}, or "
+            f"zoo.load('ViT-B-32', '{path}') in Python"
         )
     return checkpoint
+
+
+def refuse_plain_weights(path: Path, advice: str) -> None:
+    """Rejects a file of weights that is not a checkpoint of `zoo fit`.
+
+    Args:
+        path: The file, or any other path, which is ignored.
+        advice: What the user can do, the end of the message.
+
+    Raises:
+        ZooError: The file holds something else.
+    """
+    if path.is_file() and not _is_checkpoint(
+        read_tensors(path, CHECKPOINT, PLAIN_WEIGHTS, mapped=True)
+    ):
+        raise ZooError(f"{path} is not a checkpoint of `zoo fit`: {advice}")
+
+
+def _is_checkpoint(content: dict[str, Any]) -> bool:
+    return (
+        is_recipe(content.get("hyper_parameters"))
+        and isinstance(content.get("zoo", {}), dict)
+        and isinstance(content.get("state_dict"), dict)
+        and all(
+            isinstance(value, Tensor)
+            for name, value in content["state_dict"].items()
+            if name.startswith(("backbone.", "head."))
+        )
+    )
 
 
 def recipe_of(checkpoint: dict[str, Any]) -> dict[str, Any]:

@@ -191,6 +191,11 @@ def dispatch(argv: list[str]) -> int:
             return print_help_page(name, rest)
         if help_index is not None:
             argv = argv[:-1]
+        from zoo.cli.early_checks import find_mistake
+
+        if (mistake := find_mistake(argv)) is not None:
+            print(f"zoo: {mistake}", file=sys.stderr)
+            return 2
         from zoo.cli.fit import run
 
         return run(argv)

@@ -4,6 +4,7 @@ Flags override the settings of a checkpoint.
 """
 
 import logging
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from zoo.caption_data import BenchmarkedData, CaptionData, benchmarks_of
 from zoo.checkpoints.files import NAMES, RUNS, recipe_of
 from zoo.cli.parser import ZooParser, order_flags
 from zoo.error_translation import to_user_error
+from zoo.errors import Stopped
 from zoo.module import ZooModule
 from zoo.support.class_names import import_all
 from zoo.support.distributed import leave_group
@@ -221,6 +223,13 @@ class ZooCLI(LightningCLI):
                 raise
             trained = subcommand == "fit" and self.trainer.global_step
             raise KeyboardInterrupt(*[RESUME_HINT] if trained else []) from stop
+        except RuntimeError as error:
+            if not str(error).startswith("DataLoader worker") or "Terminated" not in str(error):
+                raise
+            # SIGTERM reached the whole process group, and the step outlasted the patience of the
+            # workers (`zoo.support.worker`)
+            hint = RESUME_HINT if subcommand == "fit" and self.trainer.global_step else ""
+            raise Stopped(signal.SIGTERM, hint, self.trainer.is_global_zero) from error
         finally:
             self._release_unused()
 

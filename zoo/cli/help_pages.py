@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Iterator, Sequence
+from dataclasses import is_dataclass
 from typing import Any
 
 from docstring_parser import parse
@@ -10,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from zoo.cli.flags import FLAGS
-from zoo.support.class_names import class_of, class_paths
+from zoo.support.class_names import BACKBONE, class_of, class_paths, import_path
 
 DESCRIPTIONS = {
     "fit": "Train a model (backbone, head and objective) on captions and their images.",
@@ -54,6 +55,7 @@ EXAMPLES = {
     ),
 }
 CLASS_EXAMPLES = {"fit": "--objective CSCLIP", "validate": "--benchmarks pairs"}
+BACKBONE_FLAG = "--model.backbone"  # its class is of no kind that `zoo ls` lists
 WEIGHTS_FLAG = "--model.backbone.pretrained"  # which a tag or a file follows too
 LIST_FLAGS = ("--benchmarks", "--presets")  # which name several classes
 # the flags that name a class, and the room whose classes they take
@@ -103,7 +105,7 @@ def print_help_page(command: str, arguments: Sequence[str]) -> int:
             markup=False,
         )
     for flag, room, name in named_classes:
-        cls = class_of(name, room, object)
+        cls = import_path(BACKBONE) if flag == BACKBONE_FLAG else class_of(name, room, object)
         console.print(f"{flag} {name}: {_summary(cls)}\n", markup=False)
         rows = [(f"{flag}.{n}", f"{d}", description) for n, d, description in class_arguments(cls)]
         console.print(_grid(rows) if rows else "This class takes no arguments.", markup=False)
@@ -141,6 +143,8 @@ def class_arguments(cls: type) -> list[tuple[str, str, str]]:
 def _format_default(default: Any) -> str:
     if default is inspect.Parameter.empty:
         return "(required)"
+    if is_dataclass(default) and not isinstance(default, type):
+        return f"{type(default).__name__}()"  # its values would fill the page
     return "null" if default is None else str(default)
 
 
@@ -149,6 +153,8 @@ def _named_classes(arguments: Sequence[str]) -> Iterator[tuple[str, str, str]]:
     for argument, value in zip(arguments, [*arguments[1:], ""], strict=True):
         flag, _, inline = argument.partition("=")
         named_value = inline or value
+        if flag == BACKBONE_FLAG and named_value in (BACKBONE, "Backbone"):
+            yield flag, "", named_value
         if flag not in KIND_BY_FLAG or not named_value or named_value.startswith(("-", "{", "[")):
             continue
         for name in named_value.split(",") if flag in LIST_FLAGS else [named_value]:

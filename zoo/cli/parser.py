@@ -451,7 +451,7 @@ class ZooParser(LightningArgumentParser):
         """
         if not self.exit_on_error:
             super().error(message, ex)
-        unknown = re.search(r"nrecognized arguments: --(\w+)", message)
+        unknown = re.search(r"nrecognized arguments: --(\w+)(?![\w.])", message)
         advice = suggest_names(unknown[1], [flag.name for flag in FLAGS]) if unknown else ""
         print(
             f"zoo: {message}{advice}" if advice else f"zoo: {shorten_message(message)}",

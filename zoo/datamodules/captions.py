@@ -39,7 +39,7 @@ from zoo.datamodules.features import Features, FeatureStore, StoredImages, check
 from zoo.datamodules.joined import AlternatingDataset, JoinedDataset
 from zoo.datamodules.sampler import BatchLoader, GlobalBatchSampler, SampleOrder, local_batch_size
 from zoo.datamodules.texts import CaptionTexts, DrawnOnce, ImageCaptions
-from zoo.datamodules.units import check_units
+from zoo.datamodules.units import check_units, check_units_file
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.module import ZooModule
@@ -242,6 +242,7 @@ class CaptionDataModule(Ranged, CaptionData):
         """The generator of texts; its units file is checked against the captions."""
         records: Mapping[str, UnitRecord] = {}
         if self.units is not None:
+            check_units_file(self.units, self.train_reader)
             splits = self._splits
             # splits of one reader share its samples
             read_once = {id(split.samples): split.samples for split in splits}.values()
@@ -272,7 +273,9 @@ class CaptionDataModule(Ranged, CaptionData):
             ZooError: A file is missing.
         """
         # these properties are cached for `setup`
-        _ = self.finder, self.sources, self.texts, self.found_images
+        _ = self.finder
+        check_count(self.sources[0], self.expected_images)
+        _ = self.texts, self.found_images
         super().check_files()
 
     def check_devices(self, world: int) -> None:
@@ -288,9 +291,14 @@ class CaptionDataModule(Ranged, CaptionData):
         """Checks the data against the settings, and reports what is left out.
 
         Raises:
-            ZooError: The data does not have what the settings need.
+            ZooError: The data does not have what the settings need, or there is no trainer.
         """
-        assert self.trainer is not None
+        if self.trainer is None:
+            raise ZooError(
+                "CaptionDataModule.setup needs a trainer, whose model tokenizes the captions: call "
+                "Trainer.fit(module, datamodule=data), which calls setup, or data.check_files() to "
+                "check the files alone"
+            )
         self.check_devices(self.trainer.world_size)
         self._store = None
         if self.features is not None:
@@ -310,7 +318,6 @@ class CaptionDataModule(Ranged, CaptionData):
     def _check_captions(self) -> Iterator[str]:
         """Checks the captions against the settings, and yields notes on what is left out or cut."""
         train, val = self.sources
-        check_count(train, self.expected_images)
         yield from note_large_batch(
             self.batch_size, len(train.entries(self.captions_per_image)), self.captions_per_image
         )

@@ -48,8 +48,9 @@ def check_count(train: Source, expected: int | None) -> None:
     n = len(train.image_ids)
     if expected is not None and n != expected:
         raise ZooError(
-            f"there are {n:,} training images, and data.expected_images is {expected:,}: "
-            "check the source, or change expected_images"
+            f"there are {n:,} training images, and data.expected_images is {expected:,}: if "
+            "captions other than the recipe's are intended, set --data.expected_images null (or "
+            "`expected_images: null` in your YAML)"
         )
 
 

@@ -1,6 +1,7 @@
 """Checks that units belong to the captions, column by column."""
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -8,6 +9,7 @@ import pyarrow.compute as pc
 
 from zoo.errors import ZooError
 from zoo.language.text import same_words
+from zoo.sources.readers.base import Reader
 from zoo.sources.samples import CAPTIONS, Samples
 from zoo.units.sampler import UnitSampler
 from zoo.units.table import UnitTable
@@ -15,6 +17,34 @@ from zoo.units.table import UnitTable
 ADVICE = "extract units from the training captions"
 KNOWN = ("caption_id", "caption", "origin")
 _NONE = pa.schema([CAPTIONS.field(name) for name in KNOWN]).empty_table()
+
+
+def check_units_file(units: UnitSampler, reader: Reader) -> None:
+    """Checks that the units file exists, since its own error cannot name the captions.
+
+    Args:
+        units: Draws units from the file.
+        reader: Reads the training captions.
+
+    Raises:
+        ZooError: The file does not exist. If it lies in another folder than the captions, a recipe
+            set it for other captions, and the message proposes a file of its own.
+    """
+    file = Path(units.file)
+    if file.exists() or not reader.files:
+        return
+    captions = reader.files[0]
+    if file.parent == captions.parent:
+        raise ZooError(
+            f"the units file {file} does not exist: `zoo units extract {captions} --out {file}` "
+            "creates it from the training captions"
+        )
+    new_file = captions.with_name("units.jsonl")
+    raise ZooError(
+        f"the units file {file} does not exist, and units must belong to the training captions in "
+        f"{captions}: run `zoo units extract {captions} --out {new_file}`, and set "
+        f"--data.units.file {new_file}"
+    )
 
 
 def check_units(

@@ -33,7 +33,7 @@ from zoo.backbones.hugging_face import (
 from zoo.backbones.hugging_face_names import hugging_face_state
 from zoo.backbones.weights import DESCRIPTION
 from zoo.checkpoints.exported import OPEN_CLIP, write_description
-from zoo.checkpoints.files import find_checkpoint, read_checkpoint
+from zoo.checkpoints.files import find_checkpoint, read_checkpoint, refuse_plain_weights
 from zoo.checkpoints.load import load_checkpoint, load_published
 from zoo.errors import ZooError, import_optional
 from zoo.module import ZooModule
@@ -82,6 +82,9 @@ def export(
     out = Path(out)
     published = not checkpoint.exists() and is_published(str(checkpoint))
     checkpoint = checkpoint if published else find_checkpoint(checkpoint)
+    if not published:
+        advice = "describe plain weights in a YAML file (docs/guides/published.md), and export "
+        refuse_plain_weights(checkpoint, f"{advice}MODEL.yaml:{checkpoint}")
     results = {run: read_results(run) for run in measured}
     if format not in get_args(Format):
         raise ZooError(

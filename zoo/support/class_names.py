@@ -4,7 +4,7 @@ Built-in classes are listed by parsing the source, without importing it.
 """
 
 import ast
-import importlib
+import importlib.util
 import inspect
 import logging
 import os
@@ -328,3 +328,49 @@ def import_all(kinds: Iterable[str] = tuple(BASE_CLASS_BY_KIND)) -> None:
                     "cannot import %s, an entry point zoo.%s of an installed package (%s: %s)",
                     *(path, what, type(error).__name__, error),
                 )
+
+
+def source_arguments(path: str, passed_on_to: str = "") -> list[str] | None:
+    """Returns the names of a class's arguments, read from its source without importing it.
+
+    Args:
+        path: The dotted path of a class: that of its module, or of a package that holds it.
+        passed_on_to: The class that takes the `**kwargs` of this one; empty if it is not known.
+
+    Returns:
+        The names, or None if the source does not list all of them, for example because of
+        `**kwargs`.
+    """
+    package, _, rest = path.partition(".")
+    room, _, name = rest.rpartition(".")
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    folder = Path(spec.submodule_search_locations[0])
+    module = folder.joinpath(*room.split(".")).with_suffix(".py")
+    files = [module] if module.is_file() else (folder / room.partition(".")[0]).rglob("*.py")
+    arguments = _constructor_arguments({node.name: node for node in _class_nodes(files)}, name)
+    if arguments is None or "**" not in arguments:
+        return arguments
+    others = source_arguments(passed_on_to) if passed_on_to else None
+    return None if others is None else [*arguments, *others]
+
+
+def _constructor_arguments(nodes: dict[str, ast.ClassDef], name: str) -> list[str] | None:
+    """Returns the arguments of a class, with '**' among them if it takes `**kwargs`."""
+    node = nodes.get(name)
+    if node is None:
+        return None
+    for method in node.body:
+        if isinstance(method, ast.FunctionDef) and method.name == "__init__":
+            given = method.args
+            names = [argument.arg for argument in (*given.args, *given.kwonlyargs)][1:]
+            return [*names, *["**"] * (given.kwarg is not None)]
+    if any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list):
+        fields = (statement for statement in node.body if isinstance(statement, ast.AnnAssign))
+        return [
+            ast.unparse(f.target) for f in fields if "ClassVar" not in ast.unparse(f.annotation)
+        ]
+    bases = [ast.unparse(base).partition("[")[0] for base in node.bases]
+    known = [base for base in bases if base not in ("ABC", "Generic")]
+    return _constructor_arguments(nodes, known[0]) if len(known) == 1 else None

@@ -16,6 +16,20 @@ from zoo.units.record import UnitRecord
 CaptionRow = tuple[str, str, str]
 
 
+def check_caption_row(row: CaptionRow) -> CaptionRow:
+    """Returns a row of captions after checking that it has a caption and two ids.
+
+    Raises:
+        ZooError: It has not.
+    """
+    if isinstance(row, str) or len(row) != 3:
+        raise ZooError(
+            f"extract_all got {row!r:.80}: give each caption as (caption, caption_id, image_id), "
+            "as in extract_all([('a red cup', 'caption 0', 'cup.jpg')])"
+        )
+    return row
+
+
 class UnitExtractor(Configurable, ABC):
     """Base of extractors.
 
@@ -60,7 +74,7 @@ class UnitExtractor(Configurable, ABC):
             captions: Captions, each as (caption, caption_id, image_id).
             progress: Called with the number of captions that have just been completed.
         """
-        for caption, caption_id, image_id in captions:
+        for caption, caption_id, image_id in map(check_caption_row, captions):
             yield self.extract(caption, caption_id, image_id)
             if progress:
                 progress(1)

@@ -6,6 +6,7 @@ from typing import Any
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.catalogue.entry import ModelEntry, entries, read, tags
 from zoo.backbones.catalogue.files import cached_file, user_file
+from zoo.backbones.hugging_face import describe_folder
 from zoo.errors import ZooError, suggest_names
 from zoo.support.class_names import class_paths
 from zoo.support.class_paths import reject_untrusted_classes
@@ -32,6 +33,7 @@ def settings(named: str, flag: str = "") -> dict[str, Any]:
     if not isinstance(named, str) or not named:
         raise ZooError(f"{named!r} is not a model: give a name of `zoo ls models`")
     name, _, file = named.partition(":")
+    _refuse_path(name)
     entry = entry_of(named)
     if entry is None:
         return _of_open_clip(name, file)
@@ -41,6 +43,18 @@ def settings(named: str, flag: str = "") -> dict[str, Any]:
         _refuse_code(name, _backbone_settings(entry, Path(file)), flag)
     weights = user_file(name, entry, Path(file)) if file else cached_file(name, entry)
     return _backbone_settings(entry, weights)
+
+
+def _refuse_path(name: str) -> None:
+    """Rejects the path of a checkpoint, a run or a Hugging Face model in place of a name."""
+    path = Path(name)
+    if is_published(name) or not path.exists():
+        return
+    raise ZooError(
+        describe_folder(path)
+        or f"{name} is a path and not a name of `zoo ls models`: give a run, a checkpoint or an "
+        "exported folder with --ckpt_path, other weights with --model.backbone.pretrained"
+    )
 
 
 def is_published(named: str) -> bool:

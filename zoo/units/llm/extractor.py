@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.support.ranges import NonNegativeNumber, PositiveInt
-from zoo.units.extractor import CaptionRow, UnitExtractor
+from zoo.units.extractor import CaptionRow, UnitExtractor, check_caption_row
 from zoo.units.llm.asker import Asker, PromptQuestion
 from zoo.units.llm.backend import Backend
 from zoo.units.llm.filters import FoilFilter, Triple, parse_units
@@ -117,7 +117,7 @@ class LanguageModelExtractor(UnitExtractor):
         Raises:
             ZooError: The back end answers no questions, or the journal cannot be used.
         """
-        caption_list = list(captions)
+        caption_list = [check_caption_row(row) for row in captions]
         settings = {"extractor": self.name, **self.settings()}
         path = self.journal or (
             self.output_path and self.output_path.with_name(f"{self.output_path.name}.journal")
