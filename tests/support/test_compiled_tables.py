@@ -127,7 +127,7 @@ def test_damaged_tables_are_made_again(
         (there / "numbers.arrow").write_bytes(content[:-20])
     with caplog.at_level(logging.WARNING):
         assert of(compile_tables("some", {}, make)) == [0, 1, 2]
-    assert ("was damaged" in caplog.text) == (damage != "gone")
+    assert ("is damaged" in caplog.text) == (damage != "gone")
 
 
 def test_a_full_disk_is_one_sentence_and_leaves_nothing(folder: Path) -> None:
@@ -139,7 +139,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(folder: Path) -> None:
         writer.write("numbers", SCHEMA, batches())
         return {}
 
-    with pytest.raises(ZooError, match=r"No space left on device\): make room .*\$ZOO_TABLES"):
+    with pytest.raises(ZooError, match=r"No space left on device\): free disk space .*\$ZOO_TABLES"):
         compile_tables("some", {}, full)
     assert [path.suffix for path in folder.iterdir()] == [".lock"]
     assert of(compile_tables("some", {}, make)) == [0, 1, 2]
@@ -159,7 +159,7 @@ def test_a_folder_that_cannot_be_made_is_one_sentence_that_names_the_setting(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv(PLACE, str(tmp_path / "file" / "tables"))
-    with pytest.raises(ZooError, match=r"could not be written .*another folder by \$ZOO_TABLES$"):
+    with pytest.raises(ZooError, match=r"could not be written .*set \$ZOO_TABLES to another folder$"):
         compile_tables("some", {}, make)
 
 
@@ -306,5 +306,5 @@ def test_tables_not_used_for_longest_go_first_and_those_in_use_stay(
 @pytest.mark.parametrize("size", ["none", "0", "-3", "nan"])
 def test_a_limit_that_is_no_size_is_named(size: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(LIMIT, size)
-    with pytest.raises(ZooError, match=rf"ZOO_TABLES_GIB is '{size}': give a number of GiB"):
+    with pytest.raises(ZooError, match=rf"ZOO_TABLES_GIB is '{size}': set it to a number of GiB"):
         module.size_limit_gib()

@@ -163,22 +163,22 @@ def test_a_resumed_run_sweeps_beside_its_checkpoint(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "mend"),
+    ("number", "advice"),
     [
-        (errno.ENOSPC, "make room"),
-        (errno.EACCES, "let yourself use it"),
-        (errno.EROFS, "let yourself use it"),
+        (errno.ENOSPC, "free disk space"),
+        (errno.EACCES, "change its permissions"),
+        (errno.EROFS, "change its permissions"),
         (errno.ELOOP, "fix the circular link"),
         (errno.ENOENT, "choose another path"),
         (errno.EISDIR, "choose another path"),
     ],
 )
 def test_what_the_system_refuses_is_told_as_such(
-    number: int, mend: str, monkeypatch: pytest.MonkeyPatch
+    number: int, advice: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(arguments: list[str]) -> int:
         raise OSError(number, os.strerror(number), "/some/file")
 
     monkeypatch.setattr("zoo.cli.commands.dispatch", refuse)
     sentence = said([]).sentence
-    assert sentence.startswith(f"zoo: /some/file cannot be used ({os.strerror(number)}): {mend}")
+    assert sentence.startswith(f"zoo: /some/file cannot be used ({os.strerror(number)}): {advice}")

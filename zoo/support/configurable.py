@@ -111,8 +111,8 @@ def _plain_value(value: Any, part: Configurable, name: str) -> Any:
         if isinstance(value, kind):  # convert subclasses, which would be pickled by name
             return kind(value)
     raise ZooError(
-        f"{type(part).__name__}({name}=...) is a {type(value).__name__} object, which cannot be "
-        "saved in a checkpoint: pass a name, a number or another component"
+        f"{type(part).__name__}({name}=...) is an instance of {type(value).__name__}, which "
+        "cannot be saved in a checkpoint: pass a name, a number or another component"
     )
 
 
