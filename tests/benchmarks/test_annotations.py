@@ -99,7 +99,7 @@ def test_a_gzip_cut_short_names_the_file(tmp_path):
 
 def test_an_object_in_the_place_of_a_list_is_refused(tmp_path):
     (tmp_path / "a.json").write_text("{}")
-    with pytest.raises(ZooError, match=r"a\.json: the record is an object where a list is needed"):
+    with pytest.raises(ZooError, match=r"a\.json: the record is an object, but must be a list"):
         list(read_list(tmp_path / "a.json", str))
 
 

@@ -54,7 +54,7 @@ def test_shards_of_one_split_come_in_order_and_those_of_another_are_others(tmp_p
 
 def test_a_shard_that_is_absent_is_named(tmp_path: Path) -> None:
     path = write(tmp_path / "test-00000-of-00002-ab12.parquet", "a")
-    with pytest.raises(ZooError, match=r"shard test-00001-of-00002\.parquet is missing: fetch"):
+    with pytest.raises(ZooError, match=r"shard test-00001-of-00002\.parquet is missing: download"):
         shards(path)
     second = write(tmp_path / "test-00001-of-00002-cd34.parquet", "a")
     assert shards(path) == [path, second]
@@ -65,7 +65,9 @@ def test_what_is_wrong_is_named_with_file_and_row(tmp_path: Path) -> None:
     with pytest.raises(ZooError, match=r"x\.parquet has no column image, only text, picture, more"):
         list(rows(path, Row, ("image",)))
     pq.write_table(pa.table({"text": ["a", None], "picture": [b"", b""]}), path)
-    with pytest.raises(ZooError, match=r"x\.parquet\[1\]: field 'text' is missing where a text"):
+    with pytest.raises(
+        ZooError, match=r"x\.parquet\[1\]: field 'text' is missing, but must be a text"
+    ):
         list(rows(path, Row, ("picture",)))
     path.write_bytes(b"PAR1")
     with pytest.raises(ZooError, match=r"x\.parquet is not a complete parquet file"):

@@ -118,7 +118,7 @@ def test_a_field_of_another_type_is_named_with_file_and_entry(
         sample.with_wrong(name).write(tmp_path)
         with pytest.raises(ZooError) as error:
             read_benchmark(sample.benchmark, [tmp_path])
-        refused(error.value, sample.place, "is needed")
+        refused(error.value, sample.place, "is an object, but must be")
 
 
 @named
@@ -149,7 +149,7 @@ def test_cases_whose_images_are_absent_are_counted_and_not_scored(
     with pytest.raises(ZooError) as error:
         make_plan([sample.benchmark], [tmp_path], ImageFinder([tmp_path]))
     place = f"of {sample.benchmark.name}/{sample.subset}"
-    refused(error.value, "none has its images under", place)
+    refused(error.value, "no case has its images under", place)
     first = read_benchmark(sample.benchmark, [tmp_path]).cases[0].images[0]
     said = (
         sample.benchmark.subsets[0].instructions if first.source == "published" else "put it under"
@@ -240,7 +240,7 @@ def test_sets_of_whatsup_that_are_not_whole_or_choose_among_others_are_noted(
     assert notes["A options"].startswith("1 images with more than four options")
     other = (controlled("hat", "beside", "chair", "a", "b", "c", "d"),)
     Sample(WhatsUp(), sample.file, other, "").write(tmp_path)
-    with pytest.raises(ZooError, match=r"dataset\.json\[0\]: .* does not say a preposition"):
+    with pytest.raises(ZooError, match=r"dataset\.json\[0\]: .* does not have a preposition"):
         read_benchmark(WhatsUp(), [tmp_path])
 
 

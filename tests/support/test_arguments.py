@@ -87,7 +87,5 @@ def test_an_empty_value_of_a_flag_is_refused(
 
 
 def test_a_name_that_is_listed_twice_is_refused() -> None:
-    with pytest.raises(
-        ZooError, match="--reference_models 'negclip,negclip': negclip is repeated"
-    ):
+    with pytest.raises(ZooError, match="--reference_models 'negclip,negclip': negclip is repeated"):
         split_list("negclip,negclip", "--reference_models")

@@ -139,7 +139,9 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(folder: Path) -> None:
         writer.write("numbers", SCHEMA, batches())
         return {}
 
-    with pytest.raises(ZooError, match=r"No space left on device\): free disk space .*\$ZOO_TABLES"):
+    with pytest.raises(
+        ZooError, match=r"No space left on device\): free disk space .*\$ZOO_TABLES"
+    ):
         compile_tables("some", {}, full)
     assert [path.suffix for path in folder.iterdir()] == [".lock"]
     assert of(compile_tables("some", {}, make)) == [0, 1, 2]
@@ -159,7 +161,9 @@ def test_a_folder_that_cannot_be_made_is_one_sentence_that_names_the_setting(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv(PLACE, str(tmp_path / "file" / "tables"))
-    with pytest.raises(ZooError, match=r"could not be written .*set \$ZOO_TABLES to another folder$"):
+    with pytest.raises(
+        ZooError, match=r"could not be written .*set \$ZOO_TABLES to another folder$"
+    ):
         compile_tables("some", {}, make)
 
 

@@ -59,7 +59,7 @@ def test_what_is_there_is_said() -> None:
         validate_record({"text": "a", "more": 1}, Entry, "f:1")
     with pytest.raises(ZooError, match=r"must be a text: correct the record \(found '17'\)$"):
         validate_record({"caption": "a", "foils": [{"text": "b"}, {"text": 17}]}, Entry, "f:1")
-    with pytest.raises(ZooError, match=r"must be a whole number: correct the record$"):  # under which key is unsaid
+    with pytest.raises(ZooError, match=r"must be a whole number: correct the record$"):
         validate_record({"a": 1, "b": "c"}, dict[str, int], "f:1")
 
 

@@ -134,7 +134,7 @@ def check_kind(kind: str, known: Iterable[str], place: str) -> str:
     """
     if kind not in known:
         raise ZooError(
-            f"{place}: {kind!r} is not one of the kinds {', '.join(known)}: fetch the file again"
+            f"{place}: {kind!r} is not one of the kinds {', '.join(known)}: download the file again"
         )
     return kind
 

@@ -54,7 +54,7 @@ class BiVLC(PublishedBenchmark):
             subset,
             ("bivlc/data/test-*.parquet", "bivlc/test-*.parquet"),
             n,
-            f"{HUB.fetch('bivlc')} (0.5 GB)",
+            f"{HUB.download_instructions('bivlc')} (0.5 GB)",
             chance=CHANCE,
             published=dict(zip(METRICS, values, strict=True)),
         )

@@ -16,7 +16,7 @@ from zoo.support.schema import read_list
 
 HUB = Hub("stanfordnlp/colorswap", gated=True)
 HOW = (
-    f"{HUB.fetch('colorswap')}; or unpack the authors' archive (Google Drive, id "
+    f"{HUB.download_instructions('colorswap')}; or unpack the authors' archive (Google Drive, id "
     "1xdG94DQdz_eQVH1lrEeaHVz_BNkrVgb5, by the link in github.com/Top34051/colorswap), with its "
     "test.json and images, in DATA_ROOT/colorswap"
 )

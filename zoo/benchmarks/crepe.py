@@ -149,11 +149,12 @@ def _image(row: _CREPERow, place: str) -> ImageRef:
         left, top, width, height = (int(float(n)) for n in (row.x, row.y, row.width, row.height))
     except (ValueError, OverflowError) as error:
         raise ZooError(
-            f"{place} has a box that is not a number ({error}): fetch it again"
+            f"{place} has a box that is not a number ({error}): download it again"
         ) from error
     if width < 1 or height < 1:
         raise ZooError(
-            f"{place} has a box of {width} x {height} pixels, which is empty:  fetch the file again"
+            f"{place} has a box of {width} x {height} pixels, which is empty: download the file "
+            "again"
         )
     image = visual_genome_ref(f"{row.image_id}.jpg", place)
     return replace(image, crop=(left, top, width, height))

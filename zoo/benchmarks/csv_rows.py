@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def read_csv(
-    path: Path, schema: type[T], advice: str = "fetch the file again"
+    path: Path, schema: type[T], advice: str = "download the file again"
 ) -> Iterator[tuple[str, T]]:
     """Reads a CSV file with a header.
 

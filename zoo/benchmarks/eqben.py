@@ -80,7 +80,7 @@ class EqBen(PublishedBenchmark):
 def _first_caption(captions: str | list[str], place: str) -> str:
     caption = captions if isinstance(captions, str) else next(iter(captions), "")
     if not caption.strip():
-        raise ZooError(f"{place}: a caption is blank: fetch the file again")
+        raise ZooError(f"{place}: a caption is blank: download the file again")
     return caption
 
 

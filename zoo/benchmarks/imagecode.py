@@ -80,7 +80,7 @@ class ImageCoDe(PublishedBenchmark):
             for index, text in descriptions.items():
                 if index not in map(str, range(IMAGES)):
                     raise ZooError(
-                        f"{place}: {index!r} is not a number from 0 to 9: fetch the file again"
+                        f"{place}: {index!r} is not a number from 0 to 9: download the file again"
                     )
                 images = _images(path, folder)
                 yield _case(images, int(index), text, subset, f"{folder} {index}")

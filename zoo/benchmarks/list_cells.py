@@ -24,6 +24,6 @@ def parse_texts(literal: str, field: str, place: str) -> tuple[str, ...]:
     if not isinstance(texts, list) or not all(isinstance(t, str) for t in texts):
         raise ZooError(
             f"{place}: field '{field}' is not a list of texts: "
-            f"fetch the file again (found {literal[:40]!r})"
+            f"download the file again (found {literal[:40]!r})"
         )
     return tuple(texts)

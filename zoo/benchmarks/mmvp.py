@@ -58,7 +58,7 @@ class MMVP(PublishedBenchmark):
             pattern,
             ("mmvp/Questions.csv",),
             15,
-            HUB.fetch("mmvp"),
+            HUB.download_instructions("mmvp"),
             chance=CHANCE,
             published=dict(zip(METRICS, values, strict=True)),
         )
@@ -89,7 +89,8 @@ def _paired_rows(table: Sequence[tuple[str, _MMVPRow]]) -> list[_MMVPRow]:
     if len(rows) < 2 or rows[0].pattern != rows[1].pattern:
         numbers = " and ".join(row.number for row in rows)
         raise ZooError(
-            f"{table[-1][0]}: question {numbers} is not a pair of one pattern: fetch the file again"
+            f"{table[-1][0]}: question {numbers} is not a pair of one pattern: download the file "
+            "again"
         )
     return rows
 

@@ -137,7 +137,7 @@ def _case(place: str, row: _ChoiceRow, subset: str, number: str) -> Case:
     if row.correct_answer not in answers:
         raise ZooError(
             f"{place}: field 'correct_answer' is {row.correct_answer!r}, not one of "
-            f"{', '.join(answers)}: fetch the file again"
+            f"{', '.join(answers)}: download the file again"
         )
     match = np.array([[answer == row.correct_answer for answer in answers]])
     protocol = _kind_protocol(row.correct_answer_template)

@@ -13,7 +13,8 @@ from zoo.sources.readers.pug_spare import Animals, Holdout, animals, holdout, te
 from zoo.sources.sample import ImageRef
 
 HOW = (
-    "fetch PUG_SPARE.csv and the archives Desert, Island, MountainRange and Spaceship by the links "
+    "download PUG_SPARE.csv and the archives Desert, Island, MountainRange and Spaceship by the "
+    "links "
     "in data_loading/pug.py of github.com/kdariina/CLIP-not-BoW-unimodally, and unpack them in "
     "DATA_ROOT/pug_spare"
 )
@@ -72,7 +73,7 @@ class PUGSpare(Benchmark):
         if not block.held_out:
             raise ZooError(
                 f"{path} has {len(block.attributes)} colours and {len(block.objects)} animals, but "
-                f"{blocks.SIDE} of each must be held out: fetch the file again"
+                f"{blocks.SIDE} of each must be held out: download the file again"
             )
         captions = [text(c) for c in blocks.captions(block.attributes, block.objects)]
         folder = path.parent.absolute()

@@ -50,7 +50,7 @@ class SPEC(PublishedBenchmark):
             subset,
             (f"spec/{subset}/{TEXTS}", f"spec/data/{subset}/{TEXTS}"),
             None,
-            f"{HUB.fetch('spec', 'data.zip')} and unpack it there",
+            f"{HUB.download_instructions('spec', 'data.zip')} and unpack it there",
             chance={"i2t": 100 / options, "t2i": 100 / options},
             published={"i2t": texts, "t2i": images},
         )
@@ -82,7 +82,7 @@ def _answer_mask(entry: _SPECEntry, place: str) -> np.ndarray[tuple[int], np.dty
     if not 0 <= entry.label < len(entry.keys):
         raise ZooError(
             f"{place}: label {entry.label} is not an index of the {len(entry.keys)} keys: "
-            "fetch the file again"
+            "download the file again"
         )
     right: np.ndarray[tuple[int], np.dtype[np.bool_]] = np.arange(len(entry.keys)) == entry.label
     return right

@@ -15,7 +15,8 @@ from zoo.support.schema import Text
 
 HOW = (
     "`git clone https://github.com/google-deepmind/svo_probes` and copy its svo_probes.csv into "
-    "DATA_ROOT/svo_probes; fetch the images from the links in its columns pos_url and neg_url, as "
+    "DATA_ROOT/svo_probes; download the images from the links in its columns pos_url and "
+    "neg_url, as "
     "DATA_ROOT/svo_probes/images/IMAGE_ID.jpg (many links are dead, and the authors may not share "
     "the images)"
 )

@@ -41,7 +41,7 @@ class VisMin(PublishedBenchmark):
             category,
             ("vismin/data/test-*.parquet", "vismin/test-*.parquet"),
             n,
-            f"{HUB.fetch('vismin')} (1.5 GB)",
+            f"{HUB.download_instructions('vismin')} (1.5 GB)",
             chance=CHANCE,
         )
         for category, n in CASES.items()

@@ -205,7 +205,7 @@ def _objects(entry: _Controlled, place: str, known: tuple[str, ...]) -> tuple[st
     if not middle_words or middle_words[0] not in known:
         raise ZooError(
             f"{place}: {entry.image_path!r} does not have a preposition ({', '.join(known)}) "
-            "between two objects: fetch the file again"
+            "between two objects: download the file again"
         )
     return f"{first_object}_{second_object}", middle_words[0]
 

@@ -18,7 +18,7 @@ from zoo.support.schema import read_json_lines
 
 HUB = Hub("facebook/winoground", "b400e173549071916ad1b3d449293bc8d8b4b763", gated=True)
 HOW = (
-    f"{HUB.fetch('winoground')}; "
+    f"{HUB.download_instructions('winoground')}; "
     "if that includes data/images.zip, unpack it in DATA_ROOT/winoground/data. "
     "The images must not be redistributed"
 )
@@ -100,7 +100,7 @@ class Winoground(Benchmark):
 
 
 def _jsonl_cases(path: Path) -> Iterator[Case]:
-    for _, row in read_json_lines(path, _WinogroundLine, "fetch the file again"):
+    for _, row in read_json_lines(path, _WinogroundLine, "download the file again"):
         names = row.image_0, row.image_1
         yield _case(row, [ImageRef("published", _image(path, name)) for name in names])
 

@@ -53,7 +53,7 @@ class WinogroundT2I(PublishedBenchmark):
             if len(texts) != 2 or not all(text.strip() for text in texts):
                 raise ZooError(
                     f"{path}:{number} is not an id and two sentences between tabs: "
-                    "fetch the file again"
+                    "download the file again"
                 )
             images = tuple(_image(path, f"{name}_{i}") for i in range(2))
             yield Case(images, (texts[0], texts[1]), match, "group", subset, name)

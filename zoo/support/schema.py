@@ -13,6 +13,8 @@ from zoo.support.text_files import numbered_lines, parse_json_line, read_json
 T = TypeVar("T")
 Text = Annotated[str, msgspec.Meta(pattern=r"\S")]  # not blank
 
+DOWNLOAD_AGAIN = "download the file again"  # usual advice on a published file that is invalid
+
 _NOUNS = {
     "object": "an object",
     "array": "a list",
@@ -60,9 +62,7 @@ def validate_record(
         ) from error
 
 
-def read_list(
-    path: Path, schema: type[T], advice: str = "download the file again"
-) -> Iterator[tuple[str, T]]:
+def read_list(path: Path, schema: type[T], advice: str = DOWNLOAD_AGAIN) -> Iterator[tuple[str, T]]:
     """Reads a JSON file, plain or gzipped, with a list of records.
 
     Args:
@@ -85,7 +85,7 @@ def read_list(
 
 
 def read_object(
-    path: Path, schema: type[T], advice: str = "download the file again"
+    path: Path, schema: type[T], advice: str = DOWNLOAD_AGAIN
 ) -> Iterator[tuple[str, str, T]]:
     """Reads a JSON file, plain or gzipped, with an object of records by key.
 

@@ -237,19 +237,19 @@ def test_elevater_has_its_own_prompts_which_are_read_and_not_run(tmp_path: Path)
 
 def test_elevater_without_its_prompts_is_absent_and_with_wrong_ones_refused(tmp_path: Path) -> None:
     layouts.image_folder(tmp_path / "zero_shot/cifar10")
-    absent = Elevater().read(tmp_path).absent
+    absent = Elevater().read(tmp_path).missing_subsets
     assert len(absent) == 21
     assert {subset.files for subset in absent} == {("elevater/prompts.py",)}
     root = elevater_root(tmp_path / "b") if (tmp_path / "b").mkdir() is None else tmp_path
     for name, told in (
-        ("dtd", "prompts.py has no class names and templates of 'dtd': fetch ELEVATER's"),
+        ("dtd", "prompts.py has no class names and templates of 'dtd': download ELEVATER's"),
         ("mnist", r"prompts\.py:1: template 'a digit' has no placeholder for the class name"),
     ):
         with pytest.raises(ZooError, match=told):
             Elevater(subsets=[name]).read(root)
     (root / "elevater/prompts.py").write_text("ten = [\n")
     prompt_sources._literals.cache_clear()
-    with pytest.raises(ZooError, match=r"prompts\.py is not a valid Python file \(.*\): fetch"):
+    with pytest.raises(ZooError, match=r"prompts\.py is not a valid Python file \(.*\): download"):
         Elevater(subsets=["cifar10"]).read(root)
 
 

@@ -125,7 +125,8 @@ def _case(
     left, top, width, height = map(int, entry.box)
     if width < 1 or height < 1:
         raise ZooError(
-            f"{place} has a box of {width} x {height} pixels, which is empty:  fetch the file again"
+            f"{place} has a box of {width} x {height} pixels, which is empty: download the file "
+            "again"
         )
     cropped_images = (replace(image, crop=(left, top, width, height)),)
     texts = entry.true_caption, entry.false_caption

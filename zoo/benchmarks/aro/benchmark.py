@@ -38,7 +38,7 @@ ORDER_HOW = (
     "storage.googleapis.com/sfr-vision-language-research/datasets/{file}) into DATA_ROOT/aro; "
     "its images go to DATA_ROOT/{images}"
 )
-COPY_HOW = "; or, with the images included, {fetch} ({size})"
+COPY_HOW = "; or, with the images included, {download} ({size})"
 
 
 class ARO(PublishedBenchmark):
@@ -70,7 +70,9 @@ class ARO(PublishedBenchmark):
             VISUAL_GENOME_HOW.format(
                 file="visual_genome_relation.json", drive="1kX2iCHEv0CADL8dSO1nMdW-V0NqIAiP3"
             )
-            + COPY_HOW.format(fetch=RELATION_COPY.fetch("aro/relation"), size="0.8 GB"),
+            + COPY_HOW.format(
+                download=RELATION_COPY.download_instructions("aro/relation"), size="0.8 GB"
+            ),
             chance={"i2t": 50.0, "macro": 50.0},
             published={"macro": 59.9},
         ),
@@ -81,7 +83,9 @@ class ARO(PublishedBenchmark):
             VISUAL_GENOME_HOW.format(
                 file="visual_genome_attribution.json", drive="13tWvOrNOLHxl3Rm9cR3geAdHx2qR3-Tw"
             )
-            + COPY_HOW.format(fetch=ATTRIBUTION_COPY.fetch("aro/attribution"), size="1.7 GB"),
+            + COPY_HOW.format(
+                download=ATTRIBUTION_COPY.download_instructions("aro/attribution"), size="1.7 GB"
+            ),
             chance={"i2t": 50.0, "macro": 50.0},
             published={"macro": 63.2},
         ),
@@ -90,7 +94,9 @@ class ARO(PublishedBenchmark):
             ("aro/coco_karpathy_test.json", "aro/coco_order/data/test-*.parquet"),
             25_010,
             ORDER_HOW.format(file="coco_karpathy_test.json", images="coco/val2014")
-            + COPY_HOW.format(fetch=COCO_ORDER_COPY.fetch("aro/coco_order"), size="2.5 GB"),
+            + COPY_HOW.format(
+                download=COCO_ORDER_COPY.download_instructions("aro/coco_order"), size="2.5 GB"
+            ),
             chance={"i2t": 20.0},
             published={"i2t": 47.6},
         ),
@@ -99,7 +105,9 @@ class ARO(PublishedBenchmark):
             ("aro/flickr30k_test.json", "aro/flickr_order/data/test-*.parquet"),
             5_000,
             ORDER_HOW.format(file="flickr30k_test.json", images="flickr30k")
-            + COPY_HOW.format(fetch=FLICKR_ORDER_COPY.fetch("aro/flickr_order"), size="0.35 GB"),
+            + COPY_HOW.format(
+                download=FLICKR_ORDER_COPY.download_instructions("aro/flickr_order"), size="0.35 GB"
+            ),
             chance={"i2t": 20.0},
             published={"i2t": 59.6},
         ),

@@ -14,12 +14,11 @@ from zoo.benchmarks.zero_shot.labelled_images import LabelledImages, single_labe
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
 from zoo.sources.tables import arrow_batches
-from zoo.support.schema import validate_record
+from zoo.support.schema import DOWNLOAD_AGAIN, validate_record
 from zoo.support.text_files import read_json
 
 STATE, INFO = "state.json", "dataset_info.json"
 SPLITS = ("test", "validation", "val")
-FETCH_AGAIN = "fetch the file again"
 
 
 class _DataFile(Struct):
@@ -90,7 +89,7 @@ def parquet(folder: Path, files: list[Path]) -> LabelledImages:
             file_labels = pq.read_table(file, columns=[label])[label].to_pylist()
         except (OSError, pa.ArrowInvalid) as error:
             raise ZooError(
-                f"{file} is not a complete parquet file ({error}): {FETCH_AGAIN}"
+                f"{file} is not a complete parquet file ({error}): {DOWNLOAD_AGAIN}"
             ) from error
         labels += file_labels
         refs += [ImageRef("parquet", f"{file}#{i}#{image}") for i in range(len(file_labels))]

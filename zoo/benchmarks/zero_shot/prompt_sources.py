@@ -21,7 +21,7 @@ from zoo.support.text_files import read_bytes, read_json
 
 PLAIN: tuple[str, ...] = ("a photo of a {}.",)
 OF_DATA, CLIP_BENCHMARK = "the data", "clip_benchmark"
-FETCH_AGAIN = "fetch ELEVATER's prompts.py again"
+DOWNLOAD_AGAIN = "download ELEVATER's prompts.py again"
 
 
 def own_prompts(folder: Path, images: LabelledImages, imagenet: bool = False) -> ClassPrompts:
@@ -133,7 +133,7 @@ def elevater_prompts(path: Path, name: str) -> ClassPrompts:
     values = _literals(path)
     classes, templates = values.get(("class_map", name)), values.get(("template_map", name))
     if not classes or not templates:
-        raise ZooError(f"{path} has no class names and templates of {name!r}: {FETCH_AGAIN}")
+        raise ZooError(f"{path} has no class names and templates of {name!r}: {DOWNLOAD_AGAIN}")
     # if a name has several spellings, the toolkit uses the first
     names = tuple(spelling[0] if isinstance(spelling, list) else spelling for spelling in classes)
     return ClassPrompts(names, check_templates(templates, str(path)), str(path), str(path), (path,))
@@ -160,5 +160,5 @@ def _literals(path: Path) -> dict[tuple[str, str], Any]:
                             else ast.literal_eval(value)
                         )
     except (SyntaxError, ValueError) as error:
-        raise ZooError(f"{path} is not a valid Python file ({error}): {FETCH_AGAIN}") from error
+        raise ZooError(f"{path} is not a valid Python file ({error}): {DOWNLOAD_AGAIN}") from error
     return lists_by_key
