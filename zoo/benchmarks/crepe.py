@@ -10,8 +10,7 @@ from msgspec import Struct
 
 from zoo.benchmarks.annotations import identical_note
 from zoo.benchmarks.base import Case, Contents, Subset
-from zoo.benchmarks.csv_rows import read_csv
-from zoo.benchmarks.list_cells import parse_texts
+from zoo.benchmarks.csv_rows import parse_texts, read_csv
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
 from zoo.sources.images import visual_genome_ref

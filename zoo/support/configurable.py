@@ -37,14 +37,16 @@ class _Record(ABCMeta):
                 arguments.update(arguments.pop(name, {}))
             elif parameter.kind is inspect.Parameter.VAR_POSITIONAL and not arguments.get(name):
                 arguments.pop(name, None)
-        object.__setattr__(instance, "_recorded", {**arguments, **instance.resolved_arguments()})
+        object.__setattr__(
+            instance, "recorded_arguments", {**arguments, **instance.resolved_arguments()}
+        )
         return instance
 
 
 class Configurable(metaclass=_Record):
     """Base of components that YAML files and checkpoints describe by class path and arguments."""
 
-    _recorded: dict[str, Any]
+    recorded_arguments: dict[str, Any]
 
     def resolved_arguments(self) -> dict[str, Any]:
         """Returns arguments that were resolved during construction, with their final values."""
@@ -74,7 +76,9 @@ def to_config(part: Configurable) -> dict[str, Any]:
     Raises:
         ZooError: An argument is not plain data.
     """
-    init_args = {name: _plain_value(value, part, name) for name, value in part._recorded.items()}
+    init_args = {
+        name: _plain_value(value, part, name) for name, value in part.recorded_arguments.items()
+    }
     return {"class_path": class_path(type(part)), "init_args": init_args}
 
 

@@ -223,7 +223,7 @@ def protocol_name(protocol: Protocol) -> str:
 
     It is the short name, the path of a class outside zoo, or the path with arguments as JSON.
     """
-    if protocol._recorded:
+    if protocol.recorded_arguments:
         return json.dumps(to_config(protocol))
     path = _class_path(type(protocol))
     return protocol.name if path.startswith("zoo.") else path

@@ -11,8 +11,8 @@ from zoo.benchmarks.protocols.base import Protocol
 from zoo.benchmarks.protocols.classify import Classification
 from zoo.benchmarks.protocols.map_11 import MeanAveragePrecision11
 from zoo.benchmarks.roots import cases_from_root
-from zoo.benchmarks.zero_shot.image_files import TORCHVISION, load_set
 from zoo.benchmarks.zero_shot.labelled_images import LabelledImages
+from zoo.benchmarks.zero_shot.layouts import TORCHVISION, load_set
 from zoo.benchmarks.zero_shot.prompts import ClassPrompts
 from zoo.benchmarks.zero_shot.sets import LabelledSet
 from zoo.errors import ZooError, suggest_names

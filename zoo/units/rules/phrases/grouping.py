@@ -4,13 +4,23 @@ from collections.abc import Sequence
 
 from zoo.language.tagger import Token
 from zoo.units.rules.lexicon import word_set
-from zoo.units.rules.phrases.function_words import RELATIVES, SEEMING, SUBORDINATORS, negates
 from zoo.units.rules.phrases.noun_phrase import noun_phrase, qualifies_noun
 from zoo.units.rules.phrases.phrase import Phrase
-from zoo.units.rules.phrases.prepositions import governs, preposition_phrase
 from zoo.units.rules.phrases.tag_correction import correct_tags
-from zoo.units.rules.phrases.tags import ADJECTIVES, DETERMINERS, NOUNS, VERBS, starts
 from zoo.units.rules.phrases.verb_group import verb_group
+from zoo.units.rules.phrases.word_classes import (
+    ADJECTIVES,
+    DETERMINERS,
+    NOUNS,
+    RELATIVES,
+    SEEMING,
+    SUBORDINATORS,
+    VERBS,
+    governs,
+    negates,
+    preposition_phrase,
+    starts,
+)
 
 _ADVERBIAL = word_set("outside inside")
 # the actor is one of those mentioned before, or somebody else

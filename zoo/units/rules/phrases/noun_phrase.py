@@ -13,10 +13,15 @@ from zoo.units.rules.lexicon import (
     QUANTITIES,
     word_set,
 )
-from zoo.units.rules.phrases.function_words import negates
 from zoo.units.rules.phrases.phrase import Phrase
-from zoo.units.rules.phrases.prepositions import governs
-from zoo.units.rules.phrases.tags import ADJECTIVES, DETERMINERS, NOUNS, starts
+from zoo.units.rules.phrases.word_classes import (
+    ADJECTIVES,
+    DETERMINERS,
+    NOUNS,
+    governs,
+    negates,
+    starts,
+)
 from zoo.units.rules.words import BINDING
 
 _PICTURES = word_set(

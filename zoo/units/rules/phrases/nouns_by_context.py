@@ -9,8 +9,14 @@ from zoo.units.rules.lexicon import (
     PREPOSITIONS,
     word_set,
 )
-from zoo.units.rules.phrases.function_words import SUBJECT_PRONOUNS
-from zoo.units.rules.phrases.tags import ADJECTIVES, FINITE, NOUNS, VERBS, starts
+from zoo.units.rules.phrases.word_classes import (
+    ADJECTIVES,
+    FINITE,
+    NOUNS,
+    SUBJECT_PRONOUNS,
+    VERBS,
+    starts,
+)
 
 _GOVERNING = word_set("in at of with into from near under behind between against beside")
 

@@ -1,11 +1,20 @@
 """Verb groups: a verb with its auxiliaries, as one predicate."""
 
 from zoo.units.rules.lexicon import BASES, participle, word_set
-from zoo.units.rules.phrases.function_words import AUXILIARIES, SEEMING, negates
 from zoo.units.rules.phrases.noun_phrase import qualifies_noun
 from zoo.units.rules.phrases.phrase import Phrase
-from zoo.units.rules.phrases.prepositions import governs, preposition_phrase
-from zoo.units.rules.phrases.tags import ADJECTIVES, DETERMINERS, NOUNS, VERBS, starts
+from zoo.units.rules.phrases.word_classes import (
+    ADJECTIVES,
+    AUXILIARIES,
+    DETERMINERS,
+    NOUNS,
+    SEEMING,
+    VERBS,
+    governs,
+    negates,
+    preposition_phrase,
+    starts,
+)
 
 _DOING = word_set("do does did doing")
 _HAVING = word_set("has have had having")
