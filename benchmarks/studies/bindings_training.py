@@ -22,7 +22,7 @@ from zoo.objectives.base import Loss, Objective
 from zoo.objectives.fsc_clip import FSCCLIP
 from zoo.optim import Optimization
 from zoo.results.report import Results
-from zoo.scenes.cache import SceneCaption, fill
+from zoo.scenes.cache import SceneCaption, render_collection
 from zoo.scenes.graph import ALL_SHAPES, COLORS
 from zoo.scenes.grid import Grid, text
 from zoo.scores import Scores
@@ -39,7 +39,7 @@ SWAP, AMONG_ALL = "i2t", "i2t_r@1"
 
 def render(folder: Path, n: int, workers: int) -> None:
     """Fills a folder with a grid of scenes of the towers' size."""
-    fill(folder, n, Grid(size=SIZE), SAMPLES, workers)
+    render_collection(folder, n, Grid(size=SIZE), SAMPLES, workers)
 
 
 class OwnNegatives(Objective):

@@ -19,7 +19,7 @@ from zoo.support.text_files import read_json
 
 
 def subset(*files, named=False):
-    return Subset("all", files, None, "", named=named)
+    return Subset("all", files, None, "", from_user=named)
 
 
 def test_a_file_is_found_plain_before_gzipped_and_under_its_names_in_order(tmp_path):

@@ -63,7 +63,7 @@ def test_words_from_a_table_name_no_binding_that_is_held_out(tmp_path):
         assert sum(one is not None for one in made) > len(captions) / 2
         return sum(any(phrase in one for phrase in held_out) for one in made if one)
 
-    assert len(held_out) == blocks.SIDE**2
+    assert len(held_out) == blocks.BLOCK_SIDE**2
     assert leaks(plain) > 5
     assert leaks(kept) == 0
 

@@ -17,7 +17,7 @@ from zoo.negatives.entity_foil import EntityFoilInPlace
 from zoo.negatives.mixture import SwapOrFoil
 from zoo.negatives.negclip_swap import NegCLIPSwap
 from zoo.scenes import blocks
-from zoo.scenes.cache import fill, read_captions, read_lines
+from zoo.scenes.cache import read_captions, read_lines, render_collection
 from zoo.scenes.graph import SceneGraph
 from zoo.scenes.grid import Grid, texts
 from zoo.scenes.related import Related
@@ -119,7 +119,7 @@ def test_a_scene_stays_as_more_are_asked_for_and_changes_with_seed_and_block(gri
 @pytest.fixture(scope="module")
 def folder(renderer, tmp_path_factory):
     folder = tmp_path_factory.mktemp("grid") / "scene_grid"
-    assert fill(folder, 25, Grid(size=16), samples=1, workers=0) == 25
+    assert render_collection(folder, 25, Grid(size=16), samples=1, workers=0) == 25
     return folder
 
 
@@ -157,16 +157,16 @@ def test_chance_among_all_captions_is_two_in_all_of_them(folder):
 
 
 def test_another_folder_of_scenes_is_refused(rendered):
-    with pytest.raises(ZooError, match="`zoo scenes grid` filled"):
+    with pytest.raises(ZooError, match="a folder written by `zoo scenes grid`"):
         SceneGrid(str(rendered)).read(rendered.parent)
 
 
 @pytest.mark.usefixtures("renderer")
 def test_a_folder_is_not_filled_with_another_kind(folder):
     with pytest.raises(ZooError, match="was rendered with n_objects None"):
-        fill(folder, 25, Related(0, 16, (2, 2)), samples=1, workers=0)
+        render_collection(folder, 25, Related(0, 16, (2, 2)), samples=1, workers=0)
     with pytest.raises(ZooError, match="was rendered with held_out"):
-        fill(folder, 25, Grid(size=16, block_seed=1), samples=1, workers=0)
+        render_collection(folder, 25, Grid(size=16, block_seed=1), samples=1, workers=0)
 
 
 def test_places_leave_objects_whole_and_apart(grid):

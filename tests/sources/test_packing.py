@@ -88,8 +88,8 @@ def test_packed_captions_are_given_as_they_are_read_up_to_one_that_comes_too_ear
 
 
 def test_processes_pack_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packing, "AT_ONCE", 1)
-    monkeypatch.setattr(packing, "AHEAD", 1)  # so that of three handfuls one waits
+    monkeypatch.setattr(packing, "IMAGES_PER_TASK", 1)
+    monkeypatch.setattr(packing, "QUEUED_TASKS", 1)  # so that of three handfuls one waits
     samples, finder = JsonLines(captions(tmp_path)).read(), ImageFinder([tmp_path])
     for workers in (0, 2):
         packed(samples, tmp_path / str(workers), finder, workers=workers, side=20)

@@ -20,7 +20,7 @@ from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.web_dataset import WebDataset
 from zoo.sources.sample import ImageRef
 from zoo.sources.tar_index import Tars, index_of, read_index
-from zoo.sources.tars import members
+from zoo.sources.tars import read_members
 
 
 @pytest.fixture(autouse=True)
@@ -95,7 +95,7 @@ def test_a_tar_is_gone_through_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     folder = write_shards(tmp_path / "shards")
     first = WebDataset(str(folder))
     samples = first.read()
-    monkeypatch.setattr("zoo.sources.tar_index.members", None)
+    monkeypatch.setattr("zoo.sources.tar_index.read_members", None)
     again = WebDataset(str(folder))
     assert again.read() == samples
     assert again.files == first.files
@@ -229,9 +229,9 @@ def test_an_index_of_another_version_is_made_anew_or_refused_where_it_lies_besid
 def _index(tar: str, barrier: Barrier, made: str) -> None:
     def listed(*asked: object) -> object:
         Path(made, str(os.getpid())).touch()
-        return members(*asked)  # type: ignore[arg-type]
+        return read_members(*asked)  # type: ignore[arg-type]
 
-    tar_index.members = listed  # type: ignore[assignment]
+    tar_index.read_members = listed  # type: ignore[assignment]
     barrier.wait()
     assert read_index(index_of(tar)).num_rows == 9
 

@@ -130,8 +130,8 @@ class Subset:
         instructions: Instructions for the user on getting the files.
         chance: The chance level of each metric, in per cent.
         published: The published value of each metric for OpenAI's ViT-B/32, in per cent.
-        named: Whether the user named the files. They may then also be in the working directory, and
-            it is an error if they are missing.
+        from_user: Whether the user named the files. They may then also be in the working directory,
+            and it is an error if they are missing.
     """
 
     name: str
@@ -140,7 +140,7 @@ class Subset:
     instructions: str
     chance: dict[str, float] = field(default_factory=dict)
     published: dict[str, float] = field(default_factory=dict)
-    named: bool = False
+    from_user: bool = False
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from msgspec import Struct
 from zoo.benchmarks.annotations import with_user_files
 from zoo.benchmarks.base import Case, Subset
 from zoo.benchmarks.hub import Hub
-from zoo.benchmarks.parquet_rows import rows, shards
+from zoo.benchmarks.parquet_rows import read_parquet_rows, shard_paths
 from zoo.benchmarks.protocols import group
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.support.schema import Text
@@ -83,8 +83,8 @@ class BiSCoR(PublishedBenchmark):
         """Yields a case for each row of the kind."""
         table = (
             record
-            for file in shards(path)
-            for record in rows(file, _BiSCoRRow, ("image", "negative_image"))
+            for file in shard_paths(path)
+            for record in read_parquet_rows(file, _BiSCoRRow, ("image", "negative_image"))
         )
         for i, (_, row, images) in enumerate(table):
             texts = row.caption, row.negative_caption

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from zoo.benchmarks.base import Case, Subset
 from zoo.benchmarks.hub import Hub
-from zoo.benchmarks.parquet_rows import rows, shards
+from zoo.benchmarks.parquet_rows import read_parquet_rows, shard_paths
 from zoo.benchmarks.protocols.group import CHANCE
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.sample import ImageRef
@@ -57,8 +57,10 @@ class ColorSwap(PublishedBenchmark):
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
         """Yields a case for each entry or row."""
         if path.suffix == ".parquet":
-            for file in shards(path):
-                for _, row, images in rows(file, _ColorSwapRow, ("image_1", "image_2")):
+            for file in shard_paths(path):
+                for _, row, images in read_parquet_rows(
+                    file, _ColorSwapRow, ("image_1", "image_2")
+                ):
                     yield _case(row, images, subset)
             return
         for _, entry in read_list(path, _ColorSwapEntry):

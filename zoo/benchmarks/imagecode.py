@@ -33,7 +33,7 @@ STATIC = "open-images"
 Index = Annotated[int, Meta(ge=0, lt=IMAGES)]
 
 
-class _Simple(Struct):
+class _SimpleEntry(Struct):
     directory: Text
     pos_idx: Index
     neg_idx: Index
@@ -69,7 +69,7 @@ class ImageCoDe(PublishedBenchmark):
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
         """Yields a case for each description."""
         if subset == SIMPLE:
-            for i, (_, entry) in enumerate(read_list(path, _Simple)):
+            for i, (_, entry) in enumerate(read_list(path, _SimpleEntry)):
                 images = _images(path, entry.directory)
                 both_images = images[entry.pos_idx], images[entry.neg_idx]
                 yield _case(both_images, 0, entry.caption, subset, str(i))

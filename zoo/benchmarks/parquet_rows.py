@@ -18,7 +18,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 _SHARD = re.compile(r"(.+)-(\d{5})-of-(\d{5})(?:-[0-9a-f]+)?\.parquet")
 
 
-def shards(path: Path) -> list[Path]:
+def shard_paths(path: Path) -> list[Path]:
     """Returns the shards of a table, in order.
 
     Args:
@@ -48,7 +48,7 @@ def shards(path: Path) -> list[Path]:
     return [shard_files[i] for i in sorted(shard_files)]
 
 
-def rows(
+def read_parquet_rows(
     path: Path, schema: type[T], images: Sequence[str]
 ) -> Iterator[tuple[str, T, tuple[ImageRef, ...]]]:
     """Reads the rows of a file; columns that the schema does not name are not read.

@@ -9,7 +9,7 @@ from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.benchmarks.bindings import BindingImage, binding_cases
 from zoo.errors import ZooError
 from zoo.scenes import blocks
-from zoo.sources.readers.pug_spare import Animals, Holdout, animals, holdout, text
+from zoo.sources.readers.pug_spare import AnimalPair, Holdout, holdout, read_animal_pairs, text
 from zoo.sources.sample import ImageRef
 
 HOW = (
@@ -60,7 +60,7 @@ class PUGSpare(Benchmark):
         if self.file is None:
             return published_subsets
         return tuple(
-            replace(subset, files=(self.file,), named=True) for subset in published_subsets
+            replace(subset, files=(self.file,), from_user=True) for subset in published_subsets
         )
 
     def read(self, root: Path) -> Contents:
@@ -68,12 +68,12 @@ class PUGSpare(Benchmark):
         path = locate(root, self.subsets[0])
         if path is None:
             return Contents([], [], list(self.subsets))
-        rows = list(animals(path))
+        rows = list(read_animal_pairs(path))
         block = holdout(rows, self.block_seed)
         if not block.held_out:
             raise ZooError(
                 f"{path} has {len(block.attributes)} colours and {len(block.objects)} animals, but "
-                f"{blocks.SIDE} of each must be held out: download the file again"
+                f"{blocks.BLOCK_SIDE} of each must be held out: download the file again"
             )
         captions = [text(c) for c in blocks.captions(block.attributes, block.objects)]
         folder = path.parent.absolute()
@@ -92,7 +92,7 @@ class PUGSpare(Benchmark):
     def _cases(
         self,
         subset: str,
-        rows: list[Animals],
+        rows: list[AnimalPair],
         block: Holdout,
         captions: list[str],
         folder: Path,

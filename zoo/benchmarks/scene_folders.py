@@ -39,7 +39,7 @@ class SceneFolder(Benchmark):
         instructions = f"`zoo scenes {self.scenes_command} --out {self.folder}` creates it"
         file, named = f"{self.folder}/{CAPTIONS}", self.folder != self.default_folder
         return tuple(
-            Subset(subset, (file,), None, instructions, dict(self.chance_levels), named=named)
+            Subset(subset, (file,), None, instructions, dict(self.chance_levels), from_user=named)
             for subset in self.wanted
         )
 

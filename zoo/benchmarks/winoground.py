@@ -10,7 +10,7 @@ from msgspec import Struct
 from zoo.benchmarks.annotations import count_notes, find_path
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.benchmarks.hub import Hub
-from zoo.benchmarks.parquet_rows import rows
+from zoo.benchmarks.parquet_rows import read_parquet_rows
 from zoo.benchmarks.protocols.group import CHANCE
 from zoo.benchmarks.roots import cases_from_root
 from zoo.sources.sample import ImageRef
@@ -70,7 +70,9 @@ class Winoground(Benchmark):
     @property
     def subsets(self) -> tuple[Subset, ...]:
         """The only subset, with all cases."""
-        return (SUBSET if self.file is None else replace(SUBSET, files=(self.file,), named=True),)
+        return (
+            SUBSET if self.file is None else replace(SUBSET, files=(self.file,), from_user=True),
+        )
 
     def read(self, root: Path) -> Contents:
         """Returns the cases if the annotations exist."""
@@ -110,7 +112,7 @@ def _image(path: Path, stem: str) -> str:
 
 
 def _parquet_cases(path: Path) -> Iterator[Case]:
-    for _, row, images in rows(path, _WinogroundRow, ("image_0", "image_1")):
+    for _, row, images in read_parquet_rows(path, _WinogroundRow, ("image_0", "image_1")):
         yield _case(row, images)
 
 

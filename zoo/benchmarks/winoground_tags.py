@@ -56,7 +56,7 @@ class WinogroundTags(Benchmark):
         )
         file, named = self.tags or FILE, self.tags is not None
         return tuple(
-            Subset(tag, (file,), CASES[tag], instructions, chance=SUBSET.chance, named=named)
+            Subset(tag, (file,), CASES[tag], instructions, chance=SUBSET.chance, from_user=named)
             for tag in self.wanted
         )
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import pyarrow as pa
 
 from zoo.sources.source import Source
-from zoo.support.text_index import Keys, index_of
+from zoo.support.text_index import TextIndex, index_of
 
 
 class ImageCaptions(Mapping[str, Sequence[str]]):
@@ -19,7 +19,7 @@ class ImageCaptions(Mapping[str, Sequence[str]]):
         self._ids = [source.image_ids for source in sources]
         indexes = (pa.Table.from_batches([index_of(ids.to_pylist())]) for ids in self._ids)
         self._found = [
-            (source, source.by_image(), Keys(pa.chunked_array([ids]), index))
+            (source, source.by_image(), TextIndex(pa.chunked_array([ids]), index))
             for source, ids, index in zip(sources, self._ids, indexes, strict=True)
         ]
 

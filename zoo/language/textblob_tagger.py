@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from importlib.metadata import version
 
 from zoo.language.tagger import Tagger, Token
-from zoo.language.tokens import spans
+from zoo.language.tokens import token_spans
 
 _MARKS = {
     ".": ".",
@@ -42,19 +42,17 @@ class TextBlobTagger(Tagger):
         """Returns the tokens of a text from TextBlob's lexicon and rules."""
         from textblob import _text, en
 
-        token_spans = spans(text)
-        if not token_spans:
+        positions = token_spans(text)
+        if not positions:
             return []
-        tokens = [text[start:end] for start, end in token_spans]
+        tokens = [text[start:end] for start, end in positions]
         tagged = en.parser.find_tags(_for_lexicon(tokens, text.isupper()))
         _correct_tags(tagged, en.lexicon)
         chunked = _text.find_chunks(tagged, language="en")
         _correct_noun_phrases(chunked)
         return [
             Token(token, start, end, tag, chunk)
-            for token, (start, end), (_, tag, chunk) in zip(
-                tokens, token_spans, chunked, strict=True
-            )
+            for token, (start, end), (_, tag, chunk) in zip(tokens, positions, chunked, strict=True)
         ]
 
 

@@ -15,11 +15,11 @@ _TOKEN = re.compile(
 )
 
 
-def spans(text: str) -> list[tuple[int, int]]:
+def token_spans(text: str) -> list[tuple[int, int]]:
     """Returns the start and end of every word and punctuation mark."""
     return [match.span() for match in _TOKEN.finditer(text)]
 
 
-def words(text: str) -> list[str]:
+def split_tokens(text: str) -> list[str]:
     """Returns the words and punctuation marks of a text."""
     return _TOKEN.findall(text)

@@ -321,7 +321,7 @@ def draw_scene(
     pairs += rng.sample([pair for pair in allowed if pair != pairs[0]], n - 1)
     frame = framing(resolution, n)
     looks = [Look(*pair, frame.sizes, frame.materials) for pair in pairs]
-    graph = lay_out(
+    graph = place_objects(
         rng, index, frame, looks, lambda graph: are_separate(graph) and has_clear_relations(graph)
     )
     if graph is None:
@@ -332,7 +332,7 @@ def draw_scene(
     return graph
 
 
-def lay_out(
+def place_objects(
     rng: Random,
     index: int,
     frame: Framing,
@@ -362,7 +362,7 @@ def lay_out(
             f"{index:06d}", rng.getrandbits(31), (), camera, (key, fill, back), frame.named
         )
         for look in looks:
-            grown = _with_one_more(rng, graph, frame.reach, look, fits)
+            grown = _add_object(rng, graph, frame.reach, look, fits)
             if grown is None:
                 break
             graph = grown
@@ -372,7 +372,7 @@ def lay_out(
     return None
 
 
-def _with_one_more(
+def _add_object(
     rng: Random,
     graph: SceneGraph,
     reach: float,
@@ -389,10 +389,10 @@ def _with_one_more(
 
 def are_separate(graph: SceneGraph) -> bool:
     """Returns whether all objects are completely in the frame and none occludes another."""
-    return in_frame(graph) and unhidden(graph)
+    return is_in_frame(graph) and has_no_occlusion(graph)
 
 
-def in_frame(graph: SceneGraph) -> bool:
+def is_in_frame(graph: SceneGraph) -> bool:
     """Returns whether all outlines keep a distance of 3 % of the frame from its borders."""
     return all(
         abs(x) + r <= 0.94 and abs(y) + r <= 0.94
@@ -400,7 +400,7 @@ def in_frame(graph: SceneGraph) -> bool:
     )
 
 
-def unhidden(graph: SceneGraph) -> bool:
+def has_no_occlusion(graph: SceneGraph) -> bool:
     """Returns whether no two outlines touch, in the image or on the ground."""
     discs = [_disc(graph.camera, o) for o in graph.objects]
     return all(math.dist(a[:2], b[:2]) >= a[2] + b[2] for a, b in _pairs(discs)) and all(

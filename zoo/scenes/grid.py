@@ -11,7 +11,15 @@ from zoo.scenes import blocks
 from zoo.scenes.blocks import Caption
 from zoo.scenes.captions import SOURCE, ObjectPhrase, SceneDescription, entity
 from zoo.scenes.collection import Collection, Scene, image_id
-from zoo.scenes.graph import ALL_SHAPES, COLORS, Look, SceneGraph, are_separate, framing, lay_out
+from zoo.scenes.graph import (
+    ALL_SHAPES,
+    COLORS,
+    Look,
+    SceneGraph,
+    are_separate,
+    framing,
+    place_objects,
+)
 from zoo.units.record import UnitRecord
 
 TEMPLATE = "a {} and a {}"
@@ -53,12 +61,12 @@ class Grid(Collection):
 
     def __init__(self, seed: int = 0, size: int = 64, block_seed: int = 0) -> None:
         super().__init__(seed, size)
-        self.held_out = blocks.block(COLORS, ALL_SHAPES, block_seed)
-        evaluated = blocks.set_aside(COLORS, ALL_SHAPES, self.held_out, block_seed)
+        self.held_out = blocks.draw_block(COLORS, ALL_SHAPES, block_seed)
+        evaluated = blocks.draw_evaluation_groups(COLORS, ALL_SHAPES, self.held_out, block_seed)
         self.captions: dict[str, list[Caption]] = {split: [] for split in self.splits}
         for caption in blocks.captions(COLORS, ALL_SHAPES):
             split = blocks.split_of(caption, self.held_out)
-            if split == "seen" and blocks.kin(caption) not in evaluated:
+            if split == "seen" and blocks.swap_group(caption) not in evaluated:
                 self.captions["train"].append(caption)
                 self.captions["val"].append(caption)
             elif split is not None:
@@ -76,7 +84,7 @@ class Grid(Collection):
             split, image = split_of(index), image_id(index)
             caption = rng.choice(self.captions[split])
             looks = [Look(*pair, frame.sizes, frame.materials) for pair in caption]
-            graph = lay_out(rng, index, frame, looks, are_separate)
+            graph = place_objects(rng, index, frame, looks, are_separate)
             assert graph is not None, "there is room for two"
             descriptions = [
                 self._describe(graph, rng, image, k, order, split)

@@ -6,14 +6,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypedDict
 
-from zoo.sources.folders import Folders, ending
+from zoo.sources.folders import Folders, file_ending
 from zoo.sources.images import parse_reference
 from zoo.sources.sample import ImageRef
 
 _WATCHED: list[list["OwnImages"]] = []
 
 
-class Looked(TypedDict):
+class FolderState(TypedDict):
     """The state of the folders that image paths depend on.
 
     Attributes:
@@ -54,9 +54,9 @@ class OwnImages:
             )
         return self._known[text]
 
-    def looked_at(self) -> "Looked":
+    def folder_state(self) -> "FolderState":
         """Returns the state of the folders that the references depend on."""
-        endings = sorted({ending(text) for text in self._known})
+        endings = sorted({file_ending(text) for text in self._known})
         return {"endings": endings, "folders": self._folders.state(endings)}
 
     def _existing_path(self, path: str) -> str | None:
@@ -65,23 +65,23 @@ class OwnImages:
 
 
 @contextmanager
-def looked_at() -> Iterator[Callable[[], list["Looked"]]]:
+def watch_folders() -> Iterator[Callable[[], list["FolderState"]]]:
     """Yields a function that returns the folder states of all `OwnImages` of the block."""
     watched: list[OwnImages] = []
     _WATCHED.append(watched)
     try:
-        yield lambda: [own_images.looked_at() for own_images in watched]
+        yield lambda: [own_images.folder_state() for own_images in watched]
     finally:
         _WATCHED.pop()
 
 
-def looks_the_same(looked: Iterable["Looked"]) -> bool:
+def are_unchanged(states: Iterable["FolderState"]) -> bool:
     """Returns whether `OwnImages` would resolve paths to the same files as before.
 
     Args:
-        looked: The folder states from `looked_at`.
+        states: The folder states from `looked_at`.
     """
-    for folder_state in looked:
+    for folder_state in states:
         now = Folders()
         for folder in folder_state["folders"]:
             now.files(folder)

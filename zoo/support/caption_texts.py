@@ -11,7 +11,7 @@ from zoo.errors import ZooError
 from zoo.support.compiled_tables import CompiledTables, Notes, Writer, compile_tables, in_batches
 from zoo.support.progress import track
 from zoo.support.text_files import open_bytes, parse_json, sha256
-from zoo.support.text_index import INDEX, Keys, index_of
+from zoo.support.text_index import INDEX, TextIndex, index_of
 
 TEXTS = pa.schema([("caption", pa.string()), ("text", pa.string())])
 
@@ -27,7 +27,7 @@ class TextsByCaption:
     def __init__(self, file: Path, tables: CompiledTables) -> None:
         self.file, self._tables = file, tables
         self._texts = tables["texts"].column("text")
-        self._keys = Keys(tables["texts"].column("caption"), tables["index"])
+        self._keys = TextIndex(tables["texts"].column("caption"), tables["index"])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TextsByCaption, (self.file, self._tables)

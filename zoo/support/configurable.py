@@ -19,7 +19,7 @@ from zoo.support.ranges import check_ranges
 Part = TypeVar("Part")
 
 
-class _Record(ABCMeta):
+class _ConfigurableType(ABCMeta):
     """Checks the arguments of a constructor against their ranges, and records them.
 
     It is a metaclass, since wrapping `__init__` hides the arguments from jsonargparse.
@@ -43,7 +43,7 @@ class _Record(ABCMeta):
         return instance
 
 
-class Configurable(metaclass=_Record):
+class Configurable(metaclass=_ConfigurableType):
     """Base of components that YAML files and checkpoints describe by class path and arguments."""
 
     recorded_arguments: dict[str, Any]
@@ -83,7 +83,7 @@ def to_config(part: Configurable) -> dict[str, Any]:
 
 
 def from_config(described: dict[str, Any], kind: type[Part]) -> Part:
-    """Builds the part that `spec` described.
+    """Builds the part that `to_config` described.
 
     Args:
         described: {"class_path", "init_args"}; nested components have the same form.

@@ -12,7 +12,7 @@ from pathlib import Path
 from zoo.errors import ZooError
 
 # errors of a path that cannot be a file
-NO_PLACE = (
+NOT_A_FILE = (
     errno.EISDIR,
     errno.ENOTDIR,
     errno.EEXIST,
@@ -117,7 +117,7 @@ def remove_leftovers(folder: Path, name: str | None = None) -> None:
             continue  # already removed, or owned by another user
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _is(part, handle):
+            if _is_same_file(part, handle):
                 _remove(part)
         except OSError:
             continue  # its process is alive, or the file system does not support locks
@@ -138,7 +138,7 @@ def _make_locked(part: Path, folder: bool) -> int:
             continue  # removed by another process between the two steps
         with suppress(OSError):  # without locks on the file system, nothing is swept
             fcntl.flock(handle, fcntl.LOCK_EX)
-        if _is(part, handle):
+        if _is_same_file(part, handle):
             return handle
         os.close(handle)  # removed by another process before it was locked
 
@@ -152,7 +152,7 @@ def _exchange(part: Path, path: Path) -> None:
     _remove(old)
 
 
-def _is(part: Path, handle: int) -> bool:
+def _is_same_file(part: Path, handle: int) -> bool:
     try:
         return os.path.samestat(part.stat(), os.fstat(handle))
     except FileNotFoundError:
@@ -166,28 +166,28 @@ def _remove(part: Path) -> None:
         part.unlink(missing_ok=True)
 
 
-def write_error(path: Path, error: OSError, then: str = "") -> ZooError:
+def write_error(path: Path, error: OSError, resume_note: str = "") -> ZooError:
     """Returns the error for a file or folder that could not be written.
 
     Args:
         path: The file or folder.
         error: The error of the system.
-        then: What the same command does once there is disk space.
+        resume_note: What the same command does once there is disk space.
 
     Returns:
         The error to raise.
     """
     return ZooError(
-        f"{path} could not be written ({error.strerror or error}): {advice_on(error, then)}"
+        f"{path} could not be written ({error.strerror or error}): {advice_on(error, resume_note)}"
     )
 
 
-def advice_on(error: OSError, then: str = "") -> str:
+def advice_on(error: OSError, resume_note: str = "") -> str:
     """Returns advice on an error of the file system.
 
     Args:
         error: The error of the system.
-        then: What the same command does once there is disk space.
+        resume_note: What the same command does once there is disk space.
 
     Returns:
         The advice, without a full stop.
@@ -196,9 +196,9 @@ def advice_on(error: OSError, then: str = "") -> str:
         return "fix the circular link"
     if error.errno in REFUSED:
         return "change its permissions, or choose another path"
-    if error.errno in NO_PLACE:
+    if error.errno in NOT_A_FILE:
         return "choose another path"
-    return ", ".join(filter(None, ["free disk space and run the same command again", then]))
+    return ", ".join(filter(None, ["free disk space and run the same command again", resume_note]))
 
 
 def check_ending(path: Path, ending: str) -> None:

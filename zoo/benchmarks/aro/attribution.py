@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from zoo.benchmarks.base import Case
 from zoo.benchmarks.hub import Hub
-from zoo.benchmarks.parquet_rows import rows, shards
+from zoo.benchmarks.parquet_rows import read_parquet_rows, shard_paths
 from zoo.errors import ZooError
 from zoo.sources.images import image_ref
 from zoo.sources.sample import ImageRef
@@ -110,7 +110,11 @@ def _copy_cases(path: Path, subset: str) -> Iterator[Case]:
     schema, column = (
         (_RelationRow, "image") if subset == RELATION else (_AttributionEntry, "images")
     )
-    table = (record for file in shards(path) for record in rows(file, schema, (column,)))
+    table = (
+        record
+        for file in shard_paths(path)
+        for record in read_parquet_rows(file, schema, (column,))
+    )
     for i, (place, row, (image,)) in enumerate(table):
         yield _case(image, row, subset, f"row {i}", place)
 

@@ -90,7 +90,7 @@ class HalfTruth(Benchmark):
         """The chosen conditions; all are built from the same units."""
         chance = {"half_truth": 50.0, "completion": 50.0}
         return tuple(
-            Subset(c, (self.units,), None, HOW.format(units=self.units), chance, named=True)
+            Subset(c, (self.units,), None, HOW.format(units=self.units), chance, from_user=True)
             for c in self.wanted
         )
 

@@ -101,8 +101,8 @@ class Protocol(Configurable, ABC):
     Attributes:
         name: Short name of the protocol.
         drops_identical: Whether each outcome is about the texts of one image or text query and is
-            judged by `above_all`. Texts identical to the right one can then be dropped, as the
-            preset `strict` does.
+            judged by `right_above_wrong`. Texts identical to the right one can then be dropped, as
+            the preset `strict` does.
         by_image: Whether each image is a separate query among all texts of the case. The case is
             then scored on those of its images that exist.
         has_interval: Whether the variance of its answers gives a confidence interval of the metric.
@@ -273,7 +273,8 @@ def select_block(
 
 
 def combine_answers(answers: Iterable[tuple[bool, bool]]) -> tuple[bool, bool]:
-    """Combines answers, each as returned by `above_all`, into one that requires all of them.
+    """Combines answers, each as returned by `right_above_wrong`, into one that requires all of
+    them.
 
     Args:
         answers: Whether each answer is right, and whether it is wrong only because of ties.

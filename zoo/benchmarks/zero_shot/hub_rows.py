@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec import Struct, field
 
-from zoo.benchmarks.parquet_rows import shards
+from zoo.benchmarks.parquet_rows import shard_paths
 from zoo.benchmarks.zero_shot.labelled_images import LabelledImages, single_labels
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
@@ -69,11 +69,11 @@ def parquet_files(folder: Path) -> list[Path]:
         for pattern in (*(f"{split}*.parquet" for split in SPLITS), "*.parquet"):
             paths = sorted(place.glob(pattern))
             if paths and not (pattern == "*.parquet" and paths[0].name.startswith("train")):
-                return shards(paths[0]) if len(shards(paths[0])) > 1 else paths
+                return shard_paths(paths[0]) if len(shard_paths(paths[0])) > 1 else paths
     return []
 
 
-def parquet(folder: Path, files: list[Path]) -> LabelledImages:
+def read_parquet(folder: Path, files: list[Path]) -> LabelledImages:
     """Reads parquet files whose columns are described by Hugging Face's datasets.
 
     Raises:

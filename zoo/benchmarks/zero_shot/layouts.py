@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from zoo.benchmarks.zero_shot.hub_rows import STATE, parquet, parquet_files, read_saved_dataset
+from zoo.benchmarks.zero_shot.hub_rows import STATE, parquet_files, read_parquet, read_saved_dataset
 from zoo.benchmarks.zero_shot.image_folder import read_image_folder
 from zoo.benchmarks.zero_shot.labelled_images import LabelledImages, single_labels
-from zoo.benchmarks.zero_shot.tars import SHARDS, tars
+from zoo.benchmarks.zero_shot.tars import SHARDS, read_tars
 from zoo.sources.sample import ImageRef
 from zoo.sources.torchvision_sets import TORCHVISION_SETS
 
@@ -28,11 +28,11 @@ def read_labelled(folder: Path, source: str) -> LabelledImages | None:
     """
     split_folder = next((folder / name for name in SPLITS if (folder / name).is_dir()), folder)
     if (split_folder / SHARDS).is_file():
-        return tars(folder, split_folder)
+        return read_tars(folder, split_folder)
     if (split_folder / STATE).is_file():
         return read_saved_dataset(split_folder)
     tables = parquet_files(split_folder)
-    return parquet(folder, tables) if tables else read_image_folder(split_folder, source)
+    return read_parquet(folder, tables) if tables else read_image_folder(split_folder, source)
 
 
 def load_set(name: str, folder: Path, root: Path) -> LabelledImages | None:

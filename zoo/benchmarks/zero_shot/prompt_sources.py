@@ -13,8 +13,8 @@ from zoo.benchmarks.zero_shot.prompts import (
     TEMPLATES,
     ClassPrompts,
     check_templates,
-    names_file,
-    templates_file,
+    read_names,
+    read_templates,
 )
 from zoo.errors import ZooError
 from zoo.support.text_files import read_bytes, read_json
@@ -46,11 +46,11 @@ def own_prompts(folder: Path, images: LabelledImages, imagenet: bool = False) ->
         names, templates = _open_clip()
         names_from = templates_from = "open_clip"
     if names_path.is_file():
-        names, names_from = names_file(names_path), str(names_path)
+        names, names_from = read_names(names_path), str(names_path)
         files.append(names_path)
     templates_path = next((folder / name for name in TEMPLATES if (folder / name).is_file()), None)
     if templates_path is not None:
-        templates, templates_from = templates_file(templates_path), str(templates_path)
+        templates, templates_from = read_templates(templates_path), str(templates_path)
         files.append(templates_path)
     if not names:
         raise ZooError(
@@ -103,7 +103,7 @@ def clip_benchmark_prompts(
     names_path = folder / NAMES
     if names_path.is_file():
         return ClassPrompts(
-            names_file(names_path),
+            read_names(names_path),
             checked_templates,
             str(names_path),
             CLIP_BENCHMARK,

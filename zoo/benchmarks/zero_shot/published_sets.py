@@ -110,8 +110,8 @@ class PublishedSets(Benchmark):
             return root / FOLDER / name
         return Path(folder).absolute() if Path(folder).is_dir() else root / folder
 
-    def subset(self, name: str, files: Iterable[str], n: int | None, how: str) -> Subset:
+    def subset(self, name: str, files: Iterable[str], n: int | None, instructions: str) -> Subset:
         """Returns the subset of a set; if the user gave its folder, that is its only file."""
         named = name in self.folders
         places = (self.folders[name],) if named else tuple(files)
-        return Subset(name, places, n, how, named=named)
+        return Subset(name, places, n, instructions, from_user=named)

@@ -9,14 +9,14 @@ from zoo.benchmarks.zero_shot.image_folder import SUFFIXES
 from zoo.benchmarks.zero_shot.labelled_images import LabelledImages
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
-from zoo.sources.tars import members
+from zoo.sources.tars import read_members
 from zoo.support.schema import DOWNLOAD_AGAIN
 from zoo.support.text_files import read_bytes
 
 SHARDS, KIND = "nshards.txt", "dataset_type.txt"
 
 
-def tars(folder: Path, split: Path) -> LabelledImages:
+def read_tars(folder: Path, split: Path) -> LabelledImages:
     """Reads the tars of a split.
 
     Args:
@@ -42,7 +42,7 @@ def tars(folder: Path, split: Path) -> LabelledImages:
         shard = split / f"{number}.tar"
         if not shard.is_file():
             raise ZooError(f"{shard} is missing, but {split / SHARDS} counts it: download it")
-        for member, data in members(str(shard), lambda member: member.name.endswith(ending)):
+        for member, data in read_members(str(shard), lambda member: member.name.endswith(ending)):
             name = Path(member.name)
             key = f"{number}/{name.parent}/{name.name.partition('.')[0]}"
             if name.suffix.lower() in SUFFIXES:

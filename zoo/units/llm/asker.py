@@ -55,8 +55,8 @@ class Asker:
     """Asks a back end, and records the outcome of each question.
 
     An attempt fails with `QuestionFailed`; the third failure is recorded as the question's error.
-    While the back end is `Busy`, all questions wait. Failures of a stage are recorded only after an
-    answer of that stage, which shows that the setup works.
+    While the back end is `BackendBusy`, all questions wait. Failures of a stage are recorded only
+    after an answer of that stage, which shows that the setup works.
 
     Args:
         backend: The server or engine.

@@ -30,12 +30,12 @@ _PREPOSITIONS_BY_FIRST = {
 }
 
 
-def starts(tags: list[str], i: int, allowed: set[str]) -> bool:
+def has_tag(tags: list[str], i: int, allowed: set[str]) -> bool:
     """Returns whether there is a word at i whose tag is allowed."""
     return i < len(tags) and tags[i] in allowed
 
 
-def negates(word: str) -> bool:
+def is_negation(word: str) -> bool:
     """Returns whether a word is a negation."""
     return word in ("not", "never") or word.endswith(("n't", "n’t"))
 
@@ -48,7 +48,7 @@ def preposition_phrase(words: Sequence[str], i: int) -> tuple[str, ...]:
     return ()
 
 
-def governs(words: list[str], tags: list[str], i: int) -> bool:
+def is_adverb_preposition(words: list[str], tags: list[str], i: int) -> bool:
     """Returns whether a word tagged as an adverb is a preposition ("skating down a rail")."""
     follows = DETERMINERS if words[i] == "nearby" else DETERMINERS | NOUNS | ADJECTIVES
-    return words[i] in PREPOSITIONS and tags[i] in ("RB", "JJ") and starts(tags, i + 1, follows)
+    return words[i] in PREPOSITIONS and tags[i] in ("RB", "JJ") and has_tag(tags, i + 1, follows)
