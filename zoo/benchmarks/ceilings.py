@@ -75,8 +75,7 @@ class _BlindQuery:
 
 
 def ceilings(cases: Sequence[Case], declared: Declared = MappingProxyType({})) -> Ceilings:
-    """Returns the ceilings by subset and metric, and those of all subsets together under
-    ALL_SUBSETS.
+    """Returns the ceilings by subset and metric; `ALL_SUBSETS` has those of all cases together.
 
     Those of many cases are cached on disk, under a hash of the cases.
 

@@ -40,7 +40,7 @@ class TextBlobTagger(Tagger):
 
     def analyse(self, text: str) -> list[Token]:
         """Returns the tokens of a text from TextBlob's lexicon and rules."""
-        from textblob import _text, en
+        from textblob import en
 
         positions = token_spans(text)
         if not positions:
@@ -48,7 +48,7 @@ class TextBlobTagger(Tagger):
         tokens = [text[start:end] for start, end in positions]
         tagged = en.parser.find_tags(_for_lexicon(tokens, text.isupper()))
         _correct_tags(tagged, en.lexicon)
-        chunked = _text.find_chunks(tagged, language="en")
+        chunked = [item[:3] for item in en.parser.find_chunks(tagged)]  # without prepositions
         _correct_noun_phrases(chunked)
         return [
             Token(token, start, end, tag, chunk)

@@ -45,8 +45,7 @@ def initialize_worker_signals(worker: int) -> None:
 
 
 class Loader(DataLoader[Any]):
-    """A data loader whose workers block signals until `initialize_worker_signals` has installed
-    their handlers.
+    """A data loader whose workers block signals until their handlers are installed.
 
     Args:
         args: Positional arguments of DataLoader.

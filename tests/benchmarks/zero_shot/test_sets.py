@@ -1,8 +1,10 @@
 """Published sets: their images in any layout and by torchvision, and whose prompts they have."""
 
 import importlib.machinery
+import inspect
 import json
 import pickle
+import re
 from pathlib import Path
 
 import numpy as np
@@ -90,6 +92,20 @@ def test_every_set_of_torchvision_is_read_by_a_class_that_is_there() -> None:
     for name, known in TORCHVISION_SETS.items():
         assert name in SETS
         assert hasattr(datasets, known.class_name)
+
+
+@pytest.mark.parametrize("name", TORCHVISION_SETS)
+def test_torchvision_0_22_to_0_29_sets_the_private_attributes_that_are_read(name: str) -> None:
+    known = TORCHVISION_SETS[name]
+    source = "".join(
+        inspect.getsource(base)
+        for base in getattr(datasets, known.class_name).__mro__
+        if base.__module__.startswith("torchvision.datasets.")
+    )
+    functions = [known.labels, known.paths, known.classes]
+    names = {name for function in functions if function for name in function.__code__.co_names}
+    for attribute in (name for name in names if name.startswith("_")):
+        assert re.search(rf"(self\.|^    ){attribute}\b.*=", source, re.M) or attribute == "_second"
 
 
 def test_what_torchvision_cannot_read_is_told_so(tmp_path: Path) -> None:

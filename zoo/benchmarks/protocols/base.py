@@ -273,8 +273,7 @@ def select_block(
 
 
 def combine_answers(answers: Iterable[tuple[bool, bool]]) -> tuple[bool, bool]:
-    """Combines answers, each as returned by `right_above_wrong`, into one that requires all of
-    them.
+    """Combines the results of `right_above_wrong` into one answer that requires all of them.
 
     Args:
         answers: Whether each answer is right, and whether it is wrong only because of ties.
