@@ -20,7 +20,7 @@ from tests.support.samples import Answers, Sample, by_pixels, draw, value
 from zoo.benchmarks import eqben
 from zoo.benchmarks.base import Benchmark, Case
 from zoo.benchmarks.bivlc import BiVLC
-from zoo.benchmarks.catalog import benchmark
+from zoo.benchmarks.catalog import build_benchmark
 from zoo.benchmarks.coco_cf import COCOCounterfactuals
 from zoo.benchmarks.cola import COLA
 from zoo.benchmarks.comvg import ComVG
@@ -374,7 +374,7 @@ def test_published_figures_are_those_of_vl_compo(shared_data: Path) -> None:
     names |= {"mmvp": tuple(patterns), "imagecode": ("videos", "static")}
     names["eqben"] = tuple(folder for folder, _, _ in eqben.PUBLISHED.values())
     for name, theirs in names.items():
-        for part, subset in zip(theirs, benchmark(name).subsets, strict=False):
+        for part, subset in zip(theirs, build_benchmark(name).subsets, strict=False):
             for metric, said in subset.published.items():
                 column = "::".join(filter(None, (name.replace("mmvp", "mmvp_vlm"), part)))
                 figure = figures.get(f"{column}::{metric}", figures.get(column))

@@ -11,7 +11,7 @@ import torch
 from tests.scenes.test_captions import true
 from zoo.scenes.cache import read_captions, read_lines, render_collection
 from zoo.scenes.graph import SceneGraph
-from zoo.scenes.grid import Grid, texts
+from zoo.scenes.grid import Grid, all_captions
 
 SCRIPTS = Path(__file__).parents[2] / "benchmarks" / "studies"
 
@@ -129,7 +129,7 @@ def test_pairs_are_asked_of_a_trained_tower_by_every_head_and_their_passes_count
 
 def test_every_caption_that_a_negative_may_become_is_stored(module, folder):
     shared = module("bindings_training")
-    assert set(texts()) < set(shared.SPOKEN)
+    assert set(all_captions()) < set(shared.SPOKEN)
     assert len(shared.SPOKEN) == 64 * 64
 
 

@@ -19,7 +19,7 @@ from zoo.negatives.negclip_swap import NegCLIPSwap
 from zoo.scenes import blocks
 from zoo.scenes.cache import read_captions, read_lines, render_collection
 from zoo.scenes.graph import SceneGraph
-from zoo.scenes.grid import Grid, texts
+from zoo.scenes.grid import Grid, all_captions
 from zoo.scenes.related import Related
 from zoo.sources.readers.scenes import Scenes
 from zoo.units.sampler import UnitSampler
@@ -73,7 +73,7 @@ def test_no_negative_of_swapped_words_or_foils_names_what_is_held_out(
 
 
 def test_taken_literally_the_hold_out_lets_swaps_of_seen_captions_have_a_binding_of_it(grid):
-    literal = [c for c in texts().values() if not grid.held_out.intersection(c)]
+    literal = [c for c in all_captions().values() if not grid.held_out.intersection(c)]
     leaking = [c for c in literal if grid.held_out.intersection(blocks.swap_attributes(c))]
     assert (len(literal), len(leaking)) == (2_290, 450)
     used = {c for split in ("train", "val", "seen") for c in grid.captions[split]}
@@ -97,10 +97,10 @@ def test_scenes_show_what_they_say_in_both_orders_and_by_splits_shares(grid):
     for scene in grid.scenes(N):
         splits[scene.split] += 1
         shown = [o.pair for o in scene.graph.objects]
-        captions = [texts()[d.record.caption] for d in scene.descriptions]
+        captions = [all_captions()[d.record.caption] for d in scene.descriptions]
         assert captions == [tuple(shown), tuple(reversed(shown))]
         for description, caption in zip(scene.descriptions, captions, strict=True):
-            assert texts()[description.attribute_swap] == blocks.swap_attributes(caption)
+            assert all_captions()[description.attribute_swap] == blocks.swap_attributes(caption)
             phrases = [f"{color} {shape}" for color, shape in caption]
             assert [entity.text for entity in description.record.entities] == phrases
             assert not {f.text for e in description.record.entities for f in e.foils} & {*phrases}

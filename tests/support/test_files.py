@@ -65,7 +65,7 @@ def test_a_place_that_another_process_sweeps_before_it_is_locked_is_made_anew(
         return opened(path, flags, *others)
 
     monkeypatch.setattr("zoo.support.files.os.open", swept_first)
-    with write_atomically(tmp_path / "a.json", sweeps=False) as part:
+    with write_atomically(tmp_path / "a.json", clean_up=False) as part:
         part.write_bytes(b"{}")
     assert swept == [part]
     assert (tmp_path / "a.json").read_bytes() == b"{}"

@@ -17,7 +17,7 @@ from zoo.support.schema import DOWNLOAD_AGAIN, read_json_lines
 
 HUB = Hub("Intel/COCO-Counterfactuals", "958a3e0b32421b9f07c4c3f78aecbf98019a3402")
 FILES = ("coco_cf/data/examples.jsonl", "coco_cf/examples.jsonl")
-HOW = (
+INSTRUCTIONS = (
     f"{HUB.download_instructions('coco_cf')} (6.4 GB), and unpack its data/images.zip next to "
     "data/examples.jsonl"
 )
@@ -53,8 +53,8 @@ class COCOCounterfactuals(PublishedBenchmark):
     )
     hub = HUB
     published = (
-        Subset(PAIRS, FILES, 17_410, HOW, chance=CHANCE),
-        Subset(RETRIEVAL, FILES, 10_446, HOW),
+        Subset(PAIRS, FILES, 17_410, INSTRUCTIONS, chance=CHANCE),
+        Subset(RETRIEVAL, FILES, 10_446, INSTRUCTIONS),
     )
 
     def __init__(

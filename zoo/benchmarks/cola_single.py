@@ -16,7 +16,7 @@ from zoo.sources.sample import ImageRef
 from zoo.support.schema import DOWNLOAD_AGAIN, validate_record
 from zoo.support.text_files import read_json
 
-HOW = (
+INSTRUCTIONS = (
     "`git clone https://github.com/arijitray1993/COLA` and copy its "
     "data/COLA_singleobjects_benchmark_*.json into DATA_ROOT/cola; images are Visual Genome's (in "
     "DATA_ROOT/visual_genome), CLEVR's (in DATA_ROOT/clevr) and COCO's (in DATA_ROOT/coco)"
@@ -37,7 +37,7 @@ class COLASingle(PublishedBenchmark):
     licence = COLA.licence
     citation = COLA.citation
     published = tuple(
-        Subset(subset, (f"cola/COLA_singleobjects_benchmark_{file}.json",), None, HOW)
+        Subset(subset, (f"cola/COLA_singleobjects_benchmark_{file}.json",), None, INSTRUCTIONS)
         for subset, file in FILES.items()
     )
 

@@ -15,7 +15,7 @@ from zoo.sources.sample import ImageRef
 from zoo.support.schema import read_list
 
 HUB = Hub("stanfordnlp/colorswap", gated=True)
-HOW = (
+INSTRUCTIONS = (
     f"{HUB.download_instructions('colorswap')}; or unpack the authors' archive (Google Drive, id "
     "1xdG94DQdz_eQVH1lrEeaHVz_BNkrVgb5, by the link in github.com/Top34051/colorswap), with its "
     "test.json and images, in DATA_ROOT/colorswap"
@@ -48,7 +48,7 @@ class ColorSwap(PublishedBenchmark):
             "test",
             ("colorswap/test.json", "colorswap/data/test-*.parquet", "colorswap/test-*.parquet"),
             300,
-            HOW,
+            INSTRUCTIONS,
             chance=CHANCE,
             published={"text": 35.7, "image": 15.0, "group": 12.0},
         ),

@@ -16,7 +16,7 @@ from zoo.errors import ZooError
 from zoo.sources.images import visual_genome_ref
 from zoo.sources.sample import ImageRef
 
-HOW = (
+INSTRUCTIONS = (
     "`git clone https://github.com/RAIVNLab/CREPE` and unpack its data/{zip} into "
     "DATA_ROOT/crepe; images are Visual Genome's, not resized, in DATA_ROOT/visual_genome"
 )
@@ -76,7 +76,7 @@ class CREPE(PublishedBenchmark):
                     f"crepe/prod_hard_negatives/{kind}/{FILE.format(kind, c)}" for c in COMPLEXITIES
                 ),
                 None,
-                HOW.format(zip="prod_hard_negatives.zip"),
+                INSTRUCTIONS.format(zip="prod_hard_negatives.zip"),
                 published={"i2t": accuracy},
             )
             for kind, accuracy in PRODUCTIVITY.items()
@@ -86,7 +86,7 @@ class CREPE(PublishedBenchmark):
                 subset,
                 (f"crepe/syst_hard_negatives/{file}",),
                 None,
-                HOW.format(zip="syst_hard_negatives.zip"),
+                INSTRUCTIONS.format(zip="syst_hard_negatives.zip"),
             )
             for subset, (file, _) in SYSTEMATICITY.items()
         ),

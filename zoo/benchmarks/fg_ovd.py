@@ -14,7 +14,7 @@ from zoo.sources.images import coco_ref
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import DOWNLOAD_AGAIN, read_json_lines
 
-HOW = (
+INSTRUCTIONS = (
     "`git clone https://github.com/360CVGroup/FG-CLIP` and copy its data/fgovd/*.jsonl into "
     "DATA_ROOT/fgovd; images are COCO's val2017, in DATA_ROOT/coco/val2017"
 )
@@ -53,7 +53,8 @@ class FGOVD(PublishedBenchmark):
         "as used by Xie et al., FG-CLIP, ICML 2025, arXiv:2505.05071"
     )
     published = tuple(
-        Subset(subset, (f"fgovd/{file}.jsonl",), None, HOW) for subset, file in FILES.items()
+        Subset(subset, (f"fgovd/{file}.jsonl",), None, INSTRUCTIONS)
+        for subset, file in FILES.items()
     )
 
     def cases(self, path: Path, subset: str) -> Iterator[Case]:

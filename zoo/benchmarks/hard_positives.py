@@ -15,7 +15,7 @@ from zoo.sources.images import visual_genome_ref
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import read_list
 
-HOW = (
+INSTRUCTIONS = (
     "`git clone https://github.com/amitakamath/hard_positives` and copy its data/ and "
     "swapped_data/ into DATA_ROOT/hard_positives; images are Visual Genome's, in "
     "DATA_ROOT/visual_genome"
@@ -51,7 +51,7 @@ class HardPositives(PublishedBenchmark):
         "arXiv:2409.17958"
     )
     published = tuple(
-        Subset(subset, (f"hard_positives/data/{file}",), None, HOW)
+        Subset(subset, (f"hard_positives/data/{file}",), None, INSTRUCTIONS)
         for subset, file in FILES.items()
     )
 

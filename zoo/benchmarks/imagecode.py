@@ -16,7 +16,7 @@ from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import Text, read_list, read_object
 
-HOW = (
+INSTRUCTIONS = (
     "`git clone https://github.com/McGill-NLP/imagecode` and copy its data/{file} into "
     "DATA_ROOT/imagecode; unpack image-sets.zip (zenodo.org/record/6518944) there"
 )
@@ -59,7 +59,7 @@ class ImageCoDe(PublishedBenchmark):
             subset,
             (f"imagecode/{file}", f"imagecode/data/{file}"),
             n,
-            HOW.format(file=file),
+            INSTRUCTIONS.format(file=file),
             chance={"t2i": 50.0 if subset == SIMPLE else 100 / IMAGES},
             published=values,
         )

@@ -18,7 +18,7 @@ from zoo.errors import ZooError
 from zoo.sources.images import coco_ref
 from zoo.sources.sample import ImageRef
 
-HOW = (
+INSTRUCTIONS = (
     "get the CSV files that github.com/m1k2zoo/negbench links to on Google Drive into "
     "DATA_ROOT/negbench; images are COCO's val2017 (in DATA_ROOT/coco/val2017), VOC2007's (in "
     "DATA_ROOT/voc2007/JPEGImages) and, for the synthetic sets, NegBench's own (in "
@@ -76,7 +76,7 @@ class NegBench(PublishedBenchmark):
             COCO,
             ("negbench/COCO_val_mcq_llama3.1_rephrased.csv",),
             5_914,
-            HOW,
+            INSTRUCTIONS,
             chance=CHANCE,
             published=_published_values(39.3, 69.1, 6.8, 39.3),
         ),
@@ -84,7 +84,7 @@ class NegBench(PublishedBenchmark):
             VOC,
             ("negbench/VOC2007_mcq_llama3.1_rephrased.csv",),
             5_031,
-            HOW,
+            INSTRUCTIONS,
             chance=CHANCE,
             published=_published_values(38.7, 82.6, 3.3, 59.0),
         ),
@@ -92,10 +92,13 @@ class NegBench(PublishedBenchmark):
             SYNTHETIC,
             ("negbench/synthetic_mcq_llama3.1_rephrased.csv",),
             9_996,
-            HOW,
+            INSTRUCTIONS,
             chance=CHANCE,
         ),
-        *(Subset(name, (f"negbench/{file}.csv",), None, HOW) for name, file in RETRIEVALS.items()),
+        *(
+            Subset(name, (f"negbench/{file}.csv",), None, INSTRUCTIONS)
+            for name, file in RETRIEVALS.items()
+        ),
     )
 
     def cases(self, path: Path, subset: str) -> Iterable[Case]:

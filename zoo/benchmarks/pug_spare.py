@@ -12,11 +12,10 @@ from zoo.scenes import blocks
 from zoo.sources.readers.pug_spare import AnimalPair, Holdout, holdout, read_animal_pairs, text
 from zoo.sources.sample import ImageRef
 
-HOW = (
+INSTRUCTIONS = (
     "download PUG_SPARE.csv and the archives Desert, Island, MountainRange and Spaceship by the "
-    "links "
-    "in data_loading/pug.py of github.com/kdariina/CLIP-not-BoW-unimodally, and unpack them in "
-    "DATA_ROOT/pug_spare"
+    "links in data_loading/pug.py of github.com/kdariina/CLIP-not-BoW-unimodally, and unpack them "
+    "in DATA_ROOT/pug_spare"
 )
 FILE = "pug_spare/PUG_SPARE.csv"
 CAPTIONS = 7_392
@@ -55,7 +54,7 @@ class PUGSpare(Benchmark):
     def subsets(self) -> tuple[Subset, ...]:
         """The chosen subsets, all read from one file."""
         published_subsets = tuple(
-            Subset(name, (FILE,), None, HOW, {"i2t": 50.0}) for name in self.wanted
+            Subset(name, (FILE,), None, INSTRUCTIONS, {"i2t": 50.0}) for name in self.wanted
         )
         if self.file is None:
             return published_subsets

@@ -12,7 +12,7 @@ from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.images import coco_ref
 from zoo.support.schema import read_object
 
-HOW = (
+INSTRUCTIONS = (
     "`git clone https://github.com/RAIVNLab/sugar-crepe` and copy its data/*.json into "
     "DATA_ROOT/sugarcrepe; images are COCO's val2017, in DATA_ROOT/coco/val2017"
 )
@@ -50,7 +50,7 @@ class SugarCrepe(PublishedBenchmark):
             subset,
             (f"sugarcrepe/{subset}.json",),
             n,
-            HOW,
+            INSTRUCTIONS,
             chance={"i2t": 50.0},
             published={"i2t": accuracy},
         )

@@ -17,7 +17,7 @@ from zoo.sources.images import coco_ref, visual_genome_ref
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import Text, read_list
 
-HOW = (
+INSTRUCTIONS = (
     "download {file} from Google Drive (id {drive}), by the links in "
     "github.com/amitakamath/whatsup_vlms, into DATA_ROOT/whatsup; images: {images}"
 )
@@ -99,7 +99,7 @@ class WhatsUp(PublishedBenchmark):
                 name,
                 (f"whatsup/{source.file}",),
                 source.n,
-                HOW.format(file=source.file, drive=source.drive, images=source.images),
+                INSTRUCTIONS.format(file=source.file, drive=source.drive, images=source.images),
                 chance={"i2t": 100 / source.options},
                 published={"i2t": source.published},
             )
@@ -110,7 +110,7 @@ class WhatsUp(PublishedBenchmark):
                 f"{name} {SETS}",
                 (f"whatsup/{SOURCES[name].file}",),
                 SOURCES[name].n // OPTIONS,
-                HOW.format(
+                INSTRUCTIONS.format(
                     file=SOURCES[name].file,
                     drive=SOURCES[name].drive,
                     images=SOURCES[name].images,

@@ -17,7 +17,7 @@ from zoo.sources.sample import ImageRef
 from zoo.support.schema import read_json_lines
 
 HUB = Hub("facebook/winoground", "b400e173549071916ad1b3d449293bc8d8b4b763", gated=True)
-HOW = (
+INSTRUCTIONS = (
     f"{HUB.download_instructions('winoground')}; "
     "if that includes data/images.zip, unpack it in DATA_ROOT/winoground/data. "
     "The images must not be redistributed"
@@ -27,7 +27,7 @@ SUBSET = Subset(
     "winoground",
     (*JSONL, "winoground/*.parquet", "winoground/*/*.parquet"),
     400,
-    HOW,
+    INSTRUCTIONS,
     chance=CHANCE,
     published={"text": 31.25, "image": 11.0, "group": 8.75},
 )

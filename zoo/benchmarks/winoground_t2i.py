@@ -13,7 +13,7 @@ from zoo.sources.sample import ImageRef
 from zoo.support.text_files import text_lines
 
 CASES = 11_479
-HOW = (
+INSTRUCTIONS = (
     "`git clone https://github.com/zhuxiangru/Winoground-T2I` and copy data/dataset/dataset.txt "
     "into DATA_ROOT/winoground_t2i; no images are published: generate an image for each of "
     "the two sentences and save them there as images/ID_0.png and images/ID_1.png"
@@ -38,7 +38,7 @@ class WinogroundT2I(PublishedBenchmark):
             "winoground_t2i",
             ("winoground_t2i/dataset.txt", "winoground_t2i/data/dataset/dataset.txt"),
             CASES,
-            HOW,
+            INSTRUCTIONS,
             chance=CHANCE,
         ),
     )

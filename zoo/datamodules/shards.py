@@ -128,7 +128,7 @@ class Shards:
         write_bytes(
             self.folder / f"{blake2b(names_json.encode(), digest_size=16).hexdigest()}.safetensors",
             content,
-            sweeps=False,
+            clean_up=False,
         )
 
     def rows(self, rows: Sequence[int]) -> tuple[Encoded, Tensor]:

@@ -251,7 +251,7 @@ def _initialize_renderer() -> None:
 def _render_to(path: Path, graph: SceneGraph, size: int, samples: int) -> None:
     data = io.BytesIO()
     Image.fromarray(render(graph, size, samples)).save(data, "png")
-    write_bytes(path, data.getvalue(), sweeps=False)
+    write_bytes(path, data.getvalue(), clean_up=False)
 
 
 def _write_lists(folder: Path, scenes: list[Scene], splits: tuple[str, ...]) -> None:

@@ -91,7 +91,7 @@ class SceneObject:
         """Its colour and shape."""
         return self.color, self.shape
 
-    def alternatives(self, **changes: str) -> "SceneObject":
+    def with_changes(self, **changes: str) -> "SceneObject":
         """Returns the object at the same position with another shape, size, material or colour."""
         changed = replace(self, **changes)  # type: ignore[arg-type]
         radius = SIZES[changed.size]
@@ -146,8 +146,8 @@ class SceneGraph:
         objects: The objects.
         camera: The camera.
         lamps: The positions of the key, fill and back lamps.
-        named: The attributes that are visible at the resolution of the scene, in the order in which
-            a phrase lists them.
+        visible_attributes: The attributes that are visible at the resolution of the scene, in the
+            order in which a phrase lists them.
     """
 
     id: str
@@ -155,7 +155,7 @@ class SceneGraph:
     objects: tuple[SceneObject, ...]
     camera: Camera
     lamps: tuple[Vector, Vector, Vector]
-    named: tuple[str, ...]
+    visible_attributes: tuple[str, ...]
 
     def holds(self, subject: int, predicate: str, object: int) -> bool:
         """Returns whether one object is in a relation to another.
@@ -218,7 +218,7 @@ class SceneGraph:
                 plain["camera"]["fov"],
             ),
             tuple(tuple(lamp) for lamp in plain["lamps"]),  # type: ignore[arg-type]
-            tuple(plain["named"]),
+            tuple(plain["visible_attributes"]),
         )
 
 
@@ -231,14 +231,14 @@ class Framing:
         reach: Maximum x and y of the centres of objects.
         sizes: The possible sizes of objects.
         materials: The possible materials of objects.
-        named: The visible attributes.
+        visible_attributes: The visible attributes.
     """
 
     camera: Camera
     reach: float
     sizes: tuple[str, ...]
     materials: tuple[str, ...]
-    named: tuple[str, ...]
+    visible_attributes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -359,7 +359,12 @@ def place_objects(
         )
         key, fill, back = (_jitter(rng, lamp, 1.0) for lamp in LAMPS)
         graph = SceneGraph(
-            f"{index:06d}", rng.getrandbits(31), (), camera, (key, fill, back), frame.named
+            f"{index:06d}",
+            rng.getrandbits(31),
+            (),
+            camera,
+            (key, fill, back),
+            frame.visible_attributes,
         )
         for look in looks:
             grown = _add_object(rng, graph, frame.reach, look, fits)

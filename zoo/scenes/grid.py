@@ -34,14 +34,14 @@ def split_of(index: int) -> str:
     return blocks.SPLITS[place // 3] if place < 9 else "val" if place == 9 else "train"
 
 
-def text(caption: Caption) -> str:
+def caption_text(caption: Caption) -> str:
     """Returns a caption in words."""
     return TEMPLATE.format(*(f"{color} {shape}" for color, shape in caption))
 
 
-def texts() -> dict[str, Caption]:
+def all_captions() -> dict[str, Caption]:
     """Returns all captions of the grid, by their text."""
-    return {text(caption): caption for caption in blocks.captions(COLORS, ALL_SHAPES)}
+    return {caption_text(caption): caption for caption in blocks.captions(COLORS, ALL_SHAPES)}
 
 
 class Grid(Collection):
@@ -99,7 +99,7 @@ class Grid(Collection):
         record = UnitRecord(
             f"{graph.id}-{k}",
             image,
-            text(caption),
+            caption_text(caption),
             tuple(
                 entity(graph, rng, ObjectPhrase(shape, color), avoid, ALL_SHAPES)
                 for color, shape in caption
@@ -107,4 +107,4 @@ class Grid(Collection):
             (),
             dict(SOURCE),
         )
-        return SceneDescription(record, text(blocks.swap_attributes(caption)))
+        return SceneDescription(record, caption_text(blocks.swap_attributes(caption)))

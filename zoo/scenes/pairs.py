@@ -100,8 +100,8 @@ def _exchange(graph: SceneGraph, kind: str) -> SceneGraph:
     return replace(
         graph,
         objects=(
-            first_object.alternatives(**{kind: getattr(second_object, kind)}),
-            second_object.alternatives(**{kind: getattr(first_object, kind)}),
+            first_object.with_changes(**{kind: getattr(second_object, kind)}),
+            second_object.with_changes(**{kind: getattr(first_object, kind)}),
         ),
     )
 
@@ -121,7 +121,7 @@ def _exchange_counts(
         return replace(
             graph,
             objects=tuple(
-                o.alternatives(color=color, shape=shape) if min(n, m) <= i < max(n, m) else o
+                o.with_changes(color=color, shape=shape) if min(n, m) <= i < max(n, m) else o
                 for i, o in enumerate(graph.objects)
             ),
         )

@@ -36,10 +36,8 @@ class BoxCheck:
         if self.uncroppable:
             notes["boxes that do not fit"] = (
                 f"{len(self.uncroppable):,} were left out: their images were resized to another "
-                "aspect "
-                f"ratio or from an unknown size (first: {min(self.uncroppable)}); use the images "
-                "as "
-                "published"
+                f"aspect ratio or from an unknown size (first: {min(self.uncroppable)}); use the "
+                "images as published"
             )
         return notes
 

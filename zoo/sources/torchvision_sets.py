@@ -72,8 +72,7 @@ class TorchvisionSet:
             reason = " ".join(str(error).split()) or type(error).__name__
             raise ZooError(
                 f"{root / self.folder} cannot be read by torchvision's {self.class_name} "
-                f"({reason}): "
-                "the files must be arranged as this class downloads them"
+                f"({reason}): the files must be arranged as this class downloads them"
             ) from error
 
 

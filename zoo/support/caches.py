@@ -57,8 +57,7 @@ def exclusive_lock(folder: Path, setting: str) -> Iterator[None]:
         except OSError as error:
             raise ZooError(
                 f"{lock} cannot be locked ({error.strerror or error}): set {setting} to a folder "
-                "on "
-                "a file system that supports locks"
+                "on a file system that supports locks"
             ) from error
         finally:
             notice.cancel()

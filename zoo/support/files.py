@@ -22,19 +22,19 @@ NOT_A_FILE = (
 REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
-def write_bytes(path: Path, data: bytes, sweeps: bool = True) -> None:
+def write_bytes(path: Path, data: bytes, clean_up: bool = True) -> None:
     """Writes a file atomically.
 
     Args:
         path: The file. Parent folders are created.
         data: Its content.
-        sweeps: As for `write_atomically`.
+        clean_up: As for `write_atomically`.
 
     Raises:
         ZooError: The system refuses.
     """
     with (
-        write_atomically(path, "which resumes from there", sweeps=sweeps) as part,
+        write_atomically(path, "which resumes from there", clean_up=clean_up) as part,
         open(part, "wb") as file,
     ):
         file.write(data)
@@ -45,7 +45,7 @@ def write_atomically(
     path: Path,
     resume_note: str = "",
     folder: bool = False,
-    sweeps: bool = True,
+    clean_up: bool = True,
     overwrite: bool = False,
 ) -> Iterator[Path]:
     """Yields a temporary path that replaces `path` when the block ends; see `temporary_path`.
@@ -54,7 +54,7 @@ def write_atomically(
         path: The file or folder to write. Parent folders are created.
         resume_note: What the same command does once there is disk space, for the error message.
         folder: Whether it is a folder.
-        sweeps: Whether to remove temporary files that killed processes left for this path.
+        clean_up: Whether to remove temporary files that killed processes left for this path.
         overwrite: Whether an existing folder is replaced when the new one is complete.
 
     Yields:
@@ -64,7 +64,7 @@ def write_atomically(
         ZooError: The path cannot be written.
     """
     try:
-        with temporary_path(path, folder, sweeps, overwrite) as part:
+        with temporary_path(path, folder, clean_up, overwrite) as part:
             yield part
     except OSError as error:
         raise write_error(path, error, resume_note) from error
@@ -72,7 +72,7 @@ def write_atomically(
 
 @contextmanager
 def temporary_path(
-    path: Path, folder: bool = False, sweeps: bool = True, overwrite: bool = False
+    path: Path, folder: bool = False, clean_up: bool = True, overwrite: bool = False
 ) -> Iterator[Path]:
     """Yields a temporary path in the same folder, which is renamed to `path` when the block ends.
 
@@ -82,7 +82,7 @@ def temporary_path(
     Args:
         path: As for `write_atomically`.
         folder: As for `write_atomically`.
-        sweeps: As for `write_atomically`.
+        clean_up: As for `write_atomically`.
         overwrite: As for `write_atomically`.
 
     Yields:
@@ -92,7 +92,7 @@ def temporary_path(
         OSError: The path cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    if sweeps:
+    if clean_up:
         remove_leftovers(path.parent, path.name)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     handle = _make_locked(part, folder)

@@ -131,7 +131,6 @@ def check_same_component(actual: object, requested: object) -> None:
     """
     if actual != requested:
         raise ZooError(
-            f"a Ray worker has {actual}, but {requested} was requested: install the same "
-            "packages on all "
-            "machines"
+            f"a Ray worker has {actual}, but {requested} was requested: install the same packages "
+            "on all machines"
         )

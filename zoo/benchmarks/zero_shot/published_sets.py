@@ -18,7 +18,7 @@ from zoo.benchmarks.zero_shot.sets import LabelledSet
 from zoo.errors import ZooError, suggest_names
 
 FOLDER = "zero_shot"
-HOW = (
+INSTRUCTIONS = (
     f"put the images of a SET into DATA_ROOT/{FOLDER}/SET, as folders of classes, as "
     "CLIP_benchmark's tars (huggingface.co/clip-benchmark) or as a data set of the hub, or what "
     f"torchvision downloads into DATA_ROOT/{TORCHVISION}"
@@ -51,8 +51,7 @@ class PublishedSets(Benchmark):
         if unknown is not None:
             raise ZooError(
                 f"{self.name} has no set {unknown!r}{suggest_names(unknown, self.subset_names)}: "
-                "the keys of "
-                f"`folders` are {', '.join(self.subset_names)}"
+                f"the keys of `folders` are {', '.join(self.subset_names)}"
             )
 
     @abstractmethod
@@ -101,7 +100,7 @@ class PublishedSets(Benchmark):
         folder = self._folder(subset.name, root)
         labelled = load_set(subset.name, folder, root)
         if labelled is None and subset.name in self.folders and folder.is_dir():
-            raise ZooError(f"{folder} has no labelled images: {HOW}")
+            raise ZooError(f"{folder} has no labelled images: {INSTRUCTIONS}")
         return labelled
 
     def _folder(self, name: str, root: Path) -> Path:

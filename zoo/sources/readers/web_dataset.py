@@ -72,9 +72,6 @@ class WebDataset(Reader):
         places = [tar for place in expand_braces(self.path) for tar in _tar_places(place)]
         if not places:
             raise ZooError(f"{self.path} has no *.tar: give a folder of tars, a tar or a pattern")
-        for place in places:
-            if "#" in place:
-                raise ZooError(f"{place} has '#' in its name, which is not supported: rename it")
         tracked_places = track(places, "listing the members of tars", len(places))
         return {place: index_of(place) for place in tracked_places}
 

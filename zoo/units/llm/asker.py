@@ -117,7 +117,7 @@ class Asker:
                 if not failed.needs_new_seed:
                     await asyncio.sleep(_PAUSES[len(entry.faults) - 1] * uniform(0.75, 1.25))
             else:
-                entry = replace(entry, answer=answer, mended=had_control_characters)
+                entry = replace(entry, answer=answer, cleaned=had_control_characters)
                 self._tally.answers += 1
                 self._journal.append(question.caption, entry)
                 self._record_failures(stage.name)
