@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from tests.language.tokens import split_tokens
 from tests.support.fake_model import FakeServer
 from tests.support.mistakes import said
 from zoo.cli.units import main
 from zoo.errors import ZooError
 from zoo.language.tagger import Tagger, Token
-from zoo.language.tokens import split_tokens, token_spans
+from zoo.language.textblob_tagger import token_spans
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.plain_text import PlainText

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.language.tokens import split_tokens
 from zoo.errors import ZooError
 from zoo.language.spacy_tagger import SpacyTagger, tokens_of
 from zoo.language.tagger import Tagger, Token
 from zoo.language.taggers import default_tagger, recorded_tagger
-from zoo.language.textblob_tagger import TextBlobTagger
-from zoo.language.tokens import split_tokens, token_spans
+from zoo.language.textblob_tagger import TextBlobTagger, token_spans
 from zoo.negatives import AROShuffle, NegCLIPSwap
 from zoo.regions_and_phrases.phrases import Chunks
 from zoo.units.rules.rule import RuleExtractor

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.language.tokens import split_tokens
 from zoo.language.text import (
     attach_marks,
     cased_like,
@@ -13,7 +14,6 @@ from zoo.language.text import (
     replace_spans,
     same_words,
 )
-from zoo.language.tokens import split_tokens
 
 AN = "apple umbrella hour honest heir SUV MP3 X-ray 8 18 80-year A uninformed only oven urn"
 A = "dog house unicorn uniform used useful one-way once euro UFO 180 12 European banana"

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.language.tokens import split_tokens
 from zoo.errors import ZooError
 from zoo.language.tagger import Token
 from zoo.language.text import same_words
 from zoo.language.textblob_tagger import TextBlobTagger
-from zoo.language.tokens import split_tokens
 from zoo.negatives.aro import PERTURBATIONS, AROShuffle, perturbations, pre_caption
 
 TAGGED = "The/DT red/JJ dog/NN chased/VBD two/CD small/JJ cats/NNS ./."

@@ -6,9 +6,9 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.language.tokens import split_tokens
 from zoo.language.text import same_words
 from zoo.language.textblob_tagger import TextBlobTagger
-from zoo.language.tokens import split_tokens
 from zoo.negatives.negclip_swap import NegCLIPSwap, swappable
 from zoo.sources.readers.flickr_token import FlickrToken
 
