@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TypedDict
 
@@ -10,7 +11,7 @@ from zoo.sources.folders import Folders, file_ending
 from zoo.sources.images import parse_reference
 from zoo.sources.sample import ImageRef
 
-_WATCHED: list[list["OwnImages"]] = []
+_WATCHERS: ContextVar[tuple[list["OwnImages"], ...]] = ContextVar("folder_watchers", default=())
 
 
 class FolderState(TypedDict):
@@ -39,7 +40,7 @@ class OwnImages:
         self._bases = (os.path.abspath(folder), os.getcwd())
         self._folders = Folders()
         self._known: dict[str, ImageRef] = {}
-        for watched in _WATCHED:
+        for watched in _WATCHERS.get():
             watched.append(self)
 
     def ref(self, text: str) -> ImageRef:
@@ -68,18 +69,18 @@ class OwnImages:
 def watch_folders() -> Iterator[Callable[[], list["FolderState"]]]:
     """Yields a function that returns the folder states of all `OwnImages` of the block."""
     watched: list[OwnImages] = []
-    _WATCHED.append(watched)
+    token = _WATCHERS.set((*_WATCHERS.get(), watched))
     try:
         yield lambda: [own_images.folder_state() for own_images in watched]
     finally:
-        _WATCHED.pop()
+        _WATCHERS.reset(token)
 
 
 def are_unchanged(states: Iterable["FolderState"]) -> bool:
     """Returns whether `OwnImages` would resolve paths to the same files as before.
 
     Args:
-        states: The folder states from `looked_at`.
+        states: The folder states from `watch_folders`.
     """
     for folder_state in states:
         now = Folders()

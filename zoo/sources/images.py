@@ -26,7 +26,7 @@ from zoo.sources.rgb_conversion import (
     to_rgb,
 )
 from zoo.sources.sample import ImageRef
-from zoo.sources.tables import TableFiles
+from zoo.sources.table_files import TableFiles
 from zoo.sources.tar_index import Tars
 from zoo.sources.torchvision_sets import TorchvisionSets
 
@@ -360,7 +360,7 @@ class ImageFinder:
     def count_orientation_and_alpha(self, refs: Iterable[ImageRef]) -> OrientationAndAlphaCounts:
         """Counts the user's own images that have an EXIF orientation or transparency.
 
-        At most `LOOKED_AT` images are read.
+        At most `CHECKED_IMAGES` images are read.
         """
         paths = [path for ref in refs if ref.source == "file" and (path := self.find(ref))]
         n_images = n_turned = n_transparent = 0

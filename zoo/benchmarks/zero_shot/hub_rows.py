@@ -13,7 +13,7 @@ from zoo.benchmarks.parquet_rows import shard_paths
 from zoo.benchmarks.zero_shot.labelled_images import LabelledImages, single_labels
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
-from zoo.sources.tables import arrow_batches
+from zoo.sources.table_files import arrow_batches
 from zoo.support.schema import DOWNLOAD_AGAIN, validate_record
 from zoo.support.text_files import read_json
 

@@ -9,7 +9,7 @@ from zoo.errors import ZooError, import_optional, suggest_names
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.tables import CAPTION_COLUMNS
 from zoo.sources.sample import ImageRef, Sample
-from zoo.sources.tables import arrow_batches
+from zoo.sources.table_files import arrow_batches
 from zoo.support.text_files import strip_caption
 
 
