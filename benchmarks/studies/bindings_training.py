@@ -24,7 +24,7 @@ from zoo.optim import Optimization
 from zoo.results.report import Results
 from zoo.scenes.cache import SceneCaption, render_collection
 from zoo.scenes.graph import ALL_SHAPES, COLORS
-from zoo.scenes.grid import Grid, caption_text
+from zoo.scenes.grid import BindingGrid, caption_text
 from zoo.scores import Scores
 from zoo.sources.sample import Sample
 from zoo.support.log import filter_notices
@@ -42,7 +42,7 @@ SWAP, AMONG_ALL = "i2t", "i2t_r@1"
 
 def render(folder: Path, n: int, workers: int) -> None:
     """Fills a folder with a grid of scenes of the towers' size."""
-    render_collection(folder, n, Grid(size=SIZE), SAMPLES, workers)
+    render_collection(folder, n, BindingGrid(size=SIZE), SAMPLES, workers)
 
 
 class OwnNegatives(Objective):

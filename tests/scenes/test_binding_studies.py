@@ -11,7 +11,7 @@ import torch
 from tests.scenes.test_captions import true
 from zoo.scenes.cache import read_captions, read_lines, render_collection
 from zoo.scenes.graph import SceneGraph
-from zoo.scenes.grid import Grid, all_captions
+from zoo.scenes.grid import BindingGrid, all_captions
 
 SCRIPTS = Path(__file__).parents[2] / "benchmarks" / "studies"
 
@@ -34,7 +34,7 @@ def module(monkeypatch):
 @pytest.fixture(scope="module")
 def folder(renderer, tmp_path_factory):
     folder = tmp_path_factory.mktemp("grid")
-    render_collection(folder, 50, Grid(size=48), samples=1, workers=0)
+    render_collection(folder, 50, BindingGrid(size=48), samples=1, workers=0)
     return folder
 
 
@@ -109,7 +109,7 @@ def test_pairs_are_asked_of_a_trained_tower_by_every_head_and_their_passes_count
     shared, study = module("bindings_training"), module("views_of_pairs")
     training = shared.GridTraining(folder, "CLIP", 8, 0, 7, 1, 1e-3)
     training.run(tmp_path / "first.pt")
-    render_collection(tmp_path / "pairs", 8, study.Pairs(size=48), samples=1, workers=0)
+    render_collection(tmp_path / "pairs", 8, study.ExchangedPairs(size=48), samples=1, workers=0)
     heads = study.heads(tmp_path / "pairs" / "units.color.jsonl")
     asked = {
         name: study.ask(tmp_path / "first.pt", heads[name], tmp_path / "pairs") for name in heads

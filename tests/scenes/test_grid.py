@@ -19,7 +19,7 @@ from zoo.negatives.negclip_swap import NegCLIPSwap
 from zoo.scenes import blocks
 from zoo.scenes.cache import read_captions, read_lines, render_collection
 from zoo.scenes.graph import SceneGraph
-from zoo.scenes.grid import Grid, all_captions
+from zoo.scenes.grid import BindingGrid, all_captions
 from zoo.scenes.related import Related
 from zoo.sources.readers.scenes import Scenes
 from zoo.units.sampler import UnitSampler
@@ -29,8 +29,8 @@ OF_SWAPPED_WORDS = [NegCLIPSwap(), BigramShuffle(), AROShuffle(), SwapOrFoil(), 
 
 
 @pytest.fixture(scope="module")
-def grid() -> Grid:
-    return Grid()
+def grid() -> BindingGrid:
+    return BindingGrid()
 
 
 @pytest.fixture(scope="module", params=["train", "val", "seen"])
@@ -39,7 +39,7 @@ def descriptions(request, grid):
     return [d for s in grid.scenes(N) if s.split == request.param for d in s.descriptions]
 
 
-def names(text: str, grid: Grid) -> list[str]:
+def names(text: str, grid: BindingGrid) -> list[str]:
     """Returns what a text names of the block, wherever the words come one after the other."""
     return [f"{c} {s}" for c, s in grid.held_out if re.search(rf"\b{c} {s}s?\b", text)]
 
@@ -110,16 +110,16 @@ def test_scenes_show_what_they_say_in_both_orders_and_by_splits_shares(grid):
 
 
 def test_a_scene_stays_as_more_are_asked_for_and_changes_with_seed_and_block(grid):
-    assert list(grid.scenes(40))[:30] == list(Grid().scenes(30))
+    assert list(grid.scenes(40))[:30] == list(BindingGrid().scenes(30))
     first = next(grid.scenes(1)).graph
-    assert next(Grid(seed=1).scenes(1)).graph != first
-    assert Grid(block_seed=1).held_out != grid.held_out
+    assert next(BindingGrid(seed=1).scenes(1)).graph != first
+    assert BindingGrid(block_seed=1).held_out != grid.held_out
 
 
 @pytest.fixture(scope="module")
 def folder(renderer, tmp_path_factory):
     folder = tmp_path_factory.mktemp("grid") / "scene_grid"
-    assert render_collection(folder, 25, Grid(size=16), samples=1, workers=0) == 25
+    assert render_collection(folder, 25, BindingGrid(size=16), samples=1, workers=0) == 25
     return folder
 
 
@@ -130,7 +130,7 @@ def test_a_folder_is_a_source_with_its_splits_and_units(folder):
     assert {s.caption_id for s in samples} == set(records)
     assert all(s.negatives for s in samples)
     graphs = [SceneGraph.from_dict(row) for row in read_lines(folder, "scenes.jsonl")]
-    assert graphs == [scene.graph for scene in Grid(size=16).scenes(25)]
+    assert graphs == [scene.graph for scene in BindingGrid(size=16).scenes(25)]
 
 
 def test_an_image_stands_against_a_swap_and_among_all_captions(folder):
@@ -166,7 +166,7 @@ def test_a_folder_is_not_filled_with_another_kind(folder):
     with pytest.raises(ZooError, match="was rendered with n_objects None"):
         render_collection(folder, 25, Related(0, 16, (2, 2)), samples=1, workers=0)
     with pytest.raises(ZooError, match="was rendered with held_out"):
-        render_collection(folder, 25, Grid(size=16, block_seed=1), samples=1, workers=0)
+        render_collection(folder, 25, BindingGrid(size=16, block_seed=1), samples=1, workers=0)
 
 
 def test_places_leave_objects_whole_and_apart(grid):

@@ -8,12 +8,12 @@ from zoo.benchmarks.scene_pairs import ScenePairs
 from zoo.errors import ZooError
 from zoo.scenes.cache import read_captions, render_collection
 from zoo.scenes.graph import REST, are_separate
-from zoo.scenes.pairs import KINDS, NUMBERS, PLURALS, Pairs
+from zoo.scenes.pairs import KINDS, NUMBERS, PLURALS, ExchangedPairs
 
 
 @pytest.fixture(scope="module")
 def scenes():
-    scenes = list(Pairs().scenes(120))
+    scenes = list(ExchangedPairs().scenes(120))
     return list(zip(scenes[::2], scenes[1::2], strict=True))
 
 
@@ -65,7 +65,7 @@ def test_segments_of_a_caption_are_its_entities(scenes):
 @pytest.fixture(scope="module")
 def folder(renderer, tmp_path_factory):
     folder = tmp_path_factory.mktemp("pairs") / "scene_pairs"
-    assert render_collection(folder, 4, Pairs(size=32), samples=4, workers=0) == 8
+    assert render_collection(folder, 4, ExchangedPairs(size=32), samples=4, workers=0) == 8
     return folder
 
 

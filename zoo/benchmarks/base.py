@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.benchmarks.hub import Hub
+from zoo.benchmarks.hub import HubDataset
 from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, protocol_of
 from zoo.benchmarks.protocols.recall import Recall
 from zoo.errors import ZooError
@@ -190,8 +190,8 @@ class Benchmark(Configurable, ABC):
     colon_argument: ClassVar[str] = ""
     licence: ClassVar[str] = ""
     citation: ClassVar[str] = ""
-    hub: ClassVar[Hub | None] = None
-    copies: ClassVar[tuple[Hub, ...]] = ()
+    hub: ClassVar[HubDataset | None] = None
+    copies: ClassVar[tuple[HubDataset, ...]] = ()
 
     @property
     @abstractmethod

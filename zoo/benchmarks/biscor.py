@@ -9,13 +9,13 @@ from msgspec import Struct
 
 from zoo.benchmarks.annotations import with_user_files
 from zoo.benchmarks.base import Case, Subset
-from zoo.benchmarks.hub import Hub
+from zoo.benchmarks.hub import HubDataset
 from zoo.benchmarks.parquet_rows import read_parquet_rows, shard_paths
 from zoo.benchmarks.protocols import group
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.support.schema import Text
 
-HUB = Hub("imirandam/BiSCoR")
+HUB = HubDataset("imirandam/BiSCoR")
 IMAGES = ("image", "negative_image")
 CASES = 1_000
 # group score of OpenAI's ViT-B/32 on the split test, by the paper's Table 1

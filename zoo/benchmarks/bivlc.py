@@ -8,12 +8,12 @@ from msgspec import Struct
 
 from zoo.benchmarks.annotations import check_kind
 from zoo.benchmarks.base import Case, Subset
-from zoo.benchmarks.hub import Hub
+from zoo.benchmarks.hub import HubDataset
 from zoo.benchmarks.parquet_rows import read_parquet_rows, shard_paths
 from zoo.benchmarks.protocols import directed, group
 from zoo.benchmarks.published import PublishedBenchmark
 
-HUB = Hub("imirandam/BiVLC", "0c504074819f3fa83d5d3f37018f8b43c05bda82")
+HUB = HubDataset("imirandam/BiVLC", "0c504074819f3fa83d5d3f37018f8b43c05bda82")
 IMAGES = ("image", "negative_image")
 METRICS = (*group.METRICS, *directed.TEXT_OF, *directed.IMAGE_OF)
 CHANCE = dict.fromkeys(METRICS, 50.0) | group.CHANCE

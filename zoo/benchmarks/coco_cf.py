@@ -9,13 +9,13 @@ import numpy as np
 from msgspec import Struct
 
 from zoo.benchmarks.base import Case, Contents, Subset
-from zoo.benchmarks.hub import Hub
+from zoo.benchmarks.hub import HubDataset
 from zoo.benchmarks.protocols.group import CHANCE
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import DOWNLOAD_AGAIN, read_json_lines
 
-HUB = Hub("Intel/COCO-Counterfactuals", "958a3e0b32421b9f07c4c3f78aecbf98019a3402")
+HUB = HubDataset("Intel/COCO-Counterfactuals", "958a3e0b32421b9f07c4c3f78aecbf98019a3402")
 FILES = ("coco_cf/data/examples.jsonl", "coco_cf/examples.jsonl")
 INSTRUCTIONS = (
     f"{HUB.download_instructions('coco_cf')} (6.4 GB), and unpack its data/images.zip next to "

@@ -7,14 +7,14 @@ import numpy as np
 from msgspec import Struct
 
 from zoo.benchmarks.base import Case, Subset
-from zoo.benchmarks.hub import Hub
+from zoo.benchmarks.hub import HubDataset
 from zoo.benchmarks.parquet_rows import read_parquet_rows, shard_paths
 from zoo.benchmarks.protocols.group import CHANCE
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import read_list
 
-HUB = Hub("stanfordnlp/colorswap", gated=True)
+HUB = HubDataset("stanfordnlp/colorswap", gated=True)
 INSTRUCTIONS = (
     f"{HUB.download_instructions('colorswap')}; or unpack the authors' archive (Google Drive, id "
     "1xdG94DQdz_eQVH1lrEeaHVz_BNkrVgb5, by the link in github.com/Top34051/colorswap), with its "

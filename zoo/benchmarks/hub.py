@@ -1,10 +1,10 @@
-"""Hub: a data set on huggingface.co with the files of a benchmark."""
+"""HubDataset: a data set on huggingface.co with the files of a benchmark."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Hub:
+class HubDataset:
     """A data set on huggingface.co.
 
     Args:

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from zoo.benchmarks.annotations import position_note
 from zoo.benchmarks.base import Case, Contents, Subset
-from zoo.benchmarks.hub import Hub
+from zoo.benchmarks.hub import HubDataset
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
@@ -53,7 +53,7 @@ class ImageCoDe(PublishedBenchmark):
     citation = (
         "Krojer et al., Image Retrieval from Contextual Descriptions, ACL 2022, arXiv:2203.15867"
     )
-    copies = (Hub("JamieSJS/imagecode-multi", "d28adfd8b34fefa546fdf94bdc352622b2575f6c"),)
+    copies = (HubDataset("JamieSJS/imagecode-multi", "d28adfd8b34fefa546fdf94bdc352622b2575f6c"),)
     published = tuple(
         Subset(
             subset,

@@ -9,13 +9,13 @@ from msgspec import Meta, Struct
 
 from zoo.benchmarks.annotations import position_note
 from zoo.benchmarks.base import Case, Contents, Subset
-from zoo.benchmarks.hub import Hub
+from zoo.benchmarks.hub import HubDataset
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import Text, read_list
 
-HUB = Hub("wjpoom/SPEC", "694dfdc74fe72acdc932fd5fc919b6b0268f7a07")
+HUB = HubDataset("wjpoom/SPEC", "694dfdc74fe72acdc932fd5fc919b6b0268f7a07")
 TEXTS, IMAGES = "image2text.json", "text2image.json"
 # subset: number of answers, and the accuracy of OpenAI's ViT-B/32 in the authors' notebook, from
 # image to text and from text to image

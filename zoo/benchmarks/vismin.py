@@ -8,12 +8,12 @@ from msgspec import Struct
 
 from zoo.benchmarks.annotations import check_kind
 from zoo.benchmarks.base import Case, Subset
-from zoo.benchmarks.hub import Hub
+from zoo.benchmarks.hub import HubDataset
 from zoo.benchmarks.parquet_rows import read_parquet_rows, shard_paths
 from zoo.benchmarks.protocols.group import CHANCE
 from zoo.benchmarks.published import PublishedBenchmark
 
-HUB = Hub("mair-lab/vismin-bench", "496293372f53df900b502f12f133fc5cad5d499a")
+HUB = HubDataset("mair-lab/vismin-bench", "496293372f53df900b502f12f133fc5cad5d499a")
 CASES = {"object": 579, "attribute": 294, "counting": 589, "relation": 622}
 
 

@@ -9,14 +9,14 @@ from msgspec import Struct
 
 from zoo.benchmarks.annotations import count_notes, find_path
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
-from zoo.benchmarks.hub import Hub
+from zoo.benchmarks.hub import HubDataset
 from zoo.benchmarks.parquet_rows import read_parquet_rows
 from zoo.benchmarks.protocols.group import CHANCE
 from zoo.benchmarks.roots import cases_from_root
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import read_json_lines
 
-HUB = Hub("facebook/winoground", "b400e173549071916ad1b3d449293bc8d8b4b763", gated=True)
+HUB = HubDataset("facebook/winoground", "b400e173549071916ad1b3d449293bc8d8b4b763", gated=True)
 INSTRUCTIONS = (
     f"{HUB.download_instructions('winoground')}; "
     "if that includes data/images.zip, unpack it in DATA_ROOT/winoground/data. "

@@ -26,7 +26,7 @@ from zoo.errors import ZooError
 from zoo.scenes.captions import VERSION as CAPTIONS_VERSION
 from zoo.scenes.collection import Collection, Scene
 from zoo.scenes.graph import ColorShape, SceneGraph
-from zoo.scenes.grid import Grid
+from zoo.scenes.grid import BindingGrid
 from zoo.scenes.pairs import KINDS
 from zoo.scenes.related import HELD_OUT, Related
 from zoo.scenes.render import render, renderer_version, use_one_thread
@@ -40,7 +40,7 @@ from zoo.units.reader import write_units
 VERSION = 1
 GRAPHS, CAPTIONS = "scenes.jsonl", "captions.jsonl"
 MANIFEST = "manifest.json"
-SPLITS = tuple(dict.fromkeys((*Related.splits, *Grid.splits, *KINDS)))
+SPLITS = tuple(dict.fromkeys((*Related.splits, *BindingGrid.splits, *KINDS)))
 
 Line = TypeVar("Line")
 

@@ -1,4 +1,4 @@
-"""Grid: scenes of two objects of any colours and shapes, with a block of bindings held out.
+"""BindingGrid: scenes of two objects of any colours and shapes, with a block of bindings held out.
 
 The design follows PUG:SPARE and its BindSplit splits.
 """
@@ -44,7 +44,7 @@ def all_captions() -> dict[str, Caption]:
     return {caption_text(caption): caption for caption in blocks.captions(COLORS, ALL_SHAPES)}
 
 
-class Grid(Collection):
+class BindingGrid(Collection):
     """Two objects of different colours and shapes; a block of 3 by 3 bindings is held out.
 
     Bindings of the block occur only in the splits `partial` and `unseen`, including swaps, units

@@ -1,4 +1,4 @@
-"""Pairs: a scene, and the same scene with one attribute exchanged, each with a caption.
+"""ExchangedPairs: a scene, and the same scene with one attribute exchanged, each with a caption.
 
 The design follows BiSCoR-Ctrl (Role of Inference, section 3.1): camera, lamps and positions are the
 same, and each caption is true of only one of the two images.
@@ -34,7 +34,7 @@ NUMBERS = {2: "two", 3: "three", 4: "four"}
 PLURALS = {"torus": "tori"}
 
 
-class Pairs(Collection):
+class ExchangedPairs(Collection):
     """Layouts of the four kinds in turn, with one split per kind and two scenes per layout.
 
     Args:

@@ -14,9 +14,8 @@ from torch.utils.data import DataLoader
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
 SIGNAL_DELAY = 5.0  # seconds that a busy main process may take to receive a signal
 
-signal_received = mmap.mmap(
-    -1, 1
-)  # 1 when the main process has received a signal; shared with its forks
+# 1 when the main process has received a signal; shared with its forks
+signal_received = mmap.mmap(-1, 1)
 
 
 def initialize_worker_signals(worker: int) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from zoo.benchmarks.base import Case
-from zoo.benchmarks.hub import Hub
+from zoo.benchmarks.hub import HubDataset
 from zoo.benchmarks.parquet_rows import read_parquet_rows, shard_paths
 from zoo.errors import ZooError
 from zoo.sources.images import image_ref
@@ -17,8 +17,8 @@ from zoo.support.schema import read_list
 
 RELATION, ATTRIBUTION = "VG-Relation", "VG-Attribution"
 # tables of uncropped images of Visual Genome, with the boxes in other columns
-RELATION_COPY = Hub("mteb/ARO-Visual-Relation", "53c1115ab5871ab33b09d5bb8856236d46bdaf2d")
-ATTRIBUTION_COPY = Hub(
+RELATION_COPY = HubDataset("mteb/ARO-Visual-Relation", "53c1115ab5871ab33b09d5bb8856236d46bdaf2d")
+ATTRIBUTION_COPY = HubDataset(
     "yjkimstats/ARO_VG_Attribute_fmt", "8cf00634501fb1fb61d62372af50218bff6ed96a"
 )
 

@@ -23,7 +23,7 @@ from zoo.benchmarks.aro.order import (
     order_cases,
 )
 from zoo.benchmarks.base import Case, Contents, Subset
-from zoo.benchmarks.hub import Hub
+from zoo.benchmarks.hub import HubDataset
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.language.tagger import Tagger
 from zoo.language.taggers import default_tagger
@@ -61,7 +61,9 @@ class ARO(PublishedBenchmark):
         "Yuksekgonul et al., When and why vision-language models behave like bags-of-words, "
         "ICLR 2023, arXiv:2210.01936"
     )
-    copies = (Hub("mteb/ARO-Visual-Attribution", "25fe9b460426ff67cdb0608a737c94f8f49a901e"),)
+    copies = (
+        HubDataset("mteb/ARO-Visual-Attribution", "25fe9b460426ff67cdb0608a737c94f8f49a901e"),
+    )
     published = (
         Subset(
             RELATION,

@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 from zoo.benchmarks.base import Case
 from zoo.benchmarks.blip_captions import read_blip_captions
 from zoo.benchmarks.derived_files import header_digest, write_rows
-from zoo.benchmarks.hub import Hub
+from zoo.benchmarks.hub import HubDataset
 from zoo.benchmarks.parquet_rows import read_parquet_rows, shard_paths
 from zoo.errors import ZooError
 from zoo.language.spacy_tagger import SPACY_MODEL
@@ -25,8 +25,8 @@ from zoo.support.schema import read_json_lines, validate_record
 from zoo.support.text_files import read_bytes
 
 COCO_ORDER, FLICKR_ORDER = "COCO-Order", "Flickr30k-Order"
-COCO_ORDER_COPY = Hub("mteb/ARO-COCO-order", "53c20afc02a87fed8c0245dde2e00f054da4b861")
-FLICKR_ORDER_COPY = Hub("mteb/ARO-Flickr-Order", "e5d7f3502345b2c398a6645b4d09b44e650287bf")
+COCO_ORDER_COPY = HubDataset("mteb/ARO-COCO-order", "53c20afc02a87fed8c0245dde2e00f054da4b861")
+FLICKR_ORDER_COPY = HubDataset("mteb/ARO-Flickr-Order", "e5d7f3502345b2c398a6645b4d09b44e650287bf")
 VERSION = 1
 WORDS = 30
 REBUILD_ADVICE = "delete the file to have it made again"
