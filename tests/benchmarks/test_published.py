@@ -58,7 +58,7 @@ def test_subsets_are_read_where_their_files_are_and_counted_against_those_publis
 def test_subsets_can_be_chosen_and_read_from_other_files(root: Path) -> None:
     (root / "mine.json").write_text((root / "many/cats.json").read_text())
     chosen = FirstOfMany({"dogs": "mine.json"}, ["dogs"])
-    assert [subset.named for subset in chosen.subsets] == [True]
+    assert [subset.from_user for subset in chosen.subsets] == [True]
     assert [case.subset for case in chosen.read(root).cases] == ["dogs"]
     assert to_config(chosen)["init_args"] == {"files": {"dogs": "mine.json"}, "subsets": ["dogs"]}
     with pytest.raises(ZooError, match=r"first_of_many has no subset 'cat'.*cats"):
