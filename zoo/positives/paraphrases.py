@@ -39,12 +39,14 @@ class Paraphrases(PositiveGenerator):
         """Returns the generator and its file."""
         return super().describe() | {"file": str(self.file)}
 
-    def check(self, captions: Sequence[str], of_image: Mapping[str, Sequence[str]]) -> None:
+    def check(
+        self, captions: Sequence[str], captions_by_image: Mapping[str, Sequence[str]]
+    ) -> None:
         """Checks whether the file has the captions.
 
         Args:
             captions: The training captions.
-            of_image: Not used.
+            captions_by_image: Not used.
 
         Raises:
             ZooError: Captions are missing from the file, and `strict` is set.
