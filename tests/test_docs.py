@@ -31,7 +31,7 @@ from torch.distributed.run import get_args_parser as torchrun
 from tests.support.fake_model import FakeServer
 from tests.support.made import make_root
 from zoo.backbones.catalogue import model as catalogue
-from zoo.benchmarks.catalog import benchmark, benchmark_names
+from zoo.benchmarks.catalog import benchmark_names, build_benchmark
 from zoo.cli.class_arguments import NamingParser
 from zoo.cli.commands import LIGHTNING, main
 from zoo.cli.recipes import shipped_recipes
@@ -483,7 +483,7 @@ def test_benchmarks_are_described_with_their_numbers_and_presets() -> None:
     for name, _, _ in (*classes("presets"), *classes("protocols")):
         assert any(f"| `{name}` |" in page for page in pages)
     for name in set(published_names()) - {"scene_swaps"}:
-        for subset in benchmark(name).subsets:
+        for subset in build_benchmark(name).subsets:
             rows = [row for row in sections[name].splitlines() if row.startswith("| ")]
             row = next(row for row in rows if row.startswith(f"| {subset.name} |"))
             assert subset.n is None or f"{subset.n:,}" in row

@@ -21,7 +21,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from zoo.benchmarks.blip_captions import read_captioned
+from zoo.benchmarks.blip_captions import read_blip_captions
 from zoo.language.tagger import Tagger
 from zoo.language.taggers import recorded_tagger
 from zoo.language.text import same_words
@@ -133,7 +133,7 @@ def main() -> None:
 def captions_of(path: Path) -> list[str]:
     """Returns the captions of ARO's file, or of any other that is known."""
     if path.name.endswith((".json.gz", "_test.json")):
-        return [caption for record in read_captioned(path) for caption in record.captions]
+        return [caption for record in read_blip_captions(path) for caption in record.captions]
     return [sample.caption for sample in guess_reader(path).read()]
 
 

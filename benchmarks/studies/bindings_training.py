@@ -22,9 +22,9 @@ from zoo.objectives.base import Loss, Objective
 from zoo.objectives.fsc_clip import FSCCLIP
 from zoo.optim import Optimization
 from zoo.results.report import Results
-from zoo.scenes.cache import SceneCaption, fill
+from zoo.scenes.cache import SceneCaption, render_collection
 from zoo.scenes.graph import ALL_SHAPES, COLORS
-from zoo.scenes.grid import Grid, text
+from zoo.scenes.grid import BindingGrid, caption_text
 from zoo.scores import Scores
 from zoo.sources.sample import Sample
 from zoo.support.log import filter_notices
@@ -33,13 +33,16 @@ from zoo.training.trainer import ZooTrainer
 SIZE, SAMPLES = 48, 16
 FOILED = "NegCLIP + foils"  # a swap and two foils beside every caption
 # every caption of two bindings, which a foil may make of colours or shapes that are the same
-SPOKEN = [text((first, second)) for first, second in product(product(COLORS, ALL_SHAPES), repeat=2)]
+SPOKEN = [
+    caption_text((first, second))
+    for first, second in product(product(COLORS, ALL_SHAPES), repeat=2)
+]
 SWAP, AMONG_ALL = "i2t", "i2t_r@1"
 
 
 def render(folder: Path, n: int, workers: int) -> None:
     """Fills a folder with a grid of scenes of the towers' size."""
-    fill(folder, n, Grid(size=SIZE), SAMPLES, workers)
+    render_collection(folder, n, BindingGrid(size=SIZE), SAMPLES, workers)
 
 
 class OwnNegatives(Objective):

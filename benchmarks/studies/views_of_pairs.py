@@ -43,8 +43,8 @@ from zoo.heads.structure_guided import StructureGuided
 from zoo.module import ZooModule
 from zoo.regions_and_phrases.crops import Grid, Overlap
 from zoo.regions_and_phrases.phrases import Coarse
-from zoo.scenes.cache import fill
-from zoo.scenes.pairs import KINDS, Pairs
+from zoo.scenes.cache import render_collection
+from zoo.scenes.pairs import KINDS, ExchangedPairs
 
 RESULTS = Path(__file__).parents[1] / "results"
 KIND = "color"
@@ -61,7 +61,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the table")
     arguments = parser.parse_args()
     scenes = arguments.work / "scenes"
-    fill(scenes, len(KINDS) * arguments.pairs, Pairs(size=SIZE), SAMPLES, workers=0)
+    render_collection(
+        scenes, len(KINDS) * arguments.pairs, ExchangedPairs(size=SIZE), SAMPLES, workers=0
+    )
     for tower in sorted(arguments.towers.glob("seed*/first.pt")):
         for name, head in heads(scenes / f"units.{KIND}.jsonl").items():
             result = arguments.work / tower.parent.name / f"{name.replace(' ', '_')}.json"

@@ -79,7 +79,7 @@ def test_texts_of_any_number_and_length_need_few_graphs() -> None:
 @pytest.mark.slow
 def test_a_tower_without_open_clips_blocks_is_compiled_whole(tmp_path: Path) -> None:
     plain = hugging_face(tmp_path, "mean_pooler").eval()
-    settings = {**plain._recorded, "compute": Compute(compile="eager")}
+    settings = {**plain.recorded_arguments, "compute": Compute(compile="eager")}
     compiled = Backbone(**settings).eval()
     compiled.load_state_dict(plain.state_dict())
     with torch.no_grad():

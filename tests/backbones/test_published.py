@@ -372,7 +372,7 @@ def test_a_context_of_a_publication_outlives_the_file(tmp_path: Path, state: Sta
         "class_path": "zoo.backbones.published.CLoVe",
         "init_args": {"path": str(tmp_path / "published.pt"), "base": str(tmp_path / "base.pt")},
     }
-    again = Backbone(**backbone._recorded | {"pretrained": None})
+    again = Backbone(**backbone.recorded_arguments | {"pretrained": None})
     again.load_state_dict(backbone.state_dict())
     assert again.context == 64
 

@@ -19,7 +19,7 @@ from zoo.support.text_files import read_json
 
 
 def subset(*files, named=False):
-    return Subset("all", files, None, "", named=named)
+    return Subset("all", files, None, "", from_user=named)
 
 
 def test_a_file_is_found_plain_before_gzipped_and_under_its_names_in_order(tmp_path):
@@ -99,7 +99,7 @@ def test_a_gzip_cut_short_names_the_file(tmp_path):
 
 def test_an_object_in_the_place_of_a_list_is_refused(tmp_path):
     (tmp_path / "a.json").write_text("{}")
-    with pytest.raises(ZooError, match=r"a\.json: the record is an object where a list is needed"):
+    with pytest.raises(ZooError, match=r"a\.json: the record is an object, but must be a list"):
         list(read_list(tmp_path / "a.json", str))
 
 

@@ -58,7 +58,7 @@ def bindings(text: str) -> list[tuple[str, ...]]:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_subsets_of_pug_spare_have_as_many_held_out_bindings_in_caption_and_swap(root, seed):
     contents = read_benchmark(PUGSpare(block_seed=seed), [root])
-    held_out = blocks.block(sorted(COLORS), sorted(ANIMALS), seed)
+    held_out = blocks.draw_block(sorted(COLORS), sorted(ANIMALS), seed)
     swaps = [case for case in contents.cases if case.protocol == "i2t"]
     for case in swaps:
         counts = [sum(b in held_out for b in bindings(text)) for text in case.texts]
@@ -88,7 +88,7 @@ def test_both_orders_are_right_among_all_captions_of_pug_spare(root):
 
 
 def test_captions_to_train_on_never_name_what_is_held_out_and_are_not_asked_about(root):
-    held_out = blocks.block(sorted(COLORS), sorted(ANIMALS), 0)
+    held_out = blocks.draw_block(sorted(COLORS), sorted(ANIMALS), 0)
     samples = Captions(root / PUG).read()
     trained = {text for sample in samples for text in (sample.caption, *sample.negatives)}
     assert len(samples) > 50

@@ -227,7 +227,7 @@ def parent(content: Any, file: File) -> Iterator[Any]:
 def test_a_whole_file_is_read_and_its_missing_image_named(file: File, tmp_path: Path) -> None:
     write(tmp_path, file, file.written(file.content))
     assert file.benchmark.read(tmp_path).cases
-    with pytest.raises(ZooError, match="none has its images") as error:
+    with pytest.raises(ZooError, match="no case has its images") as error:
         make_plan([file.benchmark], [tmp_path], ImageFinder([tmp_path]))
     assert f"first missing: {file.image}" in str(error.value)
 
@@ -249,11 +249,14 @@ def test_a_field_that_is_missing_or_of_another_type_is_named_with_its_entry(
     said = str(error.value)
     assert file.place in said
     if file.benchmark.name == "cola_single":  # rows are lists, whose fields have no names
-        assert "is an object where" in said or f"field '{file.called}' is a whole number" in said
+        assert (
+            "is an object, but must be" in said
+            or f"field '{file.called}' is a whole number" in said
+        )
     else:
         assert f"{file.place}: field '{file.called}' is " in said
         assert ("is missing" in said) == (spoilt == "missing")
-    assert "fetch the file again" in said
+    assert "download the file again" in said
     assert "\n" not in said
 
 
@@ -264,7 +267,7 @@ def test_a_file_cut_short_is_named_with_its_line(file: File, tmp_path: Path) -> 
     with pytest.raises(ZooError, match=rf"{Path(file.path).name}:\d+") as error:
         file.benchmark.read(tmp_path)
     said = str(error.value)
-    told = "fields where the header has", "is not a list of texts"
+    told = "fields, but the header has", "is not a list of texts"
     assert any(t in said for t in (told if file.path.endswith(".csv") else ("is not JSON",)))
     assert "\n" not in said
 

@@ -104,7 +104,7 @@ def test_a_case_file_that_is_cut_off_says_how_much_is_left(tmp_path: Path) -> No
             ZooError, match=f"is truncated: it holds {left} complete cases of"
         ) as cut:
             read_cases(path)
-        assert f"of {header.cases}: fetch or build it again" in str(cut.value)
+        assert f"of {header.cases}: download or build it again" in str(cut.value)
     path.write_bytes(whole[: first // 2])
     with pytest.raises(ZooError, match="is truncated in its first line"):
         HalfTruth(str(path)).read(tmp_path)

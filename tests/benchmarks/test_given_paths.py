@@ -10,7 +10,7 @@ import pytest
 
 import zoo
 from zoo.benchmarks.base import Benchmark
-from zoo.benchmarks.catalog import benchmark
+from zoo.benchmarks.catalog import build_benchmark
 from zoo.benchmarks.roots import read_benchmark
 from zoo.benchmarks.winoground import Winoground
 from zoo.errors import ZooError
@@ -46,11 +46,11 @@ def write(folder: Path) -> None:
 
 
 ASKED = {
-    "half_truth": lambda: benchmark("half_truth:units.jsonl"),
-    "scene_swaps": lambda: benchmark("scene_swaps:scenes"),
-    "pairs": lambda: benchmark("pairs:mine.csv"),
+    "half_truth": lambda: build_benchmark("half_truth:units.jsonl"),
+    "scene_swaps": lambda: build_benchmark("scene_swaps:scenes"),
+    "pairs": lambda: build_benchmark("pairs:mine.csv"),
     "winoground": lambda: Winoground("pairs.parquet"),
-    "sugarcrepe": lambda: benchmark("sugarcrepe", {"files": {"swap_obj": "swaps.json"}}),
+    "sugarcrepe": lambda: build_benchmark("sugarcrepe", {"files": {"swap_obj": "swaps.json"}}),
 }
 
 

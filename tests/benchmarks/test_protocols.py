@@ -67,7 +67,7 @@ def test_argmax_takes_the_first_of_equals_wherever_the_answer_stands() -> None:
                     best = k
             assert counted == (best == answer)
             (row,) = outcome_rows(BenchmarkRun("b"), asked, [outcome], frozenset())
-            assert (row.right or (row.tie and row.right_listed_first)) == counted
+            assert (row.right or (row.tie and row.correct_first)) == counted
 
 
 def test_text_to_image_compares_down_a_column() -> None:
@@ -122,7 +122,7 @@ def test_retrieval_is_any_right_answer_among_the_first_k(step: int) -> None:
         match[0, 0] = match[1, 0] = True
         scores = generator.integers(0, 40, (n, m)).astype(np.float32)
         found = {
-            (o.metric, o.query): o
+            (o.metric, o.index): o
             for o in Recall().judge_rows(match, lambda rows, s=scores: s[rows], step)
         }
         for side, sides_match, sides_scores in (("i2t", match, scores), ("t2i", match.T, scores.T)):

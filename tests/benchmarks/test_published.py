@@ -9,7 +9,7 @@ import pytest
 from msgspec import Struct
 
 from zoo.benchmarks import ARO, Case, PublishedBenchmark, Subset, SugarCrepe, Winoground
-from zoo.benchmarks.catalog import benchmark
+from zoo.benchmarks.catalog import build_benchmark
 from zoo.errors import ZooError
 from zoo.sources.images import coco_ref
 from zoo.support.configurable import to_config
@@ -58,7 +58,7 @@ def test_subsets_are_read_where_their_files_are_and_counted_against_those_publis
 def test_subsets_can_be_chosen_and_read_from_other_files(root: Path) -> None:
     (root / "mine.json").write_text((root / "many/cats.json").read_text())
     chosen = FirstOfMany({"dogs": "mine.json"}, ["dogs"])
-    assert [subset.named for subset in chosen.subsets] == [True]
+    assert [subset.from_user for subset in chosen.subsets] == [True]
     assert [case.subset for case in chosen.read(root).cases] == ["dogs"]
     assert to_config(chosen)["init_args"] == {"files": {"dogs": "mine.json"}, "subsets": ["dogs"]}
     with pytest.raises(ZooError, match=r"first_of_many has no subset 'cat'.*cats"):
@@ -68,7 +68,7 @@ def test_subsets_can_be_chosen_and_read_from_other_files(root: Path) -> None:
 def test_its_subsets_are_named_behind_a_colon_and_its_options_are_those_of_the_base() -> None:
     assert FirstOfMany.subset_names == ("cats", "dogs")
     with pytest.raises(ZooError, match="it takes files, subsets"):
-        benchmark(f"{__name__}.FirstOfMany", {"seed": 1})
+        build_benchmark(f"{__name__}.FirstOfMany", {"seed": 1})
 
 
 @pytest.mark.parametrize("cls", [ARO, SugarCrepe, Winoground])

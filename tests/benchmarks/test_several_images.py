@@ -20,7 +20,7 @@ from tests.support.samples import Answers, Sample, by_pixels, draw, value
 from zoo.benchmarks import eqben
 from zoo.benchmarks.base import Benchmark, Case
 from zoo.benchmarks.bivlc import BiVLC
-from zoo.benchmarks.catalog import benchmark
+from zoo.benchmarks.catalog import build_benchmark
 from zoo.benchmarks.coco_cf import COCOCounterfactuals
 from zoo.benchmarks.cola import COLA
 from zoo.benchmarks.comvg import ComVG
@@ -118,7 +118,7 @@ def test_a_field_of_another_type_is_named_with_file_and_entry(
         sample.with_wrong(name).write(tmp_path)
         with pytest.raises(ZooError) as error:
             read_benchmark(sample.benchmark, [tmp_path])
-        refused(error.value, sample.place, "is needed")
+        refused(error.value, sample.place, "is an object, but must be")
 
 
 @named
@@ -149,7 +149,7 @@ def test_cases_whose_images_are_absent_are_counted_and_not_scored(
     with pytest.raises(ZooError) as error:
         make_plan([sample.benchmark], [tmp_path], ImageFinder([tmp_path]))
     place = f"of {sample.benchmark.name}/{sample.subset}"
-    refused(error.value, "none has its images under", place)
+    refused(error.value, "no case has its images under", place)
     first = read_benchmark(sample.benchmark, [tmp_path]).cases[0].images[0]
     said = (
         sample.benchmark.subsets[0].instructions if first.source == "published" else "put it under"
@@ -240,7 +240,7 @@ def test_sets_of_whatsup_that_are_not_whole_or_choose_among_others_are_noted(
     assert notes["A options"].startswith("1 images with more than four options")
     other = (controlled("hat", "beside", "chair", "a", "b", "c", "d"),)
     Sample(WhatsUp(), sample.file, other, "").write(tmp_path)
-    with pytest.raises(ZooError, match=r"dataset\.json\[0\]: .* does not say a preposition"):
+    with pytest.raises(ZooError, match=r"dataset\.json\[0\]: .* does not have a preposition"):
         read_benchmark(WhatsUp(), [tmp_path])
 
 
@@ -374,7 +374,7 @@ def test_published_figures_are_those_of_vl_compo(shared_data: Path) -> None:
     names |= {"mmvp": tuple(patterns), "imagecode": ("videos", "static")}
     names["eqben"] = tuple(folder for folder, _, _ in eqben.PUBLISHED.values())
     for name, theirs in names.items():
-        for part, subset in zip(theirs, benchmark(name).subsets, strict=False):
+        for part, subset in zip(theirs, build_benchmark(name).subsets, strict=False):
             for metric, said in subset.published.items():
                 column = "::".join(filter(None, (name.replace("mmvp", "mmvp_vlm"), part)))
                 figure = figures.get(f"{column}::{metric}", figures.get(column))

@@ -67,7 +67,7 @@ def test_shards_are_read_in_order_and_a_small_count_is_noted(tmp_path):
 
 
 def test_without_files_it_is_absent_and_says_that_it_is_gated(tmp_path):
-    (part,) = Winoground().read(tmp_path).absent
+    (part,) = Winoground().read(tmp_path).missing_subsets
     assert "accept its licence" in part.instructions
 
 
@@ -81,7 +81,9 @@ def test_a_file_of_another_place(tmp_path):
 
 def test_broken_files_are_named(tmp_path):
     jsonl(tmp_path, [ROW, {k: v for k, v in ROW.items() if k != "caption_1"}])
-    with pytest.raises(ZooError, match=r"examples\.jsonl:2: field 'caption_1' is missing: fetch"):
+    with pytest.raises(
+        ZooError, match=r"examples\.jsonl:2: field 'caption_1' is missing: download"
+    ):
         Winoground().read(tmp_path)
     other = tmp_path / "other"
     parquet(other, [ROW])

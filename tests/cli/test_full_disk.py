@@ -30,7 +30,7 @@ from zoo.sources.packing import PackingSettings, pack
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.sample_cache import cached_samples
 from zoo.sources.tar_index import index_of
-from zoo.support.compiled_tables import PLACE
+from zoo.support.compiled_tables import FOLDER_VARIABLE
 
 CAPTIONS = "a red dog beside two blue cats\ntwo cats chase three small dogs\n"
 SOME = settings(max_examples=12, deadline=None)
@@ -157,7 +157,7 @@ def test_what_is_made_of_captions_is_whole_or_absent_and_then_made(kind: str, sh
     _, source = made()
     work = COMPILED[kind]
     with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        for place in ("XDG_CACHE_HOME", PLACE):
+        for place in ("XDG_CACHE_HOME", FOLDER_VARIABLE):
             patch.setenv(place, f"{name}/{place}")
         room = int(share * compiled_size(kind))
         with full_after(room), pytest.raises(ZooError, match="File too large") as error:
@@ -193,7 +193,7 @@ def compiled_size(kind: str) -> int:
     _, source = made()
     _shards(source)
     with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        for place in ("XDG_CACHE_HOME", PLACE):
+        for place in ("XDG_CACHE_HOME", FOLDER_VARIABLE):
             patch.setenv(place, f"{name}/{place}")
         COMPILED[kind](source, Path(name))
         return max(map(len, contents(Path(name)).values()))

@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from tests.language.tokens import split_tokens
 from tests.support.fake_model import FakeServer
 from tests.support.mistakes import said
 from zoo.cli.units import main
 from zoo.errors import ZooError
 from zoo.language.tagger import Tagger, Token
-from zoo.language.tokens import spans, words
+from zoo.language.textblob_tagger import token_spans
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.plain_text import PlainText
@@ -86,7 +87,7 @@ class Nouns(Tagger):
     def analyse(self, text: str) -> list[Token]:
         return [
             Token(word, *span, *(("NN", "B-NP") if word == self.word else ("VB", "O")))
-            for word, span in zip(words(text), spans(text), strict=True)
+            for word, span in zip(split_tokens(text), token_spans(text), strict=True)
         ]
 
 

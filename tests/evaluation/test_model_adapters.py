@@ -248,7 +248,7 @@ def test_a_zero_shot_set_is_measured_on_a_model_of_open_clip(folder: Path, tmp_p
 def test_progress_is_logged_by_cases_and_by_what_is_encoded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("zoo.support.progress.EVERY", 0.0)
+    monkeypatch.setattr("zoo.support.progress.LOG_INTERVAL", 0.0)
     caplog.set_level(logging.INFO)
     made = cases(drawn_images(tmp_path, 4), retrieval=False)
     zoo.evaluate(lambda images, texts: np.ones((len(images), len(texts))), InMemory(made), tmp_path)

@@ -9,7 +9,7 @@ import pytest
 
 from zoo.errors import ZooError
 from zoo.familiarity.bindings import Binding
-from zoo.familiarity.captions import count_caption_bindings, familiar_table
+from zoo.familiarity.captions import count_caption_bindings, load_binding_table
 from zoo.familiarity.table import count_bindings, read_table, to_csv, write_table
 from zoo.sources.readers.flickr_token import FlickrToken
 from zoo.sources.readers.plain_text import PlainText
@@ -50,7 +50,7 @@ def test_a_table_is_read_as_it_was_written_and_in_the_form_that_is_released(
 ) -> None:
     table = count_bindings(RECORDS, {"captions": "made"})
     write_table(table, tmp_path / "table.csv")
-    again = familiar_table(str(tmp_path / "table.csv"))
+    again = load_binding_table(str(tmp_path / "table.csv"))
     assert again.counts == COUNTS
     assert again.about == {
         "version": 1,
@@ -68,28 +68,28 @@ def test_a_table_is_read_as_it_was_written_and_in_the_form_that_is_released(
         "small,dog,0,1",
         "white,dog,1,1",
     ]
-    assert familiar_table(str(released)).counts == COUNTS
+    assert load_binding_table(str(released)).counts == COUNTS
 
 
 def test_units_of_a_file_are_counted_as_they_are(tmp_path: Path) -> None:
     write_units(RECORDS, tmp_path / "units.jsonl")
-    assert familiar_table(str(tmp_path / "units.jsonl")).counts == COUNTS
+    assert load_binding_table(str(tmp_path / "units.jsonl")).counts == COUNTS
 
 
 def test_units_and_captions_may_stand_in_parquet(tmp_path: Path) -> None:
     write_rows(map(to_json, RECORDS), tmp_path / "units.parquet", dict)
-    assert familiar_table(str(tmp_path / "units.parquet")).counts == COUNTS
+    assert load_binding_table(str(tmp_path / "units.parquet")).counts == COUNTS
     rows = [{"image": f"{i}.jpg", "caption": caption} for i, caption in enumerate(SAID)]
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "captions.parquet")
     (tmp_path / "captions.txt").write_text("\n".join(SAID))
-    tables = [familiar_table(str(tmp_path / f"captions.{kind}")) for kind in ("parquet", "txt")]
+    tables = [load_binding_table(str(tmp_path / f"captions.{kind}")) for kind in ("parquet", "txt")]
     assert tables[0].counts == tables[1].counts
 
 
 def test_captions_are_counted_by_their_rule_units(tmp_path: Path) -> None:
     captions = tmp_path / "captions.txt"
     captions.write_text("\n".join(SAID))
-    table = familiar_table(str(captions))
+    table = load_binding_table(str(captions))
     assert table.counts[Binding("red", "car")] == (1, 1)
     assert table.counts[Binding("small", "dog")] == table.counts[Binding("white", "dog")] == (0, 1)
     assert (table.about["extractor"], table.about["n"]) == ("rule", 2)
@@ -118,28 +118,28 @@ def test_training_captions_are_those_that_a_checkpoint_names(tmp_path: Path) -> 
         "reader": to_config(PlainText(captions)),
         "files": {captions.name: sha256(captions)},
     }
-    assert familiar_table("training", (), described).counts == {("red", "car"): (1, 0)}
+    assert load_binding_table("training", (), described).counts == {("red", "car"): (1, 0)}
     captions.write_text("A blue car.\n")
     with pytest.raises(ZooError, match="is not the file that the model was trained on: restore"):
-        familiar_table("training", (), described)
+        load_binding_table("training", (), described)
     captions.unlink()
     with pytest.raises(ZooError, match="is missing; it is the file that the model was trained on"):
-        familiar_table("training", (), described)
+        load_binding_table("training", (), described)
     with pytest.raises(ZooError, match="does not state its training captions"):
-        familiar_table("training")
+        load_binding_table("training")
 
 
 def test_coco_stands_for_its_training_captions_under_a_data_root(
     shared_data: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(ZooError, match=r"COCO's training captions were not found: put coco/"):
-        familiar_table("coco", [tmp_path])
+        load_binding_table("coco", [tmp_path])
     (tmp_path / "coco").mkdir()
     sample = shared_data / "coco" / "dataset_coco_sample.json"
     # the sample's own training images are Karpathy's restval
     trained = sample.read_text("utf-8").replace('"val"', '"test"').replace('"restval"', '"train"')
     (tmp_path / "coco" / "dataset_coco.json").write_text(trained, "utf-8")
-    table = familiar_table("coco", [tmp_path])
+    table = load_binding_table("coco", [tmp_path])
     assert (table.about["captions"], table.about["n"]) == ("dataset_coco.json", 370)
 
 
@@ -173,7 +173,7 @@ def test_captions_without_bindings_are_refused(tmp_path: Path) -> None:
     captions = tmp_path / "captions.txt"
     captions.write_text("A man rides a horse.\n")
     with pytest.raises(ZooError, match=r"captions.txt: none of the 1 captions gives an attribute"):
-        familiar_table(str(captions))
+        load_binding_table(str(captions))
 
 
 def test_what_csv_reads_of_a_table_is_its_counts(tmp_path: Path) -> None:

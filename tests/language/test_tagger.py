@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.language.tokens import split_tokens
 from zoo.errors import ZooError
 from zoo.language.spacy_tagger import SpacyTagger, tokens_of
 from zoo.language.tagger import Tagger, Token
 from zoo.language.taggers import default_tagger, recorded_tagger
-from zoo.language.textblob_tagger import TextBlobTagger
-from zoo.language.tokens import spans, words
+from zoo.language.textblob_tagger import TextBlobTagger, token_spans
 from zoo.negatives import AROShuffle, NegCLIPSwap
 from zoo.regions_and_phrases.phrases import Chunks
 from zoo.units.rules.rule import RuleExtractor
@@ -45,9 +45,9 @@ def phrases(text: str, kind: str = "NP") -> list[str]:
 @given(st.text())
 def test_tokens_slice_back_and_leave_only_white_space_between(text: str) -> None:
     tokens = TextBlobTagger().analyse(text)
-    assert [text[t.start : t.end] for t in tokens] == [t.text for t in tokens] == words(text)
+    assert [text[t.start : t.end] for t in tokens] == [t.text for t in tokens] == split_tokens(text)
     rest, at = "", 0
-    for start, end in spans(text):
+    for start, end in token_spans(text):
         assert start >= at
         rest, at = rest + text[at:start], end
     assert not (rest + text[at:]).strip()
@@ -88,7 +88,7 @@ def test_a_chunk_never_continues_another_kind(drawn: list[str]) -> None:
 
 
 def test_contractions_and_hyphens_stay_whole_and_possessives_come_apart() -> None:
-    assert words(CAPTION) == [
+    assert split_tokens(CAPTION) == [
         "Two",
         "men",
         "don't",

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.language.tokens import split_tokens
 from zoo.errors import ZooError
 from zoo.language.tagger import Token
 from zoo.language.text import same_words
 from zoo.language.textblob_tagger import TextBlobTagger
-from zoo.language.tokens import words
 from zoo.negatives.aro import PERTURBATIONS, AROShuffle, perturbations, pre_caption
 
 TAGGED = "The/DT red/JJ dog/NN chased/VBD two/CD small/JJ cats/NNS ./."
@@ -164,4 +164,4 @@ def test_unknown_or_no_kinds_are_refused() -> None:
 
 def test_the_words_of_a_caption_are_the_taggers() -> None:
     text = "A man's t-shirt."
-    assert words(text) == [token.text for token in TAGGER.analyse(text)]
+    assert split_tokens(text) == [token.text for token in TAGGER.analyse(text)]

@@ -10,7 +10,7 @@ from zoo.negatives.table import write_table
 from zoo.negatives.word_table import vocabulary
 from zoo.scenes import blocks
 from zoo.scenes.graph import ALL_SHAPES, COLORS
-from zoo.scenes.grid import Grid, text
+from zoo.scenes.grid import BindingGrid, caption_text
 
 
 class Listed(NegativeGenerator):
@@ -45,8 +45,8 @@ def test_the_first_negative_that_says_none_of_the_phrases_is_taken(texts, expect
 
 
 def test_words_from_a_table_name_no_binding_that_is_held_out(tmp_path):
-    grid, tagger = Grid(), TextBlobTagger()
-    captions = [text(caption) for caption in grid.captions["train"][::7]]
+    grid, tagger = BindingGrid(), TextBlobTagger()
+    captions = [caption_text(caption) for caption in grid.captions["train"][::7]]
     # every colour may become any other, and every shape: more than WordNet's cousins
     found = {
         key: {word: 1.0 for word in (COLORS if key[0] in COLORS else ALL_SHAPES) if word != key[0]}
@@ -63,7 +63,7 @@ def test_words_from_a_table_name_no_binding_that_is_held_out(tmp_path):
         assert sum(one is not None for one in made) > len(captions) / 2
         return sum(any(phrase in one for phrase in held_out) for one in made if one)
 
-    assert len(held_out) == blocks.SIDE**2
+    assert len(held_out) == blocks.BLOCK_SIDE**2
     assert leaks(plain) > 5
     assert leaks(kept) == 0
 

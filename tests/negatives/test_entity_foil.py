@@ -2,7 +2,7 @@
 
 from random import Random
 
-from zoo.negatives.entity_foil import EntityFoilInPlace, in_place
+from zoo.negatives.entity_foil import EntityFoilInPlace, replace_in_caption
 from zoo.units.record import Entity, EntityFoil, UnitRecord
 
 
@@ -46,8 +46,8 @@ def test_case_and_article_follow() -> None:
 
 
 def test_an_article_is_not_doubled() -> None:
-    assert in_place("A dog sits", 2, 5, "an owl") == "An owl sits"
-    assert in_place("two dogs sit", 4, 8, "the owls") == "two the owls sit"
+    assert replace_in_caption("A dog sits", 2, 5, "an owl") == "An owl sits"
+    assert replace_in_caption("two dogs sit", 4, 8, "the owls") == "two the owls sit"
 
 
 def test_a_foil_that_is_the_entity_gives_none() -> None:

@@ -125,7 +125,7 @@ def test_from_the_command_line_a_table_is_built_and_drawn_from(
     own = ["--wordnet", str(wordnet), "--tagger", "TextBlobTagger"]
     assert main(["negatives", "build", str(captions), "--out", str(table), *own]) == 0
     out = capsys.readouterr().out
-    assert "7 of 7 words of 2 captions have alternatives" in out
+    assert "7 of 7 words of 2 captions have replacements" in out
     assert "wordnet 9.9, sense_prior false, min_count 0" in out
     assert (
         main(

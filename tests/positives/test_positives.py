@@ -19,7 +19,7 @@ def test_another_caption_of_the_image_is_drawn_among_those_of_other_words() -> N
 
 
 def test_images_of_one_caption_each_are_refused() -> None:
-    with pytest.raises(ZooError, match=r"no image has two: give a file of paraphrases"):
+    with pytest.raises(ZooError, match=r"no image has two: use a file of paraphrases"):
         OtherCaption().check(["a cat", "a dog"], {"1": ["a cat"], "2": ["a dog", "a dog"]})
     OtherCaption().check(["a cat"], {"1": ["a cat", "one cat"]})
 
@@ -50,8 +50,8 @@ def test_a_caption_may_have_what_other_files_end_lines_with(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("not json", r":1 is not .*correct the line"),
-        ({"caption": "a cat"}, r":1 is not .*'positive'.*correct the line"),
+        ("not json", r":1 is not .*fix the line"),
+        ({"caption": "a cat"}, r":1 is not .*'positive'.*fix the line"),
         ({"caption": "a cat", "positive": 3}, r":1 has a caption or positive that is not text"),
         ({"caption": "a cat", "positive": "A cat!"}, r":1 has the caption itself"),
     ],

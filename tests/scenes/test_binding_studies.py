@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from tests.scenes.test_captions import true
-from zoo.scenes.cache import fill, read_captions, read_lines
+from zoo.scenes.cache import read_captions, read_lines, render_collection
 from zoo.scenes.graph import SceneGraph
-from zoo.scenes.grid import Grid, texts
+from zoo.scenes.grid import BindingGrid, all_captions
 
 SCRIPTS = Path(__file__).parents[2] / "benchmarks" / "studies"
 
@@ -34,7 +34,7 @@ def module(monkeypatch):
 @pytest.fixture(scope="module")
 def folder(renderer, tmp_path_factory):
     folder = tmp_path_factory.mktemp("grid")
-    fill(folder, 50, Grid(size=48), samples=1, workers=0)
+    render_collection(folder, 50, BindingGrid(size=48), samples=1, workers=0)
     return folder
 
 
@@ -109,7 +109,7 @@ def test_pairs_are_asked_of_a_trained_tower_by_every_head_and_their_passes_count
     shared, study = module("bindings_training"), module("views_of_pairs")
     training = shared.GridTraining(folder, "CLIP", 8, 0, 7, 1, 1e-3)
     training.run(tmp_path / "first.pt")
-    fill(tmp_path / "pairs", 8, study.Pairs(size=48), samples=1, workers=0)
+    render_collection(tmp_path / "pairs", 8, study.ExchangedPairs(size=48), samples=1, workers=0)
     heads = study.heads(tmp_path / "pairs" / "units.color.jsonl")
     asked = {
         name: study.ask(tmp_path / "first.pt", heads[name], tmp_path / "pairs") for name in heads
@@ -129,7 +129,7 @@ def test_pairs_are_asked_of_a_trained_tower_by_every_head_and_their_passes_count
 
 def test_every_caption_that_a_negative_may_become_is_stored(module, folder):
     shared = module("bindings_training")
-    assert set(texts()) < set(shared.SPOKEN)
+    assert set(all_captions()) < set(shared.SPOKEN)
     assert len(shared.SPOKEN) == 64 * 64
 
 

@@ -11,7 +11,7 @@ ANIMALS = [f"animal {k}" for k in range(12)]
 
 
 def test_captions_of_pug_spare_split_as_published():
-    held_out = blocks.block(COLORS, ANIMALS, seed=0)
+    held_out = blocks.draw_block(COLORS, ANIMALS, seed=0)
     captions = list(blocks.captions(COLORS, ANIMALS))
     assert len(held_out) == 9
     assert len(captions) == len(set(captions)) == 7_392
@@ -39,12 +39,12 @@ def test_a_caption_is_asked_about_where_its_swap_is_as_familiar():
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_what_is_set_aside_has_all_orders_and_swaps_and_leaves_every_binding_to_training(seed):
-    held_out = blocks.block(COLORS, ALL_SHAPES, seed)
-    aside = blocks.set_aside(COLORS, ALL_SHAPES, held_out, seed)
+    held_out = blocks.draw_block(COLORS, ALL_SHAPES, seed)
+    aside = blocks.draw_evaluation_groups(COLORS, ALL_SHAPES, held_out, seed)
     seen = [
         c for c in blocks.captions(COLORS, ALL_SHAPES) if blocks.split_of(c, held_out) == "seen"
     ]
-    asked = {c for c in seen if blocks.kin(c) in aside}
+    asked = {c for c in seen if blocks.swap_group(c) in aside}
     assert len(asked) == 4 * len(aside) == 184
     assert all({(b, a), blocks.swap_attributes((a, b))} <= asked for a, b in asked)
     trained = {binding for c in seen if c not in asked for binding in c}

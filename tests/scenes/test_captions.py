@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zoo.scenes.captions import ObjectPhrase, describe, wrong_twins
+from zoo.scenes.captions import ObjectPhrase, describe, false_phrases
 from zoo.scenes.graph import COLORS, OPPOSITE, SHAPES, Camera, SceneGraph, SceneObject, draw_scene
 
 SCENES = st.builds(
@@ -141,11 +141,11 @@ def test_swapped_colours_are_false_of_two_unlike_shapes_and_not_of_two_like_ones
 
 def test_a_twin_that_is_true_of_another_object_is_no_foil():
     graph = standing(("red", "cube", 0.0), ("red", "sphere", 2.0))
-    assert [str(twin) for twin in wrong_twins(graph, ObjectPhrase("cube", "red"), "head")] == [
+    assert [str(twin) for twin in false_phrases(graph, ObjectPhrase("cube", "red"), "head")] == [
         "red cylinder"
     ]
     crowded = standing(*((color, "cube", float(i)) for i, color in enumerate(COLORS)))
-    assert wrong_twins(crowded, ObjectPhrase("cube", "red"), "attribute") == []
+    assert false_phrases(crowded, ObjectPhrase("cube", "red"), "attribute") == []
 
 
 @pytest.mark.parametrize("index", range(10))

@@ -121,9 +121,9 @@ def test_small_pictures_have_objects_that_fill_them_and_name_colour_alone():
             / 4
         )
         assert share > 0.12, "of the frame"
-        assert graph.named == ("color",)
+        assert graph.visible_attributes == ("color",)
         assert {(o.size, o.material) for o in graph.objects} == {("large", "rubber")}
-    assert framing(224, 3).named == ("size", "color", "material")
+    assert framing(224, 3).visible_attributes == ("size", "color", "material")
     assert framing(224, 3).camera.fov == 37.9
 
 

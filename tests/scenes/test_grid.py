@@ -17,9 +17,9 @@ from zoo.negatives.entity_foil import EntityFoilInPlace
 from zoo.negatives.mixture import SwapOrFoil
 from zoo.negatives.negclip_swap import NegCLIPSwap
 from zoo.scenes import blocks
-from zoo.scenes.cache import fill, read_captions, read_lines
+from zoo.scenes.cache import read_captions, read_lines, render_collection
 from zoo.scenes.graph import SceneGraph
-from zoo.scenes.grid import Grid, texts
+from zoo.scenes.grid import BindingGrid, all_captions
 from zoo.scenes.related import Related
 from zoo.sources.readers.scenes import Scenes
 from zoo.units.sampler import UnitSampler
@@ -29,8 +29,8 @@ OF_SWAPPED_WORDS = [NegCLIPSwap(), BigramShuffle(), AROShuffle(), SwapOrFoil(), 
 
 
 @pytest.fixture(scope="module")
-def grid() -> Grid:
-    return Grid()
+def grid() -> BindingGrid:
+    return BindingGrid()
 
 
 @pytest.fixture(scope="module", params=["train", "val", "seen"])
@@ -39,7 +39,7 @@ def descriptions(request, grid):
     return [d for s in grid.scenes(N) if s.split == request.param for d in s.descriptions]
 
 
-def names(text: str, grid: Grid) -> list[str]:
+def names(text: str, grid: BindingGrid) -> list[str]:
     """Returns what a text names of the block, wherever the words come one after the other."""
     return [f"{c} {s}" for c, s in grid.held_out if re.search(rf"\b{c} {s}s?\b", text)]
 
@@ -73,7 +73,7 @@ def test_no_negative_of_swapped_words_or_foils_names_what_is_held_out(
 
 
 def test_taken_literally_the_hold_out_lets_swaps_of_seen_captions_have_a_binding_of_it(grid):
-    literal = [c for c in texts().values() if not grid.held_out.intersection(c)]
+    literal = [c for c in all_captions().values() if not grid.held_out.intersection(c)]
     leaking = [c for c in literal if grid.held_out.intersection(blocks.swap_attributes(c))]
     assert (len(literal), len(leaking)) == (2_290, 450)
     used = {c for split in ("train", "val", "seen") for c in grid.captions[split]}
@@ -97,10 +97,10 @@ def test_scenes_show_what_they_say_in_both_orders_and_by_splits_shares(grid):
     for scene in grid.scenes(N):
         splits[scene.split] += 1
         shown = [o.pair for o in scene.graph.objects]
-        captions = [texts()[d.record.caption] for d in scene.descriptions]
+        captions = [all_captions()[d.record.caption] for d in scene.descriptions]
         assert captions == [tuple(shown), tuple(reversed(shown))]
         for description, caption in zip(scene.descriptions, captions, strict=True):
-            assert texts()[description.attribute_swap] == blocks.swap_attributes(caption)
+            assert all_captions()[description.attribute_swap] == blocks.swap_attributes(caption)
             phrases = [f"{color} {shape}" for color, shape in caption]
             assert [entity.text for entity in description.record.entities] == phrases
             assert not {f.text for e in description.record.entities for f in e.foils} & {*phrases}
@@ -110,16 +110,16 @@ def test_scenes_show_what_they_say_in_both_orders_and_by_splits_shares(grid):
 
 
 def test_a_scene_stays_as_more_are_asked_for_and_changes_with_seed_and_block(grid):
-    assert list(grid.scenes(40))[:30] == list(Grid().scenes(30))
+    assert list(grid.scenes(40))[:30] == list(BindingGrid().scenes(30))
     first = next(grid.scenes(1)).graph
-    assert next(Grid(seed=1).scenes(1)).graph != first
-    assert Grid(block_seed=1).held_out != grid.held_out
+    assert next(BindingGrid(seed=1).scenes(1)).graph != first
+    assert BindingGrid(block_seed=1).held_out != grid.held_out
 
 
 @pytest.fixture(scope="module")
 def folder(renderer, tmp_path_factory):
     folder = tmp_path_factory.mktemp("grid") / "scene_grid"
-    assert fill(folder, 25, Grid(size=16), samples=1, workers=0) == 25
+    assert render_collection(folder, 25, BindingGrid(size=16), samples=1, workers=0) == 25
     return folder
 
 
@@ -130,7 +130,7 @@ def test_a_folder_is_a_source_with_its_splits_and_units(folder):
     assert {s.caption_id for s in samples} == set(records)
     assert all(s.negatives for s in samples)
     graphs = [SceneGraph.from_dict(row) for row in read_lines(folder, "scenes.jsonl")]
-    assert graphs == [scene.graph for scene in Grid(size=16).scenes(25)]
+    assert graphs == [scene.graph for scene in BindingGrid(size=16).scenes(25)]
 
 
 def test_an_image_stands_against_a_swap_and_among_all_captions(folder):
@@ -157,16 +157,16 @@ def test_chance_among_all_captions_is_two_in_all_of_them(folder):
 
 
 def test_another_folder_of_scenes_is_refused(rendered):
-    with pytest.raises(ZooError, match="`zoo scenes grid` filled"):
+    with pytest.raises(ZooError, match="a folder written by `zoo scenes grid`"):
         SceneGrid(str(rendered)).read(rendered.parent)
 
 
 @pytest.mark.usefixtures("renderer")
 def test_a_folder_is_not_filled_with_another_kind(folder):
     with pytest.raises(ZooError, match="was rendered with n_objects None"):
-        fill(folder, 25, Related(0, 16, (2, 2)), samples=1, workers=0)
+        render_collection(folder, 25, Related(0, 16, (2, 2)), samples=1, workers=0)
     with pytest.raises(ZooError, match="was rendered with held_out"):
-        fill(folder, 25, Grid(size=16, block_seed=1), samples=1, workers=0)
+        render_collection(folder, 25, BindingGrid(size=16, block_seed=1), samples=1, workers=0)
 
 
 def test_places_leave_objects_whole_and_apart(grid):

@@ -6,14 +6,14 @@ from PIL import Image
 
 from zoo.benchmarks.scene_pairs import ScenePairs
 from zoo.errors import ZooError
-from zoo.scenes.cache import fill, read_captions
+from zoo.scenes.cache import read_captions, render_collection
 from zoo.scenes.graph import REST, are_separate
-from zoo.scenes.pairs import KINDS, NUMBERS, PLURALS, Pairs
+from zoo.scenes.pairs import KINDS, NUMBERS, PLURALS, ExchangedPairs
 
 
 @pytest.fixture(scope="module")
 def scenes():
-    scenes = list(Pairs().scenes(120))
+    scenes = list(ExchangedPairs().scenes(120))
     return list(zip(scenes[::2], scenes[1::2], strict=True))
 
 
@@ -65,7 +65,7 @@ def test_segments_of_a_caption_are_its_entities(scenes):
 @pytest.fixture(scope="module")
 def folder(renderer, tmp_path_factory):
     folder = tmp_path_factory.mktemp("pairs") / "scene_pairs"
-    assert fill(folder, 4, Pairs(size=32), samples=4, workers=0) == 8
+    assert render_collection(folder, 4, ExchangedPairs(size=32), samples=4, workers=0) == 8
     return folder
 
 
@@ -95,5 +95,5 @@ def test_a_pair_is_a_case_of_two_images_and_two_captions(folder):
 def test_half_a_pair_is_refused(folder, tmp_path):
     lines = (folder / "captions.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "captions.jsonl").write_text("".join([lines[0], *lines[2:]]))
-    with pytest.raises(ZooError, match="without the image of"):
+    with pytest.raises(ZooError, match="is not followed by the image of"):
         ScenePairs(str(tmp_path)).read(tmp_path)

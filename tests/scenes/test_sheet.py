@@ -32,6 +32,6 @@ def test_a_sheet_shows_images_with_text_beneath_and_a_title_that_says_what_red_m
 
 
 def test_an_unknown_or_empty_split_is_an_error(tmp_path, rendered):
-    with pytest.raises(ZooError, match="no split 'dev'"):
+    with pytest.raises(ZooError, match="unknown split 'dev'"):
         contact_sheet(rendered, tmp_path / "sheet.png", split="dev")
     assert list(tmp_path.iterdir()) == []

@@ -4,15 +4,15 @@ import pytest
 
 from zoo.cli.commands import main
 from zoo.results.reader import read_results
-from zoo.scenes.cache import fill
-from zoo.scenes.grid import Grid
-from zoo.scenes.pairs import Pairs
+from zoo.scenes.cache import render_collection
+from zoo.scenes.grid import BindingGrid
+from zoo.scenes.pairs import ExchangedPairs
 
 
 @pytest.mark.usefixtures("renderer")
 def test_grid_and_pairs_are_measured_by_subset(tmp_path):
-    fill(tmp_path / "scene_grid", 25, Grid(size=16), samples=1, workers=0)
-    fill(tmp_path / "scene_pairs", 8, Pairs(size=16), samples=1, workers=0)
+    render_collection(tmp_path / "scene_grid", 25, BindingGrid(size=16), samples=1, workers=0)
+    render_collection(tmp_path / "scene_pairs", 8, ExchangedPairs(size=16), samples=1, workers=0)
     command = "validate --model.backbone.name zoo-tiny --benchmarks scene_grid,scene_pairs --out"
     root = ["--data_root", str(tmp_path), "--trainer.accelerator", "cpu", "--data.workers", "0"]
     assert main([*command.split(), str(tmp_path / "out"), *root]) == 0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from zoo.sources.boxes import boxes, scale_box
+from zoo.sources.boxes import check_boxes, scale_box
 from zoo.sources.sample import ImageRef
 
 
@@ -20,9 +20,9 @@ def test_a_box_is_scaled_by_the_sides_of_the_image_and_shows_something() -> None
 def test_an_image_of_another_size_than_told_is_scaled_and_one_of_another_shape_refused() -> None:
     same, smaller, squared = (ref(i, (0, 0, 9, 9), (640, 427)) for i in range(3))
     sizes = {same: (640, 427), smaller: (336, 224), squared: (224, 224)}
-    found = boxes(sizes, sizes.get)
+    found = check_boxes(sizes, sizes.get)
     assert found.resized == {smaller}
-    assert found.unfit == {squared}
+    assert found.uncroppable == {squared}
     assert "1 crops" in found.notes["resized images"]
     assert "visual_genome:2@0,0,9,9" in found.notes["boxes that do not fit"]
 
@@ -33,9 +33,9 @@ def test_untold_sizes_are_trusted_until_more_than_rare_boxes_reach_far_beyond(
 ) -> None:
     sizes = {ref(i, (50, 50, 54, 54)): (100, 100) for i in range(150 - beyond)}
     sizes |= {ref(1_000 + i, (50, 50, 90, 10)): (100, 100) for i in range(beyond)}
-    assert len(boxes(sizes, sizes.get).unfit) == refused
+    assert len(check_boxes(sizes, sizes.get).uncroppable) == refused
 
 
 def test_whole_and_absent_images_are_not_looked_at() -> None:
     whole, absent = ImageRef("coco", "1"), ref(1, (0, 0, 9, 9))
-    assert not boxes([whole, absent], {whole: (1, 1)}.get).unfit
+    assert not check_boxes([whole, absent], {whole: (1, 1)}.get).uncroppable

@@ -151,7 +151,7 @@ def test_pairs_ask_about_the_edited_image_and_say_what_is_taken_by_name(root: Pa
     ]
     assert [image.source for image in plan.images] == ["file", "flickr", "coco"]
     (contents,) = plan.contents.values()
-    assert contents.notes["images by name"].startswith("2 are not there as written")
+    assert contents.notes["images by name"].startswith("2 do not exist under their paths")
     (finding,) = examine_benchmark(Pairs(str(file)), [root], finder)
     assert (finding.case_count, finding.scorable) == (3, 3)
 

@@ -88,8 +88,8 @@ def test_packed_captions_are_given_as_they_are_read_up_to_one_that_comes_too_ear
 
 
 def test_processes_pack_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packing, "AT_ONCE", 1)
-    monkeypatch.setattr(packing, "AHEAD", 1)  # so that of three handfuls one waits
+    monkeypatch.setattr(packing, "IMAGES_PER_TASK", 1)
+    monkeypatch.setattr(packing, "QUEUED_TASKS", 1)  # so that of three handfuls one waits
     samples, finder = JsonLines(captions(tmp_path)).read(), ImageFinder([tmp_path])
     for workers in (0, 2):
         packed(samples, tmp_path / str(workers), finder, workers=workers, side=20)
@@ -131,7 +131,9 @@ def test_companions_of_images_that_are_left_out_are_left_out_and_the_others_foun
     assert [(s.caption, s.companions) for s in found] == [("b", (2,)), ("c", ()), ("d", (1,))]
     of_train = WebDataset(str(tmp_path / "out"), splits=["train"]).read()
     assert [(s.caption, s.companions) for s in of_train] == [("b", (1,)), ("d", ())]
-    with pytest.raises(ZooError, match=r"has no split 'trian' \(near: train\): it has train"):
+    with pytest.raises(
+        ZooError, match=r"has no split 'trian' \(near: train\): its splits are train"
+    ):
         WebDataset(str(tmp_path / "out"), splits=["trian"]).read()
 
 
@@ -190,7 +192,7 @@ def test_the_command_tells_the_size_first_and_puts_texts_beside(
     beside = ["--units", str(files["units"]), "--negatives", str(files["negatives"])]
     command = ["data", "pack", tsv, "--out", str(out), "--per_shard", "5", "--workers", "0"]
     assert main([*command, *beside]) == 0
-    assert "12 images are packed into 3 tars of about 0.0 MiB in all" in caplog.text
+    assert "12 images are packed into 3 tars of about 0.0 MiB in total" in caplog.text
     for name, file in files.items():
         assert (out / f"{name}.jsonl").read_bytes() == file.read_bytes()
     samples = guess_reader(out).read()
@@ -214,9 +216,13 @@ def _there(made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("given", "arrange", "told"),
     [
-        ([], _there, "out exists: name another folder, or add --overwrite"),
+        ([], _there, "out exists: choose another folder, or add --overwrite"),
         (["--overwrite"], _foreign, "out has files that `zoo data pack` did not write"),
-        ([], _full, r"12 images are packed into 1 tar of about .*, and .* has 0\.0 MiB left: make"),
+        (
+            [],
+            _full,
+            r"12 images are packed into 1 tar of about .*, but only 0\.0 MiB are free at .*: free",
+        ),
     ],
 )
 def test_what_cannot_be_written_is_refused_before_any_work(

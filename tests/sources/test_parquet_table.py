@@ -59,9 +59,9 @@ def test_columns_may_be_named(tmp_path: Path) -> None:
     file = table(tmp_path / "c.parquet", [{"caption": "no", "TEXT": "a dog", "img": "x.jpg"}])
     (sample,) = ParquetTable(file, image_column="img", caption_column="TEXT").read()
     assert (sample.caption, str(sample.image)) == ("a dog", "file:x.jpg")
-    with pytest.raises(ZooError, match=r"no column 'filepath' nor 'image'.*say by image_column"):
+    with pytest.raises(ZooError, match=r"no column 'filepath' or 'image'.*set image_column"):
         ParquetTable(file).read()
-    with pytest.raises(ZooError, match=r"no column 'TXT' \(near: TEXT\).*say by caption_column"):
+    with pytest.raises(ZooError, match=r"no column 'TXT' \(near: TEXT\).*set caption_column"):
         ParquetTable(file, image_column="img", caption_column="TXT").read()
 
 
@@ -72,7 +72,7 @@ def test_what_is_missing_is_named_by_file_row_and_column(
     file = table(tmp_path / "c.parquet", [ROWS[0], {**ROWS[1], **wrong}])
     ((column, value),) = wrong.items()
     with pytest.raises(
-        ZooError, match=rf"c.parquet\[1\] has {value!r} as '{column}': write a text"
+        ZooError, match=rf"c.parquet\[1\] has {value!r} in column '{column}': write a text"
     ):
         ParquetTable(file).read()
 

@@ -55,14 +55,14 @@ class TestKarpathy:
 
     def test_a_count_that_differs_from_the_published_one_is_logged(self, tmp_path, caplog):
         KarpathyJson(karpathy(tmp_path / "k.json", (5, "train", ["one"]))).read()
-        assert "1 images in train + restval, the published file has 113,287" in caplog.text
+        assert "1 images in train + restval, but the published file has 113,287" in caplog.text
 
     def test_a_split_that_does_not_exist_is_refused_with_a_near_name(self, tmp_path):
         with pytest.raises(ZooError, match=r"'trian'.*near: train"):
             KarpathyJson(tmp_path / "k.json", ["trian"])
 
     def test_a_split_without_images_is_refused(self, tmp_path):
-        with pytest.raises(ZooError, match=r"no image in split test: it has train"):
+        with pytest.raises(ZooError, match=r"no images in split test: its splits are train"):
             KarpathyJson(karpathy(tmp_path / "k.json", (5, "train", ["one"])), ["test"]).read()
 
     def test_a_broken_line_is_named(self, tmp_path):
@@ -129,7 +129,8 @@ class TestCocoCaptions:
             json.dumps({"images": [{"id": "nine"}], "annotations": []})
         )
         with pytest.raises(
-            ZooError, match=r"images/0\]: field 'id' is a text where a whole .* \(found 'nine'\)"
+            ZooError,
+            match=r"images/0\]: field 'id' is a text, but must be a whole .* \(found 'nine'\)",
         ):
             CocoCaptions(tmp_path / "c.json").read()
         (tmp_path / "c.json").write_text("{}")
@@ -185,7 +186,7 @@ class TestFlickrToken:
     def test_a_name_in_the_split_without_captions_is_refused(self, tmp_path):
         (tmp_path / "t.txt").write_text("1_aa.jpg#0\tA dog .\n")
         (tmp_path / "train.txt").write_text("1_aa.jpg\n9_zz.jpg\n")
-        with pytest.raises(ZooError, match=r"train\.txt:2 names 9_zz\.jpg"):
+        with pytest.raises(ZooError, match=r"train\.txt:2: image 9_zz\.jpg has no caption"):
             FlickrToken(tmp_path / "t.txt", tmp_path / "train.txt").read()
 
     def test_a_file_that_is_not_there_is_named(self, tmp_path):
@@ -316,7 +317,7 @@ class TestNegClipTsv:
             ("a dog", "a.jpg", "['b']", "[0]"),
             ("a dog", "a.jpg", negatives, images),
         )
-        with pytest.raises(ZooError, match=r"n\.tsv:3 has .* as 'neg_(caption|image)'"):
+        with pytest.raises(ZooError, match=r"n\.tsv:3 has .* in column 'neg_(caption|image)'"):
             NegClipTsv(file).read()
 
     def test_the_shared_rows(self, shared_data, caplog):

@@ -10,7 +10,7 @@ from zoo.sources import remote_files
 from zoo.sources.images import ImageFinder
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.web_dataset import WebDataset
-from zoo.sources.remote_files import expand_braces, read_range, size_and_mark
+from zoo.sources.remote_files import expand_braces, read_range, size_and_version
 from zoo.sources.sample import ImageRef
 
 
@@ -63,7 +63,7 @@ def test_a_server_that_fails_is_asked_again_with_its_reason(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(remote_files, "STALLED", 0.3)
+    monkeypatch.setattr(remote_files, "TIMEOUT", 0.3)
     (tmp_path / "a.bin").write_bytes(bytes(range(200)))
     with served(tmp_path, {0: fault, 1: fault}) as (url, asked):
         assert read_range(f"{url}/a.bin", 10, 20) == bytes(range(10, 30))
@@ -100,12 +100,12 @@ def test_a_server_that_is_not_there_and_a_tar_that_is_not_are_named(tmp_path: Pa
         with pytest.raises(ZooError, match=r"none\.tar cannot be read \(not found\)"):
             ImageFinder([]).load(ImageRef("tar", f"{url}/none.tar#a.jpg"))
     with pytest.raises(ZooError, match=r"cannot be read \(.*onnect.*, 5 times\)"):
-        size_and_mark(f"{url}/none.tar")
+        size_and_version(f"{url}/none.tar")
 
 
 def test_a_scheme_that_nobody_reads_is_named() -> None:
     with pytest.raises(ZooError, match=r"nonsense://a\.tar cannot be read \(.*nonsense"):
-        size_and_mark("nonsense://a.tar")
+        size_and_version("nonsense://a.tar")
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

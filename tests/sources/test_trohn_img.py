@@ -147,7 +147,9 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
         TrohnImg(tmp_path, "train").read()
     with pytest.raises(ZooError, match=r"no column 'negative_image'.*near: negative_caption"):
         TrohnImg(shard(tmp_path / "a" / "train-0.parquet", 1, 2, negative_image=None)).read()  # type: ignore[arg-type]
-    with pytest.raises(ZooError, match=r"train-0\.parquet\[1\] has None as 'negative_caption'"):
+    with pytest.raises(
+        ZooError, match=r"train-0\.parquet\[1\] has None in column 'negative_caption'"
+    ):
         TrohnImg(
             shard(tmp_path / "b" / "train-0.parquet", 1, 2, negative_caption=["x", None])
         ).read()

@@ -83,11 +83,9 @@ def test_an_empty_value_of_a_flag_is_refused(
 ) -> None:
     with pytest.raises(SystemExit):
         parser.parse_args(words)
-    assert "--splits is given an empty text" in capsys.readouterr().err
+    assert "--splits has an empty value" in capsys.readouterr().err
 
 
 def test_a_name_that_is_listed_twice_is_refused() -> None:
-    with pytest.raises(
-        ZooError, match="--reference_models 'negclip,negclip': negclip is asked for twice"
-    ):
+    with pytest.raises(ZooError, match="--reference_models 'negclip,negclip': negclip is repeated"):
         split_list("negclip,negclip", "--reference_models")

@@ -22,9 +22,9 @@ from zoo.errors import ZooError
 from zoo.support import compiled_tables as module
 from zoo.support.caches import exclusive_lock
 from zoo.support.compiled_tables import (
-    LIMIT,
+    FOLDER_VARIABLE,
+    LIMIT_VARIABLE,
     MANIFEST,
-    PLACE,
     CompiledTables,
     Notes,
     Writer,
@@ -41,7 +41,7 @@ SCHEMA = pa.schema([("n", pa.int64())])
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of tables of a test."""
-    monkeypatch.setenv(PLACE, str(tmp_path / "tables"))
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "tables"))
     return tmp_path / "tables"
 
 
@@ -127,7 +127,7 @@ def test_damaged_tables_are_made_again(
         (there / "numbers.arrow").write_bytes(content[:-20])
     with caplog.at_level(logging.WARNING):
         assert of(compile_tables("some", {}, make)) == [0, 1, 2]
-    assert ("was damaged" in caplog.text) == (damage != "gone")
+    assert ("is damaged" in caplog.text) == (damage != "gone")
 
 
 def test_a_full_disk_is_one_sentence_and_leaves_nothing(folder: Path) -> None:
@@ -139,7 +139,9 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(folder: Path) -> None:
         writer.write("numbers", SCHEMA, batches())
         return {}
 
-    with pytest.raises(ZooError, match=r"No space left on device\): make room .*\$ZOO_TABLES"):
+    with pytest.raises(
+        ZooError, match=r"No space left on device\): free disk space .*\$ZOO_TABLES"
+    ):
         compile_tables("some", {}, full)
     assert [path.suffix for path in folder.iterdir()] == [".lock"]
     assert of(compile_tables("some", {}, make)) == [0, 1, 2]
@@ -158,8 +160,10 @@ def test_a_folder_that_cannot_be_made_is_one_sentence_that_names_the_setting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
-    monkeypatch.setenv(PLACE, str(tmp_path / "file" / "tables"))
-    with pytest.raises(ZooError, match=r"could not be written .*another folder by \$ZOO_TABLES$"):
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "file" / "tables"))
+    with pytest.raises(
+        ZooError, match=r"could not be written .*set \$ZOO_TABLES to another folder$"
+    ):
         compile_tables("some", {}, make)
 
 
@@ -194,7 +198,7 @@ def test_tables_of_other_code_are_not_read(tmp_path: Path, monkeypatch: pytest.M
 
 
 def _dies(place: str) -> None:
-    os.environ[PLACE] = place
+    os.environ[FOLDER_VARIABLE] = place
 
     def make(writer: Writer) -> Notes:
         def batches() -> Iterator[pa.RecordBatch]:
@@ -218,7 +222,7 @@ def test_what_a_killed_process_left_is_neither_read_nor_kept(folder: Path) -> No
 
 
 def _counts(place: str, barrier: object, made: str) -> None:
-    os.environ[PLACE] = place
+    os.environ[FOLDER_VARIABLE] = place
     barrier.wait()  # type: ignore[attr-defined]
 
     def make(writer: Writer) -> Notes:
@@ -251,7 +255,7 @@ def test_a_process_that_waits_for_long_says_what_it_waits_for(
     folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "zoo")
-    monkeypatch.setattr("zoo.support.caches.PATIENCE", 0.05)
+    monkeypatch.setattr("zoo.support.caches.NOTICE_DELAY", 0.05)
     context = multiprocessing.get_context("fork")
     held, release = context.Event(), context.Event()
 
@@ -276,7 +280,7 @@ def test_a_process_that_does_not_wait_says_nothing(
     folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "zoo")
-    monkeypatch.setattr("zoo.support.caches.PATIENCE", 0.05)
+    monkeypatch.setattr("zoo.support.caches.NOTICE_DELAY", 0.05)
     with exclusive_lock(folder / "some", "$PLACE"):
         time.sleep(0.2)
     assert caplog.messages == []
@@ -292,7 +296,7 @@ def test_tables_not_used_for_longest_go_first_and_those_in_use_stay(
         os.utime(tables.folder / MANIFEST, (n, n))
         del tables
     size = cached_tables().bytes / 3
-    monkeypatch.setenv(LIMIT, str(2.5 * size / module.GIB))
+    monkeypatch.setenv(LIMIT_VARIABLE, str(2.5 * size / module.GIB))
     compile_tables("some", {"n": 3}, make)
     kept = {
         json.loads(p.read_text())["of"]["n"] for p in module.tables_folder().glob(f"*/{MANIFEST}")
@@ -305,6 +309,6 @@ def test_tables_not_used_for_longest_go_first_and_those_in_use_stay(
 
 @pytest.mark.parametrize("size", ["none", "0", "-3", "nan"])
 def test_a_limit_that_is_no_size_is_named(size: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(LIMIT, size)
-    with pytest.raises(ZooError, match=rf"ZOO_TABLES_GIB is '{size}': give a number of GiB"):
+    monkeypatch.setenv(LIMIT_VARIABLE, size)
+    with pytest.raises(ZooError, match=rf"ZOO_TABLES_GIB is '{size}': set it to a number of GiB"):
         module.size_limit_gib()

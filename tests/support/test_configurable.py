@@ -49,5 +49,5 @@ def test_a_part_that_a_subclass_builds_records_only_its_own_arguments() -> None:
 
 
 def test_a_live_object_is_refused_by_name() -> None:
-    with pytest.raises(ZooError, match=r"Outer\(where=\.\.\.\) was given a live object"):
+    with pytest.raises(ZooError, match=r"Outer\(where=\.\.\.\) is an instance of object"):
         to_config(Outer(where=object()))  # type: ignore[arg-type]

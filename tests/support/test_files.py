@@ -65,7 +65,7 @@ def test_a_place_that_another_process_sweeps_before_it_is_locked_is_made_anew(
         return opened(path, flags, *others)
 
     monkeypatch.setattr("zoo.support.files.os.open", swept_first)
-    with write_atomically(tmp_path / "a.json", sweeps=False) as part:
+    with write_atomically(tmp_path / "a.json", clean_up=False) as part:
         part.write_bytes(b"{}")
     assert swept == [part]
     assert (tmp_path / "a.json").read_bytes() == b"{}"
@@ -163,22 +163,22 @@ def test_a_resumed_run_sweeps_beside_its_checkpoint(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "mend"),
+    ("number", "advice"),
     [
-        (errno.ENOSPC, "make room"),
-        (errno.EACCES, "let yourself use it"),
-        (errno.EROFS, "let yourself use it"),
+        (errno.ENOSPC, "free disk space"),
+        (errno.EACCES, "change its permissions"),
+        (errno.EROFS, "change its permissions"),
         (errno.ELOOP, "fix the circular link"),
         (errno.ENOENT, "choose another path"),
         (errno.EISDIR, "choose another path"),
     ],
 )
 def test_what_the_system_refuses_is_told_as_such(
-    number: int, mend: str, monkeypatch: pytest.MonkeyPatch
+    number: int, advice: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(arguments: list[str]) -> int:
         raise OSError(number, os.strerror(number), "/some/file")
 
     monkeypatch.setattr("zoo.cli.commands.dispatch", refuse)
     sentence = said([]).sentence
-    assert sentence.startswith(f"zoo: /some/file cannot be used ({os.strerror(number)}): {mend}")
+    assert sentence.startswith(f"zoo: /some/file cannot be used ({os.strerror(number)}): {advice}")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from torch.utils import _pytree
 
-from zoo.support.log import LEAVES, filter_notices
+from zoo.support.log import DEPRECATION, filter_notices
 
 
 def test_torch_has_whatever_lightning_makes_trees_of_loaders_from() -> None:
@@ -43,7 +43,7 @@ def test_lightning_makes_the_trees_of_its_loaders_in_silence() -> None:
 @pytest.mark.parametrize("module", ["zoo.support.distributed", "lightning.pytorch.trainer"])
 def test_the_same_warning_of_another_module_is_shown(module: str) -> None:
     message = "`isinstance(treespec, LeafSpec)` is deprecated, use another"
-    assert re.match(LEAVES[0], message)
+    assert re.match(DEPRECATION[0], message)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         filter_notices()

@@ -31,16 +31,16 @@ def test_a_record_comes_as_its_schema_has_it_and_further_keys_are_left_out() -> 
 @pytest.mark.parametrize(
     ("value", "says"),
     [
-        ([], "f:1: the record is a list where an object is needed: mend the record"),
-        ({}, "f:1: field 'caption' is missing: mend the record"),
-        ({"caption": None}, "f:1: field 'caption' is missing where a text is needed"),
-        ({"caption": " "}, "f:1: field 'caption' is blank where a text is needed"),
-        ({"caption": 1}, "f:1: field 'caption' is a whole number where a text is needed"),
-        ({"caption": "a", "foils": {}}, "field 'foils' is an object where a list is needed"),
+        ([], "f:1: the record is a list, but must be an object: correct the record"),
+        ({}, "f:1: field 'caption' is missing: correct the record"),
+        ({"caption": None}, "f:1: field 'caption' is missing, but must be a text"),
+        ({"caption": " "}, "f:1: field 'caption' is blank, but must be a text"),
+        ({"caption": 1}, "f:1: field 'caption' is a whole number, but must be a text"),
+        ({"caption": "a", "foils": {}}, "field 'foils' is an object, but must be a list"),
         ({"caption": "a", "foils": [{}]}, "field 'foils[0].text' is missing"),
         (
             {"caption": "a", "foils": [True]},
-            "field 'foils[0]' is true or false where a text or an object is needed",
+            "field 'foils[0]' is true or false, but must be a text or an object",
         ),
         (
             {"caption": "a", "box": [1]},
@@ -55,11 +55,11 @@ def test_what_is_wrong_is_named(value: Any, says: str) -> None:
 
 
 def test_what_is_there_is_said() -> None:
-    with pytest.raises(ZooError, match=r"mend the record \(it has 'text', 'more'\)$"):
+    with pytest.raises(ZooError, match=r"correct the record \(it has 'text', 'more'\)$"):
         validate_record({"text": "a", "more": 1}, Entry, "f:1")
-    with pytest.raises(ZooError, match=r"where a text is needed: mend the record \(found '17'\)$"):
+    with pytest.raises(ZooError, match=r"must be a text: correct the record \(found '17'\)$"):
         validate_record({"caption": "a", "foils": [{"text": "b"}, {"text": 17}]}, Entry, "f:1")
-    with pytest.raises(ZooError, match=r"is needed: mend the record$"):  # under which key is unsaid
+    with pytest.raises(ZooError, match=r"must be a whole number: correct the record$"):
         validate_record({"a": 1, "b": "c"}, dict[str, int], "f:1")
 
 

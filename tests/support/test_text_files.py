@@ -91,7 +91,7 @@ READ: dict[str, Callable[[Path], object]] = {
     ("content", "told"),
     [
         ('{"images": ' + DEEP + "}", "nested too deeply"),
-        (TWICE, "the key 'caption' stands twice"),
+        (TWICE, "the key 'caption' is repeated in an object"),
         ('{"images": ' + "1" * 5_000 + "}", "digits"),
     ],
     ids=["nested", "twice", "long number"],
@@ -109,7 +109,9 @@ def test_a_case_that_sugarcrepe_gives_twice_is_named(tmp_path: Path) -> None:
     case = '{"filename": "000000000001.jpg", "caption": "a", "negative_caption": "b"}'
     (tmp_path / "sugarcrepe").mkdir()
     (tmp_path / "sugarcrepe/add_obj.json").write_text(f'{{"0": {case}, "1": {case}, "0": {case}}}')
-    with pytest.raises(ZooError, match=r"add_obj\.json is not JSON \(the key '0' stands twice"):
+    with pytest.raises(
+        ZooError, match=r"add_obj\.json is not JSON \(the key '0' is repeated in an object"
+    ):
         SugarCrepe().read(tmp_path)
 
 

@@ -1,15 +1,17 @@
-"""Keys: rows of a table by the text of a column."""
+"""TextIndex: rows of a table by the text of a column."""
 
 import pyarrow as pa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from zoo.support import text_index as module
-from zoo.support.text_index import Keys, index_of
+from zoo.support.text_index import TextIndex, index_of
 
 
-def keys(texts: list[str]) -> Keys:
-    return Keys(pa.chunked_array([texts], pa.string()), pa.Table.from_batches([index_of(texts)]))
+def keys(texts: list[str]) -> TextIndex:
+    return TextIndex(
+        pa.chunked_array([texts], pa.string()), pa.Table.from_batches([index_of(texts)])
+    )
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -24,9 +24,9 @@ class Numbers(Dataset[int]):
 
 @pytest.fixture
 def main_process_hears() -> Iterator[None]:
-    worker.heard[0] = 1
+    worker.signal_received[0] = 1
     yield
-    worker.heard[0] = 0
+    worker.signal_received[0] = 0
 
 
 def test_a_signal_that_comes_while_a_loading_process_starts_does_not_end_it(

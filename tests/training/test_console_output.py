@@ -81,7 +81,7 @@ def test_a_run_without_a_terminal_logs_lines_of_its_progress(
 ) -> None:
     """Here after every batch, since half a minute is made no time at all."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(progress, "EVERY", 0.0)
+    monkeypatch.setattr(progress, "LOG_INTERVAL", 0.0)
     recipe = str(made_root / "recipe.yaml")
     settings = ["--trainer.max_epochs", "2", "--trainer.enable_progress_bar", "true"]
     assert main(["fit", "--config", recipe, *settings]) == 0

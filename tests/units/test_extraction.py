@@ -71,7 +71,7 @@ def test_a_file_where_the_counts_would_go_is_not_written_over_unasked(tmp_path: 
     mine = tmp_path / "units.jsonl.counts"
     mine.write_text("mine")
     with pytest.raises(
-        ZooError, match=r"units\.jsonl\.counts exists: name another file, or add --ov"
+        ZooError, match=r"units\.jsonl\.counts exists: choose another file, or add --ov"
     ):
         check_output(tmp_path / "units.jsonl", overwrite=False)
     check_output(tmp_path / "units.jsonl", overwrite=True)

@@ -58,13 +58,17 @@ def test_others_may_keep_what_made_the_units_as_a_structure(tmp_path: Path) -> N
     ("column", "value", "complaint"),
     [
         ("caption_id", 7, r"units.parquet\[1\]: field 'caption_id' is a whole number"),
-        ("caption", " ", r"units.parquet\[1\]: field 'caption' is blank where a text is needed"),
-        ("image_id", None, r"units.parquet\[1\]: field 'image_id' is missing where a text"),
-        ("entities", None, r"units.parquet\[1\]: field 'entities' is missing where a list"),
+        ("caption", " ", r"units.parquet\[1\]: field 'caption' is blank, but must be a text"),
+        ("image_id", None, r"units.parquet\[1\]: field 'image_id' is missing, but must be a text"),
+        ("entities", None, r"units.parquet\[1\]: field 'entities' is missing, but must be a list"),
         ("entities", [{"text": "a dog", "foils": None}], r"field 'entities\[0\].foils' is missing"),
-        ("entities", "a dog", r"units.parquet\[1\]: field 'entities' is a text where a list"),
+        (
+            "entities",
+            "a dog",
+            r"units.parquet\[1\]: field 'entities' is a text, but must be a list",
+        ),
         ("source", "{", r"units.parquet\[1\]: field 'source' is not valid JSON"),
-        ("source", "[]", r"units.parquet\[1\]: field 'source' is a list where an object"),
+        ("source", "[]", r"units.parquet\[1\]: field 'source' is a list, but must be an object"),
     ],
 )
 def test_an_error_names_file_row_and_field(

@@ -128,5 +128,5 @@ def test_an_error_names_file_entry_and_field(tmp_path: Path, row: object, compla
 def test_a_file_cut_short_names_the_line(tmp_path: Path) -> None:
     file = write(tmp_path, [NEW, OLD])
     file.write_text(file.read_text()[:-30])
-    with pytest.raises(ZooError, match=r"units.json:\d+ is not JSON .*cut short"):
+    with pytest.raises(ZooError, match=r"units.json:\d+ is not JSON .*incomplete"):
         read_units(file)

@@ -72,13 +72,13 @@ def changed(**fields: object) -> dict[str, object]:
     ("row", "complaint"),
     [
         ('{"caption_id": "x",', "is not JSON"),
-        ("[1]", "the record is a list where an object is needed"),
+        ("[1]", "the record is a list, but must be an object"),
         (changed(caption_id=None), "field 'caption_id' is missing"),
-        (changed(image_id=7), "field 'image_id' is a whole number where a text"),
+        (changed(image_id=7), "field 'image_id' is a whole number, but must be a text"),
         (changed(caption=" "), "field 'caption' is blank"),
-        (changed(entities=None), "field 'entities' is missing where a list"),
-        (changed(relations={}), "field 'relations' is an object where a list"),
-        (changed(entities=["cat"]), r"field 'entities\[0\]' is a text where an object"),
+        (changed(entities=None), "field 'entities' is missing, but must be a list"),
+        (changed(relations={}), "field 'relations' is an object, but must be a list"),
+        (changed(entities=["cat"]), r"field 'entities\[0\]' is a text, but must be an object"),
         (
             changed(entities=[{"text": "cat", "foils": [{"text": "dog"}]}]),
             r"field 'entities\[0\].foils\[0\].edit' is missing",

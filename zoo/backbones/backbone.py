@@ -179,7 +179,7 @@ class Backbone(Configurable, nn.Module):
         if self.tuning.lora is None:
             return self
         changes = {"pretrained": None, "tuning": replace(self.tuning, lora=None)}
-        backbone = type(self)(**{**self._recorded, **changes})
+        backbone = type(self)(**{**self.recorded_arguments, **changes})
         backbone.model.load_state_dict(
             merge_adapters(self.model.state_dict(), self.tuning.lora.scaling)
         )

@@ -92,7 +92,7 @@ def computation_of(
     # arguments of a custom class besides Backbone's, which are covered below
     common = inspect.signature(Backbone.__init__).parameters
     extra_arguments = {
-        name: value for name, value in backbone._recorded.items() if name not in common
+        name: value for name, value in backbone.recorded_arguments.items() if name not in common
     }
     return {
         "class": class_path(type(backbone)),

@@ -36,7 +36,7 @@ def locate(root: Path, subset: Subset) -> Path | None:
         may be a pattern such as test-*.parquet, which means the first file that matches.
     """
     root_folders = root, root / "benchmarks"
-    folders = (Path(), *root_folders) if subset.named else root_folders
+    folders = (Path(), *root_folders) if subset.from_user else root_folders
     candidates = (
         path
         for folder in folders
@@ -116,7 +116,9 @@ def check_user_files(
 def with_user_files(subsets: Iterable[Subset], files: Mapping[str, str]) -> tuple[Subset, ...]:
     """Returns the subsets with the user's annotation files instead of the published ones."""
     return tuple(
-        replace(subset, files=(files[subset.name],), named=True) if subset.name in files else subset
+        replace(subset, files=(files[subset.name],), from_user=True)
+        if subset.name in files
+        else subset
         for subset in subsets
     )
 
@@ -134,7 +136,7 @@ def check_kind(kind: str, known: Iterable[str], place: str) -> str:
     """
     if kind not in known:
         raise ZooError(
-            f"{place}: {kind!r} is not one of the kinds {', '.join(known)}: fetch the file again"
+            f"{place}: {kind!r} is not one of the kinds {', '.join(known)}: download the file again"
         )
     return kind
 

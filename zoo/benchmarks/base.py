@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.benchmarks.hub import Hub
+from zoo.benchmarks.hub import HubDataset
 from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, protocol_of
 from zoo.benchmarks.protocols.recall import Recall
 from zoo.errors import ZooError
@@ -130,8 +130,8 @@ class Subset:
         instructions: Instructions for the user on getting the files.
         chance: The chance level of each metric, in per cent.
         published: The published value of each metric for OpenAI's ViT-B/32, in per cent.
-        named: Whether the user named the files. They may then also be in the working directory, and
-            it is an error if they are missing.
+        from_user: Whether the user named the files. They may then also be in the working directory,
+            and it is an error if they are missing.
     """
 
     name: str
@@ -140,7 +140,7 @@ class Subset:
     instructions: str
     chance: dict[str, float] = field(default_factory=dict)
     published: dict[str, float] = field(default_factory=dict)
-    named: bool = False
+    from_user: bool = False
 
 
 @dataclass(frozen=True)
@@ -190,8 +190,8 @@ class Benchmark(Configurable, ABC):
     colon_argument: ClassVar[str] = ""
     licence: ClassVar[str] = ""
     citation: ClassVar[str] = ""
-    hub: ClassVar[Hub | None] = None
-    copies: ClassVar[tuple[Hub, ...]] = ()
+    hub: ClassVar[HubDataset | None] = None
+    copies: ClassVar[tuple[HubDataset, ...]] = ()
 
     @property
     @abstractmethod

@@ -21,32 +21,32 @@ class BindingImage:
         id: The id of the case, unique in its subset.
         caption: A true caption of the image.
         swap: The caption with its attributes exchanged.
-        right: All captions that are true of the image, in either order.
+        true_captions: All captions that are true of the image, in either order.
     """
 
     image: ImageRef
     id: str
     caption: str
     swap: str
-    right: tuple[str, ...]
+    true_captions: tuple[str, ...]
 
 
 def binding_cases(
-    subset: str, shown: Sequence[BindingImage], captions: Sequence[str]
+    subset: str, images: Sequence[BindingImage], captions: Sequence[str]
 ) -> Iterator[Case]:
     """Yields a case (caption against swap) for each image, and one of all images and captions.
 
     Args:
         subset: The subset.
-        shown: The images; one may occur several times.
+        images: The images; one may occur several times.
         captions: Every caption that an image may have.
     """
     match = np.array([[True, False]])
-    for entry in shown:
+    for entry in images:
         yield Case((entry.image,), (entry.caption, entry.swap), match, "i2t", subset, entry.id)
-    if not shown:
+    if not images:
         return
-    true_captions = {entry.image: entry.right for entry in shown}
+    true_captions = {entry.image: entry.true_captions for entry in images}
     columns = {caption: j for j, caption in enumerate(captions)}
     gallery_match = np.zeros((len(true_captions), len(captions)), dtype=bool)
     for i, texts in enumerate(true_captions.values()):

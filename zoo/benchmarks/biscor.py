@@ -9,13 +9,13 @@ from msgspec import Struct
 
 from zoo.benchmarks.annotations import with_user_files
 from zoo.benchmarks.base import Case, Subset
-from zoo.benchmarks.hub import Hub
-from zoo.benchmarks.parquet_rows import rows, shards
+from zoo.benchmarks.hub import HubDataset
+from zoo.benchmarks.parquet_rows import read_parquet_rows, shard_paths
 from zoo.benchmarks.protocols import group
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.support.schema import Text
 
-HUB = Hub("imirandam/BiSCoR")
+HUB = HubDataset("imirandam/BiSCoR")
 IMAGES = ("image", "negative_image")
 CASES = 1_000
 # group score of OpenAI's ViT-B/32 on the split test, by the paper's Table 1
@@ -33,7 +33,8 @@ def _subsets(split: str) -> tuple[Subset, ...]:
             kind,
             tuple(f"biscor/{folder}/{split}-*.parquet" for folder in (kind, kind.capitalize())),
             CASES,
-            f"{HUB.fetch('biscor')}, and name each kind's file by `files`, or put it at "
+            f"{HUB.download_instructions('biscor')}, and name each kind's file by `files`, or "
+            "put it at "
             f"DATA_ROOT/biscor/KIND/{split}-00000-of-00001.parquet",
             chance=group.CHANCE,
             published={"group": value} if split == "test" else {},
@@ -82,8 +83,8 @@ class BiSCoR(PublishedBenchmark):
         """Yields a case for each row of the kind."""
         table = (
             record
-            for file in shards(path)
-            for record in rows(file, _BiSCoRRow, ("image", "negative_image"))
+            for file in shard_paths(path)
+            for record in read_parquet_rows(file, _BiSCoRRow, ("image", "negative_image"))
         )
         for i, (_, row, images) in enumerate(table):
             texts = row.caption, row.negative_caption

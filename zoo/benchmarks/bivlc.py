@@ -8,12 +8,12 @@ from msgspec import Struct
 
 from zoo.benchmarks.annotations import check_kind
 from zoo.benchmarks.base import Case, Subset
-from zoo.benchmarks.hub import Hub
-from zoo.benchmarks.parquet_rows import rows, shards
+from zoo.benchmarks.hub import HubDataset
+from zoo.benchmarks.parquet_rows import read_parquet_rows, shard_paths
 from zoo.benchmarks.protocols import directed, group
 from zoo.benchmarks.published import PublishedBenchmark
 
-HUB = Hub("imirandam/BiVLC", "0c504074819f3fa83d5d3f37018f8b43c05bda82")
+HUB = HubDataset("imirandam/BiVLC", "0c504074819f3fa83d5d3f37018f8b43c05bda82")
 IMAGES = ("image", "negative_image")
 METRICS = (*group.METRICS, *directed.TEXT_OF, *directed.IMAGE_OF)
 CHANCE = dict.fromkeys(METRICS, 50.0) | group.CHANCE
@@ -54,7 +54,7 @@ class BiVLC(PublishedBenchmark):
             subset,
             ("bivlc/data/test-*.parquet", "bivlc/test-*.parquet"),
             n,
-            f"{HUB.fetch('bivlc')} (0.5 GB)",
+            f"{HUB.download_instructions('bivlc')} (0.5 GB)",
             chance=CHANCE,
             published=dict(zip(METRICS, values, strict=True)),
         )
@@ -63,7 +63,11 @@ class BiVLC(PublishedBenchmark):
 
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
         """Yields a case for each row of the subset."""
-        table = (record for file in shards(path) for record in rows(file, _BiVLCRow, IMAGES))
+        table = (
+            record
+            for file in shard_paths(path)
+            for record in read_parquet_rows(file, _BiVLCRow, IMAGES)
+        )
         for i, (place, row, images) in enumerate(table):
             if check_kind(f"{row.type}_{row.subtype}", PUBLISHED, place) == subset:
                 texts = row.caption, row.negative_caption

@@ -12,7 +12,7 @@ from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.images import visual_genome_ref
 from zoo.support.schema import read_list
 
-HOW = (
+INSTRUCTIONS = (
     "get the zip that github.com/shin-ee-chen/BLA links to and copy its annotations/*.json into "
     "DATA_ROOT/bla; its images are Visual Genome's, in DATA_ROOT/visual_genome/images"
 )
@@ -49,7 +49,7 @@ class BLA(PublishedBenchmark):
     licence = "MIT"
     citation = "Chen et al., The BLA Benchmark, EMNLP 2023, arXiv:2310.15061"
     published = tuple(
-        Subset(subset, (f"bla/{file}_captions.json",), n, HOW, chance={"i2t": 50.0})
+        Subset(subset, (f"bla/{file}_captions.json",), n, INSTRUCTIONS, chance={"i2t": 50.0})
         for subset, (file, n) in PUBLISHED.items()
     )
 

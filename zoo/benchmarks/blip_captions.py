@@ -27,7 +27,7 @@ class CaptionedImage:
     captions: tuple[str, ...]
 
 
-def read_captioned(path: Path) -> list[CaptionedImage]:
+def read_blip_captions(path: Path) -> list[CaptionedImage]:
     """Returns the records in file order.
 
     Raises:

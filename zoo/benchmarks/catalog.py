@@ -14,7 +14,7 @@ _TABLE_PATTERN = re.compile(
 )  # a table of pairs; its subsets are known only when it is read
 
 
-def benchmark(name: str, options: Mapping[str, Any] | None = None) -> Benchmark:
+def build_benchmark(name: str, options: Mapping[str, Any] | None = None) -> Benchmark:
     """Returns the benchmark of that name.
 
     Args:
@@ -65,8 +65,8 @@ def build_benchmarks(entries: Iterable[str | Benchmark]) -> list[Benchmark]:
     """Creates the benchmarks of a list.
 
     Args:
-        entries: Names, as in `benchmark`, or benchmarks. Entries that name subsets of the same
-            benchmark are merged into one benchmark.
+        entries: Names, as in `build_benchmark`, or benchmarks. Entries that name subsets of
+            one benchmark are merged.
 
     Returns:
         The benchmarks, in the order of their first entries.
@@ -86,7 +86,7 @@ def build_benchmarks(entries: Iterable[str | Benchmark]) -> list[Benchmark]:
     for entry in resolved:
         if isinstance(entry, Benchmark):
             check_complete(type(entry), Benchmark)
-    return [benchmark(entry) if isinstance(entry, str) else entry for entry in resolved]
+    return [build_benchmark(entry) if isinstance(entry, str) else entry for entry in resolved]
 
 
 def _benchmark_class(name: str) -> type[Benchmark]:
@@ -134,13 +134,13 @@ def _parse_name(text: str) -> _ParsedName:
     return _ParsedName(name, None, (*([rest.removeprefix(":")] if rest else []), *subsets))
 
 
-def _split_subsets(text: str, offers: Iterable[str]) -> tuple[str, tuple[str, ...]]:
+def _split_subsets(text: str, known: Iterable[str]) -> tuple[str, tuple[str, ...]]:
     """Returns the text without the subsets at its end, and these subsets.
 
     Some subsets have a colon in their names.
     """
     subsets: tuple[str, ...] = ()
-    while matching := [subset for subset in offers if text.endswith(f":{subset}")]:
+    while matching := [subset for subset in known if text.endswith(f":{subset}")]:
         longest = max(matching, key=len)
         text, subsets = text.removesuffix(f":{longest}"), (longest, *subsets)
     return text, subsets

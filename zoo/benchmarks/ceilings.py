@@ -75,7 +75,7 @@ class _BlindQuery:
 
 
 def ceilings(cases: Sequence[Case], declared: Declared = MappingProxyType({})) -> Ceilings:
-    """Returns the ceilings by subset and metric, and those of all subsets together under EVERY.
+    """Returns the ceilings by subset and metric; `ALL_SUBSETS` has those of all cases together.
 
     Those of many cases are cached on disk, under a hash of the cases.
 
@@ -104,7 +104,7 @@ def ceilings_to_dict(values: Ceilings) -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def ceilings_from_dict(plain: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Ceilings:
-    """Returns ceilings from the plain data that `as_plain` returns."""
+    """Returns ceilings from the plain data that `ceilings_to_dict` returns."""
     return {
         subset: {metric: Ceiling(**ceiling) for metric, ceiling in by_metric.items()}
         for subset, by_metric in plain.items()
@@ -173,7 +173,7 @@ def compute_ceilings(cases: Iterable[Case], declared: Declared) -> Ceilings:
     }
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Returns the words of a text in lower case, without punctuation except apostrophes."""
     return re.findall(r"[\w']+", text.lower())
 
@@ -186,7 +186,7 @@ class _TextStatistics:
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
-        distinct = {text: words(text) for text in texts}
+        distinct = {text: split_words(text) for text in texts}
         self._bags = {text: tuple(sorted(text_words)) for text, text_words in distinct.items()}
         counts = Counter(word for text_words in distinct.values() for word in text_words)
         logs = {word: log(n) for word, n in counts.items()}
@@ -196,7 +196,7 @@ class _TextStatistics:
             common = fsum(map(logs.__getitem__, text_words)) / max(1, len(text_words))
             self._guesses[text] = (length, -length, common, -common)
 
-    def bag(self, text: str) -> tuple[str, ...]:
+    def bag_of_words(self, text: str) -> tuple[str, ...]:
         """Returns the words of a text, sorted."""
         return self._bags[text]
 
@@ -242,7 +242,10 @@ def _blind_query(
     if (len(query.images), len(query_texts)) == (2, 2) and query.metric in group.CHANCE:
         chance = group.CHANCE[query.metric] / 100 if chance_level is None else chance_level
         return _BlindQuery(
-            chance, chance if texts.bag(query_texts[0]) == texts.bag(query_texts[1]) else 1.0
+            chance,
+            chance
+            if texts.bag_of_words(query_texts[0]) == texts.bag_of_words(query_texts[1])
+            else 1.0,
         )
     if 1 not in (len(query.images), len(query_texts)) or not 0 < query.match.sum() < len(
         query.match
@@ -274,7 +277,10 @@ def _count_shared(
     texts: _TextStatistics, right: Sequence[str], wrong: Sequence[str]
 ) -> tuple[int, int]:
     """Counts the right and the wrong texts that have the same words as a text of the other side."""
-    bags = [texts.bag(text) for text in right], [texts.bag(text) for text in wrong]
+    bags = (
+        [texts.bag_of_words(text) for text in right],
+        [texts.bag_of_words(text) for text in wrong],
+    )
     return sum(bag in bags[1] for bag in bags[0]), sum(bag in bags[0] for bag in bags[1])
 
 

@@ -9,15 +9,18 @@ import numpy as np
 from msgspec import Struct
 
 from zoo.benchmarks.base import Case, Contents, Subset
-from zoo.benchmarks.hub import Hub
+from zoo.benchmarks.hub import HubDataset
 from zoo.benchmarks.protocols.group import CHANCE
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.sample import ImageRef
-from zoo.support.schema import read_json_lines
+from zoo.support.schema import DOWNLOAD_AGAIN, read_json_lines
 
-HUB = Hub("Intel/COCO-Counterfactuals", "958a3e0b32421b9f07c4c3f78aecbf98019a3402")
+HUB = HubDataset("Intel/COCO-Counterfactuals", "958a3e0b32421b9f07c4c3f78aecbf98019a3402")
 FILES = ("coco_cf/data/examples.jsonl", "coco_cf/examples.jsonl")
-HOW = f"{HUB.fetch('coco_cf')} (6.4 GB), and unpack its data/images.zip next to data/examples.jsonl"
+INSTRUCTIONS = (
+    f"{HUB.download_instructions('coco_cf')} (6.4 GB), and unpack its data/images.zip next to "
+    "data/examples.jsonl"
+)
 PAIRS, RETRIEVAL = "pairs", "retrieval"
 SHARE = 0.3
 
@@ -50,8 +53,8 @@ class COCOCounterfactuals(PublishedBenchmark):
     )
     hub = HUB
     published = (
-        Subset(PAIRS, FILES, 17_410, HOW, chance=CHANCE),
-        Subset(RETRIEVAL, FILES, 10_446, HOW),
+        Subset(PAIRS, FILES, 17_410, INSTRUCTIONS, chance=CHANCE),
+        Subset(RETRIEVAL, FILES, 10_446, INSTRUCTIONS),
     )
 
     def __init__(
@@ -65,9 +68,7 @@ class COCOCounterfactuals(PublishedBenchmark):
 
     def cases(self, path: Path, subset: str) -> Iterable[Case]:
         """Returns a case for each example, or the single case of the retrieval."""
-        examples = [
-            line for _, line in read_json_lines(path, _CounterfactualLine, "fetch the file again")
-        ]
+        examples = [line for _, line in read_json_lines(path, _CounterfactualLine, DOWNLOAD_AGAIN)]
         if subset == RETRIEVAL:
             return [_gallery(path, self._sample_examples(examples))]
         match = np.eye(2, dtype=bool)

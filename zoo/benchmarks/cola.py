@@ -11,7 +11,7 @@ from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.images import visual_genome_ref
 from zoo.support.schema import Text, read_list
 
-HOW = (
+INSTRUCTIONS = (
     "`git clone https://github.com/arijitray1993/COLA` and copy its "
     "data/COLA_multiobjects_matching_benchmark.json into DATA_ROOT/cola; "
     "images are Visual Genome's, in DATA_ROOT/visual_genome"
@@ -36,7 +36,7 @@ class COLA(PublishedBenchmark):
             "multi",
             ("cola/COLA_multiobjects_matching_benchmark.json",),
             210,
-            HOW,
+            INSTRUCTIONS,
             chance=CHANCE,
             published={"text": 41.9, "image": 22.4, "group": 14.8},
         ),

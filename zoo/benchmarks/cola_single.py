@@ -13,11 +13,10 @@ from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
 from zoo.sources.images import coco_ref, visual_genome_ref
 from zoo.sources.sample import ImageRef
-from zoo.support.schema import validate_record
+from zoo.support.schema import DOWNLOAD_AGAIN, validate_record
 from zoo.support.text_files import read_json
 
-FETCH_AGAIN = "fetch the file again"
-HOW = (
+INSTRUCTIONS = (
     "`git clone https://github.com/arijitray1993/COLA` and copy its "
     "data/COLA_singleobjects_benchmark_*.json into DATA_ROOT/cola; images are Visual Genome's (in "
     "DATA_ROOT/visual_genome), CLEVR's (in DATA_ROOT/clevr) and COCO's (in DATA_ROOT/coco)"
@@ -38,7 +37,7 @@ class COLASingle(PublishedBenchmark):
     licence = COLA.licence
     citation = COLA.citation
     published = tuple(
-        Subset(subset, (f"cola/COLA_singleobjects_benchmark_{file}.json",), None, HOW)
+        Subset(subset, (f"cola/COLA_singleobjects_benchmark_{file}.json",), None, INSTRUCTIONS)
         for subset, file in FILES.items()
     )
 
@@ -71,7 +70,7 @@ def _texts_and_rows(path: Path) -> tuple[list[str], list[Any]]:
     value = read_json(path)
     if isinstance(value, dict):
         value = [value.get("labels"), value.get("data")]
-    texts, rows = validate_record(value, tuple[list[str], list[Any]], str(path), FETCH_AGAIN)
+    texts, rows = validate_record(value, tuple[list[str], list[Any]], str(path), DOWNLOAD_AGAIN)
     return texts, rows
 
 
@@ -81,13 +80,13 @@ def _parse_rows(
     """Yields the image, the right texts and the hard texts of each row."""
     for i, row in enumerate(rows):
         place = f"{path}[{i}]"
-        fields = validate_record(row, list[Any], place, FETCH_AGAIN)
+        fields = validate_record(row, list[Any], place, DOWNLOAD_AGAIN)
         name, right, hard = validate_record(
-            [*fields[:1], *fields[-2:]], tuple[str, Flags, Flags], place, FETCH_AGAIN
+            [*fields[:1], *fields[-2:]], tuple[str, Flags, Flags], place, DOWNLOAD_AGAIN
         )
         if (len(right), len(hard)) != (n, n):
             raise ZooError(
-                f"{place} has {len(right)} and {len(hard)} flags for {n} texts: {FETCH_AGAIN}"
+                f"{place} has {len(right)} and {len(hard)} flags for {n} texts: {DOWNLOAD_AGAIN}"
             )
         yield _image(name, subset, place), right, hard
 

@@ -21,7 +21,7 @@ from zoo.support.schema import Text, read_json_lines, validate_record
 from zoo.support.text_files import read_bytes
 
 VERSION = 1
-HOW = (
+INSTRUCTIONS = (
     "put captions_val2017.json (annotations_trainval2017.zip of cocodataset.org) into "
     "DATA_ROOT/coco/annotations: the foils are made from it; images are COCO's val2017, in "
     "DATA_ROOT/coco/val2017"
@@ -77,7 +77,7 @@ class ColorFoil(PublishedBenchmark):
             "colorfoil",
             ("colorfoil/colorfoil.jsonl", "coco/annotations/captions_val2017.json"),
             None,
-            HOW,
+            INSTRUCTIONS,
             chance={"i2t": 50.0},
         ),
     )

@@ -7,16 +7,16 @@ import numpy as np
 from msgspec import Struct
 
 from zoo.benchmarks.base import Case, Subset
-from zoo.benchmarks.hub import Hub
-from zoo.benchmarks.parquet_rows import rows, shards
+from zoo.benchmarks.hub import HubDataset
+from zoo.benchmarks.parquet_rows import read_parquet_rows, shard_paths
 from zoo.benchmarks.protocols.group import CHANCE
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import read_list
 
-HUB = Hub("stanfordnlp/colorswap", gated=True)
-HOW = (
-    f"{HUB.fetch('colorswap')}; or unpack the authors' archive (Google Drive, id "
+HUB = HubDataset("stanfordnlp/colorswap", gated=True)
+INSTRUCTIONS = (
+    f"{HUB.download_instructions('colorswap')}; or unpack the authors' archive (Google Drive, id "
     "1xdG94DQdz_eQVH1lrEeaHVz_BNkrVgb5, by the link in github.com/Top34051/colorswap), with its "
     "test.json and images, in DATA_ROOT/colorswap"
 )
@@ -48,7 +48,7 @@ class ColorSwap(PublishedBenchmark):
             "test",
             ("colorswap/test.json", "colorswap/data/test-*.parquet", "colorswap/test-*.parquet"),
             300,
-            HOW,
+            INSTRUCTIONS,
             chance=CHANCE,
             published={"text": 35.7, "image": 15.0, "group": 12.0},
         ),
@@ -57,8 +57,10 @@ class ColorSwap(PublishedBenchmark):
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
         """Yields a case for each entry or row."""
         if path.suffix == ".parquet":
-            for file in shards(path):
-                for _, row, images in rows(file, _ColorSwapRow, ("image_1", "image_2")):
+            for file in shard_paths(path):
+                for _, row, images in read_parquet_rows(
+                    file, _ColorSwapRow, ("image_1", "image_2")
+                ):
                     yield _case(row, images, subset)
             return
         for _, entry in read_list(path, _ColorSwapEntry):

@@ -14,7 +14,7 @@ from zoo.benchmarks.svo_probes import repeated_notes
 from zoo.sources.images import visual_genome_ref
 from zoo.support.schema import Text
 
-HOW = (
+INSTRUCTIONS = (
     "`git clone https://github.com/eric-ai-lab/ComCLIP` and copy its datasets/ComVG.csv into "
     "DATA_ROOT/comvg; images are Visual Genome's, in DATA_ROOT/visual_genome"
 )
@@ -39,7 +39,7 @@ class ComVG(PublishedBenchmark):
         "arXiv:2211.13854"
     )
     published = tuple(
-        Subset(kind, ("comvg/ComVG.csv",), n, HOW, chance={"t2i": 50.0})
+        Subset(kind, ("comvg/ComVG.csv",), n, INSTRUCTIONS, chance={"t2i": 50.0})
         for kind, n in CASES.items()
     )
 

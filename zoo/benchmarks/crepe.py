@@ -10,14 +10,13 @@ from msgspec import Struct
 
 from zoo.benchmarks.annotations import identical_note
 from zoo.benchmarks.base import Case, Contents, Subset
-from zoo.benchmarks.csv_rows import read_csv
-from zoo.benchmarks.list_cells import parse_texts
+from zoo.benchmarks.csv_rows import parse_texts, read_csv
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
 from zoo.sources.images import visual_genome_ref
 from zoo.sources.sample import ImageRef
 
-HOW = (
+INSTRUCTIONS = (
     "`git clone https://github.com/RAIVNLab/CREPE` and unpack its data/{zip} into "
     "DATA_ROOT/crepe; images are Visual Genome's, not resized, in DATA_ROOT/visual_genome"
 )
@@ -77,7 +76,7 @@ class CREPE(PublishedBenchmark):
                     f"crepe/prod_hard_negatives/{kind}/{FILE.format(kind, c)}" for c in COMPLEXITIES
                 ),
                 None,
-                HOW.format(zip="prod_hard_negatives.zip"),
+                INSTRUCTIONS.format(zip="prod_hard_negatives.zip"),
                 published={"i2t": accuracy},
             )
             for kind, accuracy in PRODUCTIVITY.items()
@@ -87,7 +86,7 @@ class CREPE(PublishedBenchmark):
                 subset,
                 (f"crepe/syst_hard_negatives/{file}",),
                 None,
-                HOW.format(zip="syst_hard_negatives.zip"),
+                INSTRUCTIONS.format(zip="syst_hard_negatives.zip"),
             )
             for subset, (file, _) in SYSTEMATICITY.items()
         ),
@@ -149,11 +148,12 @@ def _image(row: _CREPERow, place: str) -> ImageRef:
         left, top, width, height = (int(float(n)) for n in (row.x, row.y, row.width, row.height))
     except (ValueError, OverflowError) as error:
         raise ZooError(
-            f"{place} has a box that is not a number ({error}): fetch it again"
+            f"{place} has a box that is not a number ({error}): download it again"
         ) from error
     if width < 1 or height < 1:
         raise ZooError(
-            f"{place} has a box of {width} x {height} pixels, which is empty:  fetch the file again"
+            f"{place} has a box of {width} x {height} pixels, which is empty: download the file "
+            "again"
         )
     image = visual_genome_ref(f"{row.image_id}.jpg", place)
     return replace(image, crop=(left, top, width, height))

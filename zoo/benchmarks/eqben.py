@@ -14,7 +14,7 @@ from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import Text, read_list
 
-HOW = (
+INSTRUCTIONS = (
     "by the links in github.com/Wangt-CN/EqBen, download the annotation in the format of "
     "Winoground (Google Drive, id 1gNR4K2Cv4rbnjVRdHuBV6PuoJ5MlRXnZ) as DATA_ROOT/eqben/ann.json "
     "and unpack the images in DATA_ROOT/eqben/image (100 GB; 23 GB as jpg)"
@@ -58,7 +58,7 @@ class EqBen(PublishedBenchmark):
             subset,
             ("eqben/ann.json",),
             n,
-            HOW,
+            INSTRUCTIONS,
             chance=CHANCE,
             published=dict(zip(METRICS, values, strict=True)),
         )
@@ -80,7 +80,7 @@ class EqBen(PublishedBenchmark):
 def _first_caption(captions: str | list[str], place: str) -> str:
     caption = captions if isinstance(captions, str) else next(iter(captions), "")
     if not caption.strip():
-        raise ZooError(f"{place}: a caption is blank: fetch the file again")
+        raise ZooError(f"{place}: a caption is blank: download the file again")
     return caption
 
 

@@ -12,10 +12,9 @@ from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
 from zoo.sources.images import coco_ref
 from zoo.sources.sample import ImageRef
-from zoo.support.schema import read_json_lines
+from zoo.support.schema import DOWNLOAD_AGAIN, read_json_lines
 
-FETCH_AGAIN = "fetch the file again"
-HOW = (
+INSTRUCTIONS = (
     "`git clone https://github.com/360CVGroup/FG-CLIP` and copy its data/fgovd/*.jsonl into "
     "DATA_ROOT/fgovd; images are COCO's val2017, in DATA_ROOT/coco/val2017"
 )
@@ -54,12 +53,13 @@ class FGOVD(PublishedBenchmark):
         "as used by Xie et al., FG-CLIP, ICML 2025, arXiv:2505.05071"
     )
     published = tuple(
-        Subset(subset, (f"fgovd/{file}.jsonl",), None, HOW) for subset, file in FILES.items()
+        Subset(subset, (f"fgovd/{file}.jsonl",), None, INSTRUCTIONS)
+        for subset, file in FILES.items()
     )
 
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
         """Yields a case for each line: a box, its text and the others."""
-        for i, (place, entry) in enumerate(read_json_lines(path, _FGOVDEntry, FETCH_AGAIN)):
+        for i, (place, entry) in enumerate(read_json_lines(path, _FGOVDEntry, DOWNLOAD_AGAIN)):
             texts = tuple(t.lower() for t in (*entry.pos_expression, *entry.neg_expression))
             match = np.arange(len(texts))[None] < len(entry.pos_expression)
             # the script compares the score of the first text with the highest score
@@ -73,7 +73,7 @@ def _image(entry: _FGOVDEntry, place: str) -> ImageRef:
     top_left = int(left), int(top)
     bottom_right = int(np.ceil(left + width)), int(np.ceil(top + height))
     if width <= 0 or height <= 0 or min(top_left) < 0:
-        raise ZooError(f"{place} has the box {entry.bbox}, which is empty: {FETCH_AGAIN}")
+        raise ZooError(f"{place} has the box {entry.bbox}, which is empty: {DOWNLOAD_AGAIN}")
     crop = (*top_left, bottom_right[0] - top_left[0], bottom_right[1] - top_left[1])
     image = coco_ref(entry.img_path, place)
     return ImageRef(image.source, image.key, crop, (entry.width, entry.height))

@@ -15,7 +15,7 @@ from zoo.sources.images import visual_genome_ref
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import read_list
 
-HOW = (
+INSTRUCTIONS = (
     "`git clone https://github.com/amitakamath/hard_positives` and copy its data/ and "
     "swapped_data/ into DATA_ROOT/hard_positives; images are Visual Genome's, in "
     "DATA_ROOT/visual_genome"
@@ -51,7 +51,7 @@ class HardPositives(PublishedBenchmark):
         "arXiv:2409.17958"
     )
     published = tuple(
-        Subset(subset, (f"hard_positives/data/{file}",), None, HOW)
+        Subset(subset, (f"hard_positives/data/{file}",), None, INSTRUCTIONS)
         for subset, file in FILES.items()
     )
 
@@ -62,14 +62,14 @@ class HardPositives(PublishedBenchmark):
         if len(entries) != len(positives):
             raise ZooError(
                 f"{_positives_path(path)} has {len(positives):,} entries and {path} has "
-                f"{len(entries):,}, but both need the same number: fetch both again"
+                f"{len(entries):,}, but both need the same number: download both again"
             )
         pairs = zip(entries, positives, strict=True)
         for i, ((place, entry), (positive_place, positive)) in enumerate(pairs):
             if entry.image_path != positive.image_path:
                 raise ZooError(
                     f"{positive_place} is about image {positive.image_path}, but {place} is about "
-                    f"{entry.image_path}: fetch both files again"
+                    f"{entry.image_path}: download both files again"
                 )
             foils = dict.fromkeys((entry.false_caption, positive.false_caption))
             texts = (entry.true_caption, positive.true_caption, *foils)
@@ -87,7 +87,8 @@ def _positives_path(path: Path) -> Path:
     positives_path = path.parent.parent / POSITIVES / path.name
     if not positives_path.is_file():
         raise ZooError(
-            f"{path} needs the hard positives in {positives_path}, which does not exist: fetch it"
+            f"{path} needs the hard positives in {positives_path}, which does not exist: "
+            "download it"
         )
     return positives_path
 

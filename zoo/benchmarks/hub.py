@@ -1,16 +1,16 @@
-"""Hub: a data set on huggingface.co with the files of a benchmark."""
+"""HubDataset: a data set on huggingface.co with the files of a benchmark."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Hub:
+class HubDataset:
     """A data set on huggingface.co.
 
     Args:
         id: Its name there, such as facebook/winoground.
         revision: The commit that the reader was written for; empty if unknown.
-        gated: Whether its licence must be accepted there before its files can be fetched.
+        gated: Whether its licence must be accepted there before its files can be downloaded.
     """
 
     id: str
@@ -26,8 +26,8 @@ class Hub:
         """The address of its page."""
         return f"huggingface.co/datasets/{self.id}"
 
-    def fetch(self, folder: str, only: str = "") -> str:
-        """Returns instructions for fetching it.
+    def download_instructions(self, folder: str, only: str = "") -> str:
+        """Returns instructions for downloading it.
 
         Args:
             folder: The folder under the data root for its files.

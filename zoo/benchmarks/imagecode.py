@@ -10,13 +10,13 @@ from msgspec import Meta, Struct
 
 from zoo.benchmarks.annotations import position_note
 from zoo.benchmarks.base import Case, Contents, Subset
-from zoo.benchmarks.hub import Hub
+from zoo.benchmarks.hub import HubDataset
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import Text, read_list, read_object
 
-HOW = (
+INSTRUCTIONS = (
     "`git clone https://github.com/McGill-NLP/imagecode` and copy its data/{file} into "
     "DATA_ROOT/imagecode; unpack image-sets.zip (zenodo.org/record/6518944) there"
 )
@@ -33,7 +33,7 @@ STATIC = "open-images"
 Index = Annotated[int, Meta(ge=0, lt=IMAGES)]
 
 
-class _Simple(Struct):
+class _SimpleEntry(Struct):
     directory: Text
     pos_idx: Index
     neg_idx: Index
@@ -53,13 +53,13 @@ class ImageCoDe(PublishedBenchmark):
     citation = (
         "Krojer et al., Image Retrieval from Contextual Descriptions, ACL 2022, arXiv:2203.15867"
     )
-    copies = (Hub("JamieSJS/imagecode-multi", "d28adfd8b34fefa546fdf94bdc352622b2575f6c"),)
+    copies = (HubDataset("JamieSJS/imagecode-multi", "d28adfd8b34fefa546fdf94bdc352622b2575f6c"),)
     published = tuple(
         Subset(
             subset,
             (f"imagecode/{file}", f"imagecode/data/{file}"),
             n,
-            HOW.format(file=file),
+            INSTRUCTIONS.format(file=file),
             chance={"t2i": 50.0 if subset == SIMPLE else 100 / IMAGES},
             published=values,
         )
@@ -69,7 +69,7 @@ class ImageCoDe(PublishedBenchmark):
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
         """Yields a case for each description."""
         if subset == SIMPLE:
-            for i, (_, entry) in enumerate(read_list(path, _Simple)):
+            for i, (_, entry) in enumerate(read_list(path, _SimpleEntry)):
                 images = _images(path, entry.directory)
                 both_images = images[entry.pos_idx], images[entry.neg_idx]
                 yield _case(both_images, 0, entry.caption, subset, str(i))
@@ -80,7 +80,7 @@ class ImageCoDe(PublishedBenchmark):
             for index, text in descriptions.items():
                 if index not in map(str, range(IMAGES)):
                     raise ZooError(
-                        f"{place}: {index!r} is not a number from 0 to 9: fetch the file again"
+                        f"{place}: {index!r} is not a number from 0 to 9: download the file again"
                     )
                 images = _images(path, folder)
                 yield _case(images, int(index), text, subset, f"{folder} {index}")

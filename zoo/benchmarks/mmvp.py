@@ -9,14 +9,14 @@ from msgspec import Struct, field
 from zoo.benchmarks.annotations import check_kind
 from zoo.benchmarks.base import Case, Subset
 from zoo.benchmarks.csv_rows import read_csv
-from zoo.benchmarks.hub import Hub
+from zoo.benchmarks.hub import HubDataset
 from zoo.benchmarks.protocols.group import CHANCE, METRICS
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import Text
 
-HUB = Hub("MMVP/MMVP_VLM", "211372d5357398f914d806d07dc305aea1f257d2")
+HUB = HubDataset("MMVP/MMVP_VLM", "211372d5357398f914d806d07dc305aea1f257d2")
 # pattern: text, image and group score of OpenAI's ViT-B/32 as measured by vl_compo
 PATTERNS = {
     "Orientation": (6.67, 0.0, 0.0),
@@ -58,7 +58,7 @@ class MMVP(PublishedBenchmark):
             pattern,
             ("mmvp/Questions.csv",),
             15,
-            HUB.fetch("mmvp"),
+            HUB.download_instructions("mmvp"),
             chance=CHANCE,
             published=dict(zip(METRICS, values, strict=True)),
         )
@@ -89,7 +89,8 @@ def _paired_rows(table: Sequence[tuple[str, _MMVPRow]]) -> list[_MMVPRow]:
     if len(rows) < 2 or rows[0].pattern != rows[1].pattern:
         numbers = " and ".join(row.number for row in rows)
         raise ZooError(
-            f"{table[-1][0]}: question {numbers} is not a pair of one pattern: fetch the file again"
+            f"{table[-1][0]}: question {numbers} is not a pair of one pattern: download the file "
+            "again"
         )
     return rows
 

@@ -10,8 +10,7 @@ from msgspec import Struct
 
 from zoo.benchmarks.annotations import identical_note, position_note
 from zoo.benchmarks.base import Case, Contents, Subset
-from zoo.benchmarks.csv_rows import read_csv
-from zoo.benchmarks.list_cells import parse_texts
+from zoo.benchmarks.csv_rows import parse_texts, read_csv
 from zoo.benchmarks.protocols.by_kind import ByKind
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.benchmarks.retrieval import gallery
@@ -19,7 +18,7 @@ from zoo.errors import ZooError
 from zoo.sources.images import coco_ref
 from zoo.sources.sample import ImageRef
 
-HOW = (
+INSTRUCTIONS = (
     "get the CSV files that github.com/m1k2zoo/negbench links to on Google Drive into "
     "DATA_ROOT/negbench; images are COCO's val2017 (in DATA_ROOT/coco/val2017), VOC2007's (in "
     "DATA_ROOT/voc2007/JPEGImages) and, for the synthetic sets, NegBench's own (in "
@@ -77,7 +76,7 @@ class NegBench(PublishedBenchmark):
             COCO,
             ("negbench/COCO_val_mcq_llama3.1_rephrased.csv",),
             5_914,
-            HOW,
+            INSTRUCTIONS,
             chance=CHANCE,
             published=_published_values(39.3, 69.1, 6.8, 39.3),
         ),
@@ -85,7 +84,7 @@ class NegBench(PublishedBenchmark):
             VOC,
             ("negbench/VOC2007_mcq_llama3.1_rephrased.csv",),
             5_031,
-            HOW,
+            INSTRUCTIONS,
             chance=CHANCE,
             published=_published_values(38.7, 82.6, 3.3, 59.0),
         ),
@@ -93,10 +92,13 @@ class NegBench(PublishedBenchmark):
             SYNTHETIC,
             ("negbench/synthetic_mcq_llama3.1_rephrased.csv",),
             9_996,
-            HOW,
+            INSTRUCTIONS,
             chance=CHANCE,
         ),
-        *(Subset(name, (f"negbench/{file}.csv",), None, HOW) for name, file in RETRIEVALS.items()),
+        *(
+            Subset(name, (f"negbench/{file}.csv",), None, INSTRUCTIONS)
+            for name, file in RETRIEVALS.items()
+        ),
     )
 
     def cases(self, path: Path, subset: str) -> Iterable[Case]:
@@ -137,7 +139,7 @@ def _case(place: str, row: _ChoiceRow, subset: str, number: str) -> Case:
     if row.correct_answer not in answers:
         raise ZooError(
             f"{place}: field 'correct_answer' is {row.correct_answer!r}, not one of "
-            f"{', '.join(answers)}: fetch the file again"
+            f"{', '.join(answers)}: download the file again"
         )
     match = np.array([[answer == row.correct_answer for answer in answers]])
     protocol = _kind_protocol(row.correct_answer_template)

@@ -59,7 +59,12 @@ class Pairs(Benchmark):
         instructions = f"write {self.file} with the columns image, caption, foil"
         return (
             Subset(
-                Path(self.file).stem, (self.file,), None, instructions, {"i2t": 50.0}, named=True
+                Path(self.file).stem,
+                (self.file,),
+                None,
+                instructions,
+                {"i2t": 50.0},
+                from_user=True,
             ),
         )
 

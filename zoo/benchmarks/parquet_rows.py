@@ -11,15 +11,14 @@ import pyarrow.parquet as pq
 
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
-from zoo.support.schema import validate_record
+from zoo.support.schema import DOWNLOAD_AGAIN, validate_record
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-FETCH_AGAIN = "fetch the file again"
 _SHARD = re.compile(r"(.+)-(\d{5})-of-(\d{5})(?:-[0-9a-f]+)?\.parquet")
 
 
-def shards(path: Path) -> list[Path]:
+def shard_paths(path: Path) -> list[Path]:
     """Returns the shards of a table, in order.
 
     Args:
@@ -44,12 +43,12 @@ def shards(path: Path) -> list[Path]:
     if absent is not None:
         raise ZooError(
             f"{path.parent}: the shard {name_match[1]}-{absent:05}-of-{name_match[3]}.parquet "
-            "is missing: fetch it"
+            "is missing: download it"
         )
     return [shard_files[i] for i in sorted(shard_files)]
 
 
-def rows(
+def read_parquet_rows(
     path: Path, schema: type[T], images: Sequence[str]
 ) -> Iterator[tuple[str, T, tuple[ImageRef, ...]]]:
     """Reads the rows of a file; columns that the schema does not name are not read.
@@ -70,11 +69,13 @@ def rows(
         names = pq.read_schema(path).names
         table = pq.read_table(path, columns=[name for name in fields if name in names])
     except (OSError, pa.ArrowInvalid) as error:
-        raise ZooError(f"{path} is not a complete parquet file ({error}): {FETCH_AGAIN}") from error
+        raise ZooError(
+            f"{path} is not a complete parquet file ({error}): {DOWNLOAD_AGAIN}"
+        ) from error
     lacking = next((name for name in images if name not in names), None)
     if lacking is not None:
-        raise ZooError(f"{path} has no column {lacking}, only {', '.join(names)}: {FETCH_AGAIN}")
+        raise ZooError(f"{path} has no column {lacking}, only {', '.join(names)}: {DOWNLOAD_AGAIN}")
     for i, row in enumerate(table.to_pylist()):
         place = f"{path}[{i}]"
         refs = tuple(ImageRef("parquet", f"{path}#{i}#{name}") for name in images)
-        yield place, validate_record(row, schema, place, FETCH_AGAIN), refs
+        yield place, validate_record(row, schema, place, DOWNLOAD_AGAIN), refs

@@ -14,7 +14,7 @@ from zoo.benchmarks.annotations import (
     with_user_files,
 )
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
-from zoo.benchmarks.parquet_rows import shards
+from zoo.benchmarks.parquet_rows import shard_paths
 from zoo.benchmarks.roots import cases_from_root
 
 
@@ -68,7 +68,7 @@ class PublishedBenchmark(Benchmark):
             subset: Its name.
         """
         cases = list(self.cases(path, subset))
-        return Contents(cases, shards(path), [], identical_note(subset, cases))
+        return Contents(cases, shard_paths(path), [], identical_note(subset, cases))
 
     def read(self, root: Path) -> Contents:
         """Returns the cases of the subsets whose files exist."""

@@ -9,13 +9,13 @@ from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.benchmarks.bindings import BindingImage, binding_cases
 from zoo.errors import ZooError
 from zoo.scenes import blocks
-from zoo.sources.readers.pug_spare import Animals, Holdout, animals, holdout, text
+from zoo.sources.readers.pug_spare import AnimalPair, Holdout, holdout, read_animal_pairs, text
 from zoo.sources.sample import ImageRef
 
-HOW = (
-    "fetch PUG_SPARE.csv and the archives Desert, Island, MountainRange and Spaceship by the links "
-    "in data_loading/pug.py of github.com/kdariina/CLIP-not-BoW-unimodally, and unpack them in "
-    "DATA_ROOT/pug_spare"
+INSTRUCTIONS = (
+    "download PUG_SPARE.csv and the archives Desert, Island, MountainRange and Spaceship by the "
+    "links in data_loading/pug.py of github.com/kdariina/CLIP-not-BoW-unimodally, and unpack them "
+    "in DATA_ROOT/pug_spare"
 )
 FILE = "pug_spare/PUG_SPARE.csv"
 CAPTIONS = 7_392
@@ -54,12 +54,12 @@ class PUGSpare(Benchmark):
     def subsets(self) -> tuple[Subset, ...]:
         """The chosen subsets, all read from one file."""
         published_subsets = tuple(
-            Subset(name, (FILE,), None, HOW, {"i2t": 50.0}) for name in self.wanted
+            Subset(name, (FILE,), None, INSTRUCTIONS, {"i2t": 50.0}) for name in self.wanted
         )
         if self.file is None:
             return published_subsets
         return tuple(
-            replace(subset, files=(self.file,), named=True) for subset in published_subsets
+            replace(subset, files=(self.file,), from_user=True) for subset in published_subsets
         )
 
     def read(self, root: Path) -> Contents:
@@ -67,12 +67,12 @@ class PUGSpare(Benchmark):
         path = locate(root, self.subsets[0])
         if path is None:
             return Contents([], [], list(self.subsets))
-        rows = list(animals(path))
+        rows = list(read_animal_pairs(path))
         block = holdout(rows, self.block_seed)
         if not block.held_out:
             raise ZooError(
                 f"{path} has {len(block.attributes)} colours and {len(block.objects)} animals, but "
-                f"{blocks.SIDE} of each must be held out: fetch the file again"
+                f"{blocks.BLOCK_SIDE} of each must be held out: download the file again"
             )
         captions = [text(c) for c in blocks.captions(block.attributes, block.objects)]
         folder = path.parent.absolute()
@@ -91,7 +91,7 @@ class PUGSpare(Benchmark):
     def _cases(
         self,
         subset: str,
-        rows: list[Animals],
+        rows: list[AnimalPair],
         block: Holdout,
         captions: list[str],
         folder: Path,

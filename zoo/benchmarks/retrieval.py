@@ -7,7 +7,7 @@ import numpy as np
 
 from zoo.benchmarks.annotations import count_notes, locate
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
-from zoo.benchmarks.blip_captions import read_captioned
+from zoo.benchmarks.blip_captions import read_blip_captions
 from zoo.errors import ZooError, suggest_names
 from zoo.negatives.aro import pre_caption
 from zoo.sources.readers.base import Reader
@@ -169,7 +169,7 @@ def _flickr8k_pairs(path: Path) -> tuple[list[Pair], list[Path]]:
 def _test_pairs(path: Path) -> list[Pair]:
     if path.name.startswith("dataset_"):
         return _reader_pairs(KarpathyJson(path, ("test",)))
-    return [(record.image, text) for record in read_captioned(path) for text in record.captions]
+    return [(record.image, text) for record in read_blip_captions(path) for text in record.captions]
 
 
 def gallery(subset: str, pairs: list[Pair]) -> Case:

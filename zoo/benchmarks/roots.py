@@ -6,7 +6,7 @@ from pathlib import Path
 
 from zoo.benchmarks.base import Benchmark, Case, Contents
 from zoo.errors import ZooError
-from zoo.sources.boxes import boxes
+from zoo.sources.boxes import check_boxes
 from zoo.sources.images import CONTAINERS, ImageFinder
 from zoo.sources.sample import ImageRef
 
@@ -36,11 +36,13 @@ def resolve_images(contents: Contents, finder: ImageFinder) -> Contents:
         cases = [_with_images(case, lambda image: resolved.get(image, image)) for case in cases]
     contents = _limit_cases(replace(contents, cases=cases, notes=notes), finder)
     images = _distinct_images(contents.cases)
-    box_check = boxes(images, finder.size)
+    box_check = check_boxes(images, finder.size)
     notes = contents.notes | finder.count_orientation_and_alpha(images).notes(
         finder.decoding, "upright", "background"
     )
-    return replace(contents, notes=notes | box_check.notes, uncroppable_images=box_check.unfit)
+    return replace(
+        contents, notes=notes | box_check.notes, uncroppable_images=box_check.uncroppable
+    )
 
 
 def _distinct_images(cases: Iterable[Case]) -> dict[ImageRef, None]:
@@ -146,7 +148,7 @@ def read_benchmark(benchmark: Benchmark, roots: Sequence[Path]) -> Contents:
                 {**more_contents.baselines, **contents.baselines},
                 limits={**more_contents.limits, **contents.limits},
             )
-    named_subset = next((subset for subset in contents.missing_subsets if subset.named), None)
+    named_subset = next((subset for subset in contents.missing_subsets if subset.from_user), None)
     if named_subset is not None:
         searched = ", ".join(map(str, roots))
         raise ZooError(

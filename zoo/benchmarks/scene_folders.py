@@ -39,7 +39,7 @@ class SceneFolder(Benchmark):
         instructions = f"`zoo scenes {self.scenes_command} --out {self.folder}` creates it"
         file, named = f"{self.folder}/{CAPTIONS}", self.folder != self.default_folder
         return tuple(
-            Subset(subset, (file,), None, instructions, dict(self.chance_levels), named=named)
+            Subset(subset, (file,), None, instructions, dict(self.chance_levels), from_user=named)
             for subset in self.wanted
         )
 
@@ -61,8 +61,7 @@ class SceneFolder(Benchmark):
         if not any(row.split in self.subset_names for row in rows):
             raise ZooError(
                 f"{file} has no scene of {' or '.join(self.subset_names)}: {self.name} needs a "
-                "folder "
-                f"written by `zoo scenes {self.scenes_command}`"
+                f"folder written by `zoo scenes {self.scenes_command}`"
             )
         selected_rows = [row for row in rows if row.split in self.wanted]
         return Contents(list(self.cases(selected_rows, file.parent.absolute())), [file], [])

@@ -10,7 +10,7 @@ from zoo.benchmarks.scene_folders import SceneFolder, scene_image
 from zoo.errors import ZooError
 from zoo.scenes.blocks import SPLITS
 from zoo.scenes.cache import SceneCaption
-from zoo.scenes.grid import texts
+from zoo.scenes.grid import all_captions
 
 
 class SceneGrid(SceneFolder):
@@ -34,7 +34,7 @@ class SceneGrid(SceneFolder):
 
     def cases(self, rows: list[SceneCaption], folder: Path) -> Iterator[Case]:
         """Yields a case for each caption, and one of all images and all captions of the grid."""
-        captions = texts()
+        captions = all_captions()
         true_captions: dict[str, tuple[str, ...]] = {}
         for row in rows:
             true_captions[row.image_id] = (*true_captions.get(row.image_id, ()), row.caption)

@@ -9,13 +9,13 @@ from msgspec import Meta, Struct
 
 from zoo.benchmarks.annotations import position_note
 from zoo.benchmarks.base import Case, Contents, Subset
-from zoo.benchmarks.hub import Hub
+from zoo.benchmarks.hub import HubDataset
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import Text, read_list
 
-HUB = Hub("wjpoom/SPEC", "694dfdc74fe72acdc932fd5fc919b6b0268f7a07")
+HUB = HubDataset("wjpoom/SPEC", "694dfdc74fe72acdc932fd5fc919b6b0268f7a07")
 TEXTS, IMAGES = "image2text.json", "text2image.json"
 # subset: number of answers, and the accuracy of OpenAI's ViT-B/32 in the authors' notebook, from
 # image to text and from text to image
@@ -50,7 +50,7 @@ class SPEC(PublishedBenchmark):
             subset,
             (f"spec/{subset}/{TEXTS}", f"spec/data/{subset}/{TEXTS}"),
             None,
-            f"{HUB.fetch('spec', 'data.zip')} and unpack it there",
+            f"{HUB.download_instructions('spec', 'data.zip')} and unpack it there",
             chance={"i2t": 100 / options, "t2i": 100 / options},
             published={"i2t": texts, "t2i": images},
         )
@@ -82,7 +82,7 @@ def _answer_mask(entry: _SPECEntry, place: str) -> np.ndarray[tuple[int], np.dty
     if not 0 <= entry.label < len(entry.keys):
         raise ZooError(
             f"{place}: label {entry.label} is not an index of the {len(entry.keys)} keys: "
-            "fetch the file again"
+            "download the file again"
         )
     right: np.ndarray[tuple[int], np.dtype[np.bool_]] = np.arange(len(entry.keys)) == entry.label
     return right

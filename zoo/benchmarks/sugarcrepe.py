@@ -7,12 +7,12 @@ import numpy as np
 from msgspec import Struct
 
 from zoo.benchmarks.base import Case, Subset
-from zoo.benchmarks.hub import Hub
+from zoo.benchmarks.hub import HubDataset
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.images import coco_ref
 from zoo.support.schema import read_object
 
-HOW = (
+INSTRUCTIONS = (
     "`git clone https://github.com/RAIVNLab/sugar-crepe` and copy its data/*.json into "
     "DATA_ROOT/sugarcrepe; images are COCO's val2017, in DATA_ROOT/coco/val2017"
 )
@@ -44,13 +44,13 @@ class SugarCrepe(PublishedBenchmark):
     name = "sugarcrepe"
     licence = "MIT"
     citation = "Hsieh et al., SugarCrepe, NeurIPS 2023, arXiv:2306.14610"
-    copies = (Hub("mteb/SUGARCREPE_fmt", "e9e0e3ce40c94023c819d3413edb5d090ec9f0d8"),)
+    copies = (HubDataset("mteb/SUGARCREPE_fmt", "e9e0e3ce40c94023c819d3413edb5d090ec9f0d8"),)
     published = tuple(
         Subset(
             subset,
             (f"sugarcrepe/{subset}.json",),
             n,
-            HOW,
+            INSTRUCTIONS,
             chance={"i2t": 50.0},
             published={"i2t": accuracy},
         )

@@ -8,15 +8,15 @@ import numpy as np
 from msgspec import Struct
 
 from zoo.benchmarks.base import Case, Subset
-from zoo.benchmarks.hub import Hub
+from zoo.benchmarks.hub import HubDataset
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.images import coco_ref
 from zoo.support.schema import read_list
 
 # its files are identical to those of github.com/Sri-Harsha/scpp
-HUB = Hub("Aman-J/SugarCrepe_pp", "dea2a1b6f9e1069c609f676aa55ec61e9b65fb61")
-HOW = (
-    f"{HUB.fetch('sugarcrepe_pp', 'data/*.json')}, or `git clone "
+HUB = HubDataset("Aman-J/SugarCrepe_pp", "dea2a1b6f9e1069c609f676aa55ec61e9b65fb61")
+INSTRUCTIONS = (
+    f"{HUB.download_instructions('sugarcrepe_pp', 'data/*.json')}, or `git clone "
     "https://github.com/Sri-Harsha/scpp` and copy its data/*.json there; images are COCO's "
     "val2017, in DATA_ROOT/coco/val2017"
 )
@@ -52,7 +52,7 @@ class SugarCrepePP(PublishedBenchmark):
             subset,
             (f"sugarcrepe_pp/{subset}.json", f"sugarcrepe_pp/data/{subset}.json"),
             n,
-            HOW,
+            INSTRUCTIONS,
             chance={"i2t": 100 / 3},
         )
         for subset, n in PUBLISHED.items()

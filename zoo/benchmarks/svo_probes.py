@@ -13,11 +13,11 @@ from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import Text
 
-HOW = (
+INSTRUCTIONS = (
     "`git clone https://github.com/google-deepmind/svo_probes` and copy its svo_probes.csv into "
-    "DATA_ROOT/svo_probes; fetch the images from the links in its columns pos_url and neg_url, as "
-    "DATA_ROOT/svo_probes/images/IMAGE_ID.jpg (many links are dead, and the authors may not share "
-    "the images)"
+    "DATA_ROOT/svo_probes; download the images from the links in its columns pos_url and neg_url, "
+    "as DATA_ROOT/svo_probes/images/IMAGE_ID.jpg (many links are dead, and the authors may not "
+    "share the images)"
 )
 PAIRS = "pairs"
 # differing role: accuracy of OpenAI's ViT-B/32 as measured by vl_compo, on the 3,728, 13,523 and
@@ -64,7 +64,7 @@ class SVOProbes(PublishedBenchmark):
                 kind,
                 ("svo_probes/svo_probes.csv",),
                 None,
-                HOW,
+                INSTRUCTIONS,
                 chance={"t2i": 50.0},
                 published={"t2i": value},
             )
@@ -75,7 +75,7 @@ class SVOProbes(PublishedBenchmark):
                 f"{kind} {PAIRS}",
                 ("svo_probes/svo_probes.csv",),
                 None,
-                HOW,
+                INSTRUCTIONS,
                 chance={"binary": 50.0},
             )
             for kind in PUBLISHED

@@ -13,7 +13,7 @@ from zoo.sources.images import coco_ref, visual_genome_ref
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import read_object
 
-HOW = (
+INSTRUCTIONS = (
     "`git clone https://github.com/Heidelberg-NLP/VALSE` and copy its data/*.json into "
     "DATA_ROOT/valse; images are those of Visual7W (Visual Genome's, in "
     "DATA_ROOT/visual_genome), COCO (train2014 and val2014 in DATA_ROOT/coco), SWiG (in "
@@ -63,7 +63,7 @@ class VALSE(PublishedBenchmark):
             subset,
             (f"valse/{subset}.json",),
             n,
-            HOW,
+            INSTRUCTIONS,
             chance={"i2t": 50.0},
             published={"i2t": accuracy},
         )

@@ -8,12 +8,12 @@ from msgspec import Struct
 
 from zoo.benchmarks.annotations import check_kind
 from zoo.benchmarks.base import Case, Subset
-from zoo.benchmarks.hub import Hub
-from zoo.benchmarks.parquet_rows import rows, shards
+from zoo.benchmarks.hub import HubDataset
+from zoo.benchmarks.parquet_rows import read_parquet_rows, shard_paths
 from zoo.benchmarks.protocols.group import CHANCE
 from zoo.benchmarks.published import PublishedBenchmark
 
-HUB = Hub("mair-lab/vismin-bench", "496293372f53df900b502f12f133fc5cad5d499a")
+HUB = HubDataset("mair-lab/vismin-bench", "496293372f53df900b502f12f133fc5cad5d499a")
 CASES = {"object": 579, "attribute": 294, "counting": 589, "relation": 622}
 
 
@@ -41,7 +41,7 @@ class VisMin(PublishedBenchmark):
             category,
             ("vismin/data/test-*.parquet", "vismin/test-*.parquet"),
             n,
-            f"{HUB.fetch('vismin')} (1.5 GB)",
+            f"{HUB.download_instructions('vismin')} (1.5 GB)",
             chance=CHANCE,
         )
         for category, n in CASES.items()
@@ -49,8 +49,8 @@ class VisMin(PublishedBenchmark):
 
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
         """Yields a case for each row of the category."""
-        for file in shards(path):
-            for place, row, images in rows(file, _VisMinRow, ("image_0", "image_1")):
+        for file in shard_paths(path):
+            for place, row, images in read_parquet_rows(file, _VisMinRow, ("image_0", "image_1")):
                 if check_kind(row.category, CASES, place) == subset:
                     texts = row.text_0, row.text_1
                     match = np.eye(2, dtype=bool)

@@ -15,7 +15,7 @@ from zoo.sources.sample import ImageRef
 from zoo.support.ranges import PositiveInt
 from zoo.support.schema import read_list
 
-HOW = (
+INSTRUCTIONS = (
     "`git clone https://github.com/om-ai-lab/VL-CheckList` and copy its data/* into "
     "DATA_ROOT/vl_checklist; images are Visual Genome's (in DATA_ROOT/visual_genome), SWiG's (in "
     "DATA_ROOT/swig/images_512) and HAKE's (in DATA_ROOT/hake, a folder for each of its sources)"
@@ -76,7 +76,7 @@ class VLCheckList(PublishedBenchmark):
             corpus,
             (f"vl_checklist/{file}.json",),
             None,
-            HOW,
+            INSTRUCTIONS,
             chance={"i2t": 50.0},
             published={"i2t": PUBLISHED[corpus]} if corpus in PUBLISHED else {},
         )

@@ -17,7 +17,7 @@ from zoo.sources.images import coco_ref, visual_genome_ref
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import Text, read_list
 
-HOW = (
+INSTRUCTIONS = (
     "download {file} from Google Drive (id {drive}), by the links in "
     "github.com/amitakamath/whatsup_vlms, into DATA_ROOT/whatsup; images: {images}"
 )
@@ -71,7 +71,7 @@ SOURCES = {
 }
 
 
-class _Controlled(Struct):
+class _ControlledEntry(Struct):
     image_path: Text
     caption_options: Annotated[list[Text], Meta(min_length=OPTIONS)]
 
@@ -99,7 +99,7 @@ class WhatsUp(PublishedBenchmark):
                 name,
                 (f"whatsup/{source.file}",),
                 source.n,
-                HOW.format(file=source.file, drive=source.drive, images=source.images),
+                INSTRUCTIONS.format(file=source.file, drive=source.drive, images=source.images),
                 chance={"i2t": 100 / source.options},
                 published={"i2t": source.published},
             )
@@ -110,7 +110,7 @@ class WhatsUp(PublishedBenchmark):
                 f"{name} {SETS}",
                 (f"whatsup/{SOURCES[name].file}",),
                 SOURCES[name].n // OPTIONS,
-                HOW.format(
+                INSTRUCTIONS.format(
                     file=SOURCES[name].file,
                     drive=SOURCES[name].drive,
                     images=SOURCES[name].images,
@@ -131,7 +131,7 @@ class WhatsUp(PublishedBenchmark):
         if name not in PREPOSITIONS:
             cases = list(_two_option_cases(path, subset))
             return Contents(cases, [path], [], identical_note(subset, cases))
-        entries = list(read_list(path, _Controlled))
+        entries = list(read_list(path, _ControlledEntry))
         if sets:
             return _set_contents(entries, path, subset)
         cases = list(_four_option_cases(entries, path, subset))
@@ -156,7 +156,7 @@ def _two_option_cases(path: Path, subset: str) -> Iterator[Case]:
 
 
 def _four_option_cases(
-    entries: Iterable[tuple[str, _Controlled]], path: Path, subset: str
+    entries: Iterable[tuple[str, _ControlledEntry]], path: Path, subset: str
 ) -> Iterator[Case]:
     match = np.arange(OPTIONS)[None] == 0
     for _, entry in entries:
@@ -164,9 +164,11 @@ def _four_option_cases(
         yield Case((image,), entry.options, match, "i2t", subset, name, right_listed_first=True)
 
 
-def _set_contents(entries: Iterable[tuple[str, _Controlled]], path: Path, subset: str) -> Contents:
+def _set_contents(
+    entries: Iterable[tuple[str, _ControlledEntry]], path: Path, subset: str
+) -> Contents:
     prepositions = PREPOSITIONS[subset.partition(" ")[0]]
-    by_objects: dict[str, dict[str, _Controlled]] = defaultdict(dict)
+    by_objects: dict[str, dict[str, _ControlledEntry]] = defaultdict(dict)
     for place, entry in entries:
         objects, preposition = _objects(entry, place, prepositions)
         by_objects[objects][preposition] = entry
@@ -199,17 +201,17 @@ def _set_contents(entries: Iterable[tuple[str, _Controlled]], path: Path, subset
     return Contents(cases, [path], [], notes)
 
 
-def _objects(entry: _Controlled, place: str, known: tuple[str, ...]) -> tuple[str, str]:
+def _objects(entry: _ControlledEntry, place: str, known: tuple[str, ...]) -> tuple[str, str]:
     """Returns the two objects of an image and its preposition, from its file name."""
     first_object, *middle_words, second_object = PurePosixPath(entry.image_path).stem.split("_")
     if not middle_words or middle_words[0] not in known:
         raise ZooError(
             f"{place}: {entry.image_path!r} does not have a preposition ({', '.join(known)}) "
-            "between two objects: fetch the file again"
+            "between two objects: download the file again"
         )
     return f"{first_object}_{second_object}", middle_words[0]
 
 
-def _image(entry: _Controlled, path: Path, subset: str) -> ImageRef:
+def _image(entry: _ControlledEntry, path: Path, subset: str) -> ImageRef:
     folder = "controlled_images" if subset.startswith("A") else "controlled_clevr"
     return ImageRef("published", str(path.parent / folder / PurePosixPath(entry.image_path).name))

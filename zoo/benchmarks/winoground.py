@@ -9,16 +9,16 @@ from msgspec import Struct
 
 from zoo.benchmarks.annotations import count_notes, find_path
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
-from zoo.benchmarks.hub import Hub
-from zoo.benchmarks.parquet_rows import rows
+from zoo.benchmarks.hub import HubDataset
+from zoo.benchmarks.parquet_rows import read_parquet_rows
 from zoo.benchmarks.protocols.group import CHANCE
 from zoo.benchmarks.roots import cases_from_root
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import read_json_lines
 
-HUB = Hub("facebook/winoground", "b400e173549071916ad1b3d449293bc8d8b4b763", gated=True)
-HOW = (
-    f"{HUB.fetch('winoground')}; "
+HUB = HubDataset("facebook/winoground", "b400e173549071916ad1b3d449293bc8d8b4b763", gated=True)
+INSTRUCTIONS = (
+    f"{HUB.download_instructions('winoground')}; "
     "if that includes data/images.zip, unpack it in DATA_ROOT/winoground/data. "
     "The images must not be redistributed"
 )
@@ -27,7 +27,7 @@ SUBSET = Subset(
     "winoground",
     (*JSONL, "winoground/*.parquet", "winoground/*/*.parquet"),
     400,
-    HOW,
+    INSTRUCTIONS,
     chance=CHANCE,
     published={"text": 31.25, "image": 11.0, "group": 8.75},
 )
@@ -70,7 +70,9 @@ class Winoground(Benchmark):
     @property
     def subsets(self) -> tuple[Subset, ...]:
         """The only subset, with all cases."""
-        return (SUBSET if self.file is None else replace(SUBSET, files=(self.file,), named=True),)
+        return (
+            SUBSET if self.file is None else replace(SUBSET, files=(self.file,), from_user=True),
+        )
 
     def read(self, root: Path) -> Contents:
         """Returns the cases if the annotations exist."""
@@ -100,7 +102,7 @@ class Winoground(Benchmark):
 
 
 def _jsonl_cases(path: Path) -> Iterator[Case]:
-    for _, row in read_json_lines(path, _WinogroundLine, "fetch the file again"):
+    for _, row in read_json_lines(path, _WinogroundLine, "download the file again"):
         names = row.image_0, row.image_1
         yield _case(row, [ImageRef("published", _image(path, name)) for name in names])
 
@@ -110,7 +112,7 @@ def _image(path: Path, stem: str) -> str:
 
 
 def _parquet_cases(path: Path) -> Iterator[Case]:
-    for _, row, images in rows(path, _WinogroundRow, ("image_0", "image_1")):
+    for _, row, images in read_parquet_rows(path, _WinogroundRow, ("image_0", "image_1")):
         yield _case(row, images)
 
 

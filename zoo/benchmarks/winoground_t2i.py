@@ -13,7 +13,7 @@ from zoo.sources.sample import ImageRef
 from zoo.support.text_files import text_lines
 
 CASES = 11_479
-HOW = (
+INSTRUCTIONS = (
     "`git clone https://github.com/zhuxiangru/Winoground-T2I` and copy data/dataset/dataset.txt "
     "into DATA_ROOT/winoground_t2i; no images are published: generate an image for each of "
     "the two sentences and save them there as images/ID_0.png and images/ID_1.png"
@@ -38,7 +38,7 @@ class WinogroundT2I(PublishedBenchmark):
             "winoground_t2i",
             ("winoground_t2i/dataset.txt", "winoground_t2i/data/dataset/dataset.txt"),
             CASES,
-            HOW,
+            INSTRUCTIONS,
             chance=CHANCE,
         ),
     )
@@ -53,7 +53,7 @@ class WinogroundT2I(PublishedBenchmark):
             if len(texts) != 2 or not all(text.strip() for text in texts):
                 raise ZooError(
                     f"{path}:{number} is not an id and two sentences between tabs: "
-                    "fetch the file again"
+                    "download the file again"
                 )
             images = tuple(_image(path, f"{name}_{i}") for i in range(2))
             yield Case(images, (texts[0], texts[1]), match, "group", subset, name)

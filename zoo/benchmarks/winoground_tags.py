@@ -5,7 +5,7 @@ from pathlib import Path
 
 from zoo.benchmarks.annotations import check_kind, check_subsets, count_notes, locate
 from zoo.benchmarks.base import Benchmark, Contents, Subset
-from zoo.benchmarks.winoground import HOW, SUBSET, Winoground
+from zoo.benchmarks.winoground import INSTRUCTIONS, SUBSET, Winoground
 from zoo.support.schema import read_object
 
 FILE = "winoground/new_tag_assignments.json"
@@ -52,11 +52,12 @@ class WinogroundTags(Benchmark):
         """The chosen tags."""
         instructions = (
             "`git clone https://github.com/ajd12342/why-winoground-hard` and copy its "
-            f"new_tag_assignments.json into DATA_ROOT/winoground; Winoground itself is {HOW}"
+            "new_tag_assignments.json into DATA_ROOT/winoground; Winoground itself is "
+            f"{INSTRUCTIONS}"
         )
         file, named = self.tags or FILE, self.tags is not None
         return tuple(
-            Subset(tag, (file,), CASES[tag], instructions, chance=SUBSET.chance, named=named)
+            Subset(tag, (file,), CASES[tag], instructions, chance=SUBSET.chance, from_user=named)
             for tag in self.wanted
         )
 

@@ -138,7 +138,11 @@ def _start(checkpoint: Path, module: ZooModule, base: str | None) -> tuple[State
     plain_tuning = replace(module.backbone.tuning, lora=None)
     try:
         pretrained = from_config(source, PublishedWeights) if isinstance(source, dict) else source
-        settings = {**module.backbone._recorded, "pretrained": pretrained, "tuning": plain_tuning}
+        settings = {
+            **module.backbone.recorded_arguments,
+            "pretrained": pretrained,
+            "tuning": plain_tuning,
+        }
         backbone = type(module.backbone)(**settings)
     except ZooError as error:
         raise ZooError(
@@ -172,7 +176,7 @@ def _start_of_head(module: ZooModule, backbone: Backbone, weights: str | None) -
     Raises:
         ZooError: The head starts from random weights.
     """
-    states, settings = [], dict(module.head._recorded)
+    states, settings = [], dict(module.head.recorded_arguments)
     if weights is not None:
         settings["weights"] = weights
     for seed in (0, 1):

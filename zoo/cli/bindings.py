@@ -6,7 +6,7 @@
 from pathlib import Path
 
 from zoo.cli.class_arguments import NamingParser
-from zoo.familiarity.captions import COCO, count_caption_bindings, familiar_table
+from zoo.familiarity.captions import COCO, count_caption_bindings, load_binding_table
 from zoo.familiarity.table import write_table
 from zoo.support.class_names import import_all
 from zoo.support.files import check_ending, check_writable
@@ -23,7 +23,7 @@ def main(argv: list[str]) -> int:
     check_ending(out_path, ".csv")
     check_writable(out_path, args.overwrite)
     if args.reader is None:
-        table = familiar_table(args.captions, [Path(root) for root in args.data_root])
+        table = load_binding_table(args.captions, [Path(root) for root in args.data_root])
     else:
         table = count_caption_bindings(args.reader(Path(args.captions)))
     write_table(table, out_path)

@@ -15,7 +15,7 @@ from zoo.sources.readers.base import Reader
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.remote_files import is_url
 from zoo.sources.sample import Sample
-from zoo.support.arguments import empty, twice
+from zoo.support.arguments import empty_flag, repeated_flag
 
 
 class _HelpFormatter(DefaultHelpFormatter):  # type: ignore[misc]
@@ -48,7 +48,7 @@ class NamingParser(ArgumentParser):  # type: ignore[misc]
         commands = self._subcommands_action.choices if self._subcommands_action else {}
         subparsers = [commands[word] for word in words[:1] if word in commands]
         for parser in (self, *subparsers):
-            if (message := twice(parser._actions, words) or empty(words)) is not None:
+            if (message := repeated_flag(parser._actions, words) or empty_flag(words)) is not None:
                 print(f"zoo: {message}", file=sys.stderr)
                 sys.exit(2)
         return super().parse_args(args, *more, **named)

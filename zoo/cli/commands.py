@@ -134,7 +134,7 @@ def run_command(argv: list[str], ending: ImmediateStop) -> int:
         print(f"zoo: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt as stop:
-        hint = str(stop) or ending.kept
+        hint = str(stop) or ending.saved_note
         print(f"zoo: interrupted: {hint}" if hint else "zoo: interrupted", file=sys.stderr)
         return 130
     except Stopped as stop:

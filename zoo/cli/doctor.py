@@ -346,7 +346,7 @@ def _describe_tables() -> str:
     limit_gib = compiled_tables.size_limit_gib()
     return (
         f"{usage.sets:,}, {usage.bytes / MIB:,.1f} MiB of at most {limit_gib:g} "
-        f"GiB (${compiled_tables.LIMIT}), in {place} (--empty_tables deletes them)"
+        f"GiB (${compiled_tables.LIMIT_VARIABLE}), in {place} (--empty_tables deletes them)"
     )
 
 

@@ -22,7 +22,7 @@ from zoo.language.taggers import default_tagger
 from zoo.language.text import only_reordered, same_words
 from zoo.negatives.base import NegativeGenerator
 from zoo.negatives.entity_foil import EntityFoilInPlace
-from zoo.negatives.generation import Seeded, make_negatives, make_negatives_on_ray
+from zoo.negatives.generation import SeededCaption, make_negatives, make_negatives_on_ray
 from zoo.sources.sample import Sample
 from zoo.sources.seeds import seed_of
 from zoo.support.class_names import import_all
@@ -86,7 +86,7 @@ class CaptionNegative:
     negative: str | None
 
 
-def with_seeds(samples: Iterable[tuple[int, Sample]], seed: int) -> Iterator[Seeded]:
+def with_seeds(samples: Iterable[tuple[int, Sample]], seed: int) -> Iterator[SeededCaption]:
     """Yields captions with the seeds that `zoo fit` uses for their negatives in the first epoch.
 
     Args:
@@ -371,7 +371,7 @@ def _format_share(name: str, part: int, whole: int, what: str) -> str:
 def _build_table(samples: Sequence[Sample], arguments: Namespace) -> None:
     """Looks up every word of the captions in WordNet, and prints a summary."""
     # imported here because NLTK takes a second to import
-    from zoo.language.inflection import inflection
+    from zoo.language.inflection import describe_inflection
     from zoo.language.wordnet import WordNet
     from zoo.negatives.table import ReplacementTable
     from zoo.negatives.word_table import build_table, replacements, vocabulary
@@ -382,7 +382,7 @@ def _build_table(samples: Sequence[Sample], arguments: Namespace) -> None:
     rule = {"sense_prior": arguments.sense_prior, "min_count": arguments.min_count}
     made_by = (
         tagger.describe()
-        | inflection()
+        | describe_inflection()
         | {"wordnet": wordnet.version}
         | {name: str(value).lower() for name, value in rule.items()}
     )

@@ -26,7 +26,7 @@ from zoo.errors import ZooError, suggest_names
 from zoo.familiarity.captions import COCO
 from zoo.familiarity.images import TRAINED
 from zoo.module import ZooModule
-from zoo.support.arguments import empty, split_list
+from zoo.support.arguments import empty_flag, split_list
 from zoo.support.class_names import class_of, class_paths
 from zoo.support.class_paths import reject_untrusted_classes
 from zoo.support.configurable import class_path
@@ -383,7 +383,7 @@ class ZooParser(LightningArgumentParser):
         Raises:
             ZooError: A flag needs benchmarks and none are named, or a value nests too deeply.
         """
-        if (message := empty(args or ())) is not None:
+        if (message := empty_flag(args or ())) is not None:
             raise ZooError(message)
         for argument in args or ():
             check_nesting(argument)

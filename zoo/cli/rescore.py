@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from zoo.familiarity.captions import COCO, familiar_table, training_captions
+from zoo.familiarity.captions import COCO, load_binding_table, training_captions
 from zoo.familiarity.images import TRAINED, seen_images
 from zoo.results.familiarity import Familiarity
 from zoo.results.leaks import trained_images
@@ -23,7 +23,7 @@ def main(argv: list[str]) -> int:
     familiarity = None
     if args.familiar_with is not None:
         trained = training_captions(results.header["model"])
-        familiarity = Familiarity(familiar_table(args.familiar_with, roots, trained))
+        familiarity = Familiarity(load_binding_table(args.familiar_with, roots, trained))
     excluded_images = None
     if args.exclude_images is not None:
         model = results.header["model"]

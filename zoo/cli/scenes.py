@@ -139,24 +139,26 @@ def _render(arguments: argparse.Namespace) -> int:
 
 
 def _grid(arguments: argparse.Namespace) -> int:
-    from zoo.scenes.cache import fill
-    from zoo.scenes.grid import Grid
+    from zoo.scenes.cache import render_collection
+    from zoo.scenes.grid import BindingGrid
 
-    grid = Grid(arguments.seed, arguments.size, arguments.block_seed)
+    grid = BindingGrid(arguments.seed, arguments.size, arguments.block_seed)
     samples = 48 if arguments.samples is None else arguments.samples
     return _render_and_report(
-        arguments, lambda: fill(arguments.out, arguments.n, grid, samples, arguments.workers)
+        arguments,
+        lambda: render_collection(arguments.out, arguments.n, grid, samples, arguments.workers),
     )
 
 
 def _pairs(arguments: argparse.Namespace) -> int:
-    from zoo.scenes.cache import fill
-    from zoo.scenes.pairs import Pairs
+    from zoo.scenes.cache import render_collection
+    from zoo.scenes.pairs import ExchangedPairs
 
-    pairs = Pairs(arguments.seed, arguments.size)
+    pairs = ExchangedPairs(arguments.seed, arguments.size)
     samples = 64 if arguments.samples is None else arguments.samples
     return _render_and_report(
-        arguments, lambda: fill(arguments.out, arguments.n, pairs, samples, arguments.workers)
+        arguments,
+        lambda: render_collection(arguments.out, arguments.n, pairs, samples, arguments.workers),
     )
 
 

@@ -12,7 +12,7 @@ from zoo.positives.base import PositiveGenerator
 from zoo.sources.sample import Sample, usable_negatives
 from zoo.sources.seeds import seed_of
 from zoo.sources.source import Source
-from zoo.support.text_index import Keys, index_of
+from zoo.support.text_index import TextIndex, index_of
 from zoo.units.record import UnitRecord
 from zoo.units.sampler import UnitAndFoil, UnitSampler
 
@@ -139,7 +139,7 @@ class ImageCaptions(Mapping[str, Sequence[str]]):
         self._ids = [source.image_ids for source in sources]
         indexes = (pa.Table.from_batches([index_of(ids.to_pylist())]) for ids in self._ids)
         self._found = [
-            (source, source.by_image(), Keys(pa.chunked_array([ids]), index))
+            (source, source.by_image(), TextIndex(pa.chunked_array([ids]), index))
             for source, ids, index in zip(sources, self._ids, indexes, strict=True)
         ]
 

@@ -185,7 +185,7 @@ class MappedShards:
         """
         name = blake2b(json.dumps(list(names)).encode(), digest_size=16).hexdigest()
         content = _to_bytes(names, items, stored, hashes)
-        write_bytes(self.folder / f"{name}{SUFFIX}", content, sweeps=False)
+        write_bytes(self.folder / f"{name}{SUFFIX}", content, clean_up=False)
 
     def rows(self, rows: Sequence[int]) -> tuple[Encoded, Tensor]:
         """Returns the items at those rows in fp32, and their hashes `[m]`.

@@ -124,7 +124,7 @@ class EmbeddingStore:
                     self._bytes, self._added = self._free_space(size), 0
                 except OSError as error:
                     raise write_error(self.folder, error) from error
-            write_bytes(file, content, sweeps=False)
+            write_bytes(file, content, clean_up=False)
             self._added += size
 
     def _free_space(self, size: int) -> int:

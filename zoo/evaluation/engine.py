@@ -39,7 +39,7 @@ from zoo.evaluation.stored_embeddings import (
 from zoo.evaluation.strategy import Strategy
 from zoo.evaluation.token_windows import Windowed, windows
 from zoo.evaluation.vectors import StoredItems
-from zoo.familiarity.captions import TRAINING, familiar_table, training_captions
+from zoo.familiarity.captions import TRAINING, load_binding_table, training_captions
 from zoo.familiarity.images import TRAINED, SeenImages, seen_images, sources_of
 from zoo.heads.base import Head
 from zoo.needs import Needs
@@ -204,7 +204,7 @@ class Evaluation(Ranged):
                 split.
         """
         if self.familiar_with is not None and self.familiarity is None:
-            table = familiar_table(self.familiar_with, self.roots, trained)
+            table = load_binding_table(self.familiar_with, self.roots, trained)
             self.familiarity = Familiarity(table)
             self.familiarity.check(self.plan)
 

@@ -11,7 +11,7 @@ from PIL import Image
 from torch import Tensor
 
 from zoo.errors import ZooError
-from zoo.sources.rgb_conversion import AS_PUBLISHED, Decoding, rgb
+from zoo.sources.rgb_conversion import AS_PUBLISHED, Decoding, to_rgb
 
 Picture = Image.Image | str | PathLike[str] | NDArray[Any] | Tensor
 
@@ -72,16 +72,16 @@ def open_picture(picture: Picture, decoding: Decoding = AS_PUBLISHED) -> Image.I
         ZooError: It is not an image, or cannot be decoded.
     """
     if isinstance(picture, np.ndarray | Tensor):
-        return rgb(_to_image(picture), decoding)
+        return to_rgb(_to_image(picture), decoding)
     if not isinstance(picture, Image.Image | str | PathLike):
         raise ZooError(
             f"a {type(picture).__name__} is not an image: give a path, a PIL image or an array"
         )
     try:
         if isinstance(picture, Image.Image):
-            return rgb(picture, decoding)
+            return to_rgb(picture, decoding)
         with Image.open(fspath(picture)) as file:
-            return rgb(file, decoding)
+            return to_rgb(file, decoding)
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise ZooError(
             f"{picture} cannot be read as an image ({error}): give the path of a JPEG or PNG file"

@@ -27,7 +27,7 @@ ADVICE = "choose captions or `coco` by --familiar_with"
 COCO_FILES = ("coco/annotations/captions_train2014.json", "coco/dataset_coco.json")
 
 
-def familiar_table(
+def load_binding_table(
     captions: str, roots: Sequence[Path] = (), trained: Mapping[str, Any] | None = None
 ) -> BindingTable:
     """Returns the table of bindings of the chosen captions.

@@ -99,7 +99,7 @@ def sources_of(images: Iterable[str]) -> Counter[str]:
 
 
 def seen_images(
-    named: str,
+    selection: str,
     roots: Sequence[Path] = (),
     trained: Iterable[str] = (),
     captions: Mapping[str, Any] | None = None,
@@ -108,8 +108,8 @@ def seen_images(
     """Returns the chosen images.
 
     Args:
-        named: A file of images, one per line (a COCO number, a file name, or a reference such as
-            `visual_genome:2317429`), a file of captions with their images, `karpathy_train` for
+        selection: A file of images, one per line (a COCO number, a file name, or a reference such
+            as `visual_genome:2317429`), a file of captions with their images, `karpathy_train` for
             Karpathy's train and restval under a data root, or `trained` for the training images of
             the model.
         roots: Data roots.
@@ -122,12 +122,12 @@ def seen_images(
         ZooError: The images do not exist, or the model does not state them.
     """
     base_folders = [*roots]
-    if named == TRAINED:
+    if selection == TRAINED:
         images = frozenset(identity(image_ref(image)) for image in trained)
         if sources:
             other_identities = frozenset(_other_identities(images, base_folders))
             return SeenImages(
-                named,
+                selection,
                 images,
                 _coco_by_visual_genome(roots),
                 other_identities,
@@ -135,19 +135,21 @@ def seen_images(
                 partial=True,
             )
         images = images or _reader_images(trained_reader(captions, f"choose images by {FLAG}"))
-    elif named == KARPATHY:
+    elif selection == KARPATHY:
         images = _reader_images(_karpathy_reader(roots))
-    elif Path(named).suffix == ".txt":
-        images = frozenset(_parse_image_list(Path(named)))
-        base_folders = [Path(named).parent, Path(), *roots]
+    elif Path(selection).suffix == ".txt":
+        images = frozenset(_parse_image_list(Path(selection)))
+        base_folders = [Path(selection).parent, Path(), *roots]
     else:
-        images = _reader_images(guess_reader(named))
+        images = _reader_images(guess_reader(selection))
     if not images:
-        raise ZooError(f"{named} has no image: use a file of images, one per line, or of captions")
+        raise ZooError(
+            f"{selection} has no image: use a file of images, one per line, or of captions"
+        )
     coco_of = _coco_by_visual_genome(roots)
     coco_images = {coco_image for image in images if (coco_image := coco_of.get(image)) is not None}
     return SeenImages(
-        named, images | coco_images, coco_of, frozenset(_other_identities(images, base_folders))
+        selection, images | coco_images, coco_of, frozenset(_other_identities(images, base_folders))
     )
 
 

@@ -200,7 +200,7 @@ def starts_at_random(head: Head, shapes: TowerShapes) -> bool:
     if len(list(head.parameters())) <= len(("log_scale", "bias")):
         return False
     with torch.random.fork_rng(devices=[]):
-        second_head = type(head)(**head._recorded)
+        second_head = type(head)(**head.recorded_arguments)
         second_head.attach(shapes)
     state = head.state_dict()
     return any(

@@ -1,11 +1,22 @@
 """TextBlobTagger: tags and chunks from TextBlob, without a download."""
 
+import re
 from collections.abc import Mapping
 from importlib.metadata import version
 
 from zoo.language.tagger import Tagger, Token
-from zoo.language.tokens import spans
 
+# A possessive 's is a separate token, so that "man" in "a man's hat" can be swapped with "dog".
+# Other contractions and hyphenated words are not split, since "do n't" or "t - shirt" would make a
+# negative recognisable.
+_TOKEN = re.compile(
+    r"\d+(?:[.,:/]\d+)+"
+    r"|(?:[^\W\d_]\.){2,}"
+    r"|\w+(?:-\w+|['’](?![sS]\b)\w+)*"
+    r"|['’][sS]\b"
+    r"|\.{2,}|-{2,}"
+    r"|[^\w\s]"
+)
 _MARKS = {
     ".": ".",
     "!": ".",
@@ -40,22 +51,25 @@ class TextBlobTagger(Tagger):
 
     def analyse(self, text: str) -> list[Token]:
         """Returns the tokens of a text from TextBlob's lexicon and rules."""
-        from textblob import _text, en
+        from textblob import en
 
-        token_spans = spans(text)
-        if not token_spans:
+        positions = token_spans(text)
+        if not positions:
             return []
-        tokens = [text[start:end] for start, end in token_spans]
+        tokens = [text[start:end] for start, end in positions]
         tagged = en.parser.find_tags(_for_lexicon(tokens, text.isupper()))
         _correct_tags(tagged, en.lexicon)
-        chunked = _text.find_chunks(tagged, language="en")
+        chunked = [item[:3] for item in en.parser.find_chunks(tagged)]  # without prepositions
         _correct_noun_phrases(chunked)
         return [
             Token(token, start, end, tag, chunk)
-            for token, (start, end), (_, tag, chunk) in zip(
-                tokens, token_spans, chunked, strict=True
-            )
+            for token, (start, end), (_, tag, chunk) in zip(tokens, positions, chunked, strict=True)
         ]
+
+
+def token_spans(text: str) -> list[tuple[int, int]]:
+    """Returns the start and end of every word and punctuation mark."""
+    return [match.span() for match in _TOKEN.finditer(text)]
 
 
 def _for_lexicon(tokens: list[str], is_all_caps: bool) -> list[str]:

@@ -175,6 +175,7 @@ class _DatabaseReader(WordNetCorpusReader):  # type: ignore[misc]
 
     def base_forms(self, word: str, part: str) -> list[str]:
         """Returns the base forms that NLTK looks up for a word, including the word itself."""
+        # the public `morphy` returns only the first form
         forms: list[str] = self._morphy(word.lower(), part)
         return forms
 

@@ -140,8 +140,7 @@ class AROShuffle(NegativeGenerator):
             if kind not in PERTURBATIONS:
                 raise ZooError(
                     f"there is no ARO perturbation {kind!r}{suggest_names(kind, PERTURBATIONS)}: "
-                    "choose "
-                    f"among {', '.join(PERTURBATIONS)}"
+                    f"choose among {', '.join(PERTURBATIONS)}"
                 )
         self.kinds, self.tagger = tuple(kinds), tagger or default_tagger()
 

@@ -30,13 +30,13 @@ class EntityFoilInPlace(NegativeGenerator):
                 continue
             start, end = rng.choice(places)
             for foil in rng.sample(entity.foils, len(entity.foils)):
-                negative = in_place(caption, start, end, foil.text)
+                negative = replace_in_caption(caption, start, end, foil.text)
                 if not same_words(negative, caption):
                     return negative
         return None
 
 
-def in_place(caption: str, start: int, end: int, foil: str) -> str:
+def replace_in_caption(caption: str, start: int, end: int, foil: str) -> str:
     """Returns the caption with a span replaced by a foil.
 
     The foil's article is dropped if the caption already has one right before the span.

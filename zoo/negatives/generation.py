@@ -13,11 +13,13 @@ from zoo.support.ray_jobs import Ray, check_same_component
 from zoo.units.record import UnitRecord
 from zoo.units.table import unit_table
 
-Seeded = tuple[str, str, str]  # a caption, its id, and the seed of its negative
+SeededCaption = tuple[str, str, str]  # a caption, its id, and the seed of its negative
 
 
 def make_negatives(
-    generator: NegativeGenerator, captions: Iterable[Seeded], records: Mapping[str, UnitRecord]
+    generator: NegativeGenerator,
+    captions: Iterable[SeededCaption],
+    records: Mapping[str, UnitRecord],
 ) -> Iterator[str | None]:
     """Yields a negative of each caption, or None if it has none.
 
@@ -31,9 +33,12 @@ def make_negatives(
 
 
 def make_negatives_on_ray(
-    ray: Ray, generator: NegativeGenerator, captions: Sequence[Seeded], units: Path | None = None
+    ray: Ray,
+    generator: NegativeGenerator,
+    captions: Sequence[SeededCaption],
+    units: Path | None = None,
 ) -> Iterator[str | None]:
-    """Yields the same as `make`, in the same order, but uses Ray.
+    """Yields the same as `make_negatives`, in the same order, but uses Ray.
 
     Args:
         ray: The Ray settings.

@@ -52,12 +52,12 @@ class NegCLIPSwap(NegativeGenerator):
                     for other_span in spans
                     if other_span != span
                 ]
-                negatives = [swap for swap in swaps if not self._says_the_same(swap, caption)]
+                negatives = [swap for swap in swaps if not self._is_equivalent(swap, caption)]
                 if negatives:
                     return rng.choice(negatives)
         return None
 
-    def _says_the_same(self, swap: str, caption: str) -> bool:
+    def _is_equivalent(self, swap: str, caption: str) -> bool:
         return same_words(swap, caption) or (
             not self.reorder_lists and only_reordered(swap, caption)
         )

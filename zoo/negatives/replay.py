@@ -1,13 +1,12 @@
 """Replay: reads negatives from a file."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
-from zoo.errors import ZooError
 from zoo.language.text import same_words
 from zoo.negatives.base import NegativeGenerator
-from zoo.support.caption_texts import ByCaption, read_by_caption, read_entries
+from zoo.support.caption_texts import read_texts_by_caption
 from zoo.units.record import UnitRecord
 
 
@@ -28,7 +27,14 @@ class Replay(NegativeGenerator):
 
     def __init__(self, file: Path, strict: bool = True) -> None:
         self.file, self.strict = Path(file), strict
-        self._negatives = _read(self.file)
+        self._negatives = read_texts_by_caption(
+            self.file,
+            "negative",
+            same_words,
+            optional=True,
+            source=f"`zoo negatives export CAPTIONS --out {file}` creates it",
+            advice="export the file again",
+        )
 
     def describe(self) -> dict[str, str]:
         """Returns the generator and its file."""
@@ -43,13 +49,8 @@ class Replay(NegativeGenerator):
         Raises:
             ZooError: Captions are missing from the file, and `strict` is set.
         """
-        absent = [caption for caption in captions if caption not in self._negatives]
-        if absent and self.strict:
-            raise ZooError(
-                f"{self.file} has no line for {len(absent):,} of {len(captions):,} captions "
-                f"({absent[0][:60]!r}): export the negatives of these captions, or set strict: "
-                "false"
-            )
+        if self.strict:
+            self._negatives.check(captions, "export the negatives of these captions")
 
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
         """Draws a negative of the caption from the file.
@@ -65,27 +66,5 @@ class Replay(NegativeGenerator):
         Raises:
             ZooError: The caption is missing from the file, and `strict` is set.
         """
-        negatives = self._negatives.get(caption)
-        if negatives is None and self.strict:
-            raise ZooError(
-                f"{self.file} has no line for caption {caption[:60]!r}: export the negatives of "
-                "these captions, or set strict: false"
-            )
-        return rng.choice(negatives) if negatives else None
-
-
-def _read(file: Path) -> ByCaption:
-    source = f"`zoo negatives export CAPTIONS --out {file}` creates it"
-
-    def read() -> Iterator[tuple[str, str | None]]:
-        for origin, caption, negative in read_entries(
-            file, "negative", optional=True, source=source, advice="export the file again"
-        ):
-            if negative is not None and same_words(caption, negative):
-                raise ZooError(
-                    f"{origin} has the caption itself as its negative ({negative[:60]!r}): remove "
-                    "the line or set the negative to null"
-                )
-            yield caption, negative
-
-    return read_by_caption(file, "negative", read, source)
+        self.check([caption])
+        return self._negatives.draw(caption, rng)

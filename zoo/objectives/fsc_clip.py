@@ -123,8 +123,8 @@ class FSCCLIP(Objective):
         if self.local_scale is None:
             self._fixed_scale = None if head.scales_cosine else shapes.scale
         # recorded, since a checkpoint is loaded into a backbone with another initial scale
-        if "local_scale" in self._recorded:
-            self._recorded["local_scale"] = self._fixed_scale
+        if "local_scale" in self.recorded_arguments:
+            self.recorded_arguments["local_scale"] = self._fixed_scale
         if not trains and (self._fixed_scale is not None or not head.log_scale.requires_grad):
             raise ZooError(
                 "FSCCLIP's local term has no trained parameters: the towers are frozen and its "

@@ -38,12 +38,14 @@ class PositiveGenerator(Configurable, ABC):
         """Returns the description for results."""
         return {"generator": self.name}
 
-    def check(self, captions: Sequence[str], of_image: Mapping[str, Sequence[str]]) -> None:
+    def check(
+        self, captions: Sequence[str], captions_by_image: Mapping[str, Sequence[str]]
+    ) -> None:
         """Checks, before the first step, whether the generator can be used for some captions.
 
         Args:
             captions: The training captions.
-            of_image: The captions of each image.
+            captions_by_image: The captions of each image.
 
         Raises:
             ZooError: It cannot be used.

@@ -18,17 +18,19 @@ class OtherCaption(PositiveGenerator):
         different = [text for text in others if not same_words(text, caption)]
         return rng.choice(different) if different else None
 
-    def check(self, captions: Sequence[str], of_image: Mapping[str, Sequence[str]]) -> None:
+    def check(
+        self, captions: Sequence[str], captions_by_image: Mapping[str, Sequence[str]]
+    ) -> None:
         """Checks whether some image has two captions.
 
         Args:
             captions: The training captions.
-            of_image: The captions of each image.
+            captions_by_image: The captions of each image.
 
         Raises:
             ZooError: No image has two captions.
         """
-        if not any(len(set(texts)) > 1 for texts in of_image.values()):
+        if not any(len(set(texts)) > 1 for texts in captions_by_image.values()):
             raise ZooError(
                 "OtherCaption draws another caption of the same image, but no image has two: "
                 "use a file of paraphrases with zoo.positives.Paraphrases"

@@ -1,13 +1,12 @@
 """Paraphrases: reads positives from a file."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
 
-from zoo.errors import ZooError
 from zoo.language.text import same_words
 from zoo.positives.base import PositiveGenerator
-from zoo.support.caption_texts import ByCaption, read_by_caption, read_entries
+from zoo.support.caption_texts import read_texts_by_caption
 
 
 class Paraphrases(PositiveGenerator):
@@ -27,48 +26,34 @@ class Paraphrases(PositiveGenerator):
 
     def __init__(self, file: Path, strict: bool = True) -> None:
         self.file, self.strict = Path(file), strict
-        self._positives = _read(self.file)
+        self._positives = read_texts_by_caption(
+            self.file,
+            "positive",
+            same_words,
+            optional=False,
+            source='give JSON lines of {"caption": .., "positive": ..}',
+            advice="fix the line",
+        )
 
     def describe(self) -> dict[str, str]:
         """Returns the generator and its file."""
         return super().describe() | {"file": str(self.file)}
 
-    def check(self, captions: Sequence[str], of_image: Mapping[str, Sequence[str]]) -> None:
+    def check(
+        self, captions: Sequence[str], captions_by_image: Mapping[str, Sequence[str]]
+    ) -> None:
         """Checks whether the file has the captions.
 
         Args:
             captions: The training captions.
-            of_image: Not used.
+            captions_by_image: Not used.
 
         Raises:
             ZooError: Captions are missing from the file, and `strict` is set.
         """
-        absent = [caption for caption in captions if caption not in self._positives]
-        if absent and self.strict:
-            raise ZooError(
-                f"{self.file} has no line for {len(absent):,} of {len(captions):,} captions "
-                f"({absent[0][:60]!r}): add them, or set strict: false"
-            )
+        if self.strict:
+            self._positives.check(captions, "add them")
 
     def positive(self, caption: str, others: Sequence[str], rng: Random) -> str | None:
         """Draws a paraphrase of the caption from the file; see `PositiveGenerator.positive`."""
-        positives = self._positives.get(caption)
-        return rng.choice(positives) if positives else None
-
-
-def _read(file: Path) -> ByCaption:
-    source = 'give JSON lines of {"caption": .., "positive": ..}'
-
-    def read() -> Iterator[tuple[str, str | None]]:
-        for origin, caption, positive in read_entries(
-            file, "positive", optional=False, source=source, advice="fix the line"
-        ):
-            assert positive is not None
-            if same_words(caption, positive):
-                raise ZooError(
-                    f"{origin} has the caption itself as its positive ({positive[:60]!r}): remove "
-                    "the line"
-                )
-            yield caption, positive
-
-    return read_by_caption(file, "positive", read, source)
+        return self._positives.draw(caption, rng)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from zoo.results.tables import TextTable
-from zoo.units.counts import KINDS, Counts, with_a_foil
+from zoo.units.counts import KINDS, Counts, kind_with_foil
 from zoo.units.overlap import UnitOverlap
 
 
@@ -20,7 +20,7 @@ def counts_table(counts: Mapping[str, Counts]) -> TextTable:
 def _count_rows(counts: Sequence[Counts]) -> Iterator[tuple[str, ...]]:
     yield "captions", *(f"{c.captions:,}" for c in counts)
     for kind in KINDS:
-        for label in (kind, with_a_foil(kind)):
+        for label in (kind, kind_with_foil(kind)):
             yield (
                 f"captions with {label}",
                 *(_with_share(c.captions_with[label], c.captions) for c in counts),

@@ -18,11 +18,11 @@ from random import Random
 Binding = tuple[str, str]  # attribute, object
 Caption = tuple[Binding, Binding]
 SPLITS = ("seen", "partial", "unseen")
-SIDE = 3
+BLOCK_SIDE = 3
 
 
-def block(
-    attributes: Sequence[str], objects: Sequence[str], seed: int, side: int = SIDE
+def draw_block(
+    attributes: Sequence[str], objects: Sequence[str], seed: int, side: int = BLOCK_SIDE
 ) -> frozenset[Binding]:
     """Returns the bindings of a random block.
 
@@ -61,12 +61,12 @@ def split_of(caption: Caption, held_out: frozenset[Binding]) -> str | None:
     return SPLITS[n] if n == of_swap else None
 
 
-def kin(caption: Caption) -> tuple[Binding, ...]:
+def swap_group(caption: Caption) -> tuple[Binding, ...]:
     """Returns a key shared by a caption, its reversed order and the swaps of both."""
     return min(tuple(sorted(caption)), tuple(sorted(swap_attributes(caption))))
 
 
-def set_aside(
+def draw_evaluation_groups(
     attributes: Sequence[str],
     objects: Sequence[str],
     held_out: frozenset[Binding],
@@ -83,8 +83,9 @@ def set_aside(
         share: Share of these captions to sample, from 0 to 1.
 
     Returns:
-        The keys of the captions from `kin`, so that reversed captions and swaps are included.
+        The keys of the captions from `swap_group`, so that reversed captions and swaps are
+        included.
     """
     seen_captions = (c for c in captions(attributes, objects) if split_of(c, held_out) == "seen")
-    groups = sorted(dict.fromkeys(map(kin, seen_captions)))
+    groups = sorted(dict.fromkeys(map(swap_group, seen_captions)))
     return frozenset(Random(f"set aside {seed}").sample(groups, round(share * len(groups))))

@@ -26,7 +26,7 @@ from zoo.errors import ZooError
 from zoo.scenes.captions import VERSION as CAPTIONS_VERSION
 from zoo.scenes.collection import Collection, Scene
 from zoo.scenes.graph import ColorShape, SceneGraph
-from zoo.scenes.grid import Grid
+from zoo.scenes.grid import BindingGrid
 from zoo.scenes.pairs import KINDS
 from zoo.scenes.related import HELD_OUT, Related
 from zoo.scenes.render import render, renderer_version, use_one_thread
@@ -40,7 +40,7 @@ from zoo.units.reader import write_units
 VERSION = 1
 GRAPHS, CAPTIONS = "scenes.jsonl", "captions.jsonl"
 MANIFEST = "manifest.json"
-SPLITS = tuple(dict.fromkeys((*Related.splits, *Grid.splits, *KINDS)))
+SPLITS = tuple(dict.fromkeys((*Related.splits, *BindingGrid.splits, *KINDS)))
 
 Line = TypeVar("Line")
 
@@ -85,10 +85,12 @@ def render_scenes(
         ZooError: The folder was rendered with other settings, has more scenes, or cannot be
             written.
     """
-    return fill(folder, n, Related(seed, size, n_objects, held_out), samples, workers)
+    return render_collection(folder, n, Related(seed, size, n_objects, held_out), samples, workers)
 
 
-def fill(folder: str | Path, n: int, collection: Collection, samples: int, workers: int = 2) -> int:
+def render_collection(
+    folder: str | Path, n: int, collection: Collection, samples: int, workers: int = 2
+) -> int:
     """Renders the scenes of a collection into a folder. Existing images are kept.
 
     Args:
@@ -119,7 +121,7 @@ def fill(folder: str | Path, n: int, collection: Collection, samples: int, worke
         "samples": samples,
         **collection.settings(),
     }
-    _claim(folder, settings, former_settings)
+    _check_settings(folder, settings, former_settings)
     scenes = list(collection.scenes(n))
     _refuse_to_shrink(folder, len(scenes))
     remove_leftovers(folder / "images")
@@ -189,7 +191,9 @@ def _settings_of(folder: Path) -> dict[str, Any] | None:
         ) from error
 
 
-def _claim(folder: Path, settings: dict[str, Any], former_settings: dict[str, Any] | None) -> None:
+def _check_settings(
+    folder: Path, settings: dict[str, Any], former_settings: dict[str, Any] | None
+) -> None:
     """Writes the settings into a new folder, or checks that they equal the existing ones."""
     if former_settings is None:
         write_bytes(folder / MANIFEST, json.dumps(settings, indent=2).encode())
@@ -224,7 +228,9 @@ def _render_jobs(jobs: list[tuple[Path, SceneGraph, int, int]], workers: int) ->
         return
     # spawn: a fork of a process with Mitsuba threads may hang
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(workers, len(jobs)), context, initializer=_helps) as pool:
+    with ProcessPoolExecutor(
+        min(workers, len(jobs)), context, initializer=_initialize_renderer
+    ) as pool:
         try:
             for future in as_completed([pool.submit(_render_to, *job) for job in jobs]):
                 yield future.result()
@@ -237,7 +243,7 @@ def _render_jobs(jobs: list[tuple[Path, SceneGraph, int, int]], workers: int) ->
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _helps() -> None:
+def _initialize_renderer() -> None:
     initialize_worker()
     use_one_thread()
 
@@ -245,7 +251,7 @@ def _helps() -> None:
 def _render_to(path: Path, graph: SceneGraph, size: int, samples: int) -> None:
     data = io.BytesIO()
     Image.fromarray(render(graph, size, samples)).save(data, "png")
-    write_bytes(path, data.getvalue(), sweeps=False)
+    write_bytes(path, data.getvalue(), clean_up=False)
 
 
 def _write_lists(folder: Path, scenes: list[Scene], splits: tuple[str, ...]) -> None:

@@ -85,8 +85,12 @@ def phrase(graph: SceneGraph, object: SceneObject) -> ObjectPhrase:
     It includes size and colour if they are listed in the graph, and material only for spheres: flat
     and straight metal surfaces have no highlight that distinguishes them from rubber.
     """
-    size = object.size if "size" in graph.named else None
-    material = object.material if "material" in graph.named and object.shape == "sphere" else None
+    size = object.size if "size" in graph.visible_attributes else None
+    material = (
+        object.material
+        if "material" in graph.visible_attributes and object.shape == "sphere"
+        else None
+    )
     return ObjectPhrase(object.shape, object.color, size, material)
 
 
@@ -131,7 +135,7 @@ def describe(
     ]
 
 
-def wrong_twins(
+def false_phrases(
     graph: SceneGraph,
     right: ObjectPhrase,
     part: str,
@@ -150,11 +154,11 @@ def wrong_twins(
     changes = (
         ({"shape": shape} for shape in shapes) if part == "head" else _attribute_changes(right)
     )
-    twins = (replace(right, **change) for change in changes)
+    variants = (replace(right, **change) for change in changes)
     return [
-        twin
-        for twin in twins
-        if twin.pair not in avoid and not any(map(twin.true_of, graph.objects))
+        variant
+        for variant in variants
+        if variant.pair not in avoid and not any(map(variant.true_of, graph.objects))
     ]
 
 
@@ -201,7 +205,7 @@ def entity(
     avoid: frozenset[ColorShape] = frozenset(),
     shapes: tuple[str, ...] = SHAPES,
 ) -> Entity:
-    """Returns a phrase as a unit, with some of its wrong twins as foils; see `wrong_twins`.
+    """Returns a phrase as a unit, with some of its false variants as foils; see `false_phrases`.
 
     Args:
         graph: The scene.
@@ -212,9 +216,10 @@ def entity(
     """
     foils = []
     for part, edit in (("head", "object_change"), ("attribute", "attribute_change")):
-        twins = wrong_twins(graph, right, part, avoid, shapes)
+        variants = false_phrases(graph, right, part, avoid, shapes)
         foils += [
-            EntityFoil(str(twin), edit) for twin in rng.sample(twins, min(ENTITY_FOILS, len(twins)))
+            EntityFoil(str(variant), edit)
+            for variant in rng.sample(variants, min(ENTITY_FOILS, len(variants)))
         ]
     return Entity(str(right), tuple(foils))
 
@@ -238,10 +243,10 @@ def _relation(
         foils.append(RelationFoil(str(object), predicate, str(subject), "argument_swap"))
     for part in ("head", "attribute"):
         for component, right in (("subject", subject), ("object", object)):
-            for twin in rng.sample(
-                twins := wrong_twins(graph, right, part, avoid), min(1, len(twins))
+            for variant in rng.sample(
+                variants := false_phrases(graph, right, part, avoid), min(1, len(variants))
             ):
-                a, b = (twin, object) if component == "subject" else (subject, twin)
+                a, b = (variant, object) if component == "subject" else (subject, variant)
                 foils.append(
                     RelationFoil(str(a), predicate, str(b), "argument_change", component, part)
                 )

@@ -91,7 +91,7 @@ class SceneObject:
         """Its colour and shape."""
         return self.color, self.shape
 
-    def alternatives(self, **changes: str) -> "SceneObject":
+    def with_changes(self, **changes: str) -> "SceneObject":
         """Returns the object at the same position with another shape, size, material or colour."""
         changed = replace(self, **changes)  # type: ignore[arg-type]
         radius = SIZES[changed.size]
@@ -146,8 +146,8 @@ class SceneGraph:
         objects: The objects.
         camera: The camera.
         lamps: The positions of the key, fill and back lamps.
-        named: The attributes that are visible at the resolution of the scene, in the order in which
-            a phrase lists them.
+        visible_attributes: The attributes that are visible at the resolution of the scene, in the
+            order in which a phrase lists them.
     """
 
     id: str
@@ -155,7 +155,7 @@ class SceneGraph:
     objects: tuple[SceneObject, ...]
     camera: Camera
     lamps: tuple[Vector, Vector, Vector]
-    named: tuple[str, ...]
+    visible_attributes: tuple[str, ...]
 
     def holds(self, subject: int, predicate: str, object: int) -> bool:
         """Returns whether one object is in a relation to another.
@@ -218,7 +218,7 @@ class SceneGraph:
                 plain["camera"]["fov"],
             ),
             tuple(tuple(lamp) for lamp in plain["lamps"]),  # type: ignore[arg-type]
-            tuple(plain["named"]),
+            tuple(plain["visible_attributes"]),
         )
 
 
@@ -231,14 +231,14 @@ class Framing:
         reach: Maximum x and y of the centres of objects.
         sizes: The possible sizes of objects.
         materials: The possible materials of objects.
-        named: The visible attributes.
+        visible_attributes: The visible attributes.
     """
 
     camera: Camera
     reach: float
     sizes: tuple[str, ...]
     materials: tuple[str, ...]
-    named: tuple[str, ...]
+    visible_attributes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -321,7 +321,7 @@ def draw_scene(
     pairs += rng.sample([pair for pair in allowed if pair != pairs[0]], n - 1)
     frame = framing(resolution, n)
     looks = [Look(*pair, frame.sizes, frame.materials) for pair in pairs]
-    graph = lay_out(
+    graph = place_objects(
         rng, index, frame, looks, lambda graph: are_separate(graph) and has_clear_relations(graph)
     )
     if graph is None:
@@ -332,7 +332,7 @@ def draw_scene(
     return graph
 
 
-def lay_out(
+def place_objects(
     rng: Random,
     index: int,
     frame: Framing,
@@ -359,10 +359,15 @@ def lay_out(
         )
         key, fill, back = (_jitter(rng, lamp, 1.0) for lamp in LAMPS)
         graph = SceneGraph(
-            f"{index:06d}", rng.getrandbits(31), (), camera, (key, fill, back), frame.named
+            f"{index:06d}",
+            rng.getrandbits(31),
+            (),
+            camera,
+            (key, fill, back),
+            frame.visible_attributes,
         )
         for look in looks:
-            grown = _with_one_more(rng, graph, frame.reach, look, fits)
+            grown = _add_object(rng, graph, frame.reach, look, fits)
             if grown is None:
                 break
             graph = grown
@@ -372,7 +377,7 @@ def lay_out(
     return None
 
 
-def _with_one_more(
+def _add_object(
     rng: Random,
     graph: SceneGraph,
     reach: float,
@@ -389,10 +394,10 @@ def _with_one_more(
 
 def are_separate(graph: SceneGraph) -> bool:
     """Returns whether all objects are completely in the frame and none occludes another."""
-    return in_frame(graph) and unhidden(graph)
+    return is_in_frame(graph) and has_no_occlusion(graph)
 
 
-def in_frame(graph: SceneGraph) -> bool:
+def is_in_frame(graph: SceneGraph) -> bool:
     """Returns whether all outlines keep a distance of 3 % of the frame from its borders."""
     return all(
         abs(x) + r <= 0.94 and abs(y) + r <= 0.94
@@ -400,7 +405,7 @@ def in_frame(graph: SceneGraph) -> bool:
     )
 
 
-def unhidden(graph: SceneGraph) -> bool:
+def has_no_occlusion(graph: SceneGraph) -> bool:
     """Returns whether no two outlines touch, in the image or on the ground."""
     discs = [_disc(graph.camera, o) for o in graph.objects]
     return all(math.dist(a[:2], b[:2]) >= a[2] + b[2] for a, b in _pairs(discs)) and all(

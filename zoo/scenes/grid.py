@@ -1,4 +1,4 @@
-"""Grid: scenes of two objects of any colours and shapes, with a block of bindings held out.
+"""BindingGrid: scenes of two objects of any colours and shapes, with a block of bindings held out.
 
 The design follows PUG:SPARE and its BindSplit splits.
 """
@@ -11,7 +11,15 @@ from zoo.scenes import blocks
 from zoo.scenes.blocks import Caption
 from zoo.scenes.captions import SOURCE, ObjectPhrase, SceneDescription, entity
 from zoo.scenes.collection import Collection, Scene, image_id
-from zoo.scenes.graph import ALL_SHAPES, COLORS, Look, SceneGraph, are_separate, framing, lay_out
+from zoo.scenes.graph import (
+    ALL_SHAPES,
+    COLORS,
+    Look,
+    SceneGraph,
+    are_separate,
+    framing,
+    place_objects,
+)
 from zoo.units.record import UnitRecord
 
 TEMPLATE = "a {} and a {}"
@@ -26,17 +34,17 @@ def split_of(index: int) -> str:
     return blocks.SPLITS[place // 3] if place < 9 else "val" if place == 9 else "train"
 
 
-def text(caption: Caption) -> str:
+def caption_text(caption: Caption) -> str:
     """Returns a caption in words."""
     return TEMPLATE.format(*(f"{color} {shape}" for color, shape in caption))
 
 
-def texts() -> dict[str, Caption]:
+def all_captions() -> dict[str, Caption]:
     """Returns all captions of the grid, by their text."""
-    return {text(caption): caption for caption in blocks.captions(COLORS, ALL_SHAPES)}
+    return {caption_text(caption): caption for caption in blocks.captions(COLORS, ALL_SHAPES)}
 
 
-class Grid(Collection):
+class BindingGrid(Collection):
     """Two objects of different colours and shapes; a block of 3 by 3 bindings is held out.
 
     Bindings of the block occur only in the splits `partial` and `unseen`, including swaps, units
@@ -53,12 +61,12 @@ class Grid(Collection):
 
     def __init__(self, seed: int = 0, size: int = 64, block_seed: int = 0) -> None:
         super().__init__(seed, size)
-        self.held_out = blocks.block(COLORS, ALL_SHAPES, block_seed)
-        evaluated = blocks.set_aside(COLORS, ALL_SHAPES, self.held_out, block_seed)
+        self.held_out = blocks.draw_block(COLORS, ALL_SHAPES, block_seed)
+        evaluated = blocks.draw_evaluation_groups(COLORS, ALL_SHAPES, self.held_out, block_seed)
         self.captions: dict[str, list[Caption]] = {split: [] for split in self.splits}
         for caption in blocks.captions(COLORS, ALL_SHAPES):
             split = blocks.split_of(caption, self.held_out)
-            if split == "seen" and blocks.kin(caption) not in evaluated:
+            if split == "seen" and blocks.swap_group(caption) not in evaluated:
                 self.captions["train"].append(caption)
                 self.captions["val"].append(caption)
             elif split is not None:
@@ -76,7 +84,7 @@ class Grid(Collection):
             split, image = split_of(index), image_id(index)
             caption = rng.choice(self.captions[split])
             looks = [Look(*pair, frame.sizes, frame.materials) for pair in caption]
-            graph = lay_out(rng, index, frame, looks, are_separate)
+            graph = place_objects(rng, index, frame, looks, are_separate)
             assert graph is not None, "there is room for two"
             descriptions = [
                 self._describe(graph, rng, image, k, order, split)
@@ -91,7 +99,7 @@ class Grid(Collection):
         record = UnitRecord(
             f"{graph.id}-{k}",
             image,
-            text(caption),
+            caption_text(caption),
             tuple(
                 entity(graph, rng, ObjectPhrase(shape, color), avoid, ALL_SHAPES)
                 for color, shape in caption
@@ -99,4 +107,4 @@ class Grid(Collection):
             (),
             dict(SOURCE),
         )
-        return SceneDescription(record, text(blocks.swap_attributes(caption)))
+        return SceneDescription(record, caption_text(blocks.swap_attributes(caption)))

@@ -1,4 +1,4 @@
-"""Pairs: a scene, and the same scene with one attribute exchanged, each with a caption.
+"""ExchangedPairs: a scene, and the same scene with one attribute exchanged, each with a caption.
 
 The design follows BiSCoR-Ctrl (Role of Inference, section 3.1): camera, lamps and positions are the
 same, and each caption is true of only one of the two images.
@@ -20,21 +20,21 @@ from zoo.scenes.graph import (
     SceneGraph,
     are_separate,
     framing,
-    lay_out,
+    place_objects,
 )
 from zoo.units.record import Entity, UnitRecord
 
 KINDS = ("color", "size", "material", "quantity")
 SWAPPED = "_swapped"  # suffix of the second image's name
-CLOSE = 64  # the resolution of a layout whose objects fill the frame
+CLOSE_RESOLUTION = 64  # the resolution of a layout whose objects fill the frame
 # straight metal surfaces have no highlight that distinguishes them from rubber, and cause specks
-ROUND = ("sphere", "torus", "capsule", "cone")
+ROUND_SHAPES = ("sphere", "torus", "capsule", "cone")
 COUNTS = ((2, 3), (2, 4), (3, 2), (4, 2))
 NUMBERS = {2: "two", 3: "three", 4: "four"}
 PLURALS = {"torus": "tori"}
 
 
-class Pairs(Collection):
+class ExchangedPairs(Collection):
     """Layouts of the four kinds in turn, with one split per kind and two scenes per layout.
 
     Args:
@@ -71,12 +71,14 @@ class Pairs(Collection):
 
 
 Exchange = Callable[[SceneGraph], SceneGraph]
-Told = tuple[SceneGraph, tuple[str, str]]
+SceneWithPhrases = tuple[SceneGraph, tuple[str, str]]
 
 
-def _exchange_attribute(rng: Random, index: int, kind: str) -> tuple[Told, Told]:
+def _exchange_attribute(
+    rng: Random, index: int, kind: str
+) -> tuple[SceneWithPhrases, SceneWithPhrases]:
     """Returns a scene of two objects and the same with one attribute exchanged, with phrases."""
-    shapes = rng.sample(ROUND if kind == "material" else ALL_SHAPES, 2)
+    shapes = rng.sample(ROUND_SHAPES if kind == "material" else ALL_SHAPES, 2)
     colors = rng.sample(COLORS, 2)
     sizes = rng.sample(list(SIZES), 2) if kind == "size" else ["large", "large"]
     materials = rng.sample(MATERIALS, 2) if kind == "material" else ["rubber", "rubber"]
@@ -84,7 +86,7 @@ def _exchange_attribute(rng: Random, index: int, kind: str) -> tuple[Told, Told]
         Look(color, shape, (size,), (material,))
         for color, shape, size, material in zip(colors, shapes, sizes, materials, strict=True)
     ]
-    graph = _laid_out(rng, index, looks, lambda graph: _exchange(graph, kind))
+    graph = _place_pair(rng, index, looks, lambda graph: _exchange(graph, kind))
     values = [getattr(o, kind) for o in graph.objects]
     (a, b), (first_shape, second_shape) = values, shapes
     return (
@@ -98,13 +100,15 @@ def _exchange(graph: SceneGraph, kind: str) -> SceneGraph:
     return replace(
         graph,
         objects=(
-            first_object.alternatives(**{kind: getattr(second_object, kind)}),
-            second_object.alternatives(**{kind: getattr(first_object, kind)}),
+            first_object.with_changes(**{kind: getattr(second_object, kind)}),
+            second_object.with_changes(**{kind: getattr(first_object, kind)}),
         ),
     )
 
 
-def _exchange_counts(rng: Random, index: int, kind: str) -> tuple[Told, Told]:
+def _exchange_counts(
+    rng: Random, index: int, kind: str
+) -> tuple[SceneWithPhrases, SceneWithPhrases]:
     """Returns a scene of two groups of equal objects and the same with their counts exchanged."""
     n, m = rng.choice(COUNTS)
     groups = list(zip(rng.sample(COLORS, 2), rng.sample(ALL_SHAPES, 2), strict=True))
@@ -117,12 +121,12 @@ def _exchange_counts(rng: Random, index: int, kind: str) -> tuple[Told, Told]:
         return replace(
             graph,
             objects=tuple(
-                o.alternatives(color=color, shape=shape) if min(n, m) <= i < max(n, m) else o
+                o.with_changes(color=color, shape=shape) if min(n, m) <= i < max(n, m) else o
                 for i, o in enumerate(graph.objects)
             ),
         )
 
-    graph = _laid_out(rng, index, looks, exchange)
+    graph = _place_pair(rng, index, looks, exchange)
     return (
         (graph, (_group(n, *groups[0]), _group(m, *groups[1]))),
         (exchange(graph), (_group(m, *groups[0]), _group(n, *groups[1]))),
@@ -133,10 +137,10 @@ def _group(n: int, color: str, shape: str) -> str:
     return f"{NUMBERS[n]} {color} {PLURALS.get(shape, f'{shape}s')}"
 
 
-def _laid_out(rng: Random, index: int, looks: list[Look], exchange: Exchange) -> SceneGraph:
+def _place_pair(rng: Random, index: int, looks: list[Look], exchange: Exchange) -> SceneGraph:
     """Returns a scene whose objects are separate, before and after the exchange."""
-    frame = framing(CLOSE, len(looks))
-    graph = lay_out(
+    frame = framing(CLOSE_RESOLUTION, len(looks))
+    graph = place_objects(
         rng, index, frame, looks, are_separate, lambda graph: are_separate(exchange(graph))
     )
     assert graph is not None, "there is room for six"

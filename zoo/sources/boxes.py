@@ -12,17 +12,17 @@ RARE = 0.01  # share of the boxes; published files have a few wrong ones
 
 
 @dataclass(frozen=True)
-class Boxes:
+class BoxCheck:
     """Images with bounding boxes whose size differs from the published one.
 
     Attributes:
         resized: Images with the published aspect ratio but another size. Their boxes are scaled.
-        unfit: Images whose boxes cannot be scaled, since they have another aspect ratio than
+        uncroppable: Images whose boxes cannot be scaled, since they have another aspect ratio than
             published, or were resized from an unknown size.
     """
 
     resized: frozenset[ImageRef]
-    unfit: frozenset[ImageRef]
+    uncroppable: frozenset[ImageRef]
 
     @property
     def notes(self) -> dict[str, str]:
@@ -33,16 +33,16 @@ class Boxes:
                 f"boxes were scaled for {len(self.resized):,} crops, because their images do not "
                 f"have the published size (first: {min(self.resized)})"
             )
-        if self.unfit:
+        if self.uncroppable:
             notes["boxes that do not fit"] = (
-                f"{len(self.unfit):,} were left out: their images were resized to another aspect "
-                f"ratio or from an unknown size (first: {min(self.unfit)}); use the images as "
-                "published"
+                f"{len(self.uncroppable):,} were left out: their images were resized to another "
+                f"aspect ratio or from an unknown size (first: {min(self.uncroppable)}); use the "
+                "images as published"
             )
         return notes
 
 
-def boxes(refs: Iterable[ImageRef], size: Callable[[ImageRef], Size | None]) -> Boxes:
+def check_boxes(refs: Iterable[ImageRef], size: Callable[[ImageRef], Size | None]) -> BoxCheck:
     """Compares the file sizes of images that have a crop with their published sizes.
 
     Images without a published size count as resized if many of their boxes exceed the image: then
@@ -71,7 +71,7 @@ def boxes(refs: Iterable[ImageRef], size: Callable[[ImageRef], Size | None]) -> 
     )
     if n_outside > RARE * len(unknown):
         unfit |= set(unknown)
-    return Boxes(frozenset(resized.keys() - unfit), frozenset(unfit))
+    return BoxCheck(frozenset(resized.keys() - unfit), frozenset(unfit))
 
 
 def scale_box(box: Box, published: Size | None, size: Size) -> Box:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 
 from zoo.errors import ZooError
 
-NOWHERE = "No such file or directory"
+NOT_FOUND = "No such file or directory"
 
 
 class Folders:
@@ -15,11 +15,11 @@ class Folders:
     A folder is listed when it is first needed.
 
     Attributes:
-        astray: Paths of broken links, with the reason.
+        broken_links: Paths of broken links, with the reason.
     """
 
     def __init__(self) -> None:
-        self.astray: dict[str, str] = {}
+        self.broken_links: dict[str, str] = {}
         self._files: dict[str, frozenset[str]] = {}
 
     def has(self, path: str | os.PathLike[str]) -> bool:
@@ -72,18 +72,18 @@ class Folders:
         try:
             is_file_entry = entry.is_file()
             if not is_file_entry and entry.is_symlink() and not entry.is_dir():
-                self.astray[entry.path] = NOWHERE
+                self.broken_links[entry.path] = NOT_FOUND
         except OSError as error:
             is_file_entry = False
-            self.astray[entry.path] = error.strerror or str(error)
+            self.broken_links[entry.path] = error.strerror or str(error)
         return is_file_entry
 
 
-def ending(name: str) -> str:
+def file_ending(name: str) -> str:
     """Returns the ending of a file name, in lower case."""
     return os.path.splitext(name)[1].lower()
 
 
 def _state(names: Iterable[str], endings: Collection[str]) -> str:
-    matching = sorted(name for name in names if ending(name) in endings)
+    matching = sorted(name for name in names if file_ending(name) in endings)
     return hashlib.sha256("/".join(matching).encode("utf-8", "surrogateescape")).hexdigest()[:16]

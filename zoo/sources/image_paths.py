@@ -3,17 +3,18 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TypedDict
 
-from zoo.sources.folders import Folders, ending
+from zoo.sources.folders import Folders, file_ending
 from zoo.sources.images import parse_reference
 from zoo.sources.sample import ImageRef
 
-_WATCHED: list[list["OwnImages"]] = []
+_WATCHERS: ContextVar[tuple[list["OwnImages"], ...]] = ContextVar("folder_watchers", default=())
 
 
-class Looked(TypedDict):
+class FolderState(TypedDict):
     """The state of the folders that image paths depend on.
 
     Attributes:
@@ -39,7 +40,7 @@ class OwnImages:
         self._bases = (os.path.abspath(folder), os.getcwd())
         self._folders = Folders()
         self._known: dict[str, ImageRef] = {}
-        for watched in _WATCHED:
+        for watched in _WATCHERS.get():
             watched.append(self)
 
     def ref(self, text: str) -> ImageRef:
@@ -54,9 +55,9 @@ class OwnImages:
             )
         return self._known[text]
 
-    def looked_at(self) -> "Looked":
+    def folder_state(self) -> "FolderState":
         """Returns the state of the folders that the references depend on."""
-        endings = sorted({ending(text) for text in self._known})
+        endings = sorted({file_ending(text) for text in self._known})
         return {"endings": endings, "folders": self._folders.state(endings)}
 
     def _existing_path(self, path: str) -> str | None:
@@ -65,23 +66,23 @@ class OwnImages:
 
 
 @contextmanager
-def looked_at() -> Iterator[Callable[[], list["Looked"]]]:
+def watch_folders() -> Iterator[Callable[[], list["FolderState"]]]:
     """Yields a function that returns the folder states of all `OwnImages` of the block."""
     watched: list[OwnImages] = []
-    _WATCHED.append(watched)
+    token = _WATCHERS.set((*_WATCHERS.get(), watched))
     try:
-        yield lambda: [own_images.looked_at() for own_images in watched]
+        yield lambda: [own_images.folder_state() for own_images in watched]
     finally:
-        _WATCHED.pop()
+        _WATCHERS.reset(token)
 
 
-def looks_the_same(looked: Iterable["Looked"]) -> bool:
+def are_unchanged(states: Iterable["FolderState"]) -> bool:
     """Returns whether `OwnImages` would resolve paths to the same files as before.
 
     Args:
-        looked: The folder states from `looked_at`.
+        states: The folder states from `watch_folders`.
     """
-    for folder_state in looked:
+    for folder_state in states:
         now = Folders()
         for folder in folder_state["folders"]:
             now.files(folder)

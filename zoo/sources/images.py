@@ -21,12 +21,12 @@ from zoo.sources.rgb_conversion import (
     AS_PUBLISHED,
     Decoding,
     OrientationAndAlphaCounts,
+    has_orientation,
     is_transparent,
-    is_turned,
-    rgb,
+    to_rgb,
 )
 from zoo.sources.sample import ImageRef
-from zoo.sources.tables import Tables
+from zoo.sources.table_files import TableFiles
 from zoo.sources.tar_index import Tars
 from zoo.sources.torchvision_sets import TorchvisionSets
 
@@ -49,7 +49,7 @@ FOLDERS = {
 }
 CONTAINERS = ("parquet", "tar", "torchvision")  # of many images in one file or folder
 SOURCES = (*FOLDERS, "file", "published", *CONTAINERS)
-LOOKED_AT = 1_000
+CHECKED_IMAGES = 1_000
 UNREADABLE = (OSError, SyntaxError, ValueError)  # what PIL raises on a file that is not an image
 
 _COCO_NAME = re.compile(r"(?:COCO_(?:train|val|test)20\d\d_)?(\d{12})\.jpe?g", re.IGNORECASE)
@@ -229,7 +229,7 @@ class ImageFinder:
                 raise ZooError(f"data root {root} is not a folder: give one that exists")
         self._folders = Folders()
         self._by_source: dict[str, Listing] = {}
-        self._tables, self._tars, self._sets = Tables(), Tars(), TorchvisionSets()
+        self._tables, self._tars, self._sets = TableFiles(), Tars(), TorchvisionSets()
         self._sizes: dict[Path, tuple[int, int] | None] = {}
 
     def find(self, ref: ImageRef) -> Path | None:
@@ -291,7 +291,7 @@ class ImageFinder:
             ZooError: The source is unknown, or a key is malformed.
         """
         if source in FOLDERS:
-            return self._listing(source).lacks(keys)
+            return self._listing(source).missing_mask(keys)
         paths = (self.find(ImageRef(source, key.as_py())) for key in keys)
         return np.fromiter((path is None for path in paths), bool, len(keys))
 
@@ -306,7 +306,7 @@ class ImageFinder:
         content = self._content(path, ref)
         try:
             with _open(content) as file:
-                image = rgb(file, self.decoding_of(ref))
+                image = to_rgb(file, self.decoding_of(ref))
             if ref.crop is not None:
                 left, top, width, height = scale_box(ref.crop, ref.size, image.size)
                 image = image.crop((left, top, left + width, top + height))
@@ -360,14 +360,14 @@ class ImageFinder:
     def count_orientation_and_alpha(self, refs: Iterable[ImageRef]) -> OrientationAndAlphaCounts:
         """Counts the user's own images that have an EXIF orientation or transparency.
 
-        At most `LOOKED_AT` images are read.
+        At most `CHECKED_IMAGES` images are read.
         """
         paths = [path for ref in refs if ref.source == "file" and (path := self.find(ref))]
         n_images = n_turned = n_transparent = 0
-        for path in paths[:: -(-len(paths) // LOOKED_AT) or 1]:
+        for path in paths[:: -(-len(paths) // CHECKED_IMAGES) or 1]:
             try:
                 with Image.open(path) as image:
-                    has_marks = is_turned(image), is_transparent(image)
+                    has_marks = has_orientation(image), is_transparent(image)
             except (*UNREADABLE, Image.DecompressionBombError):
                 continue  # reported when the image is decoded
             n_images, n_turned, n_transparent = (
@@ -379,9 +379,9 @@ class ImageFinder:
 
     def hint(self, ref: ImageRef) -> str:
         """Returns advice on a missing image, as the end of an error message."""
-        broken_link = next(self._astray(ref), None)
+        broken_link = next(self._broken_link_reason(ref), None)
         if broken_link is not None:
-            reason = self._folders.astray[broken_link]
+            reason = self._folders.broken_links[broken_link]
             return f"fix the broken link {broken_link} ({reason})"
         if ref.source in FOLDERS:
             return f"put it under a data root in {', '.join(f for f in FOLDERS[ref.source] if f)}"
@@ -435,17 +435,17 @@ class ImageFinder:
         is_same_file = path is None or os.path.abspath(path) == os.path.abspath(reference_path)
         return replace(reference, crop=ref.crop, size=ref.size) if is_same_file else None
 
-    def _astray(self, ref: ImageRef) -> Iterator[str]:
+    def _broken_link_reason(self, ref: ImageRef) -> Iterator[str]:
         """Yields the broken links that may belong to the image."""
         if ref.source in FOLDERS:
             names = _NAMES[ref.source]
-            for path in self._folders.astray:
+            for path in self._folders.broken_links:
                 match = names.fullmatch(os.path.basename(path))
                 if match is not None and str(int(match[1])) == ref.key:
                     yield path
         elif ref.source in ("file", "published"):
             paths = (os.path.normpath(path) for path in self._candidates(ref.key))
-            yield from (path for path in paths if path in self._folders.astray)
+            yield from (path for path in paths if path in self._folders.broken_links)
 
     def _listing(self, source: str) -> Listing:
         if source not in self._by_source:

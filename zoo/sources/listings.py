@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from zoo.sources.folders import Folders
 from zoo.support.compiled_tables import Notes, Writer, build_in_memory, compile_tables, in_batches
 from zoo.support.text_files import SETTLED
-from zoo.support.text_index import INDEX, Keys, index_of
+from zoo.support.text_index import INDEX, TextIndex, index_of
 
 FILES = pa.schema([("number", pa.string()), ("folder", pa.int32()), ("name", pa.string())])
 _File = tuple[str, int, str]
@@ -30,12 +30,12 @@ class Listing:
     Args:
         folders: The folders to search; the first one that has an image wins.
         names: Pattern of the file names; its first group is the number.
-        listed: Lists folders.
+        lister: Lists folders.
     """
 
-    def __init__(self, folders: Sequence[Path], names: re.Pattern[str], listed: Folders) -> None:
+    def __init__(self, folders: Sequence[Path], names: re.Pattern[str], lister: Folders) -> None:
         self.folders = [folder for folder in folders if folder.is_dir()]
-        self._names, self._listed = names, listed
+        self._names, self._listed = names, lister
         state = _state(self.folders)
         if state is None:
             self._tables = build_in_memory(self._write)
@@ -46,7 +46,7 @@ class Listing:
             if self._tables.notes["links"]:  # the target of a link may disappear unnoticed
                 self._tables = build_in_memory(self._write)
         self._files = self._tables["files"]
-        self._keys = Keys(self._files.column("number"), self._tables["index"])
+        self._keys = TextIndex(self._files.column("number"), self._tables["index"])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Listing, (self.folders, self._names, self._listed)
@@ -59,7 +59,7 @@ class Listing:
         folder, name = (self._files.column(i)[rows[0]].as_py() for i in (1, 2))
         return Path(self.folders[folder], name)
 
-    def lacks(self, numbers: pa.ChunkedArray) -> NDArray[np.bool_]:
+    def missing_mask(self, numbers: pa.ChunkedArray) -> NDArray[np.bool_]:
         """Returns a mask of the images that are missing from all folders."""
         present = pc.is_in(numbers, self._files.column("number"))
         missing: NDArray[np.bool_] = ~present.to_numpy()

@@ -76,15 +76,15 @@ def packed_captions(content: bytes, origin: str) -> tuple[PackedCaption, ...]:
 
 
 def samples_to_pack(
-    samples: Sequence[Sample], kept: Sequence[int]
+    samples: Sequence[Sample], positions: Sequence[int]
 ) -> Iterator[tuple[ImageRef, PackedCaption]]:
     """Yields the image and the packed caption of each selected sample.
 
     Args:
         samples: All samples of a source.
-        kept: Positions of the samples to pack.
+        positions: Positions of the samples to pack.
     """
-    for position in kept:
+    for position in positions:
         sample = samples[position]
         yield (
             sample.image,

@@ -26,10 +26,12 @@ from zoo.sources.tar_index import SUFFIX, write_index
 from zoo.support.files import write_atomically
 from zoo.support.worker_init import initialize_worker
 
-LOOKED_AT = 200  # images from which the total size is estimated
-AT_ONCE = 16  # images per task of a process
-AHEAD = 4  # queued tasks per process, at most
-PADDED = tarfile.BLOCKSIZE * 3  # headers of a sample's files, and the padding of their blocks
+ESTIMATE_IMAGES = 200  # images from which the total size is estimated
+IMAGES_PER_TASK = 16  # images per task of a process
+QUEUED_TASKS = 4  # queued tasks per process, at most
+PADDING_BYTES = (
+    tarfile.BLOCKSIZE * 3
+)  # headers of a sample's files, and the padding of their blocks
 EXTRA_FILES = ("units", "negatives")  # names of other files in the folder, without endings
 ENDINGS = {"JPEG": "jpg", "PNG": "png", "WEBP": "webp", "GIF": "gif", "BMP": "bmp", "TIFF": "tiff"}
 
@@ -84,9 +86,9 @@ class PackingSettings:
 
     def estimate_bytes(self, images: Sequence[ImageRef]) -> int:
         """Estimates the total size of the tars in bytes from a sample of the images."""
-        sample = images[:: ceil(len(images) / LOOKED_AT)]
+        sample = images[:: ceil(len(images) / ESTIMATE_IMAGES)]
         files = [file for file in map(self.file, sample) if not isinstance(file, BrokenImage)]
-        mean = sum(len(content) + PADDED for _, content in files) / max(len(files), 1)
+        mean = sum(len(content) + PADDING_BYTES for _, content in files) / max(len(files), 1)
         return round(mean * len(images))
 
     def files(
@@ -96,11 +98,13 @@ class PackingSettings:
         if not self.workers:
             yield from map(self.file, images)
             return
-        chunks = (images[at : at + AT_ONCE] for at in range(0, len(images), AT_ONCE))
+        chunks = (
+            images[at : at + IMAGES_PER_TASK] for at in range(0, len(images), IMAGES_PER_TASK)
+        )
         # spawn: a forked process would inherit signal handlers, and may miss its termination
         with ProcessPoolExecutor(self.workers, get_context("spawn"), initialize_worker) as pool:
             try:
-                first_chunks = islice(chunks, AHEAD * self.workers)
+                first_chunks = islice(chunks, QUEUED_TASKS * self.workers)
                 under_way = deque(pool.submit(self._files, chunk) for chunk in first_chunks)
                 while under_way:
                     yield from under_way.popleft().result()
@@ -120,7 +124,7 @@ class PackingSettings:
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackingCounts:
     """Counts of what was packed.
 
     Attributes:
@@ -140,19 +144,19 @@ class Packed:
 
 def pack(
     samples: Sequence[Sample],
-    kept: Sequence[int],
+    positions: Sequence[int],
     out: Path,
     packing: PackingSettings,
     extra_files: Mapping[str, Path] = MappingProxyType({}),
     progress: Callable[[], None] | None = None,
-) -> Packed:
+) -> PackingCounts:
     """Writes a folder of tars and their indices, to be read by `WebDataset`.
 
     Captions keep their ids, negatives, splits and order, so that the same units file applies.
 
     Args:
         samples: All samples of a source.
-        kept: Positions of the samples to pack. Their images must exist.
+        positions: Positions of the samples to pack. Their images must exist.
         out: The folder to write; it is replaced if it exists.
         packing: How images are packed.
         extra_files: Further files and folders to copy into the folder, by their names there.
@@ -162,7 +166,7 @@ def pack(
         ZooError: An image cannot be read, or the folder cannot be written.
     """
     captions: dict[ImageRef, list[PackedCaption]] = {}
-    for image, caption in samples_to_pack(samples, kept):
+    for image, caption in samples_to_pack(samples, positions):
         captions.setdefault(image, []).append(caption)
     n_images, n_captions = 0, 0
     broken: list[str] = []
@@ -195,7 +199,7 @@ def pack(
                 shutil.copytree(extra_path, part / name)
             else:
                 shutil.copyfile(extra_path, part / name)
-    return Packed(n_images, n_captions, n_shards, size, tuple(broken))
+    return PackingCounts(n_images, n_captions, n_shards, size, tuple(broken))
 
 
 def _keys(images: Sequence[ImageRef]) -> Iterator[str]:

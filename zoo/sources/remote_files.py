@@ -18,12 +18,19 @@ log = logging.getLogger(__name__)
 
 TRIES = 5
 PAUSE = 1.0  # seconds before the second try; doubled before each further try
-STALLED = 60.0  # seconds without a byte after which a server counts as stalled
-AT_ONCE = 4 << 20  # bytes per request when a remote file is read from start to end
-GONE = (400, 401, 403, 404, 405, 410)  # HTTP status codes for which a retry is useless
+TIMEOUT = 60.0  # seconds without a byte after which a server counts as stalled
+BYTES_PER_REQUEST = 4 << 20  # bytes per request when a remote file is read from start to end
+PERMANENT_STATUSES = (
+    400,
+    401,
+    403,
+    404,
+    405,
+    410,
+)  # HTTP status codes for which a retry is useless
 
 _BRACES = re.compile(r"\{(\d+)\.\.(\d+)\}|\{([^{}]*,[^{}]*)\}")
-_Got = TypeVar("_Got")
+_Result = TypeVar("_Result")
 
 
 def is_url(place: str) -> bool:
@@ -74,7 +81,7 @@ def list_files(folder: str, names: str) -> list[str]:
     return _retry(folder, list_folder)
 
 
-def size_and_mark(place: str) -> tuple[int, str]:
+def size_and_version(place: str) -> tuple[int, str]:
     """Returns the size of a file, and a mark that changes when its content does.
 
     Raises:
@@ -129,7 +136,7 @@ def read_range(place: str, start: int, n: int) -> bytes:
     def fetch_part(system: Any, path: str) -> bytes:
         content: bytes = system.cat_file(path, start=start, end=start + n)
         if len(content) > n:
-            raise _Useless("the server does not support range requests")
+            raise _PermanentFailure("the server does not support range requests")
         if len(content) < n:
             raise OSError(f"received {len(content):,} of {n:,} bytes")
         return content
@@ -145,8 +152,8 @@ def open_stream(place: str) -> Iterator[BinaryIO]:
         ZooError: The file cannot be read.
     """
     if is_url(place):
-        size, _ = size_and_mark(place)
-        with io.BufferedReader(_Parts(place, size), AT_ONCE) as parts:
+        size, _ = size_and_version(place)
+        with io.BufferedReader(_RangeStream(place, size), BYTES_PER_REQUEST) as parts:
             yield cast(BinaryIO, parts)
         return
     try:
@@ -159,11 +166,11 @@ def open_stream(place: str) -> Iterator[BinaryIO]:
         yield file
 
 
-class _Useless(Exception):
+class _PermanentFailure(Exception):
     """A failure for which a retry is useless."""
 
 
-class _Parts(io.RawIOBase):
+class _RangeStream(io.RawIOBase):
     """A seekable stream of a remote file."""
 
     def __init__(self, place: str, size: int) -> None:
@@ -187,7 +194,7 @@ class _Parts(io.RawIOBase):
         return n
 
 
-def _retry(place: str, work: Callable[[Any, str], _Got]) -> _Got:
+def _retry(place: str, work: Callable[[Any, str], _Result]) -> _Result:
     """Sends a request to a server, with retries.
 
     Args:
@@ -199,11 +206,11 @@ def _retry(place: str, work: Callable[[Any, str], _Got]) -> _Got:
     """
     for number in range(TRIES):
         try:
-            return work(*_system(place))
+            return work(*_file_system(place))
         except Exception as error:
             reason = _reason(error)
-            if _final(error) or number == TRIES - 1:
-                times = "" if _final(error) else f", {TRIES} times"
+            if _is_permanent(error) or number == TRIES - 1:
+                times = "" if _is_permanent(error) else f", {TRIES} times"
                 raise ZooError(
                     f"{place} cannot be read ({reason}{times}): check the URL and the server, "
                     "then run the command again"
@@ -216,7 +223,7 @@ def _retry(place: str, work: Callable[[Any, str], _Got]) -> _Got:
     raise AssertionError("a loop that returns or raises")
 
 
-def _system(place: str) -> tuple[Any, str]:
+def _file_system(place: str) -> tuple[Any, str]:
     """Returns fsspec's file system for a URL, and the path in it.
 
     Raises:
@@ -230,7 +237,7 @@ def _system(place: str) -> tuple[Any, str]:
         if protocol in ("http", "https"):
             from aiohttp import ClientTimeout
 
-            waits = ClientTimeout(total=None, sock_connect=STALLED, sock_read=STALLED)
+            waits = ClientTimeout(total=None, sock_connect=TIMEOUT, sock_read=TIMEOUT)
             client_options = conf.get(protocol, {}).get("client_kwargs", {})
             options = {"client_kwargs": {"timeout": waits, **client_options}}
         system, path = url_to_fs(place, **options)
@@ -239,13 +246,13 @@ def _system(place: str) -> tuple[Any, str]:
     return system, path
 
 
-def _final(error: Exception) -> bool:
-    if isinstance(error, (ZooError, _Useless, PermissionError)):
+def _is_permanent(error: Exception) -> bool:
+    if isinstance(error, (ZooError, _PermanentFailure, PermissionError)):
         return True
-    return _absent(error) or _status(error) in GONE
+    return _is_not_found(error) or _status(error) in PERMANENT_STATUSES
 
 
-def _absent(error: Exception) -> bool:
+def _is_not_found(error: Exception) -> bool:
     # fsspec also raises FileNotFoundError for connection errors, with the real error as cause
     return isinstance(error, FileNotFoundError) and error.__cause__ is None
 
@@ -260,7 +267,7 @@ def _status(error: BaseException | None) -> int | None:
 
 def _reason(error: Exception) -> str:
     status = _status(error)
-    if _absent(error) or status in (404, 410):
+    if _is_not_found(error) or status in (404, 410):
         return "not found"
     source = error.__cause__ if isinstance(error, FileNotFoundError) else error
     if status is not None:

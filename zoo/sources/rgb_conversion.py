@@ -50,13 +50,13 @@ class OrientationAndAlphaCounts:
     """How many of the user's own images have an EXIF orientation or transparency.
 
     Attributes:
-        looked: Number of images that were read.
-        turned: Number of images with an EXIF orientation.
+        checked: Number of images that were read.
+        rotated: Number of images with an EXIF orientation.
         transparent: Number of images that may have transparent pixels.
     """
 
-    looked: int = 0
-    turned: int = 0
+    checked: int = 0
+    rotated: int = 0
     transparent: int = 0
 
     def notes(self, decoding: Decoding, upright: str, background: str) -> dict[str, str]:
@@ -67,12 +67,12 @@ class OrientationAndAlphaCounts:
             upright: Name of the setting that rotates images.
             background: Name of the setting for the colour behind transparent pixels.
         """
-        sample_note = f"of {self.looked:,} images that were checked"
+        sample_note = f"of {self.checked:,} images that were checked"
         sentences = {}
-        if self.turned:
+        if self.rotated:
             action = "rotates them" if decoding.upright else "does not rotate them"
             sentences["orientation"] = (
-                f"{self.turned:,} {sample_note} have an EXIF orientation, and {upright}: "
+                f"{self.rotated:,} {sample_note} have an EXIF orientation, and {upright}: "
                 f"{str(decoding.upright).lower()} {action}"
             )
         if self.transparent:
@@ -88,7 +88,7 @@ class OrientationAndAlphaCounts:
         return sentences
 
 
-def rgb(image: Image.Image, decoding: Decoding = AS_PUBLISHED) -> Image.Image:
+def to_rgb(image: Image.Image, decoding: Decoding = AS_PUBLISHED) -> Image.Image:
     """Converts an image to RGB with 8 bits per channel.
 
     16-bit grey values are scaled to 8 bits; Pillow's conversion would clip them at 255.
@@ -121,7 +121,7 @@ def is_transparent(image: Image.Image) -> bool:
     return "A" in image.getbands() or "a" in image.getbands() or "transparency" in image.info
 
 
-def is_turned(image: Image.Image) -> bool:
+def has_orientation(image: Image.Image) -> bool:
     """Returns whether an image has an EXIF rotation or flip. Reads only the header."""
     if image.format == "PNG" and "exif" not in image.info:
         return False  # `getexif` would decode the whole image

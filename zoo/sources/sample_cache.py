@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from zoo.errors import ZooError
-from zoo.sources.image_paths import looked_at, looks_the_same
+from zoo.sources.image_paths import are_unchanged, watch_folders
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import Sample
-from zoo.sources.samples import Samples, Unfit, write_samples
+from zoo.sources.samples import Samples, WrongFieldType, write_samples
 from zoo.support.compiled_tables import Notes, Writer, build_in_memory, code_of, compile_tables
 from zoo.support.configurable import to_config
 from zoo.support.garbage_collection import collector_off
@@ -34,19 +34,19 @@ def cached_samples(reader: Reader) -> Samples:
     """
 
     def make(writer: Writer) -> Notes:
-        with collector_off(), _heard(reader) as warnings, looked_at() as folders:
+        with collector_off(), _collect_warnings(reader) as warnings, watch_folders() as folders:
             cells: set[str] = set()
             try:
                 read = track(reader.checked_samples(), "compiling captions")
-                write_samples(writer, _with_cells(read, cells))
-            except Unfit as error:
+                write_samples(writer, _record_tables(read, cells))
+            except WrongFieldType as error:
                 raise ZooError(
                     f"{type(reader).__name__}.samples() returned a field of the wrong type "
                     f"({error}): use the types that are declared in zoo.sources.Sample"
                 ) from error
         return {"warnings": warnings, "folders": folders(), "tables": sorted(cells)}
 
-    dependencies = _made_of(reader)
+    dependencies = _dependencies(reader)
     if dependencies is None:
         return Samples(build_in_memory(make))
     new_notes: list[Notes] = []
@@ -55,14 +55,14 @@ def cached_samples(reader: Reader) -> Samples:
         new_notes.append(make(writer))
         return new_notes[0]
 
-    tables = compile_tables("captions", dependencies, make_first, _hold)
+    tables = compile_tables("captions", dependencies, make_first, _is_current)
     if not new_notes:
         for name, message in tables.notes["warnings"]:
             logging.getLogger(name).warning(message)
     return Samples(tables)
 
 
-def _with_cells(samples: Iterable[Sample], tables: set[str]) -> Iterator[Sample]:
+def _record_tables(samples: Iterable[Sample], tables: set[str]) -> Iterator[Sample]:
     """Yields samples, and adds the Parquet files that contain their images to `tables`."""
     for sample in samples:
         if sample.image.source == "parquet":
@@ -70,12 +70,12 @@ def _with_cells(samples: Iterable[Sample], tables: set[str]) -> Iterator[Sample]
         yield sample
 
 
-def _hold(notes: Notes) -> bool:
+def _is_current(notes: Notes) -> bool:
     """Returns whether the images of the samples are still where they were."""
-    return all(map(os.path.isfile, notes["tables"])) and looks_the_same(notes["folders"])
+    return all(map(os.path.isfile, notes["tables"])) and are_unchanged(notes["folders"])
 
 
-def _made_of(reader: Reader) -> dict[str, Any] | None:
+def _dependencies(reader: Reader) -> dict[str, Any] | None:
     """Returns all that the samples of a reader depend on, or None if this is unknown."""
     if not reader.files or not all(file.is_file() for file in reader.files):
         return None
@@ -91,7 +91,7 @@ def _made_of(reader: Reader) -> dict[str, Any] | None:
 
 
 @contextmanager
-def _heard(reader: Reader) -> Iterator[list[tuple[str, str]]]:
+def _collect_warnings(reader: Reader) -> Iterator[list[tuple[str, str]]]:
     """Collects the warnings that zoo and the reader's package log, as (logger, message)."""
     heard: list[tuple[str, str]] = []
 

@@ -61,10 +61,10 @@ class Samples(Sequence[Sample]):
     """
 
     def __init__(self, tables: CompiledTables, images: pa.Table | None = None) -> None:
-        self.tables, self._others = tables, images
+        self.tables, self._replaced_images = tables, images
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Samples, (self.tables, self._others)
+        return Samples, (self.tables, self._replaced_images)
 
     @classmethod
     def from_samples(cls, samples: Iterable[Sample]) -> "Samples":
@@ -79,7 +79,7 @@ class Samples(Sequence[Sample]):
     @property
     def images(self) -> pa.Table:
         """The images, in the schema `IMAGES`."""
-        return self.tables["images"] if self._others is None else self._others
+        return self.tables["images"] if self._replaced_images is None else self._replaced_images
 
     def __len__(self) -> int:
         return int(self.captions.num_rows)
@@ -212,13 +212,13 @@ def write_samples(writer: Writer, samples: Iterable[Sample]) -> Notes:
     return {}
 
 
-class Unfit(Exception):
+class WrongFieldType(Exception):
     """A field of a sample has the wrong type."""
 
 
 def _captions(samples: list[Sample], images: dict[tuple[ImageRef, str], int]) -> pa.RecordBatch:
     """Returns a batch of captions, and adds their images to `images`."""
-    with _fit():
+    with _check_field_types():
         columns = {
             "caption": [s.caption for s in samples],
             "image": [images.setdefault((s.image, s.image_id), len(images)) for s in samples],
@@ -235,7 +235,7 @@ def _captions(samples: list[Sample], images: dict[tuple[ImageRef, str], int]) ->
 
 def _images(pairs: Iterable[tuple[ImageRef, str]]) -> Iterator[pa.RecordBatch]:
     for batch_pairs in in_batches(pairs):
-        with _fit():
+        with _check_field_types():
             columns = {
                 **{
                     name: [getattr(ref, name) for ref, _ in batch_pairs]
@@ -248,8 +248,8 @@ def _images(pairs: Iterable[tuple[ImageRef, str]]) -> Iterator[pa.RecordBatch]:
 
 
 @contextmanager
-def _fit() -> Iterator[None]:
+def _check_field_types() -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, TypeError, ValueError, AttributeError) as error:
-        raise Unfit(str(error)) from error
+        raise WrongFieldType(str(error)) from error

@@ -16,16 +16,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from zoo.errors import ZooError
-from zoo.sources.remote_files import file_exists, is_url, read_range, size_and_mark
-from zoo.sources.tars import members
+from zoo.sources.remote_files import file_exists, is_url, read_range, size_and_version
+from zoo.sources.tars import read_members
 from zoo.support.caches import cache_folder, exclusive_lock
 from zoo.support.files import write_atomically, write_bytes
 
 VERSION = b"1"
 SUFFIX = ".arrow"
-KEPT = "tar_indices"
+CACHE_NAME = "tar_indices"
 TEXTS = (".txt", ".json")
-SMALL = 1 << 20  # bytes; a longer text is not a caption
+MAX_TEXT_BYTES = 1 << 20  # bytes; a longer text is not a caption
 HEADER = tarfile.BLOCKSIZE
 ROWS = 4096  # rows that are Python objects at a time
 SCHEMA = pa.schema(
@@ -72,7 +72,7 @@ class Tars:
         content = read_range(place, start - HEADER, HEADER + size)
         if len(content) < HEADER + size:
             raise ZooError(f"{place} ends within {name}: download the file again")
-        if not _is_of(content[:HEADER], name, size):
+        if not _header_matches(content[:HEADER], name, size):
             raise ZooError(
                 f"{place}#{name} is not at the position given in {file}, which is the index of "
                 "another tar: delete the index, and it will be built again"
@@ -86,7 +86,7 @@ class Tars:
         return self._indices[place]
 
 
-def _is_of(header: bytes, name: str, size: int) -> bool:
+def _header_matches(header: bytes, name: str, size: int) -> bool:
     """Returns whether a member's header has this name and size."""
     try:
         info = tarfile.TarInfo.frombuf(header, tarfile.ENCODING, "surrogateescape")
@@ -105,19 +105,19 @@ def index_of(place: str) -> Path:
     Raises:
         ZooError: The tar is missing or incomplete, or the index next to it is of another tar.
     """
-    size, mark = size_and_mark(place)
+    size, mark = size_and_version(place)
     index_place = f"{place}{SUFFIX}"
     if not is_url(place) and file_exists(index_place):
         read_index(Path(index_place), tar_size=size)
         return Path(index_place)
     key = hashlib.sha256(f"{VERSION!r} {place} {size} {mark}".encode()).hexdigest()[:16]
-    file = cache_folder(KEPT) / key / f"{place.rpartition('/')[2]}{SUFFIX}"
+    file = cache_folder(CACHE_NAME) / key / f"{place.rpartition('/')[2]}{SUFFIX}"
     if file.is_file():
         return file
     with exclusive_lock(file.parent, "$XDG_CACHE_HOME"):
         if not file.is_file():
             if file_exists(index_place):
-                write_bytes(file, read_range(index_place, 0, size_and_mark(index_place)[0]))
+                write_bytes(file, read_range(index_place, 0, size_and_version(index_place)[0]))
                 read_index(file, tar_size=size)
             else:
                 write_index(place, file)
@@ -134,7 +134,7 @@ def write_index(place: str, file: Path) -> None:
     Raises:
         ZooError: The tar is incomplete, or the index cannot be written.
     """
-    size, _ = size_and_mark(place)
+    size, _ = size_and_version(place)
     schema = SCHEMA.with_metadata({"version": VERSION, "size": str(size)})
     with (
         write_atomically(file) as temporary,
@@ -151,7 +151,7 @@ def write_index(place: str, file: Path) -> None:
 
 
 def _rows(place: str) -> Iterator[dict[str, Any]]:
-    for member, text in members(place, _is_text):
+    for member, text in read_members(place, _is_text):
         try:
             member.name.encode()
         except UnicodeEncodeError as error:
@@ -167,7 +167,7 @@ def _rows(place: str) -> Iterator[dict[str, Any]]:
 
 
 def _is_text(member: tarfile.TarInfo) -> bool:
-    return member.name.lower().endswith(TEXTS) and member.size <= SMALL
+    return member.name.lower().endswith(TEXTS) and member.size <= MAX_TEXT_BYTES
 
 
 def read_index(file: Path, tar_size: int | None = None) -> pa.Table:

@@ -7,14 +7,14 @@ from zoo.errors import ZooError
 from zoo.sources.remote_files import open_stream
 
 
-def members(
-    place: str, wanted: Callable[[tarfile.TarInfo], bool]
+def read_members(
+    place: str, is_selected: Callable[[tarfile.TarInfo], bool]
 ) -> Iterator[tuple[tarfile.TarInfo, bytes | None]]:
     """Yields the files of a tar, and the bytes of the selected ones.
 
     Args:
         place: Path or URL of the tar.
-        wanted: Returns whether to read the bytes of a file.
+        is_selected: Returns whether to read the bytes of a file.
 
     Raises:
         ZooError: The tar is incomplete.
@@ -25,7 +25,7 @@ def members(
             for member in tar:
                 last_name = member.name
                 if member.isfile():
-                    content = tar.extractfile(member) if wanted(member) else None
+                    content = tar.extractfile(member) if is_selected(member) else None
                     yield member, None if content is None else content.read()
             # a complete tar ends with blocks of zeros
             is_complete = file.seek(0, 2) > tar.offset

@@ -24,7 +24,7 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parses arguments, and rejects empty values and list flags that are repeated."""
         words = sys.argv[1:] if args is None else args
-        if (message := twice(self._actions, words) or empty(words)) is not None:
+        if (message := repeated_flag(self._actions, words) or empty_flag(words)) is not None:
             self.error(message)
         return super().parse_known_args(args, namespace)
 
@@ -38,14 +38,14 @@ class Parser(argparse.ArgumentParser):
         sys.exit(2)
 
 
-def twice(actions: Iterable[argparse.Action], given: Sequence[object]) -> str | None:
+def repeated_flag(actions: Iterable[argparse.Action], command_line: Sequence[object]) -> str | None:
     """Returns a message about a list flag that is repeated; argparse would ignore all but the last.
 
     Args:
         actions: The actions of the parser.
-        given: The words of a command line.
+        command_line: The words of a command line.
     """
-    words = [str(word).partition("=")[0] for word in given]
+    words = [str(word).partition("=")[0] for word in command_line]
     for action in actions:
         times = sum(map(words.count, action.option_strings))
         if action.nargs in ("+", "*") and times > 1:
@@ -53,15 +53,15 @@ def twice(actions: Iterable[argparse.Action], given: Sequence[object]) -> str | 
     return None
 
 
-def empty(given: Sequence[object]) -> str | None:
+def empty_flag(command_line: Sequence[object]) -> str | None:
     """Returns a message about a flag with an empty value, as from an unset shell variable.
 
     An empty path would mean the working directory. Dotted flags are settings, which may be empty.
 
     Args:
-        given: The words of a command line.
+        command_line: The words of a command line.
     """
-    words = [str(word) for word in given]
+    words = [str(word) for word in command_line]
     for word, next_word in pairwise([*words, "-"]):
         flag, joint, value = word.partition("=")
         if flag.startswith("--") and "." not in flag and not (value if joint else next_word):

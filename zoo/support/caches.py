@@ -10,7 +10,7 @@ from threading import Timer
 
 from zoo.errors import ZooError
 
-PATIENCE = 10.0  # seconds of waiting before a notice is logged
+NOTICE_DELAY = 10.0  # seconds of waiting before a notice is logged
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ def exclusive_lock(folder: Path, setting: str) -> Iterator[None]:
             f"permissions, or set {setting} to another folder"
         ) from error
     template = "process %d is waiting for another process that fills %s"
-    notice = Timer(PATIENCE, log.info, (template, os.getpid(), folder))
+    notice = Timer(NOTICE_DELAY, log.info, (template, os.getpid(), folder))
     notice.daemon = True
     with lock_file:
         notice.start()
@@ -57,8 +57,7 @@ def exclusive_lock(folder: Path, setting: str) -> Iterator[None]:
         except OSError as error:
             raise ZooError(
                 f"{lock} cannot be locked ({error.strerror or error}): set {setting} to a folder "
-                "on "
-                "a file system that supports locks"
+                "on a file system that supports locks"
             ) from error
         finally:
             notice.cancel()

@@ -1,7 +1,8 @@
 """JSON lines with a text for each caption: negatives, paraphrases or image names."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pyarrow as pa
@@ -10,60 +11,95 @@ from zoo.errors import ZooError
 from zoo.support.compiled_tables import CompiledTables, Notes, Writer, compile_tables, in_batches
 from zoo.support.progress import track
 from zoo.support.text_files import open_bytes, parse_json, sha256
-from zoo.support.text_index import INDEX, Keys, index_of
+from zoo.support.text_index import INDEX, TextIndex, index_of
 
 TEXTS = pa.schema([("caption", pa.string()), ("text", pa.string())])
 
 
-class ByCaption:
-    """The texts of a file, by caption, in the order of the file.
-
-    Args:
-        tables: The tables compiled by `by_caption`.
-    """
-
-    def __init__(self, tables: CompiledTables) -> None:
-        self.tables = tables
-        self._texts = tables["texts"].column("text")
-        self._keys = Keys(tables["texts"].column("caption"), tables["index"])
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return ByCaption, (self.tables,)
-
-    def __contains__(self, caption: str) -> bool:
-        return bool(self._keys.rows(key_of(caption)))
-
-    def get(self, caption: str) -> list[str] | None:
-        """Returns the texts of a caption, or None if the file does not have the caption."""
-        rows = self._keys.rows(key_of(caption))
-        texts = (self._texts[row].as_py() for row in rows)
-        return [text for text in texts if text is not None] if rows else None
-
-
-def read_by_caption(
-    file: Path, name: str, read: Callable[[], Iterable[tuple[str, str | None]]], source: str
-) -> ByCaption:
-    """Returns the texts of a file, compiled into tables once.
+class TextsByCaption:
+    """The texts of a file, by caption.
 
     Args:
         file: The file.
-        name: Name of the field with the text.
-        read: Yields captions and texts; raises ZooError for invalid lines.
-        source: How to get such a file, for error messages.
-
-    Raises:
-        ZooError: The file cannot be read or is invalid, or the tables cannot be written.
+        tables: The tables compiled by `read_texts_by_caption`.
     """
 
-    def make(writer: Writer) -> Notes:
+    def __init__(self, file: Path, tables: CompiledTables) -> None:
+        self.file, self._tables = file, tables
+        self._texts = tables["texts"].column("text")
+        self._keys = TextIndex(tables["texts"].column("caption"), tables["index"])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TextsByCaption, (self.file, self._tables)
+
+    def check(self, captions: Sequence[str], advice: str) -> None:
+        """Checks whether the file has the captions.
+
+        Args:
+            captions: The captions.
+            advice: How to add captions, for the error message.
+
+        Raises:
+            ZooError: Captions are missing from the file.
+        """
+        missing = [caption for caption in captions if not self._keys.rows(key_of(caption))]
+        if missing:
+            raise ZooError(
+                f"{self.file} has no line for {len(missing):,} of {len(captions):,} captions "
+                f"({missing[0][:60]!r}): {advice}, or set strict: false"
+            )
+
+    def draw(self, caption: str, rng: Random) -> str | None:
+        """Draws one of the texts of a caption, or returns None if there is none."""
+        rows = (self._texts[row].as_py() for row in self._keys.rows(key_of(caption)))
+        texts = [text for text in rows if text is not None]
+        return rng.choice(texts) if texts else None
+
+
+def read_texts_by_caption(
+    file: Path,
+    field: str,
+    is_same: Callable[[str, str], bool],
+    *,
+    optional: bool,
+    source: str,
+    advice: str,
+) -> TextsByCaption:
+    """Returns the texts of a file, compiled into tables once.
+
+    Args:
+        file: As for `read_entries`.
+        field: As for `read_entries`.
+        is_same: Returns whether a text only repeats its caption, which is an error.
+        optional: As for `read_entries`.
+        source: As for `read_entries`.
+        advice: As for `read_entries`.
+
+    Raises:
+        ZooError: The file cannot be read, a line is invalid, or the tables cannot be written.
+    """
+    remedy = f"remove the line or set the {field} to null" if optional else "remove the line"
+
+    def read() -> Iterator[tuple[str, str | None]]:
+        for origin, caption, text in read_entries(
+            file, field, optional=optional, source=source, advice=advice
+        ):
+            if text is not None and is_same(caption, text):
+                raise ZooError(
+                    f"{origin} has the caption itself as its {field} ({text[:60]!r}): {remedy}"
+                )
+            yield key_of(caption), text
+
+    def build(writer: Writer) -> Notes:
         captions: list[str] = []
 
-        def batch(pairs: list[tuple[str, str | None]]) -> pa.RecordBatch:
-            keys, texts = [key_of(caption) for caption, _ in pairs], [text for _, text in pairs]
+        def to_batch(pairs: list[tuple[str, str | None]]) -> pa.RecordBatch:
+            keys, texts = zip(*pairs, strict=True)
             captions.extend(keys)
             return pa.RecordBatch.from_pydict({"caption": keys, "text": texts}, TEXTS)
 
-        writer.write("texts", TEXTS, map(batch, in_batches(track(read(), f"compiling {name}s"))))
+        lines = track(read(), f"compiling {field}s")
+        writer.write("texts", TEXTS, map(to_batch, in_batches(lines)))
         writer.write("index", INDEX, [index_of(captions)])
         return {}
 
@@ -71,7 +107,7 @@ def read_by_caption(
         content = sha256(file)
     except OSError as error:
         raise ZooError(f"{file} cannot be read ({error}): {source}") from error
-    return ByCaption(compile_tables(f"{name}s", {"file": content}, make))
+    return TextsByCaption(file, compile_tables(f"{field}s", {"file": content}, build))
 
 
 def key_of(caption: str) -> str:
@@ -80,13 +116,13 @@ def key_of(caption: str) -> str:
 
 
 def read_entries(
-    file: Path, name: str, *, optional: bool, source: str, advice: str
+    file: Path, field: str, *, optional: bool, source: str, advice: str
 ) -> Iterator[tuple[str, str, str | None]]:
     """Yields the place, the caption and the text of each line.
 
     Args:
-        file: JSON lines of `{"caption", name}`. Only newline characters end a line.
-        name: Name of the field with the text.
+        file: JSON lines of `{"caption", field}`. Only newline characters end a line.
+        field: Name of the field with the text.
         optional: Whether the text may be null.
         source: How to get such a file, for error messages.
         advice: Advice on an invalid line, for error messages.
@@ -107,12 +143,12 @@ def read_entries(
         origin = f"{file}:{number}"
         try:
             entry = parse_json(line)
-            caption, text = entry["caption"], entry[name]
+            caption, text = entry["caption"], entry[field]
         except (ValueError, KeyError, TypeError) as error:
             raise ZooError(
-                f'{origin} is not {{"caption": .., "{name}": ..}} ({error}): {advice}'
+                f'{origin} is not {{"caption": .., "{field}": ..}} ({error}): {advice}'
             ) from error
-        kinds = (str, type(None)) if optional else str
-        if not isinstance(caption, str) or not isinstance(text, kinds):
-            raise ZooError(f"{origin} has a caption or {name} that is not text: {advice}")
+        types = (str, type(None)) if optional else str
+        if not isinstance(caption, str) or not isinstance(text, types):
+            raise ZooError(f"{origin} has a caption or {field} that is not text: {advice}")
         yield origin, caption, text

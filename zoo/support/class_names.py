@@ -54,48 +54,48 @@ def classes(kind: str) -> list[tuple[str, str, str]]:
     """Lists the built-in and installed classes of a kind.
 
     Args:
-        kind: The kind, a key of ROOMS.
+        kind: The kind, a key of BASE_CLASS_BY_KIND.
 
     Returns:
         Name, class path and first sentence of the docstring of each class.
     """
-    return [*_built_in(kind), *_offered_now(kind)]
+    return [*_built_in(kind), *_installed_now(kind)]
 
 
-def _offered_now(what: str) -> list[tuple[str, str, str]]:
-    return _installed_classes(what, tuple(map(_state, sys.path)))
+def _installed_now(kind: str) -> list[tuple[str, str, str]]:
+    return _installed_classes(kind, tuple(map(_place_and_time, sys.path)))
 
 
 @cache
 def _installed_classes(
-    what: str, places: tuple[tuple[str, int], ...]
+    kind: str, places: tuple[tuple[str, int], ...]
 ) -> list[tuple[str, str, str]]:
     """Lists the classes of a kind that installed packages provide. Reads the metadata of all.
 
     Args:
-        what: The kind, a key of ROOMS.
+        kind: The kind, a key of BASE_CLASS_BY_KIND.
         places: The entries of `sys.path` with the times of their last changes (the cache key).
     """
     return [
         (
-            offered.name,
-            offered.value.replace(":", "."),
-            f"from {offered.dist.name if offered.dist else 'an installed package'}",
+            entry_point.name,
+            entry_point.value.replace(":", "."),
+            f"from {entry_point.dist.name if entry_point.dist else 'an installed package'}",
         )
-        for offered in entry_points(group=f"zoo.{what}")
-        if _is_installed(offered)
+        for entry_point in entry_points(group=f"zoo.{kind}")
+        if _is_installed(entry_point)
     ]
 
 
-def _is_installed(offered: EntryPoint) -> bool:
+def _is_installed(entry_point: EntryPoint) -> bool:
     """Returns whether an entry point is from an installed package, not from a user's folder."""
     return (
-        offered.dist is None
-        or Path(str(offered.dist.locate_file(""))).resolve() not in user_folders()
+        entry_point.dist is None
+        or Path(str(entry_point.dist.locate_file(""))).resolve() not in user_folders()
     )
 
 
-def is_offered(path: str) -> bool:
+def is_listed(path: str) -> bool:
     """Returns whether a class is part of zoo or an installed package, without importing it.
 
     It may be named by its module or by a package that exports it, as zoo.heads.cosine.Cosine and
@@ -107,12 +107,12 @@ def is_offered(path: str) -> bool:
     module, _, name = path.rpartition(".")
     if path.startswith("zoo."):
         listed_paths = [BACKBONE]
-        for what in BASE_CLASS_BY_KIND:
-            if module.startswith(f"zoo.{PACKAGES.get(what, what)}"):
-                listed_paths += [listed for _, listed, _ in _built_in(what)]
+        for kind in BASE_CLASS_BY_KIND:
+            if module.startswith(f"zoo.{PACKAGES.get(kind, kind)}"):
+                listed_paths += [listed for _, listed, _ in _built_in(kind)]
     else:
         listed_paths = [
-            listed for what in BASE_CLASS_BY_KIND for _, listed, _ in _offered_now(what)
+            listed for kind in BASE_CLASS_BY_KIND for _, listed, _ in _installed_now(kind)
         ]
     return any(_is_same(module, name, listed) for listed in listed_paths)
 
@@ -126,30 +126,30 @@ def _is_same(module: str, name: str, listed: str) -> bool:
     return name == listed_name and is_nested
 
 
-def _state(place: str) -> tuple[str, int]:
+def _place_and_time(place: str) -> tuple[str, int]:
     try:
         return place, os.stat(place).st_mtime_ns
     except OSError:
         return place, 0
 
 
-def class_paths(what: str) -> dict[str, str]:
+def class_paths(kind: str) -> dict[str, str]:
     """Returns the class paths of a kind, by listed name and by class name.
 
     Args:
-        what: The kind, a key of ROOMS.
+        kind: The kind, a key of BASE_CLASS_BY_KIND.
     """
-    listed = classes(what)
+    listed = classes(kind)
     short = {path.rpartition(".")[2]: path for _, path, _ in listed}
     return short | {name: path for name, path, _ in listed}
 
 
-def class_of(name: str, what: str, base: type) -> type[Any]:
+def class_of(name: str, kind: str, base: type) -> type[Any]:
     """Imports the class with a given name.
 
     Args:
         name: A name from `zoo ls`, a class name, or a dotted path.
-        what: The kind, a key of ROOMS.
+        kind: The kind, a key of BASE_CLASS_BY_KIND.
         base: The required base class.
 
     Returns:
@@ -158,16 +158,16 @@ def class_of(name: str, what: str, base: type) -> type[Any]:
     Raises:
         ZooError: There is no such class, or it is of another kind.
     """
-    noun = re.findall("[A-Z][a-z]*", BASE_CLASS_BY_KIND[what])[-1].lower()
+    noun = re.findall("[A-Z][a-z]*", BASE_CLASS_BY_KIND[kind])[-1].lower()
     path = name.replace(":", ".")
     if "." not in path or not all(part.isidentifier() for part in path.split(".")):
-        path_by_name = class_paths(what)
+        path_by_name = class_paths(kind)
         if name not in path_by_name:
-            listed = [listed for listed, _, _ in classes(what)]
+            listed = [listed for listed, _, _ in classes(kind)]
             raise ZooError(
                 f"there is no {noun} "
                 f"{name!r}{suggest_names(name, listed) or suggest_names(name, path_by_name)}: "
-                f"`zoo ls {what}` lists them; a dotted class path works too"
+                f"`zoo ls {kind}` lists them; a dotted class path works too"
             )
         path = path_by_name[name]
     module, _, class_name = path.rpartition(".")
@@ -189,7 +189,7 @@ def class_of(name: str, what: str, base: type) -> type[Any]:
         ) from error
     if not (isinstance(cls, type) and issubclass(cls, base)):
         raise ZooError(
-            f"{noun} {name!r} is not a subclass of {base.__name__}: choose one of `zoo ls {what}`, "
+            f"{noun} {name!r} is not a subclass of {base.__name__}: choose one of `zoo ls {kind}`, "
             "or a custom subclass"
         )
     check_complete(cls, base, f"{noun} {name!r}")
@@ -207,7 +207,7 @@ def check_complete(cls: type, base: type, display_name: str = "") -> None:
     Raises:
         ZooError: The class is incomplete.
     """
-    if missing := _left_out(cls, base):
+    if missing := _missing_members(cls, base):
         raise ZooError(
             f"{display_name or cls.__name__} does not define {' and '.join(missing)}, which every "
             f"{base.__name__} needs: add it to the class"
@@ -215,7 +215,7 @@ def check_complete(cls: type, base: type, display_name: str = "") -> None:
 
 
 @cache
-def _left_out(cls: type, base: type) -> list[str]:
+def _missing_members(cls: type, base: type) -> list[str]:
     """Returns the required class variables and methods that a class does not define."""
     values = [
         name
@@ -247,21 +247,23 @@ def suggest_class(path: str) -> str:
         ' (did you mean NAME?)' if the last part of the path is a known class, else ''.
     """
     name = path.rpartition(".")[2]
-    is_known = any(name in class_paths(what) for what in BASE_CLASS_BY_KIND)
+    is_known = any(name in class_paths(kind) for kind in BASE_CLASS_BY_KIND)
     return f" (did you mean {name}?)" if is_known else ""
 
 
 @cache
-def _built_in(what: str) -> list[tuple[str, str, str]]:
-    room = PACKAGES.get(what, what)
+def _built_in(kind: str) -> list[tuple[str, str, str]]:
+    package_name = PACKAGES.get(kind, kind)
     package = Path(__file__).parents[1]
-    defined = _class_nodes((package / room.replace(".", "/")).rglob("*.py"))
+    defined = _class_nodes((package / package_name.replace(".", "/")).rglob("*.py"))
     # a class may inherit from the base class through a class at the top of the package
-    kin = _kin(BASE_CLASS_BY_KIND[what], [*_class_nodes(package.glob("*.py")), *defined])
+    subclass_names = _subclass_names(
+        BASE_CLASS_BY_KIND[kind], [*_class_nodes(package.glob("*.py")), *defined]
+    )
     return [
-        _entry(f"zoo.{room}", node)
+        _describe_class(f"zoo.{package_name}", node)
         for node in defined
-        if node.name in kin and not _is_abstract(node)
+        if node.name in subclass_names and not _is_abstract(node)
     ]
 
 
@@ -285,19 +287,19 @@ def _is_abstract(node: ast.ClassDef) -> bool:
     )
 
 
-def _kin(base: str, nodes: list[ast.ClassDef]) -> set[str]:
+def _subclass_names(base: str, nodes: list[ast.ClassDef]) -> set[str]:
     """Returns the names of the direct and indirect subclasses of `base`."""
     bases = {
         node.name: {ast.unparse(b).split("[")[0].rpartition(".")[2] for b in node.bases}
         for node in nodes
     }
-    kin = {base}
-    while new_names := {name for name, base_names in bases.items() if base_names & kin} - kin:
-        kin |= new_names
-    return kin - {base}
+    names = {base}
+    while new_names := {name for name, base_names in bases.items() if base_names & names} - names:
+        names |= new_names
+    return names - {base}
 
 
-def _entry(room: str, node: ast.ClassDef) -> tuple[str, str, str]:
+def _describe_class(package: str, node: ast.ClassDef) -> tuple[str, str, str]:
     named = [
         s.value.value
         for s in node.body
@@ -306,7 +308,7 @@ def _entry(room: str, node: ast.ClassDef) -> tuple[str, str, str]:
         and ast.unparse(s.targets[0] if isinstance(s, ast.Assign) else s.target) == "name"
     ]
     text = (ast.get_docstring(node) or "").partition("\n\n")[0].replace("\n", " ")
-    return str(named[0]) if named else node.name, f"{room}.{node.name}", text
+    return str(named[0]) if named else node.name, f"{package}.{node.name}", text
 
 
 def import_all(kinds: Iterable[str] = tuple(BASE_CLASS_BY_KIND)) -> None:
@@ -315,10 +317,10 @@ def import_all(kinds: Iterable[str] = tuple(BASE_CLASS_BY_KIND)) -> None:
     Classes of installed packages that cannot be imported are logged and skipped.
 
     Args:
-        kinds: The kinds, keys of ROOMS.
+        kinds: The kinds, keys of BASE_CLASS_BY_KIND.
     """
-    for what in kinds:
-        for _, path, _ in classes(what):
+    for kind in kinds:
+        for _, path, _ in classes(kind):
             try:
                 import_path(path)
             except Exception as error:
@@ -326,7 +328,7 @@ def import_all(kinds: Iterable[str] = tuple(BASE_CLASS_BY_KIND)) -> None:
                     raise
                 log.warning(
                     "cannot import %s, an entry point zoo.%s of an installed package (%s: %s)",
-                    *(path, what, type(error).__name__, error),
+                    *(path, kind, type(error).__name__, error),
                 )
 
 

@@ -18,7 +18,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import yaml
 
 from zoo.errors import ZooError
-from zoo.support.class_names import import_path, is_offered
+from zoo.support.class_names import import_path, is_listed
 from zoo.support.configurable import Configurable
 from zoo.support.trust import FLAG, current_trust
 
@@ -93,7 +93,7 @@ def is_trusted(path: str) -> bool:
         trust.all_code
         or any(module == named.rpartition(".")[0] for named in trust.names)
         or (isclass(loaded) and issubclass(loaded, Configurable))
-        or is_offered(path)
+        or is_listed(path)
     )
 
 

@@ -32,9 +32,9 @@ from zoo.support.text_files import sha256
 log = logging.getLogger(__name__)
 
 VERSION = 1  # of the layout
-PLACE = "ZOO_TABLES"  # environment variable with the folder of all tables
-LIMIT = "ZOO_TABLES_GIB"  # environment variable with their maximum total size
-USUAL_GIB = 32.0
+FOLDER_VARIABLE = "ZOO_TABLES"  # environment variable with the folder of all tables
+LIMIT_VARIABLE = "ZOO_TABLES_GIB"  # environment variable with their maximum total size
+DEFAULT_GIB = 32.0
 GIB = 1 << 30
 MANIFEST = "manifest.json"
 ROWS = 1 << 16  # rows per batch of a table
@@ -50,7 +50,7 @@ class CompiledTables(Mapping[str, pa.Table]):
         tables: The tables.
         notes: Notes of the code that built them.
         folder: Their folder, None for tables in memory.
-        held: The open manifest of the folder, locked so that the tables are not deleted.
+        locked_manifest: The open manifest of the folder, locked so that the tables are not deleted.
     """
 
     def __init__(
@@ -58,9 +58,14 @@ class CompiledTables(Mapping[str, pa.Table]):
         tables: Mapping[str, pa.Table],
         notes: Notes,
         folder: Path | None = None,
-        held: BufferedReader | None = None,
+        locked_manifest: BufferedReader | None = None,
     ) -> None:
-        self._tables, self.notes, self.folder, self._held = dict(tables), notes, folder, held
+        self._tables, self.notes, self.folder, self._locked_manifest = (
+            dict(tables),
+            notes,
+            folder,
+            locked_manifest,
+        )
 
     def __getitem__(self, name: str) -> pa.Table:
         return self._tables[name]
@@ -148,7 +153,7 @@ def compile_tables(
     code = code_of(build, compile_tables)
     content = json.dumps({"version": VERSION, "code": code, **dependencies}, sort_keys=True)
     folder = tables_folder() / f"{kind}-{hashlib.sha256(content.encode()).hexdigest()[:16]}"
-    with exclusive_lock(folder, f"${PLACE}"):
+    with exclusive_lock(folder, f"${FOLDER_VARIABLE}"):
         tables = _map_complete(folder)
         if tables is not None and not is_valid(tables.notes):
             tables = None  # which also releases our lock
@@ -162,7 +167,7 @@ def compile_tables(
         if tables is None:
             shutil.rmtree(folder, ignore_errors=True)
             with write_atomically(
-                folder, f"or set ${PLACE} to another folder", folder=True
+                folder, f"or set ${FOLDER_VARIABLE} to another folder", folder=True
             ) as part:
                 writer = Writer(part)
                 manifest = {"of": dependencies, "notes": build(writer), "sizes": writer.sizes}
@@ -199,7 +204,7 @@ def in_batches(items: Iterable[T]) -> Iterator[list[T]]:
 
 def tables_folder() -> Path:
     """Returns the folder of all tables."""
-    named = os.environ.get(PLACE)
+    named = os.environ.get(FOLDER_VARIABLE)
     return Path(named).expanduser() if named else cache_folder("tables")
 
 
@@ -209,13 +214,15 @@ def size_limit_gib() -> float:
     Raises:
         ZooError: The environment variable is not a valid size.
     """
-    named = os.environ.get(LIMIT)
+    named = os.environ.get(LIMIT_VARIABLE)
     try:
-        gib = USUAL_GIB if named is None else float(named)
+        gib = DEFAULT_GIB if named is None else float(named)
     except ValueError:
         gib = 0.0
     if not gib > 0:
-        raise ZooError(f"${LIMIT} is {named!r}: set it to a number of GiB above 0, or unset it")
+        raise ZooError(
+            f"${LIMIT_VARIABLE} is {named!r}: set it to a number of GiB above 0, or unset it"
+        )
     return gib
 
 
@@ -234,13 +241,13 @@ class CachedTables:
 
 def cached_tables() -> CachedTables:
     """Returns the number and the size of all cached tables."""
-    sets = _sets()
+    sets = _table_sets()
     return CachedTables(len(sets), sum(table_set.bytes for table_set in sets))
 
 
 def delete_all() -> None:
     """Deletes all tables that are not in use."""
-    for table_set in _sets():
+    for table_set in _table_sets():
         _drop(table_set.folder)
     remove_leftovers(tables_folder())
 
@@ -253,7 +260,7 @@ def make_room(new: Path) -> None:
     Args:
         new: A folder of tables to keep.
     """
-    sets = _sets()
+    sets = _table_sets()
     excess = sum(table_set.bytes for table_set in sets) - size_limit_gib() * GIB
     for table_set in sorted(sets, key=lambda table_set: table_set.used):
         if excess > 0 and table_set.folder != new and _drop(table_set.folder):
@@ -261,18 +268,18 @@ def make_room(new: Path) -> None:
 
 
 @dataclass(frozen=True)
-class _Set:
+class _TableSet:
     folder: Path
     used: float
     bytes: int
 
 
-def _sets() -> list[_Set]:
+def _table_sets() -> list[_TableSet]:
     table_sets = []
     for manifest in tables_folder().glob(f"[!.]*/{MANIFEST}"):
         with suppress(FileNotFoundError):  # deleted by another process meanwhile
             size = sum(file.stat().st_size for file in manifest.parent.iterdir())
-            table_sets.append(_Set(manifest.parent, manifest.stat().st_mtime, size))
+            table_sets.append(_TableSet(manifest.parent, manifest.stat().st_mtime, size))
     return table_sets
 
 

@@ -19,7 +19,7 @@ from zoo.support.ranges import check_ranges
 Part = TypeVar("Part")
 
 
-class _Record(ABCMeta):
+class _ConfigurableType(ABCMeta):
     """Checks the arguments of a constructor against their ranges, and records them.
 
     It is a metaclass, since wrapping `__init__` hides the arguments from jsonargparse.
@@ -37,14 +37,16 @@ class _Record(ABCMeta):
                 arguments.update(arguments.pop(name, {}))
             elif parameter.kind is inspect.Parameter.VAR_POSITIONAL and not arguments.get(name):
                 arguments.pop(name, None)
-        object.__setattr__(instance, "_recorded", {**arguments, **instance.resolved_arguments()})
+        object.__setattr__(
+            instance, "recorded_arguments", {**arguments, **instance.resolved_arguments()}
+        )
         return instance
 
 
-class Configurable(metaclass=_Record):
+class Configurable(metaclass=_ConfigurableType):
     """Base of components that YAML files and checkpoints describe by class path and arguments."""
 
-    _recorded: dict[str, Any]
+    recorded_arguments: dict[str, Any]
 
     def resolved_arguments(self) -> dict[str, Any]:
         """Returns arguments that were resolved during construction, with their final values."""
@@ -74,12 +76,14 @@ def to_config(part: Configurable) -> dict[str, Any]:
     Raises:
         ZooError: An argument is not plain data.
     """
-    init_args = {name: _plain_value(value, part, name) for name, value in part._recorded.items()}
+    init_args = {
+        name: _plain_value(value, part, name) for name, value in part.recorded_arguments.items()
+    }
     return {"class_path": class_path(type(part)), "init_args": init_args}
 
 
 def from_config(described: dict[str, Any], kind: type[Part]) -> Part:
-    """Builds the part that `spec` described.
+    """Builds the part that `to_config` described.
 
     Args:
         described: {"class_path", "init_args"}; nested components have the same form.
@@ -111,8 +115,8 @@ def _plain_value(value: Any, part: Configurable, name: str) -> Any:
         if isinstance(value, kind):  # convert subclasses, which would be pickled by name
             return kind(value)
     raise ZooError(
-        f"{type(part).__name__}({name}=...) is a {type(value).__name__} object, which cannot be "
-        "saved in a checkpoint: pass a name, a number or another component"
+        f"{type(part).__name__}({name}=...) is an instance of {type(value).__name__}, which "
+        "cannot be saved in a checkpoint: pass a name, a number or another component"
     )
 
 

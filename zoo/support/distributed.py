@@ -18,7 +18,7 @@ from zoo.errors import ZooError
 
 T = TypeVar("T")
 # error messages of gloo, NCCL and the store when another rank has ended
-_GONE = re.compile(
+_LOST_RANK = re.compile(
     r"connection (was |is )?(\w+ )?(closed|reset|refused)|broken pipe|timed? ?out"
     r"|remote process exited|communicator was aborted|network error",
     re.IGNORECASE,
@@ -51,7 +51,7 @@ def rank_lost(error: BaseException) -> str | None:
         The part of the message about the connection, or None for other errors.
     """
     of_network = "gloo" in str(error) or isinstance(error, getattr(dist, "DistError", ()))
-    match = _GONE.search(str(error)) if of_network else None
+    match = _LOST_RANK.search(str(error)) if of_network else None
     return None if match is None else match[0]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from zoo.errors import ZooError
 
 # errors of a path that cannot be a file
-NO_PLACE = (
+NOT_A_FILE = (
     errno.EISDIR,
     errno.ENOTDIR,
     errno.EEXIST,
@@ -22,19 +22,19 @@ NO_PLACE = (
 REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
-def write_bytes(path: Path, data: bytes, sweeps: bool = True) -> None:
+def write_bytes(path: Path, data: bytes, clean_up: bool = True) -> None:
     """Writes a file atomically.
 
     Args:
         path: The file. Parent folders are created.
         data: Its content.
-        sweeps: As for `write_atomically`.
+        clean_up: As for `write_atomically`.
 
     Raises:
         ZooError: The system refuses.
     """
     with (
-        write_atomically(path, "which resumes from there", sweeps=sweeps) as part,
+        write_atomically(path, "which resumes from there", clean_up=clean_up) as part,
         open(part, "wb") as file,
     ):
         file.write(data)
@@ -45,7 +45,7 @@ def write_atomically(
     path: Path,
     resume_note: str = "",
     folder: bool = False,
-    sweeps: bool = True,
+    clean_up: bool = True,
     overwrite: bool = False,
 ) -> Iterator[Path]:
     """Yields a temporary path that replaces `path` when the block ends; see `temporary_path`.
@@ -54,7 +54,7 @@ def write_atomically(
         path: The file or folder to write. Parent folders are created.
         resume_note: What the same command does once there is disk space, for the error message.
         folder: Whether it is a folder.
-        sweeps: Whether to remove temporary files that killed processes left for this path.
+        clean_up: Whether to remove temporary files that killed processes left for this path.
         overwrite: Whether an existing folder is replaced when the new one is complete.
 
     Yields:
@@ -64,7 +64,7 @@ def write_atomically(
         ZooError: The path cannot be written.
     """
     try:
-        with temporary_path(path, folder, sweeps, overwrite) as part:
+        with temporary_path(path, folder, clean_up, overwrite) as part:
             yield part
     except OSError as error:
         raise write_error(path, error, resume_note) from error
@@ -72,7 +72,7 @@ def write_atomically(
 
 @contextmanager
 def temporary_path(
-    path: Path, folder: bool = False, sweeps: bool = True, overwrite: bool = False
+    path: Path, folder: bool = False, clean_up: bool = True, overwrite: bool = False
 ) -> Iterator[Path]:
     """Yields a temporary path in the same folder, which is renamed to `path` when the block ends.
 
@@ -82,7 +82,7 @@ def temporary_path(
     Args:
         path: As for `write_atomically`.
         folder: As for `write_atomically`.
-        sweeps: As for `write_atomically`.
+        clean_up: As for `write_atomically`.
         overwrite: As for `write_atomically`.
 
     Yields:
@@ -92,7 +92,7 @@ def temporary_path(
         OSError: The path cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    if sweeps:
+    if clean_up:
         remove_leftovers(path.parent, path.name)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     handle = _make_locked(part, folder)
@@ -117,7 +117,7 @@ def remove_leftovers(folder: Path, name: str | None = None) -> None:
             continue  # already removed, or owned by another user
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _is(part, handle):
+            if _is_same_file(part, handle):
                 _remove(part)
         except OSError:
             continue  # its process is alive, or the file system does not support locks
@@ -138,7 +138,7 @@ def _make_locked(part: Path, folder: bool) -> int:
             continue  # removed by another process between the two steps
         with suppress(OSError):  # without locks on the file system, nothing is swept
             fcntl.flock(handle, fcntl.LOCK_EX)
-        if _is(part, handle):
+        if _is_same_file(part, handle):
             return handle
         os.close(handle)  # removed by another process before it was locked
 
@@ -152,7 +152,7 @@ def _exchange(part: Path, path: Path) -> None:
     _remove(old)
 
 
-def _is(part: Path, handle: int) -> bool:
+def _is_same_file(part: Path, handle: int) -> bool:
     try:
         return os.path.samestat(part.stat(), os.fstat(handle))
     except FileNotFoundError:
@@ -166,28 +166,28 @@ def _remove(part: Path) -> None:
         part.unlink(missing_ok=True)
 
 
-def write_error(path: Path, error: OSError, then: str = "") -> ZooError:
+def write_error(path: Path, error: OSError, resume_note: str = "") -> ZooError:
     """Returns the error for a file or folder that could not be written.
 
     Args:
         path: The file or folder.
         error: The error of the system.
-        then: What the same command does once there is disk space.
+        resume_note: What the same command does once there is disk space.
 
     Returns:
         The error to raise.
     """
     return ZooError(
-        f"{path} could not be written ({error.strerror or error}): {advice_on(error, then)}"
+        f"{path} could not be written ({error.strerror or error}): {advice_on(error, resume_note)}"
     )
 
 
-def advice_on(error: OSError, then: str = "") -> str:
+def advice_on(error: OSError, resume_note: str = "") -> str:
     """Returns advice on an error of the file system.
 
     Args:
         error: The error of the system.
-        then: What the same command does once there is disk space.
+        resume_note: What the same command does once there is disk space.
 
     Returns:
         The advice, without a full stop.
@@ -196,9 +196,9 @@ def advice_on(error: OSError, then: str = "") -> str:
         return "fix the circular link"
     if error.errno in REFUSED:
         return "change its permissions, or choose another path"
-    if error.errno in NO_PLACE:
+    if error.errno in NOT_A_FILE:
         return "choose another path"
-    return ", ".join(filter(None, ["free disk space and run the same command again", then]))
+    return ", ".join(filter(None, ["free disk space and run the same command again", resume_note]))
 
 
 def check_ending(path: Path, ending: str) -> None:

@@ -7,7 +7,7 @@ import logging
 import sys
 import warnings
 
-LINES = (
+HIDDEN_MESSAGES = (
     "Tip:",
     "litlogger",
     "GPU available",
@@ -17,7 +17,7 @@ LINES = (
     "Loading `train_dataloader` to estimate",
     "`Trainer.fit` stopped",
 )
-WARNINGS = (
+HIDDEN_WARNINGS = (
     ".*does not have many workers.*",
     ".*LightningCLI's args parameter.*",
     ".*exists and is not empty.*",
@@ -30,7 +30,7 @@ WARNINGS = (
 
 # Lightning (as of 2.6.6) uses a deprecated class of torch in every loop, which no setting avoids.
 # Warnings about its use in other modules are still shown.
-LEAVES = (
+DEPRECATION = (
     r"`isinstance\(treespec, LeafSpec\)` is deprecated",
     r"lightning\.pytorch\.utilities\._pytree",
 )
@@ -42,9 +42,9 @@ def filter_notices() -> None:
         logger = logging.getLogger(name)
         if _is_shown not in logger.filters:
             logger.addFilter(_is_shown)
-    for pattern in WARNINGS:
+    for pattern in HIDDEN_WARNINGS:
         warnings.filterwarnings("ignore", pattern)
-    message, module = LEAVES
+    message, module = DEPRECATION
     warnings.filterwarnings("ignore", message, FutureWarning, module)
 
 
@@ -66,4 +66,4 @@ class _Lines(logging.StreamHandler):  # type: ignore[type-arg]
 
 def _is_shown(record: logging.LogRecord) -> bool:
     message = record.getMessage()
-    return not any(line in message for line in LINES)
+    return not any(line in message for line in HIDDEN_MESSAGES)

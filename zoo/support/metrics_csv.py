@@ -5,7 +5,7 @@ import math
 from collections import defaultdict
 from pathlib import Path
 
-PLACES = ("step", "epoch")
+STEP_COLUMNS = ("step", "epoch")
 
 
 def read_curves(path: Path) -> dict[str, list[tuple[int, float]]]:
@@ -29,7 +29,7 @@ def read_curves(path: Path) -> dict[str, list[tuple[int, float]]]:
     with path.open(encoding="utf-8", newline="") as lines:
         for row in csv.DictReader(lines):
             for name, value in row.items():
-                if name in PLACES or not value or not math.isfinite(float(value)):
+                if name in STEP_COLUMNS or not value or not math.isfinite(float(value)):
                     continue
                 curve, step = points_by_name[name], int(row["step"]) + 1
                 while curve and curve[-1][0] >= step:

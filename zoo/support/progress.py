@@ -18,7 +18,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-EVERY = 30.0  # seconds between two lines
+LOG_INTERVAL = 30.0  # seconds between two lines
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -26,12 +26,12 @@ T = TypeVar("T")
 
 @contextmanager
 def counting(
-    what: str, total: int | None = None, shown: bool = True
+    description: str, total: int | None = None, shown: bool = True
 ) -> Iterator[Callable[[int], None]]:
     """Shows progress, and yields a function that advances it by a number of items.
 
     Args:
-        what: Description of the task.
+        description: Description of the task.
         total: Number of all items, None if unknown.
         shown: Whether to show progress; only one of several processes should.
     """
@@ -40,42 +40,42 @@ def counting(
         yield lambda more: None
     elif sys.stderr.isatty() or console.is_jupyter:
         time_column = TimeElapsedColumn() if total is None else TimeRemainingColumn()
-        columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), time_column)
+        columns = (TextColumn(description), BarColumn(), MofNCompleteColumn(), time_column)
         with Progress(*columns, console=console, transient=True) as bar:
-            task = bar.add_task(what, total=total)
+            task = bar.add_task(description, total=total)
             yield lambda more: bar.advance(task, more)
     else:
-        yield ProgressLines(what, total)
+        yield ProgressLines(description, total)
 
 
 def track(
-    items: Iterable[T], what: str, total: int | None = None, shown: bool = True
+    items: Iterable[T], description: str, total: int | None = None, shown: bool = True
 ) -> Iterator[T]:
     """Yields the items, and shows progress.
 
     Args:
         items: The items.
-        what: Description of the task.
+        description: Description of the task.
         total: Number of items, None if unknown.
         shown: Whether to show progress; only one of several processes should.
     """
-    with counting(what, total, shown) as advance_by:
+    with counting(description, total, shown) as advance_by:
         for item in items:
             yield item
             advance_by(1)
 
 
 class ProgressLines:
-    """Logs the progress of a task every `EVERY` seconds, with the estimated remaining time.
+    """Logs the progress of a task every `LOG_INTERVAL` seconds, with the estimated remaining time.
 
     Args:
-        what: Description of the task.
+        description: Description of the task.
         total: Number of all items, None if unknown.
         done: Number of items that are already done.
     """
 
-    def __init__(self, what: str, total: int | None, done: int = 0) -> None:
-        self.what, self.total, self.done, self.before = what, total, done, done
+    def __init__(self, description: str, total: int | None, done: int = 0) -> None:
+        self.description, self.total, self.done, self.before = description, total, done, done
         self.began = self.last_logged = time.monotonic()
 
     def __call__(self, more: int, details: Callable[[float], Iterable[str]] | None = None) -> None:
@@ -88,12 +88,12 @@ class ProgressLines:
         self.done += more
         now = time.monotonic()
         elapsed = now - self.last_logged
-        if elapsed < EVERY:
+        if elapsed < LOG_INTERVAL:
             return
         self.last_logged = now
         took, new = now - self.began, self.done - self.before
         of_total = "" if self.total is None else f" of {self.total:,}"
-        parts = [f"{self.what}: {self.done:,}{of_total} after {_duration(took)}"]
+        parts = [f"{self.description}: {self.done:,}{of_total} after {_duration(took)}"]
         if self.total is not None and new:
             parts.append(f"{_duration(took / new * max(self.total - self.done, 0))} left")
         log.info("%s", ", ".join([*parts, *(details(elapsed) if details else ())]))

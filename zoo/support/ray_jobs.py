@@ -43,14 +43,14 @@ class Ray(Configurable):
         self.captions, self.address, self.init = captions, address, init or {}
 
     def run_parts(
-        self, worker: type, given: tuple[Any, ...], parts: Sequence[dict[str, Any]]
+        self, worker: type, worker_arguments: tuple[Any, ...], parts: Sequence[dict[str, Any]]
     ) -> Iterator[dict[str, Any]]:
         """Yields the results of all parts, in order.
 
         Args:
             worker: The class of a worker. It is built once per process, and called with each part.
                 Its result is a dict with the entry `fault`: an error message, or empty on success.
-            given: Arguments of the worker class.
+            worker_arguments: Arguments of the worker class.
             parts: The parts, each a dict of plain data.
 
         Raises:
@@ -61,7 +61,7 @@ class Ray(Configurable):
         with self._session() as data:
             results = data.from_items(parts, override_num_blocks=len(parts)).map(
                 worker,
-                fn_constructor_args=given,
+                fn_constructor_args=worker_arguments,
                 compute=data.ActorPoolStrategy(size=min(self.workers, len(parts))),
                 num_cpus=self.cpus,
                 num_gpus=self.gpus,
@@ -103,12 +103,12 @@ class Ray(Configurable):
                 else f"Ray cannot be started ({reason}): correct the arguments under --ray.init"
             ) from error
         try:
-            self._check_room(ray, address)
+            self._check_resources(ray, address)
             yield data
         finally:
             ray.shutdown()
 
-    def _check_room(self, ray: Any, address: str | None) -> None:
+    def _check_resources(self, ray: Any, address: str | None) -> None:
         """Raises ZooError if this machine has too few resources; a cluster may grow."""
         resources = ray.cluster_resources()
         for name, required in (("CPU", self.cpus), ("GPU", self.workers * self.gpus)):
@@ -131,7 +131,6 @@ def check_same_component(actual: object, requested: object) -> None:
     """
     if actual != requested:
         raise ZooError(
-            f"a Ray worker has {actual}, but {requested} was requested: install the same "
-            "packages on all "
-            "machines"
+            f"a Ray worker has {actual}, but {requested} was requested: install the same packages "
+            "on all machines"
         )

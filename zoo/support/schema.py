@@ -13,6 +13,8 @@ from zoo.support.text_files import numbered_lines, parse_json_line, read_json
 T = TypeVar("T")
 Text = Annotated[str, msgspec.Meta(pattern=r"\S")]  # not blank
 
+DOWNLOAD_AGAIN = "download the file again"  # usual advice on a published file that is invalid
+
 _NOUNS = {
     "object": "an object",
     "array": "a list",
@@ -22,7 +24,7 @@ _NOUNS = {
     "float": "a number",
     "null": "null",
 }
-_LACKS = re.compile(r"Object missing required field `(.*?)`")
+_MISSING = re.compile(r"Object missing required field `(.*?)`")
 _BLANK = re.compile(r"Expected `str` matching regex")
 _LENGTH = re.compile(r"Expected `array` of length (\d+), got (\d+)")
 _AT_LEAST = re.compile(r"Expected `array` of length >= (\d+)")
@@ -60,14 +62,12 @@ def validate_record(
         ) from error
 
 
-def read_list(
-    path: Path, schema: type[T], advice: str = "download the file again"
-) -> Iterator[tuple[str, T]]:
+def read_list(path: Path, schema: type[T], advice: str = DOWNLOAD_AGAIN) -> Iterator[tuple[str, T]]:
     """Reads a JSON file, plain or gzipped, with a list of records.
 
     Args:
         path: The file.
-        schema: As for `record`.
+        schema: As for `validate_record`.
         advice: Advice for the error message.
 
     Yields:
@@ -85,13 +85,13 @@ def read_list(
 
 
 def read_object(
-    path: Path, schema: type[T], advice: str = "download the file again"
+    path: Path, schema: type[T], advice: str = DOWNLOAD_AGAIN
 ) -> Iterator[tuple[str, str, T]]:
     """Reads a JSON file, plain or gzipped, with an object of records by key.
 
     Args:
         path: The file.
-        schema: As for `record`.
+        schema: As for `validate_record`.
         advice: Advice for the error message.
 
     Yields:
@@ -115,7 +115,7 @@ def read_json_lines(
 
     Args:
         path: The file.
-        schema: As for `record`.
+        schema: As for `validate_record`.
         advice: Advice for the error message.
 
     Yields:
@@ -131,7 +131,7 @@ def read_json_lines(
 
 def _format_message(message: str, path: str, place: str) -> str:
     """Rewords a message of msgspec about an invalid field."""
-    missing = _LACKS.match(message)
+    missing = _MISSING.match(message)
     names = (path, place, missing and missing[1])
     field = ".".join(filter(None, names)).replace(".[", "[")
     if missing:
@@ -160,7 +160,7 @@ def _value_at(value: Any, message: str, place: str) -> str:
             value = value[name]
         else:  # msgspec does not report the key
             return ""
-    if _LACKS.match(message):
+    if _MISSING.match(message):
         return f" (it has {', '.join(map(repr, value))})" if value else ""
     if _BLANK.match(message) or value is None or isinstance(value, list | dict):
         return ""

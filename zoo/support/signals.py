@@ -15,15 +15,16 @@ class ImmediateStop:
     """A signal handler that ends the command immediately.
 
     Args:
-        kept: A note about saved progress, for the message. A run that saves progress clears it.
+        saved_note: A note about saved progress, for the message. A run that saves progress clears
+            it.
     """
 
-    def __init__(self, kept: str) -> None:
-        self.kept = kept
+    def __init__(self, saved_note: str) -> None:
+        self.saved_note = saved_note
 
     def __call__(self, signum: int, frame: FrameType | None) -> None:
         """Raises `Stopped`, so that temporary files are removed."""
-        raise Stopped(signum, self.kept)
+        raise Stopped(signum, self.saved_note)
 
 
 @contextmanager

@@ -164,7 +164,7 @@ def read_json(path: Path, object_hook: Callable[[Object], Object] | None = None)
 
     Args:
         path: The file.
-        object_hook: As for `json_value`.
+        object_hook: As for `parse_json`.
 
     Raises:
         ZooError: The file cannot be read, or is not UTF-8 or JSON. The message names the file and

@@ -1,4 +1,4 @@
-"""Keys: an index from the text of a column to its rows, without a Python object per row."""
+"""TextIndex: an index from the text of a column to its rows, without a Python object per row."""
 
 from bisect import bisect_left
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 INDEX = pa.schema([("hash", pa.int64()), ("row", pa.int64())])
 
 
-class Keys:
+class TextIndex:
     """Finds rows by the text of a column.
 
     Args:
@@ -37,7 +37,7 @@ class Keys:
 
 
 def index_of(keys: Iterable[str]) -> pa.RecordBatch:
-    """Builds the index of the texts of a column, for `Keys`."""
+    """Builds the index of the texts of a column, for `TextIndex`."""
     hashes = np.fromiter(map(_hash, keys), np.int64)
     order = np.argsort(hashes, kind="stable")
     return pa.RecordBatch.from_arrays([pa.array(hashes[order]), pa.array(order)], schema=INDEX)

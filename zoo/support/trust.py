@@ -37,8 +37,8 @@ class Trust:
     folders: tuple[Path, ...] = ()
 
 
-NOTHING = Trust()
-_TRUST: ContextVar[Trust] = ContextVar("zoo_trust", default=NOTHING)
+NO_TRUST = Trust()
+_TRUST: ContextVar[Trust] = ContextVar("zoo_trust", default=NO_TRUST)
 
 
 def current_trust() -> Trust:

@@ -12,9 +12,10 @@ from lightning.fabric.utilities.seed import pl_worker_init_function
 from torch.utils.data import DataLoader
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
-HEARING = 5.0  # seconds that a busy main process may take to receive a signal
+SIGNAL_DELAY = 5.0  # seconds that a busy main process may take to receive a signal
 
-heard = mmap.mmap(-1, 1)  # 1 when the main process has received a signal; shared with its forks
+# 1 when the main process has received a signal; shared with its forks
+signal_received = mmap.mmap(-1, 1)
 
 
 def initialize_worker_signals(worker: int) -> None:
@@ -28,8 +29,8 @@ def initialize_worker_signals(worker: int) -> None:
 
     def end_unless_stopping(signum: int, frame: FrameType | None) -> None:
         signal.signal(signum, signal.SIG_DFL)  # the main process sends the second signal
-        given_up = time.monotonic() + HEARING
-        while not heard[0]:  # the main process may receive the signal later than this one
+        given_up = time.monotonic() + SIGNAL_DELAY
+        while not signal_received[0]:  # the main process may receive the signal later than this one
             if time.monotonic() > given_up:
                 os.kill(os.getpid(), signum)
             time.sleep(0.05)
@@ -43,7 +44,7 @@ def initialize_worker_signals(worker: int) -> None:
 
 
 class Loader(DataLoader[Any]):
-    """A data loader whose workers block signals until `outlast` has installed their handlers.
+    """A data loader whose workers block signals until their handlers are installed.
 
     Args:
         args: Positional arguments of DataLoader.

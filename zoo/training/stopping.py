@@ -27,7 +27,7 @@ from zoo.batch import Batch
 from zoo.errors import Stopped
 from zoo.support.distributed import largest_over_ranks
 from zoo.support.signals import ImmediateStop
-from zoo.support.worker import heard
+from zoo.support.worker import signal_received
 from zoo.training.averaging import EMA
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
@@ -56,13 +56,13 @@ class Signals(_SignalConnector):
         """Installs handlers that store signals during `fit`; other commands keep theirs."""
         self._original_handlers = self._get_current_signal_handlers()
         self.received, self._process = 0, os.getpid()
-        heard[0] = 0
+        signal_received[0] = 0
         if self.trainer.state.fn != TrainerFn.FITTING:
             return
         for signum in {*SIGNALS, self.requeue_signal or signal.SIGUSR1}:
             handler = signal.getsignal(signum)
             if isinstance(handler, ImmediateStop):
-                handler.kept = ""  # from now on, the end of a step reports the checkpoint
+                handler.saved_note = ""  # from now on, the end of a step reports the checkpoint
                 handler = None
             if handler in (signal.SIG_DFL, signal.default_int_handler):
                 handler = None
@@ -82,7 +82,7 @@ class Signals(_SignalConnector):
                 return
             if signum == signal.SIGINT and self.received:
                 raise KeyboardInterrupt
-            self.received, heard[0] = signum, 1
+            self.received, signal_received[0] = signum, 1
             if self.trainer.is_global_zero:
                 hint = "; press Ctrl-C again to stop at once" if signum == signal.SIGINT else ""
                 name = signal.Signals(signum).name

@@ -13,8 +13,8 @@ from zoo.units.record import Entity, Relation, UnitRecord
 KINDS = ("entities", "relations")
 
 
-def with_a_foil(kind: str) -> str:
-    """Returns the key of `Counts.having` for captions that have a unit of a kind with a foil."""
+def kind_with_foil(kind: str) -> str:
+    """Returns the key in `Counts.captions_with` of captions with a foil of this kind of unit."""
     return f"{kind} with a foil"
 
 
@@ -50,7 +50,7 @@ class Counts:
             for kind, units in zip(KINDS, kinds, strict=True):
                 self.units[kind] += len(units)
                 self.captions_with[kind] += bool(units)
-                self.captions_with[with_a_foil(kind)] += any(unit.foils for unit in units)
+                self.captions_with[kind_with_foil(kind)] += any(unit.foils for unit in units)
                 self.foils.update(foil.edit for unit in units for foil in unit.foils)
             yield record
 
@@ -64,14 +64,16 @@ class Counts:
 
 
 def parse_counts(text: str | bytes) -> Counts:
-    """Parses the output of `Counts.text`.
+    """Parses the output of `Counts.to_json`.
 
     Raises:
         ValueError: The text does not contain counts.
     """
     fields: dict[str, Any] = json.loads(text)
     try:
-        counters = (Counter[str](fields[name]) for name in ("having", "units", "foils", "dropped"))
+        counters = (
+            Counter[str](fields[name]) for name in ("captions_with", "units", "foils", "dropped")
+        )
         return Counts(fields["captions"], fields["failed"], *counters)
     except (KeyError, TypeError) as error:
         raise ValueError(str(error)) from error

@@ -23,7 +23,7 @@ from zoo.support.compiled_tables import (
 )
 from zoo.support.progress import track
 from zoo.support.text_files import sha256
-from zoo.support.text_index import INDEX, Keys, index_of
+from zoo.support.text_index import INDEX, TextIndex, index_of
 from zoo.units.counts import KINDS, Counts
 from zoo.units.reader import unit_files, unit_records
 from zoo.units.record import UnitRecord
@@ -46,7 +46,7 @@ class UnitTable(Mapping[str, UnitRecord]):
     def __init__(self, tables: CompiledTables) -> None:
         self.tables = tables
         self._records = tables["units"].column("record")
-        self._keys = Keys(self.caption_ids, tables["index"])
+        self._keys = TextIndex(self.caption_ids, tables["index"])
         self._last: UnitRecord | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:

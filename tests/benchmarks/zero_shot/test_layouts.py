@@ -100,7 +100,7 @@ def test_wordnet_numbers_are_no_class_names(tmp_path: Path) -> None:
 
 def test_a_container_without_what_a_reference_names_is_told_so(tmp_path: Path) -> None:
     finder = ImageFinder([layouts.tars(tmp_path / "tars"), layouts.saved(tmp_path / "saved")])
-    with pytest.raises(ZooError, match=r"0\.tar has no member none\.png: fetch the file again"):
+    with pytest.raises(ZooError, match=r"0\.tar has no member none\.png: download the file again"):
         finder.load(ImageRef("tar", "test/0.tar#none.png"))
     with pytest.raises(ZooError, match="does not name a member of its container"):
         finder.load(ImageRef("tar", "test/0.tar"))
@@ -200,7 +200,7 @@ BROKEN = {
     "a tar that is absent": (
         layouts.tars,
         lambda f: (f / "test/1.tar").unlink(),
-        r"1\.tar is missing, but .*nshards\.txt counts it: fetch it",
+        r"1\.tar is missing, but .*nshards\.txt counts it: download it",
     ),
     "a number of tars that is none": (
         layouts.tars,
@@ -225,7 +225,7 @@ BROKEN = {
     "labels of another kind": (
         layouts.tars,
         lambda f: (f / "dataset_type.txt").write_text("multilabel"),
-        r"#s0000000\.png has no label \(\.npy\): fetch the file again",
+        r"#s0000000\.png has no label \(\.npy\): download the file again",
     ),
     "parquet without features": (
         layouts.parquet,

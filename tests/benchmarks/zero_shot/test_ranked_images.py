@@ -95,7 +95,7 @@ def test_they_have_no_interval_and_so_has_no_mean_that_takes_them() -> None:
     (metric,) = observations
     assert metric.value == pytest.approx(100 * np.mean([o.value for o in judged]))
     assert (metric.low, metric.high, metric.n, metric.images) == (None, None, 3, len(match))
-    assert "none is known" in metric.interval
+    assert "no interval is known" in metric.interval
     mean = Mean("m", (Member("elevater", "set", "map_11"),))
     (average,) = compute_averages("p", [mean], list(observations), observations)
     assert (average.value, average.low, average.interval) == (metric.value, None, "")

@@ -1,8 +1,10 @@
 """Published sets: their images in any layout and by torchvision, and whose prompts they have."""
 
 import importlib.machinery
+import inspect
 import json
 import pickle
+import re
 from pathlib import Path
 
 import numpy as np
@@ -90,6 +92,20 @@ def test_every_set_of_torchvision_is_read_by_a_class_that_is_there() -> None:
     for name, known in TORCHVISION_SETS.items():
         assert name in SETS
         assert hasattr(datasets, known.class_name)
+
+
+@pytest.mark.parametrize("name", TORCHVISION_SETS)
+def test_torchvision_0_22_to_0_29_sets_the_private_attributes_that_are_read(name: str) -> None:
+    known = TORCHVISION_SETS[name]
+    source = "".join(
+        inspect.getsource(base)
+        for base in getattr(datasets, known.class_name).__mro__
+        if base.__module__.startswith("torchvision.datasets.")
+    )
+    functions = [known.labels, known.paths, known.classes]
+    names = {name for function in functions if function for name in function.__code__.co_names}
+    for attribute in (name for name in names if name.startswith("_")):
+        assert re.search(rf"(self\.|^    ){attribute}\b.*=", source, re.M) or attribute == "_second"
 
 
 def test_what_torchvision_cannot_read_is_told_so(tmp_path: Path) -> None:
@@ -237,19 +253,19 @@ def test_elevater_has_its_own_prompts_which_are_read_and_not_run(tmp_path: Path)
 
 def test_elevater_without_its_prompts_is_absent_and_with_wrong_ones_refused(tmp_path: Path) -> None:
     layouts.image_folder(tmp_path / "zero_shot/cifar10")
-    absent = Elevater().read(tmp_path).absent
+    absent = Elevater().read(tmp_path).missing_subsets
     assert len(absent) == 21
     assert {subset.files for subset in absent} == {("elevater/prompts.py",)}
     root = elevater_root(tmp_path / "b") if (tmp_path / "b").mkdir() is None else tmp_path
     for name, told in (
-        ("dtd", "prompts.py has no class names and templates of 'dtd': fetch ELEVATER's"),
+        ("dtd", "prompts.py has no class names and templates of 'dtd': download ELEVATER's"),
         ("mnist", r"prompts\.py:1: template 'a digit' has no placeholder for the class name"),
     ):
         with pytest.raises(ZooError, match=told):
             Elevater(subsets=[name]).read(root)
     (root / "elevater/prompts.py").write_text("ten = [\n")
     prompt_sources._literals.cache_clear()
-    with pytest.raises(ZooError, match=r"prompts\.py is not a valid Python file \(.*\): fetch"):
+    with pytest.raises(ZooError, match=r"prompts\.py is not a valid Python file \(.*\): download"):
         Elevater(subsets=["cifar10"]).read(root)
 
 

@@ -14,7 +14,7 @@ SETTINGS = {"model": "tiny", "seed": 0}
 FIRST = JournalEntry(
     "units", "", {"entities": ["a dog"], "relations": []}, tokens_in=7, tokens_out=3
 )
-SECOND = JournalEntry("entity_foils", "a dog", {"foils": []}, faults=("timeout",), mended=True)
+SECOND = JournalEntry("entity_foils", "a dog", {"foils": []}, faults=("timeout",), cleaned=True)
 FAILED = JournalEntry("entity_foils", "a ˈcat", error="timeout: after 5 s", faults=("timeout",) * 3)
 
 

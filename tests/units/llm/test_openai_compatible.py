@@ -241,7 +241,7 @@ def test_control_characters_are_taken_out_and_counted(server: Server, tmp_path: 
     assert units(made.extract(*CATS)) == to_json(RIGHT)
     assert len(server.bodies) == 4
     rows = [json.loads(line) for line in (tmp_path / "journal").read_text().splitlines()[1:]]
-    assert [row.get("mended") for row in rows] == [True, None, None, None]
+    assert [row.get("cleaned") for row in rows] == [True, None, None, None]
 
 
 def test_duplicates_are_dropped_and_counted(

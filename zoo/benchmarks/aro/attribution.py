@@ -8,8 +8,8 @@ import numpy as np
 from msgspec import Struct
 
 from zoo.benchmarks.base import Case
-from zoo.benchmarks.hub import Hub
-from zoo.benchmarks.parquet_rows import rows, shards
+from zoo.benchmarks.hub import HubDataset
+from zoo.benchmarks.parquet_rows import read_parquet_rows, shard_paths
 from zoo.errors import ZooError
 from zoo.sources.images import image_ref
 from zoo.sources.sample import ImageRef
@@ -17,8 +17,8 @@ from zoo.support.schema import read_list
 
 RELATION, ATTRIBUTION = "VG-Relation", "VG-Attribution"
 # tables of uncropped images of Visual Genome, with the boxes in other columns
-RELATION_COPY = Hub("mteb/ARO-Visual-Relation", "53c1115ab5871ab33b09d5bb8856236d46bdaf2d")
-ATTRIBUTION_COPY = Hub(
+RELATION_COPY = HubDataset("mteb/ARO-Visual-Relation", "53c1115ab5871ab33b09d5bb8856236d46bdaf2d")
+ATTRIBUTION_COPY = HubDataset(
     "yjkimstats/ARO_VG_Attribute_fmt", "8cf00634501fb1fb61d62372af50218bff6ed96a"
 )
 
@@ -110,7 +110,11 @@ def _copy_cases(path: Path, subset: str) -> Iterator[Case]:
     schema, column = (
         (_RelationRow, "image") if subset == RELATION else (_AttributionEntry, "images")
     )
-    table = (record for file in shards(path) for record in rows(file, schema, (column,)))
+    table = (
+        record
+        for file in shard_paths(path)
+        for record in read_parquet_rows(file, schema, (column,))
+    )
     for i, (place, row, (image,)) in enumerate(table):
         yield _case(image, row, subset, f"row {i}", place)
 
@@ -125,7 +129,8 @@ def _case(
     left, top, width, height = map(int, entry.box)
     if width < 1 or height < 1:
         raise ZooError(
-            f"{place} has a box of {width} x {height} pixels, which is empty:  fetch the file again"
+            f"{place} has a box of {width} x {height} pixels, which is empty: download the file "
+            "again"
         )
     cropped_images = (replace(image, crop=(left, top, width, height)),)
     texts = entry.true_caption, entry.false_caption

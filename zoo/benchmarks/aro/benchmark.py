@@ -23,22 +23,22 @@ from zoo.benchmarks.aro.order import (
     order_cases,
 )
 from zoo.benchmarks.base import Case, Contents, Subset
-from zoo.benchmarks.hub import Hub
+from zoo.benchmarks.hub import HubDataset
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.language.tagger import Tagger
 from zoo.language.taggers import default_tagger
 
-VISUAL_GENOME_HOW = (
+VISUAL_GENOME_INSTRUCTIONS = (
     "download {file} from Google Drive (id {drive}) into DATA_ROOT/aro; "
     "its images are vgr_vga_images.zip (id 1qaPlrwhGNMrR3a11iopZUT_GPP_LrgP9), "
     "unpacked in DATA_ROOT/visual_genome"
 )
-ORDER_HOW = (
+ORDER_INSTRUCTIONS = (
     "put {file} (BLIP's annotation, "
     "storage.googleapis.com/sfr-vision-language-research/datasets/{file}) into DATA_ROOT/aro; "
     "its images go to DATA_ROOT/{images}"
 )
-COPY_HOW = "; or, with the images included, {fetch} ({size})"
+COPY_INSTRUCTIONS = "; or, with the images included, {download} ({size})"
 
 
 class ARO(PublishedBenchmark):
@@ -61,16 +61,20 @@ class ARO(PublishedBenchmark):
         "Yuksekgonul et al., When and why vision-language models behave like bags-of-words, "
         "ICLR 2023, arXiv:2210.01936"
     )
-    copies = (Hub("mteb/ARO-Visual-Attribution", "25fe9b460426ff67cdb0608a737c94f8f49a901e"),)
+    copies = (
+        HubDataset("mteb/ARO-Visual-Attribution", "25fe9b460426ff67cdb0608a737c94f8f49a901e"),
+    )
     published = (
         Subset(
             RELATION,
             ("aro/visual_genome_relation.json", "aro/relation/data/test-*.parquet"),
             23_937,
-            VISUAL_GENOME_HOW.format(
+            VISUAL_GENOME_INSTRUCTIONS.format(
                 file="visual_genome_relation.json", drive="1kX2iCHEv0CADL8dSO1nMdW-V0NqIAiP3"
             )
-            + COPY_HOW.format(fetch=RELATION_COPY.fetch("aro/relation"), size="0.8 GB"),
+            + COPY_INSTRUCTIONS.format(
+                download=RELATION_COPY.download_instructions("aro/relation"), size="0.8 GB"
+            ),
             chance={"i2t": 50.0, "macro": 50.0},
             published={"macro": 59.9},
         ),
@@ -78,10 +82,12 @@ class ARO(PublishedBenchmark):
             ATTRIBUTION,
             ("aro/visual_genome_attribution.json", "aro/attribution/data/train-*.parquet"),
             28_748,
-            VISUAL_GENOME_HOW.format(
+            VISUAL_GENOME_INSTRUCTIONS.format(
                 file="visual_genome_attribution.json", drive="13tWvOrNOLHxl3Rm9cR3geAdHx2qR3-Tw"
             )
-            + COPY_HOW.format(fetch=ATTRIBUTION_COPY.fetch("aro/attribution"), size="1.7 GB"),
+            + COPY_INSTRUCTIONS.format(
+                download=ATTRIBUTION_COPY.download_instructions("aro/attribution"), size="1.7 GB"
+            ),
             chance={"i2t": 50.0, "macro": 50.0},
             published={"macro": 63.2},
         ),
@@ -89,8 +95,10 @@ class ARO(PublishedBenchmark):
             COCO_ORDER,
             ("aro/coco_karpathy_test.json", "aro/coco_order/data/test-*.parquet"),
             25_010,
-            ORDER_HOW.format(file="coco_karpathy_test.json", images="coco/val2014")
-            + COPY_HOW.format(fetch=COCO_ORDER_COPY.fetch("aro/coco_order"), size="2.5 GB"),
+            ORDER_INSTRUCTIONS.format(file="coco_karpathy_test.json", images="coco/val2014")
+            + COPY_INSTRUCTIONS.format(
+                download=COCO_ORDER_COPY.download_instructions("aro/coco_order"), size="2.5 GB"
+            ),
             chance={"i2t": 20.0},
             published={"i2t": 47.6},
         ),
@@ -98,8 +106,10 @@ class ARO(PublishedBenchmark):
             FLICKR_ORDER,
             ("aro/flickr30k_test.json", "aro/flickr_order/data/test-*.parquet"),
             5_000,
-            ORDER_HOW.format(file="flickr30k_test.json", images="flickr30k")
-            + COPY_HOW.format(fetch=FLICKR_ORDER_COPY.fetch("aro/flickr_order"), size="0.35 GB"),
+            ORDER_INSTRUCTIONS.format(file="flickr30k_test.json", images="flickr30k")
+            + COPY_INSTRUCTIONS.format(
+                download=FLICKR_ORDER_COPY.download_instructions("aro/flickr_order"), size="0.35 GB"
+            ),
             chance={"i2t": 20.0},
             published={"i2t": 59.6},
         ),

@@ -11,10 +11,10 @@ import numpy as np
 from msgspec import Meta, Struct
 
 from zoo.benchmarks.base import Case
-from zoo.benchmarks.blip_captions import read_captioned
+from zoo.benchmarks.blip_captions import read_blip_captions
 from zoo.benchmarks.derived_files import header_digest, write_rows
-from zoo.benchmarks.hub import Hub
-from zoo.benchmarks.parquet_rows import rows, shards
+from zoo.benchmarks.hub import HubDataset
+from zoo.benchmarks.parquet_rows import read_parquet_rows, shard_paths
 from zoo.errors import ZooError
 from zoo.language.spacy_tagger import SPACY_MODEL
 from zoo.language.tagger import Tagger
@@ -25,8 +25,8 @@ from zoo.support.schema import read_json_lines, validate_record
 from zoo.support.text_files import read_bytes
 
 COCO_ORDER, FLICKR_ORDER = "COCO-Order", "Flickr30k-Order"
-COCO_ORDER_COPY = Hub("mteb/ARO-COCO-order", "53c20afc02a87fed8c0245dde2e00f054da4b861")
-FLICKR_ORDER_COPY = Hub("mteb/ARO-Flickr-Order", "e5d7f3502345b2c398a6645b4d09b44e650287bf")
+COCO_ORDER_COPY = HubDataset("mteb/ARO-COCO-order", "53c20afc02a87fed8c0245dde2e00f054da4b861")
+FLICKR_ORDER_COPY = HubDataset("mteb/ARO-Flickr-Order", "e5d7f3502345b2c398a6645b4d09b44e650287bf")
 VERSION = 1
 WORDS = 30
 REBUILD_ADVICE = "delete the file to have it made again"
@@ -122,7 +122,11 @@ def hub_copy_cases(path: Path, subset: str) -> Iterator[Case]:
     Raises:
         ZooError: The file is invalid. The error names the file and the row.
     """
-    table = (record for file in shards(path) for record in rows(file, _CopyRow, ("images",)))
+    table = (
+        record
+        for file in shard_paths(path)
+        for record in read_parquet_rows(file, _CopyRow, ("images",))
+    )
     for i, (_, row, images) in enumerate(table):
         match = np.arange(len(row.texts))[None] == 0
         yield Case(images, row.texts, match, "i2t", subset, f"row {i}", right_listed_first=True)
@@ -148,7 +152,7 @@ def _build_header(source: Path, subset: str, seed: int, tagger: Tagger) -> dict[
 def _perturbed_captions(
     source: Path, subset: str, seed: int, tagger: Tagger
 ) -> Iterator[dict[str, Any]]:
-    for captioned in read_captioned(source):
+    for captioned in read_blip_captions(source):
         for k, caption in enumerate(captioned.captions):
             rng = Random(f"{seed}/{subset}/{captioned.image.key}#{k}")
             yield {

@@ -27,7 +27,7 @@ from zoo.support.ranges import PositiveInt
 from zoo.units.reader import read_units, unit_files
 from zoo.units.record import UnitRecord
 
-HOW = (
+INSTRUCTIONS = (
     "`zoo units extract CAPTIONS --out {units}` extracts the units of captions, "
     "`zoo scenes render` writes those of scenes"
 )
@@ -90,7 +90,14 @@ class HalfTruth(Benchmark):
         """The chosen conditions; all are built from the same units."""
         chance = {"half_truth": 50.0, "completion": 50.0}
         return tuple(
-            Subset(c, (self.units,), None, HOW.format(units=self.units), chance, named=True)
+            Subset(
+                c,
+                (self.units,),
+                None,
+                INSTRUCTIONS.format(units=self.units),
+                chance,
+                from_user=True,
+            )
             for c in self.wanted
         )
 

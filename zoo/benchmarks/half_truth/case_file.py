@@ -187,7 +187,7 @@ def read_cases(path: Path) -> tuple[CaseFileHeader, list[Case]]:
             if n < header.cases
             else "was changed: its cases do not match the SHA-256 in its first line"
         )
-        raise ZooError(f"the case file {path} {fault}: fetch or build it again")
+        raise ZooError(f"the case file {path} {fault}: download or build it again")
     images, cases = OwnImages(path.parent), []
     for number, text in enumerate(lines.decode().splitlines(), start=2):
         place = f"{path}:{number}"
@@ -209,7 +209,7 @@ def _parse_header(first: bytes, path: Path) -> CaseFileHeader:
         value = parse_json(first.decode())
     except (NotJson, UnicodeDecodeError) as error:
         raise ZooError(
-            f"the case file {path} is truncated in its first line:  fetch or build it again"
+            f"the case file {path} is truncated in its first line: download or build it again"
         ) from error
     if isinstance(value["half_truths"], int) and value["half_truths"] > FORMAT:
         raise ZooError(

@@ -69,7 +69,7 @@ class DoubtfulCounts(NamedTuple):
     left_out: int
 
 
-def paper(
+def paper_cases(
     records: list[UnitRecord], max_images: int, seed: int, captions: Captions = NO_CAPTIONS
 ) -> list[HalfTruthTexts]:
     """Builds texts by the paper's rule (Appendix C): 'anchor and foil' against 'anchor'.
@@ -110,7 +110,7 @@ def paper(
 
 
 def _entity_cases(
-    record: UnitRecord, records: list[UnitRecord], said: set[str], rng: Random
+    record: UnitRecord, records: list[UnitRecord], mentioned: set[str], rng: Random
 ) -> Iterator[HalfTruthTexts]:
     entities = _distinct_entities(record.entities)
     true = {entity.text.lower() for entity in entities}
@@ -135,7 +135,7 @@ def _entity_cases(
             )
     if len(entities) > 1:
         anchor, added = rng.sample(entities, 2)
-        stranger = _unrelated_entity(record.image_id, said, records, rng)
+        stranger = _unrelated_entity(record.image_id, mentioned, records, rng)
         if stranger is not None:
             yield _join_texts(record, "+Rand", anchor.text, stranger, added.text)
 
@@ -191,7 +191,7 @@ def _image_words(records: Iterable[UnitRecord], captions: Iterable[str] = ()) ->
 
 
 def _unrelated_entity(
-    image_id: str, said: set[str], records: list[UnitRecord], rng: Random
+    image_id: str, mentioned: set[str], records: list[UnitRecord], rng: Random
 ) -> str | None:
     """Returns an entity of another image that shares no word with the captions of this one.
 
@@ -201,7 +201,7 @@ def _unrelated_entity(
         other = rng.choice(records)
         if other.image_id != image_id and other.entities:
             text = rng.choice(other.entities).text
-            if content_words(text) and not base_forms(text) & said:
+            if content_words(text) and not base_forms(text) & mentioned:
                 return text
     return None
 
@@ -255,17 +255,17 @@ def _drop_doubtful(
     foils: Sequence[Foil],
     true: str,
     conditions: Sequence[str | None],
-    own: set[str],
-    elsewhere: set[str],
-    counted: dict[str, DoubtfulCounts],
+    own_forms: set[str],
+    other_forms: set[str],
+    counts: dict[str, DoubtfulCounts],
 ) -> tuple[Foil, ...]:
     """Returns the foils that add no word of other captions, and updates the counts by condition."""
-    known_words, kept_foils = own | base_forms(true), []
+    known_words, kept_foils = own_forms | base_forms(true), []
     for foil, condition in zip(foils, conditions, strict=True):
-        doubtful = is_supported_elsewhere(foil.text, known_words, elsewhere)
+        doubtful = is_supported_elsewhere(foil.text, known_words, other_forms)
         if condition is not None:
-            previous = counted.get(condition, DoubtfulCounts(0, 0))
-            counted[condition] = DoubtfulCounts(previous.foils + 1, previous.left_out + doubtful)
+            previous = counts.get(condition, DoubtfulCounts(0, 0))
+            counts[condition] = DoubtfulCounts(previous.foils + 1, previous.left_out + doubtful)
         if not doubtful:
             kept_foils.append(foil)
     return tuple(kept_foils)
@@ -285,7 +285,7 @@ def _join_texts(
     )
 
 
-def public_code(
+def public_code_cases(
     records: list[UnitRecord], max_images: int, seed: int, captions: Captions = NO_CAPTIONS
 ) -> list[HalfTruthTexts]:
     """Builds texts like the public code: from the first match in file order, in lower case.
@@ -425,4 +425,8 @@ def _has_content_word(text: str) -> bool:
 
 
 Rule = Callable[[list[UnitRecord], int, int, Captions], list[HalfTruthTexts]]
-RULES: dict[str, Rule] = {CHECKED: paper, "paper": paper, PUBLIC_CODE: public_code}
+RULES: dict[str, Rule] = {
+    CHECKED: paper_cases,
+    "paper": paper_cases,
+    PUBLIC_CODE: public_code_cases,
+}

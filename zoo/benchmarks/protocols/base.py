@@ -101,8 +101,8 @@ class Protocol(Configurable, ABC):
     Attributes:
         name: Short name of the protocol.
         drops_identical: Whether each outcome is about the texts of one image or text query and is
-            judged by `above_all`. Texts identical to the right one can then be dropped, as the
-            preset `strict` does.
+            judged by `right_above_wrong`. Texts identical to the right one can then be dropped, as
+            the preset `strict` does.
         by_image: Whether each image is a separate query among all texts of the case. The case is
             then scored on those of its images that exist.
         has_interval: Whether the variance of its answers gives a confidence interval of the metric.
@@ -223,7 +223,7 @@ def protocol_name(protocol: Protocol) -> str:
 
     It is the short name, the path of a class outside zoo, or the path with arguments as JSON.
     """
-    if protocol._recorded:
+    if protocol.recorded_arguments:
         return json.dumps(to_config(protocol))
     path = _class_path(type(protocol))
     return protocol.name if path.startswith("zoo.") else path
@@ -273,7 +273,7 @@ def select_block(
 
 
 def combine_answers(answers: Iterable[tuple[bool, bool]]) -> tuple[bool, bool]:
-    """Combines answers, each as returned by `above_all`, into one that requires all of them.
+    """Combines the results of `right_above_wrong` into one answer that requires all of them.
 
     Args:
         answers: Whether each answer is right, and whether it is wrong only because of ties.

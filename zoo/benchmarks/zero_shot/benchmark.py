@@ -16,7 +16,7 @@ from zoo.benchmarks.zero_shot.prompt_sources import (
     own_prompts,
 )
 from zoo.benchmarks.zero_shot.prompts import ClassPrompts
-from zoo.benchmarks.zero_shot.published_sets import FOLDER, HOW, PublishedSets
+from zoo.benchmarks.zero_shot.published_sets import FOLDER, INSTRUCTIONS, PublishedSets
 from zoo.benchmarks.zero_shot.sets import ELEVATER, SETS, LabelledSet
 
 PROMPTS = "elevater/prompts.py"
@@ -54,7 +54,8 @@ class ZeroShot(PublishedSets):
     def subsets(self) -> tuple[Subset, ...]:
         """The chosen sets."""
         return tuple(
-            self.subset(name, (f"{FOLDER}/{name}",), self.sets[name].n, HOW) for name in self.wanted
+            self.subset(name, (f"{FOLDER}/{name}",), self.sets[name].n, INSTRUCTIONS)
+            for name in self.wanted
         )
 
     def prompts_of(
@@ -87,7 +88,7 @@ class Elevater(PublishedSets):
         instructions = (
             "put vision_benchmark/datasets/prompts.py of "
             "github.com/Computer-Vision-in-the-Wild/Elevater_Toolkit_IC into DATA_ROOT/elevater, "
-            f"and {HOW}"
+            f"and {INSTRUCTIONS}"
         )
         return tuple(
             self.subset(name, (PROMPTS,), self.sets[name].elevater_n, instructions)

@@ -34,7 +34,7 @@ class ZeroShotFolder(Benchmark):
         instructions = "choose a folder with one folder of images per class"
         return (
             Subset(
-                Path(self.folder).resolve().name, (self.folder,), None, instructions, named=True
+                Path(self.folder).resolve().name, (self.folder,), None, instructions, from_user=True
             ),
         )
 

@@ -9,17 +9,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec import Struct, field
 
-from zoo.benchmarks.parquet_rows import shards
+from zoo.benchmarks.parquet_rows import shard_paths
 from zoo.benchmarks.zero_shot.labelled_images import LabelledImages, single_labels
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
-from zoo.sources.tables import arrow_batches
-from zoo.support.schema import validate_record
+from zoo.sources.table_files import arrow_batches
+from zoo.support.schema import DOWNLOAD_AGAIN, validate_record
 from zoo.support.text_files import read_json
 
 STATE, INFO = "state.json", "dataset_info.json"
 SPLITS = ("test", "validation", "val")
-FETCH_AGAIN = "fetch the file again"
 
 
 class _DataFile(Struct):
@@ -70,11 +69,11 @@ def parquet_files(folder: Path) -> list[Path]:
         for pattern in (*(f"{split}*.parquet" for split in SPLITS), "*.parquet"):
             paths = sorted(place.glob(pattern))
             if paths and not (pattern == "*.parquet" and paths[0].name.startswith("train")):
-                return shards(paths[0]) if len(shards(paths[0])) > 1 else paths
+                return shard_paths(paths[0]) if len(shard_paths(paths[0])) > 1 else paths
     return []
 
 
-def parquet(folder: Path, files: list[Path]) -> LabelledImages:
+def read_parquet(folder: Path, files: list[Path]) -> LabelledImages:
     """Reads parquet files whose columns are described by Hugging Face's datasets.
 
     Raises:
@@ -90,7 +89,7 @@ def parquet(folder: Path, files: list[Path]) -> LabelledImages:
             file_labels = pq.read_table(file, columns=[label])[label].to_pylist()
         except (OSError, pa.ArrowInvalid) as error:
             raise ZooError(
-                f"{file} is not a complete parquet file ({error}): {FETCH_AGAIN}"
+                f"{file} is not a complete parquet file ({error}): {DOWNLOAD_AGAIN}"
             ) from error
         labels += file_labels
         refs += [ImageRef("parquet", f"{file}#{i}#{image}") for i in range(len(file_labels))]

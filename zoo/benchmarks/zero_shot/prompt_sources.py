@@ -13,15 +13,15 @@ from zoo.benchmarks.zero_shot.prompts import (
     TEMPLATES,
     ClassPrompts,
     check_templates,
-    names_file,
-    templates_file,
+    read_names,
+    read_templates,
 )
 from zoo.errors import ZooError
 from zoo.support.text_files import read_bytes, read_json
 
 PLAIN: tuple[str, ...] = ("a photo of a {}.",)
 OF_DATA, CLIP_BENCHMARK = "the data", "clip_benchmark"
-FETCH_AGAIN = "fetch ELEVATER's prompts.py again"
+DOWNLOAD_AGAIN = "download ELEVATER's prompts.py again"
 
 
 def own_prompts(folder: Path, images: LabelledImages, imagenet: bool = False) -> ClassPrompts:
@@ -46,11 +46,11 @@ def own_prompts(folder: Path, images: LabelledImages, imagenet: bool = False) ->
         names, templates = _open_clip()
         names_from = templates_from = "open_clip"
     if names_path.is_file():
-        names, names_from = names_file(names_path), str(names_path)
+        names, names_from = read_names(names_path), str(names_path)
         files.append(names_path)
     templates_path = next((folder / name for name in TEMPLATES if (folder / name).is_file()), None)
     if templates_path is not None:
-        templates, templates_from = templates_file(templates_path), str(templates_path)
+        templates, templates_from = read_templates(templates_path), str(templates_path)
         files.append(templates_path)
     if not names:
         raise ZooError(
@@ -103,7 +103,7 @@ def clip_benchmark_prompts(
     names_path = folder / NAMES
     if names_path.is_file():
         return ClassPrompts(
-            names_file(names_path),
+            read_names(names_path),
             checked_templates,
             str(names_path),
             CLIP_BENCHMARK,
@@ -133,7 +133,7 @@ def elevater_prompts(path: Path, name: str) -> ClassPrompts:
     values = _literals(path)
     classes, templates = values.get(("class_map", name)), values.get(("template_map", name))
     if not classes or not templates:
-        raise ZooError(f"{path} has no class names and templates of {name!r}: {FETCH_AGAIN}")
+        raise ZooError(f"{path} has no class names and templates of {name!r}: {DOWNLOAD_AGAIN}")
     # if a name has several spellings, the toolkit uses the first
     names = tuple(spelling[0] if isinstance(spelling, list) else spelling for spelling in classes)
     return ClassPrompts(names, check_templates(templates, str(path)), str(path), str(path), (path,))
@@ -160,5 +160,5 @@ def _literals(path: Path) -> dict[tuple[str, str], Any]:
                             else ast.literal_eval(value)
                         )
     except (SyntaxError, ValueError) as error:
-        raise ZooError(f"{path} is not a valid Python file ({error}): {FETCH_AGAIN}") from error
+        raise ZooError(f"{path} is not a valid Python file ({error}): {DOWNLOAD_AGAIN}") from error
     return lists_by_key

@@ -47,7 +47,7 @@ class ClassPrompts:
         return f"class names of {names}, {template_text} of {templates}"
 
 
-def names_file(path: Path) -> tuple[str, ...]:
+def read_names(path: Path) -> tuple[str, ...]:
     """Returns the class names of a file, one per line.
 
     Raises:
@@ -56,7 +56,7 @@ def names_file(path: Path) -> tuple[str, ...]:
     return _lines(path, "name")
 
 
-def templates_file(path: Path) -> tuple[str, ...]:
+def read_templates(path: Path) -> tuple[str, ...]:
     """Returns the templates of a file, one per line.
 
     Raises:

@@ -11,14 +11,14 @@ from zoo.benchmarks.protocols.base import Protocol
 from zoo.benchmarks.protocols.classify import Classification
 from zoo.benchmarks.protocols.map_11 import MeanAveragePrecision11
 from zoo.benchmarks.roots import cases_from_root
-from zoo.benchmarks.zero_shot.image_files import TORCHVISION, load_set
 from zoo.benchmarks.zero_shot.labelled_images import LabelledImages
+from zoo.benchmarks.zero_shot.layouts import TORCHVISION, load_set
 from zoo.benchmarks.zero_shot.prompts import ClassPrompts
 from zoo.benchmarks.zero_shot.sets import LabelledSet
 from zoo.errors import ZooError, suggest_names
 
 FOLDER = "zero_shot"
-HOW = (
+INSTRUCTIONS = (
     f"put the images of a SET into DATA_ROOT/{FOLDER}/SET, as folders of classes, as "
     "CLIP_benchmark's tars (huggingface.co/clip-benchmark) or as a data set of the hub, or what "
     f"torchvision downloads into DATA_ROOT/{TORCHVISION}"
@@ -51,8 +51,7 @@ class PublishedSets(Benchmark):
         if unknown is not None:
             raise ZooError(
                 f"{self.name} has no set {unknown!r}{suggest_names(unknown, self.subset_names)}: "
-                "the keys of "
-                f"`folders` are {', '.join(self.subset_names)}"
+                f"the keys of `folders` are {', '.join(self.subset_names)}"
             )
 
     @abstractmethod
@@ -101,7 +100,7 @@ class PublishedSets(Benchmark):
         folder = self._folder(subset.name, root)
         labelled = load_set(subset.name, folder, root)
         if labelled is None and subset.name in self.folders and folder.is_dir():
-            raise ZooError(f"{folder} has no labelled images: {HOW}")
+            raise ZooError(f"{folder} has no labelled images: {INSTRUCTIONS}")
         return labelled
 
     def _folder(self, name: str, root: Path) -> Path:
@@ -110,8 +109,8 @@ class PublishedSets(Benchmark):
             return root / FOLDER / name
         return Path(folder).absolute() if Path(folder).is_dir() else root / folder
 
-    def subset(self, name: str, files: Iterable[str], n: int | None, how: str) -> Subset:
+    def subset(self, name: str, files: Iterable[str], n: int | None, instructions: str) -> Subset:
         """Returns the subset of a set; if the user gave its folder, that is its only file."""
         named = name in self.folders
         places = (self.folders[name],) if named else tuple(files)
-        return Subset(name, places, n, how, named=named)
+        return Subset(name, places, n, instructions, from_user=named)

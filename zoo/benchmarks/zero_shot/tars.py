@@ -9,14 +9,14 @@ from zoo.benchmarks.zero_shot.image_folder import SUFFIXES
 from zoo.benchmarks.zero_shot.labelled_images import LabelledImages
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
-from zoo.sources.tars import members
+from zoo.sources.tars import read_members
+from zoo.support.schema import DOWNLOAD_AGAIN
 from zoo.support.text_files import read_bytes
 
 SHARDS, KIND = "nshards.txt", "dataset_type.txt"
-FETCH_AGAIN = "fetch the file again"
 
 
-def tars(folder: Path, split: Path) -> LabelledImages:
+def read_tars(folder: Path, split: Path) -> LabelledImages:
     """Reads the tars of a split.
 
     Args:
@@ -41,8 +41,8 @@ def tars(folder: Path, split: Path) -> LabelledImages:
     for number in range(_read_count(split / SHARDS)):
         shard = split / f"{number}.tar"
         if not shard.is_file():
-            raise ZooError(f"{shard} is missing, but {split / SHARDS} counts it: fetch it")
-        for member, data in members(str(shard), lambda member: member.name.endswith(ending)):
+            raise ZooError(f"{shard} is missing, but {split / SHARDS} counts it: download it")
+        for member, data in read_members(str(shard), lambda member: member.name.endswith(ending)):
             name = Path(member.name)
             key = f"{number}/{name.parent}/{name.name.partition('.')[0]}"
             if name.suffix.lower() in SUFFIXES:
@@ -59,7 +59,7 @@ def tars(folder: Path, split: Path) -> LabelledImages:
             if unlabelled is None
             else (images[unlabelled].key, f"label ({ending})")
         )
-        raise ZooError(f"{culprit} has no {missing_item}: {FETCH_AGAIN}")
+        raise ZooError(f"{culprit} has no {missing_item}: {DOWNLOAD_AGAIN}")
     label_files = [split / SHARDS, *([kind_file] if kind else [])]
     label_tuples = tuple(labels[key] for key in images)
     return LabelledImages(
@@ -70,7 +70,7 @@ def tars(folder: Path, split: Path) -> LabelledImages:
 def _read_count(path: Path) -> int:
     text = read_bytes(path).decode("utf-8", "replace").strip()
     if not text.isdecimal():
-        raise ZooError(f"{path} has {text!r} instead of the number of tars: {FETCH_AGAIN}")
+        raise ZooError(f"{path} has {text!r} instead of the number of tars: {DOWNLOAD_AGAIN}")
     return int(text)
 
 
@@ -79,7 +79,7 @@ def _parse_class(data: bytes, place: str) -> tuple[int, ...]:
         return (int(data),)
     except ValueError as error:
         raise ZooError(
-            f"{place} has {data[:40]!r} instead of the number of a class: {FETCH_AGAIN}"
+            f"{place} has {data[:40]!r} instead of the number of a class: {DOWNLOAD_AGAIN}"
         ) from error
 
 
@@ -88,5 +88,5 @@ def _parse_vector(data: bytes, place: str) -> tuple[tuple[int, ...], int]:
     try:
         vector = np.load(io.BytesIO(data), allow_pickle=False)
     except (ValueError, EOFError, OSError) as error:
-        raise ZooError(f"{place} is not an array ({error}): {FETCH_AGAIN}") from error
+        raise ZooError(f"{place} is not an array ({error}): {DOWNLOAD_AGAIN}") from error
     return tuple(map(int, np.flatnonzero(vector > 0))), len(vector)

@@ -9,7 +9,7 @@ from zoo.errors import ZooError, import_optional, suggest_names
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.tables import CAPTION_COLUMNS
 from zoo.sources.sample import ImageRef, Sample
-from zoo.sources.tables import arrow_batches
+from zoo.sources.table_files import arrow_batches
 from zoo.support.text_files import strip_caption
 
 
@@ -120,13 +120,13 @@ class HubCaptions(Reader):
 
 
 def _column(
-    name: str, given: str | None, argument: str, candidates: list[str], features: Mapping[str, Any]
+    name: str, column: str | None, argument: str, candidates: list[str], features: Mapping[str, Any]
 ) -> str:
     """Returns the name of a column.
 
     Args:
         name: Name of the data set.
-        given: Name from the user, or None to take the first candidate.
+        column: Name from the user, or None to take the first candidate.
         argument: Name of the argument that sets it.
         candidates: Possible columns.
         features: All columns.
@@ -134,12 +134,12 @@ def _column(
     Raises:
         ZooError: There is no such column.
     """
-    if given in features:
-        return str(given)
-    if given is None and candidates:
+    if column in features:
+        return str(column)
+    if column is None and candidates:
         return candidates[0]
     wanted_column = (
-        "such column" if given is None else f"column {given!r}{suggest_names(given, features)}"
+        "such column" if column is None else f"column {column!r}{suggest_names(column, features)}"
     )
     raise ZooError(
         f"{name} has no {wanted_column}: set {argument} to one of {', '.join(map(repr, features))}"

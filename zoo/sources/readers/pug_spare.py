@@ -28,7 +28,7 @@ class _PUGSpareRow(Struct):
 
 
 @dataclass(frozen=True)
-class Animals:
+class AnimalPair:
     """A row of the file.
 
     Attributes:
@@ -50,21 +50,26 @@ class Holdout:
         attributes: The colours.
         objects: The animals.
         held_out: The bindings that are excluded from training.
-        aside: The captions of seen bindings used for evaluation, in the form of `blocks.kin`.
+        evaluation_only: The captions of seen bindings used for evaluation, in the form of
+            `blocks.swap_group`.
     """
 
     attributes: tuple[str, ...]
     objects: tuple[str, ...]
     held_out: frozenset[Binding]
-    aside: frozenset[tuple[Binding, ...]]
+    evaluation_only: frozenset[tuple[Binding, ...]]
 
     def split_of(self, caption: Caption) -> str | None:
         """Returns `train`, `seen`, `partial` or `unseen`; None if a caption is in no split."""
         split = blocks.split_of(caption, self.held_out)
-        return "train" if split == "seen" and blocks.kin(caption) not in self.aside else split
+        return (
+            "train"
+            if split == "seen" and blocks.swap_group(caption) not in self.evaluation_only
+            else split
+        )
 
 
-def animals(file: Path) -> Iterator[Animals]:
+def read_animal_pairs(file: Path) -> Iterator[AnimalPair]:
     """Reads the file.
 
     Args:
@@ -82,12 +87,12 @@ def animals(file: Path) -> Iterator[Animals]:
         first_animal = fields.character_texture, fields.character_name
         second_animal = fields.character2_texture, fields.character2_name
         if first_animal[0] != second_animal[0] and first_animal[1] != second_animal[1]:
-            yield Animals(
+            yield AnimalPair(
                 place, f"{fields.world_name}/{fields.filename}", (first_animal, second_animal)
             )
 
 
-def holdout(rows: list[Animals], seed: int) -> Holdout:
+def holdout(rows: list[AnimalPair], seed: int) -> Holdout:
     """Returns what is held out of training.
 
     Args:
@@ -96,10 +101,10 @@ def holdout(rows: list[Animals], seed: int) -> Holdout:
     """
     bindings = {binding for row in rows for binding in row.caption}
     attributes, objects = (tuple(sorted({b[k] for b in bindings})) for k in (0, 1))
-    if min(len(attributes), len(objects)) < blocks.SIDE:
+    if min(len(attributes), len(objects)) < blocks.BLOCK_SIDE:
         return Holdout(attributes, objects, frozenset(), frozenset())
-    held_out = blocks.block(attributes, objects, seed)
-    aside = blocks.set_aside(attributes, objects, held_out, seed)
+    held_out = blocks.draw_block(attributes, objects, seed)
+    aside = blocks.draw_evaluation_groups(attributes, objects, held_out, seed)
     return Holdout(attributes, objects, held_out, aside)
 
 
@@ -135,7 +140,7 @@ class PUGSpare(Reader):
 
     def samples(self) -> list[Sample]:
         """Returns a sample for each row of the split."""
-        rows = list(animals(self.file))
+        rows = list(read_animal_pairs(self.file))
         held_out = holdout(rows, self.block_seed)
         samples, images = [], OwnImages(self.file.parent)
         for row in rows:

@@ -35,18 +35,18 @@ class Table:
         self._rows = csv.reader(text_lines(file), delimiter=separator, strict=strict)
         self.header = next(self._read(), [])
 
-    def column(self, given: str | None, argument: str, names: Sequence[str]) -> str:
+    def column(self, column: str | None, argument: str, names: Sequence[str]) -> str:
         """Returns the name of a column.
 
         Args:
-            given: Name from the user, or None to take the first of `names` that exists.
+            column: Name from the user, or None to take the first of `names` that exists.
             argument: Name of the argument that sets it.
             names: Possible names of the column.
 
         Raises:
             ZooError: There is no such column, or it exists twice.
         """
-        candidates = (given,) if given is not None else names
+        candidates = (column,) if column is not None else names
         name_in_header = next((name for name in candidates if name in self.header), None)
         if name_in_header is None:
             alternatives = f" (or {', '.join(candidates[1:])})" if candidates[1:] else ""

@@ -69,12 +69,9 @@ class WebDataset(Reader):
         Raises:
             ZooError: There is no tar, or a tar is incomplete.
         """
-        places = [tar for place in expand_braces(self.path) for tar in _tars(place)]
+        places = [tar for place in expand_braces(self.path) for tar in _tar_places(place)]
         if not places:
             raise ZooError(f"{self.path} has no *.tar: give a folder of tars, a tar or a pattern")
-        for place in places:
-            if "#" in place:
-                raise ZooError(f"{place} has '#' in its name, which is not supported: rename it")
         tracked_places = track(places, "listing the members of tars", len(places))
         return {place: index_of(place) for place in tracked_places}
 
@@ -92,18 +89,18 @@ class WebDataset(Reader):
         """Yields a sample for each caption, in the order of the tars or of the packed source."""
         captions = self._read()
         if self.splits is not None:
-            captions = self._of_splits(captions, self.splits)
+            captions = self._select_splits(captions, self.splits)
         if self.draw is not None:
             captions = self._sample_images(captions, self.draw)
-        yield from _in_order(captions)
+        yield from _sort_by_number(captions)
 
-    def _read(self) -> Iterator["_Numbered"]:
+    def _read(self) -> Iterator["_NumberedSample"]:
         broken: list[str] = []
         for place, index in self.shards.items():
-            for group in _groups(place, read_index(index)):
+            for group in _group_files(place, read_index(index)):
                 try:
                     captions = list(self._captions(group))
-                except _Broken as error:
+                except _BrokenSample as error:
                     if not self.tolerate_broken:
                         raise ZooError(
                             f"{error}: repair the tar, or set tolerate_broken: true to leave out "
@@ -120,7 +117,7 @@ class WebDataset(Reader):
                 broken[0],
             )
 
-    def _captions(self, group: "_Group") -> Iterator["_Numbered"]:
+    def _captions(self, group: "_SampleFiles") -> Iterator["_NumberedSample"]:
         """Yields the captions of an image.
 
         Args:
@@ -131,13 +128,13 @@ class WebDataset(Reader):
         """
         names = [ending for ending in IMAGES if ending in group.names]
         if not names:
-            raise _Broken(f"{group} has no image (.{', .'.join(IMAGES)})")
+            raise _BrokenSample(f"{group} has no image (.{', .'.join(IMAGES)})")
         origin = f"{group.place}#{group.names[names[0]]}"
         image = ImageRef("tar", origin)
         packed = group.texts.get(JSON) or b""
         if PACKED in packed:
             for caption_record in packed_captions(packed, f"{group}.{JSON}"):
-                yield _Numbered(
+                yield _NumberedSample(
                     caption_record.number,
                     caption_record.sample(image, origin),
                     caption_record.companions,
@@ -145,9 +142,9 @@ class WebDataset(Reader):
             return
         text = strip_caption(self._text(group), origin)
         name = f"{PurePosixPath(group.place).stem}/{group.key}"
-        yield _Numbered(None, Sample(image, text, str(image), name, origin=origin))
+        yield _NumberedSample(None, Sample(image, text, str(image), name, origin=origin))
 
-    def _text(self, group: "_Group") -> str:
+    def _text(self, group: "_SampleFiles") -> str:
         """Returns the caption of a sample.
 
         Raises:
@@ -156,22 +153,22 @@ class WebDataset(Reader):
         ending = TEXT if self.caption_field is None else JSON
         raw, place = group.texts.get(ending), f"{group}.{ending}"
         if raw is None:
-            raise _Broken(f"{group} has no caption (.{ending})")
+            raise _BrokenSample(f"{group} has no caption (.{ending})")
         try:
             text = raw.decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            raise _Broken(
+            raise _BrokenSample(
                 f"{place} is not UTF-8 text ({error.reason} at byte {error.start})"
             ) from error
         if self.caption_field is not None:
-            text = _field(text, self.caption_field, place)
+            text = _caption_field(text, self.caption_field, place)
         if not text.strip():
-            raise _Broken(f"{place} has an empty caption")
+            raise _BrokenSample(f"{place} has an empty caption")
         return text
 
-    def _of_splits(
-        self, captions: Iterable["_Numbered"], splits: Sequence[str]
-    ) -> Iterator["_Numbered"]:
+    def _select_splits(
+        self, captions: Iterable["_NumberedSample"], splits: Sequence[str]
+    ) -> Iterator["_NumberedSample"]:
         seen_splits: set[str] = set()
         for numbered in captions:
             if numbered.sample.split is not None:
@@ -185,9 +182,11 @@ class WebDataset(Reader):
                     f"its splits are {', '.join(sorted(seen_splits)) or 'missing'}"
                 )
 
-    def _sample_images(self, captions: Iterable["_Numbered"], n: int) -> Iterator["_Numbered"]:
+    def _sample_images(
+        self, captions: Iterable["_NumberedSample"], n: int
+    ) -> Iterator["_NumberedSample"]:
         """Yields the captions of n sampled images, and keeps only these in memory."""
-        captions_by_image: dict[str, list[tuple[int, _Numbered]]] = {}
+        captions_by_image: dict[str, list[tuple[int, _NumberedSample]]] = {}
         ranks: list[tuple[int, int, str]] = []  # of the sampled images, largest rank first
         for position, numbered in enumerate(captions):
             image = numbered.sample.image_id
@@ -209,12 +208,12 @@ class WebDataset(Reader):
             yield numbered
 
 
-class _Broken(Exception):
+class _BrokenSample(Exception):
     """A sample has no image or no usable caption."""
 
 
 @dataclass(frozen=True)
-class _Group:
+class _SampleFiles:
     """The files of a sample.
 
     Attributes:
@@ -234,7 +233,7 @@ class _Group:
 
 
 @dataclass(frozen=True)
-class _Numbered:
+class _NumberedSample:
     """A sample with its number in the packed source, if any, and the numbers of its companions."""
 
     number: int | None
@@ -242,13 +241,13 @@ class _Numbered:
     companions: Sequence[int] = ()
 
 
-def _in_order(captions: Iterable[_Numbered]) -> Iterator[Sample]:
+def _sort_by_number(captions: Iterable[_NumberedSample]) -> Iterator[Sample]:
     """Yields samples sorted by number. Samples without a number are yielded immediately.
 
     Samples are buffered from the first one that is out of order.
     """
     n_in_order = n_unnumbered = 0
-    waiting: list[tuple[int, _Numbered]] = []
+    waiting: list[tuple[int, _NumberedSample]] = []
     for numbered in captions:
         if numbered.number is None:
             n_unnumbered += 1
@@ -269,31 +268,31 @@ def _in_order(captions: Iterable[_Numbered]) -> Iterator[Sample]:
         )
 
 
-def _tars(place: str) -> list[str]:
+def _tar_places(place: str) -> list[str]:
     if is_url(place):
         return list_files(place, "*.tar") if place.endswith("/") else [place]
     place = os.path.abspath(place)
     return list_files(place, "*.tar") if os.path.isdir(place) else [place]
 
 
-def _groups(place: str, index: pa.Table) -> Iterator[_Group]:
+def _group_files(place: str, index: pa.Table) -> Iterator[_SampleFiles]:
     """Yields the samples of a tar, in the order of their first files.
 
     Raises:
         ZooError: Two files of a sample have the same ending.
     """
-    groups: dict[str, _Group] = {}
+    groups: dict[str, _SampleFiles] = {}
     for batch in index.select(["name", "text"]).to_batches(ROWS):
         for row in batch.to_pylist():
             _add(groups, place, row)
     yield from (group for group in groups.values() if group.names.keys() & {*IMAGES, TEXT})
 
 
-def _add(groups: dict[str, _Group], place: str, row: dict[str, Any]) -> None:
+def _add(groups: dict[str, _SampleFiles], place: str, row: dict[str, Any]) -> None:
     folder, slash, name = row["name"].removeprefix("./").rpartition("/")
     start, _, ending = name.partition(".")
     key, ending = f"{folder}{slash}{start}", ending.lower()
-    group = groups.setdefault(key, _Group(place, key))
+    group = groups.setdefault(key, _SampleFiles(place, key))
     other_ending = {"jpeg": "jpg", "jpg": "jpeg"}.get(ending)
     if ending in group.names or other_ending in group.names:
         raise ZooError(
@@ -304,16 +303,18 @@ def _add(groups: dict[str, _Group], place: str, row: dict[str, Any]) -> None:
         group.texts[ending] = row["text"]
 
 
-def _field(text: str, name: str, place: str) -> str:
+def _caption_field(text: str, name: str, place: str) -> str:
     try:
         fields = parse_json(text)
     except NotJson as error:
-        raise _Broken(f"{place} is not JSON ({error})") from error
+        raise _BrokenSample(f"{place} is not JSON ({error})") from error
     if not isinstance(fields, dict) or name not in fields:
         has = sorted(fields) if isinstance(fields, dict) else []
-        raise _Broken(f"{place} has no field {name!r}{suggest_names(name, has)}")
+        raise _BrokenSample(f"{place} has no field {name!r}{suggest_names(name, has)}")
     if not isinstance(fields[name], str):
-        raise _Broken(f"{place} has {fields[name]!r:.40} in field {name!r}, which is not text")
+        raise _BrokenSample(
+            f"{place} has {fields[name]!r:.40} in field {name!r}, which is not text"
+        )
     return str(fields[name])
 
 

@@ -28,17 +28,17 @@ def parse_answer(reply: Reply, stage: Stage) -> tuple[Any, bool]:
     excerpt = " ".join(reply.text.split())[:_EXCERPT_LENGTH]
     if reply.cut_short:
         raise QuestionFailed(
-            "cut_short", f"after {reply.tokens_out:,} tokens, at '{excerpt}'", anew=True
+            "cut_short", f"after {reply.tokens_out:,} tokens, at '{excerpt}'", needs_new_seed=True
         )
     try:
         value = json.loads(
             reply.text, strict=False
         )  # inference engines may emit control characters
     except (ValueError, RecursionError) as error:
-        raise QuestionFailed("malformed", f"'{excerpt}'", anew=True) from error
+        raise QuestionFailed("malformed", f"'{excerpt}'", needs_new_seed=True) from error
     fault = _schema_violation(value, stage.schema, "the answer")
     if fault:
-        raise QuestionFailed("other_form", f"{fault} in '{excerpt}'", anew=True)
+        raise QuestionFailed("other_form", f"{fault} in '{excerpt}'", needs_new_seed=True)
     cleaned = _clean_value(value)
     return cleaned, any(_is_control(c) for text in _all_texts(value) for c in text)
 

@@ -55,8 +55,8 @@ class Asker:
     """Asks a back end, and records the outcome of each question.
 
     An attempt fails with `QuestionFailed`; the third failure is recorded as the question's error.
-    While the back end is `Busy`, all questions wait. Failures of a stage are recorded only after an
-    answer of that stage, which shows that the setup works.
+    While the back end is `BackendBusy`, all questions wait. Failures of a stage are recorded only
+    after an answer of that stage, which shows that the setup works.
 
     Args:
         backend: The server or engine.
@@ -117,7 +117,7 @@ class Asker:
                 if not failed.needs_new_seed:
                     await asyncio.sleep(_PAUSES[len(entry.faults) - 1] * uniform(0.75, 1.25))
             else:
-                entry = replace(entry, answer=answer, mended=had_control_characters)
+                entry = replace(entry, answer=answer, cleaned=had_control_characters)
                 self._tally.answers += 1
                 self._journal.append(question.caption, entry)
                 self._record_failures(stage.name)

@@ -29,12 +29,12 @@ class BackendBusy(Exception):
     Args:
         reason: A key under which it is counted.
         detail: The message of the back end.
-        after: The number of seconds to wait, if the back end requests one.
+        wait_seconds: The number of seconds to wait, if the back end requests one.
     """
 
-    def __init__(self, reason: str, detail: str, after: float | None = None) -> None:
+    def __init__(self, reason: str, detail: str, wait_seconds: float | None = None) -> None:
         super().__init__(f"{reason}: {detail}")
-        self.reason, self.detail, self.wait_seconds = reason, detail, after
+        self.reason, self.detail, self.wait_seconds = reason, detail, wait_seconds
 
 
 class QuestionFailed(Exception):
@@ -43,13 +43,20 @@ class QuestionFailed(Exception):
     Args:
         reason: A key under which it is counted.
         detail: The message of the back end or the model.
-        again: Whether the question may be retried.
-        anew: Whether the model caused the failure, so that a retry needs another seed.
+        may_retry: Whether the question may be retried.
+        needs_new_seed: Whether the model caused the failure, so that a retry needs another seed.
     """
 
-    def __init__(self, reason: str, detail: str, again: bool = True, anew: bool = False) -> None:
+    def __init__(
+        self, reason: str, detail: str, may_retry: bool = True, needs_new_seed: bool = False
+    ) -> None:
         super().__init__(f"{reason}: {detail}")
-        self.reason, self.detail, self.may_retry, self.needs_new_seed = reason, detail, again, anew
+        self.reason, self.detail, self.may_retry, self.needs_new_seed = (
+            reason,
+            detail,
+            may_retry,
+            needs_new_seed,
+        )
 
 
 class Backend(Protocol):
@@ -70,8 +77,8 @@ class Backend(Protocol):
             seed: The sampling seed.
 
         Raises:
-            Busy: The back end accepts no questions now.
-            Failed: This question got no answer.
+            BackendBusy: The back end accepts no questions now.
+            QuestionFailed: This question got no answer.
             ZooError: No question can be answered.
         """
         ...

@@ -29,7 +29,7 @@ from zoo.units.record import UnitRecord
 
 _LOG = logging.getLogger(__name__)
 _CAPTIONS_BEFORE_ESTIMATE = 64  # captions after which the remaining time is estimated
-Entries = dict[tuple[str, str], JournalEntry]
+EntriesByQuestion = dict[tuple[str, str], JournalEntry]
 
 
 class LanguageModelExtractor(UnitExtractor):
@@ -142,7 +142,7 @@ class LanguageModelExtractor(UnitExtractor):
             try:
                 yield
             finally:
-                runner.run(self._open_backend.ends.aclose())
+                runner.run(self._open_backend.exit_stack.aclose())
                 self._open_backend = None
 
     @asynccontextmanager
@@ -152,7 +152,7 @@ class LanguageModelExtractor(UnitExtractor):
                 yield backend
             return
         if self._open_backend.backend is None:
-            self._open_backend.backend = await self._open_backend.ends.enter_async_context(
+            self._open_backend.backend = await self._open_backend.exit_stack.enter_async_context(
                 self.connect()
             )
         yield self._open_backend.backend
@@ -192,10 +192,10 @@ class LanguageModelExtractor(UnitExtractor):
             asker.finish()
         _LOG.info("%s", tally.summary())
 
-    def _next_question(self, captioned: CaptionRow, entries: Entries) -> PromptQuestion | None:
+    def _next_question(self, row: CaptionRow, entries: EntriesByQuestion) -> PromptQuestion | None:
         """Returns the next question about a caption, or None if all were asked."""
-        caption, caption_id, _ = captioned
-        key, seed = journal_key(captioned), caption_seed(self.seed, caption_id)
+        caption, caption_id, _ = row
+        key, seed = journal_key(row), caption_seed(self.seed, caption_id)
         units = entries.get((UNITS.name, ""))
         if units is None:
             return PromptQuestion(UNITS, "", key, {"caption": caption}, seed)
@@ -228,12 +228,12 @@ class LanguageModelExtractor(UnitExtractor):
 
     def _build_record(
         self,
-        captioned: CaptionRow,
-        entries: Entries,
+        row: CaptionRow,
+        entries: EntriesByQuestion,
         other_captions: list[str],
         source: dict[str, Any],
     ) -> UnitRecord:
-        caption, caption_id, image_id = captioned
+        caption, caption_id, image_id = row
         errors = [entry for entry in entries.values() if entry.error]
         if errors:
             self.failed[errors[0].faults[-1]] += 1
@@ -257,13 +257,13 @@ class LanguageModelExtractor(UnitExtractor):
         return UnitRecord(caption_id, image_id, caption, tuple(entities), relations, source)
 
 
-def journal_key(captioned: CaptionRow) -> str:
+def journal_key(row: CaptionRow) -> str:
     """Returns the journal's key of a caption, which depends on its id and its text.
 
     Args:
-        captioned: The caption, as (caption, caption_id, image_id).
+        row: The caption, as (caption, caption_id, image_id).
     """
-    caption, caption_id, _ = captioned
+    caption, caption_id, _ = row
     return f"{caption_id} {_hash(caption):08x}"
 
 
@@ -297,7 +297,7 @@ class _OpenBackend:
     """A back end that stays open between calls, and its event loop."""
 
     runner: asyncio.Runner
-    ends: AsyncExitStack = field(default_factory=AsyncExitStack)
+    exit_stack: AsyncExitStack = field(default_factory=AsyncExitStack)
     backend: Backend | None = None
 
 

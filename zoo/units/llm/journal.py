@@ -32,7 +32,7 @@ class JournalEntry:
         answer: The answer, or None if it failed.
         error: The error, or None if it was answered.
         faults: The reasons of the failed attempts.
-        mended: Whether control characters were removed from the answer.
+        cleaned: Whether control characters were removed from the answer.
         tokens_in: The number of tokens sent in all attempts.
         tokens_out: The number of tokens received in all attempts.
     """
@@ -42,7 +42,7 @@ class JournalEntry:
     answer: Any = None
     error: str | None = None
     faults: tuple[str, ...] = ()
-    mended: bool = False
+    cleaned: bool = False
     tokens_in: int = 0
     tokens_out: int = 0
 

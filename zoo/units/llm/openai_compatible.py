@@ -148,7 +148,7 @@ class _Server:
             )
         if status in (408, 409) or status >= 500:
             return QuestionFailed(f"http_{status}", detail)
-        return QuestionFailed("refused", f"{status}: {detail}", again=False)
+        return QuestionFailed("refused", f"{status}: {detail}", may_retry=False)
 
 
 def _check_address(address: str) -> str:
@@ -174,7 +174,9 @@ def _parse_reply(response: Any) -> Reply:
     except (AttributeError, IndexError, KeyError, TypeError) as error:
         raise QuestionFailed("unreadable_reply", str(response)[:_EXCERPT_LENGTH]) from error
     if not isinstance(text, str) or not text.strip():
-        raise QuestionFailed("empty_reply", str(message.get("refusal") or finish_reason), anew=True)
+        raise QuestionFailed(
+            "empty_reply", str(message.get("refusal") or finish_reason), needs_new_seed=True
+        )
     tokens_in, tokens_out = (usage.get(f"{name}_tokens") or 0 for name in ("prompt", "completion"))
     return Reply(text, finish_reason == "length", tokens_in, tokens_out)
 

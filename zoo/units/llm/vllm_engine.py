@@ -126,7 +126,7 @@ class _Engine:
                 final_output = output
         except ValueError as error:  # the question is too long, or the schema unsupported
             raise QuestionFailed(
-                "refused", " ".join(str(error).split())[:300], again=False
+                "refused", " ".join(str(error).split())[:300], may_retry=False
             ) from error
         except RuntimeError as error:
             if self._engine.errored:

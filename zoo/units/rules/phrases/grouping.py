@@ -4,13 +4,23 @@ from collections.abc import Sequence
 
 from zoo.language.tagger import Token
 from zoo.units.rules.lexicon import word_set
-from zoo.units.rules.phrases.function_words import RELATIVES, SEEMING, SUBORDINATORS, negates
 from zoo.units.rules.phrases.noun_phrase import noun_phrase, qualifies_noun
 from zoo.units.rules.phrases.phrase import Phrase
-from zoo.units.rules.phrases.prepositions import governs, preposition_phrase
 from zoo.units.rules.phrases.tag_correction import correct_tags
-from zoo.units.rules.phrases.tags import ADJECTIVES, DETERMINERS, NOUNS, VERBS, starts
 from zoo.units.rules.phrases.verb_group import verb_group
+from zoo.units.rules.phrases.word_classes import (
+    ADJECTIVES,
+    DETERMINERS,
+    NOUNS,
+    RELATIVES,
+    SEEMING,
+    SUBORDINATORS,
+    VERBS,
+    has_tag,
+    is_adverb_preposition,
+    is_negation,
+    preposition_phrase,
+)
 
 _ADVERBIAL = word_set("outside inside")
 # the actor is one of those mentioned before, or somebody else
@@ -35,17 +45,17 @@ def _next_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phrase | No
     word, tag = words[i], tags[i]
     if multiword := preposition_phrase(words, i):
         return Phrase("preposition", multiword), i + len(multiword)
-    if word == "after" and i and tags[i - 1] in VERBS and starts(tags, i + 1, DETERMINERS | NOUNS):
+    if word == "after" and i and tags[i - 1] in VERBS and has_tag(tags, i + 1, DETERMINERS | NOUNS):
         return Phrase("preposition", (word,)), i + 1
     if word == "what" and (n_seeming := _n_seeming_words(words, i + 1)):
         return None, i + 1 + n_seeming
     if word in SUBORDINATORS:
         return Phrase("break"), i + 1
-    if negates(word):
+    if is_negation(word):
         return Phrase("stop"), i + 1
     if word in _INDEFINITE_ACTORS and (
-        starts(tags, i + 1, VERBS)
-        or (words[i + 1 : i + 2] == ["of"] and starts(tags, i + 2, {"PRP", "WDT", "WP"}))
+        has_tag(tags, i + 1, VERBS)
+        or (words[i + 1 : i + 2] == ["of"] and has_tag(tags, i + 2, {"PRP", "WDT", "WP"}))
     ):
         return Phrase("stop"), i + 1
     if word in _OBJECT_PRONOUNS and tags[i + 1 : i + 2] == ["VBG"]:
@@ -57,12 +67,12 @@ def _next_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phrase | No
     noun_index = i - 1 if words[i - 1] != "," else i - 2
     if word in RELATIVES and noun_index >= 0 and tags[noun_index] in NOUNS:
         return Phrase("relative", (word,)), i + 1
-    if word in _ADVERBIAL and not starts(tags, i + 1, DETERMINERS | NOUNS | ADJECTIVES):
+    if word in _ADVERBIAL and not has_tag(tags, i + 1, DETERMINERS | NOUNS | ADJECTIVES):
         return None, i + 1
     if (
         tag in ("IN", "RP")
-        or governs(words, tags, i)
-        or (tag == "TO" and not starts(tags, i + 1, {"VB"}))
+        or is_adverb_preposition(words, tags, i)
+        or (tag == "TO" and not has_tag(tags, i + 1, {"VB"}))
     ):
         return Phrase("preposition", (word,)), i + 1
     if tag in VERBS and not qualifies_noun(words, tags, i):

@@ -13,10 +13,15 @@ from zoo.units.rules.lexicon import (
     QUANTITIES,
     word_set,
 )
-from zoo.units.rules.phrases.function_words import negates
 from zoo.units.rules.phrases.phrase import Phrase
-from zoo.units.rules.phrases.prepositions import governs
-from zoo.units.rules.phrases.tags import ADJECTIVES, DETERMINERS, NOUNS, starts
+from zoo.units.rules.phrases.word_classes import (
+    ADJECTIVES,
+    DETERMINERS,
+    NOUNS,
+    has_tag,
+    is_adverb_preposition,
+    is_negation,
+)
 from zoo.units.rules.words import BINDING
 
 _PICTURES = word_set(
@@ -65,14 +70,18 @@ def _simple_noun_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phra
             tagged_words, after_noun, owned = [], 0, True
         elif not tagged_words and (
             tag in DETERMINERS
-            or (tag == "RB" and not negates(words[j]) and not governs(words, tags, j))
+            or (
+                tag == "RB"
+                and not is_negation(words[j])
+                and not is_adverb_preposition(words, tags, j)
+            )
         ):
             owned = owned or tag == "PRP$"
         elif (
             words[j] in ("and", ",")
             and not after_noun
             and tagged_words
-            and starts(tags, j + 1, ADJECTIVES)
+            and has_tag(tags, j + 1, ADJECTIVES)
         ):
             if words[j] == "and":
                 tagged_words.append(("and", "CC"))
@@ -118,7 +127,7 @@ def qualifies_noun(words: list[str], tags: list[str], i: int) -> bool:
     wearing socks".
     """
     if tags[i] in ("VBN", "VBD") and i and tags[i - 1] == "NN":
-        return words[i] in BOUND_PARTICIPLES and starts(tags, i + 1, NOUNS | {"JJ"})
+        return words[i] in BOUND_PARTICIPLES and has_tag(tags, i + 1, NOUNS | {"JJ"})
     previous = i - 1
     while previous >= 0 and tags[previous] == "RB":
         previous -= 1
@@ -131,4 +140,4 @@ def qualifies_noun(words: list[str], tags: list[str], i: int) -> bool:
         return False
     if tags[previous] in ("IN", "TO") and words[previous] != "of" and words[i] in BASES:
         return False
-    return starts(tags, i + 1, NOUNS | {"JJ"})
+    return has_tag(tags, i + 1, NOUNS | {"JJ"})

@@ -9,8 +9,14 @@ from zoo.units.rules.lexicon import (
     PREPOSITIONS,
     word_set,
 )
-from zoo.units.rules.phrases.function_words import SUBJECT_PRONOUNS
-from zoo.units.rules.phrases.tags import ADJECTIVES, FINITE, NOUNS, VERBS, starts
+from zoo.units.rules.phrases.word_classes import (
+    ADJECTIVES,
+    FINITE,
+    NOUNS,
+    SUBJECT_PRONOUNS,
+    VERBS,
+    has_tag,
+)
 
 _GOVERNING = word_set("in at of with into from near under behind between against beside")
 
@@ -67,7 +73,7 @@ def _ends_phrase(words: list[str], tags: list[str], i: int) -> bool:
     A participle or another adjective may still follow ("a black and white dog").
     """
     next_tag = tags[i + 1] if i + 1 < len(tags) else "."
-    joined = next_tag == "CC" and not starts(tags, i + 2, ADJECTIVES | {"VBN", "VBG"})
+    joined = next_tag == "CC" and not has_tag(tags, i + 2, ADJECTIVES | {"VBN", "VBG"})
     placed = next_tag == "RB" and (words[i + 1] in PREPOSITIONS)
     if not (joined or placed or next_tag in ("IN", "TO", ".", "VBZ") or words[i + 1] == "being"):
         return False

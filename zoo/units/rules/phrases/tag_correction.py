@@ -2,10 +2,17 @@
 
 from zoo.units.rules.kinds import BEINGS, CLOTHES, MOVERS
 from zoo.units.rules.lexicon import BASES, NOUNS_IN_ING, NUMBERS, word_set
-from zoo.units.rules.phrases.function_words import AUXILIARIES, SUBORDINATORS
 from zoo.units.rules.phrases.nouns_by_context import is_noun
-from zoo.units.rules.phrases.tags import ADJECTIVES, AFTER_VERB, DETERMINERS, NOUNS, VERBS
 from zoo.units.rules.phrases.verbs_by_context import is_verb
+from zoo.units.rules.phrases.word_classes import (
+    ADJECTIVES,
+    AFTER_VERB,
+    AUXILIARIES,
+    DETERMINERS,
+    NOUNS,
+    SUBORDINATORS,
+    VERBS,
+)
 
 # "matching hats": participles that compare one thing with another
 _COMPARING = word_set("matching coordinating contrasting")

@@ -1,11 +1,20 @@
 """Verb groups: a verb with its auxiliaries, as one predicate."""
 
 from zoo.units.rules.lexicon import BASES, participle, word_set
-from zoo.units.rules.phrases.function_words import AUXILIARIES, SEEMING, negates
 from zoo.units.rules.phrases.noun_phrase import qualifies_noun
 from zoo.units.rules.phrases.phrase import Phrase
-from zoo.units.rules.phrases.prepositions import governs, preposition_phrase
-from zoo.units.rules.phrases.tags import ADJECTIVES, DETERMINERS, NOUNS, VERBS, starts
+from zoo.units.rules.phrases.word_classes import (
+    ADJECTIVES,
+    AUXILIARIES,
+    DETERMINERS,
+    NOUNS,
+    SEEMING,
+    VERBS,
+    has_tag,
+    is_adverb_preposition,
+    is_negation,
+    preposition_phrase,
+)
 
 _DOING = word_set("do does did doing")
 _HAVING = word_set("has have had having")
@@ -24,17 +33,17 @@ def verb_group(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None
             if tags[j - 1] == "RB" and group and group[-1][0] not in AUXILIARIES:
                 break
             group.append((words[j], tags[j]))
-        elif tags[j] == "TO" and starts(tags, j + 1, {"VB"}) and group:
+        elif tags[j] == "TO" and has_tag(tags, j + 1, {"VB"}) and group:
             group.append(("to", "TO"))
         elif (
             tags[j] != "RB"
-            or negates(words[j])
-            or governs(words, tags, j)
+            or is_negation(words[j])
+            or is_adverb_preposition(words, tags, j)
             or preposition_phrase(words, j)
         ):
             break
         j += 1
-    if j < len(words) and negates(words[j]):
+    if j < len(words) and is_negation(words[j]):
         return Phrase("stop"), j + 1
     finite = group[0][1] in ("VBZ", "VBP", "VBD", "MD", "VB")
     if group[0][0] in SEEMING and len(group) > 2 and group[1][0] == "to":
@@ -45,7 +54,7 @@ def verb_group(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None
         for k, (word, tag) in enumerate(group)
         if word not in AUXILIARIES or (word == "be" and k > 1)
     ]
-    if not main and group[-1][0] in _DOING and starts(tags, j, DETERMINERS | NOUNS | ADJECTIVES):
+    if not main and group[-1][0] in _DOING and has_tag(tags, j, DETERMINERS | NOUNS | ADJECTIVES):
         main = [group[-1]]
     if not main:
         return Phrase("verb", ("with",) if group[-1][0] in _HAVING else (), finite=finite), j

@@ -10,8 +10,16 @@ from zoo.units.rules.lexicon import (
     THIRD_PERSONS,
     word_set,
 )
-from zoo.units.rules.phrases.function_words import RELATIVES, SUBJECT_PRONOUNS, SUBORDINATORS
-from zoo.units.rules.phrases.tags import ADJECTIVES, AFTER_VERB, DETERMINERS, NOUNS, VERBS
+from zoo.units.rules.phrases.word_classes import (
+    ADJECTIVES,
+    AFTER_VERB,
+    DETERMINERS,
+    NOUNS,
+    RELATIVES,
+    SUBJECT_PRONOUNS,
+    SUBORDINATORS,
+    VERBS,
+)
 
 _NAMING = PLACEHOLDERS | MOVERS | BODY_PARTS | CLOTHES | SUPPORTS
 # "rock climbing", "snow boarding": the second word names the activity

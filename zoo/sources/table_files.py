@@ -11,7 +11,7 @@ from zoo.errors import ZooError
 ARROW = ".arrow"
 
 
-class Tables:
+class TableFiles:
     """Reads single cells. Arrow files are memory-mapped; of Parquet a column chunk is read."""
 
     def __init__(self) -> None:
@@ -22,14 +22,14 @@ class Tables:
         """Returns an empty state: each process opens the files itself."""
         return {"_columns": {}, "_batches": {}}
 
-    def cell(self, path: Path, row: int, column: str, asked: str) -> Any:
+    def cell(self, path: Path, row: int, column: str, reference: str) -> Any:
         """Returns a cell.
 
         Args:
             path: The file.
             row: The number of the row, from 0.
             column: The name of the column.
-            asked: Name of the cell in error messages.
+            reference: Name of the cell in error messages.
 
         Raises:
             ZooError: The file has no such column or row.
@@ -46,7 +46,7 @@ class Tables:
             sizes = [file.metadata.row_group(group).num_rows for group in groups]
         if column not in names:
             raise ZooError(
-                f"{path} has no column {column!r}, which is used by {asked}: its columns are "
+                f"{path} has no column {column!r}, which is used by {reference}: its columns are "
                 f"{', '.join(names)}"
             )
         start = 0
@@ -61,7 +61,7 @@ class Tables:
                 return self._columns[key][row - start]
             start += n
         raise ZooError(
-            f"{path} has {start} rows, but {asked} refers to row {row}: download the file again"
+            f"{path} has {start} rows, but {reference} refers to row {row}: download the file again"
         )
 
 
