@@ -80,7 +80,8 @@ def picture(arrows: set[Arrow]) -> str:
     for package, (x, y) in place.items():
         wide = _wide(package)
         box = f'x="{x - wide / 2:.0f}" y="{y - HEIGHT / 2:.0f}" width="{wide}" height="{HEIGHT}"'
-        shapes.append(f'<rect class="package" rx="4" {box}/><text x="{x:.0f}" y="{y}">{package}</text>')
+        label = f'<text x="{x:.0f}" y="{y}">{package}</text>'
+        shapes.append(f'<rect class="package" rx="4" {box}/>{label}')
     tips = TIP.format("tip", "#44598c") + TIP.format("pale", "#c2c9d9")
     size = f'viewBox="0 0 {WIDTH} {heights[-1] + TOP}"'
     page = f'<rect class="page" width="{WIDTH}" height="{heights[-1] + TOP}"/>'

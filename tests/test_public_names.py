@@ -41,7 +41,9 @@ def test_importing_packages_does_not_import_torch() -> None:
 @pytest.mark.parametrize("package", [package for package in PACKAGES if package != "zoo"])
 def test_a_class_is_recorded_with_the_package_that_exports_it(package: str) -> None:
     shown = [
-        value for value in vars(importlib.import_module(package)).values() if isinstance(value, type)
+        value
+        for value in vars(importlib.import_module(package)).values()
+        if isinstance(value, type)
     ]
     assert {class_path(cls).rpartition(".")[0] for cls in shown} <= {package}
 

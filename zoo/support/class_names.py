@@ -253,13 +253,13 @@ def suggest_class(path: str) -> str:
 
 @cache
 def _built_in(what: str) -> list[tuple[str, str, str]]:
-    room = PACKAGES.get(what, what)
+    package_name = PACKAGES.get(what, what)
     package = Path(__file__).parents[1]
-    defined = _class_nodes((package / room.replace(".", "/")).rglob("*.py"))
+    defined = _class_nodes((package / package_name.replace(".", "/")).rglob("*.py"))
     # a class may inherit from the base class through a class at the top of the package
     kin = _kin(BASE_CLASS_BY_KIND[what], [*_class_nodes(package.glob("*.py")), *defined])
     return [
-        _entry(f"zoo.{room}", node)
+        _entry(f"zoo.{package_name}", node)
         for node in defined
         if node.name in kin and not _is_abstract(node)
     ]
@@ -297,7 +297,7 @@ def _kin(base: str, nodes: list[ast.ClassDef]) -> set[str]:
     return kin - {base}
 
 
-def _entry(room: str, node: ast.ClassDef) -> tuple[str, str, str]:
+def _entry(package_name: str, node: ast.ClassDef) -> tuple[str, str, str]:
     named = [
         s.value.value
         for s in node.body
@@ -306,7 +306,7 @@ def _entry(room: str, node: ast.ClassDef) -> tuple[str, str, str]:
         and ast.unparse(s.targets[0] if isinstance(s, ast.Assign) else s.target) == "name"
     ]
     text = (ast.get_docstring(node) or "").partition("\n\n")[0].replace("\n", " ")
-    return str(named[0]) if named else node.name, f"{room}.{node.name}", text
+    return str(named[0]) if named else node.name, f"{package_name}.{node.name}", text
 
 
 def import_all(kinds: Iterable[str] = tuple(BASE_CLASS_BY_KIND)) -> None:
