@@ -1,7 +1,7 @@
-"""Draws imports.svg: rooms as boxes, floors as rows, an arrow for each room that another imports.
+"""Draws imports.svg: packages as boxes, layers as rows, and imports as arrows.
 
-The floors are those of the contract in pyproject.toml, the imports those of the code. `python
-docs/imports.py` writes the picture anew.
+The layers are those of the contract in pyproject.toml, the imports those of the code. `python
+docs/imports.py` writes the picture again.
 """
 
 import tomllib
@@ -12,21 +12,21 @@ import grimp
 
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "imports.svg"
-# All rooms may import these two. Their arrows would hide the others.
+# All packages may import these two, so their arrows are not drawn.
 GROUND = ("support", "errors")
 
 Arrow = tuple[str, str]
 
 WIDTH, ROW, TOP = 1000, 78, 40
 LETTER, PADDING, HEIGHT = 8, 12, 26
-# how far a floor's only room stands from the middle: on the left and on the right in turn, so that
+# shift of the only package of a layer from the middle, to the left and right in turn, so that
 # arrows pass it
 ASIDE = 190
 STYLE = """
 text { font: 13px sans-serif; text-anchor: middle; dominant-baseline: central; }
 .page { fill: #fff; }
-.room { fill: #eef2fb; stroke: #44598c; }
-.floor { stroke: #d5d9e2; stroke-dasharray: 2 4; }
+.package { fill: #eef2fb; stroke: #44598c; }
+.layer { stroke: #d5d9e2; stroke-dasharray: 2 4; }
 .arrow { fill: none; stroke: #44598c; stroke-width: 1.1; marker-end: url(#tip); }
 .short { stroke: #c2c9d9; marker-end: url(#pale); }
 .upward { stroke: #d00000; stroke-width: 2.5; }
@@ -36,40 +36,40 @@ TIP = (
 )
 
 
-def floors() -> list[list[str]]:
-    """Returns the rooms of each floor, the highest first."""
+def layers() -> list[list[str]]:
+    """Returns the packages of each layer, the highest first."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]
-    layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
-    return [[room.strip() for room in layer.split("|")] for layer in layers]
+    contract = next(contract for contract in contracts if contract["type"] == "layers")
+    return [[package.strip() for package in layer.split("|")] for layer in contract["layers"]]
 
 
 def imports() -> set[Arrow]:
-    """Returns (importing room, imported room) of all imports in `zoo` between two rooms."""
+    """Returns (importing, imported) package of each import between two packages of `zoo`."""
     graph = grimp.build_graph("zoo", cache_dir=None)
     arrows = {
-        (_room(module), _room(imported))
+        (_package(module), _package(imported))
         for module in graph.modules
         for imported in graph.find_modules_directly_imported_by(module)
     }
-    return {(room, imported) for room, imported in arrows if room != imported and imported}
+    return {(package, imported) for package, imported in arrows if package != imported and imported}
 
 
 def not_downward(arrows: Iterable[Arrow]) -> list[Arrow]:
-    """Returns the arrows that do not lead to a lower floor."""
-    floor = {room: i for i, rooms in enumerate(floors()) for room in rooms}
-    return sorted((a, b) for a, b in arrows if floor[a] >= floor[b])
+    """Returns the arrows that do not lead to a lower layer."""
+    layer = {package: i for i, packages in enumerate(layers()) for package in packages}
+    return sorted((a, b) for a, b in arrows if layer[a] >= layer[b])
 
 
 def picture(arrows: set[Arrow]) -> str:
     """Returns the drawing as SVG."""
-    rooms = floors()
-    place = _places(rooms)
+    packages = layers()
+    place = _places(packages)
     drawn = {arrow for arrow in arrows if arrow[1] not in GROUND}
     starts, ends = _spread(drawn, place, 0), _spread(drawn, place, 1)
     wrong = set(not_downward(arrows))
-    heights = [TOP + ROW * i for i in range(len(rooms))]
-    shapes = [f'<line class="floor" x1="20" x2="{WIDTH - 20}" y1="{y}" y2="{y}"/>' for y in heights]
+    heights = [TOP + ROW * i for i in range(len(packages))]
+    shapes = [f'<line class="layer" x1="20" x2="{WIDTH - 20}" y1="{y}" y2="{y}"/>' for y in heights]
     for arrow in sorted(drawn, key=lambda arrow: (not _implied(arrow, drawn), arrow)):
         kind = "upward" if arrow in wrong else "short" if _implied(arrow, drawn) else ""
         y1, y2 = place[arrow[0]][1] + HEIGHT / 2, place[arrow[1]][1] - HEIGHT / 2
@@ -77,10 +77,11 @@ def picture(arrows: set[Arrow]) -> str:
         curve = f"M{x1:.0f},{y1:.0f} C{x1:.0f},{y1 + bend:.0f} {x2:.0f},{y2 - bend:.0f} "
         title = f"<title>{arrow[0]} imports {arrow[1]}</title>"
         shapes.append(f'<path class="arrow {kind}" d="{curve}{x2:.0f},{y2:.0f}">{title}</path>')
-    for room, (x, y) in place.items():
-        wide = _wide(room)
+    for package, (x, y) in place.items():
+        wide = _wide(package)
         box = f'x="{x - wide / 2:.0f}" y="{y - HEIGHT / 2:.0f}" width="{wide}" height="{HEIGHT}"'
-        shapes.append(f'<rect class="room" rx="4" {box}/><text x="{x:.0f}" y="{y}">{room}</text>')
+        label = f'<text x="{x:.0f}" y="{y}">{package}</text>'
+        shapes.append(f'<rect class="package" rx="4" {box}/>{label}')
     tips = TIP.format("tip", "#44598c") + TIP.format("pale", "#c2c9d9")
     size = f'viewBox="0 0 {WIDTH} {heights[-1] + TOP}"'
     page = f'<rect class="page" width="{WIDTH}" height="{heights[-1] + TOP}"/>'
@@ -88,54 +89,54 @@ def picture(arrows: set[Arrow]) -> str:
     return "\n".join([opening, f"<defs>{tips}</defs>", page, *shapes, "</svg>", ""])
 
 
-def _room(module: str) -> str:
+def _package(module: str) -> str:
     return module.partition(".")[2].partition(".")[0]
 
 
 def _implied(arrow: Arrow, arrows: set[Arrow]) -> bool:
-    """Whether other arrows lead from the one room to the other."""
+    """Whether a path of other arrows connects the two packages."""
     reached, waiting = set(), [b for a, b in arrows if a == arrow[0] and b != arrow[1]]
     while waiting:
-        room = waiting.pop()
-        if room not in reached:
-            reached.add(room)
-            waiting += [b for a, b in arrows if a == room]
+        package = waiting.pop()
+        if package not in reached:
+            reached.add(package)
+            waiting += [b for a, b in arrows if a == package]
     return arrow[1] in reached
 
 
-def _wide(room: str) -> int:
-    return LETTER * len(room) + 2 * PADDING
+def _wide(package: str) -> int:
+    return LETTER * len(package) + 2 * PADDING
 
 
-def _places(rooms: list[list[str]]) -> dict[str, tuple[float, int]]:
-    """Returns where the middle of each room's box is."""
+def _places(packages: list[list[str]]) -> dict[str, tuple[float, int]]:
+    """Returns where the middle of each package's box is."""
     places = {}
-    for i, row in enumerate(rooms):
+    for i, row in enumerate(packages):
         step = WIDTH / (len(row) + 1)
-        aside = (ASIDE if i % 2 else -ASIDE) if len(row) == 1 and 0 < i < len(rooms) - 1 else 0
-        for k, room in enumerate(row, start=1):
-            places[room] = (step * k + aside, TOP + ROW * i)
+        aside = (ASIDE if i % 2 else -ASIDE) if len(row) == 1 and 0 < i < len(packages) - 1 else 0
+        for k, package in enumerate(row, start=1):
+            places[package] = (step * k + aside, TOP + ROW * i)
     return places
 
 
 def _spread(
     arrows: set[Arrow], place: dict[str, tuple[float, int]], side: int
 ) -> dict[Arrow, float]:
-    """Returns where each arrow touches its room's box, sorted so that few arrows cross.
+    """Returns where each arrow touches its package's box, sorted so that few arrows cross.
 
     Args:
         arrows: The arrows.
-        place: The middle of each room's box.
+        place: The middle of each package's box.
         side: 0 for the box that an arrow starts from, 1 for the one that it leads to.
     """
     found = {}
-    for room, (x, _) in place.items():
+    for package, (x, _) in place.items():
         own = sorted(
-            (arrow for arrow in arrows if arrow[side] == room),
+            (arrow for arrow in arrows if arrow[side] == package),
             key=lambda arrow: (place[arrow[1 - side]], arrow),
         )
         for k, arrow in enumerate(own, start=1):
-            found[arrow] = x + _wide(room) * (k / (len(own) + 1) - 0.5)
+            found[arrow] = x + _wide(package) * (k / (len(own) + 1) - 0.5)
     return found
 
 

@@ -455,11 +455,11 @@ def test_every_argument_of_a_method_is_on_its_page_with_its_default(page: str) -
         assert f"| `{parameter.name}` | {default} |" in text
 
 
-@pytest.mark.parametrize("room", ["objectives", "heads"])
-def test_every_method_has_a_page(room: str) -> None:
+@pytest.mark.parametrize("package", ["objectives", "heads"])
+def test_every_method_has_a_page(package: str) -> None:
     described = {class_of(path).__module__.rpartition(".")[2] for path in CLASSES.values()}
     described |= {"base", "answers", "cosine", "__init__"}
-    assert {path.stem for path in (ROOT / "zoo" / room).glob("*.py")} <= described
+    assert {path.stem for path in (ROOT / "zoo" / package).glob("*.py")} <= described
 
 
 @pytest.mark.parametrize("page", sorted(set(CLASSES) - UNMEASURED))

@@ -1,4 +1,4 @@
-"""The picture of the imports in docs/ is that of the code, and no arrow of it leads upward."""
+"""The picture of the imports in docs/ matches the code, and no arrow leads upward."""
 
 import importlib.util
 from pathlib import Path
@@ -25,7 +25,7 @@ def test_the_picture_of_the_imports_is_that_of_the_code(drawing: ModuleType) -> 
     assert drawing.picture(drawing.imports()) == drawn, "run `python docs/imports.py`"
 
 
-def test_no_arrow_leads_upward_or_aside(drawing: ModuleType) -> None:
+def test_no_arrow_leads_upward_or_sideways(drawing: ModuleType) -> None:
     arrows = drawing.imports()
     assert {("module", "objectives"), ("results", "benchmarks"), ("sources", "scenes")} <= arrows
     assert drawing.not_downward(arrows) == []
@@ -33,7 +33,7 @@ def test_no_arrow_leads_upward_or_aside(drawing: ModuleType) -> None:
     assert drawing.not_downward(arrows | wrong) == sorted(wrong)
 
 
-def test_an_import_more_or_less_changes_the_picture_and_one_upward_stands_out(
+def test_each_import_changes_the_picture_and_an_upward_one_is_highlighted(
     drawing: ModuleType,
 ) -> None:
     arrows = drawing.imports()

@@ -33,7 +33,7 @@ class TokenKey:
 
 @dataclass(frozen=True, order=True)
 class PiecesKey(TokenKey):
-    """The key of the pooled vectors of an item's pieces, each encoded separately."""
+    """The key of the pooled vectors of the views of an image or the segments of a text."""
 
 
 PIECES = PiecesKey()

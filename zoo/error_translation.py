@@ -249,13 +249,13 @@ def _suggest(text: str) -> str:
     if kind is not None:
         return next(
             (
-                f" (`zoo ls {room}` lists some)"
-                for room, base in BASE_CLASS_BY_KIND.items()
+                f" (`zoo ls {kind}` lists some)"
+                for kind, base in BASE_CLASS_BY_KIND.items()
                 if base == kind[1]
             ),
             "",
         )
-    short_names = {name for room in BASE_CLASS_BY_KIND for name in class_paths(room)}
+    short_names = {name for kind in BASE_CLASS_BY_KIND for name in class_paths(kind)}
     unimportable = _NO_MODULE.search(text)
     if unimportable is not None:
         return suggest_class(unimportable[1]) or suggest_names(
@@ -277,11 +277,11 @@ def _suggest(text: str) -> str:
         return f" (it is {next(paths[name] for paths in paths_by_kind if name in paths)})"
     if unknown[1]:
         setting = re.search(r"(?:--)?(?:[\w.]+\.)?(\w+): there is no class", text)
-        rooms = [r for r in BASE_CLASS_BY_KIND if setting and r in (setting[1], f"{setting[1]}s")]
-        if rooms:
+        kinds = [k for k in BASE_CLASS_BY_KIND if setting and k in (setting[1], f"{setting[1]}s")]
+        if kinds:
             return (
-                suggest_names(name, class_paths(rooms[0]))
-                or f": `zoo ls {rooms[0]}` lists the names"
+                suggest_names(name, class_paths(kinds[0]))
+                or f": `zoo ls {kinds[0]}` lists the names"
             )
         return suggest_names(name, short_names) or ": `zoo ls` lists the names"
     return suggest_names(name, settings()) or f": {HELP_HINT}"

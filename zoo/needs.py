@@ -1,4 +1,4 @@
-"""Needs and Provides: what head and objective want, and what the data bring."""
+"""Needs and Capabilities: what head and objective require, and what the data provides."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -55,7 +55,7 @@ class Needs:
 
     @property
     def pieces(self) -> bool:
-        """Whether images or texts are encoded in pieces."""
+        """Whether views of images or segments of texts are encoded."""
         return self.views is not None or self.segments is not None
 
 

@@ -24,7 +24,7 @@ class Device:
             second, by arithmetic.
         link_gb_per_second: Bandwidth to the other devices of its machine, in 10^9 bytes per second
             in one direction.
-        sources: Sources of these figures.
+        sources: Sources of these values.
     """
 
     name: str

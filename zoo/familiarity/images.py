@@ -25,7 +25,7 @@ FLAG = "--exclude_images"
 KARPATHY, TRAINED = "karpathy_train", "trained"
 KARPATHY_FILES = ("coco/dataset_coco.json", "dataset_coco.json")
 IMAGE_DATA = ("visual_genome/image_data.json", "image_data.json")
-COCO, VISUAL_GENOME = "coco", "visual_genome"  # they share photographs
+COCO, VISUAL_GENOME = "coco", "visual_genome"  # they share images
 FILE = "file"
 NUMBERED = {COCO, VISUAL_GENOME, "flickr"}
 # Visual Genome's names have at most seven digits, like some of Flickr30k's

@@ -89,7 +89,7 @@ class StructureGuided(MaxSim):
 
 
 def _in_pieces(items: Encoded) -> Encoded:
-    """Returns the items' pieces; an item that was encoded as a whole is its only piece."""
+    """Returns the views or segments of the items; an item encoded as a whole has only itself."""
     if PIECES in items.tokens:
         return items
     mask = torch.ones(len(items), 1, dtype=torch.bool, device=items.pooled.device)

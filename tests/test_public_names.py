@@ -1,6 +1,7 @@
-"""Every room shows its public names.
+"""The public names of packages.
 
-They are loaded on first use, enough by their short names, and recorded as the room's.
+They are loaded on first use, can be given by their short names, and are recorded with the path of
+the package.
 """
 
 import ast
@@ -18,34 +19,36 @@ from tests.support.runs import last_checkpoint
 from zoo.cli import main
 from zoo.support.configurable import class_path
 
-ROOMS = sorted(
+PACKAGES = sorted(
     ".".join(("zoo", *stub.parent.relative_to(Path(zoo.__file__).parent).parts))
     for stub in Path(zoo.__file__).parent.rglob("__init__.pyi")
 )
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_every_name_of_a_face_can_be_imported_from_it(room: str) -> None:
-    face = importlib.import_module(room)
-    assert dir(face)
-    for name in dir(face):
-        assert getattr(face, name) is not None
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_name_of_a_package_can_be_imported_from_it(package: str) -> None:
+    module = importlib.import_module(package)
+    assert dir(module)
+    for name in dir(module):
+        assert getattr(module, name) is not None
 
 
-def test_faces_are_free_of_torch_until_a_name_of_theirs_is_used() -> None:
-    code = f"import sys, {', '.join(ROOMS)}; assert 'torch' not in sys.modules"
+def test_importing_packages_does_not_import_torch() -> None:
+    code = f"import sys, {', '.join(PACKAGES)}; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.mark.parametrize("room", [room for room in ROOMS if room != "zoo"])
-def test_a_class_is_recorded_by_the_room_that_shows_it(room: str) -> None:
+@pytest.mark.parametrize("package", [package for package in PACKAGES if package != "zoo"])
+def test_a_class_is_recorded_with_the_package_that_exports_it(package: str) -> None:
     shown = [
-        value for value in vars(importlib.import_module(room)).values() if isinstance(value, type)
+        value
+        for value in vars(importlib.import_module(package)).values()
+        if isinstance(value, type)
     ]
-    assert {class_path(cls).rpartition(".")[0] for cls in shown} <= {room}
+    assert {class_path(cls).rpartition(".")[0] for cls in shown} <= {package}
 
 
-def test_short_names_are_enough_and_checkpoints_record_the_rooms(
+def test_short_names_are_enough_and_checkpoints_record_packages(
     made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -71,7 +74,7 @@ def test_recipes_name_classes_as_a_user_types_them() -> None:
         assert not named, f"{path.name} names a class by its module: {named[0]}"
 
 
-def test_an_offered_class_that_cannot_be_imported_is_told_and_stops_nothing(
+def test_an_entry_point_that_cannot_be_imported_is_reported_and_stops_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     from zoo.support.class_names import import_all
@@ -89,8 +92,8 @@ def test_an_offered_class_that_cannot_be_imported_is_told_and_stops_nothing(
 
 
 def test_stubs_name_what_their_files_define() -> None:
-    for room in ROOMS:
-        folder = Path(str(importlib.import_module(room).__file__)).parent
+    for package in PACKAGES:
+        folder = Path(str(importlib.import_module(package).__file__)).parent
         for node in ast.parse((folder / "__init__.pyi").read_text()).body:
             if isinstance(node, ast.ImportFrom) and node.module is not None:
                 defined = ast.parse(

@@ -1,15 +1,15 @@
-"""What a package shows in the reference: the names in the stub beside its `__init__.py`."""
+"""The public names of each package in the reference: those in the stub of its `__init__.py`."""
 
 from typing import Any
 
 import griffe
 
 
-class Faces(griffe.Extension):
-    """Takes a package's public names from its stub, as `lazy_loader` does when it is imported."""
+class PublicNames(griffe.Extension):
+    """Takes the public names of a package from its stub, as `lazy_loader` does at import."""
 
     def on_package(self, *, pkg: griffe.Module, **kwargs: Any) -> None:
-        """Names what each package below shows."""
+        """Sets the public names of each package from its stub."""
         pending = [pkg]
         while pending:
             module = pending.pop()
