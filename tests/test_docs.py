@@ -33,8 +33,9 @@ from tests.support.made import make_root
 from zoo.backbones.catalogue import model as catalogue
 from zoo.benchmarks.catalog import benchmark, benchmark_names
 from zoo.cli.class_arguments import NamingParser
-from zoo.cli.commands import LIGHTNING, main
+from zoo.cli.commands import main
 from zoo.cli.recipes import shipped_recipes
+from zoo.cli.registry import LIGHTNING
 from zoo.results.suites import published_names
 from zoo.support.class_names import classes
 from zoo.units.reader import read_units

@@ -138,7 +138,7 @@ BROKEN_FILES: dict[str, tuple[Callable[[Path], object], list[str], tuple[str, ..
     "a table without the column": (
         lambda root: None,
         ["--data.train.image_column", "path"],
-        ("captions.tsv:1", "'path'", "near: filepath"),
+        ("captions.tsv:1", "'path'", "did you mean filepath"),
     ),
     "a file in place of a data root": (
         lambda root: None,
@@ -225,17 +225,17 @@ BROKEN_FILES: dict[str, tuple[Callable[[Path], object], list[str], tuple[str, ..
     "an unknown section over nothing": (
         lambda root: Path("a.yaml").write_text("modle: {}\n"),
         ["--config", "a.yaml"],
-        ("'modle'", "near: model"),
+        ("'modle'", "did you mean model"),
     ),
     "an unknown key over nothing": (
         lambda root: Path("a.yaml").write_text("model: {optimizer: {lrr: {}}}\n"),
         ["--config", "a.yaml"],
-        ("'model.optimizer.lrr'", "near: model.optimizer.lr"),
+        ("'model.optimizer.lrr'", "did you mean model.optimizer.lr"),
     ),
     "an unknown argument over nothing": (
         lambda root: Path("a.yaml").write_text("data: {init_args: {unitss: {}}}\n"),
         ["--config", "a.yaml"],
-        ("CaptionDataModule takes no 'unitss'", "near: units"),
+        ("CaptionDataModule takes no 'unitss'", "did you mean units"),
     ),
     "an evaluation of another class": (
         lambda root: Path("a.yaml").write_text(
@@ -247,17 +247,17 @@ BROKEN_FILES: dict[str, tuple[Callable[[Path], object], list[str], tuple[str, ..
     "a mistyped key of a recipe": (
         lambda root: Path("a.yaml").write_text("model: {optimizer: {lrr: 1}}\n"),
         ["--config", "a.yaml"],
-        ("model.optimizer.lrr", "near: model.optimizer.lr"),
+        ("model.optimizer.lrr", "did you mean model.optimizer.lr"),
     ),
     "a mistyped section of a recipe": (
         lambda root: Path("a.yaml").write_text("modle: {seed: 1}\n"),
         ["--config", "a.yaml"],
-        ("modle.seed", "near: model.seed"),
+        ("modle.seed", "did you mean model.seed"),
     ),
     "a mistyped argument of a part": (
         lambda root: Path("a.yaml").write_text("data: {init_args: {batchsize: 1}}\n"),
         ["--config", "a.yaml"],
-        ("batchsize", "CaptionDataModule", "near: batch_size"),
+        ("batchsize", "CaptionDataModule", "did you mean batch_size"),
     ),
 }
 
@@ -278,11 +278,11 @@ WRONG_FLAGS = {
     ),
     "an evaluation by flags, of no benchmark there is": (
         ["fit", "--config", "RECIPE", "--data.evaluation.benchmarks", "[sugarcrape]"],
-        "near: sugarcrepe",
+        "did you mean sugarcrepe",
     ),
     "an evaluation by flags, of an unknown argument": (
         ["fit", "--config", "RECIPE", "--data.evaluation.benchmrks", "[aro]"],
-        "near: benchmarks",
+        "did you mean benchmarks",
     ),
     "steps that are never ended": (
         ["fit", "--config", "RECIPE", "--trainer.accumulate_grad_batches", "0"],
@@ -331,7 +331,7 @@ WRONG_FLAGS = {
     ),
     "batches of another type": (
         ["fit", "--config", "RECIPE", "--trainer.precision", "64-true"],
-        "trainer.precision is 64-true",
+        "trainer.precision 64-true is not supported",
     ),
     "no such precision": (["fit", "--config", "RECIPE", "--trainer.precision", "17"], "'17'"),
     "no such accelerator": (["fit", "--config", "RECIPE", "--trainer.accelerator", "gppu"], "gppu"),
@@ -371,15 +371,15 @@ WRONG_FLAGS = {
             "--generator.tabel",
             "t.arrow",
         ],
-        "zoo.negatives.Replace takes no 'tabel' (near: table",
+        "zoo.negatives.Replace takes no 'tabel' (did you mean table",
     ),
     "a folder for a table": (
         ["negatives", "build", "ROOT/captions.tsv", "--out", "ROOT"],
-        "Is a directory): name another path",
+        "Is a directory): choose another path",
     ),
     "a folder for units": (
         ["units", "extract", "ROOT/nowhere.tsv", "--out", "ROOT"],
-        "Is a directory): name another path",
+        "Is a directory): choose another path",
     ),
     "a file for a folder": (
         [
@@ -389,15 +389,15 @@ WRONG_FLAGS = {
             "--out",
             "ROOT/captions.tsv/out.jsonl",
         ],
-        "Not a directory): name another path",
+        "Not a directory): choose another path",
     ),
     "a shortened flag": (
         ["fit", "--config", "RECIPE", "--trainer.max_epoch", "3"],
-        "near: trainer.max_epochs",
+        "did you mean trainer.max_epochs",
     ),
     "a benchmark named twice": (
         ["validate", "--benchmarks", "aro,aro", *MODEL, "--data_root", "ROOT"],
-        "aro is given twice",
+        "aro is repeated",
     ),
     "an empty benchmark": (
         ["validate", "--benchmarks", "aro,,winoground", *MODEL],
@@ -417,7 +417,7 @@ WRONG_FLAGS = {
     ),
     "a place for no results": (
         ["validate", "--config", "RECIPE", "--out", "o"],
-        "--out is of --benchmarks",
+        "--out requires --benchmarks",
     ),
     "a folder for a units file": (
         ["units", "extract", "ROOT/captions.tsv", "--out", "ROOT"],

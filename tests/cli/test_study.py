@@ -337,7 +337,7 @@ def test_a_work_folder_of_another_study_is_refused(
         (("seeds: [0, 1]", "seeds: [a]"), "seeds has a: give integers"),
         (("  NegCLIP: [", "  clip: ["), "two runs are called clip"),
         (("  NegCLIP: [", "  CLIP: ["), "gives 'CLIP' a second time"),
-        (("seeds:", "sedes:"), "unknown key 'sedes' (near: seeds"),
+        (("seeds:", "sedes:"), "unknown key 'sedes' (did you mean seeds"),
         (("first_once: true", "overlays: {small: small_one.yaml}"), "small_one.yaml is neither"),
         (("first_once: true", "first_once: 3"), "first_once must be true or false"),
         (("first_once: true", "checkpoint: middle"), "checkpoint is 'middle'"),

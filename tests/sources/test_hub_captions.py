@@ -83,7 +83,7 @@ def test_what_is_wrong_is_told_in_a_sentence(asked: list[Any]) -> None:
     for reader, told in (
         (HubCaptions("owner/name"), "owner/name is on the hub and may change there: name a commit"),
         (HubCaptions("owner/name", "v1", split="tests"), r"at v1 cannot be loaded.*Unknown split"),
-        (HubCaptions("owner/name", "v1", caption_column="captoin"), r"\(near: caption"),
+        (HubCaptions("owner/name", "v1", caption_column="captoin"), r"\(did you mean caption"),
         (HubCaptions("owner/name", "v1", caption_column="n"), r"name\[0\] has 0 in column 'n'"),
     ):
         with pytest.raises(ZooError, match=told) as error:

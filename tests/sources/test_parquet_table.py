@@ -61,7 +61,9 @@ def test_columns_may_be_named(tmp_path: Path) -> None:
     assert (sample.caption, str(sample.image)) == ("a dog", "file:x.jpg")
     with pytest.raises(ZooError, match=r"no column 'filepath' nor 'image'.*say by image_column"):
         ParquetTable(file).read()
-    with pytest.raises(ZooError, match=r"no column 'TXT' \(near: TEXT\).*say by caption_column"):
+    with pytest.raises(
+        ZooError, match=r"no column 'TXT' \(did you mean TEXT\?\).*say by caption_column"
+    ):
         ParquetTable(file, image_column="img", caption_column="TXT").read()
 
 

@@ -24,11 +24,11 @@ def parser() -> Parser:
     [
         (
             ["make", "--spilts", "x"],
-            "zoo: unrecognized arguments: --spilts x (near: --splits)\n",
+            "zoo: unrecognized arguments: --spilts x (did you mean --splits?)\n",
         ),
         (
             ["make", "--split", "x"],
-            "zoo: unrecognized arguments: --split x (near: --splits)",
+            "zoo: unrecognized arguments: --split x (did you mean --splits?)",
         ),  # no abbreviations
         (["make", "--n", "-3"], "zoo: argument --n: '-3' is not an integer of at least 1"),
         (["make", "--n", "many"], "zoo: argument --n: 'many' is not an integer of at least 1"),
@@ -83,11 +83,11 @@ def test_an_empty_value_of_a_flag_is_refused(
 ) -> None:
     with pytest.raises(SystemExit):
         parser.parse_args(words)
-    assert "--splits is given an empty text" in capsys.readouterr().err
+    assert "--splits has an empty value" in capsys.readouterr().err
 
 
 def test_a_name_that_is_listed_twice_is_refused() -> None:
     with pytest.raises(
-        ZooError, match="--reference_models 'negclip,negclip': negclip is asked for twice"
+        ZooError, match="--reference_models 'negclip,negclip': negclip is repeated: name it once"
     ):
         split_list("negclip,negclip", "--reference_models")

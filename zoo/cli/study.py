@@ -210,14 +210,14 @@ def _delete_outdated(work: Work, runs: Sequence[Run]) -> None:
 def _execute(work: Work, runs: list[Run], given: argparse.Namespace) -> dict[str, str]:
     """Executes runs one after the other, and returns the errors of failed runs."""
     estimate = Estimate(work, runs)
-    if given.only is None:
+    if given.run_number is None:
         estimate.check_and_print(given.trial)
     failed: dict[str, str] = {}
     pending = [run for run in runs if not estimate.is_complete(run)]
     done_elsewhere: list[Run] = []
     for number, run in enumerate(pending, 1):
         try:
-            if work.execute(run, wait=given.only is not None):
+            if work.execute(run, wait=given.run_number is not None):
                 _print_now(f"[{number}/{len(pending)}] {run}: {estimate.describe_completed(run)}")
             else:
                 _print_now(f"[{number}/{len(pending)}] {run}: done by another process")
