@@ -123,12 +123,12 @@ BROKEN_FILES: dict[str, tuple[Callable[[Path], object], list[str], tuple[str, ..
     "a folder in place of a caption file": (
         lambda root: None,
         ["--data.train.file", "ROOT"],
-        ("Is a directory", "caption file"),
+        ("Is a directory", "caption or annotation file"),
     ),
     "a folder in place of a units file": (
         lambda root: None,
         ["--data.units.file", "ROOT/pictures"],
-        ("pictures", "no *.jsonl"),
+        ("pictures", "no *.json or *.jsonl"),
     ),
     "no units file": (
         lambda root: None,
@@ -165,7 +165,7 @@ BROKEN_FILES: dict[str, tuple[Callable[[Path], object], list[str], tuple[str, ..
             {"state_dict": {"a": torch.zeros(1)}, "hyper_parameters": {"lr": 1}}, "x.ckpt"
         ),
         ["--ckpt_path", "x.ckpt"],
-        ("x.ckpt", "no checkpoint of `zoo fit`", "pretrained"),
+        ("x.ckpt", "is not a checkpoint of `zoo fit`", "pretrained"),
     ),
     "a checkpoint with objects in it": (
         lambda root: torch.save({"model": torch.nn.Linear(1, 1)}, "x.ckpt"),
@@ -190,7 +190,7 @@ BROKEN_FILES: dict[str, tuple[Callable[[Path], object], list[str], tuple[str, ..
     "a recipe that is no text": (
         lambda root: Path("a.yaml").write_bytes(b"\xff\xfe"),
         ["--config", "a.yaml"],
-        ("a.yaml", "no YAML"),
+        ("a.yaml", "is not valid YAML"),
     ),
     "a recipe that holds itself": (
         lambda root: Path("a.yaml").write_text("model: &a\n  head: *a\n"),
@@ -215,7 +215,7 @@ BROKEN_FILES: dict[str, tuple[Callable[[Path], object], list[str], tuple[str, ..
     "a recipe with a date for a name": (
         lambda root: Path("a.yaml").write_text("2026-01-01: 3\n"),
         ["--config", "a.yaml"],
-        ("a.yaml", "no text"),
+        ("a.yaml", "not a string"),
     ),
     "no batch size": (
         lambda root: Path("a.yaml").write_text("data: {init_args: {batch_size: null}}\n"),

@@ -166,7 +166,7 @@ def test_a_search_trains_and_takes_the_metric_that_validation_logged(
     ("change", "sentence"),
     [
         (("trials: 4", "trails: 4"), "search has 'trails' (did you mean trials"),
-        (("trials: 4", "trials: 0"), "search.trials is 0: give a whole number from 1 up"),
+        (("trials: 4", "trials: 0"), "search.trials is 0: give an integer of at least 1"),
         (("trials: 4", "mode: least"), "search.mode is 'least': give min or max"),
         (("trials: 4", "recipes: [CLIP]"), "search.recipes has 'CLIP'"),
         (("ranges: {model", "ranges: null  # {model"), "search has no ranges"),

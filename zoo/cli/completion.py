@@ -52,12 +52,16 @@ def completion_script(shell: str) -> str:
     parser.add_argument("--version", action="store_true", help="print the version")
     commands = parser.add_subparsers()
     for name, command in COMMANDS.items():
-        texts = {"help": command.summary, "description": command.summary}
+        parents = [] if name in LIGHTNING else [command_module(name).parser()]
+        subparser = commands.add_parser(
+            name,
+            help=command.summary,
+            description=command.summary,
+            parents=parents,
+            add_help=name in LIGHTNING,
+        )
         if name in LIGHTNING:
-            _add_flags(commands.add_parser(name, **texts), name)
-        else:
-            parents = [command_module(name).parser()]
-            commands.add_parser(name, **texts, parents=parents, add_help=False)
+            _add_flags(subparser, name)
     preamble = FUNCTION[shell].format(" ".join(shipped_recipes()))
     text: str = shtab.complete(parser, shell, preamble=preamble)
     return text

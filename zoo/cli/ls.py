@@ -11,9 +11,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from zoo.cli.command_parser import CommandParser
 from zoo.cli.recipes import shipped_recipes, shipped_studies
 from zoo.errors import ZooError
-from zoo.support.arguments import Parser
 from zoo.support.class_names import BASE_CLASS_BY_KIND, classes
 
 # a width that no line exceeds: piped output and names to copy must not be wrapped
@@ -84,9 +84,9 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def parser() -> Parser:
+def parser() -> CommandParser:
     """Returns the parser of the command."""
-    parser = Parser(
+    parser = CommandParser(
         prog="zoo ls", description="List the names that a YAML or the command line can use."
     )
     parser.add_argument(
