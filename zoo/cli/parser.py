@@ -21,7 +21,7 @@ from zoo.checkpoints.files import NAMES, RUNS, find_checkpoint, read_checkpoint,
 from zoo.cli.command_parser import empty_value
 from zoo.cli.flags import FLAGS, Flag
 from zoo.cli.library_internals import actions_by_option
-from zoo.cli.recipes import check_nesting, load_recipe, shipped_recipes, to_yaml
+from zoo.cli.recipes import load_recipe, shipped_recipes, to_yaml
 from zoo.cli.user_code import trust_flags
 from zoo.error_translation import shorten_message
 from zoo.errors import ZooError, suggest_names
@@ -383,12 +383,11 @@ class ZooParser(LightningArgumentParser):
         """Parses arguments, and restores null, which jsonargparse turns into None within a group.
 
         Raises:
-            ZooError: A flag needs benchmarks and none are named, or a value nests too deeply.
+            ZooError: A flag has an empty value, or needs benchmarks and none are named.
         """
         if (message := empty_value(args or ())) is not None:
             raise ZooError(message)
         for argument in args or ():
-            check_nesting(argument)
             option = argument.partition("=")[0]
             flag = actions_by_option(self).get(option.partition(".")[0])
             if isinstance(flag, ShortFlag):  # its flag handles the arguments of a class
