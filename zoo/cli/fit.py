@@ -167,7 +167,7 @@ class ZooCLI(LightningCLI):
     def _checkpoint_to_resume(self) -> Path | None:
         """Returns the checkpoint to resume from, and rejects the folder of another run."""
         settings = self.config_init[self.subcommand]
-        parser = subcommand_parsers(self.parser)[self.subcommand]
+        parser = subcommand_parsers(self.parser)[self.config.subcommand]
         data = yaml.safe_load(parser.dump(self.config[self.subcommand], skip_unset=False))["data"]
         for name in IGNORED_DATA_SETTINGS:
             data.get("init_args", {}).pop(name, None)

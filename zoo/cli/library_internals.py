@@ -1,8 +1,8 @@
 """Private names of argparse, jsonargparse and Lightning, on which the command line relies.
 
-No public name lists the arguments of a parser, changes the help text of an argument, or runs code
-around a command of LightningCLI. All other modules of `zoo.cli` use public names only, and
-`pyproject.toml` limits the versions.
+No public name lists the arguments of a parser or changes how a help text is built. Other modules of
+`zoo.cli` use public names only, except that `ZooCLI` in `fit.py` overrides two private methods of
+LightningCLI. `pyproject.toml` limits the versions of jsonargparse and Lightning accordingly.
 """
 
 from argparse import SUPPRESS, Action, ArgumentParser
