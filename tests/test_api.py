@@ -175,7 +175,7 @@ def test_names_are_given_in_a_list_or_by_commas_and_objects_alone_or_in_a_list(
             evaluate(model, f"pairs:{file}", made_root, presets=ways).by_preset[0].description
             == Strict().description
         )
-    with pytest.raises(ZooError, match=r"winogrand' \(near: winoground"):
+    with pytest.raises(ZooError, match=r"winogrand' \(did you mean winoground"):
         evaluate(model, f"pairs:{file}, winogrand", made_root)
     for wrong in (None, 3, [None]):
         with pytest.raises(
@@ -231,11 +231,11 @@ def test_a_model_says_what_it_is(model: Model, checkpoint: Path) -> None:
 
 
 def test_a_wrong_source_is_named(checkpoint: Path, made_root: Path) -> None:
-    with pytest.raises(ZooError, match="brings its own weights"):
+    with pytest.raises(ZooError, match="is a checkpoint with its own weights and settings"):
         load(checkpoint, pretrained="openai")
     with pytest.raises(ZooError, match=r"'zoo-tinny' is not a known architecture.*zoo-tiny"):
         load("zoo-tinny")
-    with pytest.raises(ZooError, match=r"'neg_clip' is not a known .*\(near: negclip"):
+    with pytest.raises(ZooError, match=r"'neg_clip' is not a known .*\(did you mean negclip"):
         load("neg_clip")
     with pytest.raises(ZooError, match=r"pairs\.csv cannot be read as a checkpoint"):
         load(made_root / "pairs.csv")
@@ -244,7 +244,7 @@ def test_a_wrong_source_is_named(checkpoint: Path, made_root: Path) -> None:
     for absent in ("runs/last.ckpt", "weights.safetensors"):
         with pytest.raises(ZooError, match=f"{absent} is not there"):
             load(absent)
-    with pytest.raises(ZooError, match=r"takes no tunin \(near: tuning"):
+    with pytest.raises(ZooError, match=r"takes no tunin \(did you mean tuning"):
         load("zoo-tiny", tunin={})
     for wrong in (None, 3, ""):
         with pytest.raises(ZooError, match="give the path of a checkpoint or the name of"):

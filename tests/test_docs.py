@@ -32,9 +32,10 @@ from tests.support.fake_model import FakeServer
 from tests.support.made import make_root
 from zoo.backbones.catalogue import model as catalogue
 from zoo.benchmarks.catalog import benchmark_names, build_benchmark
-from zoo.cli.class_arguments import NamingParser
-from zoo.cli.commands import LIGHTNING, main
+from zoo.cli.command_parser import CommandParser
+from zoo.cli.commands import main
 from zoo.cli.recipes import shipped_recipes
+from zoo.cli.registry import LIGHTNING
 from zoo.results.suites import published_names
 from zoo.support.class_names import classes
 from zoo.units.reader import read_units
@@ -158,8 +159,7 @@ def parse(
         if arguments[0] in LIGHTNING:
             arguments = [*arguments, "--print_config"]
         else:
-            for kind in (argparse.ArgumentParser, NamingParser):
-                patch.setattr(kind, "parse_args", stopping(kind.parse_args))
+            patch.setattr(CommandParser, "parse_args", stopping(CommandParser.parse_args))
         try:
             status: object = main(arguments)
         except Parsed:

@@ -29,7 +29,7 @@ from zoo.training.trainer import ZooTrainer
             "    - Problem with given class_path 'zoo.objectives.cs_clip.CSCLIP':\n"
             "        Option 'lamda_u' is not accepted\n    - Expected a <class 'bool'>\n"
             "  Given value: {}",
-            "data: zoo.objectives.cs_clip.CSCLIP takes no 'lamda_u' (near: lambda_u)",
+            "data: zoo.objectives.cs_clip.CSCLIP takes no 'lamda_u' (did you mean lambda_u?)",
         ),
         (
             'Parser key "data": Problem with given class_path '
@@ -58,7 +58,7 @@ from zoo.training.trainer import ZooTrainer
         ),
         (
             "unrecognized arguments: --max_epochs 3",
-            "unrecognized arguments: --max_epochs 3 (near: trainer.max_epochs",
+            "unrecognized arguments: --max_epochs 3 (did you mean trainer.max_epochs",
         ),
         (
             "Expected a dot import path string: CSCLIP",
@@ -92,7 +92,7 @@ from zoo.training.trainer import ZooTrainer
         ),
         (
             "model.head: lab.heads.Max: No module named 'lab'",
-            "No module named 'lab' (near: MaxSim)",
+            "No module named 'lab' (did you mean MaxSim?)",
         ),
         ("unrecognized arguments: --quux", "--quux: `--help` lists the arguments"),
     ],

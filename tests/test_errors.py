@@ -6,7 +6,10 @@ from zoo.errors import ZooError, import_optional, suggest_names
 
 
 def test_near_names_come_with_their_own_capitals() -> None:
-    assert suggest_names("sugarcrep", ["SugarCrepe", "aro", "winoground"]) == " (near: SugarCrepe)"
+    assert (
+        suggest_names("sugarcrep", ["SugarCrepe", "aro", "winoground"])
+        == " (did you mean SugarCrepe?)"
+    )
 
 
 def test_nothing_near_offers_nothing() -> None:

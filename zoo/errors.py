@@ -43,13 +43,15 @@ def suggest_names(name: str, known: Iterable[str], n: int = 3) -> str:
         n: The largest number of names to return.
 
     Returns:
-        ' (near: a, b)', or '' if no name is similar.
+        ' (did you mean a or b?)', or '' if no name is similar.
     """
     import difflib  # imported here because it is slow and rarely needed
 
     lower = {k.lower(): k for k in known}
     matches = difflib.get_close_matches(name.lower(), list(lower), n=n, cutoff=0.5)
-    return f" (near: {', '.join(lower[f] for f in matches)})" if matches else ""
+    *others, last = [lower[match] for match in matches] or [""]
+    names = f"{', '.join(others)} or {last}" if others else last
+    return f" (did you mean {names}?)" if matches else ""
 
 
 def import_optional(module: str, extra: str | None = None) -> object:

@@ -370,8 +370,11 @@ def test_an_entry_that_is_none_is_told_so(tmp_path: Path, content: str, told: st
 @pytest.mark.parametrize(
     ("named", "told"),
     [
-        ("neg_clip", r"there is no model 'neg_clip' \(near: negclip.*`zoo ls models` lists them"),
-        ("openai/ViT-B-33", r"no model 'openai/ViT-B-33' \(near: openai/ViT-B-32"),
+        (
+            "neg_clip",
+            r"there is no model 'neg_clip' \(did you mean negclip.*`zoo ls models` lists them",
+        ),
+        ("openai/ViT-B-33", r"no model 'openai/ViT-B-33' \(did you mean openai/ViT-B-32"),
         ("openai/ViT-B-32:a.pt", "open_clip's own weights, which it downloads itself: leave :a.pt"),
         (
             "negclip",

@@ -90,7 +90,7 @@ def test_a_tower_without_open_clips_blocks_is_compiled_whole(tmp_path: Path) -> 
 
 
 def test_an_unknown_backend_is_refused_with_the_near_one() -> None:
-    with pytest.raises(ZooError, match=r"'inductr' is not a backend .*near: inductor"):
+    with pytest.raises(ZooError, match=r"'inductr' is not a backend .*did you mean inductor"):
         tiny(compute=Compute(compile="inductr"))
 
 

@@ -86,7 +86,7 @@ def test_a_name_that_says_the_activation_settles_it_unless_the_file_says_another
     [
         (
             {"means": [0.5, 0.5, 0.5]},
-            r"'means', which is not a preprocessing setting.* \(near: mean",
+            r"'means', which is not a preprocessing setting.* \(did you mean mean",
         ),
         ({"size": 32}, r"size, and images always have the size of the image tower"),
         ({"mean": [0.5]}, r"mean \[0\.5\]: give three numbers"),
@@ -132,13 +132,14 @@ def test_the_towers_are_built_with_it(activation: str, block: str) -> None:
 
 def test_unknown_names_get_near_ones() -> None:
     with pytest.raises(
-        ZooError, match=r"'ViT-B-23' is not a known architecture \(near: .*ViT-B-32"
+        ZooError, match=r"'ViT-B-23' is not a known architecture \(did you mean .*ViT-B-32"
     ):
         architecture("ViT-B-23")
-    with pytest.raises(ZooError, match=r"near: zoo-tiny"):
+    with pytest.raises(ZooError, match=r"did you mean zoo-tiny"):
         architecture("zoo-tny")
     with pytest.raises(
-        ZooError, match=r"'opnai' is neither a file nor weights of ViT-B-32 \(near: openai\)"
+        ZooError,
+        match=r"'opnai' is neither a file nor weights of ViT-B-32 \(did you mean openai\?\)",
     ):
         check_tag("ViT-B-32", "opnai")
     with pytest.raises(ZooError, match="zoo-tiny has no published weights"):

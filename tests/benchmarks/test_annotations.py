@@ -104,7 +104,7 @@ def test_an_object_in_the_place_of_a_list_is_refused(tmp_path):
 
 
 def test_an_override_for_an_unknown_subset_gets_the_near_one():
-    with pytest.raises(ZooError, match=r"near: add_att"):
+    with pytest.raises(ZooError, match=r"did you mean add_att"):
         check_user_files("sugarcrepe", {"ad_att": "x.json"}, ("add_att", "swap_obj"))
 
 

@@ -100,7 +100,7 @@ def offering(monkeypatch, tmp_path):
 
 def test_an_installed_package_offers_one_by_entry_point(offering):
     assert build_benchmark("theirs").name == "mine"
-    with pytest.raises(ZooError, match="near: theirs"):
+    with pytest.raises(ZooError, match="did you mean theirs"):
         build_benchmark("their")
 
 
@@ -116,11 +116,11 @@ def test_packages_are_looked_through_once_until_one_is_installed(offering, tmp_p
 @pytest.mark.parametrize(
     ("name", "options", "named"),
     [
-        ("sugarcrep", {}, "near: sugarcrepe"),
-        ("aro", {"sed": 1}, "near: seed"),
+        ("sugarcrep", {}, "did you mean sugarcrepe"),
+        ("aro", {"sed": 1}, "did you mean seed"),
         ("pairs", {}, "pairs:FILE"),
         ("no.such.Thing", {}, "module no.such, which cannot be found"),
-        ("tests.benchmarks.test_catalog.Min", {}, "near: Mine"),
+        ("tests.benchmarks.test_catalog.Min", {}, "did you mean Mine"),
         ("zoo.errors.ZooError", {}, "is not a subclass of Benchmark"),
         (
             "tests.benchmarks.test_catalog.WithoutSubsets",
@@ -139,8 +139,12 @@ def test_packages_are_looked_through_once_until_one_is_installed(offering, tmp_p
             r"--benchmarks tests.benchmarks.test_catalog.Mine --benchmarks.size 5$",
         ),
         ("tests.benchmarks.test_catalog.Mine:a.csv", {}, "takes no argument after a colon"),
-        ("tests.benchmarks.test_catalog.Min:a.csv", {}, "test_catalog has no Min .*near: Mine"),
-        ("tests.benchmarks.test_catalog:Min", {}, "test_catalog has no Min .*near: Mine"),
+        (
+            "tests.benchmarks.test_catalog.Min:a.csv",
+            {},
+            "test_catalog has no Min .*did you mean Mine",
+        ),
+        ("tests.benchmarks.test_catalog:Min", {}, "test_catalog has no Min .*did you mean Mine"),
         ("no_such.Thing:a.csv", {}, "module no_such, which cannot be found"),
     ],
 )
@@ -199,10 +203,10 @@ def test_subsets_asked_for_one_by_one_make_one_benchmark():
     [
         (
             "sugarcrepe:swap_ob",
-            r"sugarcrepe has no subset 'swap_ob' \(near: swap_obj.*it has add_att",
+            r"sugarcrepe has no subset 'swap_ob' \(did you mean swap_obj.*it has add_att",
         ),
         ("sugarcrepe:", "sugarcrepe has no subset ''"),
-        ("aro:VG-Relations", "near: VG-Relation"),
+        ("aro:VG-Relations", "did you mean VG-Relation"),
         ("winoground:Object", "winoground has no subsets to choose from"),
     ],
 )

@@ -89,7 +89,7 @@ def test_a_broken_units_file_names_the_line(tmp_path):
 
 @pytest.mark.parametrize(
     ("arguments", "named"),
-    [({"preset": "papers"}, "near: paper"), ({"max_images": 0}, "max_images=0")],
+    [({"preset": "papers"}, "did you mean paper"), ({"max_images": 0}, "max_images=0")],
 )
 def test_wrong_arguments_are_refused_at_once(arguments, named):
     with pytest.raises(ZooError, match=named):

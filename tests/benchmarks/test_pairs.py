@@ -40,7 +40,7 @@ def test_the_file_may_lie_under_the_data_root(tmp_path):
     [
         (
             "image,captions,foil\nx.png,a,b\n",
-            r"mine\.csv:1 has no column 'caption' \(near: captions\)",
+            r"mine\.csv:1 has no column 'caption' \(did you mean captions\?\)",
         ),
         ("image,caption,foil\nx.png,a,b\nx.png,a, \n", r"mine\.csv:3: column 'foil' is empty"),
         ("image,caption,foil\nx.png,a\n", r"mine\.csv:2 has 2 fields, but the header has 3"),

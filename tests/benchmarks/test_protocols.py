@@ -180,7 +180,7 @@ def test_where_all_answers_are_right_no_wrong_one_is_named() -> None:
 
 
 def test_an_unknown_protocol_is_named_with_near_ones() -> None:
-    with pytest.raises(ZooError, match=r"'i2tt'.*near: i2t"):
+    with pytest.raises(ZooError, match=r"'i2tt'.*did you mean i2t"):
         case(np.array([[True, False]]), "i2tt").judge(np.zeros((1, 2), dtype=np.float32))
 
 

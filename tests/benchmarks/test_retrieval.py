@@ -100,7 +100,7 @@ def test_published_values_are_those_of_vl_compos_table(shared_data):
 
 
 def test_an_unknown_source_gets_the_near_one():
-    with pytest.raises(ZooError, match="near: flickr8k"):
+    with pytest.raises(ZooError, match="did you mean flickr8k"):
         Retrieval("flicker8k")
 
 

@@ -72,14 +72,6 @@ def cut_units(root: Path) -> None:
     edit(root / "units.jsonl", lambda text: text[: text.index("\n", 2_000) + 30])
 
 
-def billion_laughs() -> str:
-    """A YAML of a few lines that unfolds to nine to the tenth values."""
-    lines = ["a: &a [" + ",".join("x" * 9) + "]"]
-    for held, name in zip("abcdefghi", "bcdefghij", strict=True):
-        lines.append(f"{name}: &{name} [{','.join([f'*{held}'] * 9)}]")
-    return "\n".join(lines)
-
-
 def cut_checkpoint(path: Path) -> None:
     torch.save({"state_dict": {"a": torch.zeros(1000)}, "hyper_parameters": {}}, path)
     path.write_bytes(path.read_bytes()[:2_000])
@@ -123,12 +115,12 @@ BROKEN_FILES: dict[str, tuple[Callable[[Path], object], list[str], tuple[str, ..
     "a folder in place of a caption file": (
         lambda root: None,
         ["--data.train.file", "ROOT"],
-        ("Is a directory", "caption file"),
+        ("Is a directory", "caption or annotation file"),
     ),
     "a folder in place of a units file": (
         lambda root: None,
         ["--data.units.file", "ROOT/pictures"],
-        ("pictures", "no *.jsonl"),
+        ("pictures", "no *.json or *.jsonl"),
     ),
     "no units file": (
         lambda root: None,
@@ -138,7 +130,7 @@ BROKEN_FILES: dict[str, tuple[Callable[[Path], object], list[str], tuple[str, ..
     "a table without the column": (
         lambda root: None,
         ["--data.train.image_column", "path"],
-        ("captions.tsv:1", "'path'", "near: filepath"),
+        ("captions.tsv:1", "'path'", "did you mean filepath"),
     ),
     "a file in place of a data root": (
         lambda root: None,
@@ -165,7 +157,7 @@ BROKEN_FILES: dict[str, tuple[Callable[[Path], object], list[str], tuple[str, ..
             {"state_dict": {"a": torch.zeros(1)}, "hyper_parameters": {"lr": 1}}, "x.ckpt"
         ),
         ["--ckpt_path", "x.ckpt"],
-        ("x.ckpt", "no checkpoint of `zoo fit`", "pretrained"),
+        ("x.ckpt", "is not a checkpoint of `zoo fit`", "pretrained"),
     ),
     "a checkpoint with objects in it": (
         lambda root: torch.save({"model": torch.nn.Linear(1, 1)}, "x.ckpt"),
@@ -190,32 +182,12 @@ BROKEN_FILES: dict[str, tuple[Callable[[Path], object], list[str], tuple[str, ..
     "a recipe that is no text": (
         lambda root: Path("a.yaml").write_bytes(b"\xff\xfe"),
         ["--config", "a.yaml"],
-        ("a.yaml", "no YAML"),
-    ),
-    "a recipe that holds itself": (
-        lambda root: Path("a.yaml").write_text("model: &a\n  head: *a\n"),
-        ["--config", "a.yaml"],
-        ("a.yaml:1", "alias of itself"),
-    ),
-    "a recipe that unfolds without end": (
-        lambda root: Path("a.yaml").write_text(billion_laughs()),
-        ["--config", "a.yaml"],
-        ("a.yaml:6", "100,000 values"),
-    ),
-    "a recipe nested to its depths": (
-        lambda root: Path("a.yaml").write_text("x: " + "[" * 100_000 + "]" * 100_000),
-        ["--config", "a.yaml"],
-        ("a.yaml", "nests settings"),
-    ),
-    "a recipe in JSON nested to its depths": (
-        lambda root: Path("a.json").write_text('{"a":' * 100_000 + "1" + "}" * 100_000),
-        ["--config", "a.json"],
-        ("a.json", "nests settings"),
+        ("a.yaml", "is not valid YAML"),
     ),
     "a recipe with a date for a name": (
         lambda root: Path("a.yaml").write_text("2026-01-01: 3\n"),
         ["--config", "a.yaml"],
-        ("a.yaml", "no text"),
+        ("a.yaml", "not a string"),
     ),
     "no batch size": (
         lambda root: Path("a.yaml").write_text("data: {init_args: {batch_size: null}}\n"),
@@ -225,17 +197,17 @@ BROKEN_FILES: dict[str, tuple[Callable[[Path], object], list[str], tuple[str, ..
     "an unknown section over nothing": (
         lambda root: Path("a.yaml").write_text("modle: {}\n"),
         ["--config", "a.yaml"],
-        ("'modle'", "near: model"),
+        ("'modle'", "did you mean model"),
     ),
     "an unknown key over nothing": (
         lambda root: Path("a.yaml").write_text("model: {optimizer: {lrr: {}}}\n"),
         ["--config", "a.yaml"],
-        ("'model.optimizer.lrr'", "near: model.optimizer.lr"),
+        ("'model.optimizer.lrr'", "did you mean model.optimizer.lr"),
     ),
     "an unknown argument over nothing": (
         lambda root: Path("a.yaml").write_text("data: {init_args: {unitss: {}}}\n"),
         ["--config", "a.yaml"],
-        ("CaptionDataModule takes no 'unitss'", "near: units"),
+        ("CaptionDataModule takes no 'unitss'", "did you mean units"),
     ),
     "an evaluation of another class": (
         lambda root: Path("a.yaml").write_text(
@@ -247,17 +219,17 @@ BROKEN_FILES: dict[str, tuple[Callable[[Path], object], list[str], tuple[str, ..
     "a mistyped key of a recipe": (
         lambda root: Path("a.yaml").write_text("model: {optimizer: {lrr: 1}}\n"),
         ["--config", "a.yaml"],
-        ("model.optimizer.lrr", "near: model.optimizer.lr"),
+        ("model.optimizer.lrr", "did you mean model.optimizer.lr"),
     ),
     "a mistyped section of a recipe": (
         lambda root: Path("a.yaml").write_text("modle: {seed: 1}\n"),
         ["--config", "a.yaml"],
-        ("modle.seed", "near: model.seed"),
+        ("modle.seed", "did you mean model.seed"),
     ),
     "a mistyped argument of a part": (
         lambda root: Path("a.yaml").write_text("data: {init_args: {batchsize: 1}}\n"),
         ["--config", "a.yaml"],
-        ("batchsize", "CaptionDataModule", "near: batch_size"),
+        ("batchsize", "CaptionDataModule", "did you mean batch_size"),
     ),
 }
 
@@ -272,17 +244,13 @@ def test_a_broken_file_is_named_with_the_place_and_the_mend(mistake: str, root: 
 
 
 WRONG_FLAGS = {
-    "a flag nested to its depths": (
-        ["fit", "--config", "RECIPE", "--data.train", "[" * 100_000],
-        "nests 100,000 brackets",
-    ),
     "an evaluation by flags, of no benchmark there is": (
         ["fit", "--config", "RECIPE", "--data.evaluation.benchmarks", "[sugarcrape]"],
-        "near: sugarcrepe",
+        "did you mean sugarcrepe",
     ),
     "an evaluation by flags, of an unknown argument": (
         ["fit", "--config", "RECIPE", "--data.evaluation.benchmrks", "[aro]"],
-        "near: benchmarks",
+        "did you mean benchmarks",
     ),
     "steps that are never ended": (
         ["fit", "--config", "RECIPE", "--trainer.accumulate_grad_batches", "0"],
@@ -331,7 +299,7 @@ WRONG_FLAGS = {
     ),
     "batches of another type": (
         ["fit", "--config", "RECIPE", "--trainer.precision", "64-true"],
-        "trainer.precision is 64-true",
+        "trainer.precision 64-true is not supported",
     ),
     "no such precision": (["fit", "--config", "RECIPE", "--trainer.precision", "17"], "'17'"),
     "no such accelerator": (["fit", "--config", "RECIPE", "--trainer.accelerator", "gppu"], "gppu"),
@@ -371,15 +339,15 @@ WRONG_FLAGS = {
             "--generator.tabel",
             "t.arrow",
         ],
-        "zoo.negatives.Replace takes no 'tabel' (near: table",
+        "zoo.negatives.Replace takes no 'tabel' (did you mean table",
     ),
     "a folder for a table": (
         ["negatives", "build", "ROOT/captions.tsv", "--out", "ROOT"],
-        "Is a directory): name another path",
+        "Is a directory): choose another path",
     ),
     "a folder for units": (
         ["units", "extract", "ROOT/nowhere.tsv", "--out", "ROOT"],
-        "Is a directory): name another path",
+        "Is a directory): choose another path",
     ),
     "a file for a folder": (
         [
@@ -389,15 +357,15 @@ WRONG_FLAGS = {
             "--out",
             "ROOT/captions.tsv/out.jsonl",
         ],
-        "Not a directory): name another path",
+        "Not a directory): choose another path",
     ),
     "a shortened flag": (
         ["fit", "--config", "RECIPE", "--trainer.max_epoch", "3"],
-        "near: trainer.max_epochs",
+        "did you mean trainer.max_epochs",
     ),
     "a benchmark named twice": (
         ["validate", "--benchmarks", "aro,aro", *MODEL, "--data_root", "ROOT"],
-        "aro is given twice",
+        "aro is repeated",
     ),
     "an empty benchmark": (
         ["validate", "--benchmarks", "aro,,winoground", *MODEL],
@@ -417,7 +385,7 @@ WRONG_FLAGS = {
     ),
     "a place for no results": (
         ["validate", "--config", "RECIPE", "--out", "o"],
-        "--out is of --benchmarks",
+        "--out requires --benchmarks",
     ),
     "a folder for a units file": (
         ["units", "extract", "ROOT/captions.tsv", "--out", "ROOT"],

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from zoo.cli import completion, main
-from zoo.cli.commands import COMMANDS, LIGHTNING
+from zoo.cli.registry import COMMANDS
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def completed(script: Path, *words: str) -> list[str]:
 
 def test_the_script_is_bash_and_holds_every_command(script: Path) -> None:
     subprocess.run(["bash", "-n", str(script)], check=True)
-    assert set(completed(script, "zoo", "")) >= {*LIGHTNING, *COMMANDS}
+    assert set(completed(script, "zoo", "")) >= {*COMMANDS}
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def test_images_that_come_with_a_benchmark_are_got_as_its_files_are(tmp_path, ca
     (tmp_path / "winoground" / "examples.jsonl").write_text(json.dumps(row))
     assert main(["--data_root", str(tmp_path), "--benchmarks", "winoground"]) == 0
     page = capsys.readouterr().out
-    assert "winoground's own: 2, such as winoground/images/x.png; gated: accept its" in page
+    assert "winoground: 2, such as winoground/images/x.png; gated: accept its" in page
 
 
 def test_the_table_has_what_is_there_and_a_line_names_whole_benchmarks_and_some_subsets(
@@ -155,7 +155,7 @@ def test_compiled_tables_are_shown_and_dropped_when_asked(tmp_path, monkeypatch,
     assert shown() == f"none, in {place}"
     (tmp_path / "captions.csv").write_text("image,caption\na.jpg,a dog\n")
     cached_samples(CsvTable(tmp_path / "captions.csv"))
-    line = rf"1, 0.0 MiB of 5 GiB at most \(\$ZOO_TABLES_GIB\), in {place} \(--empty_tables drops"
+    line = rf"1, 0.0 MiB of at most 5 GiB \(\$ZOO_TABLES_GIB\), in {place} \(--empty_tables deletes"
     assert re.match(line, shown())
     assert shown("--empty_tables") == f"none, in {place}"
 

@@ -128,7 +128,7 @@ def test_units_that_give_no_such_cases_are_refused_in_a_sentence(root: Path) -> 
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (("--preset", "papers"), "no preset 'papers' (near: paper)"),
+        (("--preset", "papers"), "no preset 'papers' (did you mean paper?)"),
         (("--reader", "CsvTable"), "--reader reads the file of --captions, which is not given"),
         (("--corpus", "nowhere.txt"), "nowhere.txt cannot be read"),
         (("--images", "0"), "--images"),
@@ -166,13 +166,13 @@ def test_a_case_file_of_other_images_or_cut_off_is_one_sentence(root: Path) -> N
     shutil.move("pictures", "elsewhere")
     other = validate("whole.jsonl")
     assert "nothing can be scored" in other
-    assert "none has its images under" in other
+    assert "no case has its images under" in other
 
 
 def test_show_names_what_it_lacks(root: Path) -> None:
     assert "has no cases.parquet" in said(["halftruth", "show", "nowhere"]).sentence
     zoo.evaluate(letters, "pairs:pairs.csv", ".", out="pairs")
-    assert "hold no half-truth" in said(["halftruth", "show", "pairs"]).sentence
+    assert "have no scored half-truth" in said(["halftruth", "show", "pairs"]).sentence
 
 
 def test_models_are_compared_on_the_same_half_truths(root: Path) -> None:

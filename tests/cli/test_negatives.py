@@ -201,7 +201,7 @@ def test_entity_foils_come_from_a_units_file(captions: Path, tmp_path: Path) -> 
         (["preview", "absent.txt"], "absent.txt cannot be read"),
         (
             ["preview", "CAPTIONS", "--generator", "NegCLIPSwop"],
-            "generator: there is no class NegCLIPSwop (near: NegCLIPSwap",
+            "generator: there is no class NegCLIPSwop (did you mean NegCLIPSwap",
         ),
         (["preview", "CAPTIONS", "--generator", "EntityFoilInPlace"], "give one with --units"),
         (
@@ -222,11 +222,11 @@ def test_entity_foils_come_from_a_units_file(captions: Path, tmp_path: Path) -> 
         ),
         (
             ["preview", "CAPTIONS", "--generator", "BigramShuffle", "--tagger", "TextBlobTagger"],
-            "--generator BigramShuffle takes no tagger: leave --tagger out",
+            "--generator BigramShuffle takes no tagger: remove --tagger",
         ),
         (
             ["export", "CAPTIONS", "--out", "CAPTIONS/x.jsonl"],
-            "Not a directory): name another path",
+            "Not a directory): choose another path",
         ),
     ],
 )
@@ -270,7 +270,7 @@ def test_units_of_other_captions_are_refused(
     captions: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for caption_id, caption, message in (
-        ("1", "Another.", "other words"),
+        ("1", "Another.", "the text of caption '1' differs"),
         ("x", "A dog.", "no units of these captions"),
     ):
         units = tmp_path / "units.jsonl"

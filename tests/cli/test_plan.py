@@ -10,7 +10,7 @@ CS_CLIP = ["plan", "--config", "cs_clip.yaml", "--device"]
 def test_a_recipe_s_step_is_planned_without_data(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*CS_CLIP, "a100", "--devices", "8", "--workers", "64"]) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "a step of 128 rows on 8 x NVIDIA A100 SXM 80 GB: 16 rows each, bf16" in out
+    assert "one step of 128 rows on 8 x NVIDIA A100 SXM 80 GB: 16 rows per device, bf16" in out
     assert "towers limits" in out
     assert "25 epochs of 566,435 samples" in out
     # of 151,277,313 numbers in fp32, of which 7/8 are sent twice
@@ -21,14 +21,17 @@ def test_a_recipe_s_step_is_planned_without_data(capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
-        (["a100", "--devices", "3"], "3 devices do not divide the batch of 128 rows"),
+        (["a100", "--devices", "3"], "the batch of 128 rows is not divisible by 3 devices"),
         (["abacus"], "--device abacus is unknown"),
         (["a100", "--trainer.precision", "64"], "trainer.precision is 64"),
         (
             ["a100", "--model.backbone.name", "RN50"],
             "RN50 has a tower that is not a plain transformer",
         ),
-        (["a100", "--data.features.folder", "F"], "data.features encodes images and texts once"),
+        (
+            ["a100", "--data.features.folder", "F"],
+            "data.features encodes images and texts only",
+        ),
     ],
 )
 def test_what_cannot_be_planned_is_told_in_a_sentence(
@@ -55,10 +58,10 @@ def test_a_run_ends_at_its_steps_or_epochs_whichever_come_first(
     assert "hours: unknown, give --trainer.max_epochs or --trainer.max_steps" in endless
 
 
-def test_what_an_objective_has_beside_scores_is_said_not_to_be_counted(
+def test_costs_of_an_objective_beyond_scores_are_reported_as_not_counted(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert "what DeGLA costs beside scores" in planned(capsys, "--config", "degla.yaml")
+    assert "costs of DeGLA beyond the scores" in planned(capsys, "--config", "degla.yaml")
     assert "not counted" not in planned(capsys, "--config", "cs_clip.yaml")
 
 

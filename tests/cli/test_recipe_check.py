@@ -46,7 +46,7 @@ def test_what_is_missing_is_listed_with_the_commands_that_make_it(root: Path) ->
     assert {what for what, state in states(told.out).items() if state == "MISSING"} == {
         "images",
         "units",
-        "negatives of Replace",
+        "negatives (Replace)",
     }
     assert "11 of 12; first missing: file:" in told.out
     captions = root / "captions.tsv"
@@ -54,26 +54,26 @@ def test_what_is_missing_is_listed_with_the_commands_that_make_it(root: Path) ->
     assert f"\n  zoo negatives build {captions} --out t.arrow" in told.out
 
 
-def test_what_stands_beside_captions_is_looked_at_each_by_itself(root: Path) -> None:
+def test_each_companion_of_the_captions_is_checked(root: Path) -> None:
     """Paraphrases and negative images are read from files, without which neither can be made."""
     (root / "empty").mkdir()
     told = said(["doctor", "--config", "triplet_clip.yaml", "--data_root", str(root / "empty")])
     missing = {what for what, state in states(told.out).items() if state == "MISSING"}
     assert missing == {
         "training captions",
-        "negatives of Replay",
-        "negative images of NegativeImages",
+        "negatives (Replay)",
+        "negative images (NegativeImages)",
     }
     flags = []
     for name, kind in (("positives", "Paraphrases"), ("negative_images", "NegativeImages")):
         flags += [f"--data.{name}", kind, f"--data.{name}.file", str(root / "beside.jsonl")]
-    beside = {"positives of Paraphrases", "negative images of NegativeImages"}
+    companions = {"positives (Paraphrases)", "negative images (NegativeImages)"}
     doctor = ["doctor", "--config", str(root / "recipe.yaml"), *flags]
     found = states(said(doctor).out)
-    assert {found[what] for what in beside} == {"ok"}
+    assert {found[what] for what in companions} == {"ok"}
     (root / "beside.jsonl").unlink()
     found = states(said(doctor).out)
-    assert {what for what, state in found.items() if state == "MISSING"} == beside
+    assert {what for what, state in found.items() if state == "MISSING"} == companions
 
 
 def test_every_thing_that_cs_clip_lacks_is_named_at_once(root: Path) -> None:

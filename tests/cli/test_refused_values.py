@@ -27,12 +27,12 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("compare a= b=m2", "a= has nothing after the =: write NAME=FOLDER"),
         (
             "compare m1 m2 --reference_models negclip,negclip",
-            "--reference_models 'negclip,negclip': negclip is asked",
+            "--reference_models 'negclip,negclip': negclip is repeated",
         ),
-        ("bindings captions.tsv --out t.json", "--out t.json has to end in .csv: name it t.csv"),
+        ("bindings captions.tsv --out t.json", "--out t.json must end in .csv: use t.csv"),
         (
             "halftruth build units.jsonl --out h.txt",
-            "--out h.txt has to end in .jsonl: name it h.jsonl",
+            "--out h.txt must end in .jsonl: use h.jsonl",
         ),
         (
             "data pack captions.tsv --out tars --side 8 --quality 101",
@@ -41,7 +41,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("data pack captions.tsv --out tars --quality 80", "--quality 80 has no effect without"),
         (
             "validate --benchmarks sugarcrepe:swap_obj --model.backbone.name zoo-tiny",
-            "swap_obj.json is empty, and must hold an object of entries by key",
+            "swap_obj.json is empty, but must contain an object of entries by key",
         ),
     ],
 )
@@ -64,7 +64,7 @@ def test_what_has_no_meaning_is_refused_in_a_sentence(
     ],
 )
 def test_an_empty_path_is_not_the_working_folder(command: list[str]) -> None:
-    assert "--out is given an empty text: give it a value" in said(command).sentence
+    assert "--out has an empty value: give a value, or remove the flag" in said(command).sentence
 
 
 @pytest.mark.parametrize(

@@ -75,12 +75,12 @@ def work_of(root: Path, study: str = STUDY) -> Work:
     return Work(WorkFolder(root, "/data", read_study([str(file)])), say=lambda line: None)
 
 
-def kept(root: Path) -> list[dict[str, Any]]:
-    """Returns the trials that a search kept."""
-    trials: list[dict[str, Any]] = json.loads((root / "search" / "negclip.json").read_text())[
-        "trials"
-    ]
-    return trials
+def stored_trials(root: Path) -> list[tuple[str, dict[str, Any], float | None]]:
+    """Returns state, settings and value of the trials that a search stored."""
+    optuna = pytest.importorskip("optuna")
+    backend = optuna.storages.journal.JournalFileBackend(str(root / "search" / "negclip.journal"))
+    study = optuna.load_study(study_name=None, storage=optuna.storages.JournalStorage(backend))
+    return [(trial.state.name, trial.params, trial.value) for trial in study.trials]
 
 
 def test_the_best_settings_are_written_as_an_overlay(trained: Trained, tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_the_best_settings_are_written_as_an_overlay(trained: Trained, tmp_path:
     assert yaml.safe_load(overlay.read_text()) == {"model": {"optimizer": {"lr": best}}}
 
 
-def test_a_search_that_was_killed_goes_on_with_the_trials_of_one_that_was_not(
+def test_a_killed_search_resumes_with_the_trials_of_an_uninterrupted_one(
     trained: Trained, tmp_path: Path
 ) -> None:
     search(work_of(tmp_path / "whole"))
@@ -99,10 +99,11 @@ def test_a_search_that_was_killed_goes_on_with_the_trials_of_one_that_was_not(
     trained.dies_at = 2
     with pytest.raises(KeyboardInterrupt):
         search(work_of(tmp_path / "killed"))
-    assert ["value" in trial for trial in kept(tmp_path / "killed")] == [True, True, False]
+    states = [state for state, _, _ in stored_trials(tmp_path / "killed")]
+    assert states == ["COMPLETE", "COMPLETE", "RUNNING"]
     search(work_of(tmp_path / "killed"))
     assert trained.rates == whole
-    assert kept(tmp_path / "killed") == kept(tmp_path / "whole")
+    assert stored_trials(tmp_path / "killed") == stored_trials(tmp_path / "whole")
     search(work_of(tmp_path / "killed"))
     assert trained.rates == whole
 
@@ -110,7 +111,8 @@ def test_a_search_that_was_killed_goes_on_with_the_trials_of_one_that_was_not(
 def test_a_trial_that_fails_is_passed_over(trained: Trained, tmp_path: Path) -> None:
     trained.fails_at = 0
     search(work_of(tmp_path))
-    assert [trial["value"] is None for trial in kept(tmp_path)] == [True, False, False, False]
+    states = [state for state, _, _ in stored_trials(tmp_path)]
+    assert states == ["FAIL", "COMPLETE", "COMPLETE", "COMPLETE"]
 
 
 def test_trials_of_other_ranges_are_refused_and_lost_by_again(
@@ -155,7 +157,7 @@ def test_a_search_trains_and_takes_the_metric_that_validation_logged(
     )
     asked = ["study", "searched.yaml", "--data_root", ".", "--work_dir", "work", "--search"]
     assert main(asked) == 0
-    values = [trial["value"] for trial in kept(root / "work")]
+    values = [value or 0.0 for _, _, value in stored_trials(root / "work")]
     assert all(value > 0 for value in values)
     assert values[0] != values[1]
     best = (root / "work" / "best_negclip.yaml").read_text()
@@ -165,8 +167,8 @@ def test_a_search_trains_and_takes_the_metric_that_validation_logged(
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (("trials: 4", "trails: 4"), "search has 'trails' (near: trials"),
-        (("trials: 4", "trials: 0"), "search.trials is 0: give a whole number from 1 up"),
+        (("trials: 4", "trails: 4"), "search has 'trails' (did you mean trials"),
+        (("trials: 4", "trials: 0"), "search.trials is 0: give an integer of at least 1"),
         (("trials: 4", "mode: least"), "search.mode is 'least': give min or max"),
         (("trials: 4", "recipes: [CLIP]"), "search.recipes has 'CLIP'"),
         (("ranges: {model", "ranges: null  # {model"), "search has no ranges"),

@@ -336,8 +336,8 @@ def test_a_work_folder_of_another_study_is_refused(
         (("seeds: [0, 1]", "seeds: [0, 1, 0]"), "the seed 0 is listed twice"),
         (("seeds: [0, 1]", "seeds: [a]"), "seeds has a: give integers"),
         (("  NegCLIP: [", "  clip: ["), "two runs are called clip"),
-        (("  NegCLIP: [", "  CLIP: ["), "gives 'CLIP' a second time"),
-        (("seeds:", "sedes:"), "unknown key 'sedes' (near: seeds"),
+        (("  NegCLIP: [", "  CLIP: ["), "repeats the key 'CLIP' of line 3"),
+        (("seeds:", "sedes:"), "unknown key 'sedes' (did you mean seeds"),
         (("first_once: true", "overlays: {small: small_one.yaml}"), "small_one.yaml is neither"),
         (("first_once: true", "first_once: 3"), "first_once must be true or false"),
         (("first_once: true", "checkpoint: middle"), "checkpoint is 'middle'"),
@@ -500,7 +500,7 @@ def test_a_lock_that_cannot_be_had_is_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
-    wrong = pytest.raises(ZooError, match=r"file/run could not be written .*: name another path")
+    wrong = pytest.raises(ZooError, match=r"file/run could not be written .*: choose another path")
     with wrong, lock_file(tmp_path / "file" / "run", wait=False):
         pass
 

@@ -172,17 +172,20 @@ def test_a_failure_leaves_no_file(captions: Path) -> None:
     ("options", "complaint"),
     [
         (["--splits", "val"], "has no split 'val': it has none"),
-        (["--extractor", "RuleExtracter"], "RuleExtracter (near: RuleExtractor"),
+        (["--extractor", "RuleExtracter"], "RuleExtracter (did you mean RuleExtractor"),
         (["--extractor", "rule"], "rule (it is zoo.units.RuleExtractor)"),
         (["--extractor", "zoo.errors.ZooError"], "does not correspond to a subclass of UnitExtr"),
         (["--extractor", "zoo.units.UnitExtractor"], "zoo.units.UnitExtractor is abstract"),
-        (["--extractor.sead", "3"], "zoo.units.RuleExtractor takes no 'sead' (near: seed)"),
+        (["--extractor.sead", "3"], "zoo.units.RuleExtractor takes no 'sead' (did you mean seed?)"),
         (["--extractor", f"{__name__}.Top", "--extractor.top", "-1"], "top: -1 is not a whole"),
         (["--extractor", f"{__name__}.Whole", "--seed", "3"], "--extractor Whole takes no seed"),
         (["--tagger", "other"], "tagger: there is no class other"),
         (["--extractor.tagger", "other"], "extractor.tagger: there is no class other"),
-        (["--reader", "CsvTabel"], "CsvTabel (near: CsvTable"),
-        (["--reader", "CsvTable", "--reader.colum", "x"], "CsvTable takes no 'colum' (near: ima"),
+        (["--reader", "CsvTabel"], "CsvTabel (did you mean CsvTable"),
+        (
+            ["--reader", "CsvTable", "--reader.colum", "x"],
+            "takes no 'colum' (did you mean ima",
+        ),
         (["--reader", "json.loads"], "Expected 'json.loads' to be a function that returns Reader"),
     ],
 )
@@ -206,7 +209,7 @@ def test_an_extractor_takes_arguments_of_its_own_and_help_shows_them(
     with pytest.raises(SystemExit) as stop:
         main(["extract", "--extractor.help", own])
     assert stop.value.code == 0
-    assert "How many words are taken. (2)" in " ".join(capsys.readouterr().out.split())
+    assert "How many words are taken. (default: 2)" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_tagger_may_be_given_to_the_command_or_to_the_extractor(captions: Path) -> None:
@@ -271,7 +274,7 @@ def test_a_reader_that_gives_no_samples_is_told_so(captions: Path, command: str)
     for what, shown in (("lines", "'1000268201.jpg#0"), ("none", "None")):
         own = ["--reader", f"{__name__}.NoReader", "--reader.what", what]
         sentence = said([*command.split(), str(captions), "--out", out, *own]).sentence
-        assert f"NoReader.samples() gave {shown}" in sentence
+        assert f"NoReader.samples() returned {shown}" in sentence
         assert "must yield one zoo.sources.Sample" in sentence
 
 
@@ -290,7 +293,7 @@ def test_show_prints_units_beside_their_foils(
 def test_a_caption_id_that_comes_twice_is_named_before_anything_is_written(tmp_path: Path) -> None:
     lines = [f'{{"image": "{i}.jpg", "caption": "a dog", "caption_id": "7"}}' for i in (1, 2)]
     (tmp_path / "c.jsonl").write_text("\n".join(lines))
-    with pytest.raises(ZooError, match=r"c\.jsonl:2 has caption id '7', and so has .*c\.jsonl:1"):
+    with pytest.raises(ZooError, match=r"c\.jsonl:2 and .*c\.jsonl:1 have the same caption id '7'"):
         main(["extract", str(tmp_path / "c.jsonl"), "--out", str(tmp_path / "u.jsonl")])
     assert [path.name for path in tmp_path.iterdir()] == ["c.jsonl"]
 

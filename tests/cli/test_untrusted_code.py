@@ -266,7 +266,7 @@ ENTRIES = {
 def test_a_class_or_code_that_a_model_file_names_is_refused(
     attack: str, folder: Path, made_root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    entry = {"says": "x", "paper": "y", "architecture": "zoo-tiny", "activation": "gelu"}
+    entry = {"description": "x", "paper": "y", "architecture": "zoo-tiny", "activation": "gelu"}
     entry["unknown"] = ["file", "sha256", "licence", "trained_on"]  # type: ignore[assignment]
     Path("A/e.yaml").write_text(json.dumps(entry | ENTRIES[attack]))
     config = json.loads(Path("A/export/open_clip_config.json").read_text())["model_cfg"]

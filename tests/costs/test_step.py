@@ -163,6 +163,6 @@ def test_seconds_are_by_hand() -> None:
 def test_towers_of_other_libraries_and_unknown_devices_are_refused() -> None:
     with pytest.raises(ZooError, match=r"RN50 has a tower that is not a plain transformer"):
         towers_of({"vision_cfg": {"layers": [3, 4, 6, 3]}, "text_cfg": {}}, False, "RN50")
-    with pytest.raises(ZooError, match=r"--device a1000 .*near: a100.*choose one of a100"):
+    with pytest.raises(ZooError, match=r"--device a1000 .*did you mean a100.*choose one of a100"):
         device_of("a1000")
     assert device_of("A100").tflops["bf16"] == 312

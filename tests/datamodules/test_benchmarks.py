@@ -39,7 +39,7 @@ def test_images_that_a_checkpoint_was_trained_on_are_counted(shared_data: Path) 
 
 
 def test_an_unknown_benchmark_or_preset_is_refused_with_near_names() -> None:
-    with pytest.raises(ZooError, match="near: sugarcrepe"):
+    with pytest.raises(ZooError, match="did you mean sugarcrepe"):
         EvaluationDataModule(["sugarcrep"])
-    with pytest.raises(ZooError, match="near: strict"):
+    with pytest.raises(ZooError, match="did you mean strict"):
         EvaluationDataModule(["sugarcrepe"], presets=["stric"])

@@ -155,7 +155,7 @@ def test_the_random_state_alone_decides() -> None:
 
 def test_unknown_or_no_kinds_are_refused() -> None:
     with pytest.raises(
-        ZooError, match=r"no ARO perturbation 'shuffle_trigram' \(near: shuffle_trigrams"
+        ZooError, match=r"no ARO perturbation 'shuffle_trigram' \(did you mean shuffle_trigrams"
     ):
         AROShuffle(["shuffle_trigram"])
     with pytest.raises(ZooError, match="has no kinds"):

@@ -332,7 +332,7 @@ def test_a_benchmark_asked_for_twice_has_averages_of_its_own_for_each_run() -> N
 
 
 def test_an_unknown_preset_gets_near_names() -> None:
-    with pytest.raises(ZooError, match="near: official"):
+    with pytest.raises(ZooError, match="did you mean official"):
         preset_of("offical")
 
 

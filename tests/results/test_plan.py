@@ -123,7 +123,7 @@ class Unreachable:
         (OneCase([[1, 0]], "i2t"), "a match that is not a boolean array"),
         (
             OneCase([[True, False]], "i2tt"),
-            "case 1 of theirs/all: there is no protocol 'i2tt' \\(near: i2t\\)",
+            "case 1 of theirs/all: there is no protocol 'i2tt' \\(did you mean i2t\\?\\)",
         ),
         (OneCase([[True, False]], "json.JSONDecoder"), "is not a subclass of Protocol"),
         (OneCase([[True, False]], Unreachable.Inside()), "Unreachable, which cannot be"),

@@ -97,7 +97,7 @@ WRONG = {
     "a name misspelt": (
         FILE.replace("- replace\n", "- replac\n"),
         "member 'replac' of mean 'all' is not a metric (such as sugarcrepe/swap_obj/i2t), not an "
-        "earlier mean (near: replace) and not in `not_measured`",
+        "earlier mean (did you mean replace?) and not in `not_measured`",
     ),
     "no metric": (FILE.replace("winoground/group", "group"), "member 'winoground/group' of mean"),
     "twice": (FILE.replace("name: all", "name: replace"), "has two means named 'replace'"),

@@ -96,7 +96,7 @@ def test_a_recipe_gives_a_preset_its_arguments(tmp_path: Path) -> None:
         (f"{HERE}.Nameless", "preset Nameless has no attribute `name` of type str"),
         (f"{HERE}.Demanding", "cannot be created .*Give its arguments in YAML"),
         (f"{HERE}.Hopeful", "is no Preset"),
-        (f"{HERE}.Swaped", "near: Swapped"),
+        (f"{HERE}.Swaped", "did you mean Swapped"),
     ],
 )
 def test_what_is_no_preset_is_told_so_in_a_sentence(named: str, told: str) -> None:
@@ -189,7 +189,7 @@ def test_an_argument_before_the_class_that_takes_it_is_told_so() -> None:
         ),
         (
             ["pairz", "--benchmarks.file", "x.csv"],
-            "zoo: there is no benchmark 'pairz' (near: pairs",
+            "zoo: there is no benchmark 'pairz' (did you mean pairs",
         ),
     ],
 )

@@ -102,7 +102,7 @@ def test_a_model_without_figures_is_refused_before_anything_is_measured(root: Pa
     def never(images: list[Image.Image], texts: list[str]) -> None:
         raise AssertionError
 
-    with pytest.raises(ZooError, match=r"no published values of 'negclap' \(near: neg"):
+    with pytest.raises(ZooError, match=r"no published values of 'negclap' \(did you mean neg"):
         zoo.evaluate(never, "sugarcrepe", data_root=root, reference_models=["negclap"])
 
 

@@ -137,7 +137,7 @@ def test_a_figure_says_who_published_it_and_how_it_was_counted() -> None:
 
 
 def test_a_model_without_figures_is_told_so_with_near_names() -> None:
-    with pytest.raises(ZooError, match=r"no published values of 'neg_clip' .*near: negclip"):
+    with pytest.raises(ZooError, match=r"no published values of 'neg_clip' .*did you mean negclip"):
         published_values("neg_clip")
 
 

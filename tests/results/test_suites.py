@@ -41,7 +41,7 @@ def test_a_suite_is_the_benchmarks_of_a_preset_each_once(tmp_path: Path) -> None
 
 
 def test_a_suite_of_nothing_is_a_sentence(tmp_path: Path) -> None:
-    with pytest.raises(ZooError, match=r"there is no preset 'vl_comp' .*near: vl_compo"):
+    with pytest.raises(ZooError, match=r"there is no preset 'vl_comp' .*did you mean vl_compo"):
         expand_suites(["suite:vl_comp"])
     path = tmp_path / "none.yaml"
     path.write_text("description: x\nties: wrong\nidentical: kept\n")

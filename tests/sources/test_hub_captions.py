@@ -86,7 +86,7 @@ def test_what_is_wrong_is_told_in_a_sentence(asked: list[Any]) -> None:
             "owner/name is on the Hub and may change there: set revision to a commit",
         ),
         (HubCaptions("owner/name", "v1", split="tests"), r"at v1 cannot be loaded.*Unknown split"),
-        (HubCaptions("owner/name", "v1", caption_column="captoin"), r"\(near: caption"),
+        (HubCaptions("owner/name", "v1", caption_column="captoin"), r"\(did you mean caption"),
         (HubCaptions("owner/name", "v1", caption_column="n"), r"name\[0\] has 0 in column 'n'"),
     ):
         with pytest.raises(ZooError, match=told) as error:

@@ -132,7 +132,7 @@ def test_companions_of_images_that_are_left_out_are_left_out_and_the_others_foun
     of_train = WebDataset(str(tmp_path / "out"), splits=["train"]).read()
     assert [(s.caption, s.companions) for s in of_train] == [("b", (1,)), ("d", ())]
     with pytest.raises(
-        ZooError, match=r"has no split 'trian' \(near: train\): its splits are train"
+        ZooError, match=r"has no split 'trian' \(did you mean train\?\): its splits are train"
     ):
         WebDataset(str(tmp_path / "out"), splits=["trian"]).read()
 

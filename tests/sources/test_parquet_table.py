@@ -61,7 +61,7 @@ def test_columns_may_be_named(tmp_path: Path) -> None:
     assert (sample.caption, str(sample.image)) == ("a dog", "file:x.jpg")
     with pytest.raises(ZooError, match=r"no column 'filepath' or 'image'.*set image_column"):
         ParquetTable(file).read()
-    with pytest.raises(ZooError, match=r"no column 'TXT' \(near: TEXT\).*set caption_column"):
+    with pytest.raises(ZooError, match=r"\(did you mean TEXT\?\).*set caption_column"):
         ParquetTable(file, image_column="img", caption_column="TXT").read()
 
 

@@ -58,7 +58,7 @@ class TestKarpathy:
         assert "1 images in train + restval, but the published file has 113,287" in caplog.text
 
     def test_a_split_that_does_not_exist_is_refused_with_a_near_name(self, tmp_path):
-        with pytest.raises(ZooError, match=r"'trian'.*near: train"):
+        with pytest.raises(ZooError, match=r"'trian'.*did you mean train"):
             KarpathyJson(tmp_path / "k.json", ["trian"])
 
     def test_a_split_without_images_is_refused(self, tmp_path):
@@ -255,7 +255,9 @@ class TestCsvTable:
 
     def test_an_unknown_column_gets_the_near_name(self, tmp_path):
         (tmp_path / "x.csv").write_text("filepath\ttitles\na\tb\n")
-        with pytest.raises(ZooError, match=r"x\.csv:1 has no column 'title' \(near: titles\)"):
+        with pytest.raises(
+            ZooError, match=r"x\.csv:1 has no column 'title' \(did you mean titles\?\)"
+        ):
             CsvTable(tmp_path / "x.csv").read()
 
     @pytest.mark.parametrize("broken", ["a.jpg", "a.jpg\tb\tc", "a.jpg\t ", "\ta dog"])

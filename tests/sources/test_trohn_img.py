@@ -141,11 +141,13 @@ def test_shard_and_folder_are_guessed(trohn: Path) -> None:
 
 
 def test_what_is_wrong_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ZooError, match=r"'valid'.*near: validation"):
+    with pytest.raises(ZooError, match=r"'valid'.*did you mean validation"):
         TrohnImg(tmp_path, "valid")
     with pytest.raises(ZooError, match=r"has no train\*\.parquet"):
         TrohnImg(tmp_path, "train").read()
-    with pytest.raises(ZooError, match=r"no column 'negative_image'.*near: negative_caption"):
+    with pytest.raises(
+        ZooError, match=r"no column 'negative_image'.*did you mean negative_caption"
+    ):
         TrohnImg(shard(tmp_path / "a" / "train-0.parquet", 1, 2, negative_image=None)).read()  # type: ignore[arg-type]
     with pytest.raises(
         ZooError, match=r"train-0\.parquet\[1\] has None in column 'negative_caption'"

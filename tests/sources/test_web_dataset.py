@@ -58,7 +58,7 @@ def test_a_field_of_the_json_may_be_the_caption(tmp_path: Path) -> None:
     found = WebDataset(folder, caption_field="said").read()
     assert [s.caption for s in found] == [f"number {i}" for i in range(6)]
     for field, told in (
-        ("sad", r"has no field 'sad' \(near: said\)"),
+        ("sad", r"has no field 'sad' \(did you mean said\?\)"),
         ("width", "8 in field 'width'"),
     ):
         with pytest.raises(ZooError, match=rf"00000\.tar#000000000\.json has .*{told}|{told}"):

@@ -29,7 +29,12 @@ def test_a_class_is_found_by_each_of_its_names(name: str, what: str, base: type,
 @pytest.mark.parametrize(
     ("name", "what", "base", "says"),
     [
-        ("CSCLP", "objectives", Objective, r"there is no objective 'CSCLP' \(near: CSCLIP.*zoo ls"),
+        (
+            "CSCLP",
+            "objectives",
+            Objective,
+            r"there is no objective 'CSCLP' \(did you mean CSCLIP.*zoo ls",
+        ),
         ("Cosine", "objectives", Objective, "there is no objective 'Cosine'"),
         (
             "zoo.datamodules.readers.KarpathyJson",
@@ -38,7 +43,7 @@ def test_a_class_is_found_by_each_of_its_names(name: str, what: str, base: type,
             r"module zoo.datamodules.readers, which cannot .* \(did you mean KarpathyJson\?\)",
         ),
         ("zoo.heads.cosine.MaxSim", "heads", Head, r"has no MaxSim \(did you mean MaxSim\?\)"),
-        ("zoo.heads.cosine.Cosin", "heads", Head, r"has no Cosin \(near: Cosine"),
+        ("zoo.heads.cosine.Cosin", "heads", Head, r"has no Cosin \(did you mean Cosine"),
         ("no.such.Thing", "heads", Head, "module no.such, which cannot be found: correct the path"),
         ("json.JSONDecoder", "heads", Head, "head 'json.JSONDecoder' is not a subclass of Head"),
         ("json.loads", "heads", Head, "is not a subclass of Head"),

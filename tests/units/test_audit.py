@@ -42,7 +42,7 @@ def test_one_edit_can_be_drawn_alone_and_a_misspelt_one_is_named() -> None:
     assert {row.edit for row in draw_sheet_rows(RECORDS, 5, 0, "argument_swap")} == {
         "argument_swap"
     }
-    with pytest.raises(ZooError, match=r"argument_swop.*near: argument_swap"):
+    with pytest.raises(ZooError, match=r"argument_swop.*did you mean argument_swap"):
         draw_sheet_rows(RECORDS, 5, 0, "argument_swop")
 
 

@@ -189,7 +189,7 @@ def test_an_argument_out_of_range_is_named(arguments: dict[str, Any]) -> None:
 
 def test_an_edit_that_no_foil_has_is_refused_with_the_near_ones(tmp_path: Path) -> None:
     write_units([CATS], tmp_path / "units.jsonl")
-    with pytest.raises(ZooError, match=r"'object_chang'.*near: object_change"):
+    with pytest.raises(ZooError, match=r"'object_chang'.*did you mean object_change"):
         UnitSampler(str(tmp_path / "units.jsonl"), edits=["object_chang"]).records()
 
 

@@ -5,7 +5,8 @@
 
 from pathlib import Path
 
-from zoo.cli.class_arguments import NamingParser
+from zoo.cli.caption_arguments import add_captions
+from zoo.cli.command_parser import CommandParser
 from zoo.familiarity.captions import COCO, count_caption_bindings, load_binding_table
 from zoo.familiarity.table import write_table
 from zoo.support.class_names import import_all
@@ -35,14 +36,14 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def parser() -> NamingParser:
+def parser() -> CommandParser:
     """Returns the parser of the command."""
-    parser = NamingParser(
+    parser = CommandParser(
         prog="zoo bindings",
         description="Count how often captions pair each attribute with each object, and write a "
         "table.",
     )
-    parser.add_captions(f"; a units file; `{COCO}` for COCO's training captions")
+    add_captions(parser, f"; a units file; `{COCO}` for COCO's training captions")
     parser.add_argument("--out", type=str, required=True, help="the table to write (.csv)")
     parser.add_argument("--overwrite", action="store_true", help="overwrite an existing file")
     parser.add_argument(

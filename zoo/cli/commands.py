@@ -3,101 +3,13 @@
 The module of a command is imported when the command runs.
 """
 
-import importlib
 import sys
 
 from zoo import __version__
+from zoo.cli.registry import COMMANDS, LIGHTNING, command_module
 from zoo.cli.user_code import user_code
 from zoo.errors import Stopped, ZooError, suggest_names
 from zoo.support.signals import ImmediateStop, signals_raise
-
-LIGHTNING = {
-    "fit": (
-        "train: zoo fit --config cs_clip.yaml [--config tiny_from_scratch.yaml] [--ckpt_path last]"
-    ),
-    "validate": (
-        "evaluate: zoo validate --benchmarks aro,sugarcrepe "
-        "--data_root DIR [--ckpt_path P] [--out DIR]"
-    ),
-}
-COMMANDS = {
-    "export": (
-        "zoo.cli.export:main",
-        "export a checkpoint for open_clip, Hugging Face "
-        "or onnxruntime, with its head and a model card",
-    ),
-    "push": (
-        "zoo.cli.push:main",
-        "upload an exported model, with its card, to the Hugging Face hub",
-    ),
-    "merge": (
-        "zoo.cli.merge:main",
-        "interpolate a fine-tuned model with its initial weights "
-        "(WiSE-FT), and evaluate the results",
-    ),
-    "rescore": (
-        "zoo.cli.rescore:main",
-        "recompute the metrics of a run from its cases.parquet, under another preset",
-    ),
-    "compare": (
-        "zoo.cli.compare:main",
-        "compare runs: differences, intervals, p-values; as Markdown, LaTeX, CSV or a figure",
-    ),
-    "report": (
-        "zoo.cli.report:main",
-        "write an HTML report of runs, with the cases behind every number",
-    ),
-    "study": (
-        "zoo.cli.study:main",
-        "train, evaluate and compare what a study file lists; resumes an interrupted study: "
-        "zoo study methods_on_coco --data_root DIR",
-    ),
-    "doctor": (
-        "zoo.cli.doctor:main",
-        "check which files a data root holds, what is missing and how to get it",
-    ),
-    "plan": (
-        "zoo.cli.plan:main",
-        "estimate the cost of training a recipe on a device: operations, memory, hours",
-    ),
-    "ls": (
-        "zoo.cli.ls:main",
-        "list the available objectives, heads, negatives, readers, benchmarks and so on",
-    ),
-    "negatives": (
-        "zoo.cli.negatives:main",
-        "preview or export hard negative captions, or build the table of replacement words",
-    ),
-    "units": (
-        "zoo.cli.units:main",
-        "extract units and foils from captions, or inspect a units file",
-    ),
-    "data": (
-        "zoo.cli.data:main",
-        "pack captions and their images into tar shards, with optional resizing",
-    ),
-    "bindings": (
-        "zoo.cli.bindings:main",
-        "count attribute-object pairs in captions, for --familiar_with",
-    ),
-    "halftruth": (
-        "zoo.cli.halftruth:main",
-        "write a fixed set of half-truth cases, or show the results of models on it",
-    ),
-    "scenes": ("zoo.cli.scenes:main", "render scenes with exact captions, units and foils"),
-    "demo": (
-        "zoo.cli.demo:main",
-        "render scenes, train and evaluate on a small scale: the paper in ten minutes",
-    ),
-}
-
-
-# printed when a signal ends a command before it has saved anything
-NOTHING_SAVED = {
-    "fit": "nothing was trained or saved yet, run the same command to start again",
-    "validate": "nothing was saved, run the same command to start again",
-    "push": "the hub did not confirm a commit, run the same command to start again",
-}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -111,8 +23,9 @@ def main(argv: list[str] | None = None) -> int:
         plus the signal's number if a signal ended it (docs/guides/exit_codes.md).
     """
     argv = list(sys.argv[1:] if argv is None else argv)
+    command = COMMANDS.get(argv[0]) if argv else None
     with (
-        signals_raise(NOTHING_SAVED.get(argv[0], "") if argv else "") as ending,
+        signals_raise(command.unsaved if command else "") as ending,
         user_code(argv) as words,
     ):
         return run_command(words, ending)
@@ -181,6 +94,13 @@ def dispatch(argv: list[str]) -> int:
 
         print(completion_script(chosen_shell(rest)))
         return 0
+    if name not in COMMANDS:
+        print(
+            f"zoo: unknown command {name!r}{suggest_names(name, COMMANDS)}; "
+            "`zoo --help` lists them",
+            file=sys.stderr,
+        )
+        return 2
     if name in LIGHTNING:
         help_index = next(
             (i for i, argument in enumerate(rest) if argument in ("-h", "--help")), None
@@ -199,15 +119,7 @@ def dispatch(argv: list[str]) -> int:
         from zoo.cli.fit import run
 
         return run(argv)
-    if name not in COMMANDS:
-        print(
-            f"zoo: unknown command {name!r}{suggest_names(name, [*LIGHTNING, *COMMANDS])}; "
-            "`zoo --help` lists them",
-            file=sys.stderr,
-        )
-        return 2
-    module, function = COMMANDS[name][0].split(":")
-    status: int = getattr(importlib.import_module(module), function)(rest)
+    status: int = command_module(name).main(rest)
     return status
 
 
@@ -228,8 +140,7 @@ def chosen_shell(rest: list[str]) -> str:
 def usage() -> str:
     """Returns the text of `zoo --help`."""
     lines = ["usage: zoo COMMAND [ARGUMENTS]; `zoo COMMAND --help` shows the arguments", ""]
-    lines += [f"  {name:<10} {text}" for name, text in LIGHTNING.items()]
-    lines += [f"  {name:<10} {text}" for name, (_, text) in COMMANDS.items()]
+    lines += [f"  {name:<10} {command.summary}" for name, command in COMMANDS.items()]
     lines += [
         "",
         "--trust_code, with any command, runs the code of classes that a checkpoint, exported "

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow.compute as pc
 
+from zoo.cli.command_parser import CommandParser
 from zoo.errors import ZooError
 from zoo.results.comparison.alignment import align_runs, largest_difference
 from zoo.results.comparison.compare import PRESETS, compare, read_runs
@@ -19,7 +20,7 @@ from zoo.results.metrics import Rules
 from zoo.results.presets.names import preset_of
 from zoo.results.ranks import draw_ranks, split_tests
 from zoo.results.report import Results
-from zoo.support.arguments import Parser, split_list, whole_number
+from zoo.support.arguments import split_list, whole_number
 from zoo.support.files import check_writable, write_bytes
 
 FORMATTERS = {
@@ -75,9 +76,9 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def parser() -> Parser:
+def parser() -> CommandParser:
     """Returns the parser of the command."""
-    parser = Parser(
+    parser = CommandParser(
         prog="zoo compare",
         description="Compare runs on the cases that all of them scored: values with the best in "
         "bold and those not significantly different from it underlined, differences to the first "
@@ -152,13 +153,13 @@ def parser() -> Parser:
         "--resamples",
         type=whole_number(1),
         default=RESAMPLES,
-        help="number of bootstrap resamples of images per interval (default: %(default)s)",
+        help="number of bootstrap resamples of images per interval",
     )
     parser.add_argument(
         "--seed",
         type=whole_number(0),
         default=0,
-        help="the seed of the resampling (default: %(default)s)",
+        help="the seed of the resampling",
     )
     parser.add_argument("--overwrite", action="store_true", help="overwrite existing figures")
     return parser

@@ -1,14 +1,13 @@
 """`zoo --print_completion SHELL`: the shell script that completes commands and flags."""
 
 import argparse
-import importlib
 
 import shtab
 
-from zoo.cli.commands import COMMANDS, LIGHTNING
 from zoo.cli.flags import FLAGS
 from zoo.cli.help_pages import class_arguments
 from zoo.cli.recipes import shipped_recipes
+from zoo.cli.registry import COMMANDS, LIGHTNING, command_module
 from zoo.support.class_names import class_paths, import_all, import_path
 
 CLASSES = {
@@ -52,13 +51,17 @@ def completion_script(shell: str) -> str:
     parser.add_argument("--help", action="store_true", help="list the commands")
     parser.add_argument("--version", action="store_true", help="print the version")
     commands = parser.add_subparsers()
-    for name, help_text in LIGHTNING.items():
-        _add_flags(commands.add_parser(name, help=help_text, description=help_text), name)
-    for name, (entry_point, help_text) in COMMANDS.items():
-        command_parser = importlib.import_module(entry_point.partition(":")[0]).parser()
-        commands.add_parser(
-            name, help=help_text, description=help_text, parents=[command_parser], add_help=False
+    for name, command in COMMANDS.items():
+        parents = [] if name in LIGHTNING else [command_module(name).parser()]
+        subparser = commands.add_parser(
+            name,
+            help=command.summary,
+            description=command.summary,
+            parents=parents,
+            add_help=name in LIGHTNING,
         )
+        if name in LIGHTNING:
+            _add_flags(subparser, name)
     preamble = FUNCTION[shell].format(" ".join(shipped_recipes()))
     text: str = shtab.complete(parser, shell, preamble=preamble)
     return text

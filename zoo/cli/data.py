@@ -4,7 +4,8 @@ import logging
 import shutil
 from pathlib import Path
 
-from zoo.cli.class_arguments import NamingParser
+from zoo.cli.caption_arguments import add_captions
+from zoo.cli.command_parser import CommandParser
 from zoo.errors import ZooError
 from zoo.sources.images import ImageFinder
 from zoo.sources.packing import PackingSettings, check_output_folder, pack
@@ -135,14 +136,14 @@ def _negatives_file(file: str | None, source: Source) -> dict[str, Path]:
     return {f"negatives{Path(file).suffix}": Path(file)}
 
 
-def parser() -> NamingParser:
+def parser() -> CommandParser:
     """Returns the parser of the command."""
-    parser = NamingParser(prog="zoo data", description="Pack captions and their images.")
+    parser = CommandParser(prog="zoo data", description="Pack captions and their images.")
     commands = parser.add_subcommands(dest="command", required=True)
-    packing = NamingParser(
+    packing = CommandParser(
         description="Write captions and their images into tar shards in WebDataset format."
     )
-    packing.add_captions()
+    add_captions(packing)
     packing.add_argument("--out", type=str, required=True, help="the folder of tars to write")
     packing.add_argument(
         "--data_root",

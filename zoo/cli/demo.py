@@ -19,6 +19,7 @@ from zoo.backbones.backbone import Backbone
 from zoo.benchmarks.half_truth.benchmark import HalfTruth
 from zoo.benchmarks.half_truth.rules import CONDITION_ERRORS, CONDITIONS, explain_condition
 from zoo.benchmarks.scene_swaps import SceneSwaps
+from zoo.cli.command_parser import CommandParser
 from zoo.datamodules.benchmarks import EvaluationDataModule
 from zoo.datamodules.captions import CaptionDataModule
 from zoo.module import ZooModule
@@ -33,7 +34,7 @@ from zoo.results.metrics import Metric
 from zoo.scenes.cache import render_scenes
 from zoo.scenes.sheet import contact_sheet
 from zoo.sources.readers.scenes import Scenes
-from zoo.support.arguments import Parser, whole_number
+from zoo.support.arguments import whole_number
 from zoo.support.log import filter_notices
 from zoo.training.trainer import ZooTrainer
 from zoo.units.sampler import UnitSampler
@@ -73,38 +74,38 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def parser() -> Parser:
+def parser() -> CommandParser:
     """Returns the parser of the command."""
-    parser = Parser(prog="zoo demo", description=__doc__)
+    parser = CommandParser(prog="zoo demo", description=__doc__)
     parser.add_argument(
         "--out",
         type=Path,
         default=Path("runs/demo"),
-        help="folder for scenes and figures (default: %(default)s)",
+        help="folder for scenes and figures",
     )
     parser.add_argument(
         "--scenes",
         type=whole_number(1),
         default=1500,
-        help="number of scenes to render (default: %(default)s)",
+        help="number of scenes to render",
     )
     parser.add_argument(
         "--steps",
         type=whole_number(1),
         default=700,
-        help="training steps of CLIP from scratch (default: %(default)s)",
+        help="training steps of CLIP from scratch",
     )
     parser.add_argument(
         "--tuning_steps",
         type=whole_number(1),
         default=200,
-        help="fine-tuning steps per objective (default: %(default)s)",
+        help="fine-tuning steps per objective",
     )
     parser.add_argument(
         "--workers",
         type=whole_number(0),
         default=2,
-        help="rendering processes (default: %(default)s)",
+        help="rendering processes",
     )
     return parser
 

@@ -12,6 +12,7 @@ from rich.table import Table
 from zoo.benchmarks.base import Benchmark, Case, Subset
 from zoo.benchmarks.catalog import build_benchmarks
 from zoo.benchmarks.roots import read_benchmark, resolve_images
+from zoo.cli.command_parser import CommandParser
 from zoo.cli.ls import UNBROKEN
 from zoo.errors import ZooError
 from zoo.evaluation.embedding_cache import OFF, PLACE, EmbeddingCache
@@ -19,7 +20,7 @@ from zoo.results.suites import expand_suites, published_names
 from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
 from zoo.support import compiled_tables
-from zoo.support.arguments import Parser, split_list
+from zoo.support.arguments import split_list
 from zoo.support.caches import cache_root
 
 MIB = 1 << 20
@@ -121,9 +122,9 @@ def main(argv: list[str]) -> int:
     return 1 if broken else 0
 
 
-def parser() -> Parser:
+def parser() -> CommandParser:
     """Returns the parser of the command."""
-    parser = Parser(
+    parser = CommandParser(
         prog="zoo doctor",
         description="Check which files a data root holds, what is missing and how to get it.",
     )

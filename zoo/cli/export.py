@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import get_args
 
+from zoo.cli.command_parser import CommandParser
 from zoo.publishing.export import Format, export
-from zoo.support.arguments import Parser
 
 
 def main(argv: list[str]) -> int:
@@ -23,9 +23,9 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def parser() -> Parser:
+def parser() -> CommandParser:
     """Returns the parser of the command."""
-    parser = Parser(
+    parser = CommandParser(
         prog="zoo export",
         description="Export a checkpoint for open_clip, Hugging Face or onnxruntime. Adapters are "
         "merged; the folder also holds the head and a model card.",
@@ -41,7 +41,7 @@ def parser() -> Parser:
         "--format",
         choices=get_args(Format),
         default="open_clip",
-        help="the library that loads it (default: %(default)s)",
+        help="the library that loads it",
     )
     parser.add_argument(
         "--results",

@@ -17,6 +17,7 @@ from lightning.pytorch.loggers import CSVLogger
 
 from zoo.caption_data import BenchmarkedData, CaptionData, benchmarks_of
 from zoo.checkpoints.files import NAMES, RUNS, recipe_of
+from zoo.cli.library_internals import subcommand_parsers
 from zoo.cli.parser import ZooParser, order_flags
 from zoo.error_translation import to_user_error
 from zoo.errors import Stopped
@@ -96,7 +97,7 @@ class ZooCLI(LightningCLI):
         if seed is not True and not 0 <= seed <= LARGEST_SEED:
             allowed = describe_restriction("SeedInt", f"v>=0 and v<={LARGEST_SEED}")
             parser.error(f"seed_everything: {seed} is not {allowed}")
-        for settings in self._parser(command).recipes:
+        for settings in subcommand_parsers(self.parser)[command].recipes:
             problem = find_unknown_empty(settings, self.config[command])
             if problem is not None:
                 parser.error(f"Subcommand '{command}': {problem}")
@@ -120,7 +121,7 @@ class ZooCLI(LightningCLI):
         settings[self.subcommand].data = data
         self.config_init = self.parser.instantiate(settings)
         self.datamodule = data
-        self.model = self._get(self.config_init, "model")
+        self.model = self.config_init[self.subcommand].model
         self.trainer = self.instantiate_trainer()
 
     def before_fit(self) -> None:
@@ -168,7 +169,7 @@ class ZooCLI(LightningCLI):
     def _checkpoint_to_resume(self) -> Path | None:
         """Returns the checkpoint to resume from, and rejects the folder of another run."""
         settings = self.config_init[self.subcommand]
-        parser = self._parser(self.subcommand)
+        parser = subcommand_parsers(self.parser)[self.config.subcommand]
         data = yaml.safe_load(parser.dump(self.config[self.subcommand], skip_unset=False))["data"]
         for name in IGNORED_DATA_SETTINGS:
             data.get("init_args", {}).pop(name, None)

@@ -163,21 +163,17 @@ FLAGS = (
     Flag(
         "long",
         "",
-        "print every subset, note and way of getting files",
+        "print all subsets, notes and download hints",
         type=parse_switch,
         commands=("validate",),
     ),
     Flag(
         "require",
         "",
-        "fail early if files or images of a benchmark are missing",
+        "fail early if files or images are missing",
         type=parse_switch,
         commands=("validate",),
     ),
-    Flag(
-        "trust_code",
-        "",
-        "run the code that checkpoints and other files name",
-    ),
-    Flag("overwrite", "", "overwrite the results of an earlier run or evaluation"),
+    Flag("trust_code", "", "run the code that checkpoints and files name"),
+    Flag("overwrite", "", "overwrite the results of an earlier run"),
 )

@@ -11,7 +11,8 @@ from zoo.benchmarks.half_truth.baselines import baselines
 from zoo.benchmarks.half_truth.benchmark import MAX_IMAGES, HalfTruth
 from zoo.benchmarks.half_truth.case_file import is_case_file, write_cases
 from zoo.benchmarks.half_truth.rules import CHECKED
-from zoo.cli.class_arguments import NamingParser, read_samples
+from zoo.cli.caption_arguments import read_samples
+from zoo.cli.command_parser import CommandParser
 from zoo.errors import ZooError
 from zoo.results import half_truth_models
 from zoo.results.drawing import png
@@ -212,14 +213,14 @@ def compare(arguments: Namespace) -> None:
         console.print(str(picture), highlight=False, soft_wrap=True)
 
 
-def parser() -> NamingParser:
+def parser() -> CommandParser:
     """Returns the parser of the command."""
-    parser = NamingParser(
+    parser = CommandParser(
         prog="zoo halftruth",
         description="Write a fixed set of half-truth cases, or show the results of models on it.",
     )
     commands = parser.add_subcommands(dest="command", required=True)
-    build_parser = NamingParser(
+    build_parser = CommandParser(
         description="Write a case file, a fixed benchmark that can be published and cited. "
         "Evaluate on it with: zoo validate --benchmarks half_truth:CASES."
     )
@@ -253,7 +254,7 @@ def parser() -> NamingParser:
     build_parser.add_argument(
         "--corpus_reader", **READER_ARGUMENT, help="the class that reads --corpus"
     )
-    show_parser = NamingParser(
+    show_parser = CommandParser(
         description="Print accuracies and gaps by condition, and write figures and a page of the "
         "worst cases. Existing scores are used."
     )
@@ -282,7 +283,7 @@ def parser() -> NamingParser:
         default="official",
         help="the preset that decides how ties count (`zoo ls presets`)",
     )
-    compare_parser = NamingParser(
+    compare_parser = CommandParser(
         description="Print and plot the accuracies of several models on the same half-truths. "
         "Existing scores are used."
     )

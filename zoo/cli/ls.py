@@ -11,9 +11,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from zoo.cli.command_parser import CommandParser
 from zoo.cli.recipes import shipped_recipes, shipped_studies
 from zoo.errors import ZooError
-from zoo.support.arguments import Parser
 from zoo.support.class_names import BASE_CLASS_BY_KIND, classes
 
 # a width that no line exceeds: piped output and names to copy must not be wrapped
@@ -69,9 +69,9 @@ def main(argv: list[str]) -> int:
         studies = shipped_studies().values()
         print_table(("name", "description"), ((file.stem, first_comment(file)) for file in studies))
     elif list_name == "models":
-        from zoo.cli import models
+        from zoo.cli.detailed_listing import model_rows
 
-        print_table(("name", "description", "weights", "published"), models.model_rows(), fold=1)
+        print_table(("name", "description", "weights", "published"), model_rows(), fold=1)
     else:
         shipped = shipped_backbones()
         print_table(
@@ -84,9 +84,9 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def parser() -> Parser:
+def parser() -> CommandParser:
     """Returns the parser of the command."""
-    parser = Parser(
+    parser = CommandParser(
         prog="zoo ls", description="List the names that a YAML or the command line can use."
     )
     parser.add_argument(
@@ -130,14 +130,12 @@ def _detailed_entries(what: str | None) -> Iterable[str]:
     Raises:
         ZooError: The list has no details.
     """
+    from zoo.cli.detailed_listing import describe_benchmark, describe_models
+
     if what == "models":
-        from zoo.cli import models
-
-        return models.describe_models()
+        return describe_models()
     if what == "benchmarks":
-        from zoo.cli.detailed_listing import describe_benchmark as benchmark_at_length
-
-        return (benchmark_at_length(name) for name, _, _ in classes(what))
+        return (describe_benchmark(name) for name, _, _ in classes(what))
     raise ZooError(
         "--long works only with benchmarks and models: run `zoo ls benchmarks --long`, or "
         f"`zoo ls{'' if what is None else f' {what}'}`"

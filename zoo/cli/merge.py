@@ -9,11 +9,12 @@ from zoo.api import Model, evaluate
 from zoo.checkpoints.files import find_checkpoint
 from zoo.checkpoints.load import load_checkpoint
 from zoo.checkpoints.merge import checkpoint_of, merge
+from zoo.cli.command_parser import CommandParser
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.results.report import CASES, RESULTS, Results
 from zoo.results.trajectory import METRICS, PICTURE, Trajectory, show, write
-from zoo.support.arguments import Parser, split_list
+from zoo.support.arguments import split_list
 
 MAX_STEPS = 1_000  # the most checkpoints that `...` may expand to
 
@@ -51,9 +52,9 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def parser() -> Parser:
+def parser() -> CommandParser:
     """Returns the parser of the command."""
-    parser = Parser(
+    parser = CommandParser(
         prog="zoo merge",
         description="Interpolate a fine-tuned model with its initial weights (WiSE-FT).",
     )

@@ -15,7 +15,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from zoo.cli.class_arguments import NamingParser, format_pairs, pass_arguments, read_samples
+from zoo.cli.caption_arguments import add_captions, read_samples
+from zoo.cli.command_parser import CommandParser, format_pairs, pass_arguments
 from zoo.errors import ZooError
 from zoo.language.tagger import Tagger
 from zoo.language.taggers import default_tagger
@@ -216,11 +217,11 @@ def write_negatives(
     print(f"{out}: {n:,} negatives of {len(samples):,} captions")
 
 
-def parser() -> NamingParser:
+def parser() -> CommandParser:
     """Returns the parser of the command."""
-    parser = NamingParser(prog="zoo negatives", description="Make hard negative captions.")
+    parser = CommandParser(prog="zoo negatives", description="Make hard negative captions.")
     commands = parser.add_subcommands(dest="command", required=True)
-    preview_parser = NamingParser(
+    preview_parser = CommandParser(
         description="Print captions with their negatives, and quality rates."
     )
     _add_generator(preview_parser)
@@ -233,15 +234,15 @@ def parser() -> NamingParser:
         default=SAMPLE_SIZE,
         help="number of captions for the rates",
     )
-    export_parser = NamingParser(description="Write the negatives of captions to a file.")
+    export_parser = CommandParser(description="Write the negatives of captions to a file.")
     _add_generator(export_parser)
     export_parser.add_argument("--out", type=str, required=True, help="the file to write (.jsonl)")
     export_parser.add_argument(
         "--overwrite", action="store_true", help="overwrite an existing file"
     )
     export_parser.add_class_arguments(Ray, "ray", help="settings of Ray, to use several machines")
-    build_parser = NamingParser(description="Write the table of replacement words for Replace.")
-    build_parser.add_captions()
+    build_parser = CommandParser(description="Write the table of replacement words for Replace.")
+    add_captions(build_parser)
     build_parser.add_argument(
         "--tagger",
         type=Tagger,
@@ -284,8 +285,8 @@ def parser() -> NamingParser:
     return parser
 
 
-def _add_generator(parser: NamingParser) -> None:
-    parser.add_captions()
+def _add_generator(parser: CommandParser) -> None:
+    add_captions(parser)
     parser.add_argument(
         "--generator",
         type=NegativeGenerator,

@@ -18,15 +18,17 @@ from lightning.pytorch.cli import LightningArgumentParser
 from zoo.backbones.catalogue.model import settings as settings_of_model
 from zoo.checkpoints.exported import OPEN_CLIP
 from zoo.checkpoints.files import NAMES, RUNS, find_checkpoint, read_checkpoint, recipe_of
+from zoo.cli.command_parser import empty_value
 from zoo.cli.flags import FLAGS, Flag
-from zoo.cli.recipes import check_nesting, load_recipe, shipped_recipes, to_yaml
+from zoo.cli.library_internals import actions_by_option
+from zoo.cli.recipes import load_recipe, shipped_recipes, to_yaml
 from zoo.cli.user_code import trust_flags
 from zoo.error_translation import shorten_message
 from zoo.errors import ZooError, suggest_names
 from zoo.familiarity.captions import COCO
 from zoo.familiarity.images import TRAINED
 from zoo.module import ZooModule
-from zoo.support.arguments import empty_flag, split_list
+from zoo.support.arguments import split_list
 from zoo.support.class_names import class_of, class_paths
 from zoo.support.class_paths import reject_untrusted_classes
 from zoo.support.configurable import class_path
@@ -381,16 +383,15 @@ class ZooParser(LightningArgumentParser):
         """Parses arguments, and restores null, which jsonargparse turns into None within a group.
 
         Raises:
-            ZooError: A flag needs benchmarks and none are named, or a value nests too deeply.
+            ZooError: A flag has an empty value, or needs benchmarks and none are named.
         """
-        if (message := empty_flag(args or ())) is not None:
+        if (message := empty_value(args or ())) is not None:
             raise ZooError(message)
         for argument in args or ():
-            check_nesting(argument)
             option = argument.partition("=")[0]
-            flag = self._option_string_actions.get(option.partition(".")[0])
+            flag = actions_by_option(self).get(option.partition(".")[0])
             if isinstance(flag, ShortFlag):  # its flag handles the arguments of a class
-                self._option_string_actions[option] = flag
+                actions_by_option(self)[option] = flag
         self._refuse_without_benchmarks({argument.partition("=")[0] for argument in args or ()})
         if args is not None:
             args = [re.sub("^(--[^=]+)=None$", r"\1=null", argument) for argument in args]
@@ -399,7 +400,7 @@ class ZooParser(LightningArgumentParser):
 
     def _refuse_without_benchmarks(self, options: set[str]) -> None:
         benchmark_flags = BENCHMARK_FLAGS.get(self.command, ())
-        actions = self._option_string_actions
+        actions = actions_by_option(self)
         orphans = [
             name for name in benchmark_flags if options & {*actions[f"--{name}"].option_strings}
         ]
@@ -433,7 +434,7 @@ class ZooParser(LightningArgumentParser):
         """
         full_name = setting.replace(".init_args", "")
         candidates = [f"--{start}" for start in accumulate(full_name.split("."), "{}.{}".format)]
-        actions = (self._option_string_actions.get(start) for start in reversed(candidates))
+        actions = (actions_by_option(self).get(start) for start in reversed(candidates))
         next(filter(None, actions))(self, settings, value, f"--{full_name}")
 
     def add_class_arguments(self, *given: Any, **named: Any) -> list[str]:

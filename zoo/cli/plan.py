@@ -9,12 +9,13 @@ from rich.console import Console
 from rich.table import Table
 
 from zoo.backbones.factory import architecture, parameters_by_tower
+from zoo.cli.command_parser import CommandParser
 from zoo.cli.fit import parse_settings
 from zoo.costs.devices import Arithmetic, device_of, devices
 from zoo.costs.step import Step
 from zoo.costs.towers import towers_of
 from zoo.errors import ZooError
-from zoo.support.arguments import Parser, whole_number
+from zoo.support.arguments import whole_number
 
 DEFAULT_BACKBONE = "ViT-B-32-quickgelu"  # the default backbone of a recipe
 ARITHMETIC_BY_PRECISION: dict[str, Arithmetic] = {
@@ -39,7 +40,8 @@ CHEAP_OBJECTIVES = (
 
 def main(argv: list[str]) -> int:
     """Prints the operations, memory, communication and time of a step."""
-    args, flags = parser().parse_known_args(argv)
+    own_words, flags = parser().split_words(argv)
+    args = parser().parse_args(own_words)
     device = device_of(args.device)
     if not any(flag.split("=")[0] == "--data_root" for flag in flags):
         flags += ["--data_root", "DATA_ROOT"]  # its files are not read
@@ -83,9 +85,9 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def parser() -> Parser:
+def parser() -> CommandParser:
     """Returns the parser of `zoo plan`; unknown flags are passed to `zoo fit`."""
-    parser = Parser(
+    parser = CommandParser(
         prog="zoo plan",
         usage="zoo plan --config RECIPE --device NAME [--devices N] [flags of zoo fit]",
         formatter_class=RawDescriptionHelpFormatter,

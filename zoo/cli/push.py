@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from zoo.cli.command_parser import CommandParser
 from zoo.publishing.hub import check_name, describe_upload, push
-from zoo.support.arguments import Parser
 
 
 def main(argv: list[str]) -> int:
@@ -16,9 +16,9 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def parser() -> Parser:
+def parser() -> CommandParser:
     """Returns the parser of the command."""
-    parser = Parser(
+    parser = CommandParser(
         prog="zoo push",
         description="Upload a folder that `zoo export` wrote to the Hugging Face hub, in one "
         "commit. The files are listed first.",

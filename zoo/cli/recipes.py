@@ -12,8 +12,6 @@ from zoo.errors import ZooError, suggest_names
 DATA_ROOT_PLACEHOLDER = "${data_root}"
 INLINE = "--config"
 STUDIES = "studies"  # the folder of studies within the folder of recipes
-MAX_NESTING = 1_000  # the deepest nesting of brackets
-MAX_VALUES = 100_000  # the most values in one recipe; shipped recipes have fewer than a hundred
 
 
 def recipe_folder() -> Path:
@@ -128,25 +126,6 @@ def to_yaml(settings: Any) -> str:
     return json.dumps(settings, default=str, ensure_ascii=False)
 
 
-def check_nesting(argument: str) -> None:
-    """Rejects an argument whose value is nested too deeply.
-
-    PyYAML's C parser recurses without a limit, and would crash.
-
-    Raises:
-        ZooError: The value is nested too deeply.
-    """
-    depth = deepest = 0
-    for sign in argument if len(argument) > MAX_NESTING else "":
-        depth += (sign in "[{") - (sign in "]}")
-        deepest = max(deepest, depth)
-    if deepest > MAX_NESTING:
-        raise ZooError(
-            f"the argument that begins with {argument[:40]!r} nests {deepest:,} brackets, at "
-            f"most {MAX_NESTING:,} are allowed: simplify it"
-        )
-
-
 def _read_recipe(value: str) -> tuple[str, dict[str, Any]]:
     """Returns the path of `--config VALUE` (INLINE for JSON), and the settings."""
     inline = value.lstrip().startswith("{")
@@ -174,7 +153,6 @@ def read_settings(
         text = Path(name).read_text("utf-8") if text is None else text
         document = yaml.compose(text, yaml.SafeLoader)
         _refuse_repeated_keys(document, name)
-        _refuse_alias_bombs(document, name)
         settings = yaml.safe_load(text)
     except OSError as error:
         raise ZooError(
@@ -191,32 +169,6 @@ def read_settings(
             f"{name} holds {content} instead of a mapping of settings: begin it with {begins}"
         )
     return settings
-
-
-def _refuse_alias_bombs(document: yaml.Node | None, name: str) -> None:
-    """Raises ZooError if an alias contains itself, or aliases expand to too many values."""
-    sizes: dict[int, int] = {}  # values to which a node expands; 0 while they are counted
-    pending = [] if document is None else [document]
-    while pending:
-        node = pending[-1]
-        parts = _child_nodes(node)
-        if id(node) not in sizes:
-            sizes[id(node)] = 0
-            for part in parts:
-                if sizes.get(id(part)) == 0:
-                    raise ZooError(
-                        f"{name}:{part.start_mark.line + 1} contains an alias of itself: write out "
-                        "the values"
-                    )
-            pending += [part for part in parts if id(part) not in sizes]
-            continue
-        pending.pop()
-        sizes[id(node)] = 1 + sum(sizes[id(part)] for part in parts)
-        if sizes[id(node)] > MAX_VALUES:
-            raise ZooError(
-                f"{name}:{node.start_mark.line + 1} expands to more than {MAX_VALUES:,} values "
-                "through nested aliases: write out the values"
-            )
 
 
 def _child_nodes(node: yaml.Node) -> list[yaml.Node]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from zoo.cli.command_parser import CommandParser
 from zoo.cli.compare import parse_run_folders
 from zoo.errors import ZooError
 from zoo.results.comparison.compare import PRESETS, read_runs
@@ -11,7 +12,7 @@ from zoo.results.presets.names import preset_of
 from zoo.results.report import Results
 from zoo.results.site.patches import PatchMapOptions, PatchMapper
 from zoo.results.site.write import PAGE, check_report_folder, write_site
-from zoo.support.arguments import Parser, split_list, whole_number
+from zoo.support.arguments import split_list, whole_number
 
 
 def main(argv: list[str]) -> int:
@@ -70,9 +71,9 @@ def _patch_word_mappers(runs: Mapping[str, Results]) -> dict[str, PatchMapper]:
     return mappers
 
 
-def parser() -> Parser:
+def parser() -> CommandParser:
     """Returns the parser of the command."""
-    parser = Parser(
+    parser = CommandParser(
         prog="zoo report",
         description="Write an HTML report that a browser opens offline: results with intervals and "
         "coverage, figures, and the cases behind every number. Existing scores are used.",
@@ -116,8 +117,7 @@ def parser() -> Parser:
         "--max_size_mb",
         type=whole_number(1),
         default=100,
-        help="the largest size of the folder in megabytes; further thumbnails are omitted "
-        "(default: %(default)s)",
+        help="the largest size of the folder in megabytes; further thumbnails are omitted",
     )
     parser.add_argument(
         "--patch_words",
@@ -126,7 +126,7 @@ def parser() -> Parser:
         metavar="N",
         help="for heads that score words against patches, such as MaxSim: show the image patches "
         "that match the words of a text, for the N worst cases of each metric. This loads the "
-        "models (default: %(default)s)",
+        "models",
     )
     parser.add_argument(
         "--publish",

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from zoo.cli.command_parser import CommandParser
 from zoo.familiarity.captions import COCO, load_binding_table, training_captions
 from zoo.familiarity.images import TRAINED, seen_images
 from zoo.results.familiarity import Familiarity
@@ -10,7 +11,7 @@ from zoo.results.presets.names import preset_of
 from zoo.results.reader import read_results
 from zoo.results.report import TRAINED_IMAGES, check_overwrite, finish_results
 from zoo.results.show import print_results
-from zoo.support.arguments import Parser, split_list
+from zoo.support.arguments import split_list
 
 
 def main(argv: list[str]) -> int:
@@ -36,9 +37,9 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def parser() -> Parser:
+def parser() -> CommandParser:
     """Returns the parser of the command."""
-    parser = Parser(
+    parser = CommandParser(
         prog="zoo rescore", description="Recompute the metrics of a run from its cases.parquet."
     )
     parser.add_argument("run", type=Path, help="the folder that `zoo validate --out` wrote")
@@ -47,7 +48,7 @@ def parser() -> Parser:
         "--presets",
         default="official",
         help="presets, separated by commas: names of `zoo ls presets` or dotted paths of Preset "
-        "classes (default: %(default)s)",
+        "classes",
     )
     parser.add_argument(
         "--out", type=Path, help="a folder for the new results; by default they are only printed"

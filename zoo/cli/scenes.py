@@ -1,12 +1,14 @@
 """`zoo scenes`: renders scenes into a folder, or writes a contact sheet of a folder."""
 
-import argparse
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+from jsonargparse import Namespace
+
+from zoo.cli.command_parser import CommandParser
 from zoo.errors import ZooError
-from zoo.support.arguments import Parser, whole_number
+from zoo.support.arguments import whole_number
 from zoo.support.files import check_writable
 
 
@@ -20,53 +22,37 @@ def main(argv: list[str]) -> int:
         "negatives": _negatives,
         "sheet": _sheet,
     }
-    return commands[arguments.command](arguments)
+    return commands[arguments.command](arguments[arguments.command])
 
 
-def parser() -> Parser:
+def parser() -> CommandParser:
     """Returns the parser of the command."""
-    parser = Parser(
+    parser = CommandParser(
         prog="zoo scenes",
         description="Render scenes into a folder, or write a contact sheet of a folder.",
     )
-    commands = parser.add_subparsers(dest="command", required=True)
-    rendering = commands.add_parser(
-        "render",
-        help="render scenes with captions, units and foils; resumes an interrupted run",
-    )
+    commands = parser.add_subcommands(dest="command", required=True)
+    rendering = CommandParser(description="Render scenes with captions, units and foils.")
     _add_rendering(rendering, n=1500, size=48, samples="16; from 128 pixels on 64")
     rendering.add_argument(
-        "--objects",
-        default="2-2",
-        help="minimum and maximum number of objects, such as 2-4 (default: %(default)s)",
+        "--objects", default="2-2", help="minimum and maximum number of objects, such as 2-4"
     )
     rendering.add_argument(
         "--held_out",
-        default=None,
         help="colour-shape pairs to keep out of training, such as 'red cube,blue sphere'; '' for "
         "none",
     )
-    grid = commands.add_parser(
-        "grid",
-        help="render pairs of objects with 8 colours and 8 shapes; 3 x 3 pairs are held out of "
-        "training",
-    )
+    grid = CommandParser(description="Render pairs of objects with 8 colours and 8 shapes.")
     _add_rendering(grid, n=2500, size=64, samples="48")
     grid.add_argument(
         "--block_seed",
         type=int,
         default=0,
-        help="the seed of the block of held-out colour-shape pairs (default: %(default)s)",
+        help="the seed of the block of held-out colour-shape pairs",
     )
-    pairs = commands.add_parser(
-        "pairs",
-        help="render pairs of scenes in which a colour, size, material or quantity is swapped",
-    )
+    pairs = CommandParser(description="Render pairs of scenes that differ in one swap.")
     _add_rendering(pairs, n=400, size=96, samples="64")
-    negatives = commands.add_parser(
-        "negatives",
-        help="write the attribute swap of each training caption, and a scene that shows it",
-    )
+    negatives = CommandParser(description="Write the attribute swaps of training captions.")
     negatives.add_argument("folder", help="the folder of rendered scenes")
     negatives.add_argument(
         "--out",
@@ -75,51 +61,65 @@ def parser() -> Parser:
         help="the file to write (.jsonl), for NegativeImages and Replay",
     )
     negatives.add_argument("--overwrite", action="store_true", help="overwrite an existing file")
-    laying_out = commands.add_parser(
-        "sheet", help="write a contact sheet of the first scenes with their captions"
+    sheet = CommandParser(description="Write a contact sheet of a folder.")
+    sheet.add_argument("folder", help="the folder of rendered scenes")
+    sheet.add_argument("--out", required=True, help="the PNG to write")
+    sheet.add_argument("--overwrite", action="store_true", help="overwrite an existing file")
+    sheet.add_argument("--n", type=whole_number(1), default=24, help="number of scenes")
+    sheet.add_argument("--split", help="a split of the folder, such as train (default: all)")
+    commands.add_subcommand(
+        "render",
+        rendering,
+        help="render scenes with captions, units and foils; resumes an interrupted run",
     )
-    laying_out.add_argument("folder", help="the folder of rendered scenes")
-    laying_out.add_argument("--out", required=True, help="the PNG to write")
-    laying_out.add_argument("--overwrite", action="store_true", help="overwrite an existing file")
-    laying_out.add_argument(
-        "--n", type=whole_number(1), default=24, help="number of scenes (default: %(default)s)"
+    commands.add_subcommand(
+        "grid",
+        grid,
+        help="render pairs of objects with 8 colours and 8 shapes; 3 x 3 pairs are held out of "
+        "training",
     )
-    laying_out.add_argument(
-        "--split", default=None, help="a split of the folder, such as train (default: all)"
+    commands.add_subcommand(
+        "pairs",
+        pairs,
+        help="render pairs of scenes in which a colour, size, material or quantity is swapped",
+    )
+    commands.add_subcommand(
+        "negatives",
+        negatives,
+        help="write the attribute swap of each training caption, and a scene that shows it",
+    )
+    commands.add_subcommand(
+        "sheet", sheet, help="write a contact sheet of the first scenes with their captions"
     )
     return parser
 
 
-def _add_rendering(parser: argparse.ArgumentParser, n: int, size: int, samples: str) -> None:
+def _add_rendering(parser: CommandParser, n: int, size: int, samples: str) -> None:
     """Adds the flags of the rendering commands, with their defaults."""
     parser.add_argument("--out", required=True, help="the folder to write")
     parser.add_argument(
         "--n",
         type=whole_number(1),
         default=n,
-        help="number of scene layouts (default: %(default)s)",
+        help="number of scene layouts",
     )
     parser.add_argument(
         "--size",
         type=int,
         default=size,
-        help="pixels per side; from 128 on with the camera view of CLEVR (default: %(default)s)",
+        help="pixels per side; from 128 on with the camera view of CLEVR",
     )
-    parser.add_argument(
-        "--samples", type=int, default=None, help=f"light paths per pixel (default: {samples})"
-    )
-    parser.add_argument(
-        "--seed", type=int, default=0, help="the seed of all sampling (default: %(default)s)"
-    )
+    parser.add_argument("--samples", type=int, help=f"light paths per pixel (default: {samples})")
+    parser.add_argument("--seed", type=int, default=0, help="the seed of all sampling")
     parser.add_argument(
         "--workers",
         type=whole_number(0),
         default=2,
-        help="rendering processes; 0 renders in this process (default: %(default)s)",
+        help="rendering processes; 0 renders in this process",
     )
 
 
-def _render(arguments: argparse.Namespace) -> int:
+def _render(arguments: Namespace) -> int:
     from zoo.scenes.cache import render_scenes
     from zoo.scenes.related import HELD_OUT
 
@@ -138,7 +138,7 @@ def _render(arguments: argparse.Namespace) -> int:
     )
 
 
-def _grid(arguments: argparse.Namespace) -> int:
+def _grid(arguments: Namespace) -> int:
     from zoo.scenes.cache import render_collection
     from zoo.scenes.grid import BindingGrid
 
@@ -150,7 +150,7 @@ def _grid(arguments: argparse.Namespace) -> int:
     )
 
 
-def _pairs(arguments: argparse.Namespace) -> int:
+def _pairs(arguments: Namespace) -> int:
     from zoo.scenes.cache import render_collection
     from zoo.scenes.pairs import ExchangedPairs
 
@@ -162,7 +162,7 @@ def _pairs(arguments: argparse.Namespace) -> int:
     )
 
 
-def _render_and_report(arguments: argparse.Namespace, render: Callable[[], int]) -> int:
+def _render_and_report(arguments: Namespace, render: Callable[[], int]) -> int:
     """Renders scenes, and prints their number and the speed."""
     start = time.monotonic()
     count = render()
@@ -172,7 +172,7 @@ def _render_and_report(arguments: argparse.Namespace, render: Callable[[], int])
     return 0
 
 
-def _negatives(arguments: argparse.Namespace) -> int:
+def _negatives(arguments: Namespace) -> int:
     from zoo.scenes.negative_images import write_negative_images
 
     check_writable(arguments.out, arguments.overwrite)
@@ -181,7 +181,7 @@ def _negatives(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _sheet(arguments: argparse.Namespace) -> int:
+def _sheet(arguments: Namespace) -> int:
     from zoo.scenes.sheet import contact_sheet
 
     check_writable(Path(arguments.out), arguments.overwrite)

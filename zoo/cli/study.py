@@ -10,6 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from zoo.cli.command_parser import CommandParser
 from zoo.cli.studies.checks import check_rows
 from zoo.cli.studies.estimate import Estimate
 from zoo.cli.studies.file import Study, folder_name, read_study
@@ -21,7 +22,7 @@ from zoo.cli.studies.tables import check_names, compare_rows, delete_tables, rep
 from zoo.cli.studies.work import RunFailed, Work
 from zoo.errors import ZooError
 from zoo.results.comparison.tables import print_comparison
-from zoo.support.arguments import Parser, whole_number
+from zoo.support.arguments import whole_number
 
 STUDIES_FOLDER = Path("studies")
 
@@ -74,9 +75,9 @@ def main(argv: list[str]) -> int:
     return 1 if failed else status
 
 
-def parser() -> Parser:
+def parser() -> CommandParser:
     """Returns the parser of the command."""
-    parser = Parser(
+    parser = CommandParser(
         prog="zoo study",
         formatter_class=RawDescriptionHelpFormatter,
         description="Train, evaluate and compare the runs of a study file: recipes x overlays x "
@@ -210,14 +211,14 @@ def _delete_outdated(work: Work, runs: Sequence[Run]) -> None:
 def _execute(work: Work, runs: list[Run], given: argparse.Namespace) -> dict[str, str]:
     """Executes runs one after the other, and returns the errors of failed runs."""
     estimate = Estimate(work, runs)
-    if given.only is None:
+    if given.run_number is None:
         estimate.check_and_print(given.trial)
     failed: dict[str, str] = {}
     pending = [run for run in runs if not estimate.is_complete(run)]
     done_elsewhere: list[Run] = []
     for number, run in enumerate(pending, 1):
         try:
-            if work.execute(run, wait=given.only is not None):
+            if work.execute(run, wait=given.run_number is not None):
                 _print_now(f"[{number}/{len(pending)}] {run}: {estimate.describe_completed(run)}")
             else:
                 _print_now(f"[{number}/{len(pending)}] {run}: done by another process")

@@ -13,7 +13,8 @@ from jsonargparse import Namespace
 from rich.console import Console
 from rich.table import Table
 
-from zoo.cli.class_arguments import NamingParser, format_pairs, pass_arguments, read_samples
+from zoo.cli.caption_arguments import add_captions, read_samples
+from zoo.cli.command_parser import CommandParser, format_pairs, pass_arguments
 from zoo.errors import ZooError, suggest_names
 from zoo.language.tagger import Tagger
 from zoo.results.statistics import wilson
@@ -259,14 +260,14 @@ def _select_splits(samples: list[Sample], splits: list[str] | None, captions: st
     return [sample for sample in samples if sample.split in splits]
 
 
-def parser() -> NamingParser:
+def parser() -> CommandParser:
     """Returns the parser of the command."""
-    parser = NamingParser(
+    parser = CommandParser(
         prog="zoo units", description="Extract units of captions and their foils."
     )
     commands = parser.add_subcommands(dest="command", required=True)
-    extract_parser = NamingParser(description="Write the units and foils of captions to a file.")
-    extract_parser.add_captions()
+    extract_parser = CommandParser(description="Write the units and foils of captions to a file.")
+    add_captions(extract_parser)
     extract_parser.add_argument(
         "--out",
         type=str,
@@ -303,7 +304,7 @@ def parser() -> NamingParser:
         nargs="+",
         help="the splits to use, by their names in the source (default: all)",
     )
-    show_parser = NamingParser(
+    show_parser = CommandParser(
         description="Print records of a units file, each unit with its foils."
     )
     show_parser.add_argument("file", type=str, help="a units file, or a folder of them")
@@ -311,7 +312,7 @@ def parser() -> NamingParser:
         "--n", type=NonNegativeInt, default=10, help="number of records to print"
     )
     show_parser.add_argument("--seed", type=int, default=0, help="the seed of the sample")
-    report_parser = NamingParser(
+    report_parser = CommandParser(
         description="Summarize a units file, or compare two files of the same captions."
     )
     report_parser.add_argument("file", type=str, help="a units file, or a folder of them")
@@ -331,7 +332,7 @@ def parser() -> NamingParser:
         type=str,
         help="the folder of the page's images (default: the folders of the units files)",
     )
-    audit_parser = NamingParser(
+    audit_parser = CommandParser(
         description="Sample a sheet of units and foils for manual evaluation, or count the "
         "verdicts of one."
     )

@@ -26,13 +26,12 @@ from zoo.support.files import write_bytes
 
 FOLDER = "search"
 METRICS = "metrics.csv"
+IDENTITY = "identity"  # the attribute that holds what the trials depend on
 DIRECTIONS = {"min": "minimize", "max": "maximize"}
 # a placeholder: the images do not depend on the model
 PLACEHOLDER_MODEL = {
     "model": {"backbone": {"class_path": "Backbone", "init_args": {"name": "zoo-tiny"}}}
 }
-
-Trial = dict[str, Any]
 
 
 def search(work: Work, again: bool = False, any_version: bool = False) -> list[Path]:
@@ -60,8 +59,8 @@ def search(work: Work, again: bool = False, any_version: bool = False) -> list[P
     for row in spec.recipes or cells:
         row_run = Run(row, study.seeds[0], cells[row])
         refuse_benchmarks_images(work.place, row_run)
-        row_search = RowSearch(work, row_run, spec, optuna)
         with lock_file(work.place.root / "locks" / FOLDER / folder_name(row), wait=True):
+            row_search = RowSearch(work, row_run, spec, optuna)
             row_search.begin(again, any_version)
             row_search.do()
         overlays.append(row_search.write_best())
@@ -69,7 +68,7 @@ def search(work: Work, again: bool = False, any_version: bool = False) -> list[P
 
 
 class RowSearch:
-    """The trials of a row, which are stored in a file.
+    """The trials of a row, which Optuna stores in a journal.
 
     The settings of a trial depend only on its number and the trials before it, so an interrupted
     search resumes with the same trials.
@@ -79,63 +78,62 @@ class RowSearch:
         row: A run of the row.
         spec: The search section of the study.
         optuna: The package.
-
-    Attributes:
-        trials: The `params` of each trial, and its `value` once it ended, null if it failed.
     """
 
     def __init__(self, work: Work, row: Run, spec: Search, optuna: Any) -> None:
         self.work, self.row, self.spec, self.optuna = work, row, spec, optuna
-        self.file = work.place.root / FOLDER / f"{folder_name(row.row)}.json"
+        self.file = work.place.root / FOLDER / f"{folder_name(row.row)}.journal"
         self.ranges = {
             name: _distribution(optuna, name, bounds) for name, bounds in spec.ranges.items()
         }
         searched = {"ranges": spec.ranges, "metric": spec.metric, "mode": spec.mode}
         self.identity = {**work.records.identity(row), "search": searched}
-        self.trials: list[Trial] = []
         optuna.logging.set_verbosity(optuna.logging.WARNING)
+        self.study = self._open_study()
 
     def begin(self, again: bool, any_version: bool) -> None:
-        """Reads the stored trials.
+        """Checks that the stored trials are of this search.
 
         Raises:
             ZooError: They were made with other settings, data, ranges or code.
         """
-        if not self.file.is_file():
-            return
-        stored = json.loads(self.file.read_text("utf-8"))
-        stored_identity, identity = dict(stored["of"]), dict(self.identity)
-        if any_version:
-            stored_identity["code"] = identity["code"]
-        changed = list(differences(stored_identity, identity))
-        if changed and not again:
-            raise ZooError(
-                f"{self.file} has trials of a different search ({'; '.join(changed[:3])}): choose "
-                "another --work_dir, or delete them with --rerun_mismatched"
-            )
-        if changed:
+        stored_identity = self.study.user_attrs.get(IDENTITY)
+        if stored_identity is not None:
+            if any_version:
+                stored_identity["code"] = self.identity["code"]
+            changed = list(differences(stored_identity, self.identity))
+            if changed and not again:
+                raise ZooError(
+                    f"{self.file} has trials of a different search ({'; '.join(changed[:3])}): "
+                    "choose another --work_dir, or delete them with --rerun_mismatched"
+                )
+            if not changed:
+                return
             self.work.print_line(f"{self.row.row}: search restarted")
-            for number in range(len(stored["trials"])):
-                self.work.delete_run(self._run(number, {}))
-            return
-        self.trials = stored["trials"]
+            for trial in self.study.trials:
+                self.work.delete_run(self._run(trial.number, {}))
+            self.file.unlink()
+            self.study = self._open_study()
+        self.study.set_user_attr(IDENTITY, self.identity)
 
     def do(self) -> None:
         """Runs the remaining trials."""
         for number in range(self.spec.trials):
-            if number == len(self.trials):
-                self.trials.append({"params": self._suggest_settings(number)})
-                self._write()
-            trial = self.trials[number]
-            if "value" not in trial:
-                trial["value"] = self._run_trial(self._run(number, trial["params"]))
-                self._write()
-                if trial["value"] is not None:
-                    self.work.print_line(
-                        f"{self.row.row}, trial {number + 1}/{self.spec.trials}: "
-                        f"{self.spec.metric} {trial['value']:.4g} with "
-                        f"{_format_settings(trial['params'])}"
-                    )
+            if number == len(self.study.trials):
+                self.study.sampler = self.optuna.samplers.TPESampler(seed=number)
+                self.study.ask(self.ranges)
+            trial = self.study.trials[number]
+            if trial.state.is_finished():
+                continue
+            value = self._run_trial(self._run(number, trial.params))
+            if value is None:
+                self.study.tell(number, state=self.optuna.trial.TrialState.FAIL)
+                continue
+            self.study.tell(number, value)
+            self.work.print_line(
+                f"{self.row.row}, trial {number + 1}/{self.spec.trials}: {self.spec.metric} "
+                f"{value:.4g} with {_format_settings(trial.params)}"
+            )
 
     def write_best(self) -> Path:
         """Writes the best settings as an overlay, and returns its file.
@@ -143,43 +141,37 @@ class RowSearch:
         Raises:
             ZooError: All trials failed.
         """
-        completed = [trial for trial in self.trials if trial["value"] is not None]
+        trials = self.study.trials
+        completed = [trial for trial in trials if trial.value is not None]
         if not completed:
             raise ZooError(
                 f"{self.work.study.name}: all trials of {self.row.row} failed: see their logs"
             )
         pick = min if self.spec.mode == "min" else max
-        best = pick(completed, key=lambda trial: trial["value"])
-        value = f"{self.spec.metric} {best['value']:.4g}"
-        header = f"# The best of {len(self.trials)} trials of {self.row.row}: {value}.\n"
+        best = pick(completed, key=lambda trial: trial.value)
+        value = f"{self.spec.metric} {best.value:.4g}"
+        header = f"# The best of {len(trials)} trials of {self.row.row}: {value}.\n"
         file = self.work.place.root / f"best_{folder_name(self.row.row)}.yaml"
-        overlay = yaml.safe_dump(nest_settings(best["params"]), sort_keys=False)
+        overlay = yaml.safe_dump(nest_settings(best.params), sort_keys=False)
         write_bytes(file, (header + overlay).encode())
-        self.work.print_line(f"{self.row.row}: {value} with {_format_settings(best['params'])}")
+        self.work.print_line(f"{self.row.row}: {value} with {_format_settings(best.params)}")
         return file
+
+    def _open_study(self) -> Any:
+        """Returns Optuna's study of the row, with the trials that are stored."""
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        storages = self.optuna.storages
+        backend = storages.journal.JournalFileBackend(str(self.file))
+        return self.optuna.create_study(
+            storage=storages.JournalStorage(backend),
+            study_name=self.row.row,
+            direction=DIRECTIONS[self.spec.mode],
+            load_if_exists=True,
+        )
 
     def _run(self, number: int, params: Mapping[str, Any]) -> Run:
         layers = (*self.row.layers, nest_settings(params))
         return Run(f"{FOLDER} {self.row.row} {number}", self.row.seed, layers)
-
-    def _suggest_settings(self, number: int) -> dict[str, Any]:
-        """Returns the settings of a trial, given the trials before it."""
-        new_trial, states = self.optuna.trial.create_trial, self.optuna.trial.TrialState
-        study = self.optuna.create_study(
-            sampler=self.optuna.samplers.TPESampler(seed=number),
-            direction=DIRECTIONS[self.spec.mode],
-        )
-        for trial in self.trials:
-            failed = trial["value"] is None
-            study.add_trial(
-                new_trial(
-                    params=trial["params"],
-                    distributions=self.ranges,
-                    value=trial["value"],
-                    state=states.FAIL if failed else states.COMPLETE,
-                )
-            )
-        return dict(study.ask(self.ranges).params)
 
     def _run_trial(self, run: Run) -> float | None:
         """Trains a trial and returns its value, None if it fails."""
@@ -191,10 +183,6 @@ class RowSearch:
             return None
         shutil.rmtree(self.work.place.run(run) / CHECKPOINTS, ignore_errors=True)
         return value
-
-    def _write(self) -> None:
-        content = {"of": self.identity, "trials": self.trials}
-        write_bytes(self.file, (json.dumps(content, indent=1) + "\n").encode())
 
 
 def nest_settings(values: Mapping[str, Any]) -> dict[str, Any]:

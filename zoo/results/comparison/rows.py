@@ -174,7 +174,7 @@ def _metric_rows(preset: str, counted: Sequence[Counted], split: str = "") -> li
         observed = [observations for _, observations in run_items if observations is not None]
         if len(observed) == len(run_items):
             place = RowName(preset, str(metric.benchmark_run), metric.subset, metric.metric, split)
-            row = _join_metrics(place, metric.of, [observed], [1.0])
+            row = _join_metrics(place, metric.n_total, [observed], [1.0])
             rows.append(replace(row, partial_gallery=metric.partial_gallery))
     return rows
 

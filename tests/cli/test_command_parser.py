@@ -7,19 +7,21 @@ import pytest
 from jsonargparse import Namespace
 
 from zoo.cli import main, negatives, units
-from zoo.cli.class_arguments import NamingParser, pass_arguments
+from zoo.cli.command_parser import CommandParser, pass_arguments
+from zoo.cli.library_internals import parser_actions, subcommand_parsers
 from zoo.errors import ZooError
+from zoo.support.arguments import whole_number
 
 COMMANDS = [
     (parser.prog, name, command)
     for parser in (units.parser(), negatives.parser())
-    for name, command in parser._subcommands_action.choices.items()
+    for name, command in subcommand_parsers(parser).items()
 ]
 
 
 @pytest.mark.parametrize(("program", "name", "command"), COMMANDS)
 def test_help_has_a_text_for_every_argument_and_no_type(
-    program: str, name: str, command: NamingParser, capsys: pytest.CaptureFixture[str]
+    program: str, name: str, command: CommandParser, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as stop:
         main([*program.split()[1:], name, "--help"])
@@ -27,7 +29,7 @@ def test_help_has_a_text_for_every_argument_and_no_type(
     page = " ".join(capsys.readouterr().out.split())
     assert "<class" not in page
     assert "class_path" not in page
-    for action in command._actions:
+    for action in parser_actions(command):
         assert action.help
         assert " ".join(action.help.split())[1:] in page
 
@@ -78,3 +80,65 @@ def test_a_list_that_is_given_twice_is_a_mistake(capsys: pytest.CaptureFixture[s
     assert stop.value.code == 2
     said = "zoo: --data_root is given 2 times: put all values after one\n"
     assert capsys.readouterr().err == said
+
+
+@pytest.fixture
+def parser() -> CommandParser:
+    parser = CommandParser(prog="zoo thing")
+    subparser = CommandParser()
+    subparser.add_argument("--splits")
+    subparser.add_argument("--n", type=whole_number(1), default=1)
+    parser.add_subcommands(dest="command", required=True).add_subcommand("make", subparser)
+    return parser
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (
+            ["make", "--spilts", "x"],
+            "zoo: unrecognized arguments: --spilts x (did you mean --splits?)\n",
+        ),
+        (
+            ["make", "--split", "x"],
+            "zoo: unrecognized arguments: --split x (did you mean --splits?)",
+        ),  # no abbreviations
+        (["make", "--n", "-3"], "zoo: argument --n: '-3' is not an integer of at least 1"),
+        (["make", "--n", "many"], "zoo: argument --n: 'many' is not an integer of at least 1"),
+        (["mak"], "zoo: argument command: invalid choice: 'mak'"),
+        ([], "zoo: `zoo thing` requires a command: make"),
+    ],
+)
+def test_a_mistake_is_one_line(
+    parser: CommandParser, arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        parser.parse_args(arguments)
+    told = capsys.readouterr().err
+    assert stop.value.code == 2
+    assert told.startswith(says)
+    assert told.count("\n") == 1
+
+
+def test_whole_options_are_understood(parser: CommandParser) -> None:
+    assert parser.parse_args(["make", "--splits", "x", "--n", "3"]) == Namespace(
+        command="make", make=Namespace(splits="x", n=3)
+    )
+
+
+@pytest.mark.parametrize("words", [["make", "--splits", ""], ["make", "--splits="]])
+def test_an_empty_value_of_a_flag_is_refused(
+    words: list[str], parser: CommandParser, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        parser.parse_args(words)
+    assert "--splits has an empty value" in capsys.readouterr().err
+
+
+def test_flags_of_another_command_are_split_off_with_their_values() -> None:
+    parser = CommandParser(prog="zoo thing")
+    parser.add_argument("--n", type=int)
+    words = ["--config", "a.yaml", "--n", "-3", "--data_root", "x", "y", "--n=4"]
+    own_words, other_words = parser.split_words(words)
+    assert own_words == ["--n", "-3", "--n=4"]
+    assert other_words == ["--config", "a.yaml", "--data_root", "x", "y"]

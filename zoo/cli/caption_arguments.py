@@ -1,0 +1,52 @@
+"""The arguments of commands that read captions: a file, and the class that reads it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from zoo.cli.command_parser import CommandParser
+from zoo.errors import ZooError
+from zoo.sources.readers.base import Reader
+from zoo.sources.readers.guess import guess_reader
+from zoo.sources.remote_files import is_url
+from zoo.sources.sample import Sample
+
+
+def add_captions(parser: CommandParser, others: str = "") -> None:
+    """Adds the arguments for a file of captions and its reader.
+
+    Args:
+        parser: The parser of the command.
+        others: The end of the help text: what else the command accepts.
+    """
+    parser.add_argument(
+        "captions",
+        type=str,
+        help="a text file, Flickr token file, CSV or TSV, COCO's or Karpathy's JSON, JSON "
+        f"lines, Parquet, WebDataset tars (files or URLs) or a folder of scenes{others}",
+    )
+    parser.add_argument(
+        "--reader",
+        type=Callable[[Path], Reader],
+        metavar="CLASS",
+        help="the class that reads the captions, from `zoo ls readers` or a custom class; by "
+        "default it is inferred from the file",
+    )
+
+
+def read_samples(captions: str, reader: Callable[[Path], Reader] | None) -> list[Sample]:
+    """Returns the samples of a file.
+
+    Args:
+        captions: The file or folder.
+        reader: Makes the reader; None infers it from the file.
+
+    Raises:
+        ZooError: The file has no captions, or is invalid.
+    """
+    # Path would collapse the two slashes of a URL
+    place: Any = captions if is_url(captions) else Path(captions)
+    samples = (reader or guess_reader)(place).read()
+    if not samples:
+        raise ZooError(f"{captions} has no captions: give a file with captions")
+    return samples
