@@ -126,7 +126,7 @@ def test_two_runs_of_graded_answers_are_compared_by_their_grades() -> None:
     assert row.totals.tolist() == pytest.approx([1, (6 / 3 + 2) / 8])
     test = compare_pair(row, *row.values)
     assert test.difference == pytest.approx((6 / 3 + 2) / 8 - 1)
-    assert test.alone is None
+    assert test.right_only is None
     assert test.p == pytest.approx(2 * 0.5**6 / 2, abs=0.003)  # McNemar's mid-p of six against none
 
 

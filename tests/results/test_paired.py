@@ -138,10 +138,10 @@ def test_a_test_of_questions_that_weigh_alike_is_mcnemars_where_no_image_comes_t
     of = row(values, np.arange(40))
     test = compare_pair(of, *of.values)
     law = stats.binom(17, 0.5)
-    assert test.alone == (3, 14)
+    assert test.right_only == (3, 14)
     assert test.difference == pytest.approx(11 / 40)
     assert test.p == pytest.approx(2 * law.cdf(3) - law.pmf(3))
-    assert test.by_question == pytest.approx(test.p)
+    assert test.p_by_query == pytest.approx(test.p)
 
 
 def test_drawn_exchanges_have_the_mid_p_of_all_of_them() -> None:
@@ -178,7 +178,7 @@ def test_a_macro_average_is_tested_by_its_weights() -> None:
     assert macro.totals.tolist() == pytest.approx([(1 / 3 + 1) / 2, (1 / 2 + 0.2) / 2])
     test = compare_pair(macro, *macro.values)
     assert test.difference < 0
-    assert test.alone is None
+    assert test.right_only is None
     assert test.p < 0.05
     low, high = paired_interval(macro, *macro.values)
     assert low < test.difference < high < 0

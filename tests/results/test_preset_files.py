@@ -11,7 +11,7 @@ from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.results.averages import Mean, Member, compute_averages
 from zoo.results.metrics import Metric
-from zoo.results.presets.names import preset_of
+from zoo.results.presets.preset import preset_of
 from zoo.support.class_names import class_of, classes
 
 FILE = """
@@ -86,7 +86,7 @@ def test_a_file_counts_a_run_again(
 WRONG = {
     "no such file": (None, "nowhere.yaml (No such file or directory). Check the path"),
     "no YAML": ("means: [", "is not valid YAML (while parsing"),
-    "no record": ("- a", "the record is a list where an object is needed"),
+    "no record": ("- a", "the record is a list, but must be an object"),
     "no ties": (FILE.replace("ties: wrong", ""), "field 'ties' is missing"),
     "other ties": (FILE.replace("ties: wrong", "ties: sometimes"), "field 'ties' is wrong"),
     "unknown field": (FILE + "colour: red", "unknown field `colour`"),

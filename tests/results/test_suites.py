@@ -11,7 +11,8 @@ from zoo.evaluation import Evaluation
 from zoo.results.averages import Average
 from zoo.results.metrics import Metric
 from zoo.results.outcomes import SCHEMA
-from zoo.results.report import PresetResults, Results
+from zoo.results.preset_results import PresetResults
+from zoo.results.report import Results
 from zoo.results.suites import expand_suites, published_names
 
 

@@ -14,8 +14,9 @@ from zoo.benchmarks.base import Case
 from zoo.results import Preset, Rules
 from zoo.results.averages import Mean
 from zoo.results.comparison.rows import ComparisonRow, comparison_rows
+from zoo.results.header import SCHEMA_VERSION
 from zoo.results.outcomes import OutcomeRow, outcome_rows, outcome_table
-from zoo.results.report import SCHEMA_VERSION, Results
+from zoo.results.report import Results
 from zoo.results.runs import BenchmarkRun
 from zoo.sources.sample import ImageRef
 
@@ -26,7 +27,7 @@ BIVLC = ("text", "image", "group")
 class Counting(Preset):
     """A preset of rules that are given."""
 
-    name, says = "made", "made"
+    name, description = "made", "made"
 
     def __init__(self, rules: Rules, means: Sequence[Mean] = ()) -> None:
         self.rules, self.means = rules, tuple(means)

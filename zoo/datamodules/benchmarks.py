@@ -11,8 +11,8 @@ from zoo.evaluation.embedding_cache import stored_vectors
 from zoo.evaluation.engine import Evaluation
 from zoo.evaluation.vector_store import EmbeddingCache
 from zoo.module import ZooModule
-from zoo.results.presets.base import Preset
-from zoo.results.show import print_results
+from zoo.results.presets.preset import Preset
+from zoo.results.report import print_results
 from zoo.support.ranges import NonNegativeInt, PositiveInt, Ranged
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from zoo.benchmarks.protocols.recall import Ranks
 from zoo.heads.base import Head
-from zoo.results.report import SHORT_LISTS
+from zoo.results.header import SHORT_LISTS
 
 
 @dataclass(frozen=True)

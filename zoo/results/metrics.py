@@ -74,9 +74,7 @@ class Rules:
             other: The other rules.
             part: Outcomes of one metric, a table of `outcomes.SCHEMA`.
         """
-        ties = (
-            self.official_ties == other.official_ties or not pc.any(part["correct_first"]).as_py()
-        )
+        ties = self.official_ties == other.official_ties or not pc.any(part["tie_is_right"]).as_py()
         return ties and (
             self.drop_identical == other.drop_identical
             or not pc.any(pc.list_flatten(part["identical"])).as_py()
@@ -85,7 +83,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class Metric:
-    """One number of the report, with its counts.
+    """One number with its counts: a row of the table that all averages, comparisons and pages use.
 
     Attributes:
         benchmark: Name of the benchmark.
@@ -134,6 +132,11 @@ class Metric:
     def benchmark_run(self) -> BenchmarkRun:
         """The run of the benchmark."""
         return BenchmarkRun(self.benchmark, self.run)
+
+    @property
+    def key(self) -> MetricKey:
+        """Run, subset and metric, which outcomes, runs and pages have in common."""
+        return self.benchmark_run, self.subset, self.metric
 
     def __str__(self) -> str:
         split = f", {self.split}" if self.split else ""

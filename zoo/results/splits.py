@@ -41,7 +41,7 @@ def by_split(
     }
     cases = cases.filter(pa.array(in_split_subsets(cases)))
     metric_by_split = {
-        (metric.benchmark_run, metric.subset, metric.metric, split): replace(metric, split=split)
+        (*metric.key, split): replace(metric, split=split)
         for split, keep in split_rows(cases).items()
         for metric in compute_metrics(cases.filter(pa.array(keep)), rules_without_macros, chances)
     }

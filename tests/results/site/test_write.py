@@ -25,10 +25,9 @@ from zoo.familiarity.images import SeenImages
 from zoo.results.report import CASES, Results, finish_results
 from zoo.results.report import write_results as write_results
 from zoo.results.site.answers import UNSCORED, collect_answers
-from zoo.results.site.glossary import word_meanings
 from zoo.results.site.images import ImageLocation, PageImages
 from zoo.results.site.numbers import Links, metric_rows
-from zoo.results.site.write import write_site
+from zoo.results.site.write import word_meanings, write_site
 from zoo.sources.images import ImageFinder
 
 
@@ -416,12 +415,12 @@ def given(runs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["first", "other"], "other is not over the same cases as first"),
+        (["first", "other"], "other has no case in common with first"),
         (["empty"], "empty has no cases.parquet. Give a folder that `zoo validate --out`"),
-        (["a=first", "a=second"], "two runs are called a: give each a name of its own"),
+        (["a=first", "a=second"], "two runs are named a: give each a different name"),
         (["first", "first"], "first is named twice: name each run once"),
         (["broken"], "broken are damaged"),
-        (["unscored"], "scored no case, so that there is nothing to show"),
+        (["unscored"], "scored no case, so there is nothing to show"),
         (["first", "--data_root", "nowhere"], "data root nowhere is not a folder"),
         (["first", "--preset", "offical"], "official"),
         (

@@ -8,19 +8,13 @@ import pyarrow.compute as pc
 
 from zoo.errors import ZooError
 from zoo.results.comparison.alignment import AlignedRuns, BenchmarkSubset, align_runs
-from zoo.results.comparison.comparison import (
-    LEVEL,
-    Comparison,
-    ComparisonLine,
-    compare_rows,
-    select_rows,
-)
+from zoo.results.comparison.comparison import Comparison
+from zoo.results.comparison.lines import LEVEL, ComparisonLine, compare_rows, select_rows
 from zoo.results.comparison.paired_tests import RESAMPLES
 from zoo.results.comparison.rows import comparison_rows, metrics_without_interval
 from zoo.results.comparison.run_names import SEED, group_by_seed, shorten_paths
 from zoo.results.metrics import compute_metrics, tie_warnings
-from zoo.results.presets.base import Preset
-from zoo.results.presets.names import preset_of
+from zoo.results.presets.preset import Preset, preset_of
 from zoo.results.published_values import PublishedValue, published_values
 from zoo.results.ranks import SIGNIFICANT, find_flips, split_tests
 from zoo.results.reader import read_results
@@ -75,7 +69,7 @@ def compare(
     with trusting_code(trust_code):
         results = read_runs(runs)
     groups = _resolve_groups(results, group)
-    check_aside(list(groups), excluded_from_tests)
+    check_excluded_runs(list(groups), excluded_from_tests)
     shared = align_runs([run.cases for run in results.values()], list(results))
     first_run = next(iter(results.values()))
     rows = comparison_rows(shared.tables, resolved_presets, first_run.header)
@@ -121,7 +115,7 @@ def compare(
     )
 
 
-def check_aside(groups: Sequence[str], excluded_from_tests: Sequence[str]) -> None:
+def check_excluded_runs(groups: Sequence[str], excluded_from_tests: Sequence[str]) -> None:
     """Makes sure that two runs are left to test, and that the first is one of them.
 
     Args:
@@ -261,11 +255,6 @@ def _notes(
         )
     for name, (n,) in _benchmark_counts({part: (n,) for part, n in shared.unscored_by_all.items()}):
         yield f"{name}: {n:,} outcomes were not scored in any run"
-    if shared.by_name:
-        yield (
-            "a run of an older version of zoo has no hashes of its queries: cases with the same "
-            "name and images are assumed to have the same texts"
-        )
     for name, run in results.items():
         random = random_weights(run.header["model"].get("weights", {}))
         if random is not None:

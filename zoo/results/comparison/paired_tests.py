@@ -27,15 +27,15 @@ class PairedTest:
     Attributes:
         difference: The second minus the first, as a share.
         p: The two-sided p-value.
-        alone: Number of queries that only the first run has right, and that only the second has;
-            None where outcomes are not right or wrong, or have different weights.
-        by_question: The p-value of McNemar's test over queries, None where `alone` is None.
+        right_only: Numbers of queries that only the first run has right, and only the second. None
+            where outcomes are not right or wrong, or have different weights.
+        p_by_query: The p-value of McNemar's test over queries, None where `right_only` is None.
     """
 
     difference: float
     p: float
-    alone: tuple[int, int] | None
-    by_question: float | None
+    right_only: tuple[int, int] | None
+    p_by_query: float | None
 
 
 def compare_pair(row: ComparisonRow, first: Floats, second: Floats, seed: int = 0) -> PairedTest:
@@ -55,9 +55,9 @@ def compare_pair(row: ComparisonRow, first: Floats, second: Floats, seed: int = 
     if not row.has_equal_weights or not np.isin([first, second], (0, 1)).all():
         by_image = sum_by_index(row.image, row.weight * (second - first))
         return PairedTest(difference, permutation_p_value(by_image, seed), None, None)
-    right_alone = int((first > second).sum()), int((second > first).sum())
+    right_only = int((first > second).sum()), int((second > first).sum())
     return PairedTest(
-        difference, paired_test(first, second, row.image), right_alone, mcnemar(*right_alone)
+        difference, paired_test(first, second, row.image), right_only, mcnemar(*right_only)
     )
 
 

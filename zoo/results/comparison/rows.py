@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from zoo.familiarity.buckets import EXCLUDED
 from zoo.results.averages import resolve_means
+from zoo.results.header import references
 from zoo.results.metrics import Metric, Rules, compute_metrics
 from zoo.results.outcomes import import_protocol
-from zoo.results.presets.base import Preset
-from zoo.results.report import references
+from zoo.results.presets.preset import Preset
 from zoo.results.runs import BenchmarkRun
 from zoo.results.splits import in_split_subsets, split_rows
 from zoo.results.statistics import Observations
@@ -56,7 +56,7 @@ class ComparisonRow:
 
     Attributes:
         place: Name of the row.
-        of: Number of queries in the files.
+        n_total: Number of queries in the files.
         weight: Weight of each outcome, `[n]`; the weights sum to 1.
         image: Numbers of the images, or sets of images, that the outcomes are about, `[n]`.
         part: Numbers of the metrics that the outcomes belong to, `[n]`; all 0 except for a mean.
@@ -67,7 +67,7 @@ class ComparisonRow:
     """
 
     place: RowName
-    of: int
+    n_total: int
     weight: Floats
     image: NDArray[np.int64]
     part: NDArray[np.int64]
@@ -174,7 +174,7 @@ def _metric_rows(preset: str, counted: Sequence[Counted], split: str = "") -> li
         observed = [observations for _, observations in run_items if observations is not None]
         if len(observed) == len(run_items):
             place = RowName(preset, str(metric.benchmark_run), metric.subset, metric.metric, split)
-            row = _join_metrics(place, metric.of, [observed], [1.0])
+            row = _join_metrics(place, metric.n_total, [observed], [1.0])
             rows.append(replace(row, partial_gallery=metric.partial_gallery))
     return rows
 

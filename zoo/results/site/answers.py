@@ -9,10 +9,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from zoo.familiarity.buckets import BUCKETS, EXCLUDED
-from zoo.results.comparison.alignment import rows_by_question
+from zoo.results.comparison.alignment import rows_by_query
+from zoo.results.header import SCALE
 from zoo.results.metrics import MetricKey, Rules, rows_by_metric
 from zoo.results.outcomes import judge_outcomes
-from zoo.results.report import SCALE, Results
+from zoo.results.report import Results
 
 UNSCORED = -1
 MAX_OPTIONS = 8  # options that are shown per case; a zero-shot case has a thousand
@@ -123,7 +124,7 @@ def collect_answers(results: Sequence[Results], rules: Rules) -> ReportAnswers:
         results: The runs.
         rules: What counts as right.
     """
-    rows_by_run = rows_by_question([run.cases for run in results])
+    rows_by_run = [rows_by_query(run.cases) for run in results]
     keys = list(dict.fromkeys(key for rows in rows_by_run for key in rows))
     rows = np.array(
         [[run_rows.get(key, UNSCORED) for key in keys] for run_rows in rows_by_run], np.int64
@@ -196,10 +197,7 @@ def _head_scale(run: Results) -> float:
 
 def _metric_positions(run: Results) -> dict[MetricKey, int]:
     """Returns the position of each metric in the report."""
-    positions: dict[MetricKey, int] = {}
-    for metric in run.metrics:
-        positions.setdefault((metric.benchmark_run, metric.subset, metric.metric), len(positions))
-    return positions
+    return {key: i for i, key in enumerate(dict.fromkeys(metric.key for metric in run.metrics))}
 
 
 def _answer_groups(

@@ -6,9 +6,11 @@ from statistics import mean, stdev
 from urllib.parse import urlencode
 
 from zoo.results.averages import Average, Mean, resolve_means
-from zoo.results.comparison.comparison import Comparison, ComparisonLine
+from zoo.results.comparison.comparison import Comparison
+from zoo.results.comparison.lines import ComparisonLine
 from zoo.results.metrics import MACRO, Metric
-from zoo.results.report import PresetResults, Results
+from zoo.results.preset_results import PresetResults
+from zoo.results.report import Results
 from zoo.results.runs import BenchmarkRun
 from zoo.results.site.answers import ReportAnswers
 
@@ -33,7 +35,7 @@ class ReportCell:
         low: Lower end of its 95 % interval, None if there is none, and for a group.
         high: Upper end of its 95 % interval, None if there is none, and for a group.
         n: Number of scored queries.
-        of: Number of queries in the files.
+        n_total: Number of queries in the files.
         href: Address of its cases, for a group those of its first run; empty if there are none.
         deviation: Standard deviation over the runs of a group in points, None for one run.
     """
@@ -42,7 +44,7 @@ class ReportCell:
     low: float | None
     high: float | None
     n: int
-    of: int
+    n_total: int
     href: str
     deviation: float | None = None
 
@@ -70,7 +72,7 @@ class ReportRow:
     @property
     def coverage(self) -> str:
         """Scored queries of all queries; per run, if these differ."""
-        counts = dict.fromkeys(f"{cell.n:,} of {cell.of:,}" for cell in self.cells if cell)
+        counts = dict.fromkeys(f"{cell.n:,} of {cell.n_total:,}" for cell in self.cells if cell)
         return " / ".join(counts)
 
 
@@ -159,10 +161,7 @@ def metric_rows(groups: Mapping[str, Sequence[Results]], links: Links) -> list[R
         groups: Runs of each group, by name; a single run is a group of one.
         links: Addresses of cases.
     """
-    groups_metrics = [
-        [{(m.benchmark_run, m.subset, m.metric): m for m in run.metrics} for run in runs]
-        for runs in groups.values()
-    ]
+    groups_metrics = [[{m.key: m for m in run.metrics} for run in runs] for runs in groups.values()]
     all_metrics = [m for runs in groups.values() for run in runs for m in run.metrics]
     rows = []
     for place in dict.fromkeys(place for runs in groups_metrics for run in runs for place in run):
@@ -367,8 +366,8 @@ def run_differences(
             )
             counts = (
                 comparison.has_counts
-                and test.alone
-                and list(zip(test.alone, one_sided, strict=True))
+                and test.right_only
+                and list(zip(test.right_only, one_sided, strict=True))
             )
             yield RunDifference(
                 str(line.place),

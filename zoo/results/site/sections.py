@@ -12,8 +12,7 @@ from zoo.results.comparison.comparison import Comparison
 from zoo.results.half_truth_pictures import draw_accuracy, draw_gaps, gap_limit
 from zoo.results.half_truths import ANCHOR, COMPLETION, Diagnostic, diagnostics
 from zoo.results.metrics import Metric
-from zoo.results.presets.base import Preset
-from zoo.results.presets.shipped import Capabilities
+from zoo.results.presets.preset import Capabilities, Preset
 from zoo.results.report import Results
 from zoo.results.runs import BenchmarkRun
 from zoo.results.site.chart_drawing import Curve, Looks, Point, Series, draw_lines, draw_radar

@@ -1,24 +1,23 @@
 """Writes the folder of pages of a report, from measured runs."""
 
+import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from zoo.benchmarks.half_truth.rules import CONDITION_ERRORS
 from zoo.errors import ZooError
-from zoo.results.comparison.compare import check_aside, compare
-from zoo.results.comparison.comparison import Comparison
-from zoo.results.comparison.tables import format_p_value, format_points
+from zoo.results.comparison.compare import check_excluded_runs, compare
+from zoo.results.comparison.comparison import Comparison, format_p_value, format_points
 from zoo.results.html_pages import TEMPLATES, describe_model, render_page
 from zoo.results.metrics import tie_warnings
-from zoo.results.presets.base import Preset
-from zoo.results.presets.shipped import Capabilities
+from zoo.results.presets.preset import Capabilities, Preset
 from zoo.results.report import Results
 from zoo.results.site.answers import collect_answers
 from zoo.results.site.charts import Section, draw_chart
 from zoo.results.site.data import INDEX, write_data
 from zoo.results.site.familiarity import familiarity_section
-from zoo.results.site.glossary import word_meanings
 from zoo.results.site.images import PageImages
 from zoo.results.site.numbers import (
     CASES,
@@ -46,6 +45,30 @@ from zoo.support.provenance import random_weights
 PAGE = "index.html"
 SCRIPTS = ("report.js", "cases.js")
 MB = 1_000_000
+# short names of metrics and splits, the patterns that they stand for, and their meanings
+MEANINGS = (
+    ("i2t", r"i2t(_r@\d+)?", "an image chooses among texts"),
+    ("t2i", r"t2i(_r@\d+)?", "a text chooses among images"),
+    ("group", r"group", "every image and every text of a case makes the right choice"),
+    ("r@k", r".*_r@\d+", "share of queries with a right answer among the first k of the gallery"),
+    ("macro", r"macro", "mean over classes, each of equal weight"),
+    (
+        "half_truth",
+        r"half_truth",
+        "a true description scores above the same with a wrong detail added",
+    ),
+    (
+        "completion",
+        r"completion",
+        "a true completion of a description scores above the same with a wrong detail added",
+    ),
+    *(
+        (name, re.escape(name), f"kind of half-truth; {description}")
+        for name, description in CONDITION_ERRORS.items()
+    ),
+    ("test", r"test", "scenes that are not in the training set, with objects that are"),
+    ("held_out", r"held_out", "scenes with pairs of words that are in no training caption"),
+)
 
 
 def write_site(
@@ -85,7 +108,7 @@ def write_site(
     """
     check_report_folder(out, overwrite)
     groups = groups or {name: [name] for name in runs}
-    check_aside(list(groups), excluded_from_tests)
+    check_excluded_runs(list(groups), excluded_from_tests)
     recounted = {name: run.recount(presets) for name, run in runs.items()}
     members = {group: [recounted[name] for name in names] for group, names in groups.items()}
     counted = {group: group_runs[0] for group, group_runs in members.items()}
@@ -130,7 +153,7 @@ def write_site(
             groups=multi_run_groups,
             excluded_from_tests=list(excluded_from_tests),
             preset=presets[0],
-            said=[*_run_notes(counted), *images.notes()],
+            warnings=[*_run_notes(counted), *images.notes()],
             sections=[
                 (section, [draw_chart(chart, folder) for chart in section.charts])
                 for section in sections
@@ -177,6 +200,20 @@ def _run_notes(runs: Mapping[str, Results]) -> Iterator[str]:
             yield f"{name}: {random}"
         for warning in tie_warnings(run.metrics, run.by_preset[0].preset):
             yield f"{name}: {warning}"
+
+
+def word_meanings(names: Iterable[tuple[str, ...]]) -> dict[str, str]:
+    """Returns the meanings of the words that occur in the names of rows.
+
+    Args:
+        names: Names of the rows: benchmark, subset, metric.
+    """
+    used = {part for row_names in names for part in row_names}
+    return {
+        word: meaning
+        for word, pattern, meaning in MEANINGS
+        if any(re.fullmatch(pattern, part) for part in used)
+    }
 
 
 def _page_numbers(
