@@ -118,7 +118,7 @@ def test_galleries_that_lack_different_images_are_not_compared() -> None:
         align_runs([whole, other], ["base", "clip"])
     pairs = run(asked("1", [2.0, 1.0]))
     runs = align_runs([pa.concat_tables([whole, pairs]), pa.concat_tables([other, pairs])])
-    assert [str(row.place) for row in rows_under(AS_KEPT, runs.tables)] == ["aro/order/i2t"]
+    assert [str(row.name) for row in rows_under(AS_KEPT, runs.tables)] == ["aro/order/i2t"]
     assert runs.left_out == {(BenchmarkRun("retrieval"), "gallery"): (24, 18)}
     assert largest_difference(*align_runs([whole, gallery(4, False)]).tables) == 1.0
 

@@ -60,7 +60,7 @@ def bivlc(shared_data: Path) -> Comparison:
 
 
 def lines(comparison: Comparison) -> dict[str, ComparisonLine]:
-    return {str(line.place): line for line in comparison.lines}
+    return {str(line.name): line for line in comparison.lines}
 
 
 def mid_p(first: list[bool], second: list[bool]) -> float:
@@ -144,7 +144,7 @@ def test_published_answers_to_bivlc_are_tested_as_mcnemar_does(
 
 def test_metrics_are_adjusted_over_all_pairs_and_averages_apart(sugarcrepe: Comparison) -> None:
     for of_means in (False, True):
-        own = [line for line in sugarcrepe.lines if line.place.is_mean is of_means]
+        own = [line for line in sugarcrepe.lines if line.name.is_mean is of_means]
         tests = [test for line in own for test in line.tests]
         adjusted = stats.false_discovery_control([test.p for test in tests])
         assert [test.q for test in tests] == pytest.approx(adjusted.tolist())
@@ -181,7 +181,7 @@ def test_what_is_significant_alone_and_not_among_many_metrics_is_underlined() ->
         for wrong in (6, 0)
     )
     compared = zoo.compare({"first": first, "second": second}, presets=["official"], resamples=50)
-    line = next(line for line in compared.lines if line.place.subset == "apart")
+    line = next(line for line in compared.lines if line.name.subset == "apart")
     (test,) = line.tests
     assert test.p == pytest.approx(0.5**6)
     assert test.q == pytest.approx(5 * 0.5**6)
@@ -208,9 +208,7 @@ def test_q_is_over_all_metrics_and_over_all_means_apart() -> None:
     preset = Counting(Rules(official_ties=True, drop_identical=False), means)
     compared = zoo.compare({"first": first, "second": second}, presets=[preset], resamples=50)
     for means in (False, True):
-        own = [
-            test for line in compared.lines if line.place.is_mean is means for test in line.tests
-        ]
+        own = [test for line in compared.lines if line.name.is_mean is means for test in line.tests]
         assert len(own) > 1
         expected = stats.false_discovery_control([test.p for test in own])
         assert [test.q for test in own] == pytest.approx(list(expected))
@@ -227,9 +225,9 @@ def test_averages_of_capabilities_are_compared_where_they_are_asked_for_and_only
         "a": rates_of_subsets({"swap_att": 6, "replace_rel": 14, "swap_obj": 9}),
         "b": rates_of_subsets({"swap_att": 15, "replace_rel": 15, "swap_obj": 9}),
     }
-    assert not [line for line in zoo.compare(runs, resamples=50).lines if line.place.is_mean]
+    assert not [line for line in zoo.compare(runs, resamples=50).lines if line.name.is_mean]
     asked = zoo.compare(runs, presets=["official", "capabilities"], resamples=50)
-    means = {line.place.metric: line.tests[0] for line in asked.lines if line.place.is_mean}
+    means = {line.name.metric: line.tests[0] for line in asked.lines if line.name.is_mean}
     assert list(means) == [
         "Predicate Sensitivity",
         "Relational Structure",
@@ -249,7 +247,7 @@ def test_averages_of_capabilities_are_compared_where_they_are_asked_for_and_only
 
 def test_the_best_is_bold_and_what_is_not_significantly_worse_underlined() -> None:
     comparison = zoo.compare(made({"a": 0.5, "b": 0.8, "c": 0.795, "d": 0.8}))
-    (line,) = (line for line in comparison.lines if not line.place.is_mean)
+    (line,) = (line for line in comparison.lines if not line.name.is_mean)
     assert [(value.best, value.near_best) for value in line.values] == [
         (False, False),
         (True, False),
@@ -382,7 +380,7 @@ def test_metrics_are_chosen_by_patterns(
     sugarcrepe: Comparison, answers: dict[str, Results]
 ) -> None:
     swaps = zoo.compare(answers, metrics=["sugarcrepe/swap_*", "*mean of 7*"], resamples=100)
-    assert [str(line.place) for line in swaps.lines] == [
+    assert [str(line.name) for line in swaps.lines] == [
         "sugarcrepe/swap_obj/i2t",
         "sugarcrepe/swap_att/i2t",
         "sugarcrepe, mean of 7 subsets",
@@ -401,12 +399,12 @@ def test_a_further_preset_brings_the_metrics_that_it_counts_otherwise() -> None:
         tied = tied.set_column(at, SCHEMA.field(at), pa.array([value] * 10))
     runs = {"a": results(tied), "b": results(ties)}
     found = zoo.compare(runs, presets=["official", "strict"])
-    assert [(line.place.preset, line.values[0].value) for line in found.lines] == [
+    assert [(line.name.preset, line.values[0].value) for line in found.lines] == [
         ("official", 100.0),
         ("strict", 0.0),
     ]
     same = zoo.compare({"a": results(ties), "b": results(ties)}, presets=["official", "strict"])
-    assert [line.place.preset for line in same.lines] == ["official"]
+    assert [line.name.preset for line in same.lines] == ["official"]
 
 
 def test_csv_and_json_hold_every_number_in_full(sugarcrepe: Comparison) -> None:

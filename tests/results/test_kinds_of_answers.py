@@ -145,7 +145,7 @@ def test_what_has_no_interval_is_named_and_left_out_of_a_comparison() -> None:
         for name, *of in zip(("first", "second"), plain, ranked, strict=True)
     }
     compared = zoo.compare(runs, presets=[Counting(PLAIN, [both])], resamples=100)
-    assert [str(line.place) for line in compared.lines] == ["sugarcrepe/swap_att/i2t"]
+    assert [str(line.name) for line in compared.lines] == ["sugarcrepe/swap_att/i2t"]
     (note,) = (note for note in compared.notes if "ranked/all/roc_auc" in note)
     assert note.startswith("not compared, and left out of averages")
     alone = {name: results(of) for name, of in zip(runs, ranked, strict=True)}

@@ -242,7 +242,7 @@ def test_outcomes_that_differ_come_with_their_margins(
         (d.first_margin > 0) == d.first_right and (d.second_margin > 0) == d.second_right
         for d in pairs
     )
-    rows = {str(row.place): row for row in comparison_rows(tables, [Strict()], first.header)}
+    rows = {str(row.name): row for row in comparison_rows(tables, [Strict()], first.header)}
     i2t = rows["in_memory/pairs/i2t"]
     assert (i2t.n, sum(compare_pair(i2t, *i2t.values).right_only or ())) == (5, len(pairs))
 

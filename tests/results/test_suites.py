@@ -35,7 +35,7 @@ def test_a_suite_is_the_benchmarks_of_a_preset_each_once(tmp_path: Path) -> None
     path = tmp_path / "mine.yaml"
     path.write_text(
         "description: x\nties: wrong\nidentical: kept\nnot_measured: [theirs]\n"
-        "means: [{name: a, of: [bla/ap/i2t, theirs, bla/co/i2t]}]\n"
+        "means: [{name: a, members: [bla/ap/i2t, theirs, bla/co/i2t]}]\n"
     )
     assert expand_suites([f"suite:{path}"]) == ["bla"]
     assert [one.name for one in Evaluation([f"suite:{path}"]).benchmarks] == ["bla"]

@@ -46,8 +46,8 @@ def by_split(
         for metric in compute_metrics(cases.filter(pa.array(keep)), rules_without_macros, chances)
     }
     return tuple(
-        metric_by_split.get((*place, split), _empty_metric(*place, split))
-        for place in rows_by_metric(cases)
+        metric_by_split.get((*key, split), _empty_metric(*key, split))
+        for key in rows_by_metric(cases)
         for split in SPLITS
     )
 

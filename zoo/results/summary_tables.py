@@ -42,12 +42,12 @@ MANY = 40  # with more metrics, the report is shortened
 MAX_MISSING_NAMES = 16  # with more, missing members are counted by benchmark
 MAX_ABSENT_LINES = 3  # with more, absent files are summarized
 LONG = "--long prints every subset, note and file"
-CEILINGS = ("order", "text", "place", "tower")
+CEILINGS = ("order", "text", "position", "probe")
 BLIND = (
     "text-only (blind) baselines over the whole file, %: order, the upper bound of a bag of words; "
-    "text, the longer or shorter text or the one with more or less frequent words; place, always "
-    "the same answer; and over the scored cases: tower, a linear probe on the text embeddings of "
-    "the model"
+    "text, the longer or shorter text or the one with more or less frequent words; position, "
+    "always the same answer; and over the scored cases: probe, a linear probe on the text "
+    "embeddings of the model"
 )
 
 
@@ -117,8 +117,8 @@ def report_parts(
         yield Text(f"retrieval: {short_lists}; an answer outside the short-list is wrong")
     if decoder := header["scoring"].get(DECODED):
         yield Text(f"images were decoded by {decoder}: published numbers were measured with PIL")
-    for place, n in header["scoring"].get(TRUNCATED, {}).items():
-        yield Text(f"{place}: {n:,} texts are longer than the context length and were truncated")
+    for subset, n in header["scoring"].get(TRUNCATED, {}).items():
+        yield Text(f"{subset}: {n:,} texts are longer than the context length and were truncated")
     yield from map(Text, notes(header, long))
     if shorten:
         yield Text(LONG)
@@ -244,7 +244,7 @@ def ceilings_table(header: Mapping[str, Any], long: bool) -> TextTable:
         for metric, ceiling in by_metric.items()
         if _is_informative(ceiling, *_text_probe(header, run, subset, metric))
     ]
-    columns = ("benchmark", "subset", "metric", "n", "chance", *CEILINGS, "text by")
+    columns = ("benchmark", "subset", "metric", "n", "chance", *CEILINGS, "best text guess")
     return TextTable(columns, tuple(rows))
 
 
@@ -413,7 +413,7 @@ def _list_missing(missing: tuple[str, ...]) -> str:
 
 
 def _ceilings(header: Mapping[str, Any]) -> Iterator[tuple[str, Ceilings]]:
-    """Yields the ceilings of each benchmark that has any; results of older versions have none."""
+    """Yields the ceilings of each benchmark that has any."""
     for run, benchmark in header["benchmarks"].items():
         if ceilings := ceilings_from_dict(benchmark.get("ceilings", {})):
             yield run, ceilings
@@ -428,13 +428,13 @@ def _text_probe(
     return (None, 0) if score is None else (score["value"], score["n"])
 
 
-def _is_informative(ceiling: Ceiling, tower: float | None, n: int) -> bool:
+def _is_informative(ceiling: Ceiling, probe: float | None, n: int) -> bool:
     """Returns whether a bag of words is limited, or a text-only baseline beats chance."""
     guess = ceiling.best_guess
     return (
         (ceiling.order_only is not None and ceiling.order_only < 100)
         or (guess is not None and _is_above_chance(guess[1], ceiling.n, ceiling.chance))
-        or (tower is not None and _is_above_chance(tower, n, ceiling.chance))
+        or (probe is not None and _is_above_chance(probe, n, ceiling.chance))
         or (ceiling.always_first is not None and ceiling.always_first > ceiling.chance)
     )
 

@@ -56,7 +56,7 @@ def test_the_answers_of_a_metric_come_to_its_value(results: dict[str, Results]) 
         values = {(m.benchmark_run, m.subset, m.metric): m for m in run.metrics}
         for part in found.parts:
             right = found.right[number, part.start : part.start + part.n]
-            metric = values[part.place]
+            metric = values[part.key]
             assert metric.n == (right != UNSCORED).sum() == part.n
             assert metric.value == pytest.approx(100 * right.mean())
 
@@ -70,11 +70,11 @@ def test_answers_stand_by_margin_and_have_the_texts_and_scores_of_their_case(
         {(r["benchmark"], r["subset"], r["case"], r["metric"]): r for r in run.cases.to_pylist()}
         for run in runs
     ]
-    part = next(part for part in found.parts if part.place[0].benchmark == "half_truth")
+    part = next(part for part in found.parts if part.key[0].benchmark == "half_truth")
     margins = []
     for i, answer in enumerate(found.read(runs, part.start, part.start + part.n), part.start):
         for number, of in enumerate(kept):
-            row = of[part.place[0].benchmark, part.place[1], answer.case, part.place[2]]
+            row = of[part.key[0].benchmark, part.key[1], answer.case, part.key[2]]
             assert (answer.texts, answer.images) == (row["texts"], row["images"])
             assert answer.scores[number] == row["scores"]
             assert found.margin[number, i] == pytest.approx(row["scores"][0] - row["scores"][1])
@@ -103,7 +103,7 @@ def test_metrics_that_are_means_of_grades_are_marked(tmp_path: Path) -> None:
     half = half.set_column(at, half.schema.field(at), pa.array([0.5, 0.0]))
     both = counted(pa.concat_tables([whole.cases, half]))
     found = collect_answers([both], PRESET[0].rules)
-    assert [(part.place[1], part.graded) for part in found.parts] == [
+    assert [(part.key[1], part.graded) for part in found.parts] == [
         ("swap_att", False),
         ("graded", True),
     ]

@@ -89,9 +89,9 @@ def compare(
     lines = compare_rows(
         select_rows(rows, metrics), list(groups), members, resamples, seed, excluded_from_tests
     )
-    partial_names = {row.place for row in rows if row.partial_gallery}
+    partial_names = {row.name for row in rows if row.partial_gallery}
     published_lines = tuple(
-        line if line.place in partial_names else _with_published(line, published_figures)
+        line if line.name in partial_names else _with_published(line, published_figures)
         for line in lines
     )
     return Comparison(
@@ -212,15 +212,15 @@ def _with_published(
     A metric is matched by its name if it is over all cases and all images of a gallery; a mean by
     its name and preset.
     """
-    place = line.place
-    if place.split:
+    row_name = line.name
+    if row_name.split:
         return line
-    preset = place.preset if place.is_mean else ""
+    preset = row_name.preset if row_name.is_mean else ""
     matches = tuple(
         figure
         for model_figures in published_figures.values()
         for figure in model_figures
-        if (figure.name, figure.preset) == (str(place), preset)
+        if (figure.name, figure.preset) == (str(row_name), preset)
     )
     return replace(line, published=matches)
 
@@ -269,7 +269,7 @@ def _notes(
             "not compared, and left out of averages, since metrics over all images together have "
             f"no interval: {', '.join(untested)}"
         )
-    partial_means = [f"{line.place} ({len(line.missing)})" for line in lines if line.missing]
+    partial_means = [f"{line.name} ({len(line.missing)})" for line in lines if line.missing]
     if partial_means:
         yield f"averages without members that were not measured: {', '.join(partial_means)}"
     yield from _flip_notes(results, presets[0])
@@ -285,7 +285,7 @@ def _flip_notes(results: Mapping[str, Results], preset: Preset) -> Iterator[str]
     significant_flips = find_flips(split_tests(cases, preset.rules))
     for flip in significant_flips:
         yield (
-            f"significant flip of {'/'.join(map(str, flip.place))}: {flip.ahead} is ahead on "
+            f"significant flip of {'/'.join(map(str, flip.key))}: {flip.ahead} is ahead on "
             f"{flip.splits[0]}, {flip.behind} on {flip.splits[1]} (p {flip.p:.3g})"
         )
     if not significant_flips:
@@ -311,8 +311,8 @@ def _legend_notes(
         "image, exact for right-or-wrong answers (McNemar's test where each image occurs once) "
         "and with random permutations for means and graded answers"
     )
-    splits = ", per split" if any(line.place.split for line in lines) else ""
-    means = ", and over all averages" if any(line.place.is_mean for line in lines) else ""
+    splits = ", per split" if any(line.name.split for line in lines) else ""
+    means = ", and over all averages" if any(line.name.is_mean for line in lines) else ""
     yield (
         "q: p adjusted over all pairs of runs and all metrics"
         f"{splits}{means} (Benjamini and Hochberg)"

@@ -115,9 +115,9 @@ class Comparison:
 
     def _tables(self) -> list[TextTable]:
         """Returns the tables of metrics, means, splits, and differences to the first."""
-        means = [line for line in self.lines if line.place.is_mean]
-        metrics = [line for line in self.lines if not (line.place.is_mean or line.place.split)]
-        splits = [line for line in self.lines if line.place.split]
+        means = [line for line in self.lines if line.name.is_mean]
+        metrics = [line for line in self.lines if not (line.name.is_mean or line.name.split)]
+        splits = [line for line in self.lines if line.name.split]
         tables = [
             _value_table(self, metrics, "benchmark", "subset", "metric"),
             _value_table(self, means, "average"),
@@ -168,10 +168,10 @@ def _row_names(lines: Iterable[ComparisonLine], words: int) -> Iterator[tuple[st
     """Yields the names of each row, with blanks where they repeat those of the row above."""
     previous: tuple[str, ...] = ()
     for line in lines:
-        place = line.place
-        names = (place.benchmark, place.subset, place.metric, place.split)[:words]
-        if place.is_mean:
-            names = (place.metric,)
+        row_name = line.name
+        names = (row_name.benchmark, row_name.subset, row_name.metric, row_name.split)[:words]
+        if row_name.is_mean:
+            names = (row_name.metric,)
         first_change = next(
             (i for i, name in enumerate(names) if previous[i : i + 1] != (name,)), words
         )
@@ -214,7 +214,7 @@ def _difference_table(comparison: Comparison) -> TextTable:
     rows = []
     for line in comparison.lines:
         for i, test in enumerate(line.against_first()):
-            name = (str(line.place) if i == 0 else "", *([test.second] if has_run_column else []))
+            name = (str(line.name) if i == 0 else "", *([test.second] if has_run_column else []))
             rows.append((*name, *_difference_cells(test, with_counts)))
     return TextTable(header, tuple(rows), n_text_columns=2 if has_run_column else 1)
 
@@ -244,12 +244,12 @@ def format_points(difference: float | None) -> str:
 
 
 def _line_records(line: ComparisonLine) -> list[dict[str, Any]]:
-    place = {"kind": "mean" if line.place.is_mean else "metric", **asdict(line.place)}
+    name_fields = {"kind": "mean" if line.name.is_mean else "metric", **asdict(line.name)}
     counts = {"n": line.n, "n_total": line.n_total, "images": line.images}
     test_by_run = {test.second: test for test in line.against_first()}
     records = [
         {
-            **place,
+            **name_fields,
             **asdict(value),
             **counts,
             **_contrast_fields(test_by_run.get(value.run)),
@@ -259,7 +259,13 @@ def _line_records(line: ComparisonLine) -> list[dict[str, Any]]:
     ]
     empty = dict.fromkeys(records[0])
     records += [
-        {**empty, **place, "run": figure.model, "value": figure.value, "source": figure.source}
+        {
+            **empty,
+            **name_fields,
+            "run": figure.model,
+            "value": figure.value,
+            "source": figure.source,
+        }
         for figure in line.published
     ]
     return records

@@ -106,15 +106,15 @@ def _plot_rows(lines: Sequence[ComparisonLine]) -> Iterator[tuple[str, Compariso
     """Yields each row's label and line, with a heading (without a line) before each benchmark."""
     last_group = None
     for line in lines:
-        place = line.place
-        group = "averages" if place.is_mean else place.benchmark
-        if place.split:
+        row_name = line.name
+        group = "averages" if row_name.is_mean else row_name.benchmark
+        if row_name.split:
             group = f"{group}, by familiarity"
         if group != last_group:
             yield group, None
         last_group = group
-        name = place.metric if place.is_mean else f"{place.subset}, {place.metric}"
-        yield f"{name}, {place.split}" if place.split else name, line
+        name = row_name.metric if row_name.is_mean else f"{row_name.subset}, {row_name.metric}"
+        yield f"{name}, {row_name.split}" if row_name.split else name, line
 
 
 def _draw_run(

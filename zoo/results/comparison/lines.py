@@ -69,7 +69,7 @@ class ComparisonLine:
     """One row of a comparison.
 
     Attributes:
-        place: Name of the row.
+        name: Name of the row.
         n: Number of queries that all runs scored.
         n_total: Number of queries in the files.
         images: Number of images, or sets of images, that the queries are about.
@@ -79,7 +79,7 @@ class ComparisonLine:
         missing: Names of the members that are missing from a partial mean.
     """
 
-    place: RowName
+    name: RowName
     n: int
     n_total: int
     images: int
@@ -132,7 +132,7 @@ def compare_rows(
             contrasts.append(_to_contrast((names[a], names[b]), test, interval, q_value))
         values = _run_values(row, names, groups, contrasts, excluded_from_tests)
         counts = row.n, row.n_total, row.images
-        lines.append(ComparisonLine(row.place, *counts, values, tuple(contrasts), (), row.missing))
+        lines.append(ComparisonLine(row.name, *counts, values, tuple(contrasts), (), row.missing))
     return lines
 
 
@@ -146,7 +146,7 @@ def select_rows(rows: Sequence[ComparisonRow], patterns: Sequence[str]) -> list[
     Raises:
         ZooError: A pattern matches no row.
     """
-    names = [str(row.place) for row in rows]
+    names = [str(row.name) for row in rows]
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
             raise ZooError(
@@ -169,12 +169,12 @@ def _adjusted_p_values(
     Means of one preset over the same metrics with the same shares count once.
     """
     q_values = [[float("nan")] * len(row_tests) for row_tests in tests]
-    families = [(row.place.split, row.place.is_mean) for row in rows]
+    families = [(row.name.split, row.name.is_mean) for row in rows]
     for family in dict.fromkeys(families):
         rows_by_key: dict[object, list[int]] = {}
         for i, (row, row_family) in enumerate(zip(rows, families, strict=True)):
             if row_family == family:
-                key = (row.place.preset, row.shares) if row.place.is_mean else row.place
+                key = (row.name.preset, row.shares) if row.name.is_mean else row.name
                 rows_by_key.setdefault(key, []).append(i)
         hypotheses = [
             (same_rows, j)

@@ -55,7 +55,7 @@ class ComparisonRow:
     """A number that every run has, and the outcomes that it is computed from.
 
     Attributes:
-        place: Name of the row.
+        name: Name of the row.
         n_total: Number of queries in the files.
         weight: Weight of each outcome, `[n]`; the weights sum to 1.
         image: Numbers of the images, or sets of images, that the outcomes are about, `[n]`.
@@ -66,7 +66,7 @@ class ComparisonRow:
         shares: Names of the metrics of a mean, with their shares; empty for a metric.
     """
 
-    place: RowName
+    name: RowName
     n_total: int
     weight: Floats
     image: NDArray[np.int64]
@@ -156,11 +156,11 @@ def _new_rows(
     rows: Sequence[ComparisonRow], before: Sequence[ComparisonRow]
 ) -> list[ComparisonRow]:
     """Returns the rows that do not equal a row of another preset."""
-    earlier_rows = {str(row.place): row for row in before if not row.place.is_mean}
+    earlier_rows = {str(row.name): row for row in before if not row.name.is_mean}
     return [
         row
         for row in rows
-        if (earlier := earlier_rows.get(str(row.place))) is None
+        if (earlier := earlier_rows.get(str(row.name))) is None
         or earlier.n != row.n
         or not np.array_equal(earlier.values, row.values)
         or not np.array_equal(earlier.weight, row.weight)
@@ -173,8 +173,10 @@ def _metric_rows(preset: str, counted: Sequence[Counted], split: str = "") -> li
         metric = run_items[0][0]
         observed = [observations for _, observations in run_items if observations is not None]
         if len(observed) == len(run_items):
-            place = RowName(preset, str(metric.benchmark_run), metric.subset, metric.metric, split)
-            row = _join_metrics(place, metric.n_total, [observed], [1.0])
+            row_name = RowName(
+                preset, str(metric.benchmark_run), metric.subset, metric.metric, split
+            )
+            row = _join_metrics(row_name, metric.n_total, [observed], [1.0])
             rows.append(replace(row, partial_gallery=metric.partial_gallery))
     return rows
 
@@ -233,7 +235,7 @@ def _split_rows(
 
 
 def _join_metrics(
-    place: RowName,
+    row_name: RowName,
     total: int,
     members: Sequence[Sequence[Observations]],
     shares: Sequence[float],
@@ -242,7 +244,7 @@ def _join_metrics(
     """Joins the outcomes of metrics.
 
     Args:
-        place: Name of the row.
+        row_name: Name of the row.
         total: Number of queries in the files.
         members: The outcomes of each metric, run by run.
         shares: Weights of the metrics; they sum to 1.
@@ -252,7 +254,7 @@ def _join_metrics(
     labels = np.concatenate([metric.cluster for metric in first_run])
     values = [np.stack([run.right for run in run_observations]) for run_observations in members]
     return ComparisonRow(
-        place,
+        row_name,
         total,
         np.concatenate(
             [share * metric.weight for metric, share in zip(first_run, shares, strict=True)]

@@ -7,10 +7,10 @@ A preset is a class, or a file in YAML or JSON:
     identical: dropped
     means:
       - name: replace
-        by: cases
-        of: [sugarcrepe/replace_obj/i2t, sugarcrepe/replace_att/i2t]
+        weighting: cases
+        members: [sugarcrepe/replace_obj/i2t, sugarcrepe/replace_att/i2t]
       - name: both
-        of: [replace, winoground/winoground/group]
+        members: [replace, winoground/winoground/group]
 
 A member with slashes is a metric, named as in the report (subset `*` is all subsets of the
 benchmark). Any other member is a mean defined earlier in the file or in the preset of `builds_on`,
@@ -65,8 +65,8 @@ MACROS = {
 
 class _MeanEntry(Struct, forbid_unknown_fields=True):
     name: Text
-    of: "list[str | _MeanEntry]"
-    by: Weighting = "equal"
+    members: "list[str | _MeanEntry]"
+    weighting: Weighting = "equal"
     partial: bool = False
 
 
@@ -293,6 +293,6 @@ def _build_mean(
             )
         return Member(benchmark, subset, metric)
 
-    if not mean.of:
+    if not mean.members:
         raise ZooError(f"{path}: mean {mean.name!r} has no members")
-    return Mean(mean.name, tuple(map(member, mean.of)), mean.by, mean.partial)
+    return Mean(mean.name, tuple(map(member, mean.members)), mean.weighting, mean.partial)

@@ -82,7 +82,7 @@ def _leak_chart(runs: Mapping[str, Results], preset: Preset, links: Links) -> Ch
                 if leak.subset == ALL:
                     href = links.subsets(leak.benchmark_run, leak.metric, i, **filters)
                 else:
-                    href = links.place(
+                    href = links.cases(
                         str(leak.benchmark_run), leak.subset, leak.metric, i, **filters
                     )
                 series = f"{name}, {kind_label}{preset_suffix}"

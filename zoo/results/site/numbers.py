@@ -84,7 +84,7 @@ class Links:
     """
 
     def __init__(self, answers: ReportAnswers) -> None:
-        self._parts = [part.place for part in answers.parts]
+        self._parts = [part.key for part in answers.parts]
 
     def metric(self, metric: Metric, counted: str, run: int, **filters: str | int) -> str:
         """Returns the address of the cases of a metric.
@@ -95,9 +95,9 @@ class Links:
             run: Number of the run.
             **filters: Further parameters of the page.
         """
-        return self.place(str(metric.benchmark_run), metric.subset, counted, run, **filters)
+        return self.cases(str(metric.benchmark_run), metric.subset, counted, run, **filters)
 
-    def place(
+    def cases(
         self, benchmark: str, subset: str, metric: str, run: int, **filters: str | int
     ) -> str:
         """Returns the address of the cases of a benchmark, subset and metric; see `metric`."""
@@ -123,7 +123,7 @@ class Links:
     def members(
         self,
         name: str,
-        places: Iterable[tuple[BenchmarkRun, str, str]],
+        keys: Iterable[tuple[BenchmarkRun, str, str]],
         run: int,
         **filters: str | int,
     ) -> str:
@@ -131,11 +131,11 @@ class Links:
 
         Args:
             name: Name for all of them.
-            places: Benchmark, subset and metric of each.
+            keys: Benchmark, subset and metric of each.
             run: Number of the run.
             **filters: Further parameters of the page.
         """
-        numbers = [self._parts.index(place) for place in places if place in self._parts]
+        numbers = [self._parts.index(key) for key in keys if key in self._parts]
         query = {"in": ",".join(map(str, numbers)), "name": name, "a": run, **SHOW, **filters}
         return f"{CASES}#{urlencode(query)}" if numbers else ""
 
@@ -150,8 +150,8 @@ class Links:
             run: Number of the run.
             **filters: Further parameters of the page.
         """
-        places = [p for p in self._parts if (p[0], p[2]) == (benchmark_run, metric)]
-        return self.members(f"{benchmark_run}, {metric}", places, run, **filters)
+        keys = [p for p in self._parts if (p[0], p[2]) == (benchmark_run, metric)]
+        return self.members(f"{benchmark_run}, {metric}", keys, run, **filters)
 
 
 def metric_rows(groups: Mapping[str, Sequence[Results]], links: Links) -> list[ReportRow]:
@@ -164,8 +164,8 @@ def metric_rows(groups: Mapping[str, Sequence[Results]], links: Links) -> list[R
     groups_metrics = [[{m.key: m for m in run.metrics} for run in runs] for runs in groups.values()]
     all_metrics = [m for runs in groups.values() for run in runs for m in run.metrics]
     rows = []
-    for place in dict.fromkeys(place for runs in groups_metrics for run in runs for place in run):
-        group_metrics = [[run.get(place) for run in runs] for runs in groups_metrics]
+    for key in dict.fromkeys(key for runs in groups_metrics for run in runs for key in run):
+        group_metrics = [[run.get(key) for run in runs] for runs in groups_metrics]
         first_metric = next(m for metrics in group_metrics for m in metrics if m is not None)
         counted_name = _counted_metric(first_metric, all_metrics)
         cells = tuple(
@@ -180,7 +180,7 @@ def metric_rows(groups: Mapping[str, Sequence[Results]], links: Links) -> list[R
         notes = (_gallery_note(first_metric), *_cautions(first_by_group, first_metric.chance))
         rows.append(
             ReportRow(
-                (str(place[0]), place[1], place[2]),
+                (str(key[0]), key[1], key[2]),
                 cells,
                 tuple(metrics[0].ties for metrics in group_metrics if metrics[0] is not None),
                 first_metric.chance,
@@ -357,10 +357,10 @@ def run_differences(
     for line in comparison.lines:
         for test in line.against_first():
             b = comparison.runs.index(test.second)
-            mean_address = mean_addresses.get((line.place.preset, line.place.metric), "")
+            mean_address = mean_addresses.get((line.name.preset, line.name.metric), "")
             all_cases, *one_sided = (
                 _pair_address(mean_address, b, show)
-                if line.place.is_mean
+                if line.name.is_mean
                 else _metric_address(line, links, b, show)
                 for show in ("apart", "lost", "gained")
             )
@@ -370,7 +370,7 @@ def run_differences(
                 and list(zip(test.right_only, one_sided, strict=True))
             )
             yield RunDifference(
-                str(line.place),
+                str(line.name),
                 test.second,
                 test.difference,
                 all_cases,
@@ -389,6 +389,6 @@ def _pair_address(address: str, b: int, show: str) -> str:
 
 
 def _metric_address(line: ComparisonLine, links: Links, b: int, show: str) -> str:
-    place = line.place
-    split = {"split": place.split} if place.split not in ("", "full") else {}
-    return links.place(place.benchmark, place.subset, place.metric, 0, b=b, show=show, **split)
+    name = line.name
+    split = {"split": name.split} if name.split not in ("", "full") else {}
+    return links.cases(name.benchmark, name.subset, name.metric, 0, b=b, show=show, **split)

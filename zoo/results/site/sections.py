@@ -221,16 +221,18 @@ def training_section(logged: Curves, names: Sequence[str]) -> Section | None:
     return Section("training", "Training", description, tuple(charts))
 
 
-def trajectory_section(runs: Mapping[str, Results], places: Mapping[str, Path]) -> Section | None:
+def trajectory_section(
+    runs: Mapping[str, Results], run_folders: Mapping[str, Path]
+) -> Section | None:
     """Returns the scores of models between the weights they started from and their own (WiSE-FT).
 
     Args:
         runs: The runs.
-        places: The folders of the runs that have one.
+        run_folders: The folders of the runs that have one.
     """
     charts = []
     for i, (name, run) in enumerate(runs.items()):
-        trajectory = read_trajectory(places[name], run) if name in places else None
+        trajectory = read_trajectory(run_folders[name], run) if name in run_folders else None
         if trajectory is None or not trajectory.metrics:
             continue
         curves = {

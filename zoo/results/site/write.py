@@ -75,7 +75,7 @@ def write_site(
     runs: Mapping[str, Results],
     presets: Sequence[Preset],
     out: Path,
-    places: Mapping[str, Path] | None = None,
+    run_folders: Mapping[str, Path] | None = None,
     roots: Sequence[Path] = (),
     max_size_mb: int = 100,
     publish: bool = False,
@@ -90,7 +90,7 @@ def write_site(
         runs: Results by name; the others are compared with the first.
         presets: Ways of counting and averaging. Metrics are those of the first.
         out: The folder of the report.
-        places: Folders of the runs by name, in which to look for trajectories.
+        run_folders: Folders of the runs by name, in which to look for trajectories.
         roots: Folders of the images. Only images below them are shown, since results may name any
             file.
         max_size_mb: Maximum size of the folder in megabytes.
@@ -137,9 +137,10 @@ def write_site(
             )
         links = Links(all_answers)
         numbers = _page_numbers(members, presets, comparison, links)
-        folders = places or {}
         folder_by_group = {
-            group: folders[names[0]] for group, names in groups.items() if names[0] in folders
+            group: run_folders[names[0]]
+            for group, names in groups.items()
+            if run_folders and names[0] in run_folders
         }
         sections = _sections(
             first_runs, counted, presets, comparison, links, numbers["averages"], folder_by_group
@@ -255,7 +256,7 @@ def _sections(
     comparison: Comparison | None,
     links: Links,
     averages: Mapping[str, Sequence[ReportRow]],
-    places: Mapping[str, Path],
+    run_folders: Mapping[str, Path],
 ) -> list[Section]:
     """Returns the sections that have charts.
 
@@ -266,7 +267,7 @@ def _sections(
         comparison: The comparison of the runs, None for a single run.
         links: Addresses of cases.
         averages: Averages, by preset.
-        places: Folders of the runs, by name.
+        run_folders: Folders of the runs, by name.
     """
     sections = [
         forest_section(comparison),
@@ -275,6 +276,6 @@ def _sections(
         familiarity_section(runs, counted, presets[0], links),
         retrieval_section(counted, links),
         training_section(read_logs(runs), list(runs)),
-        trajectory_section(runs, places),
+        trajectory_section(runs, run_folders),
     ]
     return [section for section in sections if section is not None]
