@@ -11,12 +11,12 @@ from scipy import stats
 from tests.support.compared import outcomes, rows_under
 from zoo.results.averages import Mean, Member
 from zoo.results.comparison.alignment import align_runs
+from zoo.results.comparison.common_metrics import CommonMetric, MetricName
 from zoo.results.comparison.outcome_differences import AS_KEPT
 from zoo.results.comparison.paired_tests import compare_pair, paired_interval, permutation_p_value
-from zoo.results.comparison.rows import ComparisonRow, RowName
 from zoo.results.metrics import MacroAverage, Rules
 
-PLACE = RowName("official", "sugarcrepe", "swap_att", "i2t")
+PLACE = MetricName("official", "sugarcrepe", "swap_att", "i2t")
 Floats = NDArray[np.float64]
 
 
@@ -25,14 +25,14 @@ def row(
     image: NDArray[np.int64],
     weight: Floats | None = None,
     part: NDArray[np.int64] | None = None,
-) -> ComparisonRow:
+) -> CommonMetric:
     n = values.shape[1]
     alike = np.full(n, 1 / n) if weight is None else weight
     parts = np.zeros(n, dtype=np.int64) if part is None else part
-    return ComparisonRow(PLACE, n, alike, image, parts, values.astype(np.float64))
+    return CommonMetric(PLACE, n, alike, image, parts, values.astype(np.float64))
 
 
-def by_copies(of: ComparisonRow, resamples: int) -> tuple[float, float]:
+def by_copies(of: CommonMetric, resamples: int) -> tuple[float, float]:
     """Percentiles of the difference over copies of images, each metric a ratio: no shortcut."""
     generator = np.random.default_rng(5)
     images = int(of.image.max()) + 1

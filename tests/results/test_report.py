@@ -35,9 +35,9 @@ from zoo.evaluation.engine import Evaluation
 from zoo.results import report, summary_tables
 from zoo.results.averages import benchmark_means
 from zoo.results.comparison.alignment import align_runs
+from zoo.results.comparison.common_metrics import common_metrics
 from zoo.results.comparison.outcome_differences import outcome_differences
 from zoo.results.comparison.paired_tests import compare_pair
-from zoo.results.comparison.rows import comparison_rows
 from zoo.results.header import SCHEMA_VERSION, TRUNCATED
 from zoo.results.metrics import Metric, tie_warnings
 from zoo.results.outcomes import case_fingerprint
@@ -242,7 +242,7 @@ def test_outcomes_that_differ_come_with_their_margins(
         (d.first_margin > 0) == d.first_right and (d.second_margin > 0) == d.second_right
         for d in pairs
     )
-    rows = {str(row.name): row for row in comparison_rows(tables, [Strict()], first.header)}
+    rows = {str(row.name): row for row in common_metrics(tables, [Strict()], first.header)}
     i2t = rows["in_memory/pairs/i2t"]
     assert (i2t.n, sum(compare_pair(i2t, *i2t.values).right_only or ())) == (5, len(pairs))
 

@@ -64,42 +64,10 @@ def report_parts(
         presets: Metrics and averages per preset.
         long: Whether to print everything, however many metrics there are.
     """
-    first = presets[0]
-    shorten = not long and len(first.metrics) > MANY
-    random = random_weights(header["model"].get("weights", {}))
+    metrics = presets[0].metrics
+    shorten = not long and len(metrics) > MANY
     for counted in presets:
-        yield Text(f"preset {counted.preset}: {counted.description}")
-        if random is not None:
-            yield Text(random, style="bold")
-        preset_metrics = _new_metrics(presets, counted)
-        for warning in tie_warnings(preset_metrics, counted.preset):
-            yield Text(warning, style="bold")
-        if shorten and preset_metrics:
-            first_means = () if counted is first else first.by_benchmark
-            shown_means = [replace(average, preset=counted.preset) for average in first_means]
-            averages = [average for average in counted.by_benchmark if average not in shown_means]
-            if averages:
-                yield summary_table(averages, counted.metrics, header).rich()
-        elif preset_metrics:
-            yield metrics_table(preset_metrics).rich()
-        if len(preset_metrics) < len(counted.metrics):
-            subject = "other metrics" if preset_metrics else "metrics"
-            yield Text(f"all {subject} are the same as under preset {first.preset}")
-        if counted.averages:
-            shown_averages = [a for a in counted.averages if a.value is not None or not shorten]
-            yield averages_table(shown_averages).rich()
-            yield from map(Text, _withheld_averages(counted.averages, shorten))
-        if counted.splits:
-            yield Text("\nby familiarity of bindings, all outcomes with equal weight")
-            yield splits_table(counted.splits).rich()
-        published = published_values_table(header, presets, counted)
-        if published.rows or (REFERENCE_MODELS in header and counted is first):
-            yield Text(f"\n{published.preamble[0]}")
-            yield from [published.rich()] if published.rows else []
-            yield from map(Text, published.preamble[1:])
-        if EXCLUDED_IMAGES in header:
-            yield from _leak_lines(counted.leaks, header[EXCLUDED_IMAGES], long)
-        yield Text("")
+        yield from _preset_parts(header, presets, counted, long, shorten)
     for name, benchmark in header["benchmarks"].items():
         if baselines := benchmark.get("baselines"):
             yield Text(f"{name}, text-only baselines, %:")
@@ -112,7 +80,7 @@ def report_parts(
     elif (blind := ceilings_table(header, long)).rows:
         yield Text(BLIND)
         yield blind.rich()
-    yield from _image_notes(first.metrics, shorten)
+    yield from _image_notes(metrics, shorten)
     if short_lists := header["scoring"].get(SHORT_LISTS):
         yield Text(f"retrieval: {short_lists}; an answer outside the short-list is wrong")
     if decoder := header["scoring"].get(DECODED):
@@ -123,8 +91,52 @@ def report_parts(
     if shorten:
         yield Text(LONG)
     yield from map(Text, absent(header, long))
-    if missing := not_measured(header, first.metrics):
+    if missing := not_measured(header, metrics):
         yield Text(missing, style="bold")
+
+
+def _preset_parts(
+    header: Mapping[str, Any],
+    presets: Sequence[PresetResults],
+    counted: PresetResults,
+    long: bool,
+    shorten: bool,
+) -> Iterator[RenderableType]:
+    """Yields the tables and lines of one preset; metrics of the first preset are not repeated."""
+    first = presets[0]
+    random = random_weights(header["model"].get("weights", {}))
+    yield Text(f"preset {counted.preset}: {counted.description}")
+    if random is not None:
+        yield Text(random, style="bold")
+    preset_metrics = _new_metrics(presets, counted)
+    for warning in tie_warnings(preset_metrics, counted.preset):
+        yield Text(warning, style="bold")
+    if shorten and preset_metrics:
+        first_means = () if counted is first else first.by_benchmark
+        shown_means = [replace(average, preset=counted.preset) for average in first_means]
+        averages = [average for average in counted.by_benchmark if average not in shown_means]
+        if averages:
+            yield summary_table(averages, counted.metrics, header).rich()
+    elif preset_metrics:
+        yield metrics_table(preset_metrics).rich()
+    if len(preset_metrics) < len(counted.metrics):
+        subject = "other metrics" if preset_metrics else "metrics"
+        yield Text(f"all {subject} are the same as under preset {first.preset}")
+    if counted.averages:
+        shown_averages = [a for a in counted.averages if a.value is not None or not shorten]
+        yield averages_table(shown_averages).rich()
+        yield from map(Text, _withheld_averages(counted.averages, shorten))
+    if counted.splits:
+        yield Text("\nby familiarity of bindings, all outcomes with equal weight")
+        yield splits_table(counted.splits).rich()
+    published = published_values_table(header, presets, counted)
+    if published.rows or (REFERENCE_MODELS in header and counted is first):
+        yield Text(f"\n{published.preamble[0]}")
+        yield from [published.rich()] if published.rows else []
+        yield from map(Text, published.preamble[1:])
+    if EXCLUDED_IMAGES in header:
+        yield from _leak_lines(counted.leaks, header[EXCLUDED_IMAGES], long)
+    yield Text("")
 
 
 def all_tables(

@@ -110,7 +110,7 @@ def largest_difference(first: pa.Table, second: pa.Table) -> float:
     """Returns the largest absolute difference between the scores of two runs, where both scored.
 
     Args:
-        first: Outcomes of a run, one of `Common.tables`.
+        first: Outcomes of a run, one of `AlignedRuns.tables`.
         second: Outcomes of another run.
     """
     scored_by_both = pc.and_(

@@ -8,10 +8,10 @@ import pyarrow.compute as pc
 
 from zoo.errors import ZooError
 from zoo.results.comparison.alignment import AlignedRuns, BenchmarkSubset, align_runs
+from zoo.results.comparison.common_metrics import common_metrics, metrics_without_interval
 from zoo.results.comparison.comparison import Comparison
-from zoo.results.comparison.lines import LEVEL, ComparisonLine, compare_rows, select_rows
+from zoo.results.comparison.lines import LEVEL, ComparisonLine, compare_metrics, select_metrics
 from zoo.results.comparison.paired_tests import RESAMPLES
-from zoo.results.comparison.rows import comparison_rows, metrics_without_interval
 from zoo.results.comparison.run_names import SEED, group_by_seed, shorten_paths
 from zoo.results.metrics import compute_metrics, tie_warnings
 from zoo.results.presets.preset import Preset, preset_of
@@ -72,24 +72,24 @@ def compare(
     check_excluded_runs(list(groups), excluded_from_tests)
     shared = align_runs([run.cases for run in results.values()], list(results))
     first_run = next(iter(results.values()))
-    rows = comparison_rows(shared.tables, resolved_presets, first_run.header)
+    common = common_metrics(shared.tables, resolved_presets, first_run.header)
     untested = metrics_without_interval(shared.tables[0])
-    if not rows and untested:
+    if not common and untested:
         raise ZooError(
             f"{', '.join(results)} only have {', '.join(untested)} in common, for which no "
             "interval is known: compare their reports by hand, or measure another benchmark"
         )
-    if not rows:
+    if not common:
         raise ZooError(
             f"{', '.join(results)} have no case that all of them scored: measure them on the same "
             "images"
         )
     index_by_name = {name: i for i, name in enumerate(results)}
     members = [[index_by_name[name] for name in names] for names in groups.values()]
-    lines = compare_rows(
-        select_rows(rows, metrics), list(groups), members, resamples, seed, excluded_from_tests
+    lines = compare_metrics(
+        select_metrics(common, metrics), list(groups), members, resamples, seed, excluded_from_tests
     )
-    partial_names = {row.name for row in rows if row.partial_gallery}
+    partial_names = {metric.name for metric in common if metric.partial_gallery}
     published_lines = tuple(
         line if line.name in partial_names else _with_published(line, published_figures)
         for line in lines
@@ -207,7 +207,7 @@ def read_runs(runs: Runs, minimum: int = 2) -> dict[str, Results]:
 def _with_published(
     line: ComparisonLine, published_figures: Mapping[str, Sequence[PublishedValue]]
 ) -> ComparisonLine:
-    """Returns the row with the published results of other models.
+    """Returns the line with the published results of other models.
 
     A metric is matched by its name if it is over all cases and all images of a gallery; a mean by
     its name and preset.

@@ -6,8 +6,8 @@ from fnmatch import fnmatchcase
 from itertools import combinations
 
 from zoo.errors import ZooError, suggest_names
+from zoo.results.comparison.common_metrics import CommonMetric, MetricName
 from zoo.results.comparison.paired_tests import PairedTest, compare_pair, paired_interval
-from zoo.results.comparison.rows import ComparisonRow, RowName
 from zoo.results.published_values import PublishedValue
 from zoo.results.statistics import benjamini_hochberg
 
@@ -16,7 +16,7 @@ LEVEL = 0.05  # runs whose q is above it do not differ significantly
 
 @dataclass(frozen=True)
 class Contrast:
-    """The test of two runs in one row.
+    """The test of two runs in one metric or mean.
 
     Attributes:
         first: Name of the first run.
@@ -45,7 +45,7 @@ class Contrast:
 
 @dataclass(frozen=True)
 class RunValue:
-    """The value of one run in a row.
+    """The value of one run in a metric or mean.
 
     Attributes:
         run: Name of the run, or of the group of runs.
@@ -66,7 +66,7 @@ class RunValue:
 
 @dataclass(frozen=True)
 class ComparisonLine:
-    """One row of a comparison.
+    """One metric or mean of a comparison.
 
     Attributes:
         name: Name of the row.
@@ -79,7 +79,7 @@ class ComparisonLine:
         missing: Names of the members that are missing from a partial mean.
     """
 
-    name: RowName
+    name: MetricName
     n: int
     n_total: int
     images: int
@@ -93,18 +93,18 @@ class ComparisonLine:
         return [test for test in self.tests if test.first == self.values[0].run]
 
 
-def compare_rows(
-    rows: Sequence[ComparisonRow],
+def compare_metrics(
+    metrics: Sequence[CommonMetric],
     names: Sequence[str],
     groups: Sequence[Sequence[int]],
     resamples: int,
     seed: int,
     excluded_from_tests: Collection[str] = (),
 ) -> list[ComparisonLine]:
-    """Tests all pairs of groups in every row.
+    """Tests all pairs of groups in every metric.
 
     Args:
-        rows: The rows that the runs have in common.
+        metrics: The metrics and means that the runs have in common.
         names: Names of the groups.
         groups: Numbers of the runs of each group.
         resamples: Number of resamples for an interval.
@@ -113,40 +113,42 @@ def compare_rows(
     """
     tested = [i for i, name in enumerate(names) if name not in excluded_from_tests]
     pairs = list(combinations(tested, 2))
-    answers = [[row.values[list(group)].mean(0) for group in groups] for row in rows]
+    answers = [[metric.values[list(group)].mean(0) for group in groups] for metric in metrics]
     tests = [
-        [compare_pair(row, row_answers[a], row_answers[b], seed) for a, b in pairs]
-        for row, row_answers in zip(rows, answers, strict=True)
+        [compare_pair(metric, metric_answers[a], metric_answers[b], seed) for a, b in pairs]
+        for metric, metric_answers in zip(metrics, answers, strict=True)
     ]
     lines = []
-    for row, row_answers, row_tests, q_values in zip(
-        rows, answers, tests, _adjusted_p_values(rows, tests), strict=True
+    for metric, metric_answers, metric_tests, q_values in zip(
+        metrics, answers, tests, _adjusted_p_values(metrics, tests), strict=True
     ):
         contrasts = []
-        for (a, b), test, q_value in zip(pairs, row_tests, q_values, strict=True):
+        for (a, b), test, q_value in zip(pairs, metric_tests, q_values, strict=True):
             interval = (
-                paired_interval(row, row_answers[a], row_answers[b], seed, resamples)
+                paired_interval(metric, metric_answers[a], metric_answers[b], seed, resamples)
                 if a == 0
                 else None
             )
             contrasts.append(_to_contrast((names[a], names[b]), test, interval, q_value))
-        values = _run_values(row, names, groups, contrasts, excluded_from_tests)
-        counts = row.n, row.n_total, row.images
-        lines.append(ComparisonLine(row.name, *counts, values, tuple(contrasts), (), row.missing))
+        values = _run_values(metric, names, groups, contrasts, excluded_from_tests)
+        counts = metric.n, metric.n_total, metric.images
+        lines.append(
+            ComparisonLine(metric.name, *counts, values, tuple(contrasts), (), metric.missing)
+        )
     return lines
 
 
-def select_rows(rows: Sequence[ComparisonRow], patterns: Sequence[str]) -> list[ComparisonRow]:
-    """Returns the rows whose names match one of the shell-style patterns; all if there are none.
+def select_metrics(metrics: Sequence[CommonMetric], patterns: Sequence[str]) -> list[CommonMetric]:
+    """Returns the metrics whose names match one of the shell-style patterns; all if there are none.
 
     Args:
-        rows: The rows.
+        metrics: The metrics and means.
         patterns: Patterns of metrics, such as `sugarcrepe/*/i2t`, or of means.
 
     Raises:
-        ZooError: A pattern matches no row.
+        ZooError: A pattern matches no metric or mean.
     """
-    names = [str(row.name) for row in rows]
+    names = [str(metric.name) for metric in metrics]
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
             raise ZooError(
@@ -155,35 +157,37 @@ def select_rows(rows: Sequence[ComparisonRow], patterns: Sequence[str]) -> list[
                 "rows (* matches anything)"
             )
     return [
-        row
-        for row, name in zip(rows, names, strict=True)
+        metric
+        for metric, name in zip(metrics, names, strict=True)
         if not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
     ]
 
 
 def _adjusted_p_values(
-    rows: Sequence[ComparisonRow], tests: Sequence[Sequence[PairedTest]]
+    metrics: Sequence[CommonMetric], tests: Sequence[Sequence[PairedTest]]
 ) -> list[list[float]]:
     """Returns the q of every test, adjusted over all metrics of its split, or over all means.
 
     Means of one preset over the same metrics with the same shares count once.
     """
-    q_values = [[float("nan")] * len(row_tests) for row_tests in tests]
-    families = [(row.name.split, row.name.is_mean) for row in rows]
+    q_values = [[float("nan")] * len(metric_tests) for metric_tests in tests]
+    families = [(metric.name.split, metric.name.is_mean) for metric in metrics]
     for family in dict.fromkeys(families):
-        rows_by_key: dict[object, list[int]] = {}
-        for i, (row, row_family) in enumerate(zip(rows, families, strict=True)):
-            if row_family == family:
-                key = (row.name.preset, row.shares) if row.name.is_mean else row.name
-                rows_by_key.setdefault(key, []).append(i)
+        metrics_by_key: dict[object, list[int]] = {}
+        for i, (metric, metric_family) in enumerate(zip(metrics, families, strict=True)):
+            if metric_family == family:
+                key = (metric.name.preset, metric.shares) if metric.name.is_mean else metric.name
+                metrics_by_key.setdefault(key, []).append(i)
         hypotheses = [
-            (same_rows, j)
-            for same_rows in rows_by_key.values()
-            for j in range(len(tests[same_rows[0]]))
+            (same_metrics, j)
+            for same_metrics in metrics_by_key.values()
+            for j in range(len(tests[same_metrics[0]]))
         ]
-        adjusted_p = benjamini_hochberg([tests[same_rows[0]][j].p for same_rows, j in hypotheses])
-        for (same_rows, j), q in zip(hypotheses, adjusted_p, strict=True):
-            for i in same_rows:
+        adjusted_p = benjamini_hochberg(
+            [tests[same_metrics[0]][j].p for same_metrics, j in hypotheses]
+        )
+        for (same_metrics, j), q in zip(hypotheses, adjusted_p, strict=True):
+            for i in same_metrics:
                 q_values[i][j] = float(q)
     return q_values
 
@@ -198,13 +202,13 @@ def _to_contrast(
 
 
 def _run_values(
-    row: ComparisonRow,
+    metric: CommonMetric,
     names: Sequence[str],
     groups: Sequence[Sequence[int]],
     tests: Sequence[Contrast],
     excluded_from_tests: Collection[str],
 ) -> tuple[RunValue, ...]:
-    run_totals = 100 * row.totals
+    run_totals = 100 * metric.totals
     totals = [float(run_totals[list(group)].mean()) for group in groups]
     tested = {
         name: total

@@ -49,7 +49,7 @@ def outcome_differences(
     """Returns the outcomes that both runs scored and that differ, smallest margins first.
 
     Args:
-        first: Outcomes of a run, one of `Common.tables`.
+        first: Outcomes of a run, one of `AlignedRuns.tables`.
         second: Outcomes of another run.
         rules: What counts as right. By default, as in the files: every tie is wrong.
     """
@@ -74,7 +74,7 @@ def jointly_scored_outcomes(
     """Yields each metric, its rows, and the counted outcomes that both runs scored.
 
     Args:
-        first: Outcomes of a run, one of `Common.tables`.
+        first: Outcomes of a run, one of `AlignedRuns.tables`.
         second: Outcomes of another run.
         rules: What counts as right.
     """
