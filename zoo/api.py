@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from zoo.backbones.published import PublishedWeights
     from zoo.benchmarks.base import Benchmark
     from zoo.evaluation.embedding_cache import EmbeddingCache
-    from zoo.results.presets.base import Preset
+    from zoo.results.presets.preset import Preset
     from zoo.results.report import Results
 
 log = logging.getLogger(__name__)
@@ -394,7 +394,7 @@ def evaluate(
     """
     from zoo.benchmarks.base import Benchmark
     from zoo.datamodules.benchmarks import EvaluationDataModule
-    from zoo.results.presets.base import Preset
+    from zoo.results.presets.preset import Preset
 
     roots = list(data_root) if isinstance(data_root, list | tuple) else [data_root]
     data = EvaluationDataModule(

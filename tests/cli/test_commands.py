@@ -29,7 +29,7 @@ from zoo.negatives.base import NegativeGenerator
 from zoo.objectives.base import Objective
 from zoo.positives import PositiveGenerator
 from zoo.regions_and_phrases.base import Segments, Views
-from zoo.results.presets.base import Preset
+from zoo.results.presets.preset import Preset
 from zoo.sources.readers.base import Reader
 from zoo.support.class_names import BASE_CLASS_BY_KIND, classes
 from zoo.support.configurable import class_path

@@ -40,10 +40,10 @@ def test_they_are_told_and_kept_apart_from_those_by_pil(
     table: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plain, exact = measured(table, "plain")
-    assert "images decoded by" not in plain
+    assert "image_decoder" not in plain
     capsys.readouterr()
     told, fast = measured(table, "fast", "--fast_images")
-    assert told["images decoded by"] == "torchvision"
+    assert told["image_decoder"] == "torchvision"
     assert told["kept vectors"]["images"] == 0
     assert "images were decoded by torchvision" in capsys.readouterr().out
     assert fast != exact
@@ -54,7 +54,7 @@ def test_they_are_told_and_kept_apart_from_those_by_pil(
     assert same == fast
     assert main(["rescore", "fast", "--out", "rescored"]) == 0
     header = json.loads(Path("rescored/results.json").read_text())
-    assert header["scoring"]["images decoded by"] == "torchvision"
+    assert header["scoring"]["image_decoder"] == "torchvision"
     assert "images were decoded by torchvision" in capsys.readouterr().out
 
 

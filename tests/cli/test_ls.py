@@ -13,8 +13,7 @@ from zoo.benchmarks.protocols.base import Protocol
 from zoo.cli import main, units
 from zoo.cli.ls import LISTS, backbones, first_comment, shipped_backbones
 from zoo.cli.recipes import find_recipe, shipped_recipes, shipped_studies
-from zoo.results.presets.base import Preset
-from zoo.results.presets.names import preset_of
+from zoo.results.presets.preset import Preset, preset_of
 from zoo.support.class_names import BASE_CLASS_BY_KIND, class_of, classes, import_all
 
 

@@ -88,7 +88,7 @@ def test_results_say_what_the_texts_alone_tell(tmp_path: Path) -> None:
     many = cases(drawn_images(tmp_path, N), retrieval=False)
     out = tmp_path / "out"
     measured(evaluation(tmp_path, many, out=str(out)), FakeBackbone(), cosine())
-    told = json.loads((out / "results.json").read_text())["scoring"]["told by texts alone"]
+    told = json.loads((out / "results.json").read_text())["scoring"]["text_probe"]
     (found,) = told.values()
     assert {name: sorted(of) for name, of in found.items()} == {
         "pairs": ["i2t"],

@@ -72,8 +72,8 @@ def test_what_images_are_asked_is_the_same_beside_texts_that_ask(
     of_both = {name: [r for r in both if r["benchmark"] == name] for name in
                ("sugarcrepe_pp", "sugarcrepe_pp_text")}  # fmt: skip
     for rows, found in ((alone, of_both["sugarcrepe_pp"]), (only, of_both["sugarcrepe_pp_text"])):
-        assert [(r["case"], r["right"], r["tie"], r["question"]) for r in rows] == [
-            (r["case"], r["right"], r["tie"], r["question"]) for r in found
+        assert [(r["case"], r["right"], r["tie"], r["fingerprint"]) for r in rows] == [
+            (r["case"], r["right"], r["tie"], r["fingerprint"]) for r in found
         ]
 
 

@@ -14,7 +14,7 @@ from zoo.benchmarks import Benchmark
 from zoo.errors import ZooError
 from zoo.results.averages import Average, Mean, Member, compute_averages
 from zoo.results.metrics import Metric
-from zoo.results.presets.names import preset_of
+from zoo.results.presets.preset import preset_of
 from zoo.results.statistics import Observations, interval
 from zoo.support.class_names import class_of
 

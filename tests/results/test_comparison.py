@@ -33,9 +33,9 @@ from zoo.benchmarks import Case
 from zoo.errors import ZooError
 from zoo.results import Rules
 from zoo.results.averages import Mean, Member
-from zoo.results.comparison.comparison import Comparison, ComparisonLine
+from zoo.results.comparison.comparison import Comparison, format_p_value, format_points
+from zoo.results.comparison.lines import ComparisonLine
 from zoo.results.comparison.run_names import group_by_seed, shorten_paths
-from zoo.results.comparison.tables import format_p_value, format_points
 from zoo.results.outcomes import SCHEMA, outcome_rows, outcome_table
 from zoo.results.report import Results, write_results
 from zoo.results.runs import BenchmarkRun
@@ -60,7 +60,7 @@ def bivlc(shared_data: Path) -> Comparison:
 
 
 def lines(comparison: Comparison) -> dict[str, ComparisonLine]:
-    return {str(line.place): line for line in comparison.lines}
+    return {str(line.name): line for line in comparison.lines}
 
 
 def mid_p(first: list[bool], second: list[bool]) -> float:
@@ -101,7 +101,7 @@ def test_published_answers_to_sugarcrepe_differ_and_are_tested_as_scipy_says(
             [100 * np.mean(first), 100 * np.mean(second)]
         )
         assert test.difference == pytest.approx(100 * (np.mean(second) - np.mean(first)))
-        assert test.by_question == pytest.approx(mid_p(first, second), rel=1e-9)
+        assert test.p_by_query == pytest.approx(mid_p(first, second), rel=1e-9)
         apart = [int(b) - int(a) for a, b in zip(first, second, strict=True)]
         images = [row["filename"] for row in own[0]]
         assert test.p == pytest.approx(by_exchanges(images, apart), rel=1e-6)
@@ -135,16 +135,16 @@ def test_published_answers_to_bivlc_are_tested_as_mcnemar_does(
     (test,) = whole.tests
     assert whole.n == 2933
     assert test.difference == pytest.approx(100 * (np.mean(right[1]) - np.mean(right[0])))
-    assert [test.p, test.by_question] == pytest.approx([mid_p(*right)] * 2, rel=1e-6)
+    assert [test.p, test.p_by_query] == pytest.approx([mid_p(*right)] * 2, rel=1e-6)
     swapped = [row["type"] == "swap" and row["subtype"] == "att" for row in rows[0]]
     first, second = ([r for r, own in zip(of, swapped, strict=True) if own] for of in right)
     (test,) = lines(bivlc)[f"bivlc/swap_att/{metric}"].tests
-    assert [test.p, test.by_question] == pytest.approx([mid_p(first, second)] * 2, rel=1e-6)
+    assert [test.p, test.p_by_query] == pytest.approx([mid_p(first, second)] * 2, rel=1e-6)
 
 
 def test_metrics_are_adjusted_over_all_pairs_and_averages_apart(sugarcrepe: Comparison) -> None:
     for of_means in (False, True):
-        own = [line for line in sugarcrepe.lines if line.place.is_mean is of_means]
+        own = [line for line in sugarcrepe.lines if line.name.is_mean is of_means]
         tests = [test for line in own for test in line.tests]
         adjusted = stats.false_discovery_control([test.p for test in tests])
         assert [test.q for test in tests] == pytest.approx(adjusted.tolist())
@@ -181,11 +181,14 @@ def test_what_is_significant_alone_and_not_among_many_metrics_is_underlined() ->
         for wrong in (6, 0)
     )
     compared = zoo.compare({"first": first, "second": second}, presets=["official"], resamples=50)
-    line = next(line for line in compared.lines if line.place.subset == "apart")
+    line = next(line for line in compared.lines if line.name.subset == "apart")
     (test,) = line.tests
     assert test.p == pytest.approx(0.5**6)
     assert test.q == pytest.approx(5 * 0.5**6)
-    assert [(value.best, value.level) for value in line.values] == [(False, True), (True, False)]
+    assert [(value.best, value.near_best) for value in line.values] == [
+        (False, True),
+        (True, False),
+    ]
 
 
 def test_q_is_over_all_metrics_and_over_all_means_apart() -> None:
@@ -205,9 +208,7 @@ def test_q_is_over_all_metrics_and_over_all_means_apart() -> None:
     preset = Counting(Rules(official_ties=True, drop_identical=False), means)
     compared = zoo.compare({"first": first, "second": second}, presets=[preset], resamples=50)
     for means in (False, True):
-        own = [
-            test for line in compared.lines if line.place.is_mean is means for test in line.tests
-        ]
+        own = [test for line in compared.lines if line.name.is_mean is means for test in line.tests]
         assert len(own) > 1
         expected = stats.false_discovery_control([test.p for test in own])
         assert [test.q for test in own] == pytest.approx(list(expected))
@@ -224,9 +225,9 @@ def test_averages_of_capabilities_are_compared_where_they_are_asked_for_and_only
         "a": rates_of_subsets({"swap_att": 6, "replace_rel": 14, "swap_obj": 9}),
         "b": rates_of_subsets({"swap_att": 15, "replace_rel": 15, "swap_obj": 9}),
     }
-    assert not [line for line in zoo.compare(runs, resamples=50).lines if line.place.is_mean]
+    assert not [line for line in zoo.compare(runs, resamples=50).lines if line.name.is_mean]
     asked = zoo.compare(runs, presets=["official", "capabilities"], resamples=50)
-    means = {line.place.metric: line.tests[0] for line in asked.lines if line.place.is_mean}
+    means = {line.name.metric: line.tests[0] for line in asked.lines if line.name.is_mean}
     assert list(means) == [
         "Predicate Sensitivity",
         "Relational Structure",
@@ -246,8 +247,8 @@ def test_averages_of_capabilities_are_compared_where_they_are_asked_for_and_only
 
 def test_the_best_is_bold_and_what_is_not_significantly_worse_underlined() -> None:
     comparison = zoo.compare(made({"a": 0.5, "b": 0.8, "c": 0.795, "d": 0.8}))
-    (line,) = (line for line in comparison.lines if not line.place.is_mean)
-    assert [(value.best, value.level) for value in line.values] == [
+    (line,) = (line for line in comparison.lines if not line.name.is_mean)
+    assert [(value.best, value.near_best) for value in line.values] == [
         (False, False),
         (True, False),
         (False, True),
@@ -259,7 +260,7 @@ def test_the_best_is_bold_and_what_is_not_significantly_worse_underlined() -> No
     assert "50.0 80.0* 79.5~ 80.0*" in " ".join(repr(comparison).split())
     assert [test.second for test in line.against_first()] == ["b", "c", "d"]
     assert [(t.first, t.second) for t in line.tests] == list(combinations("abcd", 2))
-    assert line.tests[0].alone == (0, 120)
+    assert line.tests[0].right_only == (0, 120)
 
 
 def seeds(k: int, seed: int, objective: str = "clip") -> dict[str, Any]:
@@ -294,7 +295,7 @@ def test_runs_that_differ_in_nothing_but_their_seeds_are_taken_together() -> Non
     (test,) = line.tests
     assert test.difference == pytest.approx(12)
     assert test.low < 12 < test.high
-    assert test.alone is None
+    assert test.right_only is None
     assert "52.0 ± 2.0" in repr(comparison)
     assert r"52.0 $\pm$ 2.0" in comparison.to_latex()
     said = " ".join(comparison.notes)
@@ -367,7 +368,7 @@ def test_cases_that_not_all_runs_have_are_left_out_and_counted() -> None:
         "b": results(outcomes([True] * 6 + [None] * 2)),
     }
     comparison = zoo.compare(runs)
-    assert (comparison.lines[0].n, comparison.lines[0].of) == (6, 8)
+    assert (comparison.lines[0].n, comparison.lines[0].n_total) == (6, 8)
     assert "6 of 8" in repr(comparison)
     said = " ".join(comparison.notes)
     assert "swap_att: left out, since another run does not have them: 1 outcomes of a" in said
@@ -379,7 +380,7 @@ def test_metrics_are_chosen_by_patterns(
     sugarcrepe: Comparison, answers: dict[str, Results]
 ) -> None:
     swaps = zoo.compare(answers, metrics=["sugarcrepe/swap_*", "*mean of 7*"], resamples=100)
-    assert [str(line.place) for line in swaps.lines] == [
+    assert [str(line.name) for line in swaps.lines] == [
         "sugarcrepe/swap_obj/i2t",
         "sugarcrepe/swap_att/i2t",
         "sugarcrepe, mean of 7 subsets",
@@ -393,17 +394,17 @@ def test_metrics_are_chosen_by_patterns(
 def test_a_further_preset_brings_the_metrics_that_it_counts_otherwise() -> None:
     ties = outcomes([True] * 10)
     tied = ties
-    for name, value in (("right", False), ("tie", True), ("correct_first", True)):
+    for name, value in (("right", False), ("tie", True), ("tie_is_right", True)):
         at = SCHEMA.get_field_index(name)
         tied = tied.set_column(at, SCHEMA.field(at), pa.array([value] * 10))
     runs = {"a": results(tied), "b": results(ties)}
     found = zoo.compare(runs, presets=["official", "strict"])
-    assert [(line.place.preset, line.values[0].value) for line in found.lines] == [
+    assert [(line.name.preset, line.values[0].value) for line in found.lines] == [
         ("official", 100.0),
         ("strict", 0.0),
     ]
     same = zoo.compare({"a": results(ties), "b": results(ties)}, presets=["official", "strict"])
-    assert [line.place.preset for line in same.lines] == ["official"]
+    assert [line.name.preset for line in same.lines] == ["official"]
 
 
 def test_csv_and_json_hold_every_number_in_full(sugarcrepe: Comparison) -> None:
@@ -509,7 +510,7 @@ def test_a_run_aside_is_shown_and_takes_part_in_no_test() -> None:
         assert line.values[:2] == without.values
         assert line.values[2].value == pytest.approx(90)
         assert not line.values[2].best
-        assert not line.values[2].level
+        assert not line.values[2].near_best
     assert "start: shown only; excluded from best, p and q" in comparison.notes
     assert comparison.tested_runs == ("a", "b")
     for names, said in (
@@ -572,7 +573,7 @@ def test_a_run_that_falls_behind_has_a_minus_in_latex() -> None:
         (["a", "b/../a"], "b/../a is named twice: name each run once"),
         (["a", "nowhere"], "nowhere has no cases.parquet"),
         (["a", "broken"], "broken are damaged"),
-        (["a", "other"], "other is not over the same cases as a"),
+        (["a", "other"], "other has no case in common with a"),
         (["a", "unscored"], "a, unscored have no case that all of them scored"),
     ],
 )

@@ -18,7 +18,7 @@ from zoo.familiarity.table import BindingTable
 from zoo.results.familiarity import Familiarity, summary, with_buckets
 from zoo.results.metrics import Reference
 from zoo.results.outcomes import outcome_rows, outcome_table
-from zoo.results.presets.shipped import Official
+from zoo.results.presets.preset import Official
 from zoo.results.reader import read_results
 from zoo.results.runs import BenchmarkRun
 from zoo.results.splits import by_split
@@ -189,7 +189,7 @@ def test_validate_splits_real_photographs_and_writes_the_three_released_files(
     splits = {m.split: (m.n, m.n_total) for m in counted.splits if m.benchmark == "aro"}
     assert splits == {name: (n, n) for name, n in SPLIT.items()}
     assert results.recount([Official()]).by_preset == results.by_preset
-    assert results.header["familiarity"]["with"]["table"] == "table.csv"
+    assert results.header["familiarity"]["training_captions"]["table"] == "table.csv"
     released = out / "familiarity"
     assert (released / "train_pair_counts.csv").read_text() == "\n".join(
         ["attr,obj_lemma,perfect_count,close_count"]
@@ -290,7 +290,7 @@ def test_fit_splits_by_the_captions_that_it_trains_on_from_its_first_validation(
     by = ["--data.evaluation.familiar_with", "training"]
     assert main(["fit", "--config", str(made_root / "recipe.yaml"), *asked, *by]) == 0
     said = read_results(tmp_path / "out").header
-    assert said["familiarity"]["with"]["captions"] == "captions.tsv"
+    assert said["familiarity"]["training_captions"]["captions"] == "captions.tsv"
     assert said["model"]["origin"]["data"]["train"]["files"].keys() == {"captions.tsv"}
     assert (tmp_path / "out" / "familiarity" / "train_pair_counts.csv").is_file()
 

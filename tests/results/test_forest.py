@@ -8,12 +8,10 @@ from matplotlib.lines import Line2D
 import zoo
 from tests.support.compared import outcomes, results
 from zoo.errors import ZooError
-from zoo.results.comparison.comparison import Comparison
+from zoo.results.comparison.comparison import Comparison, render_forest
 from zoo.results.comparison.forest_plot import (
     FORMATS,
-    draw_forest_figure,
     figure_format,
-    render_forest,
 )
 
 
@@ -26,7 +24,7 @@ def comparison() -> Comparison:
 
 
 def test_a_row_has_each_run_with_its_interval(comparison: Comparison) -> None:
-    (axes,) = draw_forest_figure(comparison).axes
+    (axes,) = comparison.figure().axes
     assert [label.get_text() for label in axes.get_yticklabels()] == [
         "sugarcrepe",
         "swap_att, i2t",
@@ -47,7 +45,7 @@ def test_a_row_has_each_run_with_its_interval(comparison: Comparison) -> None:
 
 
 def test_a_mark_is_hollow_where_the_difference_is_not_significant(comparison: Comparison) -> None:
-    (axes,) = draw_forest_figure(comparison).axes
+    (axes,) = comparison.figure().axes
     marks = {
         round(float(line.get_xdata()[0])): line for line in axes.lines if line.get_zorder() == 3
     }

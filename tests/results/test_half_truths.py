@@ -23,8 +23,7 @@ from zoo.results.half_truth_models import accuracy_table, check_comparable, draw
 from zoo.results.half_truth_page import PAGE, page, write
 from zoo.results.half_truth_pictures import draw_accuracy, draw_gaps
 from zoo.results.half_truths import Diagnostic, diagnostics
-from zoo.results.presets.names import preset_of
-from zoo.results.presets.shipped import Strict
+from zoo.results.presets.preset import Strict, preset_of
 from zoo.results.reader import read_results
 from zoo.results.report import Results
 from zoo.sources.images import ImageFinder

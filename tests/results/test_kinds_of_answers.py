@@ -126,7 +126,7 @@ def test_two_runs_of_graded_answers_are_compared_by_their_grades() -> None:
     assert row.totals.tolist() == pytest.approx([1, (6 / 3 + 2) / 8])
     test = compare_pair(row, *row.values)
     assert test.difference == pytest.approx((6 / 3 + 2) / 8 - 1)
-    assert test.alone is None
+    assert test.right_only is None
     assert test.p == pytest.approx(2 * 0.5**6 / 2, abs=0.003)  # McNemar's mid-p of six against none
 
 
@@ -145,7 +145,7 @@ def test_what_has_no_interval_is_named_and_left_out_of_a_comparison() -> None:
         for name, *of in zip(("first", "second"), plain, ranked, strict=True)
     }
     compared = zoo.compare(runs, presets=[Counting(PLAIN, [both])], resamples=100)
-    assert [str(line.place) for line in compared.lines] == ["sugarcrepe/swap_att/i2t"]
+    assert [str(line.name) for line in compared.lines] == ["sugarcrepe/swap_att/i2t"]
     (note,) = (note for note in compared.notes if "ranked/all/roc_auc" in note)
     assert note.startswith("not compared, and left out of averages")
     alone = {name: results(of) for name, of in zip(runs, ranked, strict=True)}

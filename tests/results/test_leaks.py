@@ -21,7 +21,7 @@ from zoo.results.leaks import (
 )
 from zoo.results.metrics import MacroAverage, Rules
 from zoo.results.outcomes import OutcomeRow, outcome_rows, outcome_table
-from zoo.results.presets.names import preset_of
+from zoo.results.presets.preset import preset_of
 from zoo.results.reader import read_results
 from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import wilson
@@ -55,7 +55,7 @@ def test_both_parts_and_their_difference_are_those_of_the_cases_in_them() -> Non
     }
     assert list(found) == [("b", "all"), ("b", "a"), ("b", "c"), ("q", "p")]
     all_, part = found["b", "all"], found["b", "a"]
-    assert (all_.n, all_.n_without, all_.n_seen, all_.untold) == (8, 4, 3, 1)
+    assert (all_.n, all_.n_without, all_.n_seen, all_.n_unknown) == (8, 4, 3, 1)
     assert all_.full == pytest.approx(100 * 6 / 8)
     assert (part.n_without, part.without, part.n_seen, part.seen) == (3, 100.0, 2, 50.0)
     (low, high), (other_low, other_high) = wilson(3, 3), wilson(1, 2)
@@ -63,7 +63,7 @@ def test_both_parts_and_their_difference_are_those_of_the_cases_in_them() -> Non
     assert part.low == pytest.approx(50 - 100 * hypot(1 - low, other_high - 0.5))
     assert part.high == pytest.approx(50 + 100 * hypot(high - 1, 0.5 - other_low))
     lone = found["q", "p"]
-    assert (lone.untold, lone.without, lone.seen, lone.difference) == (1, None, None, None)
+    assert (lone.n_unknown, lone.without, lone.seen, lone.difference) == (1, None, None, None)
     assert format_unknown_counts(found.values()) == "b 1 of 8, q 1 of 1"
 
 
@@ -97,7 +97,7 @@ def test_a_run_says_what_it_is_without_its_own_images_and_is_counted_so_again(
         cosine(),
     )
     assert trained_images(results.cases) == set(trained)
-    assert results.header["excluded"] == {"named": "trained", "images": 2}
+    assert results.header["excluded_images"] == {"named": "trained", "images": 2}
     kept = read_results(out).by_preset
     assert [counted.leaks for counted in kept] == [counted.leaks for counted in results.by_preset]
     rows_of = read_results(out).cases.to_pylist()
@@ -115,7 +115,7 @@ def test_a_run_says_what_it_is_without_its_own_images_and_is_counted_so_again(
     assert "no case is about one of them" not in said
     assert main([str(out)]) == 0
     assert "without cases of" not in capsys.readouterr().out
-    assert "excluded" not in results.recount([preset_of("strict")]).header
+    assert "excluded_images" not in results.recount([preset_of("strict")]).header
     (tmp_path / "ids.txt").write_text("5\n")
     assert main([str(out), "--exclude_images", str(tmp_path / "ids.txt")]) == 0
     said = " ".join(capsys.readouterr().out.split())
@@ -153,7 +153,7 @@ def test_files_are_looked_for_where_the_run_did(tmp_path: Path) -> None:
 def test_images_that_are_not_known_are_said_before_a_case_is_scored(tmp_path: Path) -> None:
     images = drawn_images(tmp_path, 6)
     unknown = evaluation(tmp_path, cases(images), exclude_images="trained")
-    with pytest.raises(ZooError, match="the model does not say which captions it was trained on"):
+    with pytest.raises(ZooError, match="the model does not state its training captions"):
         measured(unknown, FakeBackbone(), cosine())
-    with pytest.raises(ZooError, match="Karpathy's splits are not there"):
+    with pytest.raises(ZooError, match="Karpathy's splits were not found"):
         evaluation(tmp_path, cases(images), exclude_images="karpathy_train").prepare()

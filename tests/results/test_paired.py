@@ -11,12 +11,12 @@ from scipy import stats
 from tests.support.compared import outcomes, rows_under
 from zoo.results.averages import Mean, Member
 from zoo.results.comparison.alignment import align_runs
+from zoo.results.comparison.common_metrics import CommonMetric, MetricName
 from zoo.results.comparison.outcome_differences import AS_KEPT
 from zoo.results.comparison.paired_tests import compare_pair, paired_interval, permutation_p_value
-from zoo.results.comparison.rows import ComparisonRow, RowName
 from zoo.results.metrics import MacroAverage, Rules
 
-PLACE = RowName("official", "sugarcrepe", "swap_att", "i2t")
+PLACE = MetricName("official", "sugarcrepe", "swap_att", "i2t")
 Floats = NDArray[np.float64]
 
 
@@ -25,14 +25,14 @@ def row(
     image: NDArray[np.int64],
     weight: Floats | None = None,
     part: NDArray[np.int64] | None = None,
-) -> ComparisonRow:
+) -> CommonMetric:
     n = values.shape[1]
     alike = np.full(n, 1 / n) if weight is None else weight
     parts = np.zeros(n, dtype=np.int64) if part is None else part
-    return ComparisonRow(PLACE, n, alike, image, parts, values.astype(np.float64))
+    return CommonMetric(PLACE, n, alike, image, parts, values.astype(np.float64))
 
 
-def by_copies(of: ComparisonRow, resamples: int) -> tuple[float, float]:
+def by_copies(of: CommonMetric, resamples: int) -> tuple[float, float]:
     """Percentiles of the difference over copies of images, each metric a ratio: no shortcut."""
     generator = np.random.default_rng(5)
     images = int(of.image.max()) + 1
@@ -138,10 +138,10 @@ def test_a_test_of_questions_that_weigh_alike_is_mcnemars_where_no_image_comes_t
     of = row(values, np.arange(40))
     test = compare_pair(of, *of.values)
     law = stats.binom(17, 0.5)
-    assert test.alone == (3, 14)
+    assert test.right_only == (3, 14)
     assert test.difference == pytest.approx(11 / 40)
     assert test.p == pytest.approx(2 * law.cdf(3) - law.pmf(3))
-    assert test.by_question == pytest.approx(test.p)
+    assert test.p_by_query == pytest.approx(test.p)
 
 
 def test_drawn_exchanges_have_the_mid_p_of_all_of_them() -> None:
@@ -178,7 +178,7 @@ def test_a_macro_average_is_tested_by_its_weights() -> None:
     assert macro.totals.tolist() == pytest.approx([(1 / 3 + 1) / 2, (1 / 2 + 0.2) / 2])
     test = compare_pair(macro, *macro.values)
     assert test.difference < 0
-    assert test.alone is None
+    assert test.right_only is None
     assert test.p < 0.05
     low, high = paired_interval(macro, *macro.values)
     assert low < test.difference < high < 0

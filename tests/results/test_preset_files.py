@@ -11,7 +11,7 @@ from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.results.averages import Mean, Member, compute_averages
 from zoo.results.metrics import Metric
-from zoo.results.presets.names import preset_of
+from zoo.results.presets.preset import preset_of
 from zoo.support.class_names import class_of, classes
 
 FILE = """
@@ -20,13 +20,13 @@ ties: wrong
 identical: dropped
 means:
   - name: replace
-    by: cases
-    of: [sugarcrepe/replace_obj/i2t, sugarcrepe/replace_att/i2t]
+    weighting: cases
+    members: [sugarcrepe/replace_obj/i2t, sugarcrepe/replace_att/i2t]
   - name: all
-    of:
+    members:
       - replace
       - winoground/winoground/group
-      - {name: order, of: [aro/COCO-Order/i2t, aro/Flickr30k-Order/i2t]}
+      - {name: order, members: [aro/COCO-Order/i2t, aro/Flickr30k-Order/i2t]}
       - theirs
 not_measured: [theirs]
 """
@@ -62,7 +62,7 @@ def test_a_file_says_what_counts_and_which_means_are_taken(file: Path) -> None:
 
 def test_the_same_in_json_is_the_same_preset(file: Path, tmp_path: Path) -> None:
     said = {"description": "x", "ties": "official", "identical": "kept", "name": "other"}
-    means = [{"name": "swap", "of": ["sugarcrepe/swap_obj/i2t"]}]
+    means = [{"name": "swap", "members": ["sugarcrepe/swap_obj/i2t"]}]
     (tmp_path / "mine.json").write_text(json.dumps({**said, "means": means}))
     preset = preset_of(str(tmp_path / "mine.json"))
     assert preset.name == "other"
@@ -86,12 +86,12 @@ def test_a_file_counts_a_run_again(
 WRONG = {
     "no such file": (None, "nowhere.yaml (No such file or directory). Check the path"),
     "no YAML": ("means: [", "is not valid YAML (while parsing"),
-    "no record": ("- a", "the record is a list where an object is needed"),
+    "no record": ("- a", "the record is a list, but must be an object"),
     "no ties": (FILE.replace("ties: wrong", ""), "field 'ties' is missing"),
     "other ties": (FILE.replace("ties: wrong", "ties: sometimes"), "field 'ties' is wrong"),
     "unknown field": (FILE + "colour: red", "unknown field `colour`"),
     "a mean of nothing": (
-        "description: x\nties: wrong\nidentical: kept\nmeans: [{name: a, of: []}]",
+        "description: x\nties: wrong\nidentical: kept\nmeans: [{name: a, members: []}]",
         "mean 'a' has no members",
     ),
     "a name misspelt": (

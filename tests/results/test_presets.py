@@ -13,7 +13,7 @@ from zoo.errors import ZooError
 from zoo.results import Mean, Member, Preset, Rules
 from zoo.results.metrics import compute_metrics
 from zoo.results.outcomes import outcome_rows, outcome_table
-from zoo.results.presets.names import preset_of
+from zoo.results.presets.preset import preset_of
 from zoo.results.runs import BenchmarkRun
 from zoo.sources.sample import ImageRef
 
@@ -95,7 +95,7 @@ def test_a_recipe_gives_a_preset_its_arguments(tmp_path: Path) -> None:
         ),
         (f"{HERE}.Nameless", "preset Nameless has no attribute `name` of type str"),
         (f"{HERE}.Demanding", "cannot be created .*Give its arguments in YAML"),
-        (f"{HERE}.Hopeful", "is no Preset"),
+        (f"{HERE}.Hopeful", "is not a subclass of Preset"),
         (f"{HERE}.Swaped", "did you mean Swapped"),
     ],
 )

@@ -14,7 +14,7 @@ from zoo.cli.fit import parse_settings
 from zoo.errors import ZooError
 from zoo.results.averages import Average
 from zoo.results.metrics import Metric
-from zoo.results.published_comparison import published_table
+from zoo.results.published_values import published_table
 from zoo.results.reader import read_results
 from zoo.results.report import Results
 

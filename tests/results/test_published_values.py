@@ -9,7 +9,7 @@ import pytest
 from tests.results.test_averages import COLUMNS
 from zoo.benchmarks.base import Benchmark
 from zoo.errors import ZooError
-from zoo.results.presets.names import preset_of
+from zoo.results.presets.preset import preset_of
 from zoo.results.published_values import (
     FOLDER,
     PublishedValue,
@@ -44,7 +44,7 @@ def values(model: str, source: str) -> dict[str, float]:
 @cache
 def subsets(benchmark: str) -> set[str]:
     made = class_of(benchmark, "benchmarks", Benchmark)
-    return {*(getattr(made, "offers", ()) or (subset.name for subset in made().subsets))}
+    return {*(getattr(made, "subset_names", ()) or (subset.name for subset in made().subsets))}
 
 
 @cache

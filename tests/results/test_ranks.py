@@ -140,7 +140,7 @@ def test_published_answers_are_tested_on_each_split_as_loops_over_its_cases_do(
     buckets = models["base"]["bucket"].to_pylist()
     tests = {test.split: test for test in split_tests(models)}
     assert set(tests) >= {"full", "mixed", "unseen"}
-    assert tests["full"].only_right == SUGARCREPE["swap/att"][:2]
+    assert tests["full"].right_only == SUGARCREPE["swap/att"][:2]
     assert tests["full"].p == pytest.approx(SUGARCREPE["swap/att"][2])
     for split in ("mixed", "unseen"):
         own = [
@@ -150,7 +150,7 @@ def test_published_answers_are_tested_on_each_split_as_loops_over_its_cases_do(
         ]
         first, second = ([of[i] for i in own] for of in right)
         b, c = alone(first, second)
-        assert (tests[split].n, tests[split].only_right) == (len(own), (b, c))
+        assert (tests[split].n, tests[split].right_only) == (len(own), (b, c))
         law = stats.binom(b + c, 0.5)
         expected = 2 * law.cdf(min(b, c)) - law.pmf(min(b, c))
         assert tests[split].p == pytest.approx(min(1.0, expected))

@@ -9,7 +9,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
@@ -33,21 +32,20 @@ from zoo.cli.commands import main as command
 from zoo.cli.rescore import main
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
-from zoo.results import reader, report
-from zoo.results import show as screen
-from zoo.results.benchmark_means import by_benchmark
-from zoo.results.brief import absent, summary_table
+from zoo.results import report, summary_tables
+from zoo.results.averages import benchmark_means
 from zoo.results.comparison.alignment import align_runs
+from zoo.results.comparison.common_metrics import common_metrics
 from zoo.results.comparison.outcome_differences import outcome_differences
 from zoo.results.comparison.paired_tests import compare_pair
-from zoo.results.comparison.rows import comparison_rows
+from zoo.results.header import SCHEMA_VERSION, TRUNCATED
 from zoo.results.metrics import Metric, tie_warnings
-from zoo.results.outcomes import fingerprint
-from zoo.results.presets.names import preset_of
-from zoo.results.presets.shipped import Official, Strict
+from zoo.results.outcomes import case_fingerprint
+from zoo.results.preset_results import count_under_presets
+from zoo.results.presets.preset import Official, Strict, preset_of
 from zoo.results.reader import read_results
-from zoo.results.report import Results
-from zoo.results.show import print_results
+from zoo.results.report import Results, print_results
+from zoo.results.summary_tables import absent, summary_table
 from zoo.results.tables import TextTable
 
 METRIC = Metric(
@@ -81,7 +79,7 @@ def test_what_is_written_is_read_again(run: tuple[Path, Results]) -> None:
 
 def test_results_say_what_made_them(run: tuple[Path, Results]) -> None:
     content = json.loads((run[0] / "results.json").read_text("utf-8"))
-    assert content["schema"] == report.SCHEMA_VERSION
+    assert content["schema"] == SCHEMA_VERSION
     assert content["protocols"] >= 1
     assert content["software"]["clip-zoo"] == version("clip-zoo")
     assert content["benchmarks"]["in_memory"]["version"] == 1
@@ -97,7 +95,7 @@ def test_results_say_what_made_them(run: tuple[Path, Results]) -> None:
         "low",
         "high",
         "n",
-        "of",
+        "n_total",
         "ties",
         "trained_on",
         "chance",
@@ -113,7 +111,7 @@ def test_texts_that_lose_their_tail_are_counted_by_subset_and_shown(
     made[0] = replace(made[0], texts=(long, made[0].texts[1]))
     made[4] = replace(made[4], texts=(long, f"{long} too"))
     results = measured(evaluation(tmp_path, made), FakeBackbone(), cosine())
-    assert results.header["scoring"][report.TRUNCATED] == {"in_memory/pairs": 2}
+    assert results.header["scoring"][TRUNCATED] == {"in_memory/pairs": 2}
     print_results(results)
     assert (
         "in_memory/pairs: 2 texts are longer than the context length and were truncated"
@@ -154,7 +152,7 @@ def test_a_case_has_a_hash_of_its_images_texts_and_answers_and_of_nothing_else(
     case = cases(drawn_images(tmp_path, 2))[0]
     image = case.images[0]
     named = replace(case, id="another", subset="another", group="another")
-    assert fingerprint(named) == fingerprint(case)
+    assert case_fingerprint(named) == case_fingerprint(case)
     others = [
         replace(case, texts=case.texts[::-1]),
         replace(case, match=~case.match),
@@ -162,14 +160,14 @@ def test_a_case_has_a_hash_of_its_images_texts_and_answers_and_of_nothing_else(
         replace(case, images=(replace(image, crop=(0, 0, 2, 2)),)),
         replace(case, protocol="half_truth"),
     ]
-    assert len({fingerprint(c) for c in [case, *others]}) == 6
+    assert len({case_fingerprint(c) for c in [case, *others]}) == 6
 
 
 def test_results_of_a_newer_schema_are_refused_in_a_sentence(run: tuple[Path, Results]) -> None:
     folder, results = run
-    newer = replace(results, header={**results.header, "schema": report.SCHEMA_VERSION + 1})
+    newer = replace(results, header={**results.header, "schema": SCHEMA_VERSION + 1})
     report.write_results(newer, folder)
-    with pytest.raises(ZooError, match=rf"reads schemas up to {report.SCHEMA_VERSION}. Update zoo"):
+    with pytest.raises(ZooError, match=rf"reads schemas 9 and {SCHEMA_VERSION}. Update zoo"):
         read_results(folder)
 
 
@@ -201,66 +199,6 @@ def test_a_run_is_rescored_from_its_cases_alone(
     assert "preset strict" in capsys.readouterr().out
 
 
-def test_cases_of_an_older_schema_are_read_with_the_header_beside_them(
-    run: tuple[Path, Results],
-) -> None:
-    folder, results = run
-    older = (
-        pq.read_table(folder / "cases.parquet")
-        .drop_columns(["run", "options", "right_options", "texts", "question"])
-        .replace_schema_metadata(None)
-        .rename_columns({"metric": "figure"})
-    )
-    pq.write_table(older, folder / "cases.parquet")
-    content = (folder / "results.json").read_text("utf-8")
-    for former, name in reader.FORMER.items():
-        content = content.replace(f'"{name}": ', f'"{former}": ')
-    former = {**json.loads(content), "schema": 1}
-    for described in former["benchmarks"].values():
-        del described["benchmark"], described["run"]
-    content = json.dumps(former)
-    (folder / "results.json").write_text(content, encoding="utf-8")
-    again = read_results(folder).recount([preset_of("strict")]).metrics
-    assert [f.value for f in again] == [f.value for f in results.by_preset[1].metrics]
-    (folder / "results.json").unlink()
-    with pytest.raises(ZooError, match="older version"):
-        read_results(folder)
-
-
-def test_a_colon_told_runs_of_one_benchmark_apart_in_older_schemas(
-    run: tuple[Path, Results],
-) -> None:
-    folder, results = run
-    header = {**results.header, "schema": 4}
-    header["benchmarks"] = {"in_memory:a.csv": header["benchmarks"]["in_memory"]}
-    cases_ = results.cases.drop_columns(["run", "benchmark"])
-    cases_ = cases_.append_column("benchmark", pa.array(["in_memory:a.csv"] * len(cases_)))
-    pq.write_table(
-        cases_.replace_schema_metadata({report.HEADER: json.dumps(header)}),
-        folder / "cases.parquet",
-    )
-    (folder / "results.json").unlink()
-    again = read_results(folder)
-    assert {(f.benchmark, f.run) for f in again.metrics} == {("in_memory", "a.csv")}
-    assert [f.value for f in again.metrics] == [f.value for f in results.metrics]
-
-
-def test_results_of_an_older_schema_are_written_anew_and_read_again(
-    tmp_path: Path, run: tuple[Path, Results]
-) -> None:
-    folder, results = run
-    described = dict(results.header["benchmarks"]["in_memory"])
-    described["parts"] = described.pop("subsets")
-    header = {**results.header, "schema": 5, "benchmarks": {"in_memory": described}}
-    older = results.cases.replace_schema_metadata({report.HEADER: json.dumps(header)})
-    pq.write_table(older, folder / "cases.parquet")
-    again = read_results(folder)
-    assert again.header == json.loads(json.dumps(results.header))
-    assert again.by_preset == results.by_preset
-    report.write_results(again, tmp_path / "anew")
-    assert read_results(tmp_path / "anew").header == again.header
-
-
 def test_strict_says_which_protocols_keep_options_equal_to_the_right_text(
     run: tuple[Path, Results],
 ) -> None:
@@ -272,7 +210,7 @@ def test_strict_says_which_protocols_keep_options_equal_to_the_right_text(
     )
     one_image_each = run[1].cases.filter(pc.equal(run[1].cases["protocol"], "i2t"))
     assert (
-        report.count_under_presets(one_image_each, [Strict()], run[1].header)[0].description
+        count_under_presets(one_image_each, [Strict()], run[1].header)[0].description
         == Strict().description
     )
 
@@ -304,16 +242,16 @@ def test_outcomes_that_differ_come_with_their_margins(
         (d.first_margin > 0) == d.first_right and (d.second_margin > 0) == d.second_right
         for d in pairs
     )
-    rows = {str(row.place): row for row in comparison_rows(tables, [Strict()], first.header)}
+    rows = {str(row.name): row for row in common_metrics(tables, [Strict()], first.header)}
     i2t = rows["in_memory/pairs/i2t"]
-    assert (i2t.n, sum(compare_pair(i2t, *i2t.values).alone or ())) == (5, len(pairs))
+    assert (i2t.n, sum(compare_pair(i2t, *i2t.values).right_only or ())) == (5, len(pairs))
 
 
 def test_runs_over_other_cases_are_not_compared(tmp_path: Path, run: tuple[Path, Results]) -> None:
     other = measured(
         evaluation(tmp_path, cases(drawn_images(tmp_path, 3))), FakeBackbone(), cosine()
     )
-    with pytest.raises(ZooError, match="not over the same cases"):
+    with pytest.raises(ZooError, match="has no case in common with"):
         align_runs([run[1].cases, other.cases])
 
 
@@ -428,7 +366,8 @@ def test_random_weights_are_said_above_every_table(run: tuple[Path, Results]) ->
 
 def test_what_is_absent_has_a_line_for_each_way_of_getting_it() -> None:
     lacking = [
-        {"benchmark": "b", "run": "", "subset": subset, "files": [f"{subset}.json"], "how": how}
+        {"benchmark": "b", "run": "", "subset": subset, "files": [f"{subset}.json"]}
+        | {"instructions": how}
         for subset, how in (("one", "clone it"), ("two", "clone it"), ("three", "ask for it"))
     ]
     assert list(absent({"absent": lacking}, long=False)) == [
@@ -448,7 +387,7 @@ class Flat:
 def tied(tmp_path: Path) -> Results:
     """Results of ties alone, which count as right in one subset and as wrong in two."""
     made = [
-        replace(case, correct_first=case.subset == "pairs")
+        replace(case, right_listed_first=case.subset == "pairs")
         for case in cases(drawn_images(tmp_path, 3), retrieval=False)
         if case.subset in ("pairs", "choices")
     ]
@@ -486,10 +425,10 @@ def test_ties_of_a_few_answers_are_counted_and_not_warned_of() -> None:
 def test_ties_are_a_column_of_the_condensed_table_too(
     tied: Results, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(screen, "MANY", 1)
+    monkeypatch.setattr(summary_tables, "MANY", 1)
     short = repr(tied).splitlines()
     head = next(line for line in short if line.startswith("benchmark metric subsets"))
-    assert "n / of all ties chance" in " ".join(head.split())
+    assert "scored / total ties chance" in " ".join(head.split())
     assert "in_memory i2t 1 100.0 43.9 to 100.0 3 / 3 3 50.0" in " ".join(" ".join(short).split())
 
 
@@ -558,9 +497,9 @@ def test_a_benchmark_has_one_chance_level_in_every_table(tmp_path: Path) -> None
 
 
 def test_the_chance_of_a_benchmark_weighs_its_subsets_by_their_cases() -> None:
-    few = replace(METRIC, subset="few", of=25, chance=50.0)
-    many = replace(METRIC, subset="many", of=75, chance=10.0)
-    mean = by_benchmark("official", (few, many), {})
+    few = replace(METRIC, subset="few", n_total=25, chance=50.0)
+    many = replace(METRIC, subset="many", n_total=75, chance=10.0)
+    mean = benchmark_means("official", (few, many), {})
     (row,) = summary_table(list(mean), (few, many), {"benchmarks": {}}).rows
     assert row[6] == "20.0"
 

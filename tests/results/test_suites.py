@@ -11,7 +11,8 @@ from zoo.evaluation import Evaluation
 from zoo.results.averages import Average
 from zoo.results.metrics import Metric
 from zoo.results.outcomes import SCHEMA
-from zoo.results.report import PresetResults, Results
+from zoo.results.preset_results import PresetResults
+from zoo.results.report import Results
 from zoo.results.suites import expand_suites, published_names
 
 
@@ -34,7 +35,7 @@ def test_a_suite_is_the_benchmarks_of_a_preset_each_once(tmp_path: Path) -> None
     path = tmp_path / "mine.yaml"
     path.write_text(
         "description: x\nties: wrong\nidentical: kept\nnot_measured: [theirs]\n"
-        "means: [{name: a, of: [bla/ap/i2t, theirs, bla/co/i2t]}]\n"
+        "means: [{name: a, members: [bla/ap/i2t, theirs, bla/co/i2t]}]\n"
     )
     assert expand_suites([f"suite:{path}"]) == ["bla"]
     assert [one.name for one in Evaluation([f"suite:{path}"]).benchmarks] == ["bla"]

@@ -13,9 +13,10 @@ import pyarrow as pa
 from zoo.benchmarks.base import Case
 from zoo.results import Preset, Rules
 from zoo.results.averages import Mean
-from zoo.results.comparison.rows import ComparisonRow, comparison_rows
+from zoo.results.comparison.common_metrics import CommonMetric, common_metrics
+from zoo.results.header import SCHEMA_VERSION
 from zoo.results.outcomes import OutcomeRow, outcome_rows, outcome_table
-from zoo.results.report import SCHEMA_VERSION, Results
+from zoo.results.report import Results
 from zoo.results.runs import BenchmarkRun
 from zoo.sources.sample import ImageRef
 
@@ -26,7 +27,7 @@ BIVLC = ("text", "image", "group")
 class Counting(Preset):
     """A preset of rules that are given."""
 
-    name, says = "made", "made"
+    name, description = "made", "made"
 
     def __init__(self, rules: Rules, means: Sequence[Mean] = ()) -> None:
         self.rules, self.means = rules, tuple(means)
@@ -34,9 +35,9 @@ class Counting(Preset):
 
 def rows_under(
     rules: Rules, tables: Sequence[pa.Table], means: Sequence[Mean] = ()
-) -> list[ComparisonRow]:
+) -> list[CommonMetric]:
     """Returns what runs have in common under rules."""
-    return comparison_rows(tables, [Counting(rules, means)], {"benchmarks": {}})
+    return common_metrics(tables, [Counting(rules, means)], {"benchmarks": {}})
 
 
 def asked(

@@ -10,14 +10,13 @@ from zoo.cli.command_parser import CommandParser
 from zoo.errors import ZooError
 from zoo.results.comparison.alignment import align_runs, largest_difference
 from zoo.results.comparison.compare import PRESETS, compare, read_runs
-from zoo.results.comparison.comparison import Comparison
-from zoo.results.comparison.forest_plot import FORMATS, figure_format, render_forest
+from zoo.results.comparison.comparison import Comparison, print_comparison, render_forest
+from zoo.results.comparison.forest_plot import FORMATS, figure_format
 from zoo.results.comparison.outcome_differences import outcome_differences
 from zoo.results.comparison.paired_tests import RESAMPLES
 from zoo.results.comparison.run_names import SEED
-from zoo.results.comparison.tables import print_comparison
 from zoo.results.metrics import Rules
-from zoo.results.presets.names import preset_of
+from zoo.results.presets.preset import preset_of
 from zoo.results.ranks import draw_ranks, split_tests
 from zoo.results.report import Results
 from zoo.support.arguments import split_list, whole_number

@@ -18,10 +18,9 @@ from zoo.results import half_truth_models
 from zoo.results.drawing import png
 from zoo.results.half_truth_page import PAGE, files, write
 from zoo.results.half_truths import diagnostics
-from zoo.results.presets.names import preset_of
+from zoo.results.presets.preset import preset_of
 from zoo.results.reader import read_results
-from zoo.results.show import default_console, rich_table
-from zoo.results.tables import TextTable, baselines_table
+from zoo.results.tables import TextTable, baselines_table, default_console
 from zoo.sources.images import ImageFinder
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.guess import guess_reader
@@ -95,9 +94,9 @@ def build(arguments: Namespace) -> None:
     counts = TextTable(
         ("condition", "cases"), tuple((c, f"{n:,}") for c, n in header.conditions.items())
     )
-    console.print(rich_table(counts))
+    console.print(counts.rich())
     console.print("text-only baselines (without the image), %:", highlight=False)
-    console.print(rich_table(baselines_table(baseline_accuracies)))
+    console.print(baselines_table(baseline_accuracies).rich())
     for line in (
         *(f"{subject}: {note}" for subject, note in notes.items()),
         f"{out_path}: {header.cases:,} cases of {header.images:,} images, SHA-256 {header.sha256}",
@@ -158,7 +157,7 @@ def show(arguments: Namespace) -> None:
     console = default_console()
     for diagnostic in run_diagnostics:
         console.print(f"{diagnostic.run}, {diagnostic.description}", highlight=False)
-        console.print(rich_table(diagnostic.table()))
+        console.print(diagnostic.table().rich())
         for subject, note in diagnostic.notes.items():
             console.print(f"{subject}: {note}", highlight=False, soft_wrap=True)
     if out_folder is None:
@@ -207,7 +206,7 @@ def compare(arguments: Namespace) -> None:
     half_truth_models.check_comparable(by_name)
     console = default_console()
     console.print(next(iter(by_name.values())).description.partition(";")[0], highlight=False)
-    console.print(rich_table(half_truth_models.accuracy_table(by_name)))
+    console.print(half_truth_models.accuracy_table(by_name).rich())
     if picture is not None:
         write_bytes(picture, png(half_truth_models.draw_accuracies(by_name)))
         console.print(str(picture), highlight=False, soft_wrap=True)

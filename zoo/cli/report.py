@@ -8,7 +8,7 @@ from zoo.cli.compare import parse_run_folders
 from zoo.errors import ZooError
 from zoo.results.comparison.compare import PRESETS, read_runs
 from zoo.results.comparison.run_names import SEED, group_by_seed
-from zoo.results.presets.names import preset_of
+from zoo.results.presets.preset import preset_of
 from zoo.results.report import Results
 from zoo.results.site.patches import PatchMapOptions, PatchMapper
 from zoo.results.site.write import PAGE, check_report_folder, write_site

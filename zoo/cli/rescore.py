@@ -6,11 +6,11 @@ from zoo.cli.command_parser import CommandParser
 from zoo.familiarity.captions import COCO, load_binding_table, training_captions
 from zoo.familiarity.images import TRAINED, seen_images
 from zoo.results.familiarity import Familiarity
+from zoo.results.header import TRAINED_IMAGES
 from zoo.results.leaks import trained_images
-from zoo.results.presets.names import preset_of
+from zoo.results.presets.preset import preset_of
 from zoo.results.reader import read_results
-from zoo.results.report import TRAINED_IMAGES, check_overwrite, finish_results
-from zoo.results.show import print_results
+from zoo.results.report import check_overwrite, finish_results, print_results
 from zoo.support.arguments import split_list
 
 

@@ -21,7 +21,7 @@ from zoo.cli.studies.slurm import settings, submit, without_slurm
 from zoo.cli.studies.tables import check_names, compare_rows, delete_tables, report, write
 from zoo.cli.studies.work import RunFailed, Work
 from zoo.errors import ZooError
-from zoo.results.comparison.tables import print_comparison
+from zoo.results.comparison.comparison import print_comparison
 from zoo.support.arguments import whole_number
 
 STUDIES_FOLDER = Path("studies")

@@ -19,8 +19,7 @@ from zoo.errors import ZooError, suggest_names
 from zoo.language.tagger import Tagger
 from zoo.results.statistics import wilson
 from zoo.results.tables import TextTable
-from zoo.results.unit_tables import counts_table
-from zoo.results.units_report import read_report
+from zoo.results.units_report import counts_table, read_report
 from zoo.sources.images import ImageFinder
 from zoo.sources.sample import Sample
 from zoo.support.class_names import import_all

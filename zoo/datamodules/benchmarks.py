@@ -11,7 +11,7 @@ from zoo.evaluation.embedding_cache import EmbeddingCache
 from zoo.evaluation.engine import Evaluation
 from zoo.evaluation.stored_embeddings import stored_vectors
 from zoo.module import ZooModule
-from zoo.results.show import print_results
+from zoo.results.report import print_results
 from zoo.support.ranges import Ranged
 
 

@@ -45,21 +45,12 @@ from zoo.heads.base import Head
 from zoo.needs import Needs
 from zoo.regions_and_phrases.base import Segments
 from zoo.results.familiarity import Familiarity
+from zoo.results.header import DECODED, SCALE, TEXT_PROBE, TRAINED_IMAGES, TRUNCATED
 from zoo.results.outcomes import OutcomeRow, outcome_rows, outcome_table
 from zoo.results.plan import Plan, ScorableCase, describe_missing, make_plan
-from zoo.results.presets.base import Preset
-from zoo.results.presets.names import preset_of
+from zoo.results.presets.preset import Preset, preset_of
 from zoo.results.published_values import published_values
-from zoo.results.report import (
-    DECODED,
-    SCALE,
-    TEXT_PROBE,
-    TRAINED_IMAGES,
-    TRUNCATED,
-    Results,
-    build_results,
-    check_overwrite,
-)
+from zoo.results.report import Results, build_results, check_overwrite
 from zoo.results.suites import expand_suites
 from zoo.sources.images import ImageFinder, identity, image_ref
 from zoo.sources.rgb_conversion import Decoding

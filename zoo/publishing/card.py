@@ -323,8 +323,8 @@ def _results_section(results: Sequence[Results]) -> str:
     if not results:
         return "Nothing was measured for this card."
     text = (
-        "Values are in per cent, with 95 % intervals. `n / of all` are the scored cases and all "
-        "cases of the benchmark; an average is reported only if all its benchmarks were run."
+        "Values are in per cent, with 95 % intervals. `scored / total` are the scored cases and "
+        "all cases of the benchmark; an average is reported only if all its benchmarks were run."
     )
     overlaps = {
         f"{metric.benchmark_run}/{metric.subset} ({metric.trained_on:,} of {metric.images:,})": None

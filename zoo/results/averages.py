@@ -1,7 +1,7 @@
 """Averages: means of metrics and of means. A mean is withheld if a member is missing."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -159,6 +159,31 @@ def compute_averages(
     return [
         _build_average(preset, part, observations or {}) for part in resolve_means(means, metrics)
     ]
+
+
+def benchmark_means(
+    preset: str, metrics: Sequence[Metric], observations: Mapping[Metric, Observations | None]
+) -> Iterator[Average]:
+    """Yields the summary of a run: the mean of each metric of a benchmark over its scored subsets.
+
+    Subsets are weighted by their numbers of cases in the file. A gallery with missing images is
+    omitted, because it is easier than the full gallery.
+
+    Args:
+        preset: Name of the preset of the metrics.
+        metrics: The metrics.
+        observations: Observations of the metrics.
+    """
+    for run in dict.fromkeys(metric.benchmark_run for metric in metrics):
+        run_metrics = [metric for metric in metrics if metric.benchmark_run == run]
+        for name in dict.fromkeys(metric.metric for metric in run_metrics):
+            members = tuple(
+                Member(run.benchmark, metric.subset, name)
+                for metric in run_metrics
+                if metric.metric == name
+            )
+            mean = Mean(f"{run}/{name}", members, "cases", partial=True)
+            yield from compute_averages(preset, [mean], run_metrics, observations)
 
 
 def _metrics_by_run(metrics: Sequence[Metric]) -> dict[BenchmarkRun | None, list[Metric]]:

@@ -63,7 +63,7 @@ class Familiarity:
 
     def describe(self) -> dict[str, Any]:
         """Returns a description of the training captions and of the extractor, for results.json."""
-        return {"with": self.table.about, "bindings_by": self._extractor.describe()}
+        return {"training_captions": self.table.about, "extractor": self._extractor.describe()}
 
     def check(self, plan: Plan) -> None:
         """Checks, before anything is measured, that each benchmark has a case to split.

@@ -18,9 +18,10 @@ from zoo.benchmarks.half_truth.benchmark import HalfTruth
 from zoo.benchmarks.half_truth.rules import CONDITIONS, ENTITY_CONDITIONS
 from zoo.errors import ZooError
 from zoo.results.averages import Average, Mean, Member, compute_averages
+from zoo.results.header import SCALE, references
 from zoo.results.metrics import Metric, compute_metrics
-from zoo.results.presets.base import Preset
-from zoo.results.report import SCALE, Results, references
+from zoo.results.presets.preset import Preset
+from zoo.results.report import Results
 from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import Observations
 from zoo.results.tables import TextTable, interval, number
@@ -31,12 +32,12 @@ HEADER = (
     "condition",
     "A > A-\n%",
     "\n95 %",
-    "longer\nwins, %",
+    "longer\ntext, %",
     "mean\ngap",
     "A+ > A-\n%",
     "\n95 % ",
     "longer\nwins, % ",
-    "corpus\nsays, %",
+    "corpus\ncount, %",
     "n",
     "ties",
 )

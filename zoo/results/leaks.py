@@ -1,5 +1,6 @@
 """Leaks: metrics with and without the cases whose images a model has seen."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import hypot
@@ -9,19 +10,18 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from zoo.familiarity.images import SeenImages
-from zoo.results.metrics import Metric, Reference, Rules, compute_metrics
+from zoo.results.metrics import Metric, MetricKey, Reference, Rules, compute_metrics
 from zoo.results.outcomes import SCHEMA
 from zoo.results.runs import BenchmarkRun
 from zoo.results.tables import TextTable, number
 
 ALL = "all"  # all subsets together
-FREE, SEEN, UNTOLD = "free", "seen", "untold"
+FREE, SEEN, UNKNOWN = "free", "seen", "unknown"
 KEYS = ("benchmark", "run", "subset")
 HEADER = (
     *("benchmark", "subset", "metric", "full, %", "n", "without, %", "n", "seen, %", "n"),
-    "without - seen",
+    "without vs seen",
 )
-MetricKey = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class LeakMetric:
         n_without: Number of these queries.
         seen: Value over queries with an image that the model has seen; None without such queries.
         n_seen: Number of these queries.
-        untold: Number of queries for which it is unknown whether their images were seen.
+        n_unknown: Number of queries for which it is unknown whether their images were seen.
         difference: `without` minus `seen`, in points. None if one of them is None.
         low: Lower end of its 95 % interval.
         high: Upper end of its 95 % interval.
@@ -56,10 +56,15 @@ class LeakMetric:
     n_without: int
     seen: float | None
     n_seen: int
-    untold: int
+    n_unknown: int
     difference: float | None = None
     low: float | None = None
     high: float | None = None
+
+    @property
+    def benchmark_run(self) -> BenchmarkRun:
+        """The run of the benchmark."""
+        return BenchmarkRun(self.benchmark, self.run)
 
 
 def with_seen_images(cases: pa.Table, seen: SeenImages) -> pa.Table:
@@ -103,15 +108,16 @@ def compute_leaks(
         cases.column_names.index("subset"), "subset", pa.array([ALL] * len(cases), pa.string())
     )
     subsets = set(zip(*(cases[name].to_pylist() for name in KEYS), strict=True))
+    n_subsets = Counter(BenchmarkRun(benchmark, run) for benchmark, run, _ in subsets)
     for table in (merged, cases):
         parts = [
             _metrics_by_key(table, leak == part, rules_without_macros, references)
-            for part in (FREE, SEEN, UNTOLD)
+            for part in (FREE, SEEN, UNKNOWN)
         ]
         for key, full in _metrics_by_key(
             table, about_images, rules_without_macros, references
         ).items():
-            is_only_subset = sum(part[:2] == key[:2] for part in subsets) == 1
+            is_only_subset = n_subsets[full.benchmark_run] == 1
             if full.value is not None and not (is_only_subset and full.subset == ALL):
                 yield _build_leak(full, *(part.get(key) for part in parts))
 
@@ -124,15 +130,15 @@ def leaks_table(metric_leaks: Iterable[LeakMetric], long: bool) -> TextTable:
         long: Whether to add a row per subset if a benchmark has several.
     """
     shown_leaks = [leak for leak in metric_leaks if leak.n_seen]
-    runs_with_total = {(leak.benchmark, leak.run) for leak in shown_leaks if leak.subset == ALL}
+    runs_with_total = {leak.benchmark_run for leak in shown_leaks if leak.subset == ALL}
     rows = (
         (
-            *(str(BenchmarkRun(leak.benchmark, leak.run)), leak.subset, leak.metric),
+            *(str(leak.benchmark_run), leak.subset, leak.metric),
             *(number(leak.full), f"{leak.n:,}", number(leak.without), f"{leak.n_without:,}"),
             *(number(leak.seen), f"{leak.n_seen:,}", _format_difference(leak)),
         )
         for leak in shown_leaks
-        if long or leak.subset == ALL or (leak.benchmark, leak.run) not in runs_with_total
+        if long or leak.subset == ALL or leak.benchmark_run not in runs_with_total
     )
     return TextTable(HEADER, tuple(rows))
 
@@ -141,9 +147,9 @@ def format_unknown_counts(metric_leaks: Iterable[LeakMetric]) -> str:
     """Returns the numbers of outcomes with images of unknown status, or an empty string."""
     counts: dict[BenchmarkRun, tuple[int, int]] = {}
     for leak in metric_leaks:
-        if leak.untold:
-            run = BenchmarkRun(leak.benchmark, leak.run)
-            counts[run] = max(counts.get(run, (0, 0)), (leak.untold, leak.n))
+        if leak.n_unknown:
+            counted = counts.get(leak.benchmark_run, (0, 0))
+            counts[leak.benchmark_run] = max(counted, (leak.n_unknown, leak.n))
     return ", ".join(f"{run} {n:,} of {total:,}" for run, (n, total) in counts.items())
 
 
@@ -161,7 +167,7 @@ def trained_images(cases: pa.Table) -> frozenset[str]:
 def _seen_label(seen_flags: list[bool | None]) -> str | None:
     if not seen_flags:
         return None
-    return SEEN if any(seen_flags) else UNTOLD if None in seen_flags else FREE
+    return SEEN if any(seen_flags) else UNKNOWN if None in seen_flags else FREE
 
 
 def _metrics_by_key(
@@ -170,9 +176,9 @@ def _metrics_by_key(
     rules: Rules,
     references: Mapping[tuple[BenchmarkRun, str], Reference],
 ) -> dict[MetricKey, Metric]:
-    """Returns the metrics of a part of the outcomes, by benchmark, run, subset and metric."""
+    """Returns the metrics of a part of the outcomes, by their keys."""
     kept_metrics = compute_metrics(cases.filter(pa.array(keep)), rules, references)
-    return {(m.benchmark, m.run, m.subset, m.metric): m for m in kept_metrics}
+    return {metric.key: metric for metric in kept_metrics}
 
 
 def _build_leak(

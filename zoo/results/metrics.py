@@ -74,9 +74,7 @@ class Rules:
             other: The other rules.
             part: Outcomes of one metric, a table of `outcomes.SCHEMA`.
         """
-        ties = (
-            self.official_ties == other.official_ties or not pc.any(part["correct_first"]).as_py()
-        )
+        ties = self.official_ties == other.official_ties or not pc.any(part["tie_is_right"]).as_py()
         return ties and (
             self.drop_identical == other.drop_identical
             or not pc.any(pc.list_flatten(part["identical"])).as_py()
@@ -85,7 +83,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class Metric:
-    """One number of the report, with its counts.
+    """One number with its counts: a row of the table that all averages, comparisons and pages use.
 
     Attributes:
         benchmark: Name of the benchmark.
@@ -135,6 +133,11 @@ class Metric:
         """The run of the benchmark."""
         return BenchmarkRun(self.benchmark, self.run)
 
+    @property
+    def key(self) -> MetricKey:
+        """Run, subset and metric, which outcomes, runs and pages have in common."""
+        return self.benchmark_run, self.subset, self.metric
+
     def __str__(self) -> str:
         split = f", {self.split}" if self.split else ""
         return f"{self.benchmark_run}/{self.subset}/{self.metric}{split}"
@@ -172,14 +175,14 @@ def compute_metrics(
         scored or no interval is known.
     """
     observations_by_metric: dict[Metric, Observations | None] = {}
-    for place, rows in rows_by_metric(outcomes).items():
+    for key, rows in rows_by_metric(outcomes).items():
         part = outcomes.take(rows)
-        run, subset, name = place
+        run, subset, name = key
         reference = references.get((run, subset), Reference())
         official = rules if published is None else published
         is_comparable = rules.same_outcomes(official, part)
         outcome = judge_outcomes(part, rules.official_ties, rules.drop_identical)
-        metric, observed = _build_metric(place, name, outcome, reference, is_comparable)
+        metric, observed = _build_metric(key, name, outcome, reference, is_comparable)
         observations_by_metric[metric] = observed
         macro = rules.macro(run.benchmark, subset)
         if macro is not None and macro.metric in ("", name):
@@ -232,11 +235,11 @@ def _tie_clause(metrics: Sequence[Metric], preset: str) -> str:
 
 def rows_by_metric(outcomes: pa.Table) -> dict[MetricKey, NDArray[np.int64]]:
     """Returns the row numbers of each run, subset and metric, in the order of the outcomes."""
-    rows_by_place: dict[MetricKey, list[int]] = {}
+    rows_by_key: dict[MetricKey, list[int]] = {}
     columns = (outcomes[name].to_pylist() for name in ("benchmark", "run", "subset", "metric"))
     for row, (benchmark, run, subset, metric) in enumerate(zip(*columns, strict=True)):
-        rows_by_place.setdefault((BenchmarkRun(benchmark, run), subset, metric), []).append(row)
-    return {place: np.array(rows) for place, rows in rows_by_place.items()}
+        rows_by_key.setdefault((BenchmarkRun(benchmark, run), subset, metric), []).append(row)
+    return {key: np.array(rows) for key, rows in rows_by_key.items()}
 
 
 def _group_outcomes(outcome: JudgedOutcomes, macro: MacroAverage) -> JudgedOutcomes:
@@ -254,7 +257,7 @@ def _group_outcomes(outcome: JudgedOutcomes, macro: MacroAverage) -> JudgedOutco
 
 
 def _build_metric(
-    place: MetricKey,
+    key: MetricKey,
     source_metric: str,
     outcome: JudgedOutcomes,
     reference: Reference,
@@ -263,14 +266,14 @@ def _build_metric(
     """Returns one metric and its observations.
 
     Args:
-        place: Benchmark, subset and metric.
+        key: Benchmark, subset and metric.
         source_metric: Name of the metric that the outcomes belong to.
         outcome: The outcomes.
         reference: Reference values of the subset.
         is_comparable: Whether the rules are those of the published value.
     """
     scored = outcome.select(outcome.scored)
-    n, (run, subset, name) = len(scored.right), place
+    n, (run, subset, name) = len(scored.right), key
     observed = low = high = chance = None
     method = ""
     if n:

@@ -53,7 +53,7 @@ class OutcomeRow:
         right: Whether the answer is right under the strict rule. None if the case was not scored.
         tie: Whether `>=` would make a wrong answer right. None if the case was not scored.
         value: Grade of a graded answer, from 0 to 1; otherwise None.
-        correct_first: Whether the official script counts a tie as right.
+        tie_is_right: Whether the official script counts a tie as right.
         options: Number of candidate answers of a recall, otherwise None.
         right_options: Number of right answers of a recall, otherwise None.
         images: Identities of the images that the outcome is about.
@@ -61,7 +61,7 @@ class OutcomeRow:
         texts: Texts that the outcome is about, in the order of `scores` if each score belongs to a
             text; query texts come first. For a recall, only the texts of the query, without the
             rest of the gallery.
-        question: The `fingerprint` of the case.
+        fingerprint: A hash of the content of the case (`case_fingerprint`).
         bucket: Familiarity of its bindings in training captions, as in `familiarity.buckets`. None
             if not requested.
         leak: Whether the model has seen one of its images, as in `leaks`. None if not requested, or
@@ -84,13 +84,13 @@ class OutcomeRow:
     right: bool | None
     tie: bool | None
     value: float | None
-    correct_first: bool
+    tie_is_right: bool
     options: int | None
     right_options: int | None
     images: list[str]
     trained: list[bool]
     texts: list[str]
-    question: str
+    fingerprint: str
     bucket: str | None = None
     leak: str | None = None
     wrong_image: str | None = None
@@ -113,13 +113,13 @@ SCHEMA = pa.schema(
         ("right", pa.bool_()),
         ("tie", pa.bool_()),
         ("value", pa.float64()),
-        ("correct_first", pa.bool_()),
+        ("tie_is_right", pa.bool_()),
         ("options", pa.int64()),
         ("right_options", pa.int64()),
         ("images", pa.list_(pa.string())),
         ("trained", pa.list_(pa.bool_())),
         ("texts", pa.list_(pa.string())),
-        ("question", pa.string()),
+        ("fingerprint", pa.string()),
         ("bucket", pa.string()),
         ("leak", pa.string()),
         ("wrong_image", pa.string()),
@@ -142,7 +142,8 @@ def outcome_rows(
         queries: Its outcomes, or its queries if the case was not scored.
         trained: Identities of the images that the model was trained on.
     """
-    images, question = [identity(image) for image in case.images], fingerprint(case)
+    images = [identity(image) for image in case.images]
+    fingerprint = case_fingerprint(case)
     protocol, drops_identical = (
         protocol_name(case.resolved_protocol),
         case.resolved_protocol.drops_identical,
@@ -165,13 +166,13 @@ def outcome_rows(
             right=None if outcome is None else outcome.right,
             tie=None if outcome is None else outcome.tie,
             value=None if outcome is None else outcome.value,
-            correct_first=case.tie_is_right(query),
+            tie_is_right=case.tie_is_right(query),
             options=query.options,
             right_options=query.right_options,
             images=image_ids,
             trained=[image in trained for image in image_ids],
             texts=[*case.query_texts, *(case.texts[j] for j in query.texts)],
-            question=question,
+            fingerprint=fingerprint,
             wrong_image=None if outcome is None else _item_or_none(images, outcome.wrong_image),
             wrong_text=None if outcome is None else _item_or_none(case.texts, outcome.wrong_text),
         )
@@ -181,7 +182,7 @@ def _item_or_none(names: Sequence[str], index: int | None) -> str | None:
     return None if index is None else names[index]
 
 
-def fingerprint(case: Case) -> str:
+def case_fingerprint(case: Case) -> str:
     """Returns a hash of the content of a case: images and crops, texts, and which of them match.
 
     Cases with equal hashes are the same in two runs, whatever their ids. A gallery without one of
@@ -330,7 +331,7 @@ def judge_outcomes(part: pa.Table, official_ties: bool, drop_identical: bool) ->
         _apply_joint_judgement(
             part, protocol_used, scored & (protocol == protocol_used), right, tie
         )
-    counted = right | (tie & np.asarray(part["correct_first"])) if official_ties else right
+    counted = right | (tie & np.asarray(part["tie_is_right"])) if official_ties else right
     value = np.array(pc.coalesce(part["value"], pa.array(counted.astype(np.float64))))
     images, trained = part["images"].to_pylist(), part["trained"].to_pylist()
     row = np.arange(len(right))

@@ -22,30 +22,30 @@ class SplitTest:
     """The test of two models on one split.
 
     Attributes:
-        place: Benchmark, subset and metric.
+        key: Benchmark, subset and metric.
         split: Name of the split.
         models: Names of both models.
         n: Number of questions of the split that were scored for both.
         values: Share of right answers of each.
-        only_right: Number of questions that only this model answers right (better, for graded
+        right_only: Number of questions that only this model answers right (better, for graded
             answers).
         p: The p-value of `mcnemar`.
         q: The p-value adjusted over the pairs of models on this split (Benjamini and Hochberg).
     """
 
-    place: MetricKey
+    key: MetricKey
     split: str
     models: tuple[str, str]
     n: int
     values: tuple[float, float]
-    only_right: tuple[int, int]
+    right_only: tuple[int, int]
     p: float
     q: float = float("nan")
 
     @property
     def lead(self) -> int:
         """Positive if the first model is ahead, negative if the second is."""
-        return self.only_right[0] - self.only_right[1]
+        return self.right_only[0] - self.right_only[1]
 
 
 @dataclass(frozen=True)
@@ -53,14 +53,14 @@ class Flip:
     """A pair of models with opposite significant orders on two splits.
 
     Attributes:
-        place: Benchmark, subset and metric.
+        key: Benchmark, subset and metric.
         splits: Names of the splits.
         ahead: The model that is ahead on the first split.
         behind: The model that is ahead on the second.
         p: The larger p-value of both splits.
     """
 
-    place: MetricKey
+    key: MetricKey
     splits: tuple[str, str]
     ahead: str
     behind: str
@@ -84,7 +84,7 @@ def split_tests(models: Mapping[str, pa.Table], rules: Rules = AS_KEPT) -> list[
     tests: dict[tuple[MetricKey, str], list[SplitTest]] = {}
     for (first_name, first_cases), (second_name, second_cases) in combinations(cases.items(), 2):
         for test in _pair_tests((first_name, second_name), first_cases, second_cases, rules):
-            tests.setdefault((test.place, test.split), []).append(test)
+            tests.setdefault((test.key, test.split), []).append(test)
     return [
         replace(test, q=float(q))
         for group in tests.values()
@@ -101,15 +101,15 @@ def find_flips(tests: Sequence[SplitTest]) -> list[Flip]:
     tests_by_pair: dict[tuple[MetricKey, tuple[str, str]], list[SplitTest]] = {}
     for test in tests:
         if test.q <= SIGNIFICANT and test.lead:
-            tests_by_pair.setdefault((test.place, test.models), []).append(test)
+            tests_by_pair.setdefault((test.key, test.models), []).append(test)
     return [
         Flip(
-            place,
+            key,
             (earlier.split, later.split),
             *(models if earlier.lead > 0 else models[::-1]),
             p=max(earlier.p, later.p),
         )
-        for (place, models), significant in tests_by_pair.items()
+        for (key, models), significant in tests_by_pair.items()
         for earlier, later in combinations(significant, 2)
         if earlier.lead * later.lead < 0
     ]
@@ -126,10 +126,10 @@ def draw_ranks(tests: Sequence[SplitTest]) -> bytes:
     values: dict[MetricKey, dict[str, dict[str, float]]] = {}
     for test in tests:
         for model, value in zip(test.models, test.values, strict=True):
-            values.setdefault(test.place, {}).setdefault(test.split, {})[model] = value
+            values.setdefault(test.key, {}).setdefault(test.split, {})[model] = value
     figure = Figure(figsize=(7, 3.2 * max(len(values), 1)), layout="constrained")
     panels = figure.subplots(max(len(values), 1), squeeze=False)[:, 0]
-    for axes, (place, by_split) in zip(panels, values.items(), strict=False):
+    for axes, (key, by_split) in zip(panels, values.items(), strict=False):
         models = dict.fromkeys(
             model for value_by_model in by_split.values() for model in value_by_model
         )
@@ -146,7 +146,7 @@ def draw_ranks(tests: Sequence[SplitTest]) -> bytes:
                     (4, 5),
                     textcoords="offset points",
                 )
-        axes.set_title("/".join(map(str, place)), fontsize="medium")
+        axes.set_title("/".join(map(str, key)), fontsize="medium")
         axes.set_ylabel("rank")
         axes.margins(0.12)
         axes.set_yticks(range(1, len(models) + 1))  # every rank, even if models are tied
@@ -164,11 +164,11 @@ def _pair_tests(
         if split == EXCLUDED or not keep.any():
             continue
         rows = pa.array(keep)
-        for place, _, first_answers, second_answers in jointly_scored_outcomes(
+        for key, _, first_answers, second_answers in jointly_scored_outcomes(
             first_cases.filter(rows), second_cases.filter(rows), rules
         ):
             a, b = first_answers.value, second_answers.value
             if len(a):
                 wins = int((a > b).sum()), int((b > a).sum())
                 values = float(a.mean()), float(b.mean())
-                yield SplitTest(place, split, models, len(a), values, wins, mcnemar(*wins))
+                yield SplitTest(key, split, models, len(a), values, wins, mcnemar(*wins))

@@ -4,75 +4,33 @@ Metrics can be recomputed from cases.parquet.
 """
 
 import json
-import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from rich.console import Console
 
 from zoo.benchmarks.base import Benchmark
-from zoo.benchmarks.ceilings import ceilings, ceilings_to_dict
-from zoo.benchmarks.protocols.base import VERSION, protocol_of
-from zoo.errors import DISTRIBUTION, ZooError, import_optional, suggest_names
+from zoo.errors import ZooError, import_optional, suggest_names
 from zoo.familiarity.images import SeenImages
-from zoo.results.averages import Average, compute_averages
-from zoo.results.benchmark_means import by_benchmark
+from zoo.results.averages import Average
 from zoo.results.bind_split_release import check_release, is_released, remove_release, write_release
 from zoo.results.familiarity import Familiarity, summary, with_buckets
-from zoo.results.leaks import LeakMetric, compute_leaks, with_seen_images
-from zoo.results.metrics import Metric, Reference, compute_metrics, tie_warnings
+from zoo.results.header import EXCLUDED_IMAGES, build_header, references
+from zoo.results.leaks import compute_leaks, with_seen_images
+from zoo.results.metrics import Metric
 from zoo.results.plan import Plan
-from zoo.results.presets.base import Preset
-from zoo.results.presets.shipped import Official
-from zoo.results.published_comparison import published_table
-from zoo.results.runs import BenchmarkRun
-from zoo.results.splits import by_split
-from zoo.results.tables import TextTable, averages_table, metrics_table, splits_table
-from zoo.support.configurable import to_config
+from zoo.results.preset_results import PresetResults, count_under_presets
+from zoo.results.presets.preset import Preset
+from zoo.results.summary_tables import all_tables, report_parts
+from zoo.results.tables import TextTable, plain_text, print_parts
 from zoo.support.files import temporary_path
-from zoo.support.provenance import random_weights
-from zoo.support.text_files import sha256
 
-SCHEMA_VERSION = 9
-SOFTWARE = (DISTRIBUTION, "torch", "lightning", "open_clip_torch", "numpy", "pillow", "scipy")
 RESULTS, CASES = "results.json", "cases.parquet"
-HEADER = b"zoo"
-TRUNCATED = "texts over the context length, cut"
-SHORT_LISTS = "retrieval"
-SCALE = "scale"
-DECODED = "images decoded by"  # recorded if the decoder is not PIL
-TEXT_PROBE = "told by texts alone"
-REFERENCE_MODELS = "reference_models"
-EXCLUDED_IMAGES = "excluded"
-TRAINED_IMAGES = "trained_images"  # number per data set that the model was trained on
-
-
-@dataclass(frozen=True)
-class PresetResults:
-    """The metrics and averages under one preset.
-
-    Attributes:
-        preset: Name of the preset.
-        description: Description of the preset in the report.
-        metrics: Metrics in the order of the report.
-        averages: Averages of the preset.
-        splits: Metrics by the familiarity of bindings, if requested.
-        by_benchmark: Mean of each metric over the subsets of a benchmark, weighted by cases.
-        leaks: Metrics without the images that the model has seen, if requested.
-    """
-
-    preset: str
-    description: str
-    metrics: tuple[Metric, ...]
-    averages: tuple[Average, ...]
-    splits: tuple[Metric, ...] = ()
-    by_benchmark: tuple[Average, ...] = ()
-    leaks: tuple[LeakMetric, ...] = ()
+HEADER = b"zoo"  # the key of the header in the metadata of cases.parquet
 
 
 @dataclass(frozen=True, repr=False)
@@ -122,17 +80,14 @@ class Results:
 
     def __repr__(self) -> str:
         """The report as `zoo validate` prints it, 100 columns wide."""
-        from zoo.results.show import as_text
-
-        return as_text(self)
+        return plain_text(list(report_parts(self.header, self.by_preset)))
 
     def _repr_html_(self) -> str:
         """The metrics and averages of every preset, for notebooks."""
         return "".join(
             table.html()
             for counted in self.by_preset
-            for table in self._all_tables(counted)
-            if table.rows
+            for table in all_tables(self.header, self.by_preset, counted)
         )
 
     def records(self) -> list[dict[str, Any]]:
@@ -161,7 +116,7 @@ class Results:
         Raises:
             ZooError: The results do not have this preset.
         """
-        return "\n\n".join(table.markdown() for table in self._nonempty_tables(preset))
+        return "\n\n".join(table.markdown() for table in self._tables(preset))
 
     def to_latex(self, preset: str | None = None) -> str:
         """Returns the metrics and averages in LaTeX, as tabulars that require the package booktabs.
@@ -172,9 +127,9 @@ class Results:
         Raises:
             ZooError: The results do not have this preset.
         """
-        return "\n\n".join(table.latex() for table in self._nonempty_tables(preset))
+        return "\n\n".join(table.latex() for table in self._tables(preset))
 
-    def _nonempty_tables(self, preset: str | None) -> list[TextTable]:
+    def _tables(self, preset: str | None) -> list[TextTable]:
         counted = next((c for c in self.by_preset if preset in (None, c.preset)), None)
         if counted is None:
             preset_names = [c.preset for c in self.by_preset]
@@ -182,29 +137,7 @@ class Results:
                 f"the results have no preset {preset!r}{suggest_names(str(preset), preset_names)}. "
                 f"Available: {', '.join(preset_names)}. Add presets with `recount` or `zoo rescore`"
             )
-        return [table for table in self._all_tables(counted) if table.rows]
-
-    def _all_tables(self, counted: PresetResults) -> tuple[TextTable, ...]:
-        averaged, split = averages_table(counted.averages), splits_table(counted.splits)
-        return self._preset_table(counted), averaged, split, self.published_table(counted)
-
-    def published_table(self, counted: PresetResults) -> TextTable:
-        """Returns the table of published values for the metrics and averages of a preset.
-
-        Metrics that equal those of the first preset are listed with the first preset only.
-        """
-        first_metrics = () if counted is self.by_preset[0] else self.metrics
-        new_metrics = [metric for metric in counted.metrics if metric not in first_metrics]
-        return published_table(
-            self.header.get(REFERENCE_MODELS, ()), counted.preset, new_metrics, counted.averages
-        )
-
-    def _preset_table(self, counted: PresetResults) -> TextTable:
-        lines = [f"preset {counted.preset}: {counted.description}"]
-        random = random_weights(self.header["model"].get("weights", {}))
-        lines += [] if random is None else [random]
-        lines += tie_warnings(counted.metrics, counted.preset)
-        return metrics_table(counted.metrics, lines)
+        return all_tables(self.header, self.by_preset, counted)
 
     def as_json(self) -> dict[str, Any]:
         """Returns the content of results.json."""
@@ -217,6 +150,17 @@ class Results:
         """
         header = {name: value for name, value in self.header.items() if name != EXCLUDED_IMAGES}
         return Results(header, count_under_presets(self.cases, presets, header), self.cases)
+
+
+def print_results(results: Results, console: Console | None = None, long: bool = False) -> None:
+    """Prints the report.
+
+    Args:
+        results: The results.
+        console: The console; by default the terminal, or one wide enough for a file or pipe.
+        long: Whether to print everything, however many metrics there are.
+    """
+    print_parts(list(report_parts(results.header, results.by_preset, long)), console)
 
 
 def build_results(
@@ -250,29 +194,7 @@ def build_results(
     Raises:
         ZooError: The files cannot be written.
     """
-    header: dict[str, Any] = {
-        "schema": SCHEMA_VERSION,
-        "protocols": VERSION,
-        "software": software(),
-        "model": dict(model),
-        "scoring": {**scoring, "images": len(plan.images), "texts": len(plan.texts)},
-        "data_root": [str(root) for root in roots],
-        "benchmarks": {
-            str(run): _describe_benchmark(run, b, plan)
-            for run, b in zip(plan.contents, benchmarks, strict=True)
-        },
-        "absent": [
-            {
-                **run._asdict(),
-                "subset": subset.name,
-                "files": list(subset.files),
-                "how": subset.instructions,
-            }
-            for run, subset in plan.absent
-        ],
-    }
-    if reference_models:
-        header[REFERENCE_MODELS] = list(reference_models)
+    header = build_header(plan, benchmarks, roots, model, scoring, reference_models)
     return finish_results(Results(header, (), cases), presets, out, familiarity, seen)
 
 
@@ -321,78 +243,6 @@ def finish_results(
     return results
 
 
-def count_under_presets(
-    cases: pa.Table, presets: Sequence[Preset], header: Mapping[str, Any]
-) -> tuple[PresetResults, ...]:
-    """Returns metrics and averages per preset.
-
-    Metrics are in the order of the benchmarks and subsets in the header.
-
-    Args:
-        cases: Table of `outcomes.SCHEMA`.
-        presets: Rules for counting and averaging.
-        header: The content of results.json except metrics.
-    """
-    order = [
-        (_benchmark_run(benchmark), subset)
-        for benchmark in header["benchmarks"].values()
-        for subset in benchmark["subsets"]
-    ]
-    position = {key: i for i, key in enumerate(order)}
-    reference_values, official, counted = references(header), Official().rules, []
-    for preset in presets:
-        observations = compute_metrics(cases, preset.rules, reference_values, official)
-        preset_metrics = sorted(
-            observations, key=lambda m: position.get((m.benchmark_run, m.subset), len(position))
-        )
-        means = compute_averages(preset.name, preset.means, preset_metrics, observations)
-        description = f"{preset.description}{_describe_kept_options(preset, cases)}"
-        splits = by_split(cases, preset.rules, reference_values)
-        benchmark_means = tuple(by_benchmark(preset.name, preset_metrics, observations))
-        counted.append(
-            PresetResults(
-                preset.name,
-                description,
-                tuple(preset_metrics),
-                tuple(means),
-                splits,
-                benchmark_means,
-            )
-        )
-    return tuple(counted)
-
-
-def _describe_kept_options(preset: Preset, cases: pa.Table) -> str:
-    """Returns the protocols whose identical options the preset cannot drop, as a clause."""
-    if not preset.rules.drop_identical:
-        return ""
-    keeping = pc.unique(cases.filter(cases["identical"].is_null())["protocol"]).to_pylist()
-    names = sorted({protocol_of(protocol).name for protocol in keeping})
-    return f", but kept by protocol {', '.join(names)}" if names else ""
-
-
-def references(header: Mapping[str, Any]) -> dict[tuple[BenchmarkRun, str], Reference]:
-    """Returns the reference values from the header, by benchmark and subset."""
-    return {
-        (_benchmark_run(benchmark), name): Reference(
-            subset["published_n"], subset["chance"], subset["published"]
-        )
-        for benchmark in header["benchmarks"].values()
-        for name, subset in benchmark["subsets"].items()
-    }
-
-
-def software() -> dict[str, str]:
-    """Returns the versions of the software that metrics depend on."""
-    versions = {"python": platform.python_version()}
-    for package in SOFTWARE:
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            versions[package] = "not installed"
-    return versions
-
-
 def check_overwrite(out: Path | None, overwrite: bool, splits: bool) -> None:
     """Checks, before anything is computed, that no existing results will be overwritten.
 
@@ -437,38 +287,3 @@ def write_results(results: Results, out: Path) -> None:
             f"results cannot be written to {out} ({error}): "
             "free some disk space, or choose another folder with --out"
         ) from error
-
-
-def _benchmark_run(described: Mapping[str, Any]) -> BenchmarkRun:
-    return BenchmarkRun(described["benchmark"], described["run"])
-
-
-def _describe_benchmark(run: BenchmarkRun, benchmark: Benchmark, plan: Plan) -> dict[str, Any]:
-    contents, subsets = plan.contents[run], plan.subsets[run]
-    return {
-        **run._asdict(),
-        **to_config(benchmark),
-        "version": benchmark.version,
-        "licence": benchmark.licence,
-        "citation": benchmark.citation,
-        "notes": contents.notes,
-        "baselines": contents.baselines,
-        "ceilings": ceilings_to_dict(ceilings(contents.cases, {s.name: s.chance for s in subsets})),
-        "files": {str(path): sha256(path) for path in _list_files(contents.files)},
-        "subsets": {
-            subset.name: {
-                "published_n": subset.n,
-                "chance": dict(subset.chance),
-                "published": dict(subset.published),
-            }
-            for subset in subsets
-        },
-    }
-
-
-def _list_files(paths: Sequence[Path]) -> Iterator[Path]:
-    for path in paths:
-        if path.is_dir():
-            yield from sorted(p for p in path.rglob("*") if p.is_file())
-        else:
-            yield path

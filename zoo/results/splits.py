@@ -41,13 +41,13 @@ def by_split(
     }
     cases = cases.filter(pa.array(in_split_subsets(cases)))
     metric_by_split = {
-        (metric.benchmark_run, metric.subset, metric.metric, split): replace(metric, split=split)
+        (*metric.key, split): replace(metric, split=split)
         for split, keep in split_rows(cases).items()
         for metric in compute_metrics(cases.filter(pa.array(keep)), rules_without_macros, chances)
     }
     return tuple(
-        metric_by_split.get((*place, split), _empty_metric(*place, split))
-        for place in rows_by_metric(cases)
+        metric_by_split.get((*key, split), _empty_metric(*key, split))
+        for key in rows_by_metric(cases)
         for split in SPLITS
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from zoo.benchmarks.base import Benchmark
 from zoo.errors import ZooError
 from zoo.results.averages import Mean
-from zoo.results.presets.names import preset_of
+from zoo.results.presets.preset import preset_of
 from zoo.support.class_names import class_of, classes
 
 ALL, SUITE = "all", "suite:"

@@ -1,18 +1,25 @@
-"""Results as tables of text, which can be rendered as Markdown, LaTeX and HTML."""
+"""Results as tables of text, rendered for the terminal and as Markdown, LaTeX, HTML and CSV."""
 
+import csv
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from io import StringIO
+from typing import Any, Literal
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from zoo.benchmarks.base import Baselines
 from zoo.results.averages import Average
 from zoo.results.metrics import Metric
 
-METRICS = ("benchmark", "subset", "metric", "%", "95 % interval", "n / of all", "ties", "chance")
-PUBLISHED = "B/32"
-SPLIT = ("benchmark", "subset", "metric", "split", "%", "95 % interval", "n / of all")
-AVERAGES = ("average", "%", "95 % interval", "weighting", "n / of all", "")
+INTERVAL, COVERAGE = "95 % interval", "scored / total"
+METRICS = ("benchmark", "subset", "metric", "%", INTERVAL, COVERAGE, "ties", "chance", "B/32")
+SPLIT = ("benchmark", "subset", "metric", "split", "%", INTERVAL, COVERAGE)
+AVERAGES = ("average", "%", INTERVAL, "weighting", COVERAGE, "")
 _LATEX = {
     **{mark: rf"\{mark}" for mark in "&%$#_{}"},
     "\\": r"\textbackslash{}",
@@ -25,6 +32,10 @@ _LATEX = {
     "\n": " ",
 }
 MAX_TABULAR_ROWS = 40  # longer tables become a longtable in LaTeX
+UNLIMITED_WIDTH = 10_000  # columns
+FOLDED = ("benchmark", "subset", "average", "metric or average", "")
+# text columns, aligned to the left
+TEXT_COLUMNS = (*FOLDED, "metric", "split", "weighting", "baseline", "condition")
 _MINUS = re.compile(r"(?<![\w.)}-])-(?=\d)")  # the minus sign of a number
 
 
@@ -63,7 +74,7 @@ class TextTable:
     def latex(self) -> str:
         """Returns a tabular with booktabs rules, or a longtable if it is longer than a page.
 
-        The lines of `says` come first and span all columns.
+        The lines of the preamble come first and span all columns.
         """
         n, long = len(self.header), len(self.rows) > MAX_TABULAR_ROWS
         preamble = [
@@ -95,6 +106,22 @@ class TextTable:
         head = f"<thead><tr>{_html_cells(self.header, 'th')}</tr></thead>"
         return f"<table>{caption}{head}<tbody>{body}</tbody></table>"
 
+    def rich(self) -> Table:
+        """Returns the table for the terminal, with text columns on the left, numbers on the right.
+
+        If `n_text_columns` is None, text columns are identified by their names.
+        """
+        table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+        for i, name in enumerate(self.header):
+            words, folded = name in TEXT_COLUMNS, name in FOLDED
+            if self.n_text_columns is not None:
+                words = folded = i < self.n_text_columns
+            side: Literal["left", "right"] = "left" if words else "right"
+            table.add_column(name, justify=side, overflow="fold", no_wrap=not folded)
+        for row in self.rows:
+            table.add_row(*map(_rich_cell, row))
+        return table
+
     def _latex_header(self) -> list[str]:
         """Returns one row per line of the header cells, aligned at the bottom."""
         cells = [cell.split("\n") for cell in self.header]
@@ -106,6 +133,50 @@ class TextTable:
     def _alignment(self) -> str:
         words = len(self.header) if self.n_text_columns is None else self.n_text_columns
         return "l" * words + "r" * (len(self.header) - words)
+
+
+def print_parts(parts: Sequence[RenderableType], console: Console | None = None) -> None:
+    """Prints tables and lines.
+
+    Args:
+        parts: The content to print.
+        console: The console; by default the terminal, or one wide enough for a file or pipe.
+    """
+    (console or _console_for(parts)).print(Group(*parts))
+
+
+def plain_text(parts: Sequence[RenderableType]) -> str:
+    """Returns tables and lines as `print_parts` prints them, 100 columns wide."""
+    console = Console(width=100, file=StringIO(), color_system=None)
+    with console.capture() as captured:
+        print_parts(parts, console)
+    return captured.get().rstrip()
+
+
+def default_console() -> Console:
+    """Returns the terminal, or a console of 100 columns if the output is not a terminal."""
+    terminal = Console()
+    return terminal if terminal.is_terminal else Console(width=100)
+
+
+def _console_for(parts: Iterable[RenderableType]) -> Console:
+    """Returns the terminal, or a console for a file or pipe that is as wide as the tables."""
+    console = default_console()
+    if not console.is_terminal:
+        unbroken = console.options.update(width=UNLIMITED_WIDTH)
+        tables = (part for part in parts if isinstance(part, Table))
+        widths = (console.measure(table, options=unbroken).maximum for table in tables)
+        console.width = max(console.width, *widths, 0)
+    return console
+
+
+def to_csv(records: Sequence[Mapping[str, Any]]) -> str:
+    """Returns records as comma-separated values with a header; None is an empty field."""
+    buffer = StringIO()
+    writer = csv.DictWriter(buffer, list(records[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(records)
+    return buffer.getvalue()
 
 
 def metrics_table(metrics: Sequence[Metric], preamble: Sequence[str] = ()) -> TextTable:
@@ -130,7 +201,7 @@ def metrics_table(metrics: Sequence[Metric], preamble: Sequence[str] = ()) -> Te
         )
         for m, previous_run in zip(metrics, previous_runs, strict=False)
     )
-    return TextTable((*METRICS, PUBLISHED), rows, tuple(preamble))
+    return TextTable(METRICS, rows, tuple(preamble))
 
 
 def splits_table(metrics: Sequence[Metric]) -> TextTable:
@@ -202,6 +273,13 @@ def _coverage_note(average: Average) -> str:
     missing_note = [f"{len(average.missing)} missing"] if average.missing else []
     unscored_note = [] if average.n == average.n_total else ["some cases not scored"]
     return ", ".join(missing_note + unscored_note)
+
+
+def _rich_cell(cell: str) -> RenderableType:
+    """Returns a cell with its style and a sign, because a file or pipe has no styles."""
+    if isinstance(cell, Bold):
+        return Text(f"{cell}*", "bold")
+    return Text(f"{cell}~", "underline") if isinstance(cell, Underlined) else cell
 
 
 def _markdown_row(cells: Iterable[str]) -> str:

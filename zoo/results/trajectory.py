@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from zoo.results.show import default_console
+from zoo.results.tables import default_console
 from zoo.support.files import write_bytes
 
 METRICS, PICTURE = "trajectory.json", "trajectory.png"

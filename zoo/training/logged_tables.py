@@ -10,7 +10,7 @@ from lightning.pytorch.loggers import Logger, TensorBoardLogger, WandbLogger
 from zoo.caption_data import benchmarks_of, data_of
 from zoo.results.half_truth_pictures import draw_accuracy, draw_gaps
 from zoo.results.half_truths import diagnostics
-from zoo.results.presets.shipped import Official
+from zoo.results.presets.preset import Official
 from zoo.results.report import Results
 from zoo.results.tables import TextTable, metrics_table
 

@@ -71,9 +71,8 @@ def parse_counts(text: str | bytes) -> Counts:
     """
     fields: dict[str, Any] = json.loads(text)
     try:
-        counters = (
-            Counter[str](fields[name]) for name in ("captions_with", "units", "foils", "dropped")
-        )
+        names = "captions_with", "units", "foils", "dropped"
+        counters = (Counter[str](fields[name]) for name in names)
         return Counts(fields["captions"], fields["failed"], *counters)
     except (KeyError, TypeError) as error:
         raise ValueError(str(error)) from error

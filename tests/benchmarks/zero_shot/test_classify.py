@@ -11,7 +11,7 @@ from zoo.benchmarks import Case, Classification
 from zoo.benchmarks.protocols.base import Outcome
 from zoo.results.metrics import compute_metrics
 from zoo.results.outcomes import outcome_rows, outcome_table
-from zoo.results.presets.names import preset_of
+from zoo.results.presets.preset import preset_of
 from zoo.results.runs import BenchmarkRun
 from zoo.sources.sample import ImageRef
 

@@ -13,7 +13,7 @@ from zoo.benchmarks.protocols.ranked_images import softmax
 from zoo.results.averages import Mean, Member, compute_averages
 from zoo.results.metrics import compute_metrics
 from zoo.results.outcomes import outcome_rows, outcome_table
-from zoo.results.presets.names import preset_of
+from zoo.results.presets.preset import preset_of
 from zoo.results.runs import BenchmarkRun
 from zoo.sources.sample import ImageRef
 

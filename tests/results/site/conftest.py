@@ -16,7 +16,7 @@ from zoo.benchmarks.half_truth.benchmark import HalfTruth
 from zoo.benchmarks.retrieval import Retrieval
 from zoo.benchmarks.sugarcrepe import SugarCrepe
 from zoo.evaluation.engine import Evaluation
-from zoo.results.presets.names import preset_of
+from zoo.results.presets.preset import preset_of
 from zoo.results.reader import read_results
 from zoo.results.report import Results
 from zoo.results.site.write import write_site

@@ -125,7 +125,7 @@ def test_a_word_shows_the_patches_that_it_is_like(tab: Any, site: Path) -> None:
     tab.keyboard.press("Enter")
     button = opened.get_by_role("button", name="square,").first
     button.focus()
-    said = opened.locator(".said-of-word").inner_text()
+    said = opened.locator(".word-status").inner_text()
     assert re.match(r"square,: cosine 0\.350 at row 2, column 3; lowest 0\.000\.", said)
     # the least patch is dark, and the best has nothing over it but its frame
     shade = """canvas => { const pen = canvas.getContext("2d");

@@ -25,10 +25,9 @@ from zoo.familiarity.images import SeenImages
 from zoo.results.report import CASES, Results, finish_results
 from zoo.results.report import write_results as write_results
 from zoo.results.site.answers import UNSCORED, collect_answers
-from zoo.results.site.glossary import word_meanings
 from zoo.results.site.images import ImageLocation, PageImages
 from zoo.results.site.numbers import Links, metric_rows
-from zoo.results.site.write import write_site
+from zoo.results.site.write import word_meanings, write_site
 from zoo.sources.images import ImageFinder
 
 
@@ -57,7 +56,7 @@ def test_the_answers_of_a_metric_come_to_its_value(results: dict[str, Results]) 
         values = {(m.benchmark_run, m.subset, m.metric): m for m in run.metrics}
         for part in found.parts:
             right = found.right[number, part.start : part.start + part.n]
-            metric = values[part.place]
+            metric = values[part.key]
             assert metric.n == (right != UNSCORED).sum() == part.n
             assert metric.value == pytest.approx(100 * right.mean())
 
@@ -71,11 +70,11 @@ def test_answers_stand_by_margin_and_have_the_texts_and_scores_of_their_case(
         {(r["benchmark"], r["subset"], r["case"], r["metric"]): r for r in run.cases.to_pylist()}
         for run in runs
     ]
-    part = next(part for part in found.parts if part.place[0].benchmark == "half_truth")
+    part = next(part for part in found.parts if part.key[0].benchmark == "half_truth")
     margins = []
     for i, answer in enumerate(found.read(runs, part.start, part.start + part.n), part.start):
         for number, of in enumerate(kept):
-            row = of[part.place[0].benchmark, part.place[1], answer.case, part.place[2]]
+            row = of[part.key[0].benchmark, part.key[1], answer.case, part.key[2]]
             assert (answer.texts, answer.images) == (row["texts"], row["images"])
             assert answer.scores[number] == row["scores"]
             assert found.margin[number, i] == pytest.approx(row["scores"][0] - row["scores"][1])
@@ -104,7 +103,7 @@ def test_metrics_that_are_means_of_grades_are_marked(tmp_path: Path) -> None:
     half = half.set_column(at, half.schema.field(at), pa.array([0.5, 0.0]))
     both = counted(pa.concat_tables([whole.cases, half]))
     found = collect_answers([both], PRESET[0].rules)
-    assert [(part.place[1], part.graded) for part in found.parts] == [
+    assert [(part.key[1], part.graded) for part in found.parts] == [
         ("swap_att", False),
         ("graded", True),
     ]
@@ -416,12 +415,12 @@ def given(runs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["first", "other"], "other is not over the same cases as first"),
+        (["first", "other"], "other has no case in common with first"),
         (["empty"], "empty has no cases.parquet. Give a folder that `zoo validate --out`"),
-        (["a=first", "a=second"], "two runs are called a: give each a name of its own"),
+        (["a=first", "a=second"], "two runs are named a: give each a different name"),
         (["first", "first"], "first is named twice: name each run once"),
         (["broken"], "broken are damaged"),
-        (["unscored"], "scored no case, so that there is nothing to show"),
+        (["unscored"], "scored no case, so there is nothing to show"),
         (["first", "--data_root", "nowhere"], "data root nowhere is not a folder"),
         (["first", "--preset", "offical"], "official"),
         (

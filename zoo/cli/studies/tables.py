@@ -10,10 +10,8 @@ from zoo.cli.studies.file import FIRST, Study
 from zoo.cli.studies.records import WHOLE, Records
 from zoo.cli.studies.runs import Run, WorkFolder
 from zoo.results.comparison.compare import PRESETS, compare, read_runs
-from zoo.results.comparison.comparison import Comparison
-from zoo.results.comparison.forest_plot import render_forest
-from zoo.results.presets.base import Preset
-from zoo.results.presets.names import preset_of
+from zoo.results.comparison.comparison import Comparison, render_forest
+from zoo.results.presets.preset import Preset, preset_of
 from zoo.results.published_values import published_values
 from zoo.results.site.write import PAGE
 from zoo.results.site.write import write_site as write_report

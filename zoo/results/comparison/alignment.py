@@ -13,7 +13,6 @@ from zoo.errors import ZooError
 from zoo.results.outcomes import SCHEMA
 from zoo.results.runs import BenchmarkRun
 
-BY_NAME = ("case", "images", "match", "options")
 FROM_FIRST_RUN = ("identical", "bucket")  # properties of the texts: taken from the first run
 
 BenchmarkSubset = tuple[BenchmarkRun, str]
@@ -32,15 +31,12 @@ class AlignedRuns:
         unscored: Number of common outcomes that each run did not score and another run did, by
             benchmark and subset.
         unscored_by_all: Number of common outcomes that no run scored, by benchmark and subset.
-        by_name: Whether a run of an older version of zoo has no hashes of its queries. Cases with
-            the same name, images and right answers then count as the same.
     """
 
     tables: tuple[pa.Table, ...]
     left_out: dict[BenchmarkSubset, tuple[int, ...]]
     unscored: dict[BenchmarkSubset, tuple[int, ...]]
     unscored_by_all: dict[BenchmarkSubset, int]
-    by_name: bool
 
 
 def align_runs(runs: Sequence[pa.Table], names: Sequence[str] = ()) -> AlignedRuns:
@@ -56,8 +52,7 @@ def align_runs(runs: Sequence[pa.Table], names: Sequence[str] = ()) -> AlignedRu
     Raises:
         ZooError: A run has no query in common with the runs before it.
     """
-    by_name = any(run["question"].null_count for run in runs)
-    rows_by_run = rows_by_question(runs)
+    rows_by_run = list(map(rows_by_query, runs))
     shared = list(rows_by_run[0])
     for i, rows in enumerate(rows_by_run[1:], start=1):
         common_keys = [key for key in shared if key in rows]
@@ -90,30 +85,32 @@ def align_runs(runs: Sequence[pa.Table], names: Sequence[str] = ()) -> AlignedRu
         _counts_by_subset(unshared_counts),
         _counts_by_subset(unscored_by_some),
         dict(Counter(parts[row] for row in np.flatnonzero(unscored_by_all))),
-        by_name,
     )
 
 
-def rows_by_question(runs: Sequence[pa.Table]) -> list[RowsByQuery]:
-    """Returns the row of each query, by benchmark, subset and contents of the query, for each run.
+def rows_by_query(run: pa.Table) -> RowsByQuery:
+    """Returns the row of each query, by benchmark, subset and contents of the query.
+
+    Queries that occur several times are numbered in order.
 
     Args:
-        runs: Outcomes of each run. If a run has no hashes of its queries, cases with the same name,
-            images and right answers count as the same in all runs.
+        run: Outcomes of a run.
     """
-    columns = ["question"]
-    if any(run["question"].null_count for run in runs):
-        columns = [
-            name for name in BY_NAME if all(table[name].null_count < len(table) for table in runs)
-        ]
-    return [_query_rows(run, columns) for run in runs]
+    columns = ("benchmark", "run", "subset", "metric", "query", "fingerprint")
+    occurrences: Counter[Hashable] = Counter()
+    rows: RowsByQuery = {}
+    for row, query in enumerate(zip(*(run[name].to_pylist() for name in columns), strict=True)):
+        benchmark, run_label, subset, *rest = query
+        rows[BenchmarkRun(benchmark, run_label), subset, (*rest, occurrences[query])] = row
+        occurrences[query] += 1
+    return rows
 
 
 def largest_difference(first: pa.Table, second: pa.Table) -> float:
     """Returns the largest absolute difference between the scores of two runs, where both scored.
 
     Args:
-        first: Outcomes of a run, one of `Common.tables`.
+        first: Outcomes of a run, one of `AlignedRuns.tables`.
         second: Outcomes of another run.
     """
     scored_by_both = pc.and_(
@@ -156,25 +153,3 @@ def _nothing_shared_message(
         f"{other_count} outcomes of the other; compare runs of the same benchmarks, files and "
         "options"
     )
-
-
-def _query_rows(run: pa.Table, question_columns: Sequence[str]) -> RowsByQuery:
-    """Returns the row number of each query, by benchmark, subset and contents of the query.
-
-    Queries that occur several times are numbered in order.
-
-    Args:
-        run: Outcomes of a run.
-        question_columns: Columns that identify what a case asks.
-    """
-    names = ["benchmark", "run", "subset", "metric", "query"]
-    columns: list[list[Hashable]] = [run[name].to_pylist() for name in names]
-    columns += [list(map(str, run[name].to_pylist())) for name in question_columns]
-    occurrences: Counter[Hashable] = Counter()
-    rows: RowsByQuery = {}
-    for row, question in enumerate(zip(*columns, strict=True)):
-        benchmark, run_label, subset, *rest = question
-        benchmark_run = BenchmarkRun(str(benchmark), str(run_label))
-        rows[benchmark_run, str(subset), (*rest, occurrences[question])] = row
-        occurrences[question] += 1
-    return rows

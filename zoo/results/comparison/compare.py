@@ -8,19 +8,13 @@ import pyarrow.compute as pc
 
 from zoo.errors import ZooError
 from zoo.results.comparison.alignment import AlignedRuns, BenchmarkSubset, align_runs
-from zoo.results.comparison.comparison import (
-    LEVEL,
-    Comparison,
-    ComparisonLine,
-    compare_rows,
-    select_rows,
-)
+from zoo.results.comparison.common_metrics import common_metrics, metrics_without_interval
+from zoo.results.comparison.comparison import Comparison
+from zoo.results.comparison.lines import LEVEL, ComparisonLine, compare_metrics, select_metrics
 from zoo.results.comparison.paired_tests import RESAMPLES
-from zoo.results.comparison.rows import comparison_rows, metrics_without_interval
 from zoo.results.comparison.run_names import SEED, group_by_seed, shorten_paths
 from zoo.results.metrics import compute_metrics, tie_warnings
-from zoo.results.presets.base import Preset
-from zoo.results.presets.names import preset_of
+from zoo.results.presets.preset import Preset, preset_of
 from zoo.results.published_values import PublishedValue, published_values
 from zoo.results.ranks import SIGNIFICANT, find_flips, split_tests
 from zoo.results.reader import read_results
@@ -75,29 +69,29 @@ def compare(
     with trusting_code(trust_code):
         results = read_runs(runs)
     groups = _resolve_groups(results, group)
-    check_aside(list(groups), excluded_from_tests)
+    check_excluded_runs(list(groups), excluded_from_tests)
     shared = align_runs([run.cases for run in results.values()], list(results))
     first_run = next(iter(results.values()))
-    rows = comparison_rows(shared.tables, resolved_presets, first_run.header)
+    common = common_metrics(shared.tables, resolved_presets, first_run.header)
     untested = metrics_without_interval(shared.tables[0])
-    if not rows and untested:
+    if not common and untested:
         raise ZooError(
             f"{', '.join(results)} only have {', '.join(untested)} in common, for which no "
             "interval is known: compare their reports by hand, or measure another benchmark"
         )
-    if not rows:
+    if not common:
         raise ZooError(
             f"{', '.join(results)} have no case that all of them scored: measure them on the same "
             "images"
         )
     index_by_name = {name: i for i, name in enumerate(results)}
     members = [[index_by_name[name] for name in names] for names in groups.values()]
-    lines = compare_rows(
-        select_rows(rows, metrics), list(groups), members, resamples, seed, excluded_from_tests
+    lines = compare_metrics(
+        select_metrics(common, metrics), list(groups), members, resamples, seed, excluded_from_tests
     )
-    partial_names = {row.place for row in rows if row.partial_gallery}
+    partial_names = {metric.name for metric in common if metric.partial_gallery}
     published_lines = tuple(
-        line if line.place in partial_names else _with_published(line, published_figures)
+        line if line.name in partial_names else _with_published(line, published_figures)
         for line in lines
     )
     return Comparison(
@@ -121,7 +115,7 @@ def compare(
     )
 
 
-def check_aside(groups: Sequence[str], excluded_from_tests: Sequence[str]) -> None:
+def check_excluded_runs(groups: Sequence[str], excluded_from_tests: Sequence[str]) -> None:
     """Makes sure that two runs are left to test, and that the first is one of them.
 
     Args:
@@ -213,20 +207,20 @@ def read_runs(runs: Runs, minimum: int = 2) -> dict[str, Results]:
 def _with_published(
     line: ComparisonLine, published_figures: Mapping[str, Sequence[PublishedValue]]
 ) -> ComparisonLine:
-    """Returns the row with the published results of other models.
+    """Returns the line with the published results of other models.
 
     A metric is matched by its name if it is over all cases and all images of a gallery; a mean by
     its name and preset.
     """
-    place = line.place
-    if place.split:
+    row_name = line.name
+    if row_name.split:
         return line
-    preset = place.preset if place.is_mean else ""
+    preset = row_name.preset if row_name.is_mean else ""
     matches = tuple(
         figure
         for model_figures in published_figures.values()
         for figure in model_figures
-        if (figure.name, figure.preset) == (str(place), preset)
+        if (figure.name, figure.preset) == (str(row_name), preset)
     )
     return replace(line, published=matches)
 
@@ -261,11 +255,6 @@ def _notes(
         )
     for name, (n,) in _benchmark_counts({part: (n,) for part, n in shared.unscored_by_all.items()}):
         yield f"{name}: {n:,} outcomes were not scored in any run"
-    if shared.by_name:
-        yield (
-            "a run of an older version of zoo has no hashes of its queries: cases with the same "
-            "name and images are assumed to have the same texts"
-        )
     for name, run in results.items():
         random = random_weights(run.header["model"].get("weights", {}))
         if random is not None:
@@ -280,7 +269,7 @@ def _notes(
             "not compared, and left out of averages, since metrics over all images together have "
             f"no interval: {', '.join(untested)}"
         )
-    partial_means = [f"{line.place} ({len(line.missing)})" for line in lines if line.missing]
+    partial_means = [f"{line.name} ({len(line.missing)})" for line in lines if line.missing]
     if partial_means:
         yield f"averages without members that were not measured: {', '.join(partial_means)}"
     yield from _flip_notes(results, presets[0])
@@ -296,7 +285,7 @@ def _flip_notes(results: Mapping[str, Results], preset: Preset) -> Iterator[str]
     significant_flips = find_flips(split_tests(cases, preset.rules))
     for flip in significant_flips:
         yield (
-            f"significant flip of {'/'.join(map(str, flip.place))}: {flip.ahead} is ahead on "
+            f"significant flip of {'/'.join(map(str, flip.key))}: {flip.ahead} is ahead on "
             f"{flip.splits[0]}, {flip.behind} on {flip.splits[1]} (p {flip.p:.3g})"
         )
     if not significant_flips:
@@ -322,8 +311,8 @@ def _legend_notes(
         "image, exact for right-or-wrong answers (McNemar's test where each image occurs once) "
         "and with random permutations for means and graded answers"
     )
-    splits = ", per split" if any(line.place.split for line in lines) else ""
-    means = ", and over all averages" if any(line.place.is_mean for line in lines) else ""
+    splits = ", per split" if any(line.name.split for line in lines) else ""
+    means = ", and over all averages" if any(line.name.is_mean for line in lines) else ""
     yield (
         "q: p adjusted over all pairs of runs and all metrics"
         f"{splits}{means} (Benjamini and Hochberg)"

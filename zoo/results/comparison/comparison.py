@@ -1,103 +1,23 @@
-"""The numbers of several runs over the same queries, with the tests of their differences."""
+"""A comparison of several runs over the same queries, and its renderings."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from fnmatch import fnmatchcase
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from zoo.errors import ZooError, import_optional, suggest_names
-from zoo.results.comparison.paired_tests import PairedTest, compare_pair, paired_interval
-from zoo.results.comparison.rows import ComparisonRow, RowName
-from zoo.results.published_values import PublishedValue
-from zoo.results.statistics import benjamini_hochberg
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from zoo.errors import import_optional
+from zoo.results.comparison.forest_plot import draw_forest_figure, render_figure
+from zoo.results.comparison.lines import ComparisonLine, Contrast, RunValue
+from zoo.results.tables import Bold, TextTable, Underlined, number, plain_text, print_parts, to_csv
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
+    from matplotlib.figure import Figure
 
-    from zoo.results.tables import TextTable
-
-LEVEL = 0.05  # runs whose q is above it do not differ significantly
-
-
-@dataclass(frozen=True)
-class Contrast:
-    """The test of two runs in one row.
-
-    Attributes:
-        first: Name of the first run.
-        second: Name of the second run.
-        difference: The second minus the first, in percentage points.
-        low: Lower end of the 95 % interval in points; None unless `first` is the first of all runs.
-        high: Upper end of the interval in points.
-        p: The p-value of `compare_pair`.
-        q: The p-value adjusted over all pairs of runs and all metrics of a split, or all means
-            (Benjamini and Hochberg).
-        alone: Number of queries that only the first run has right, and that only the second has;
-            None where answers are graded or averaged.
-        by_question: The p-value of McNemar's test over queries, None where `alone` is None.
-    """
-
-    first: str
-    second: str
-    difference: float
-    low: float | None
-    high: float | None
-    p: float
-    q: float
-    alone: tuple[int, int] | None
-    by_question: float | None
-
-
-@dataclass(frozen=True)
-class RunValue:
-    """The value of one run in a row.
-
-    Attributes:
-        run: Name of the run, or of the group of runs.
-        value: Value in per cent; for a group, the mean over its seeds.
-        deviation: Standard deviation over seeds in points, None where there is one seed.
-        seeds: Number of runs that it is the mean of.
-        best: Whether no other tested run has a higher value.
-        level: Whether it is not the best, but not significantly worse than the best.
-    """
-
-    run: str
-    value: float
-    deviation: float | None
-    seeds: int
-    best: bool
-    level: bool
-
-
-@dataclass(frozen=True)
-class ComparisonLine:
-    """One row of a comparison.
-
-    Attributes:
-        place: Name of the row.
-        n: Number of queries that all runs scored.
-        of: Number of queries in the files.
-        images: Number of images, or sets of images, that the queries are about.
-        values: The values of the runs, in their order.
-        tests: The tests of all pairs of runs.
-        published: Published results of other models.
-        missing: Names of the members that are missing from a partial mean.
-    """
-
-    place: RowName
-    n: int
-    of: int
-    images: int
-    values: tuple[RunValue, ...]
-    tests: tuple[Contrast, ...]
-    published: tuple[PublishedValue, ...]
-    missing: tuple[str, ...]
-
-    def against_first(self) -> list[Contrast]:
-        """Returns the tests of the other runs against the first."""
-        return [test for test in self.tests if test.first == self.values[0].run]
+PUBLISHED = "published"
+MIN_P = 1e-4  # smaller p-values are printed as "< 0.0001"
 
 
 @dataclass(frozen=True, repr=False)
@@ -132,13 +52,11 @@ class Comparison:
         """Whether tests count the queries that only one run has right (not with several seeds)."""
         seeds = max((value.seeds for line in self.lines for value in line.values), default=1)
         tests = (test for line in self.lines for test in line.against_first())
-        return seeds == 1 and any(test.alone for test in tests)
+        return seeds == 1 and any(test.right_only for test in tests)
 
     def __repr__(self) -> str:
         """The comparison as `zoo compare` prints it, 100 columns wide."""
-        from zoo.results.comparison.tables import as_text
-
-        return as_text(self)
+        return plain_text(self.parts())
 
     def _repr_html_(self) -> str:
         """The tables, for notebooks."""
@@ -162,9 +80,7 @@ class Comparison:
 
     def to_csv(self) -> str:
         """Returns `records` as comma-separated values, with numbers in full precision."""
-        from zoo.results.comparison.tables import as_csv
-
-        return as_csv(self.records())
+        return to_csv(self.records())
 
     def to_json(self) -> str:
         """Returns the whole comparison as JSON, with the tests of all pairs of runs."""
@@ -186,164 +102,154 @@ class Comparison:
         notes = "\n".join(f"% {note}" for note in (packages, *self.notes))
         return "\n\n".join([notes, *(table.latex() for table in self._tables())])
 
-    def figure(self) -> "Drawing":
+    def figure(self) -> "Figure":
         """Draws the differences to the first run with their intervals, one row per metric."""
-        from zoo.results.comparison.forest_plot import draw_forest_figure
+        return draw_forest_figure(self.lines, self.tested_runs)
 
-        return draw_forest_figure(self)
+    def parts(self) -> list[RenderableType]:
+        """Returns the tables and notes, to be printed."""
+        parts: list[RenderableType] = []
+        for table in self._tables():
+            parts += [table.rich(), Text("")]
+        return [*parts, *map(Text, self.notes)]
 
-    def _tables(self) -> "list[TextTable]":
-        from zoo.results.comparison.tables import comparison_tables
-
-        return comparison_tables(self)
-
-
-def compare_rows(
-    rows: Sequence[ComparisonRow],
-    names: Sequence[str],
-    groups: Sequence[Sequence[int]],
-    resamples: int,
-    seed: int,
-    excluded_from_tests: Collection[str] = (),
-) -> list[ComparisonLine]:
-    """Tests all pairs of groups in every row.
-
-    Args:
-        rows: The rows that the runs have in common.
-        names: Names of the groups.
-        groups: Numbers of the runs of each group.
-        resamples: Number of resamples for an interval.
-        seed: Seed of resamples and permutations.
-        excluded_from_tests: Names of the groups that are excluded from the tests; not the first.
-    """
-    tested = [i for i, name in enumerate(names) if name not in excluded_from_tests]
-    pairs = list(combinations(tested, 2))
-    answers = [[row.values[list(group)].mean(0) for group in groups] for row in rows]
-    tests = [
-        [compare_pair(row, row_answers[a], row_answers[b], seed) for a, b in pairs]
-        for row, row_answers in zip(rows, answers, strict=True)
-    ]
-    lines = []
-    for row, row_answers, row_tests, q_values in zip(
-        rows, answers, tests, _adjusted_p_values(rows, tests), strict=True
-    ):
-        contrasts = []
-        for (a, b), test, q_value in zip(pairs, row_tests, q_values, strict=True):
-            interval = (
-                paired_interval(row, row_answers[a], row_answers[b], seed, resamples)
-                if a == 0
-                else None
-            )
-            contrasts.append(_to_contrast((names[a], names[b]), test, interval, q_value))
-        values = _run_values(row, names, groups, contrasts, excluded_from_tests)
-        counts = row.n, row.of, row.images
-        lines.append(ComparisonLine(row.place, *counts, values, tuple(contrasts), (), row.missing))
-    return lines
-
-
-def select_rows(rows: Sequence[ComparisonRow], patterns: Sequence[str]) -> list[ComparisonRow]:
-    """Returns the rows whose names match one of the shell-style patterns; all if there are none.
-
-    Args:
-        rows: The rows.
-        patterns: Patterns of metrics, such as `sugarcrepe/*/i2t`, or of means.
-
-    Raises:
-        ZooError: A pattern matches no row.
-    """
-    names = [str(row.place) for row in rows]
-    for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in names):
-            raise ZooError(
-                f"--metrics {pattern!r} matches no metric or mean that the runs have in common"
-                f"{suggest_names(pattern, names)}: leave it out, or name one of the table's "
-                "rows (* matches anything)"
-            )
-    return [
-        row
-        for row, name in zip(rows, names, strict=True)
-        if not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
-    ]
-
-
-def _adjusted_p_values(
-    rows: Sequence[ComparisonRow], tests: Sequence[Sequence[PairedTest]]
-) -> list[list[float]]:
-    """Returns the q of every test, adjusted over all metrics of its split, or over all means.
-
-    Means of one preset over the same metrics with the same shares count once.
-    """
-    q_values = [[float("nan")] * len(row_tests) for row_tests in tests]
-    families = [(row.place.split, row.place.is_mean) for row in rows]
-    for family in dict.fromkeys(families):
-        rows_by_key: dict[object, list[int]] = {}
-        for i, (row, row_family) in enumerate(zip(rows, families, strict=True)):
-            if row_family == family:
-                key = (row.place.preset, row.shares) if row.place.is_mean else row.place
-                rows_by_key.setdefault(key, []).append(i)
-        hypotheses = [
-            (same_rows, j)
-            for same_rows in rows_by_key.values()
-            for j in range(len(tests[same_rows[0]]))
+    def _tables(self) -> list[TextTable]:
+        """Returns the tables of metrics, means, splits, and differences to the first."""
+        means = [line for line in self.lines if line.name.is_mean]
+        metrics = [line for line in self.lines if not (line.name.is_mean or line.name.split)]
+        splits = [line for line in self.lines if line.name.split]
+        tables = [
+            _value_table(self, metrics, "benchmark", "subset", "metric"),
+            _value_table(self, means, "average"),
+            _value_table(self, splits, "benchmark", "subset", "metric", "split"),
+            _difference_table(self),
         ]
-        adjusted_p = benjamini_hochberg([tests[same_rows[0]][j].p for same_rows, j in hypotheses])
-        for (same_rows, j), q in zip(hypotheses, adjusted_p, strict=True):
-            for i in same_rows:
-                q_values[i][j] = float(q)
-    return q_values
+        return [table for table in tables if table.rows]
 
 
-def _to_contrast(
-    names: tuple[str, str], test: PairedTest, interval: tuple[float, float] | None, q: float
-) -> Contrast:
-    low, high = (None, None) if interval is None else (100 * end for end in interval)
-    return Contrast(
-        *names, 100 * test.difference, low, high, test.p, q, test.alone, test.by_question
-    )
+def print_comparison(comparison: Comparison, console: Console | None = None) -> None:
+    """Prints a comparison.
+
+    Args:
+        comparison: The comparison.
+        console: Where it is printed; the terminal if None.
+    """
+    print_parts(comparison.parts(), console)
 
 
-def _run_values(
-    row: ComparisonRow,
-    names: Sequence[str],
-    groups: Sequence[Sequence[int]],
-    tests: Sequence[Contrast],
-    excluded_from_tests: Collection[str],
-) -> tuple[RunValue, ...]:
-    run_totals = 100 * row.totals
-    totals = [float(run_totals[list(group)].mean()) for group in groups]
-    tested = {
-        name: total
-        for name, total in zip(names, totals, strict=True)
-        if name not in excluded_from_tests
-    }
-    highest = max(tested.values())
-    best = max(tested, key=lambda name: tested[name])
-    level_names = {
-        name
-        for test in tests
-        for name in (test.first, test.second)
-        if best in (test.first, test.second) and test.q > LEVEL
-    }
-    return tuple(
-        RunValue(
-            name,
-            total,
-            float(run_totals[list(group)].std(ddof=1)) if len(group) > 1 else None,
-            len(group),
-            best=name in tested and total >= highest - 1e-9,
-            level=name in level_names and total < highest - 1e-9,
+def render_forest(comparison: Comparison, kind: str) -> bytes:
+    """Returns the forest plot of a comparison as the contents of a file.
+
+    Args:
+        comparison: The comparison.
+        kind: A format, one of `forest_plot.FORMATS`.
+    """
+    return render_figure(comparison.figure(), kind)
+
+
+def _value_table(comparison: Comparison, lines: Sequence[ComparisonLine], *words: str) -> TextTable:
+    """Returns a table of the values of the runs and the published results of other models."""
+    published_headings = [f"{model}\n({PUBLISHED})" for model in comparison.reference_models]
+    rows = (
+        (
+            *name,
+            f"{line.n:,}" if line.n == line.n_total else f"{line.n:,} of {line.n_total:,}",
+            *map(_format_value, line.values),
+            *(_published_values(line, model) for model in comparison.reference_models),
         )
-        for name, group, total in zip(names, groups, totals, strict=True)
+        for name, line in zip(_row_names(lines, len(words)), lines, strict=True)
     )
+    return TextTable(
+        (*words, "n", *comparison.runs, *published_headings), tuple(rows), n_text_columns=len(words)
+    )
+
+
+def _row_names(lines: Iterable[ComparisonLine], words: int) -> Iterator[tuple[str, ...]]:
+    """Yields the names of each row, with blanks where they repeat those of the row above."""
+    previous: tuple[str, ...] = ()
+    for line in lines:
+        row_name = line.name
+        names = (row_name.benchmark, row_name.subset, row_name.metric, row_name.split)[:words]
+        if row_name.is_mean:
+            names = (row_name.metric,)
+        first_change = next(
+            (i for i, name in enumerate(names) if previous[i : i + 1] != (name,)), words
+        )
+        yield tuple("" if i < first_change else name for i, name in enumerate(names))
+        previous = names
+
+
+def _format_value(value: RunValue) -> str:
+    text = number(value.value)
+    if value.deviation is not None:
+        text += f" ± {value.deviation:.1f}"
+    if value.best:
+        return Bold(text)
+    return Underlined(text) if value.near_best else text
+
+
+def _published_values(line: ComparisonLine, model: str) -> str:
+    """Returns the published result of a model; if two sources differ, both."""
+    values = (number(figure.value) for figure in line.published if figure.model == model)
+    return " / ".join(dict.fromkeys(values))
+
+
+def _difference_table(comparison: Comparison) -> TextTable:
+    """Returns a table of the differences between the other runs and the first."""
+    first_run, *other_runs = comparison.tested_runs
+    if not other_runs:  # only the seeds of one recipe
+        return TextTable((), ())
+    has_run_column = len(other_runs) > 1
+    with_counts = comparison.has_counts
+    run_heading = "the run" if has_run_column else other_runs[0]
+    header = (
+        "metric or average",
+        *(["run"] if has_run_column else []),
+        f"{run_heading}\nvs {first_run}",
+        "95 % interval",
+        "p",
+        "q",
+        *([f"right only\nin {first_run}", f"right only\nin {run_heading}"] if with_counts else []),
+    )
+    rows = []
+    for line in comparison.lines:
+        for i, test in enumerate(line.against_first()):
+            name = (str(line.name) if i == 0 else "", *([test.second] if has_run_column else []))
+            rows.append((*name, *_difference_cells(test, with_counts)))
+    return TextTable(header, tuple(rows), n_text_columns=2 if has_run_column else 1)
+
+
+def _difference_cells(test: Contrast, with_counts: bool) -> tuple[str, ...]:
+    right = ("", "") if test.right_only is None else tuple(f"{n:,}" for n in test.right_only)
+    return (
+        format_points(test.difference),
+        f"{format_points(test.low)} to {format_points(test.high)}",
+        format_p_value(test.p),
+        format_p_value(test.q),
+        *(right if with_counts else ()),
+    )
+
+
+def format_p_value(p: float) -> str:
+    """Returns a p-value as it is printed: with two digits, or `< 0.0001`."""
+    return f"< {MIN_P}" if p < MIN_P else f"{p:.2g}"
+
+
+def format_points(difference: float | None) -> str:
+    """Returns a difference in percentage points as it is printed; zero has no sign."""
+    if difference is None:
+        return ""
+    text = f"{difference:+.1f}"
+    return text[1:] if float(text) == 0 else text
 
 
 def _line_records(line: ComparisonLine) -> list[dict[str, Any]]:
-    place = {"kind": "mean" if line.place.is_mean else "metric", **asdict(line.place)}
-    counts = {"n": line.n, "of": line.of, "images": line.images}
+    name_fields = {"kind": "mean" if line.name.is_mean else "metric", **asdict(line.name)}
+    counts = {"n": line.n, "n_total": line.n_total, "images": line.images}
     test_by_run = {test.second: test for test in line.against_first()}
     records = [
         {
-            **place,
+            **name_fields,
             **asdict(value),
             **counts,
             **_contrast_fields(test_by_run.get(value.run)),
@@ -353,7 +259,13 @@ def _line_records(line: ComparisonLine) -> list[dict[str, Any]]:
     ]
     empty = dict.fromkeys(records[0])
     records += [
-        {**empty, **place, "run": figure.model, "value": figure.value, "source": figure.source}
+        {
+            **empty,
+            **name_fields,
+            "run": figure.model,
+            "value": figure.value,
+            "source": figure.source,
+        }
         for figure in line.published
     ]
     return records
@@ -361,7 +273,7 @@ def _line_records(line: ComparisonLine) -> list[dict[str, Any]]:
 
 def _contrast_fields(test: Contrast | None) -> dict[str, Any]:
     """Returns the fields of a record that compare a run with the first; None for the first run."""
-    right_alone = (None, None) if test is None or test.alone is None else test.alone
-    names = ("difference", "low", "high", "p", "q", "by_question")
+    right_only = (None, None) if test is None or test.right_only is None else test.right_only
+    names = ("difference", "low", "high", "p", "q", "p_by_query")
     fields = {name: None if test is None else getattr(test, name) for name in names}
-    return {**fields, "right_in_first_alone": right_alone[0], "right_in_run_alone": right_alone[1]}
+    return {**fields, "right_only_in_first": right_only[0], "right_only_in_run": right_only[1]}

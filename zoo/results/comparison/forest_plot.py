@@ -1,12 +1,12 @@
 """A forest plot: the differences to the first run with their intervals."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.errors import ZooError
-from zoo.results.comparison.comparison import LEVEL, Comparison, ComparisonLine
+from zoo.results.comparison.lines import LEVEL, ComparisonLine
 from zoo.results.drawing import INK, PAPER, STYLE, colour_and_marker
 
 if TYPE_CHECKING:
@@ -34,43 +34,44 @@ def figure_format(path: Path) -> str:
     return suffix
 
 
-def render_forest(comparison: Comparison, kind: str) -> bytes:
-    """Returns the forest plot as the contents of a file.
+def render_figure(figure: "Figure", kind: str) -> bytes:
+    """Returns a figure as the contents of a file.
 
     Args:
-        comparison: The comparison.
+        figure: The figure.
         kind: One of FORMATS.
     """
     import matplotlib
 
     buffer, metadata_by_kind = BytesIO(), {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     with matplotlib.rc_context({**STYLE, "svg.fonttype": "path"}):
-        draw_forest_figure(comparison).savefig(
+        figure.savefig(
             buffer, format=kind, dpi=150, facecolor="white", metadata=metadata_by_kind.get(kind)
         )
     return buffer.getvalue()
 
 
-def draw_forest_figure(comparison: Comparison) -> "Figure":
+def draw_forest_figure(lines: Sequence[ComparisonLine], runs: Sequence[str]) -> "Figure":
     """Draws the differences to the first run, one row per number, grouped by benchmark.
 
     A marker is filled where the difference is significant, and hollow where it is not.
 
     Args:
-        comparison: The comparison.
+        lines: The rows of the comparison.
+        runs: Names of the tested runs; the others are compared with the first.
 
     Raises:
-        ZooError: It contains only the seeds of one recipe, so there are no differences.
+        ZooError: There are only the seeds of one recipe, so there are no differences.
     """
     import matplotlib
     from matplotlib.figure import Figure
 
-    first_run, *other_runs = comparison.tested_runs
+    first_run, *other_runs = runs
     if not other_runs:
         raise ZooError(
             f"--plot: no run is left to compare with {first_run}: leave it out, or add a run"
         )
-    rows = list(_plot_rows(comparison))
+    rows = list(_plot_rows(lines))
     row_height = max(ROW_HEIGHT, RUN_HEIGHT * len(other_runs) + 0.1)
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(7.5, MARGIN + row_height * len(rows)), layout="constrained")
@@ -101,19 +102,19 @@ def draw_forest_figure(comparison: Comparison) -> "Figure":
     return figure
 
 
-def _plot_rows(comparison: Comparison) -> Iterator[tuple[str, ComparisonLine | None]]:
+def _plot_rows(lines: Sequence[ComparisonLine]) -> Iterator[tuple[str, ComparisonLine | None]]:
     """Yields each row's label and line, with a heading (without a line) before each benchmark."""
     last_group = None
-    for line in comparison.lines:
-        place = line.place
-        group = "averages" if place.is_mean else place.benchmark
-        if place.split:
+    for line in lines:
+        row_name = line.name
+        group = "averages" if row_name.is_mean else row_name.benchmark
+        if row_name.split:
             group = f"{group}, by familiarity"
         if group != last_group:
             yield group, None
         last_group = group
-        name = place.metric if place.is_mean else f"{place.subset}, {place.metric}"
-        yield f"{name}, {place.split}" if place.split else name, line
+        name = row_name.metric if row_name.is_mean else f"{row_name.subset}, {row_name.metric}"
+        yield f"{name}, {row_name.split}" if row_name.split else name, line
 
 
 def _draw_run(

@@ -49,19 +49,19 @@ def outcome_differences(
     """Returns the outcomes that both runs scored and that differ, smallest margins first.
 
     Args:
-        first: Outcomes of a run, one of `Common.tables`.
+        first: Outcomes of a run, one of `AlignedRuns.tables`.
         second: Outcomes of another run.
         rules: What counts as right. By default, as in the files: every tie is wrong.
     """
     differing_outcomes = []
-    for place, rows, a, b in jointly_scored_outcomes(first, second, rules):
+    for key, rows, a, b in jointly_scored_outcomes(first, second, rules):
         for i in np.flatnonzero(a.value != b.value):
             row = int(rows[i])
             case, query = first["case"][row].as_py(), first["query"][row].as_py()
             margins = (_margin(run, row, rules) for run in (first, second))
             right = bool(a.right[i]), bool(b.right[i])
             differing_outcomes.append(
-                OutcomeDifference(place[0], place[1], case, query, place[2], *right, *margins)
+                OutcomeDifference(key[0], key[1], case, query, key[2], *right, *margins)
             )
     return sorted(
         differing_outcomes, key=lambda d: (max(abs(d.first_margin), abs(d.second_margin)), d.case)
@@ -74,17 +74,17 @@ def jointly_scored_outcomes(
     """Yields each metric, its rows, and the counted outcomes that both runs scored.
 
     Args:
-        first: Outcomes of a run, one of `Common.tables`.
+        first: Outcomes of a run, one of `AlignedRuns.tables`.
         second: Outcomes of another run.
         rules: What counts as right.
     """
-    for place, rows in rows_by_metric(first).items():
+    for key, rows in rows_by_metric(first).items():
         a, b = (
             judge_outcomes(run.take(rows), rules.official_ties, rules.drop_identical)
             for run in (first, second)
         )
         scored_by_both = a.scored & b.scored
-        yield place, rows[a.row[scored_by_both]], a.select(scored_by_both), b.select(scored_by_both)
+        yield key, rows[a.row[scored_by_both]], a.select(scored_by_both), b.select(scored_by_both)
 
 
 def _margin(run: pa.Table, row: int, rules: Rules) -> float:

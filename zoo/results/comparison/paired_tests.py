@@ -1,4 +1,4 @@
-"""The difference of two runs in one row, with its interval and its test.
+"""The difference of two runs in one metric, with its interval and its test.
 
 Images are the units that vary. Both count the images of each kind and draw how many of each kind
 occur, instead of copying outcomes.
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from zoo.results.comparison.rows import ComparisonRow
+from zoo.results.comparison.common_metrics import CommonMetric
 from zoo.results.statistics import mcnemar, paired_test, sum_by_index
 
 RESAMPLES = 10_000
@@ -22,47 +22,47 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PairedTest:
-    """The test of two runs in one row.
+    """The test of two runs in one metric.
 
     Attributes:
         difference: The second minus the first, as a share.
         p: The two-sided p-value.
-        alone: Number of queries that only the first run has right, and that only the second has;
-            None where outcomes are not right or wrong, or have different weights.
-        by_question: The p-value of McNemar's test over queries, None where `alone` is None.
+        right_only: Numbers of queries that only the first run has right, and only the second. None
+            where outcomes are not right or wrong, or have different weights.
+        p_by_query: The p-value of McNemar's test over queries, None where `right_only` is None.
     """
 
     difference: float
     p: float
-    alone: tuple[int, int] | None
-    by_question: float | None
+    right_only: tuple[int, int] | None
+    p_by_query: float | None
 
 
-def compare_pair(row: ComparisonRow, first: Floats, second: Floats, seed: int = 0) -> PairedTest:
-    """Tests whether two runs are equally good in a row, with images as the units that vary.
+def compare_pair(metric: CommonMetric, first: Floats, second: Floats, seed: int = 0) -> PairedTest:
+    """Tests whether two runs are equally good in a metric, with images as the units that vary.
 
     Under the null hypothesis, the answers of the two runs about an image can be exchanged. For
     right-or-wrong outcomes of equal weight, the permutation distribution is exact (`paired_test`):
     McNemar's mid-p where no image occurs twice. For other outcomes, permutations are drawn.
 
     Args:
-        row: The row.
+        metric: The metric.
         first: Values of the answers of the first run, `[n]`.
         second: Values of the answers of the second run, `[n]`.
         seed: Seed of the permutations.
     """
-    difference = float(row.weight @ (second - first))
-    if not row.has_equal_weights or not np.isin([first, second], (0, 1)).all():
-        by_image = sum_by_index(row.image, row.weight * (second - first))
+    difference = float(metric.weight @ (second - first))
+    if not metric.has_equal_weights or not np.isin([first, second], (0, 1)).all():
+        by_image = sum_by_index(metric.image, metric.weight * (second - first))
         return PairedTest(difference, permutation_p_value(by_image, seed), None, None)
-    right_alone = int((first > second).sum()), int((second > first).sum())
+    right_only = int((first > second).sum()), int((second > first).sum())
     return PairedTest(
-        difference, paired_test(first, second, row.image), right_alone, mcnemar(*right_alone)
+        difference, paired_test(first, second, metric.image), right_only, mcnemar(*right_only)
     )
 
 
 def paired_interval(
-    row: ComparisonRow, first: Floats, second: Floats, seed: int = 0, resamples: int = RESAMPLES
+    metric: CommonMetric, first: Floats, second: Floats, seed: int = 0, resamples: int = RESAMPLES
 ) -> tuple[float, float]:
     """Returns the 95 % interval of a difference, by resampling images.
 
@@ -74,7 +74,7 @@ def paired_interval(
     are correlated.
 
     Args:
-        row: The row.
+        metric: The metric.
         first: Values of the answers of the first run, `[n]`.
         second: Values of the answers of the second run, `[n]`.
         seed: Seed of the resamples.
@@ -84,18 +84,18 @@ def paired_interval(
         Both ends, as shares.
     """
     differences = second - first
-    weight = sum_by_index(row.part, row.weight)
-    means = sum_by_index(row.part, row.weight * differences) / weight
-    residuals = row.weight * (differences - means[row.part])
-    by_image = sum_by_index(row.image, residuals)
+    weight = sum_by_index(metric.part, metric.weight)
+    means = sum_by_index(metric.part, metric.weight * differences) / weight
+    residuals = metric.weight * (differences - means[metric.part])
+    by_image = sum_by_index(metric.image, residuals)
     generator = np.random.default_rng(seed)
     resampled = float(weight @ means) + _resample_sums(by_image, generator, resamples)
     unseen = generator.poisson(UNSEEN, (2, resamples))
     variance_inflation = max(
         1.0, np.square(by_image).sum() / max(np.square(residuals).sum(), 1e-300)
     )
-    resampled += variance_inflation * np.square(row.weight).sum() * (unseen[1] - unseen[0])
-    lower_level = _lower_percentile(row.images)
+    resampled += variance_inflation * np.square(metric.weight).sum() * (unseen[1] - unseen[0])
+    lower_level = _lower_percentile(metric.images)
     low, high = np.quantile(resampled, [lower_level, 1 - lower_level])
     return max(-1.0, float(low)), min(1.0, float(high))
 

@@ -9,10 +9,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from zoo.familiarity.buckets import BUCKETS, EXCLUDED
-from zoo.results.comparison.alignment import rows_by_question
+from zoo.results.comparison.alignment import rows_by_query
+from zoo.results.header import SCALE
 from zoo.results.metrics import MetricKey, Rules, rows_by_metric
 from zoo.results.outcomes import judge_outcomes
-from zoo.results.report import SCALE, Results
+from zoo.results.report import Results
 
 UNSCORED = -1
 MAX_OPTIONS = 8  # options that are shown per case; a zero-shot case has a thousand
@@ -26,13 +27,13 @@ class MetricAnswers:
     """The answers that one metric counts.
 
     Attributes:
-        place: Benchmark, subset and metric.
+        key: Benchmark, subset and metric.
         start: Index of its first answer.
         n: Number of its answers.
         graded: Whether answers have grades, so that the metric is not the share of right ones.
     """
 
-    place: MetricKey
+    key: MetricKey
     start: int
     n: int
     graded: bool
@@ -123,7 +124,7 @@ def collect_answers(results: Sequence[Results], rules: Rules) -> ReportAnswers:
         results: The runs.
         rules: What counts as right.
     """
-    rows_by_run = rows_by_question([run.cases for run in results])
+    rows_by_run = [rows_by_query(run.cases) for run in results]
     keys = list(dict.fromkeys(key for rows in rows_by_run for key in rows))
     rows = np.array(
         [[run_rows.get(key, UNSCORED) for key in keys] for run_rows in rows_by_run], np.int64
@@ -141,12 +142,12 @@ def collect_answers(results: Sequence[Results], rules: Rules) -> ReportAnswers:
     # the metric of a query is the first element of the third part of its key
     names = [(run, subset, str(rest[0])) for run, subset, rest in keys]
     order = _metric_positions(results[0])
-    place = np.array([order.setdefault(name, len(order)) for name in names])
+    position = np.array([order.setdefault(name, len(order)) for name in names])
     worst = np.where(right[0] == UNSCORED, np.inf, np.nan_to_num(margin[0], nan=-np.inf))
-    selected = np.lexsort((worst, place))
+    selected = np.lexsort((worst, position))
     selected = selected[(right[:, selected] != UNSCORED).any(0)]
     rows = rows[:, selected]
-    graded = {place for _, _, places in judged_runs for place in places}
+    graded = {key for _, _, graded_keys in judged_runs for key in graded_keys}
     return ReportAnswers(
         tuple(_answer_groups([names[i] for i in selected], graded)),
         right[:, selected].astype(np.int8),
@@ -162,12 +163,12 @@ def _judge_run(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], set[MetricKey]]:
     """Returns whether each outcome of a run is right, its margin, and which metrics are graded."""
     right, graded = np.full(len(run.cases), UNSCORED), set[MetricKey]()
-    for place, rows in rows_by_metric(run.cases).items():
+    for key, rows in rows_by_metric(run.cases).items():
         outcome = judge_outcomes(run.cases.take(rows), rules.official_ties, rules.drop_identical)
         scored = outcome.select(outcome.scored)
         right[rows[scored.row]] = scored.right
         if (scored.value != scored.right).any():
-            graded.add(place)
+            graded.add(key)
     margin = np.array([_margin(row, rules.drop_identical) for row in _score_records(run.cases)])
     return right, margin / _head_scale(run), graded
 
@@ -196,19 +197,16 @@ def _head_scale(run: Results) -> float:
 
 def _metric_positions(run: Results) -> dict[MetricKey, int]:
     """Returns the position of each metric in the report."""
-    positions: dict[MetricKey, int] = {}
-    for metric in run.metrics:
-        positions.setdefault((metric.benchmark_run, metric.subset, metric.metric), len(positions))
-    return positions
+    return {key: i for i, key in enumerate(dict.fromkeys(metric.key for metric in run.metrics))}
 
 
 def _answer_groups(
-    places: Sequence[MetricKey], graded: Container[MetricKey]
+    keys: Sequence[MetricKey], graded: Container[MetricKey]
 ) -> Iterator[MetricAnswers]:
     start = 0
-    for i, place in enumerate(places):
-        if i + 1 == len(places) or places[i + 1] != place:
-            yield MetricAnswers(place, start, i + 1 - start, place in graded)
+    for i, key in enumerate(keys):
+        if i + 1 == len(keys) or keys[i + 1] != key:
+            yield MetricAnswers(key, start, i + 1 - start, key in graded)
             start = i + 1
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.results.averages import Average
-from zoo.results.comparison.tables import as_csv
 from zoo.results.drawing import png, standalone_svg, svg
 from zoo.results.metrics import Metric
 from zoo.results.site.chart_drawing import Looks, Point, Series, draw_bars
+from zoo.results.tables import to_csv
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -126,7 +126,7 @@ def draw_chart(chart: Chart, out: Path) -> DrawnChart:
     rows = [
         {name: value for name, value in record.items() if name != CASES} for record in chart.records
     ]
-    (out / files["csv"]).write_text(as_csv(rows), "utf-8")
+    (out / files["csv"]).write_text(to_csv(rows), "utf-8")
     labelled = drawing.replace("<svg ", f'<svg aria-label="{escape(chart.title)}" ', 1)
     return DrawnChart(
         chart.title, labelled, files, [record for record in chart.records if record.get(CASES)]

@@ -63,7 +63,7 @@ def write_data(
         "runs": list(runs),
         "size": ANSWERS_PER_FILE,
         "parts": [
-            [str(part.place[0]), part.place[1], part.place[2], part.start, part.n, part.graded]
+            [str(part.key[0]), part.key[1], part.key[2], part.start, part.n, part.graded]
             for part in answers.parts
         ],
         "right": ["".join("-01"[right + 1] for right in run) for run in answers.right.tolist()],

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 
 from zoo.results.leaks import ALL, FREE
-from zoo.results.presets.base import Preset
+from zoo.results.presets.preset import Preset
 from zoo.results.report import Results
-from zoo.results.runs import BenchmarkRun
 from zoo.results.site.chart_drawing import Looks, Point
 from zoo.results.site.charts import Chart, Section, bar_chart
 from zoo.results.site.numbers import Links
@@ -69,14 +68,11 @@ def _leak_chart(runs: Mapping[str, Results], preset: Preset, links: Links) -> Ch
         counts = next((c for c in run.by_preset if c.preset == preset.name), run.by_preset[0])
         preset_suffix = "" if counts.preset == preset.name else f", preset {counts.preset}"
         measured_leaks = [leak for leak in counts.leaks if leak.n_seen]
-        with_all_subsets = {
-            (leak.benchmark, leak.run) for leak in measured_leaks if leak.subset == ALL
-        }
+        with_all_subsets = {leak.benchmark_run for leak in measured_leaks if leak.subset == ALL}
         for leak in measured_leaks:
-            if leak.subset != ALL and (leak.benchmark, leak.run) in with_all_subsets:
+            if leak.subset != ALL and leak.benchmark_run in with_all_subsets:
                 continue
-            benchmark_run = BenchmarkRun(leak.benchmark, leak.run)
-            label = f"{benchmark_run}/{leak.subset}/{leak.metric}"
+            label = f"{leak.benchmark_run}/{leak.subset}/{leak.metric}"
             labels[label] = None
             parts: tuple[tuple[str, float | None, dict[str, str]], ...] = (
                 ("full", leak.full, {}),
@@ -84,9 +80,11 @@ def _leak_chart(runs: Mapping[str, Results], preset: Preset, links: Links) -> Ch
             )
             for kind, (kind_label, value, filters) in enumerate(parts):
                 if leak.subset == ALL:
-                    href = links.subsets(benchmark_run, leak.metric, i, **filters)
+                    href = links.subsets(leak.benchmark_run, leak.metric, i, **filters)
                 else:
-                    href = links.place(str(benchmark_run), leak.subset, leak.metric, i, **filters)
+                    href = links.cases(
+                        str(leak.benchmark_run), leak.subset, leak.metric, i, **filters
+                    )
                 series = f"{name}, {kind_label}{preset_suffix}"
                 looks[series] = i, kind
                 points_by_series.setdefault(series, {})[label] = Point(value, href=href)

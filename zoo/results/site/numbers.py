@@ -6,9 +6,11 @@ from statistics import mean, stdev
 from urllib.parse import urlencode
 
 from zoo.results.averages import Average, Mean, resolve_means
-from zoo.results.comparison.comparison import Comparison, ComparisonLine
+from zoo.results.comparison.comparison import Comparison
+from zoo.results.comparison.lines import ComparisonLine
 from zoo.results.metrics import MACRO, Metric
-from zoo.results.report import PresetResults, Results
+from zoo.results.preset_results import PresetResults
+from zoo.results.report import Results
 from zoo.results.runs import BenchmarkRun
 from zoo.results.site.answers import ReportAnswers
 
@@ -33,7 +35,7 @@ class ReportCell:
         low: Lower end of its 95 % interval, None if there is none, and for a group.
         high: Upper end of its 95 % interval, None if there is none, and for a group.
         n: Number of scored queries.
-        of: Number of queries in the files.
+        n_total: Number of queries in the files.
         href: Address of its cases, for a group those of its first run; empty if there are none.
         deviation: Standard deviation over the runs of a group in points, None for one run.
     """
@@ -42,7 +44,7 @@ class ReportCell:
     low: float | None
     high: float | None
     n: int
-    of: int
+    n_total: int
     href: str
     deviation: float | None = None
 
@@ -70,7 +72,7 @@ class ReportRow:
     @property
     def coverage(self) -> str:
         """Scored queries of all queries; per run, if these differ."""
-        counts = dict.fromkeys(f"{cell.n:,} of {cell.of:,}" for cell in self.cells if cell)
+        counts = dict.fromkeys(f"{cell.n:,} of {cell.n_total:,}" for cell in self.cells if cell)
         return " / ".join(counts)
 
 
@@ -82,7 +84,7 @@ class Links:
     """
 
     def __init__(self, answers: ReportAnswers) -> None:
-        self._parts = [part.place for part in answers.parts]
+        self._parts = [part.key for part in answers.parts]
 
     def metric(self, metric: Metric, counted: str, run: int, **filters: str | int) -> str:
         """Returns the address of the cases of a metric.
@@ -93,9 +95,9 @@ class Links:
             run: Number of the run.
             **filters: Further parameters of the page.
         """
-        return self.place(str(metric.benchmark_run), metric.subset, counted, run, **filters)
+        return self.cases(str(metric.benchmark_run), metric.subset, counted, run, **filters)
 
-    def place(
+    def cases(
         self, benchmark: str, subset: str, metric: str, run: int, **filters: str | int
     ) -> str:
         """Returns the address of the cases of a benchmark, subset and metric; see `metric`."""
@@ -121,7 +123,7 @@ class Links:
     def members(
         self,
         name: str,
-        places: Iterable[tuple[BenchmarkRun, str, str]],
+        keys: Iterable[tuple[BenchmarkRun, str, str]],
         run: int,
         **filters: str | int,
     ) -> str:
@@ -129,11 +131,11 @@ class Links:
 
         Args:
             name: Name for all of them.
-            places: Benchmark, subset and metric of each.
+            keys: Benchmark, subset and metric of each.
             run: Number of the run.
             **filters: Further parameters of the page.
         """
-        numbers = [self._parts.index(place) for place in places if place in self._parts]
+        numbers = [self._parts.index(key) for key in keys if key in self._parts]
         query = {"in": ",".join(map(str, numbers)), "name": name, "a": run, **SHOW, **filters}
         return f"{CASES}#{urlencode(query)}" if numbers else ""
 
@@ -148,8 +150,8 @@ class Links:
             run: Number of the run.
             **filters: Further parameters of the page.
         """
-        places = [p for p in self._parts if (p[0], p[2]) == (benchmark_run, metric)]
-        return self.members(f"{benchmark_run}, {metric}", places, run, **filters)
+        keys = [p for p in self._parts if (p[0], p[2]) == (benchmark_run, metric)]
+        return self.members(f"{benchmark_run}, {metric}", keys, run, **filters)
 
 
 def metric_rows(groups: Mapping[str, Sequence[Results]], links: Links) -> list[ReportRow]:
@@ -159,14 +161,11 @@ def metric_rows(groups: Mapping[str, Sequence[Results]], links: Links) -> list[R
         groups: Runs of each group, by name; a single run is a group of one.
         links: Addresses of cases.
     """
-    groups_metrics = [
-        [{(m.benchmark_run, m.subset, m.metric): m for m in run.metrics} for run in runs]
-        for runs in groups.values()
-    ]
+    groups_metrics = [[{m.key: m for m in run.metrics} for run in runs] for runs in groups.values()]
     all_metrics = [m for runs in groups.values() for run in runs for m in run.metrics]
     rows = []
-    for place in dict.fromkeys(place for runs in groups_metrics for run in runs for place in run):
-        group_metrics = [[run.get(place) for run in runs] for runs in groups_metrics]
+    for key in dict.fromkeys(key for runs in groups_metrics for run in runs for key in run):
+        group_metrics = [[run.get(key) for run in runs] for runs in groups_metrics]
         first_metric = next(m for metrics in group_metrics for m in metrics if m is not None)
         counted_name = _counted_metric(first_metric, all_metrics)
         cells = tuple(
@@ -181,7 +180,7 @@ def metric_rows(groups: Mapping[str, Sequence[Results]], links: Links) -> list[R
         notes = (_gallery_note(first_metric), *_cautions(first_by_group, first_metric.chance))
         rows.append(
             ReportRow(
-                (str(place[0]), place[1], place[2]),
+                (str(key[0]), key[1], key[2]),
                 cells,
                 tuple(metrics[0].ties for metrics in group_metrics if metrics[0] is not None),
                 first_metric.chance,
@@ -358,20 +357,20 @@ def run_differences(
     for line in comparison.lines:
         for test in line.against_first():
             b = comparison.runs.index(test.second)
-            mean_address = mean_addresses.get((line.place.preset, line.place.metric), "")
+            mean_address = mean_addresses.get((line.name.preset, line.name.metric), "")
             all_cases, *one_sided = (
                 _pair_address(mean_address, b, show)
-                if line.place.is_mean
+                if line.name.is_mean
                 else _metric_address(line, links, b, show)
                 for show in ("apart", "lost", "gained")
             )
             counts = (
                 comparison.has_counts
-                and test.alone
-                and list(zip(test.alone, one_sided, strict=True))
+                and test.right_only
+                and list(zip(test.right_only, one_sided, strict=True))
             )
             yield RunDifference(
-                str(line.place),
+                str(line.name),
                 test.second,
                 test.difference,
                 all_cases,
@@ -390,6 +389,6 @@ def _pair_address(address: str, b: int, show: str) -> str:
 
 
 def _metric_address(line: ComparisonLine, links: Links, b: int, show: str) -> str:
-    place = line.place
-    split = {"split": place.split} if place.split not in ("", "full") else {}
-    return links.place(place.benchmark, place.subset, place.metric, 0, b=b, show=show, **split)
+    name = line.name
+    split = {"split": name.split} if name.split not in ("", "full") else {}
+    return links.cases(name.benchmark, name.subset, name.metric, 0, b=b, show=show, **split)

@@ -12,8 +12,7 @@ from zoo.results.comparison.comparison import Comparison
 from zoo.results.half_truth_pictures import draw_accuracy, draw_gaps, gap_limit
 from zoo.results.half_truths import ANCHOR, COMPLETION, Diagnostic, diagnostics
 from zoo.results.metrics import Metric
-from zoo.results.presets.base import Preset
-from zoo.results.presets.shipped import Capabilities
+from zoo.results.presets.preset import Capabilities, Preset
 from zoo.results.report import Results
 from zoo.results.runs import BenchmarkRun
 from zoo.results.site.chart_drawing import Curve, Looks, Point, Series, draw_lines, draw_radar
@@ -222,16 +221,18 @@ def training_section(logged: Curves, names: Sequence[str]) -> Section | None:
     return Section("training", "Training", description, tuple(charts))
 
 
-def trajectory_section(runs: Mapping[str, Results], places: Mapping[str, Path]) -> Section | None:
+def trajectory_section(
+    runs: Mapping[str, Results], run_folders: Mapping[str, Path]
+) -> Section | None:
     """Returns the scores of models between the weights they started from and their own (WiSE-FT).
 
     Args:
         runs: The runs.
-        places: The folders of the runs that have one.
+        run_folders: The folders of the runs that have one.
     """
     charts = []
     for i, (name, run) in enumerate(runs.items()):
-        trajectory = read_trajectory(places[name], run) if name in places else None
+        trajectory = read_trajectory(run_folders[name], run) if name in run_folders else None
         if trajectory is None or not trajectory.metrics:
             continue
         curves = {

@@ -1,29 +1,29 @@
 """Writes the folder of pages of a report, from measured runs."""
 
+import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from zoo.benchmarks.half_truth.rules import CONDITION_ERRORS
 from zoo.errors import ZooError
-from zoo.results.comparison.compare import check_aside, compare
-from zoo.results.comparison.comparison import Comparison
-from zoo.results.comparison.tables import format_p_value, format_points
+from zoo.results.comparison.compare import check_excluded_runs, compare
+from zoo.results.comparison.comparison import Comparison, format_p_value, format_points
 from zoo.results.html_pages import TEMPLATES, describe_model, render_page
 from zoo.results.metrics import tie_warnings
-from zoo.results.presets.base import Preset
-from zoo.results.presets.shipped import Capabilities
+from zoo.results.presets.preset import Capabilities, Preset
 from zoo.results.report import Results
-from zoo.results.site.answers import collect_answers
+from zoo.results.site.answers import ReportAnswers, collect_answers
 from zoo.results.site.charts import Section, draw_chart
 from zoo.results.site.data import INDEX, write_data
 from zoo.results.site.familiarity import familiarity_section
-from zoo.results.site.glossary import word_meanings
 from zoo.results.site.images import PageImages
 from zoo.results.site.numbers import (
     CASES,
     Links,
     ReportRow,
+    RunDifference,
     average_rows,
     metric_rows,
     run_differences,
@@ -46,13 +46,64 @@ from zoo.support.provenance import random_weights
 PAGE = "index.html"
 SCRIPTS = ("report.js", "cases.js")
 MB = 1_000_000
+# short names of metrics and splits, the patterns that they stand for, and their meanings
+MEANINGS = (
+    ("i2t", r"i2t(_r@\d+)?", "an image chooses among texts"),
+    ("t2i", r"t2i(_r@\d+)?", "a text chooses among images"),
+    ("group", r"group", "every image and every text of a case makes the right choice"),
+    ("r@k", r".*_r@\d+", "share of queries with a right answer among the first k of the gallery"),
+    ("macro", r"macro", "mean over classes, each of equal weight"),
+    (
+        "half_truth",
+        r"half_truth",
+        "a true description scores above the same with a wrong detail added",
+    ),
+    (
+        "completion",
+        r"completion",
+        "a true completion of a description scores above the same with a wrong detail added",
+    ),
+    *(
+        (name, re.escape(name), f"kind of half-truth; {description}")
+        for name, description in CONDITION_ERRORS.items()
+    ),
+    ("test", r"test", "scenes that are not in the training set, with objects that are"),
+    ("held_out", r"held_out", "scenes with pairs of words that are in no training caption"),
+)
+
+
+@dataclass(frozen=True)
+class ReportContent:
+    """What the pages show, by the name of each run or group of runs.
+
+    Attributes:
+        measured: The first run of each group, with the counts from when it was measured.
+        members: All runs of each group, counted under the presets of the report.
+        counted: The first of them.
+        folders: Folders of the first runs that have one.
+        seed_groups: Names of the runs of each group that has several.
+        presets: Ways of counting and averaging.
+        excluded_from_tests: Names of runs or groups that are excluded from the tests.
+        comparison: The comparison of the groups, None for a single one.
+        answers: The answers of the first runs to every query.
+    """
+
+    measured: Mapping[str, Results]
+    members: Mapping[str, Sequence[Results]]
+    counted: Mapping[str, Results]
+    folders: Mapping[str, Path]
+    seed_groups: Mapping[str, Sequence[str]]
+    presets: Sequence[Preset]
+    excluded_from_tests: Sequence[str]
+    comparison: Comparison | None
+    answers: ReportAnswers
 
 
 def write_site(
     runs: Mapping[str, Results],
     presets: Sequence[Preset],
     out: Path,
-    places: Mapping[str, Path] | None = None,
+    run_folders: Mapping[str, Path] | None = None,
     roots: Sequence[Path] = (),
     max_size_mb: int = 100,
     publish: bool = False,
@@ -67,7 +118,7 @@ def write_site(
         runs: Results by name; the others are compared with the first.
         presets: Ways of counting and averaging. Metrics are those of the first.
         out: The folder of the report.
-        places: Folders of the runs by name, in which to look for trajectories.
+        run_folders: Folders of the runs by name, in which to look for trajectories.
         roots: Folders of the images. Only images below them are shown, since results may name any
             file.
         max_size_mb: Maximum size of the folder in megabytes.
@@ -84,65 +135,21 @@ def write_site(
             would be too large.
     """
     check_report_folder(out, overwrite)
-    groups = groups or {name: [name] for name in runs}
-    check_aside(list(groups), excluded_from_tests)
-    recounted = {name: run.recount(presets) for name, run in runs.items()}
-    members = {group: [recounted[name] for name in names] for group, names in groups.items()}
-    counted = {group: group_runs[0] for group, group_runs in members.items()}
-    first_runs = {group: runs[names[0]] for group, names in groups.items()}
-    comparison = None
-    if len(groups) > 1:
-        comparison = compare(
-            recounted, group=groups, presets=presets, excluded_from_tests=excluded_from_tests
-        )
-    results = list(counted.values())
-    all_answers = collect_answers(results, presets[0].rules)
-    if not len(all_answers):
-        raise ZooError(
-            f"{', '.join(first_runs)} scored no case, so there is nothing to show: give the folder "
-            "of the images with --data_root, and measure again"
-        )
+    content = _collect_content(runs, presets, groups, excluded_from_tests, run_folders or {})
     with write_atomically(out, folder=True, overwrite=True) as folder:
         finder = ImageFinder(roots, confined=True) if roots else None
         images = PageImages(finder, folder, max_size_mb * MB, publish)
-        size = write_data(all_answers, counted, images, folder, mapped)
+        size = write_data(content.answers, content.counted, images, folder, mapped)
         if size > max_size_mb * MB:
             raise ZooError(
-                f"the cases of {', '.join(first_runs)} take {size / MB:,.0f} MB without their "
-                f"images, more than --max_size_mb {max_size_mb}: allow more, or measure fewer "
-                "benchmarks"
+                f"the cases of {', '.join(content.measured)} take {size / MB:,.0f} MB without "
+                f"their images, more than --max_size_mb {max_size_mb}: allow more, or measure "
+                "fewer benchmarks"
             )
-        links = Links(all_answers)
-        numbers = _page_numbers(members, presets, comparison, links)
-        folders = places or {}
-        folder_by_group = {
-            group: folders[names[0]] for group, names in groups.items() if names[0] in folders
-        }
-        sections = _sections(
-            first_runs, counted, presets, comparison, links, numbers["averages"], folder_by_group
-        )
-        multi_run_groups = {group: names for group, names in groups.items() if len(names) > 1}
-        page = render_page(
-            PAGE,
-            runs={
-                name: dict(describe_model(run.header["model"])) for name, run in first_runs.items()
-            },
-            groups=multi_run_groups,
-            excluded_from_tests=list(excluded_from_tests),
-            preset=presets[0],
-            said=[*_run_notes(counted), *images.notes()],
-            sections=[
-                (section, [draw_chart(chart, folder) for chart in section.charts])
-                for section in sections
-            ],
-            costs=cost_table(first_runs, read_logs(first_runs)),
-            words=word_meanings(row.names for row in numbers["metrics"]),
-            **numbers,
-        )
+        page = _render_index(content, images.notes(), folder)
         (folder / PAGE).write_text(page, "utf-8")
-        (folder / CASES).write_text(
-            render_page(CASES, runs=list(first_runs), groups=multi_run_groups), "utf-8"
-        )
+        cases = render_page(CASES, runs=list(content.measured), groups=content.seed_groups)
+        (folder / CASES).write_text(cases, "utf-8")
         for script in SCRIPTS:
             shutil.copyfile(TEMPLATES / script, folder / script)
     return images.notes()
@@ -170,6 +177,113 @@ def check_report_folder(out: Path, overwrite: bool) -> None:
         )
 
 
+def _collect_content(
+    runs: Mapping[str, Results],
+    presets: Sequence[Preset],
+    groups: Mapping[str, Sequence[str]] | None,
+    excluded_from_tests: Sequence[str],
+    run_folders: Mapping[str, Path],
+) -> ReportContent:
+    """Counts runs under the presets and compares them; the arguments are those of `write_site`.
+
+    Raises:
+        ZooError: The runs have no case in common, or scored none.
+    """
+    groups = groups or {name: [name] for name in runs}
+    check_excluded_runs(list(groups), excluded_from_tests)
+    recounted = {name: run.recount(presets) for name, run in runs.items()}
+    comparison = None
+    if len(groups) > 1:
+        comparison = compare(
+            recounted, group=groups, presets=presets, excluded_from_tests=excluded_from_tests
+        )
+    first_names = {group: names[0] for group, names in groups.items()}
+    counted = {group: recounted[name] for group, name in first_names.items()}
+    answers = collect_answers(list(counted.values()), presets[0].rules)
+    if not len(answers):
+        raise ZooError(
+            f"{', '.join(groups)} scored no case, so there is nothing to show: give the folder of "
+            "the images with --data_root, and measure again"
+        )
+    return ReportContent(
+        measured={group: runs[name] for group, name in first_names.items()},
+        members={group: [recounted[name] for name in names] for group, names in groups.items()},
+        counted=counted,
+        folders={
+            group: run_folders[name] for group, name in first_names.items() if name in run_folders
+        },
+        seed_groups={group: names for group, names in groups.items() if len(names) > 1},
+        presets=presets,
+        excluded_from_tests=excluded_from_tests,
+        comparison=comparison,
+        answers=answers,
+    )
+
+
+def _render_index(content: ReportContent, image_notes: Sequence[str], folder: Path) -> str:
+    """Returns the first page, and writes its charts into the folder of the pages."""
+    links = Links(content.answers)
+    metrics = metric_rows(content.members, links)
+    averages = {
+        preset.name: average_rows(
+            [[run.by_preset[i] for run in group_runs] for group_runs in content.members.values()],
+            preset.means,
+            links,
+        )
+        for i, preset in enumerate(content.presets)
+    }
+    differences: list[RunDifference] = []
+    notes: list[str] = []
+    if content.comparison is not None:
+        differences = list(run_differences(content.comparison, links, averages))
+        notes = [note for note in content.comparison.notes if _belongs_on_page(note)]
+    return render_page(
+        PAGE,
+        runs={
+            name: dict(describe_model(run.header["model"]))
+            for name, run in content.measured.items()
+        },
+        groups=content.seed_groups,
+        excluded_from_tests=list(content.excluded_from_tests),
+        preset=content.presets[0],
+        warnings=[*_run_notes(content.counted), *image_notes],
+        averages={name: rows for name, rows in averages.items() if rows},
+        metrics=metrics,
+        differences=differences,
+        probability=format_p_value,
+        points=format_points,
+        notes=notes,
+        sections=[
+            (section, [draw_chart(chart, folder) for chart in section.charts])
+            for section in _sections(content, averages, links)
+        ],
+        costs=cost_table(content.measured, read_logs(content.measured)),
+        words=word_meanings(row.names for row in metrics),
+    )
+
+
+def _sections(
+    content: ReportContent, averages: Mapping[str, Sequence[ReportRow]], links: Links
+) -> list[Section]:
+    """Returns the sections that have charts."""
+    measured, counted = content.measured, content.counted
+    sections = [
+        forest_section(content.comparison),
+        capability_section(averages.get(Capabilities.name, ()), list(measured)),
+        half_truth_section(counted, content.presets[0], links),
+        familiarity_section(measured, counted, content.presets[0], links),
+        retrieval_section(counted, links),
+        training_section(read_logs(measured), list(measured)),
+        trajectory_section(measured, content.folders),
+    ]
+    return [section for section in sections if section is not None]
+
+
+def _belongs_on_page(note: str) -> bool:
+    """Returns whether a note belongs on the page: not about table marks, and not shown above."""
+    return not note.startswith(("bold", "preset", "vs "))
+
+
 def _run_notes(runs: Mapping[str, Results]) -> Iterator[str]:
     for name, run in runs.items():
         random = random_weights(run.header["model"].get("weights", {}))
@@ -179,65 +293,15 @@ def _run_notes(runs: Mapping[str, Results]) -> Iterator[str]:
             yield f"{name}: {warning}"
 
 
-def _page_numbers(
-    members: Mapping[str, Sequence[Results]],
-    presets: Sequence[Preset],
-    comparison: Comparison | None,
-    links: Links,
-) -> dict[str, Any]:
-    """Returns the averages, metrics, differences and notes for the first page."""
-    averages = {
-        preset.name: average_rows(
-            [[run.by_preset[i] for run in group_runs] for group_runs in members.values()],
-            preset.means,
-            links,
-        )
-        for i, preset in enumerate(presets)
-    }
-    return {
-        "averages": {name: rows for name, rows in averages.items() if rows},
-        "metrics": metric_rows(members, links),
-        "differences": []
-        if comparison is None
-        else list(run_differences(comparison, links, averages)),
-        "probability": format_p_value,
-        "points": format_points,
-        "notes": [] if comparison is None else [n for n in comparison.notes if _belongs_on_page(n)],
-    }
-
-
-def _belongs_on_page(note: str) -> bool:
-    """Returns whether a note belongs on the page: not about table marks, and not shown above."""
-    return not note.startswith(("bold", "preset", "vs "))
-
-
-def _sections(
-    runs: Mapping[str, Results],
-    counted: Mapping[str, Results],
-    presets: Sequence[Preset],
-    comparison: Comparison | None,
-    links: Links,
-    averages: Mapping[str, Sequence[ReportRow]],
-    places: Mapping[str, Path],
-) -> list[Section]:
-    """Returns the sections that have charts.
+def word_meanings(names: Iterable[tuple[str, ...]]) -> dict[str, str]:
+    """Returns the meanings of the words that occur in the names of rows.
 
     Args:
-        runs: The runs, with the counts from when they were measured.
-        counted: The runs, counted under the presets.
-        presets: Ways of counting and averaging.
-        comparison: The comparison of the runs, None for a single run.
-        links: Addresses of cases.
-        averages: Averages, by preset.
-        places: Folders of the runs, by name.
+        names: Names of the rows: benchmark, subset, metric.
     """
-    sections = [
-        forest_section(comparison),
-        capability_section(averages.get(Capabilities.name, ()), list(runs)),
-        half_truth_section(counted, presets[0], links),
-        familiarity_section(runs, counted, presets[0], links),
-        retrieval_section(counted, links),
-        training_section(read_logs(runs), list(runs)),
-        trajectory_section(runs, places),
-    ]
-    return [section for section in sections if section is not None]
+    used = {part for row_names in names for part in row_names}
+    return {
+        word: meaning
+        for word, pattern, meaning in MEANINGS
+        if any(re.fullmatch(pattern, part) for part in used)
+    }

@@ -438,7 +438,7 @@ function patchesOf({ images, grid, pairs, by }, match) {
     const light = element("canvas");
     light.setAttribute("aria-hidden", "true");
     frame.append(image, light);
-    const status = element("p", "said-of-word", `Choose a word: the patches that it ${isCosine ? "is similar to" : "attends to"} stay bright, the best one has a frame.`);
+    const status = element("p", "word-status", `Choose a word: the patches that it ${isCosine ? "is similar to" : "attends to"} stay bright, the best one has a frame.`);
     status.setAttribute("role", "status");
     container.append(frame, status);
     for (const [, textIndex, words] of pairs.filter(([imageIndex]) => imageIndex === place)) {

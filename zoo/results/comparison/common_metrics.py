@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from zoo.familiarity.buckets import EXCLUDED
 from zoo.results.averages import resolve_means
+from zoo.results.header import references
 from zoo.results.metrics import Metric, Rules, compute_metrics
 from zoo.results.outcomes import import_protocol
-from zoo.results.presets.base import Preset
-from zoo.results.report import references
+from zoo.results.presets.preset import Preset
 from zoo.results.runs import BenchmarkRun
 from zoo.results.splits import in_split_subsets, split_rows
 from zoo.results.statistics import Observations
@@ -23,8 +23,8 @@ Counted = dict[Metric, Observations | None]
 
 
 @dataclass(frozen=True)
-class RowName:
-    """The name of a row.
+class MetricName:
+    """The name of a metric or mean.
 
     Attributes:
         preset: Name of the preset that counts it.
@@ -51,12 +51,12 @@ class RowName:
 
 
 @dataclass(frozen=True)
-class ComparisonRow:
+class CommonMetric:
     """A number that every run has, and the outcomes that it is computed from.
 
     Attributes:
-        place: Name of the row.
-        of: Number of queries in the files.
+        name: Its name.
+        n_total: Number of queries in the files.
         weight: Weight of each outcome, `[n]`; the weights sum to 1.
         image: Numbers of the images, or sets of images, that the outcomes are about, `[n]`.
         part: Numbers of the metrics that the outcomes belong to, `[n]`; all 0 except for a mean.
@@ -66,8 +66,8 @@ class ComparisonRow:
         shares: Names of the metrics of a mean, with their shares; empty for a metric.
     """
 
-    place: RowName
-    of: int
+    name: MetricName
+    n_total: int
     weight: Floats
     image: NDArray[np.int64]
     part: NDArray[np.int64]
@@ -98,45 +98,45 @@ class ComparisonRow:
         return run_totals
 
 
-def comparison_rows(
+def common_metrics(
     tables: Sequence[pa.Table], presets: Sequence[Preset], header: Mapping[str, Any]
-) -> list[ComparisonRow]:
+) -> list[CommonMetric]:
     """Returns the metrics, means and splits that runs have in common.
 
     Metrics of a further preset are left out where they equal those of the first.
 
     Args:
-        tables: Outcomes of the runs, as in `Common`.
+        tables: Outcomes of the runs, as in `AlignedRuns`.
         presets: Ways of counting and averaging.
-        header: The header of the results of a run; its benchmarks give the order of the rows and
+        header: The header of the results of a run; its benchmarks give the order of the metrics and
             the number of images in a whole gallery.
     """
     references_by_part = references(header)
     order = {part: i for i, part in enumerate(references_by_part)}
-    rows: list[ComparisonRow] = []
+    common: list[CommonMetric] = []
     for preset in presets:
         counted = [
             _order_metrics(compute_metrics(table, preset.rules, references_by_part), order)
             for table in tables
         ]
-        rows += _new_rows(_metric_rows(preset.name, counted), rows)
-        rows += _mean_rows(preset, counted)
+        common += _new_metrics(_from_metrics(preset.name, counted), common)
+        common += _from_means(preset, counted)
     for preset in presets:
-        rows += _new_rows(_split_rows(preset, tables, order), rows)
-    return rows
+        common += _new_metrics(_from_splits(preset, tables, order), common)
+    return common
 
 
 def metrics_without_interval(table: pa.Table) -> tuple[str, ...]:
     """Returns the names of scored metrics that have no known interval, and so no test.
 
     Args:
-        table: Outcomes of a run, one of `Common.tables`.
+        table: Outcomes of a run, one of `AlignedRuns.tables`.
     """
     scored = table.filter(table["right"].is_valid())
     columns = (scored[name].to_pylist() for name in ("benchmark", "run", "subset", "metric"))
     metric_keys = dict.fromkeys(zip(*columns, scored["protocol"].to_pylist(), strict=True))
     return tuple(
-        str(RowName("", str(BenchmarkRun(benchmark, run)), subset, metric))
+        str(MetricName("", str(BenchmarkRun(benchmark, run)), subset, metric))
         for benchmark, run, subset, metric, protocol in metric_keys
         if not import_protocol(protocol).has_interval
     )
@@ -152,34 +152,36 @@ def _order_metrics(counted: Counted, order: Mapping[tuple[BenchmarkRun, str], in
     )
 
 
-def _new_rows(
-    rows: Sequence[ComparisonRow], before: Sequence[ComparisonRow]
-) -> list[ComparisonRow]:
-    """Returns the rows that do not equal a row of another preset."""
-    earlier_rows = {str(row.place): row for row in before if not row.place.is_mean}
+def _new_metrics(
+    metrics: Sequence[CommonMetric], before: Sequence[CommonMetric]
+) -> list[CommonMetric]:
+    """Returns the metrics that do not equal one of another preset."""
+    earlier_metrics = {str(metric.name): metric for metric in before if not metric.name.is_mean}
     return [
-        row
-        for row in rows
-        if (earlier := earlier_rows.get(str(row.place))) is None
-        or earlier.n != row.n
-        or not np.array_equal(earlier.values, row.values)
-        or not np.array_equal(earlier.weight, row.weight)
+        metric
+        for metric in metrics
+        if (earlier := earlier_metrics.get(str(metric.name))) is None
+        or earlier.n != metric.n
+        or not np.array_equal(earlier.values, metric.values)
+        or not np.array_equal(earlier.weight, metric.weight)
     ]
 
 
-def _metric_rows(preset: str, counted: Sequence[Counted], split: str = "") -> list[ComparisonRow]:
-    rows = []
+def _from_metrics(preset: str, counted: Sequence[Counted], split: str = "") -> list[CommonMetric]:
+    common = []
     for run_items in zip(*(by_metric.items() for by_metric in counted), strict=True):
         metric = run_items[0][0]
         observed = [observations for _, observations in run_items if observations is not None]
         if len(observed) == len(run_items):
-            place = RowName(preset, str(metric.benchmark_run), metric.subset, metric.metric, split)
-            row = _join_metrics(place, metric.n_total, [observed], [1.0])
-            rows.append(replace(row, partial_gallery=metric.partial_gallery))
-    return rows
+            name = MetricName(
+                preset, str(metric.benchmark_run), metric.subset, metric.metric, split
+            )
+            joined = _join_metrics(name, metric.n_total, [observed], [1.0])
+            common.append(replace(joined, partial_gallery=metric.partial_gallery))
+    return common
 
 
-def _mean_rows(preset: Preset, counted: Sequence[Counted]) -> list[ComparisonRow]:
+def _from_means(preset: Preset, counted: Sequence[Counted]) -> list[CommonMetric]:
     """Returns the means that are complete and whose members all have intervals.
 
     Completeness is judged from the metrics of the first run; the other runs have the same metrics
@@ -195,7 +197,7 @@ def _mean_rows(preset: Preset, counted: Sequence[Counted]) -> list[ComparisonRow
     return [
         replace(
             _join_metrics(
-                RowName(preset.name, "", "", part.name),
+                MetricName(preset.name, "", "", part.name),
                 sum(metric.n_total for metric, _ in part.shares),
                 [
                     [observations for observations in observed[metric] if observations is not None]
@@ -211,38 +213,38 @@ def _mean_rows(preset: Preset, counted: Sequence[Counted]) -> list[ComparisonRow
     ]
 
 
-def _split_rows(
+def _from_splits(
     preset: Preset, tables: Sequence[pa.Table], order: Mapping[tuple[BenchmarkRun, str], int]
-) -> list[ComparisonRow]:
+) -> list[CommonMetric]:
     """Returns the metrics of each split, without macro averages as in `by_split`."""
     if tables[0]["bucket"].null_count == len(tables[0]):
         return []
     rules: Rules = replace(preset.rules, macros={})
     keep = pa.array(in_split_subsets(tables[0]))
     tables = [table.filter(keep) for table in tables]
-    rows = []
+    common = []
     for split, in_split in split_rows(tables[0]).items():
         if split != EXCLUDED and in_split.any():
             counted = [
                 compute_metrics(table.filter(pa.array(in_split)), rules, {}) for table in tables
             ]
-            rows += _metric_rows(
+            common += _from_metrics(
                 preset.name, [_order_metrics(by_metric, order) for by_metric in counted], split
             )
-    return rows
+    return common
 
 
 def _join_metrics(
-    place: RowName,
+    name: MetricName,
     total: int,
     members: Sequence[Sequence[Observations]],
     shares: Sequence[float],
     missing: tuple[str, ...] = (),
-) -> ComparisonRow:
+) -> CommonMetric:
     """Joins the outcomes of metrics.
 
     Args:
-        place: Name of the row.
+        name: Name of the metric or mean.
         total: Number of queries in the files.
         members: The outcomes of each metric, run by run.
         shares: Weights of the metrics; they sum to 1.
@@ -251,8 +253,8 @@ def _join_metrics(
     first_run = [run_observations[0] for run_observations in members]
     labels = np.concatenate([metric.cluster for metric in first_run])
     values = [np.stack([run.right for run in run_observations]) for run_observations in members]
-    return ComparisonRow(
-        place,
+    return CommonMetric(
+        name,
         total,
         np.concatenate(
             [share * metric.weight for metric, share in zip(first_run, shares, strict=True)]

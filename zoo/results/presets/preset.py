@@ -1,25 +1,26 @@
-"""Presets in YAML or JSON files.
+"""Presets: rules for right answers, and the means to compute.
 
-A preset defines which answers are right and which means are computed:
+A preset is a class, or a file in YAML or JSON:
 
     description: the mean of two sets, ties wrong
     ties: wrong
     identical: dropped
     means:
       - name: replace
-        by: cases
-        of: [sugarcrepe/replace_obj/i2t, sugarcrepe/replace_att/i2t]
+        weighting: cases
+        members: [sugarcrepe/replace_obj/i2t, sugarcrepe/replace_att/i2t]
       - name: both
-        of: [replace, winoground/winoground/group]
+        members: [replace, winoground/winoground/group]
 
 A member with slashes is a metric, named as in the report (subset `*` is all subsets of the
 benchmark). Any other member is a mean defined earlier in the file or in the preset of `builds_on`,
 or is listed under `not_measured`. Without `means`, the preset has the means of `builds_on`.
 """
 
+from abc import ABC
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 import yaml
 from msgspec import Struct
@@ -28,10 +29,12 @@ from zoo.benchmarks.aro.relations import MIN_PAIR_CASES, SYMMETRIC_RELATIONS
 from zoo.errors import ZooError, suggest_names
 from zoo.results.averages import Mean, Member, Weighting
 from zoo.results.metrics import MacroAverage, Rules
-from zoo.results.presets.base import Preset
+from zoo.support.class_names import class_of
+from zoo.support.configurable import Configurable
 from zoo.support.schema import Text, validate_record
 
 SHIPPED = Path(__file__).parent
+ENDINGS = (".yaml", ".yml", ".json")
 FORMAT_HINT = "docs/guides/extend.md describes the format"
 # The metric of SVO-Probes: the mean over matching and non-matching pairs.
 _SVO_MACROS = {
@@ -62,8 +65,8 @@ MACROS = {
 
 class _MeanEntry(Struct, forbid_unknown_fields=True):
     name: Text
-    of: "list[str | _MeanEntry]"
-    by: Weighting = "equal"
+    members: "list[str | _MeanEntry]"
+    weighting: Weighting = "equal"
     partial: bool = False
 
 
@@ -76,6 +79,22 @@ class _PresetContent(Struct, forbid_unknown_fields=True):
     builds_on: str | None = None
     means: list[_MeanEntry] = []
     not_measured: list[str] = []
+
+
+class Preset(Configurable, ABC):
+    """Base class of presets: rules for right answers and definitions of means.
+
+    Attributes:
+        name: Unique name in results.
+        description: Description in the report.
+        rules: Rules for right answers.
+        means: Means to compute.
+    """
+
+    name: str
+    description: str
+    rules: Rules
+    means: tuple[Mean, ...] = ()
 
 
 class PresetFile(Preset):
@@ -99,6 +118,100 @@ class PresetFile(Preset):
             content.ties == "official", content.identical == "dropped", MACROS[content.macros]
         )
         self.means = tuple(_build_means(content, path, (path.resolve(),)))
+
+
+class _ShippedFile:
+    """Mixin of presets that zoo ships: reads the YAML file of that name next to this module."""
+
+    name: str
+
+    def __init__(self) -> None:
+        PresetFile.__init__(cast(PresetFile, self), str(SHIPPED / f"{self.name}.yaml"))
+
+
+class Official(_ShippedFile, PresetFile):
+    """Follows the official script of each benchmark."""
+
+    name = "official"
+
+
+class Strict(_ShippedFile, PresetFile):
+    """Counts every tie as wrong, and drops options equal to the right text.
+
+    A protocol declares in `drops_identical` whether they can be dropped. Other protocols keep them
+    and are named in the report.
+    """
+
+    name = "strict"
+
+
+class CSCLIPTable11(_ShippedFile, PresetFile):
+    """Computes the averages of Tables 11 and 13 of CS-CLIP, under official protocols."""
+
+    name = "cs_clip"
+
+
+class FSCCLIP(_ShippedFile, PresetFile):
+    """Computes the averages of the tables of FSC-CLIP."""
+
+    name = "fsc_clip"
+
+
+class Capabilities(_ShippedFile, PresetFile):
+    """Computes one mean per capability of Table 10 of CS-CLIP, over the measured subsets."""
+
+    name = "capabilities"
+
+
+class VLCompo(_ShippedFile, PresetFile):
+    """Computes the averages of the tables of vl_compo, inferred from its published values."""
+
+    name = "vl_compo"
+
+
+class ZS7(_ShippedFile, PresetFile):
+    """Computes the zero-shot means of Table 14 of CS-CLIP, over 7 data sets."""
+
+    name = "zs_7"
+
+
+class ZS21(_ShippedFile, PresetFile):
+    """Computes the mean over the 20 sets of ELEVATER and ImageNet, with its prompts and metrics."""
+
+    name = "zs_21"
+
+
+def preset_of(preset_or_name: Preset | str) -> Preset:
+    """Returns the preset with a given name.
+
+    Args:
+        preset_or_name: A preset, a name from `zoo ls presets`, the path of a preset file, or a
+            dotted class path.
+
+    Raises:
+        ZooError: The preset does not exist, or an attribute is missing.
+    """
+    if isinstance(preset_or_name, Preset):
+        preset = preset_or_name
+    elif preset_or_name.endswith(ENDINGS):
+        preset = PresetFile(preset_or_name)
+    else:
+        cls = class_of(preset_or_name, "presets", Preset)
+        try:
+            preset = cls()
+        except TypeError as error:
+            raise ZooError(
+                f"preset {preset_or_name!r} cannot be created ({error}). Give its arguments in "
+                "YAML as class_path and init_args, or as --presets.ARG VALUE after it"
+            ) from error
+    kinds = {"name": str, "description": str, "rules": Rules, "means": tuple}
+    for attribute, kind in kinds.items():
+        if not isinstance(getattr(preset, attribute, None), kind):
+            raise ZooError(
+                f"preset {type(preset).__name__} has no attribute `{attribute}` of type "
+                f"{kind.__name__}. A preset requires {', '.join(kinds)}"
+            )
+    return preset
 
 
 def _read_preset(path: Path) -> _PresetContent:
@@ -180,6 +293,6 @@ def _build_mean(
             )
         return Member(benchmark, subset, metric)
 
-    if not mean.of:
+    if not mean.members:
         raise ZooError(f"{path}: mean {mean.name!r} has no members")
-    return Mean(mean.name, tuple(map(member, mean.of)), mean.by, mean.partial)
+    return Mean(mean.name, tuple(map(member, mean.members)), mean.weighting, mean.partial)

@@ -5,13 +5,14 @@ from typing import Any
 import pytest
 
 from zoo.benchmarks.ceilings import Ceiling, ceilings_to_dict
-from zoo.results import show
-from zoo.results.averages import Average
-from zoo.results.benchmark_means import by_benchmark
-from zoo.results.brief import absent, ceilings_table, notes
+from zoo.results import summary_tables
+from zoo.results.averages import Average, benchmark_means
+from zoo.results.header import TEXT_PROBE
 from zoo.results.metrics import Metric
 from zoo.results.outcomes import SCHEMA
-from zoo.results.report import TEXT_PROBE, PresetResults, Results
+from zoo.results.preset_results import PresetResults
+from zoo.results.report import Results
+from zoo.results.summary_tables import absent, ceilings_table, notes
 
 SUBSETS = ("add_att", "add_obj", "swap_att")
 ORDER = Ceiling(300, 50.0, 96.0, {"longer": 40.0, "shorter": 60.0}, None)
@@ -39,27 +40,27 @@ def header(**more: Any) -> dict[str, Any]:
 
 
 def test_a_mean_of_a_benchmark_weighs_what_was_scored_by_its_cases() -> None:
-    (mean,) = by_benchmark("official", METRICS, {})
+    (mean,) = benchmark_means("official", METRICS, {})
     assert (mean.name, mean.value, mean.n, mean.n_total) == ("b/i2t", 50.0, 40, 40)
     assert (len(mean.members), mean.missing) == (3, ("b/swap_att/i2t",))
 
 
 def test_a_gallery_that_lacks_images_enters_no_mean() -> None:
     whole, part = metric("w", 10.0, 9, gallery_size=9), metric("p", 90.0, 9, gallery_size=20)
-    (mean,) = by_benchmark("official", (whole, part), {})
+    (mean,) = benchmark_means("official", (whole, part), {})
     assert mean.value == 10.0
-    assert list(by_benchmark("official", (part,), {})) == []
+    assert list(benchmark_means("official", (part,), {})) == []
 
 
 def test_many_metrics_are_shown_by_benchmark_with_what_the_blind_get_and_each_at_length(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(show, "MANY", 2)
+    monkeypatch.setattr(summary_tables, "MANY", 2)
     withheld = Average("a", "mean", None, "equal", ("x",), ("b/swap_att/i2t",), 1, 1)
     counted = PresetResults(
-        "a", "first", METRICS, (withheld,), (), tuple(by_benchmark("a", METRICS, {}))
+        "a", "first", METRICS, (withheld,), (), tuple(benchmark_means("a", METRICS, {}))
     )
-    other = PresetResults("c", "x", METRICS, (), (), tuple(by_benchmark("c", METRICS, {})))
+    other = PresetResults("c", "x", METRICS, (), (), tuple(benchmark_means("c", METRICS, {})))
     results = Results(header(), (counted, other), SCHEMA.empty_table())
     short = " ".join(repr(results).split())
     assert "b i2t 2 of 3 50.0 40 / 40 50.0 96.0 60.0" in short
@@ -67,7 +68,7 @@ def test_many_metrics_are_shown_by_benchmark_with_what_the_blind_get_and_each_at
     assert "withheld averages: mean (1 missing)" in short
     assert "add_att" not in short
     assert "--long prints every subset" in short
-    monkeypatch.setattr(show, "MANY", 3)
+    monkeypatch.setattr(summary_tables, "MANY", 3)
     whole = " ".join(repr(results).split())
     assert "add_att i2t 40.0" in whole
     assert "is withheld, missing: b/swap_att/i2t" in whole
@@ -107,7 +108,13 @@ def test_notes_that_are_alike_about_subsets_share_a_line_but_at_length() -> None
 def test_much_that_is_absent_is_named_with_its_size_and_told_at_length() -> None:
     made = header()
     made["absent"] = [
-        {"benchmark": "b", "run": "", "subset": name, "files": [f"{name}.json"], "how": name}
+        {
+            "benchmark": "b",
+            "run": "",
+            "subset": name,
+            "files": [f"{name}.json"],
+            "instructions": name,
+        }
         for name in (*SUBSETS, "unpublished")
     ]
     assert list(absent(made, long=False)) == [

@@ -1,0 +1,86 @@
+"""Metrics and averages of outcomes under presets."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from zoo.benchmarks.protocols.base import protocol_of
+from zoo.results.averages import Average, benchmark_means, compute_averages
+from zoo.results.header import references, run_of_record
+from zoo.results.leaks import LeakMetric
+from zoo.results.metrics import Metric, compute_metrics
+from zoo.results.presets.preset import Official, Preset
+from zoo.results.splits import by_split
+
+
+@dataclass(frozen=True)
+class PresetResults:
+    """The metrics and averages under one preset.
+
+    Attributes:
+        preset: Name of the preset.
+        description: Description of the preset in the report.
+        metrics: Metrics in the order of the report.
+        averages: Averages of the preset.
+        splits: Metrics by the familiarity of bindings, if requested.
+        by_benchmark: Mean of each metric over the subsets of a benchmark, weighted by cases.
+        leaks: Metrics without the images that the model has seen, if requested.
+    """
+
+    preset: str
+    description: str
+    metrics: tuple[Metric, ...]
+    averages: tuple[Average, ...]
+    splits: tuple[Metric, ...] = ()
+    by_benchmark: tuple[Average, ...] = ()
+    leaks: tuple[LeakMetric, ...] = ()
+
+
+def count_under_presets(
+    cases: pa.Table, presets: Sequence[Preset], header: Mapping[str, Any]
+) -> tuple[PresetResults, ...]:
+    """Returns metrics and averages per preset.
+
+    Metrics are in the order of the benchmarks and subsets in the header.
+
+    Args:
+        cases: Table of `outcomes.SCHEMA`.
+        presets: Rules for counting and averaging.
+        header: The content of results.json except metrics.
+    """
+    order = [
+        (run_of_record(benchmark), subset)
+        for benchmark in header["benchmarks"].values()
+        for subset in benchmark["subsets"]
+    ]
+    position = {key: i for i, key in enumerate(order)}
+    reference_values, official = references(header), Official().rules
+    by_preset = []
+    for preset in presets:
+        observations = compute_metrics(cases, preset.rules, reference_values, official)
+        metrics = sorted(
+            observations, key=lambda m: position.get((m.benchmark_run, m.subset), len(position))
+        )
+        by_preset.append(
+            PresetResults(
+                preset.name,
+                f"{preset.description}{_describe_kept_options(preset, cases)}",
+                tuple(metrics),
+                tuple(compute_averages(preset.name, preset.means, metrics, observations)),
+                by_split(cases, preset.rules, reference_values),
+                tuple(benchmark_means(preset.name, metrics, observations)),
+            )
+        )
+    return tuple(by_preset)
+
+
+def _describe_kept_options(preset: Preset, cases: pa.Table) -> str:
+    """Returns the protocols whose identical options the preset cannot drop, as a clause."""
+    if not preset.rules.drop_identical:
+        return ""
+    keeping = pc.unique(cases.filter(cases["identical"].is_null())["protocol"]).to_pylist()
+    names = sorted({protocol_of(protocol).name for protocol in keeping})
+    return f", but kept by protocol {', '.join(names)}" if names else ""
