@@ -80,7 +80,7 @@ def architecture(name: str) -> tuple[str, dict[str, Any]]:
     known = open_clip.get_model_config(cleaned) if cleaned in open_clip.list_models() else None
     if known is None:
         raise ZooError(
-            f"backbone.name {name!r} is no known "
+            f"backbone.name {name!r} is not a known "
             f"architecture{suggest_names(cleaned, architectures())}: "
             "`zoo ls backbones` lists them"
         )
