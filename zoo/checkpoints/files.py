@@ -14,6 +14,7 @@ from zoo.checkpoints.exported import read_export
 from zoo.errors import ZooError
 from zoo.support.configurable import is_recipe
 from zoo.support.files import remove_leftovers, temporary_path
+from zoo.support.renames import translate_checkpoint
 from zoo.support.tensors import read_tensors
 
 SOURCES = ("pretrained", "weights")
@@ -81,7 +82,7 @@ class WholeCheckpointIO(TorchCheckpointIO):
         if Path(path).is_dir():
             return read_export(Path(path))
         remove_leftovers(Path(path).parent)
-        return read_tensors(Path(path), CHECKPOINT, PLAIN_WEIGHTS)
+        return translate_checkpoint(read_tensors(Path(path), CHECKPOINT, PLAIN_WEIGHTS))
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
@@ -118,7 +119,7 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
             f"{path} is not a checkpoint of `zoo fit`: to use plain weights, set "
             "model.backbone.init_args.pretrained"
         )
-    return checkpoint
+    return translate_checkpoint(checkpoint)
 
 
 def recipe_of(checkpoint: dict[str, Any]) -> dict[str, Any]:
