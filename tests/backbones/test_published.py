@@ -343,10 +343,10 @@ def test_a_publication_wants_a_file(tmp_path: Path) -> None:
             ZooError, match=r"backbone\.pretrained\.path of TSVLC is .*does not exist"
         ):
             Backbone("zoo-tiny", pretrained=TSVLC(path))
-    with pytest.raises(ZooError, match=r"TSVLC, a publication.* give backbone\.pretrained\.path"):
+    with pytest.raises(ZooError, match=r"TSVLC, a publication.* set backbone\.pretrained\.path"):
         Backbone("zoo-tiny", pretrained="TSVLC")
     for path in ("zoo.backbones.published.TSVLC", f"{__name__}.Theirs"):  # of others too
-        with pytest.raises(ZooError, match=r"a publication.* give backbone\.pretrained\.\w+$"):
+        with pytest.raises(ZooError, match=r"a publication.* set backbone\.pretrained\.\w+$"):
             Backbone("zoo-tiny", pretrained=path)
 
 

@@ -10,6 +10,7 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 from PIL import Image
@@ -41,9 +42,13 @@ def check_embeddings(model: zoo.Model) -> None:
     images = [Image.open(f"made/pictures/00{i}.png") for i in (0, 5)]
     lines = Path("made/captions.tsv").read_text().splitlines()
     texts = [lines[1 + i].split("\t")[1] for i in (0, 5)]
-    assert model.encode_images(images).tolist() == EXPECTED["images"]
-    assert model.encode_texts(texts).tolist() == EXPECTED["texts"]
-    assert model.score(images, texts).tolist() == EXPECTED["scores"]
+    # last digits depend on the processor and the number of threads
+    for values, name in (
+        (model.encode_images(images), "images"),
+        (model.encode_texts(texts), "texts"),
+        (model.score(images, texts), "scores"),
+    ):
+        np.testing.assert_allclose(values, EXPECTED[name], rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("path", [CHECKPOINT, "exported"])
@@ -63,7 +68,8 @@ def test_a_run_is_resumed_with_its_own_recipe(
     config = folder / "runs" / "version_0" / "config.yaml"
     main(["fit", "--config", str(config), "--trainer.max_epochs", "3", "--ckpt_path", "last"])
     resumed = losses(folder, version=1)
-    assert {str(step): loss for step, loss in resumed.items()} == EXPECTED["losses"]
+    by_step = {str(step): loss for step, loss in resumed.items()}
+    assert by_step == pytest.approx(EXPECTED["losses"], rel=1e-5)
     assert "other settings" not in caplog.text
 
 
