@@ -112,7 +112,7 @@ def made_batch(backbone: Backbone, n: int = 3) -> Batch:
             Choosy(),
             ("replay",),
             False,
-            "Choosy needs negatives of negclip_swap or aro_shuffle, and the data makes replay",
+            "Choosy needs negatives of negclip_swap or aro_shuffle, and the data have replay",
         ),
         (CSCLIP(), ("negclip_swap",), False, "CSCLIP needs units"),
     ],

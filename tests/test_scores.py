@@ -361,12 +361,12 @@ def test_a_head_that_gives_something_else_is_told_what_is_wanted() -> None:
     case = random_case(0, negatives=3)
     with pytest.raises(
         ZooError,
-        match=r"Transposed\.block returned logits of shape \(18, 6\), and \(6, 18\) is wanted",
+        match=r"Transposed\.block returned logits of shape \(18, 6\), not \(6, 18\)",
     ):
         scores_of(case, Transposed()).images_against(case.negatives, true=False)
     with pytest.raises(
         ZooError,
-        match=r"Columned\.pairs returned logits of shape \(18, 1\), and \(18,\) is wanted",
+        match=r"Columned\.pairs returned logits of shape \(18, 1\), not \(18,\)",
     ):
         scores_of(case, Columned()).own_texts(case.negatives)
     with pytest.raises(

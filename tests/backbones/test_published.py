@@ -229,7 +229,7 @@ WRONG = {
     "CS-CLIP's by NegCLIP's": (
         NegCLIP,
         lambda s: FILES["CS-CLIP"][1](s)[0],
-        "begin with 'model.'.*head.logit_scale lies beside",
+        "begin with 'model.'.*it has head.logit_scale outside of the model",
     ),
     "NegCLIP's by CS-CLIP's": (CSCLIP, as_trained, "begin with ''.*no head.logit_scale"),
     "NegCLIP's by CLoVe's": (CLoVe, as_trained, "77 text positions and not 64"),
@@ -339,12 +339,14 @@ class Theirs(PublishedWeights):
 
 def test_a_publication_wants_a_file(tmp_path: Path) -> None:
     for path in ("openai", str(tmp_path / "absent.pt")):
-        with pytest.raises(ZooError, match=r"backbone\.pretrained\.path of TSVLC is .*not there"):
+        with pytest.raises(
+            ZooError, match=r"backbone\.pretrained\.path of TSVLC is .*does not exist"
+        ):
             Backbone("zoo-tiny", pretrained=TSVLC(path))
-    with pytest.raises(ZooError, match=r"TSVLC, a publication.* give backbone\.pretrained\.path"):
+    with pytest.raises(ZooError, match=r"TSVLC, a publication.* set backbone\.pretrained\.path"):
         Backbone("zoo-tiny", pretrained="TSVLC")
     for path in ("zoo.backbones.published.TSVLC", f"{__name__}.Theirs"):  # of others too
-        with pytest.raises(ZooError, match=r"a publication.* give backbone\.pretrained\.\w+$"):
+        with pytest.raises(ZooError, match=r"a publication.* set backbone\.pretrained\.\w+$"):
             Backbone("zoo-tiny", pretrained=path)
 
 

@@ -310,7 +310,7 @@ WRONG = {
         "is not an open_clip model",
     ),
     "itself": (holding_itself, "contains itself as 'model'"),
-    "a list": (lambda s: [1, 2], "holds a list"),
+    "a list": (lambda s: [1, 2], "contains a list instead of a state_dict"),
     "code": (lambda s: {"state_dict": s, "optimizer": Path("x")}, "cannot be read as weights"),
 }
 

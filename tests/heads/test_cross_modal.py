@@ -345,9 +345,9 @@ def test_other_shapes_than_it_was_made_for_are_refused() -> None:
         match=f"positions for {CONTEXT} text tokens and got {2 * CONTEXT}: use the context",
     ):
         head.prepare_texts(texts.map(lambda t: torch.cat([t, t], dim=1)))
-    with pytest.raises(ZooError, match="gives none"):
+    with pytest.raises(ZooError, match="returns none"):
         CrossModal(**SMALL).attach(TowerShapes(**{**vars(SHAPES), "patches": None}))
-    with pytest.raises(ZooError, match="do not divide"):
+    with pytest.raises(ZooError, match="not a multiple of attention_heads"):
         CrossModal(width=10, attention_heads=4)
 
 

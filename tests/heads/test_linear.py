@@ -63,7 +63,7 @@ def test_the_authors_weights_load(tmp_path: Path) -> None:
         ({"t": torch.zeros(1)}, "the file holds t, not t and linear.weight"),
         (
             {"t": torch.zeros(1), "linear.weight": torch.eye(3)},
-            "maps 3 x 3, and the backbone's vectors have 6 numbers",
+            "the map is 3 x 3, and the backbone's vectors have width 6",
         ),
         (
             {"t": torch.zeros(3), "linear.weight": torch.eye(WIDTH)},
@@ -77,8 +77,8 @@ def test_the_authors_weights_load(tmp_path: Path) -> None:
             {"t": torch.zeros(1), "linear.weight": [[1.0]]},
             "linear.weight is a list, not a tensor",
         ),
-        (torch.zeros(3), "labclip.pt holds a Tensor and no state_dict"),
-        (["linear.weight", "t"], "labclip.pt holds a list and no state_dict"),
+        (torch.zeros(3), "labclip.pt contains a Tensor instead of a state_dict"),
+        (["linear.weight", "t"], "labclip.pt contains a list instead of a state_dict"),
     ],
 )
 def test_weights_of_another_kind_are_refused(tmp_path: Path, state: object, message: str) -> None:
@@ -88,7 +88,7 @@ def test_weights_of_another_kind_are_refused(tmp_path: Path, state: object, mess
 
 
 def test_absent_or_broken_weights_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ZooError, match="no such file"):
+    with pytest.raises(ZooError, match="the file does not exist"):
         attached(Linear(weights=str(tmp_path / "labclip.pt")))
     (tmp_path / "labclip.pt").write_bytes(b"PK\x03\x04half")
     with pytest.raises(ZooError, match=r"labclip.pt cannot be read as weights .*download it again"):

@@ -17,6 +17,7 @@ from zoo.backbones.hugging_face import describe_folder
 from zoo.backbones.hugging_face_names import open_clip_state
 from zoo.backbones.weights import DESCRIPTION
 from zoo.errors import ZooError
+from zoo.support.renames import translate_checkpoint
 from zoo.support.schema import validate_record
 from zoo.support.tensors import read_tensors
 from zoo.support.text_files import parse_json
@@ -125,9 +126,10 @@ def read_export(folder: Path) -> dict[str, Any]:
     if towers.name == HUGGING_FACE:
         weights = open_clip_state(towers, weights, description["separate_text"])
     state = {TOWERS + name: tensor for name, tensor in weights.items()} | rest
-    return {
+    checkpoint = {
         "state_dict": state,
         "hyper_parameters": description["recipe"],
         "zoo": description["origin"],
         "pytorch-lightning_version": lightning.__version__,
     }
+    return translate_checkpoint(checkpoint)

@@ -14,6 +14,7 @@ from zoo.checkpoints.exported import read_export
 from zoo.errors import ZooError
 from zoo.support.configurable import is_recipe
 from zoo.support.files import remove_leftovers, temporary_path
+from zoo.support.renames import translate_checkpoint
 from zoo.support.tensors import read_tensors
 
 SOURCES = ("pretrained", "weights")
@@ -81,7 +82,7 @@ class WholeCheckpointIO(TorchCheckpointIO):
         if Path(path).is_dir():
             return read_export(Path(path))
         remove_leftovers(Path(path).parent)
-        return read_tensors(Path(path), CHECKPOINT, PLAIN_WEIGHTS)
+        return translate_checkpoint(read_tensors(Path(path), CHECKPOINT, PLAIN_WEIGHTS))
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
@@ -115,7 +116,7 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
             f"--model.backbone.name ViT-B-32 --model.backbone.pretrained {path}, or "
             f"zoo.load('ViT-B-32', '{path}') in Python"
         )
-    return checkpoint
+    return translate_checkpoint(checkpoint)
 
 
 def refuse_plain_weights(path: Path, advice: str) -> None:

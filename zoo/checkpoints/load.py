@@ -15,6 +15,7 @@ from zoo.error_translation import shorten_message
 from zoo.errors import ZooError
 from zoo.module import ZooModule
 from zoo.support.class_paths import reject_untrusted_classes
+from zoo.support.renames import translate_recipe
 
 
 def load_checkpoint(path: str | Path, recipe: Mapping[str, Any] | None = None) -> ZooModule:
@@ -101,7 +102,7 @@ def load_measured(model: Mapping[str, Any]) -> ZooModule:
     Raises:
         ZooError: It is missing, cannot be built, or its weights are not those that were measured.
     """
-    checkpoint, recipe = model.get("checkpoint"), model.get("recipe")
+    checkpoint, recipe = model.get("checkpoint"), translate_recipe(model.get("recipe"))
     if checkpoint is not None:
         module = load_checkpoint(checkpoint, recipe)
     elif recipe is not None:

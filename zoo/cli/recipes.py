@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from zoo.errors import ZooError, suggest_names
+from zoo.support.renames import translate_classes
 
 DATA_ROOT_PLACEHOLDER = "${data_root}"
 INLINE = "--config"
@@ -89,20 +90,24 @@ def load_recipe(value: str, data_roots: Sequence[str] | None) -> tuple[str, dict
         data_roots: The data roots that were given; None keeps ${data_root}.
 
     Returns:
-        The path of the recipe, or JSON if ${data_root} was replaced; and its settings.
+        The path of the recipe, or JSON if ${data_root} or old names were replaced; and its
+        settings.
 
     Raises:
         ZooError: The recipe does not exist, is not valid YAML, or needs exactly one data root and
             none or several were given.
     """
     name, settings = _read_recipe(value)
+    current = translate_classes(settings)
     text = value if name == INLINE else name
     try:
-        document = to_yaml(settings)
+        document = to_yaml(current)
     except TypeError as error:
         raise ZooError(f"{name} has a key that is not a string ({error}): quote it") from error
-    if DATA_ROOT_PLACEHOLDER not in document or data_roots is None:
-        return text, settings
+    if data_roots is None:
+        return text, current
+    if DATA_ROOT_PLACEHOLDER not in document:
+        return text if current == settings else document, current
     if not data_roots:
         raise ZooError(
             f"{Path(name).name} reads files under {DATA_ROOT_PLACEHOLDER}: give the "

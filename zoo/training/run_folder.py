@@ -24,6 +24,7 @@ from zoo.errors import ZooError
 from zoo.support.configurable import differences
 from zoo.support.distributed import sum_over_ranks
 from zoo.support.files import advice_on, write_bytes
+from zoo.support.renames import translate_classes, translate_recipe
 from zoo.training.metrics_log import MetricsLog
 
 CONFIG, RECORD = "config.yaml", "run.json"
@@ -334,7 +335,10 @@ def read_record(folder: Path) -> Settings:
         record = json.loads((folder / RECORD).read_text("utf-8"))
     except (OSError, ValueError):
         return {}
-    return record if isinstance(record, dict) else {}
+    if not isinstance(record, dict):
+        return {}
+    model, data = (record.get(name) for name in ("model", "data"))
+    return {**record, "model": translate_recipe(model), "data": translate_classes(data)}
 
 
 def runs_under(root: Path) -> list[Path]:

@@ -12,6 +12,7 @@ from lightning.pytorch.strategies import ModelParallelStrategy
 from zoo.checkpoints.files import read_checkpoint
 from zoo.errors import ZooError
 from zoo.module import ZooModule
+from zoo.support.renames import translate_checkpoint
 from zoo.support.tensors import plain_objects
 
 
@@ -67,4 +68,4 @@ class Sharded(ModelParallelStrategy):
         assert isinstance(self.lightning_module, ZooModule)
         self.lightning_module.refuse_other_shapes(read_checkpoint(path))
         with plain_objects():
-            return super().load_checkpoint(path, weights_only=True)
+            return translate_checkpoint(super().load_checkpoint(path, weights_only=True))

@@ -9,6 +9,7 @@ import yaml
 from msgspec import Meta, Struct
 
 from zoo.errors import ZooError
+from zoo.support.renames import ENTRY, translate_keys
 from zoo.support.schema import Text, validate_record
 
 ENTRIES = Path(__file__).parent / "entries"
@@ -107,6 +108,8 @@ def read(file: Path) -> ModelEntry:
     except (UnicodeDecodeError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
         raise ZooError(f"the model {file} is not valid YAML ({reason}): fix the file") from error
+    if isinstance(content, dict):
+        content = translate_keys(content, ENTRY)
     entry = validate_record(content, ModelEntry, str(file), ADVICE)
     contradiction = _contradiction(entry)
     if contradiction is not None:
