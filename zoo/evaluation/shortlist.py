@@ -25,8 +25,8 @@ from zoo.evaluation.strategy import Strategy
 from zoo.evaluation.vectors import StoredItems, join_ranks
 from zoo.heads import answers
 from zoo.heads.base import Head
-from zoo.results.plan import Plan
 from zoo.results.header import SHORT_LISTS
+from zoo.results.plan import Plan
 from zoo.support.distributed import gather_objects, gather_results, rank, world_size
 from zoo.support.progress import track
 
