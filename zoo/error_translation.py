@@ -245,13 +245,13 @@ def _raising_frame(error: BaseException) -> tuple[str, str]:
 
 
 def _suggest(text: str) -> str:
-    kind = re.search(r"(?:a|valid) subclass of (\w+)", text)
-    if kind is not None:
+    base_class = re.search(r"(?:a|valid) subclass of (\w+)", text)
+    if base_class is not None:
         return next(
             (
                 f" (`zoo ls {kind}` lists some)"
                 for kind, base in BASE_CLASS_BY_KIND.items()
-                if base == kind[1]
+                if base == base_class[1]
             ),
             "",
         )

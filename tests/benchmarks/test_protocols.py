@@ -67,7 +67,7 @@ def test_argmax_takes_the_first_of_equals_wherever_the_answer_stands() -> None:
                     best = k
             assert counted == (best == answer)
             (row,) = outcome_rows(BenchmarkRun("b"), asked, [outcome], frozenset())
-            assert (row.right or (row.tie and row.correct_first)) == counted
+            assert (row.right or (row.tie and row.tie_is_right)) == counted
 
 
 def test_text_to_image_compares_down_a_column() -> None:

@@ -11,7 +11,7 @@ def test_a_recipe_s_step_is_planned_without_data(capsys: pytest.CaptureFixture[s
     assert main([*CS_CLIP, "a100", "--devices", "8", "--workers", "64"]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "one step of 128 rows on 8 x NVIDIA A100 SXM 80 GB: 16 rows per device, bf16" in out
-    assert "towers limits" in out
+    assert "limited by towers" in out
     assert "25 epochs of 566,435 samples" in out
     # of 151,277,313 numbers in fp32, of which 7/8 are sent twice
     assert " weights 577 " in out

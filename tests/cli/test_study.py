@@ -196,7 +196,7 @@ def test_a_run_that_fails_loses_no_other_and_is_named_at_the_end(
     gone_on: InProcess, folder: Path
 ) -> None:
     assert gone_on.said.endswith(
-        "NegCLIP/seed_1 failed: the loss is not a number: lower the rate (all of it in "
+        "NegCLIP/seed_1 failed: the loss is not a number: lower the rate (full log: "
         f"{folder.resolve()}/studies/two/logs/negclip/seed_1.log)\n"
     )
     assert ("validate", "clip/seed_1") in gone_on.done
@@ -223,7 +223,7 @@ def test_the_report_has_means_over_seeds_and_the_cases_of_the_first_of_every_row
     index = (page.parent / "data" / "index.js").read_text()
     assert '"runs":["CLIP","NegCLIP","start"]' in index
     said = " ".join(page.read_text().split())
-    assert "Of CLIP (2 seeds), NegCLIP (2 seeds), averages and metrics are means" in said
+    assert "For CLIP (2 seeds), NegCLIP (2 seeds), averages and metrics are means" in said
     assert "are of the first seed only: CLIP/seed_0, NegCLIP/seed_0." in said
     with (whole / "table.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["kind"] == "metric"]

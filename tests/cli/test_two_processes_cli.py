@@ -170,10 +170,10 @@ def test_a_measurement_is_the_same_on_two_processes(made_root: Path, tmp_path: P
         json.loads((folder / "measured" / "results.json").read_text())["presets"][0]["metrics"]
         for folder in folders
     )
-    assert [(f["metric"], f["n"], f["of"], f["images"], f["value"]) for f in two] == [
-        (f["metric"], f["n"], f["of"], f["images"], f["value"]) for f in one
+    assert [(f["metric"], f["n"], f["n_total"], f["images"], f["value"]) for f in two] == [
+        (f["metric"], f["n"], f["n_total"], f["images"], f["value"]) for f in one
     ]
-    assert one[0]["n"] == one[0]["of"] == 12
+    assert one[0]["n"] == one[0]["n_total"] == 12
     rows, others = (
         pq.read_table(folder / "measured" / "cases.parquet").to_pylist() for folder in folders
     )

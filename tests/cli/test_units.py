@@ -359,7 +359,7 @@ def test_report_prints_counts_drops_and_what_two_files_share(
     both = capsys.readouterr().out
     assert re.search(r"dropped: ungrounded_entity +│ 0 +│ 1 ", both)
     assert re.search(r"entities +│ \d+ \(\d+\.\d%\) +│", both)
-    assert "3 captions are in both, 0 in rule.jsonl alone and 0 in model.parquet alone" in both
+    assert "3 captions are in both, 0 only in rule.jsonl and 0 only in model.parquet" in both
     assert "are not known" not in both
     assert page.read_text("utf-8").startswith("<!doctype html>")
 

@@ -222,14 +222,16 @@ def test_a_writer_that_is_killed_leaves_nothing_half_written(tmp_path: Path) -> 
     child = os.fork()
     if child == 0:
 
-        def write_half(file: Path, content: bytes, sweeps: bool) -> None:
+        def write_half(file: Path, content: bytes, clean_up: bool) -> None:
             part = file.with_name(f".{file.name}.{os.getpid()}.part")
             part.write_bytes(content[: len(content) // 2])
             os.kill(os.getpid(), signal.SIGKILL)
 
         store.write_bytes = write_half
-        cached.store.add(cached.folder / elsewhere.name, elsewhere.read_bytes())
-        os._exit(0)
+        try:
+            cached.store.add(cached.folder / elsewhere.name, elsewhere.read_bytes())
+        finally:
+            os._exit(1)
     _, status = os.waitpid(child, 0)
     assert os.WTERMSIG(status) == signal.SIGKILL
     assert len(list((tmp_path / "stored" / "model").iterdir())) == 2

@@ -299,15 +299,17 @@ def test_a_run_that_is_killed_while_it_writes_leaves_nothing_half_written(tmp_pa
     if child == 0:
         write, files_left = store.write_bytes, iter(range(4))
 
-        def write_or_die(file: Path, content: bytes, sweeps: bool) -> None:
+        def write_or_die(file: Path, content: bytes, clean_up: bool) -> None:
             if next(files_left, None) is None:
                 file.with_name(f".{file.name}.1.part").write_bytes(content[:-9])
                 os.kill(os.getpid(), signal.SIGKILL)
-            write(file, content, sweeps)
+            write(file, content, clean_up)
 
         store.write_bytes = write_or_die
-        run(evaluation(tmp_path, made, **small), backbone, kept(tmp_path), TokenHead())
-        os._exit(0)
+        try:
+            run(evaluation(tmp_path, made, **small), backbone, kept(tmp_path), TokenHead())
+        finally:
+            os._exit(1)
     _, status = os.waitpid(child, 0)
     assert os.WTERMSIG(status) == signal.SIGKILL
     entries = kept(tmp_path).store.summarize().entries

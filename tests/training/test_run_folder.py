@@ -64,7 +64,7 @@ def test_a_run_that_ended_before_its_first_checkpoint_is_not_to_be_gone_on_with(
     (folder / "runs" / "s1" / "config.yaml").write_text("seed_everything: 1")
     assert main([*fit, "--trainer.logger.version", "s1"]) == 1
     told = capsys.readouterr().err
-    assert "it ended before its first checkpoint" in told
+    assert "delete that run, which has no checkpoint" in told
     assert "--overwrite" in told
     assert "--ckpt_path" not in told
 
@@ -90,7 +90,7 @@ def test_last_is_of_the_newest_run_with_this_recipe_and_data(
     assert main([*fit, "--ckpt_path", "last"]) == 0
     assert min(losses(folder, 2)) == 2
     assert main([*slow, "--ckpt_path", "last"]) == 1
-    assert "version_1/checkpoints/last.ckpt is finished, with 4 steps" in capsys.readouterr().err
+    assert "version_1/checkpoints/last.ckpt is finished: it has 4 steps" in capsys.readouterr().err
     assert main([*fit, "--model.optimizer.lr", "3e-4", "--ckpt_path", "last"]) == 1
     told = capsys.readouterr().err
     assert "no run under runs has this recipe and data" in told
@@ -168,7 +168,7 @@ def test_a_checkpoint_is_named_by_last_by_best_by_its_run_and_by_its_path(folder
         assert find_checkpoint(named) == newest / "last.ckpt"
     assert find_checkpoint(newest / "best.ckpt") == newest / "best.ckpt"
     assert find_checkpoint("elsewhere") == Path("elsewhere")
-    with pytest.raises(ZooError, match=r"no last\.ckpt under empty"):
+    with pytest.raises(ZooError, match=r"empty has no last\.ckpt"):
         find_checkpoint("last", Path("empty"))
 
 

@@ -202,13 +202,13 @@ def test_a_checkpoint_is_written_after_some_minutes_whatever_the_steps(
     assert torch.load(last_checkpoint(folder), weights_only=True)["global_step"] == 3
 
 
-def test_that_is_after_ten_minutes_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checkpoint_is_due_after_ten_minutes_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = [50.0]
     monkeypatch.setattr("zoo.training.callbacks.time.monotonic", lambda: seconds[-1])
     callback, trainer = LastCheckpoint(), Trainer(accelerator="cpu", logger=False)
     for at, due in ((50 + 599.0, False), (50 + 600.0, True)):
         seconds.append(at)
-        assert callback.wants(trainer) == due
+        assert callback.requests_action(trainer) == due
 
 
 def test_slurm_puts_the_job_in_the_queue_again_and_it_goes_on(
