@@ -42,6 +42,15 @@ def test_each_import_changes_the_picture_and_an_upward_one_is_highlighted(
     assert "arrow upward" in drawing.picture(arrows | {("heads", "module")})
 
 
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    graph = grimp.build_graph("zoo", cache_dir=None)  # imports inside functions are included
+    imported = {name: graph.find_modules_directly_imported_by(name) for name in graph.modules}
+    remaining = set(imported)
+    while leaves := {name for name in remaining if not imported[name] & remaining}:
+        remaining -= leaves
+    assert remaining == set(), "these import each other, or import those that do"
+
+
 def test_an_objective_loads_at_most_twenty_files() -> None:
     graph = grimp.build_graph("zoo", cache_dir=None)
     for name in graph.find_children("zoo.objectives"):

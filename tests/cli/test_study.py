@@ -231,7 +231,7 @@ def test_the_report_has_means_over_seeds_and_the_cases_of_the_first_of_every_row
     for row in rows:
         assert any(value == pytest.approx(float(row["value"])) for value in shown)
         if row["run"] == "start":
-            assert (row["best"], row["level"], row["p"]) == ("False", "False", "")
+            assert (row["best"], row["near_best"], row["p"]) == ("False", "False", "")
 
 
 def test_a_table_says_which_rows_have_fewer_seeds_than_were_asked_for(

@@ -1,8 +1,7 @@
 """Checks of `zoo fit` and `zoo validate` before torch is imported, which takes seconds.
 
 Recipes must exist and be valid YAML, and their settings and classes must be known. The names come
-from the source of the classes, so that there is no second schema. Whatever is not certain here is
-left to the parser.
+from the source of the classes, and are not listed here a second time. The parser checks the rest.
 """
 
 import difflib

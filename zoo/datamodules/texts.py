@@ -79,7 +79,7 @@ class CaptionTexts:
         return texts
 
     def pairs(self, sample: Sample, epoch: int, index: int) -> list[UnitAndFoil | None]:
-        """Returns n_units draws of (unit, foil or None), None if there is no unit."""
+        """Returns n_units draws of (unit, foil or None), None for a caption without units."""
         record = self.records.get(sample.caption_id)
         if self.units is None or record is None:
             return [None] * self.n_units

@@ -124,7 +124,7 @@ class TwoTowers(nn.Module):
         return computation_of_module(self.model, self._preprocessing, type(self))
 
     def encode_images(self, pixels: Tensor, keys: frozenset[TokenKey] = frozenset()) -> Encoded:
-        """Encodes prepared images; there are no tokens.
+        """Encodes prepared images, without tokens.
 
         Raises:
             ZooError: The model does not return one vector per image.
@@ -134,7 +134,7 @@ class TwoTowers(nn.Module):
         return Encoded(self._vectors(self._images(inputs), len(pixels), "images"))
 
     def encode_texts(self, bank: TextBank, keys: frozenset[TokenKey] = frozenset()) -> Encoded:
-        """Encodes tokenized texts; there are no tokens.
+        """Encodes tokenized texts, without tokens.
 
         Raises:
             ZooError: The model does not return one vector per text.

@@ -23,7 +23,7 @@ class Avoiding(NegativeGenerator):
             negative.
 
     Raises:
-        ZooError: There are no phrases.
+        ZooError: `phrases` is empty.
     """
 
     name = "avoiding"

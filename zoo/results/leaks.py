@@ -93,7 +93,7 @@ def compute_leaks(
     """Yields each metric of each benchmark, over all its subsets and over each of them.
 
     The two parts have no image in common and cannot be paired: the interval of their difference
-    combines their two intervals (Newcombe 1998). There are no macro averages, because a part has
+    combines their two intervals (Newcombe 1998). Macro averages are omitted, because a part has
     incomplete groups.
 
     Args:

@@ -20,7 +20,7 @@ def by_split(
 ) -> tuple[Metric, ...]:
     """Computes the metrics of each split; none if no case has a bucket.
 
-    All outcomes have equal weight. There are no macro averages, because a split has incomplete
+    All outcomes have equal weight. Macro averages are omitted, because a split has incomplete
     groups.
 
     Args:

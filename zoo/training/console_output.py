@@ -131,7 +131,7 @@ class ProgressLog(ProgressBar):
 
 
 def _epoch_limit(trainer: Trainer, word: str) -> str:
-    """Returns a word and the maximum number of epochs, empty if there is no maximum."""
+    """Returns a word and the maximum number of epochs, empty without a maximum."""
     limit = trainer.max_epochs
     return "" if limit is None or limit < 0 else f"{word}{limit}"
 

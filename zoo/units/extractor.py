@@ -39,7 +39,7 @@ class UnitExtractor(Configurable, ABC):
     Attributes:
         name: The extractor's name in units files and results.
         output_path: The path next to which an extractor may store partial results, usually the
-            output file; None if there is no output file.
+            output file; None without an output file.
     """
 
     name: ClassVar[str]

@@ -26,7 +26,7 @@ class UnitSampler(Configurable):
         file: A units file, or a folder of them (see `read_units`).
         n_units: The number of units drawn per caption (N_u).
         p_rel: The probability that a draw tries a relation before an entity. With 1.0 an entity is
-            drawn only if there is no relation (Table 16).
+            drawn only without a relation (Table 16).
         max_conjunction: The maximum number of entities in a conjunction "a and b" (K).
         with_replacement: Whether draws are independent, so that each is a relation with probability
             `p_rel`, as in Section 4.1 and Table 16. Otherwise no unit is drawn twice, and a caption

@@ -22,7 +22,7 @@ def read_image_folder(folder: Path, source: str) -> LabelledImages | None:
         source: The source of the images' references.
 
     Returns:
-        The images, None if there are no class folders.
+        The images, None without class folders.
 
     Raises:
         ZooError: A class has no image.

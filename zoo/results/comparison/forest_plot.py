@@ -61,7 +61,7 @@ def draw_forest_figure(lines: Sequence[ComparisonLine], runs: Sequence[str]) -> 
         runs: Names of the tested runs; the others are compared with the first.
 
     Raises:
-        ZooError: There are only the seeds of one recipe, so there are no differences.
+        ZooError: All runs are seeds of one recipe, so that nothing can be compared.
     """
     import matplotlib
     from matplotlib.figure import Figure

@@ -20,7 +20,7 @@ def find_checkpoint(results: Results) -> Path | None:
 
 
 def read_training_curves(results: Results) -> dict[str, Curve]:
-    """Returns the curves that were logged during training, over steps; empty if there is no log.
+    """Returns the curves that were logged during training, over steps; empty without a log.
 
     Args:
         results: The results of the trained model.

@@ -46,7 +46,7 @@ from zoo.support.provenance import random_weights
 PAGE = "index.html"
 SCRIPTS = ("report.js", "cases.js")
 MB = 1_000_000
-# short names of metrics and splits, the patterns that they stand for, and their meanings
+# short names of metrics and splits, their patterns, and their meanings
 MEANINGS = (
     ("i2t", r"i2t(_r@\d+)?", "an image chooses among texts"),
     ("t2i", r"t2i(_r@\d+)?", "a text chooses among images"),

@@ -55,5 +55,5 @@ class Reader(Configurable, ABC):
         return ()
 
     def all_splits(self) -> "Reader":
-        """Returns a reader of all splits of the files, or this reader if there are no splits."""
+        """Returns a reader of all splits of the files, or this reader for files without splits."""
         return self
