@@ -54,6 +54,15 @@ def test_what_is_missing_is_listed_with_the_commands_that_make_it(root: Path) ->
     assert f"\n  zoo negatives build {captions} --out t.arrow" in told.out
 
 
+def test_a_units_file_of_other_captions_is_not_proposed(root: Path) -> None:
+    (root / "other").mkdir()
+    flags = ["--data.units.file", str(root / "other" / "units.jsonl")]
+    told = said(["doctor", "--config", str(root / "recipe.yaml"), *flags])
+    own = root / "units.jsonl"
+    assert f"--data.units.file {own}" in " ".join(told.out.split()).replace("/ ", "/")
+    assert f"\n  zoo units extract {root / 'captions.tsv'} --out {own}" in told.out
+
+
 def test_each_companion_of_the_captions_is_checked(root: Path) -> None:
     """Paraphrases and negative images are read from files, without which neither can be made."""
     (root / "empty").mkdir()

@@ -15,7 +15,7 @@ from zoo.cli.fit import build_data, parse_settings
 from zoo.datamodules.captions import CaptionDataModule
 from zoo.datamodules.checks import check_negative_images
 from zoo.datamodules.texts import ImageCaptions
-from zoo.datamodules.units import check_units
+from zoo.datamodules.units import check_units, units_file_of
 from zoo.error_translation import to_user_error
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
@@ -178,7 +178,7 @@ def _captions_need(
         return
     sources.append(source)
     n, expected = len(source.image_ids), data.expected_images
-    status = f"{len(source.kept):,} of {n:,} images"
+    status = f"{len(source.kept):,} captions of {n:,} images"
     count_is_right = reader is not data.train_reader or expected in (None, n)
     yield Need(
         what,
@@ -220,8 +220,10 @@ def _units_need(data: CaptionDataModule, sources: list[Source], captions: str) -
     assert data.units is not None
     file = Path(data.units.file)
     if not file.exists():
-        command = f"zoo units extract {captions} --out {file}"
-        return Need("units", f"{file} does not exist", False, (command,))
+        new_file = units_file_of(data.units, data.train_reader)
+        advice = "" if new_file == file else f": set --data.units.file {new_file}"
+        command = f"zoo units extract {captions} --out {new_file}"
+        return Need("units", f"{file} does not exist{advice}", False, (command,))
     try:
         samples_by_source = (source.reader.all_splits() for source in sources)
         records = check_units(

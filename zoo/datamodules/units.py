@@ -33,18 +33,32 @@ def check_units_file(units: UnitSampler, reader: Reader) -> None:
     file = Path(units.file)
     if file.exists() or not reader.files:
         return
-    captions = reader.files[0]
-    if file.parent == captions.parent:
+    captions, new_file = reader.files[0], units_file_of(units, reader)
+    if new_file == file:
         raise ZooError(
             f"the units file {file} does not exist: `zoo units extract {captions} --out {file}` "
             "creates it from the training captions"
         )
-    new_file = captions.with_name("units.jsonl")
     raise ZooError(
         f"the units file {file} does not exist, and units must belong to the training captions in "
         f"{captions}: run `zoo units extract {captions} --out {new_file}`, and set "
         f"--data.units.file {new_file}"
     )
+
+
+def units_file_of(units: UnitSampler, reader: Reader) -> Path:
+    """Returns the file to write units of the training captions to.
+
+    It is the file that was set, unless a recipe set it for captions in another folder.
+
+    Args:
+        units: Draws units from a file.
+        reader: Reads the training captions.
+    """
+    file = Path(units.file)
+    if not reader.files or file.parent == reader.files[0].parent:
+        return file
+    return reader.files[0].with_name("units.jsonl")
 
 
 def check_units(
