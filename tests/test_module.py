@@ -18,13 +18,13 @@ from torch.utils.data import DataLoader
 
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.settings import Tuning
-from zoo.batch import Batch, Encoded, TowerShapes, text_bank
+from zoo.batch import Batch, Encoded, TowerShapes, build_text_bank
 from zoo.caption_data import CaptionData
 from zoo.errors import ZooError
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
 from zoo.module import ZooModule
-from zoo.module.compatibility import warn_of_idle_texts
+from zoo.module.compatibility import warn_of_unused_texts
 from zoo.needs import Capabilities, Needs
 from zoo.objectives.base import Loss, Objective
 from zoo.objectives.clip import CLIP
@@ -84,7 +84,7 @@ class Stub(CaptionData):
 
 
 def made_batch(backbone: Backbone, n: int = 3) -> Batch:
-    bank, rows = text_bank(*backbone.tokenizer([f"{i} red cats" for i in range(n)]))
+    bank, rows = build_text_bank(*backbone.tokenizer([f"{i} red cats" for i in range(n)]))
     none = torch.zeros(n, 0, dtype=torch.long)
     images = torch.randn(n, 3, 64, 64, generator=torch.Generator().manual_seed(0))
     images = torch.nn.functional.interpolate(images, size=backbone.model.visual.image_size)
@@ -158,7 +158,7 @@ def test_texts_that_nobody_asks_for_are_named(
     objective: Objective, told: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     provides = Capabilities(("negclip_swap",), True) if told else Capabilities()
-    warn_of_idle_texts(objective, Cosine(), Stub(provides))
+    warn_of_unused_texts(objective, Cosine(), Stub(provides))
     name = type(objective).__name__
     assert [record.getMessage() for record in caplog.records] == [
         f"{name} does not use the {what} that the data makes: set data.init_args.{what} to null to "
@@ -392,7 +392,7 @@ def test_what_it_was_trained_on_survives_loading_and_saving_again(backbone: Back
 def test_a_run_that_is_resumed_keeps_the_scale_that_it_inherited(backbone: Backbone) -> None:
     """Its backbone is built without the weights that brought the scale."""
     trained, resumed = ZooModule(backbone), ZooModule(backbone)
-    trained.head.start_scale(math.log(117.0))
+    trained.head.set_initial_log_scale(math.log(117.0))
     checkpoint = checkpoint_of(trained)
     resumed.on_load_checkpoint(checkpoint)
     resumed.load_state_dict(checkpoint["state_dict"])
@@ -421,7 +421,7 @@ def test_its_recipe_is_plain_data_that_names_every_part(backbone: Backbone) -> N
 
 def test_every_parameter_belongs_to_a_part() -> None:
     module = ZooModule(Backbone("zoo-tiny"), Learned())
-    parts = {name: module.part(name) for name, _ in module.named_parameters()}
+    parts = {name: module.part_of_parameter(name) for name, _ in module.named_parameters()}
     assert set(parts.values()) == {"image", "text", "head"}
     assert parts["objective.margin"] == parts["head.log_scale"] == "head"
     assert all(part == "image" for name, part in parts.items() if "visual" in name)

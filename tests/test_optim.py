@@ -92,9 +92,9 @@ def test_every_parameter_decays_where_asked_also_after_settings_are_restated() -
     built = every.build([*named, matrix], lambda name: "head", total_steps=10, epochs=1.0)
     assert decays(built["optimizer"]) == [0.2, 0.2, 0.2]
     schedule = built["lr_scheduler"]["scheduler"]
-    Optimization(weight_decay=0.3).restate(built["optimizer"], schedule)
+    Optimization(weight_decay=0.3).override_loaded_settings(built["optimizer"], schedule)
     assert decays(built["optimizer"]) == [0.0, 0.0, 0.3]
-    every.restate(built["optimizer"], schedule)
+    every.override_loaded_settings(built["optimizer"], schedule)
     assert decays(built["optimizer"]) == [0.2, 0.2, 0.2]
 
 

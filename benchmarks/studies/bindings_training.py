@@ -118,7 +118,9 @@ class FrozenHead(GridTraining):
         if not steps:
             return
         self.batches = Stored(self.batches, *self.features())  # type: ignore[assignment]
-        built = optimization.build(self.module.named_parameters(), self.module.part, steps, 1)
+        built = optimization.build(
+            self.module.named_parameters(), self.module.part_of_parameter, steps, 1
+        )
         self.optimizer, self.schedule = built["optimizer"], built["lr_scheduler"]["scheduler"]
 
     @torch.no_grad()

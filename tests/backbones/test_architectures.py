@@ -88,7 +88,7 @@ def test_an_architecture_is_what_heads_are_told_and_encodes_as_open_clip_does(na
         known.text_width,
         known.context,
     )
-    assert (backbone.cuts_text, shapes.bias is not None, backbone.activation) == (
+    assert (backbone.trims_padding, shapes.bias is not None, backbone.activation) == (
         known.cut,
         known.bias,
         known.activation,

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.settings import TextInput
-from zoo.backbones.towers import by_length
+from zoo.backbones.towers import group_by_length
 from zoo.batch import TextBank, TokenKey
 from zoo.errors import ZooError
 
@@ -78,14 +78,14 @@ def tiny() -> Backbone:
 
 
 def test_texts_are_cut_without_changing_vectors_or_gradients(tiny: Backbone) -> None:
-    assert tiny.cuts_text
+    assert tiny.trims_padding
     equals_whole_texts(tiny, bank(tiny))
 
 
 @pytest.mark.parametrize("twist", TWISTS)
 def test_every_kind_of_causal_tower_is_cut_without_a_change(tmp_path: Path, twist: str) -> None:
     backbone = Backbone(small(tmp_path, twist, *TWISTS[twist]))
-    assert backbone.cuts_text
+    assert backbone.trims_padding
     equals_whole_texts(backbone, bank(backbone))
 
 
@@ -108,7 +108,7 @@ def test_the_tower_really_sees_shorter_texts(
 def test_a_hugging_face_tower_masks_padding_and_is_cut(tmp_path: Path, pooler: str) -> None:
     backbone = hugging_face(tmp_path, pooler)
     backbone.eval()
-    assert backbone.cuts_text
+    assert backbone.trims_padding
     equals_whole_texts(
         backbone, bank(backbone, ["a dog", "a b c d e f g", "b a c b a c b a c b a"])
     )
@@ -149,7 +149,7 @@ def hugging_face(folder: Path, pooler: str) -> Backbone:
 def test_towers_that_see_padding_are_never_cut(tmp_path: Path, text: dict) -> None:
     backbone = Backbone(small(tmp_path, f"whole{len(text)}", {}, text, {"custom_text": True}))
     texts = bank(backbone)
-    assert not backbone.cuts_text
+    assert not backbone.trims_padding
     assert torch.allclose(
         backbone.encode_texts(texts).pooled, backbone.model.encode_text(texts.ids), atol=1e-6
     )
@@ -247,7 +247,7 @@ def test_tokens_that_a_tower_lacks_are_refused_with_the_arguments_that_mend_it(
     with pytest.raises(ZooError, match=f"^the image tower of zoo-tiny cannot give {reason}$"):
         tiny.check_keys(frozenset({key}), frozenset())
     with pytest.raises(ZooError, match=f"^the text tower of zoo-tiny cannot give {reason}$"):
-        tiny.freeze(frozenset(), frozenset({key}), True)
+        tiny.freeze_unused(frozenset(), frozenset({key}), True)
 
 
 def test_a_tower_without_a_cls_patch_says_which_argument_asked_for_it(tiny: Backbone) -> None:
@@ -302,7 +302,7 @@ def test_a_timm_transformer_gives_normed_patches_but_no_projected_ones(tmp_path:
 
 
 def test_texts_are_grouped_by_the_shortest_length_that_holds_them() -> None:
-    groups = by_length(torch.tensor([3, 8, 9, 77, 16, 2]), [8, 16, 24, 77])
+    groups = group_by_length(torch.tensor([3, 8, 9, 77, 16, 2]), [8, 16, 24, 77])
     assert [(cut, rows.tolist()) for cut, rows in groups] == [
         (8, [0, 1, 5]),
         (16, [2, 4]),
@@ -318,7 +318,7 @@ def test_texts_are_grouped_by_the_shortest_length_that_holds_them() -> None:
 def test_published_architectures_are_cut_without_a_change(name: str) -> None:
     torch.manual_seed(0)
     backbone = Backbone(name)
-    assert backbone.cuts_text
+    assert backbone.trims_padding
     equals_whole_texts(backbone.eval(), bank(backbone))
     images = torch.randn(2, 3, *backbone._images.size)
     with torch.no_grad():
@@ -334,7 +334,7 @@ def test_published_architectures_that_see_padding_are_not_cut(name: str) -> None
     ids = torch.ones(2, backbone.context, dtype=torch.long)
     ids[0, :3], ids[1, :9] = 7, 9
     texts = TextBank(ids, backbone._texts.end.lengths(ids), torch.zeros(2, dtype=torch.long))
-    assert not backbone.cuts_text
+    assert not backbone.trims_padding
     with torch.no_grad():
         assert torch.equal(
             backbone.encode_texts(texts).pooled, backbone.model.encode_text(ids, normalize=False)

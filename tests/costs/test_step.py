@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from zoo.backbones import Backbone
-from zoo.backbones.factory import architecture
+from zoo.backbones.factory import resolve_architecture
 from zoo.backbones.settings import Compute, Tuning
 from zoo.batch import Batch, TextBank
 from zoo.costs.devices import Device, device_of
@@ -116,7 +116,7 @@ def test_activations_are_those_that_autograd_keeps(quickgelu: bool, tmp_path: Pa
 
 def test_whole_steps_take_the_memory_that_was_measured() -> None:
     """What `benchmarks/speed/step_memory.py` measured of ViT-B/32 above weights and moments."""
-    image, text = towers_of(architecture("ViT-B-32-quickgelu")[1], True, "ViT-B-32")
+    image, text = towers_of(resolve_architecture("ViT-B-32-quickgelu")[1], True, "ViT-B-32")
     file = Path(__file__).parents[2] / "benchmarks" / "results" / "step_memory_cpu.json"
     whole = [s for s in json.loads(file.read_text())["steps"] if not s["chunk"] and s["batch"] > 8]
     assert len(whole) == 3

@@ -67,7 +67,7 @@ def test_4_of_the_1024_negatives_of_the_public_code_are_a_rows_own() -> None:
     case.negatives = torch.arange(1024).reshape(256, 4)
     batch = case.batch(Encoded(random_pooled(0, 256)), Encoded(random_pooled(1, 1280)))
     scores = Scores(attached(Cosine()), batch)
-    taken = DeGLA(public_code=True).public_negatives(batch, scores).logits
+    taken = DeGLA(public_code=True).public_negative_cosines(batch, scores).logits
     captions, negatives = (scores.text_vectors(t) for t in (batch.captions, batch.negatives))
     own = (captions[:, None] * negatives).sum(-1)
     assert taken.shape == own.shape

@@ -21,7 +21,14 @@ from zoo.datamodules import CaptionDataModule
 from zoo.datamodules.dataset import ImageFiles
 from zoo.errors import ZooError
 from zoo.pixels import cache as caching
-from zoo.pixels.cache import GIB, ImageCache, KeptPixels, KeptSet, cached_pixels, kept_sets
+from zoo.pixels.cache import (
+    GIB,
+    CachedImageSet,
+    CachedPixels,
+    ImageCache,
+    cached_image_sets,
+    cached_pixels,
+)
 from zoo.pixels.decoding import pixels_of
 from zoo.sources.images import BrokenImage, ImageFinder
 from zoo.sources.sample import ImageRef
@@ -59,16 +66,16 @@ def test_images_that_are_not_cropped_are_those_of_decoding_anew(
 ) -> None:
     backbone = Backbone("zoo-tiny", augmentation=None)
     finder = ImageFinder([])
-    from_cache = kept(tmp_path, refs, backbone.least_side)
-    read = ImageFiles(finder, backbone.train_pixels, "torchvision", from_cache)
-    anew = ImageFiles(finder, backbone.train_pixels, "torchvision")
+    from_cache = kept(tmp_path, refs, backbone.min_side_for_crops)
+    read = ImageFiles(finder, backbone.train_pixel_transform, "torchvision", from_cache)
+    anew = ImageFiles(finder, backbone.train_pixel_transform, "torchvision")
     assert all(torch.equal(read(ref, "seed"), anew(ref, "seed")) for ref in refs)
 
 
 def test_crops_are_drawn_anew_for_each_seed(tmp_path: Path, refs: list[ImageRef]) -> None:
     backbone = Backbone("zoo-tiny")
     images = ImageFiles(
-        ImageFinder([]), backbone.train_pixels, "torchvision", kept(tmp_path, refs[:1], 80)
+        ImageFinder([]), backbone.train_pixel_transform, "torchvision", kept(tmp_path, refs[:1], 80)
     )
     one, same, other = (images(refs[0], seed) for seed in ("1", "1", "2"))
     assert torch.equal(one, same)
@@ -126,7 +133,7 @@ def test_sets_of_other_runs_count_towards_the_most_that_a_folder_may_hold(
 ) -> None:
     first = kept(tmp_path, refs)
     size = (first.folder / "pixels.bin").stat().st_size
-    assert kept_sets(tmp_path / "kept") == [KeptSet(first.folder, 3, size)]
+    assert cached_image_sets(tmp_path / "kept") == [CachedImageSet(first.folder, 3, size)]
     bound = ImageCache(str(tmp_path / "kept"), limit_gib=1.5 * size / GIB)
     assert cached_pixels(bound, SIDE, refs, ImageFinder([])).folder == first.folder
     with pytest.raises(
@@ -159,7 +166,7 @@ def test_a_builder_that_is_killed_leaves_nothing_that_outlives_the_next(
     os.waitpid(child, 0)
     (left,) = (tmp_path / "kept").glob(".*.part")
     assert (left / "pixels.bin").read_bytes() == b"half"
-    assert kept_sets(tmp_path / "kept") == []
+    assert cached_image_sets(tmp_path / "kept") == []
     pixels = kept(tmp_path, refs)  # another set
     assert not left.exists()
     assert pixels[refs[0]].shape == (3, 32, 42)
@@ -178,7 +185,7 @@ def test_of_two_builders_one_builds_and_the_other_waits(
     write = caching._write
     monkeypatch.setattr(caching, "_write", counting)
 
-    def second() -> KeptPixels:
+    def second() -> CachedPixels:
         other_began.set()
         return kept(tmp_path, refs)
 

@@ -24,7 +24,7 @@ def test_an_image_has_as_many_crops_of_each_size_as_the_paper_counts(
     views: Grid, count: int, by_size: dict[tuple[int, int], int]
 ) -> None:
     oblong = {"Grid": 8, "Overlap": 21}[type(views).__name__]
-    found = Counter((view.shape[2], view.shape[1]) for view in views.views_of(IMAGE))
+    found = Counter((view.shape[2], view.shape[1]) for view in views.checked_views(IMAGE))
     assert found == by_size | {(56, 112): oblong, (112, 56): oblong}
     assert views.count == found.total() == count
 
@@ -41,7 +41,7 @@ def test_crops_of_a_grid_lie_side_by_side() -> None:
     ]
     image = torch.arange(3 * 36).reshape(3, 6, 6)
     # row 3 of 6 and column 2 of 6 begin the fifth crop: 3 * 6 + 2
-    assert views.views_of(image)[4][0].tolist() == [[20, 21], [26, 27], [32, 33]]
+    assert views.checked_views(image)[4][0].tolist() == [[20, 21], [26, 27], [32, 33]]
 
 
 def test_overlapping_crops_are_half_a_crop_apart() -> None:
@@ -66,7 +66,7 @@ def test_no_crop_reaches_over_an_edge() -> None:
 
 def test_views_share_the_memory_of_their_image() -> None:
     image = IMAGE.clone()
-    views = Overlap().views_of(image)
+    views = Overlap().checked_views(image)
     image[:] = 0
     assert {view.untyped_storage().data_ptr() for view in views} == {
         image.untyped_storage().data_ptr()
@@ -83,7 +83,7 @@ def test_a_crop_larger_than_the_image_is_refused_in_a_sentence(maker: type[Grid]
     ):
         maker(sizes=[(32, 32), (32, 300)])
     with pytest.raises(ZooError, match=r"crops of 112 x 112 pixels.*images of 64 x 64"):
-        Grid(sizes=[(112, 112)], side=224).views_of(IMAGE[:, :64, :64])
+        Grid(sizes=[(112, 112)], side=224).checked_views(IMAGE[:, :64, :64])
     with pytest.raises(ZooError, match="has no sizes: give some"):
         maker(sizes=[])
     with pytest.raises(ZooError, match="give a whole number from 1 up"):
@@ -100,4 +100,4 @@ def test_a_maker_that_finds_other_than_it_says_is_told_so() -> None:
     with pytest.raises(
         ZooError, match=r"Corner.views returned 1 views of an image, and its count is 2"
     ):
-        Corner().views_of(IMAGE[:, :8, :8])
+        Corner().checked_views(IMAGE[:, :8, :8])

@@ -9,7 +9,7 @@ from torch.utils.checkpoint import checkpoint
 from zoo.batch import Encoded, concatenate
 
 
-def in_chunks(
+def encode_in_chunks(
     run: Callable[[Tensor], Encoded], rows: Tensor, chunk: int | None, trained: bool
 ) -> Encoded:
     """Encodes rows, optionally in chunks, and without a graph if nothing is trained.
@@ -29,7 +29,7 @@ def in_chunks(
     return concatenate([checkpoint(run, part, use_reentrant=False) for part in chunks])
 
 
-def leaves(outputs: Sequence[Tensor]) -> Iterator[Tensor]:
+def parameters_in_graph(outputs: Sequence[Tensor]) -> Iterator[Tensor]:
     """Yields the trained parameters that outputs depend on, the leaves of their graph."""
     waiting = [t.grad_fn for t in outputs if t.grad_fn is not None]
     visited = set(waiting)

@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 from torch import nn
 
-from zoo.backbones.hub import quick_hub
-from zoo.backbones.hugging_face import describe_folder
+from zoo.backbones.hub import hub_offline_if_unreachable
+from zoo.backbones.hugging_face import describe_hugging_face_folder
 from zoo.errors import ZooError, suggest_names
 from zoo.support.class_paths import reject_remote_code
 from zoo.support.text_files import NotJson, parse_json
@@ -33,7 +33,7 @@ CHOICES = {
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def silence_open_clip() -> Iterator[None]:
     """Prevents open_clip from logging on the root logger and from adding a handler to it."""
     root, silent = logging.getLogger(), logging.NullHandler()
 
@@ -51,7 +51,7 @@ def quiet() -> Iterator[None]:
         root.removeHandler(silent)
 
 
-def architecture(name: str) -> tuple[str, dict[str, Any]]:
+def resolve_architecture(name: str) -> tuple[str, dict[str, Any]]:
     """Finds an architecture and registers it with open_clip.
 
     Args:
@@ -104,7 +104,9 @@ def _read_architecture(file: Path) -> dict[str, Any]:
             "JSON file"
         ) from error
     except NotJson as error:
-        raise ZooError(f"{error.at(file)} is not valid JSON ({error}): fix the file") from error
+        raise ZooError(
+            f"{error.format_location(file)} is not valid JSON ({error}): fix the file"
+        ) from error
     except ValueError as error:
         raise ZooError(f"{file} is not a text file ({error}): fix the file") from error
     missing = [
@@ -128,7 +130,7 @@ def activation_of(config: dict[str, Any]) -> Activation:
     return "quickgelu" if config.get("quick_gelu", False) else "gelu"
 
 
-def checked_preprocess(given: dict[str, Any], source: str) -> dict[str, Any]:
+def validate_preprocess(given: dict[str, Any], source: str) -> dict[str, Any]:
     """Checks preprocessing settings of images.
 
     open_clip itself silently ignores unknown settings.
@@ -181,13 +183,13 @@ def _expected_setting(name: str, value: Any) -> str | None:
     return None if channels else f"three {kind}, one of each channel"
 
 
-def settle_activation(
+def resolve_activation(
     name: str,
     config: dict[str, Any],
     pretrained: str | None,
     asked: Activation | None,
     recorded: Activation | None,
-    named: bool = True,
+    is_name_given: bool = True,
 ) -> Activation:
     """Determines the activation of the towers' blocks.
 
@@ -197,8 +199,8 @@ def settle_activation(
         pretrained: A tag, a file or None.
         asked: The user's argument.
         recorded: The activation that the file records.
-        named: Whether the user chose the architecture. Then a name that ends in -quickgelu sets
-            the activation.
+        is_name_given: Whether the user chose the architecture. Then a name that ends in -quickgelu
+            sets the activation.
 
     Returns:
         The activation to build with.
@@ -222,7 +224,7 @@ def settle_activation(
             )
         return built_with
     base_name = name.removesuffix("-quickgelu")
-    is_in_name = named and base_name != name
+    is_in_name = is_name_given and base_name != name
     if recorded is not None:
         if is_in_name and recorded != built_with:
             raise ZooError(
@@ -269,7 +271,7 @@ def check_tag(name: str, tag: str, argument: str = "backbone.pretrained") -> Non
         )
     if Path(tag).is_dir():
         raise ZooError(
-            describe_folder(Path(tag))
+            describe_hugging_face_folder(Path(tag))
             or f"{argument} {tag} is a folder without weights: give a file of weights, the folder "
             "of a run, or a folder that `zoo export --format open_clip` wrote"
         )
@@ -303,7 +305,7 @@ def build(
     import open_clip
 
     try:
-        with quiet(), quick_hub() if tag else nullcontext():
+        with silence_open_clip(), hub_offline_if_unreachable() if tag else nullcontext():
             model: nn.Module = open_clip.create_model(
                 name,
                 pretrained=tag,
@@ -374,8 +376,8 @@ def parameters_by_tower(name: str) -> dict[str, int]:
     import open_clip
     import torch
 
-    open_clip_name, _ = architecture(name)
-    with quiet(), torch.device("meta"):
+    open_clip_name, _ = resolve_architecture(name)
+    with silence_open_clip(), torch.device("meta"):
         model = open_clip.create_model(open_clip_name, device="meta", pretrained_text=False)
     image = sum(parameter.numel() for parameter in model.visual.parameters())
     return {"image": image, "text": sum(p.numel() for p in model.parameters()) - image}

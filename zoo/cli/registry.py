@@ -11,11 +11,11 @@ class Command:
 
     Args:
         summary: What it does, in one line of `zoo --help`.
-        unsaved: The message for a user who interrupts it before anything is saved, if any.
+        interrupt_hint: The message for a user who interrupts it before anything is saved, if any.
     """
 
     summary: str
-    unsaved: str = ""
+    interrupt_hint: str = ""
 
 
 LIGHTNING = ("fit", "validate")  # the commands of LightningCLI

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from zoo.errors import ZooError
-from zoo.language.text import same_words
+from zoo.language.text import equal_when_normalized
 from zoo.sources.readers.base import Reader
 from zoo.sources.samples import CAPTIONS, Samples
 from zoo.units.sampler import UnitSampler
@@ -33,7 +33,7 @@ def check_units_file(units: UnitSampler, reader: Reader) -> None:
     file = Path(units.file)
     if file.exists() or not reader.files:
         return
-    captions, new_file = reader.files[0], units_file_of(units, reader)
+    captions, new_file = reader.files[0], units_output_file(units, reader)
     if new_file == file:
         raise ZooError(
             f"the units file {file} does not exist: `zoo units extract {captions} --out {file}` "
@@ -46,7 +46,7 @@ def check_units_file(units: UnitSampler, reader: Reader) -> None:
     )
 
 
-def units_file_of(units: UnitSampler, reader: Reader) -> Path:
+def units_output_file(units: UnitSampler, reader: Reader) -> Path:
     """Returns the file to write units of the training captions to.
 
     It is the file that was set, unless a recipe set it for captions in another folder.
@@ -61,30 +61,30 @@ def units_file_of(units: UnitSampler, reader: Reader) -> Path:
     return reader.files[0].with_name("units.jsonl")
 
 
-def check_units(
+def read_checked_units(
     units: UnitSampler,
     samples: Iterable[Samples],
-    others: Callable[[], Iterable[Samples]] = tuple,
+    read_other_samples: Callable[[], Iterable[Samples]] = tuple,
 ) -> UnitTable:
     """Returns the records of units by caption id, checked against the captions.
 
     Args:
         units: Draws units from a units file.
         samples: Samples in use.
-        others: Reads further samples that units may belong to (other splits of the files). It is
-            only called if a record needs them.
+        read_other_samples: Reads further samples that units may belong to (other splits of the
+            files). It is only called if a record needs them.
 
     Raises:
         ZooError: A record belongs to an unknown caption, or its words differ from the caption's, or
             two captions share an id.
     """
     records = units.records()
-    all_captions = _join_samples(samples)
+    all_captions = _concatenate_captions(samples)
     _refuse_shared_ids(all_captions)
-    rows = _places(records, all_captions)
+    rows = _caption_rows(records, all_captions)
     if rows.null_count:
-        all_captions = pa.concat_tables([all_captions, _join_samples(others())])
-        rows = _places(records, all_captions)
+        all_captions = pa.concat_tables([all_captions, _concatenate_captions(read_other_samples())])
+        rows = _caption_rows(records, all_captions)
     if rows.null_count:
         unknown = records.caption_ids.filter(pc.is_null(rows))
         raise ZooError(
@@ -98,7 +98,7 @@ def check_units(
             all_captions.slice(rows[row].as_py(), 1),
         )
         caption, origin = (caption_row.column(name)[0].as_py() for name in ("caption", "origin"))
-        if not same_words(unit_caption, caption):
+        if not equal_when_normalized(unit_caption, caption):
             raise ZooError(
                 f"{units.file} has caption {records.caption_ids[row].as_py()!r} as "
                 f"{unit_caption[:60]!r}, and {origin} as {caption[:60]!r}: {ADVICE}"
@@ -106,12 +106,12 @@ def check_units(
     return records
 
 
-def _join_samples(samples: Iterable[Samples]) -> pa.Table:
+def _concatenate_captions(samples: Iterable[Samples]) -> pa.Table:
     tables = [part.captions.select(KNOWN) for part in samples]
     return pa.concat_tables([_NONE, *tables])
 
 
-def _places(records: UnitTable, captions: pa.Table) -> pa.ChunkedArray:
+def _caption_rows(records: UnitTable, captions: pa.Table) -> pa.ChunkedArray:
     """Returns for each record the row of its caption, null if there is none."""
     return pc.index_in(records.caption_ids, captions.column("caption_id"))
 

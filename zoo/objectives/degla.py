@@ -63,18 +63,18 @@ class DeGLA(Objective):
         """Computes the loss; see `Objective.forward`."""
         parts = {
             "global": negclip_loss(batch, scores),
-            "image_grounded": self.lambda_igc * self.image_grounded(batch, scores),
-            "text_grounded": self.lambda_tgc * self.text_grounded(batch, scores),
+            "image_grounded": self.lambda_igc * self.image_grounded_loss(batch, scores),
+            "text_grounded": self.lambda_tgc * self.text_grounded_loss(batch, scores),
             "distillation": self.lambda_distill * self.distillation(batch, scores),
         }
         return Loss(sum(parts.values(), start=parts["global"].new_zeros(())), parts)
 
-    def image_grounded(self, batch: Batch, scores: Scores) -> Tensor:
+    def image_grounded_loss(self, batch: Batch, scores: Scores) -> Tensor:
         """Computes L_IGC, a scalar in nats."""
         block = scores.own_texts(batch.captions).concatenate(scores.own_texts(batch.negatives))
-        return first_is_right(block.logits, block.candidate, scores)
+        return first_column_cross_entropy(block.logits, block.candidate, scores)
 
-    def text_grounded(self, batch: Batch, scores: Scores) -> Tensor:
+    def text_grounded_loss(self, batch: Batch, scores: Scores) -> Tensor:
         """Computes L_TGC, a scalar in nats."""
         captions = scores.text_vectors(batch.captions)  # [B, D]
         teacher_captions = scores.text_vectors(batch.captions, teacher=True)
@@ -82,15 +82,17 @@ class DeGLA(Objective):
             (captions * teacher_captions).sum(-1, keepdim=True), None, scores.rows[:, None]
         )
         if self.public_code:
-            wrong = self.public_negatives(batch, scores)
+            wrong = self.public_negative_cosines(batch, scores)
         else:
             negatives = scores.text_vectors(batch.negatives)  # [B, K, D]
             cosines = (captions[:, None] * negatives).sum(-1)
             wrong = Block(cosines, None, batch.negatives >= 0)
         answers = right.concatenate(wrong)  # [B, 1 + K]
-        return first_is_right(self.text_scale * answers.logits, answers.candidate, scores)
+        return first_column_cross_entropy(
+            self.text_scale * answers.logits, answers.candidate, scores
+        )
 
-    def public_negatives(self, batch: Batch, scores: Scores) -> Block:
+    def public_negative_cosines(self, batch: Batch, scores: Scores) -> Block:
         """Compares captions with the negatives that the public code uses for L_TGC.
 
         Args:
@@ -117,7 +119,7 @@ class DeGLA(Objective):
         )
 
 
-def first_is_right(logits: Tensor, exists: Tensor, scores: Scores) -> Tensor:
+def first_column_cross_entropy(logits: Tensor, exists: Tensor, scores: Scores) -> Tensor:
     """Computes the mean cross-entropy of rows whose match is the first column.
 
     Args:

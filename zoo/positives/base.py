@@ -21,12 +21,12 @@ class PositiveGenerator(Configurable, ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def positive(self, caption: str, others: Sequence[str], rng: Random) -> str | None:
+    def positive(self, caption: str, image_captions: Sequence[str], rng: Random) -> str | None:
         """Finds one positive of a caption.
 
         Args:
             caption: The caption.
-            others: The captions of the same image, including this one.
+            image_captions: The captions of the same image, including this one.
             rng: The source of random numbers.
 
         Returns:

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 def replace_lightning_callbacks(callbacks: list[Callback]) -> None:
-    """Replaces Lightning's default model summary and progress bar by `Summary` and `Bar`.
+    """Replaces Lightning's default model summary and progress bar by `ParameterSummary` and `Bar`.
 
     Without a terminal, `ProgressLog` replaces the bar. A summary of another depth is kept.
 
@@ -46,7 +46,7 @@ def replace_lightning_callbacks(callbacks: list[Callback]) -> None:
                 else ProgressLog()
             )
         elif type(callback) in (ModelSummary, RichModelSummary) and callback._max_depth == 1:  # type: ignore[attr-defined]
-            callbacks[i] = Summary()
+            callbacks[i] = ParameterSummary()
 
 
 class Bar(RichProgressBar):
@@ -99,7 +99,7 @@ class ProgressLog(ProgressBar):
         if self._training is None:
             return
         if isinstance(batch, Batch):
-            n_images = batch.filled_rows()
+            n_images = batch.count_captioned_rows()
             self._n_images = n_images if self._n_images is None else self._n_images + n_images
         self._training(trainer.global_step - self._training.done, self._details)
 
@@ -136,17 +136,17 @@ def _epoch_limit(trainer: Trainer, word: str) -> str:
     return "" if limit is None or limit < 0 else f"{word}{limit}"
 
 
-class Summary(ModelSummary):
+class ParameterSummary(ModelSummary):
     """Logs the numbers of parameters of backbone, head and objective, trained and frozen."""
 
     def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Logs a line for each part."""
         if trainer.is_global_zero:
-            for line in lines(pl_module):
+            for line in parameter_count_lines(pl_module):
                 log.info(line)
 
 
-def lines(module: nn.Module) -> Iterator[str]:
+def parameter_count_lines(module: nn.Module) -> Iterator[str]:
     """Yields a line for each part of a module: its name, parameters and saved buffers."""
     for role, part in module.named_children():
         parameters = dict(part.named_parameters())

@@ -32,12 +32,12 @@ class MetricsLog(CSVLogger):
     def experiment(self) -> ExperimentWriter:
         """The writer of metrics.csv, on the first rank."""
         if self._experiment is None:
-            self._experiment = Rows(self.log_dir)
-        assert isinstance(self._experiment, Rows)
+            self._experiment = MetricsWriter(self.log_dir)
+        assert isinstance(self._experiment, MetricsWriter)
         return self._experiment
 
 
-class Rows(ExperimentWriter):
+class MetricsWriter(ExperimentWriter):
     """A writer that appends rows of metrics to a file.
 
     Args:

@@ -9,13 +9,13 @@ from lightning.fabric.plugins import ClusterEnvironment
 from lightning.pytorch.plugins import CheckpointIO, LayerSync, Precision
 from lightning.pytorch.strategies import FSDPStrategy, Strategy
 
-from zoo.checkpoints.files import WholeCheckpointIO
+from zoo.checkpoints.files import AtomicCheckpointIO
 from zoo.errors import ZooError
 from zoo.support.ranges import NonNegativeInt, NonNegativeNumber, PositiveInt, Ranged
 from zoo.training.console_output import replace_lightning_callbacks
 from zoo.training.finite_check import Finite
 from zoo.training.sharding import Sharded
-from zoo.training.stopping import Signals, StepLoop
+from zoo.training.stopping import DeferredSignalConnector, StepLoop
 
 Plugin = Precision | ClusterEnvironment | CheckpointIO | LayerSync
 
@@ -105,7 +105,7 @@ class ZooTrainer(Ranged, Trainer):
             )
         if tf32:
             torch.set_float32_matmul_precision("high")
-        plugins = [*given_plugins, WholeCheckpointIO()]
+        plugins = [*given_plugins, AtomicCheckpointIO()]
         strategy = Sharded() if strategy == "sharded" else strategy
         super().__init__(
             *args,
@@ -124,7 +124,7 @@ class ZooTrainer(Ranged, Trainer):
         )
         steps = self.fit_loop.epoch_loop
         self.fit_loop.epoch_loop = StepLoop(self, steps.min_steps, steps.max_steps)
-        self._signal_connector = Signals(self)
+        self._signal_connector = DeferredSignalConnector(self)
         replace_lightning_callbacks(self.callbacks)  # type: ignore[attr-defined]
         self.callbacks.insert(0, Finite())  # type: ignore[attr-defined]
         if str(precision).startswith("16") and not self.precision.startswith("16"):

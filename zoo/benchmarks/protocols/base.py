@@ -189,7 +189,7 @@ class Protocol(Configurable, ABC):
         return None
 
 
-def protocol_of(protocol: Protocol | str) -> Protocol:
+def resolve_protocol(protocol: Protocol | str) -> Protocol:
     """Returns a protocol, also if it is given by name.
 
     Args:
@@ -219,7 +219,7 @@ def _parse_protocol(text: str) -> Protocol:
 
 
 def protocol_name(protocol: Protocol) -> str:
-    """Returns the name of a protocol in files, from which `protocol_of` can build it.
+    """Returns the name of a protocol in files, from which `resolve_protocol` can build it.
 
     It is the short name, the path of a class outside zoo, or the path with arguments as JSON.
     """

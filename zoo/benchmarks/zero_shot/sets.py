@@ -12,21 +12,22 @@ class LabelledSet:
 
     Attributes:
         name: Its name, the same as CLIP_benchmark's if that has the set.
-        n: Number of images of its test split if all publications use the same split, else None.
-        by_open_clip: Whether its classes are ImageNet's 1,000, whose names and templates are in
+        n_images: Number of images of its test split if all publications use the same split, else
+            None.
+        is_imagenet: Whether its classes are ImageNet's 1,000, whose names and templates are in
             open_clip.
-        by_clip_benchmark: Its name in CLIP_benchmark's prompt files; empty if it is not there.
-        by_elevater: Its name in ELEVATER's toolkit; empty if it is not there.
-        elevater_n: Number of images of ELEVATER's test split.
+        clip_benchmark_name: Its name in CLIP_benchmark's prompt files; empty if it is not there.
+        elevater_name: Its name in ELEVATER's toolkit; empty if it is not there.
+        elevater_n_images: Number of images of ELEVATER's test split.
         elevater_metric: ELEVATER's metric.
     """
 
     name: str
-    n: int | None = None
-    by_open_clip: bool = False
-    by_clip_benchmark: str = ""
-    by_elevater: str = ""
-    elevater_n: int | None = None
+    n_images: int | None = None
+    is_imagenet: bool = False
+    clip_benchmark_name: str = ""
+    elevater_name: str = ""
+    elevater_n_images: int | None = None
     elevater_metric: Metric = "accuracy"
 
 
@@ -35,8 +36,8 @@ SETS = {
     one.name: one
     for one in (
         LabelledSet("imagenet1k", 50_000, True, "imagenet1k", "imagenet-1k", 50_000),
-        LabelledSet("imagenetv2", by_open_clip=True, by_clip_benchmark="imagenet1k"),
-        LabelledSet("imagenet_sketch", by_open_clip=True, by_clip_benchmark="imagenet1k"),
+        LabelledSet("imagenetv2", is_imagenet=True, clip_benchmark_name="imagenet1k"),
+        LabelledSet("imagenet_sketch", is_imagenet=True, clip_benchmark_name="imagenet1k"),
         LabelledSet("imagenet-a"),
         LabelledSet("imagenet-o"),
         LabelledSet("imagenet-r"),
@@ -97,4 +98,4 @@ SETS = {
         ),
     )
 }
-ELEVATER = {name: one for name, one in SETS.items() if one.by_elevater}
+ELEVATER = {name: one for name, one in SETS.items() if one.elevater_name}

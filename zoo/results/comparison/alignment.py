@@ -26,16 +26,16 @@ class AlignedRuns:
     Attributes:
         tables: Outcomes of each run, with the same query in the same row. An outcome that one run
             did not score is unscored in all.
-        left_out: Number of outcomes of each run for queries that another run does not have, by
-            benchmark and subset.
-        unscored: Number of common outcomes that each run did not score and another run did, by
-            benchmark and subset.
+        left_out_counts: Number of outcomes of each run for queries that another run does not have,
+            by benchmark and subset.
+        unscored_counts: Number of common outcomes that each run did not score and another run did,
+            by benchmark and subset.
         unscored_by_all: Number of common outcomes that no run scored, by benchmark and subset.
     """
 
     tables: tuple[pa.Table, ...]
-    left_out: dict[BenchmarkSubset, tuple[int, ...]]
-    unscored: dict[BenchmarkSubset, tuple[int, ...]]
+    left_out_counts: dict[BenchmarkSubset, tuple[int, ...]]
+    unscored_counts: dict[BenchmarkSubset, tuple[int, ...]]
     unscored_by_all: dict[BenchmarkSubset, int]
 
 
@@ -106,7 +106,7 @@ def rows_by_query(run: pa.Table) -> RowsByQuery:
     return rows
 
 
-def largest_difference(first: pa.Table, second: pa.Table) -> float:
+def largest_score_difference(first: pa.Table, second: pa.Table) -> float:
     """Returns the largest absolute difference between the scores of two runs, where both scored.
 
     Args:
