@@ -73,6 +73,16 @@ class Model:
 
     Raises:
         ZooError: The device is not available, or batch_size is below 1.
+
+    Examples:
+        A module in training, used like a loaded model:
+
+        >>> from zoo import Model
+        >>> from zoo.backbones import Backbone
+        >>> from zoo.module import ZooModule
+        >>> model = Model(ZooModule(Backbone("zoo-tiny")), batch_size=8)
+        >>> model.encode_texts(["a red cup", "a blue cup", "a red car"]).shape
+        (3, 128)
     """
 
     def __init__(
@@ -258,6 +268,16 @@ def load(
     Raises:
         ZooError: There is no such checkpoint or architecture, Backbone has no such argument, or a
             file names a class that is not trusted.
+
+    Examples:
+        An architecture with random weights. `openai/ViT-B-32` instead of it loads OpenAI's CLIP:
+
+        >>> import zoo
+        >>> from PIL import Image
+        >>> model = zoo.load("zoo-tiny")
+        >>> image = Image.new("RGB", (64, 64), "red")
+        >>> model.score(image, ["a red square", "a blue square"]).shape
+        (1, 2)
     """
     with allow_all_code(trust_code):
         module = _load_module(source, pretrained, backbone)
@@ -345,6 +365,14 @@ def as_mteb(
 
     Raises:
         ZooError: The model's head is not the cosine of pooled vectors, the only score of MTEB.
+
+    Examples:
+        The encoder takes the batches of MTEB, which have texts or images:
+
+        >>> import zoo
+        >>> encoder = zoo.as_mteb("zoo-tiny", name="my-lab/tiny")
+        >>> encoder.encode([{"text": ["a red cup", "a red mug"]}]).shape
+        (2, 128)
     """
     model = model if isinstance(model, Model) else load(model, trust_code=trust_code)
     head, backbone = model.module.head, model.module.backbone
@@ -396,6 +424,20 @@ def evaluate(
     Raises:
         ZooError: A name is unknown, nothing can be scored, files are missing and `require` is set,
             or the model is none of these.
+
+    Examples:
+        Any function of images and texts can be evaluated, here one that only reads the texts:
+
+        >>> import zoo
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> Image.new("RGB", (64, 64), "red").save("red.png")
+        >>> _ = Path("pairs.csv").write_text('''image,caption,foil
+        ... red.png,a red square,a blue square''')
+        >>> def count_red(images, texts):
+        ...     return [[text.count("red") for text in texts] for _ in images]
+        >>> zoo.evaluate(count_red, "pairs:pairs.csv").value("pairs", "pairs", "i2t")
+        100.0
     """
     from zoo.benchmarks.base import Benchmark
     from zoo.datamodules.benchmarks import EvaluationDataModule

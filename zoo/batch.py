@@ -155,6 +155,25 @@ class Batch:
         broken: References of images that could not be decoded; their rows are filling.
         single: Whether the rows are single images, in data that joins pairs of images in other
             steps.
+
+    Examples:
+        A red cup and a blue car, encoded as (red, blue, cup, car). Their negatives, with images,
+        are a blue cup and a red car, and their units are their colours:
+
+        >>> import torch
+        >>> from zoo.batch import Batch, Encoded
+        >>> things = [[1.0, 0, 1, 0], [0, 1, 0, 1], [0, 1, 1, 0], [1, 0, 0, 1]]
+        >>> colors = [[1, 0, 0, 0], [0, 1, 0, 0]]
+        >>> batch = Batch(
+        ...     images=Encoded(torch.tensor(things)), texts=Encoded(torch.tensor(things + colors)),
+        ...     captions=torch.tensor([0, 1]), negatives=torch.tensor([[2], [3]]),
+        ...     positives=torch.tensor([[4], [5]]), negative_images=torch.tensor([2, 3]),
+        ...     units=torch.tensor([[4], [5]]), foils=torch.tensor([[5], [4]]),
+        ...     image_ids=torch.tensor([0, 1]), hashes=torch.arange(6),
+        ...     samples=torch.tensor([0, 1]), primary=2,
+        ... )
+        >>> len(batch), len(batch.texts)
+        (2, 6)
     """
 
     images: Tensor | Encoded

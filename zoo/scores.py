@@ -27,6 +27,18 @@ class Block:
         match: The correct column of each row, `[n]`, or None.
         candidate: Which columns count, `[n, m]`: false for columns that do not exist or are left
             out.
+
+    Examples:
+        The loss of a row whose first column is the match and whose last column is missing:
+
+        >>> import torch
+        >>> from zoo.scores import Block
+        >>> candidate = torch.tensor([[True, True, False]])
+        >>> block = Block(torch.tensor([[2.0, 2.0, 9.0]]), torch.tensor([0]), candidate)
+        >>> block.cross_entropy(valid=torch.tensor([True]))
+        tensor([0.6931])
+        >>> block.correct()  # a tie is not correct
+        tensor([False])
     """
 
     logits: Tensor
@@ -106,6 +118,19 @@ class Scores:
     Attributes:
         images: The rows' encoded images from the backbone, for terms that read tokens.
         texts: The encoded texts from the backbone, for terms that read tokens.
+
+    Examples:
+        Cosines of the `batch` in the example of `zoo.batch.Batch`, of images against the captions
+        of all rows and against their own negatives:
+
+        >>> from zoo.heads import Cosine
+        >>> from zoo.scores import Scores
+        >>> scores = Scores(Cosine(learn_scale=False), batch)
+        >>> scores.images_against(batch.captions).logits.round(decimals=2)
+        tensor([[1., 0.],
+                [0., 1.]])
+        >>> scores.own_texts(batch.negatives).logits.flatten().round(decimals=2)
+        tensor([0.5000, 0.5000])
     """
 
     def __init__(

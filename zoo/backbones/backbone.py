@@ -83,6 +83,17 @@ class Backbone(Configurable, nn.Module):
     Raises:
         ZooError: A name is unknown, a file does not fit, an argument is out of its range, or the
             activation is ambiguous.
+
+    Examples:
+        A small backbone with random weights, of which only the text tower is trained:
+
+        >>> import torch
+        >>> from zoo.backbones import Backbone, Tuning
+        >>> backbone = Backbone("zoo-tiny", tuning=Tuning(towers="text"))
+        >>> backbone.trains("image"), backbone.image_size
+        (False, (64, 64))
+        >>> backbone.encode_images(torch.zeros(2, 3, 64, 64)).pooled.shape
+        torch.Size([2, 128])
     """
 
     model: Any  # open_clip's models share an interface and no class

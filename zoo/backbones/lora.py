@@ -25,6 +25,14 @@ class LoRA(metaclass=RangedType):
         alpha: The adapters' weight: B A is multiplied by alpha / rank.
         targets: The last names of the layers that get an adapter. These are linear layers,
             convolutions, and attention as a whole (its fused `in_proj` and its `out_proj`).
+
+    Examples:
+        Adapters of rank 8 for the text tower:
+
+        >>> from zoo.backbones import LoRA, Tuning
+        >>> tuning = Tuning(towers="text", lora=LoRA(rank=8, alpha=16))
+        >>> tuning.lora.scaling
+        2.0
     """
 
     rank: PositiveInt = 4

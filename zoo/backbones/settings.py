@@ -24,6 +24,14 @@ class Tuning(metaclass=RangedType):
         batch_norm: Whether BatchNorm uses frozen statistics in training or updates them, in towers
             that have it. `updated` cannot be combined with chunks, since the statistics would be
             those of a chunk.
+
+    Examples:
+        Only the image tower is trained:
+
+        >>> from zoo.backbones import Tuning
+        >>> tuning = Tuning(towers="image")
+        >>> tuning.trains("image"), tuning.trains("text")
+        (True, False)
     """
 
     towers: Literal["both", "image", "text", "none"] = "both"
@@ -55,6 +63,14 @@ class TextInput(metaclass=RangedType):
         lengths: The lengths in tokens that texts are cut to: each text to the shortest length that
             holds it. The context length is always one of them, so an empty list cuts no text.
             Towers that need their padding ignore them.
+
+    Examples:
+        Texts of up to 16 tokens, which are cut to 8 tokens if they fit:
+
+        >>> from zoo.backbones import Backbone, TextInput
+        >>> backbone = Backbone("zoo-tiny", text=TextInput(context_length=16, lengths=[8]))
+        >>> backbone.text_lengths
+        [8, 16]
     """
 
     tokenizer: str | None = None
@@ -76,6 +92,14 @@ class Augmentation(metaclass=RangedType):
     Args:
         crop_scale: The least and the greatest share of an image's area that a random crop keeps,
             above 0 and up to 1.
+
+    Examples:
+        Crops of at least half of the image:
+
+        >>> from zoo.backbones import Augmentation, Backbone
+        >>> backbone = Backbone("zoo-tiny", augmentation=Augmentation(crop_scale=(0.5, 1.0)))
+        >>> backbone.image_size, backbone.least_side  # smaller images would be enlarged
+        ((64, 64), 91)
     """
 
     crop_scale: tuple[float, float] = (0.9, 1.0)
@@ -103,6 +127,17 @@ class Compute(metaclass=RangedType):
         packed: Whether the texts of a batch are packed into one sequence without padding, instead
             of groups of similar length. Last digits differ. It does not work with towers that read
             their padding, compiled towers and adapters on attention.
+
+    Examples:
+        Vectors do not depend on the size of chunks:
+
+        >>> import torch
+        >>> from zoo.backbones import Backbone, Compute
+        >>> backbone = Backbone("zoo-tiny", compute=Compute(chunk=2))
+        >>> images = torch.rand(3, 3, 64, 64)
+        >>> separate = torch.cat([backbone.encode_images(image[None]).pooled for image in images])
+        >>> torch.allclose(backbone.encode_images(images).pooled, separate, atol=1e-5)
+        True
     """
 
     chunk: PositiveInt | None = None

@@ -46,6 +46,17 @@ class Case:
             instead of the text. Empty if the texts themselves are compared.
         partners: Images that are not compared, but of which at least one must exist for the case to
             be scored. Empty if the case needs only `images`.
+
+    Examples:
+        An image, a caption and a foil, and the outcome of their scores:
+
+        >>> import numpy as np
+        >>> from zoo.benchmarks import Case
+        >>> from zoo.sources import ImageRef
+        >>> image, texts = ImageRef("file", "cup.png"), ("a red cup", "a blue cup")
+        >>> case = Case((image,), texts, np.array([[True, False]]), "i2t", subset="colors", id="1")
+        >>> [(outcome.metric, outcome.right) for outcome in case.judge(np.array([[0.3, 0.2]]))]
+        [('i2t', True)]
     """
 
     images: tuple[ImageRef, ...]

@@ -53,6 +53,14 @@ class BiSCoR(PublishedBenchmark):
         files: Paths of the annotations if not the default ones, by subset.
         subsets: The chosen subsets, None for all.
         split: The split; each has 1,000 pairs of each kind.
+
+    Examples:
+        One kind of change of the development split, and the files that it is read from:
+
+        >>> from zoo.benchmarks import BiSCoR
+        >>> [subset] = BiSCoR(subsets=["color"], split="development").subsets
+        >>> subset.n, subset.files[0]
+        (1000, 'biscor/color/development-*.parquet')
     """
 
     name = "biscor"

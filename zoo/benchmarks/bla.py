@@ -43,6 +43,17 @@ class BLA(PublishedBenchmark):
     An entry has two true captions of an image and two false ones, in pairs of one form. Each pair
     is a case; its id is the entry's index and the pair's number. The authors rank the four captions
     and report no accuracy; CS-CLIP counts pairs.
+
+    Examples:
+        An entry makes two cases:
+
+        >>> from pathlib import Path
+        >>> from zoo.benchmarks import BLA
+        >>> _ = Path("voices.json").write_text('''[{"image_id": 7, "index": 3, "caption_group": [
+        ... {"True1": "a man holds a cat", "False1": "a cat holds a man",
+        ... "True2": "a cat is held by a man", "False2": "a man is held by a cat"}]}]''')
+        >>> [case.texts[1] for case in BLA({"ap": "voices.json"}, ["ap"]).read(Path()).cases]
+        ['a cat holds a man', 'a man is held by a cat']
     """
 
     name = "bla"

@@ -43,6 +43,17 @@ class COCOCounterfactuals(PublishedBenchmark):
         seed: Seed of the sample for retrieval.
         files: Paths of the annotations if not the default ones, by subset.
         subsets: The chosen subsets, `pairs` or `retrieval`, None for both.
+
+    Examples:
+        A pair of generated images, which differ in what runs:
+
+        >>> from pathlib import Path
+        >>> from zoo.benchmarks import COCOCounterfactuals
+        >>> _ = Path("pairs.jsonl").write_text('{"id": "5_0", "image_0": "a", "image_1": "b", '
+        ...     '"caption_0": "a dog runs", "caption_1": "a cow runs"}')
+        >>> benchmark = COCOCounterfactuals(files={"pairs": "pairs.jsonl"}, subsets=["pairs"])
+        >>> benchmark.read(Path()).cases[0].texts
+        ('a dog runs', 'a cow runs')
     """
 
     name = "coco_cf"

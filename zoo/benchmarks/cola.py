@@ -23,6 +23,17 @@ class COLA(PublishedBenchmark):
 
     The published accuracy is the metric `image`. The captions of a pair use different phrases, not
     the same words in another order, so the metric `text` is easier.
+
+    Examples:
+        Scores that give each text its image, but not each image its text:
+
+        >>> import numpy as np
+        >>> from pathlib import Path
+        >>> from zoo.benchmarks import COLA
+        >>> _ = Path("cola.json").write_text('[["1.jpg", "tall tree", "2.jpg", "short tree"]]')
+        >>> [case] = COLA({"multi": "cola.json"}).read(Path()).cases
+        >>> {outcome.metric: outcome.right for outcome in case.judge(np.array([[3.0, 4], [2, 5]]))}
+        {'text': False, 'image': True, 'group': False}
     """
 
     name = "cola"

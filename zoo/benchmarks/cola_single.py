@@ -31,6 +31,18 @@ class COLASingle(PublishedBenchmark):
 
     A case is a text and its hard images, which match a part of it. The published value is the mean
     average precision over texts, the metric `ap`. A case's id is the number of its text.
+
+    Examples:
+        The average precision of a text, for which the first and the third image are right:
+
+        >>> import numpy as np
+        >>> from pathlib import Path
+        >>> from zoo.benchmarks import COLASingle
+        >>> _ = Path("gqa.json").write_text('''[["square plate"], [["1.jpg", {}, [1], [1]],
+        ... ["2.jpg", {}, [0], [1]], ["3.jpg", {}, [1], [1]]]]''')
+        >>> [case] = COLASingle({"gqa": "gqa.json"}, ["gqa"]).read(Path()).cases
+        >>> round(case.judge(np.array([[3.0], [2], [1]]))[0].value, 3)  # (1/1 + 2/3) / 2
+        0.833
     """
 
     name = "cola_single"

@@ -67,6 +67,17 @@ class ColorFoil(PublishedBenchmark):
         files: Paths of the captions if not the default ones, by subset, or a file of foils (.jsonl)
             from another run.
         subsets: The chosen subsets, None for all.
+
+    Examples:
+        A foil is made from COCO's captions and saved in a folder:
+
+        >>> from pathlib import Path
+        >>> from zoo.benchmarks import ColorFoil
+        >>> _ = Path("captions.json").write_text('''{"images": [{"id": 7, "file_name": "7.jpg"}],
+        ... "annotations": [{"id": 1, "image_id": 7, "caption": "a red cup on a red tray"}]}''')
+        >>> benchmark = ColorFoil(seed=1, folder="foils", files={"colorfoil": "captions.json"})
+        >>> benchmark.read(Path()).cases[0].texts
+        ('a red cup on a red tray', 'a green cup on a green tray')
     """
 
     name = "colorfoil"

@@ -34,7 +34,20 @@ class _ColorSwapEntry(_ColorSwapRow):
 
 
 class ColorSwap(PublishedBenchmark):
-    """ColorSwap: 300 pairs of images whose captions have the same words with colours exchanged."""
+    """ColorSwap: 300 pairs of images whose captions have the same words with colours exchanged.
+
+    Examples:
+        Scores that always prefer the first image and the first caption:
+
+        >>> import numpy as np
+        >>> from pathlib import Path
+        >>> from zoo.benchmarks import ColorSwap
+        >>> _ = Path("test.json").write_text('''[{"id": 4, "image_1": "1.png", "image_2": "2.png",
+        ... "caption_1": "a red cup, a blue hat", "caption_2": "a blue cup, a red hat"}]''')
+        >>> [case] = ColorSwap({"test": "test.json"}).read(Path()).cases
+        >>> {outcome.metric: outcome.right for outcome in case.judge(np.array([[3, 2], [2.5, 1]]))}
+        {'text': False, 'image': False, 'group': False}
+    """
 
     name = "colorswap"
     licence = "MIT"

@@ -30,7 +30,19 @@ class _ComVGRow(Struct):
 
 
 class ComVG(PublishedBenchmark):
-    """ComVG: 5,400 sentences with two images, one of which has another subject, verb or object."""
+    """ComVG: 5,400 sentences with two images, one of which has another subject, verb or object.
+
+    Examples:
+        A row, in which the first image is the one of the sentence:
+
+        >>> from pathlib import Path
+        >>> from zoo.benchmarks import ComVG
+        >>> _ = Path("comvg.csv").write_text('''id,sentence,pos_image_id,neg_image_id,neg_value
+        ... 7,a man rides a horse,21,22,subject''')
+        >>> [case] = ComVG({"subject": "comvg.csv"}, subsets=["subject"]).read(Path()).cases
+        >>> [str(image) for image in case.images], case.texts
+        (['visual_genome:21', 'visual_genome:22'], ('a man rides a horse',))
+    """
 
     name = "comvg"
     licence = "MIT"

@@ -62,6 +62,18 @@ class CREPE(PublishedBenchmark):
     recall at 1. Their script lists the caption first and sorts by score, so a tie counts as right.
     The group of a productivity case is its complexity. The subsets of systematicity are meant for
     models trained on that training set.
+
+    Examples:
+        A tie is right, since the official script lists the caption first:
+
+        >>> import numpy as np
+        >>> from pathlib import Path
+        >>> from zoo.benchmarks import CREPE
+        >>> _ = Path("cc.csv").write_text('''image_id,caption,x,y,width,height,valid_hard_negs_comp
+        ... 7,a red cup,1,1,4,4,['a blue cup']''')
+        >>> [case] = CREPE({"seen_cc12m_comp": "cc.csv"}, ["seen_cc12m_comp"]).read(Path()).cases
+        >>> case.tie_is_right(case.judge(np.array([[2.0, 2.0]]))[0])
+        True
     """
 
     name = "crepe"

@@ -45,6 +45,13 @@ class EqBen(PublishedBenchmark):
 
     AG uses the first caption of each image, as the authors' code does. Frames of YouCook2 are
     arrays (.npy); the other images may be jpg files where the annotation names png files.
+
+    Examples:
+        The sets that one annotation file is split into:
+
+        >>> from zoo.benchmarks import EqBen
+        >>> {subset.name: subset.n for subset in EqBen(subsets=["GEBC", "Kubric count"]).subsets}
+        {'GEBC': 1814, 'Kubric count': 2000}
     """
 
     name = "eqben"

@@ -43,6 +43,18 @@ class FGOVD(PublishedBenchmark):
     FG-CLIP pools its tower's features over the box. Here the box is cropped, which works with any
     tower, so the values differ from FG-CLIP's. Texts are in lower case, as in its evaluation. A
     case's id is its line.
+
+    Examples:
+        A line: the box that is cropped, and the texts in lower case:
+
+        >>> from pathlib import Path
+        >>> from zoo.benchmarks import FGOVD
+        >>> _ = Path("hard.jsonl").write_text('{"img_path": "000000000139.jpg", "width": 8, '
+        ...     '"height": 8, "bbox": [1, 2, 4, 3], "pos_expression": ["A Red cup"], '
+        ...     '"neg_expression": ["A blue cup"]}')
+        >>> [case] = FGOVD({"hard": "hard.jsonl"}, subsets=["hard"]).read(Path()).cases
+        >>> str(case.images[0]), case.texts
+        ('coco:139@1,2,4,3', ('a red cup', 'a blue cup'))
     """
 
     name = "fg_ovd"

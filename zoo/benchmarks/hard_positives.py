@@ -42,6 +42,19 @@ class HardPositives(PublishedBenchmark):
     """Hard Positives: attributes, relations and swaps, each with a paraphrase of the caption.
 
     The captions and foils are VL-CheckList's and ARO's. A case's id is its place in the file.
+
+    Examples:
+        The caption, its hard positive from a second file, and their foil:
+
+        >>> import json
+        >>> from pathlib import Path
+        >>> from zoo.benchmarks import HardPositives
+        >>> for folder, caption in (("data", "a small dog"), ("swapped_data", "a little dog")):
+        ...     Path(folder).mkdir()
+        ...     entry = dict(image_path="5.jpg", true_caption=caption, false_caption="a large dog")
+        ...     _ = Path(folder, "dogs.json").write_text(json.dumps([entry]))
+        >>> HardPositives({"swap": "data/dogs.json"}, ["swap"]).read(Path()).cases[0].texts
+        ('a small dog', 'a little dog', 'a large dog')
     """
 
     name = "hard_positives"

@@ -46,6 +46,16 @@ class ImageCoDe(PublishedBenchmark):
     The subsets video and static have ten images per case, simple has two. The answer may be at any
     position, and the first of equal scores wins. In the authors' script the winner of a tie depends
     on the machine, since its sorting is not stable.
+
+    Examples:
+        The fourth of ten images is right for a description:
+
+        >>> from pathlib import Path
+        >>> from zoo.benchmarks import ImageCoDe
+        >>> _ = Path("valid.json").write_text('{"video-a": {"3": "a hand is seen"}}')
+        >>> [case] = ImageCoDe({"video": "valid.json"}, subsets=["video"]).read(Path()).cases
+        >>> case.texts, len(case.images), int(case.match[:, 0].argmax())
+        (('a hand is seen',), 10, 3)
     """
 
     name = "imagecode"

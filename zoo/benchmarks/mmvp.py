@@ -44,6 +44,18 @@ class MMVP(PublishedBenchmark):
 
     The published accuracy is the metric `image`. Statements are prefixed with "a photo of". As in
     the authors' script, the second image wins a tie, since it is listed first.
+
+    Examples:
+        Two questions in a row are a case:
+
+        >>> from pathlib import Path
+        >>> from zoo.benchmarks import MMVP
+        >>> _ = Path("questions.csv").write_text('''Question ID,Type,Statement
+        ... 241,Orientation,a dog from above
+        ... 242,Orientation,a dog from the side''')
+        >>> [case] = MMVP({"Orientation": "questions.csv"}, ["Orientation"]).read(Path()).cases
+        >>> case.id, case.texts
+        ('241-242', ('a photo of a dog from above', 'a photo of a dog from the side'))
     """
 
     name = "mmvp"

@@ -34,6 +34,17 @@ class Pairs(Benchmark):
         foil_column: The column of the foils. None is foil, negative or negative_caption.
         separator: The separator of columns. None is a tab if the header has one, else a comma.
         subsets: The chosen subsets, None for all.
+
+    Examples:
+        Each row of a table is a case; the column subset is optional:
+
+        >>> from pathlib import Path
+        >>> from zoo.benchmarks import Pairs
+        >>> _ = Path("pairs.csv").write_text('''image,caption,foil,subset
+        ... 1.jpg,a red cup,a blue cup,color
+        ... 2.jpg,two cups,three cups,number''')
+        >>> [(case.subset, case.texts) for case in Pairs("pairs.csv").read(Path()).cases]
+        [('color', ('a red cup', 'a blue cup')), ('number', ('two cups', 'three cups'))]
     """
 
     name = "pairs"

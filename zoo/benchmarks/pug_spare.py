@@ -40,6 +40,14 @@ class PUGSpare(Benchmark):
         block_seed: The seed of the block and of the captions of `seen`. It must be the seed of
             training.
         subsets: The chosen subsets, None for all.
+
+    Examples:
+        The combinations that no training with block seed 3 has seen:
+
+        >>> from zoo.benchmarks import PUGSpare
+        >>> [subset] = PUGSpare(block_seed=3, subsets=["unseen"]).subsets
+        >>> subset.name, subset.files, subset.chance
+        ('unseen', ('pug_spare/PUG_SPARE.csv',), {'i2t': 50.0})
     """
 
     name = "pug_spare"

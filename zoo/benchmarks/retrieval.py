@@ -81,6 +81,19 @@ class Retrieval(Benchmark):
         pre_caption: Whether captions are cleaned before they are encoded, as in the code of BLIP
             and ARO: lower case, a space for each of . ! " ( ) * # : ; ~, and at most 30 words. The
             report then shows no published value.
+
+    Examples:
+        Images and captions of a table, ranked by scores that always prefer the first caption:
+
+        >>> import numpy as np
+        >>> from pathlib import Path
+        >>> from zoo.benchmarks import Retrieval
+        >>> _ = Path("captions.csv").write_text('''filepath,title
+        ... 1.jpg,a cat
+        ... 2.jpg,a dog''')
+        >>> [case] = Retrieval("captions.csv").read(Path()).cases
+        >>> [o.right for o in case.judge(np.array([[2.0, 1], [2, 1]])) if o.metric == "i2t_r@1"]
+        [True, False]
     """
 
     name = "retrieval"

@@ -22,6 +22,14 @@ class SceneGrid(SceneFolder):
     Args:
         folder: The folder written by `zoo scenes grid`, a path or relative to the data root.
         subsets: The chosen subsets, None for all.
+
+    Examples:
+        How to make the scenes, if they do not exist yet:
+
+        >>> from zoo.benchmarks import SceneGrid
+        >>> [subset] = SceneGrid(folder="my_grid", subsets=["unseen"]).subsets
+        >>> subset.instructions
+        '`zoo scenes grid --out my_grid` creates it'
     """
 
     name = "scene_grid"

@@ -24,6 +24,18 @@ class SceneSwaps(SceneFolder):
     Args:
         folder: The folder written by `zoo scenes render`, a path or relative to the data root.
         subsets: The chosen subsets, 'test' or 'held_out', None for both.
+
+    Examples:
+        A line of the folder's captions makes a case:
+
+        >>> from pathlib import Path
+        >>> from zoo.benchmarks import SceneSwaps
+        >>> Path("scenes").mkdir()
+        >>> _ = Path("scenes/captions.jsonl").write_text('{"image_id": "1.png", "caption_id": "1", '
+        ...     '"caption": "red cube, blue ball", "attribute_swap": "blue cube, red ball", '
+        ...     '"split": "test"}')
+        >>> SceneSwaps("scenes").read(Path()).cases[0].texts
+        ('red cube, blue ball', 'blue cube, red ball')
     """
 
     name = "scene_swaps"

@@ -39,6 +39,14 @@ class SPEC(PublishedBenchmark):
     """SPEC: six sets in which an image chooses among texts, and a text among images.
 
     The answer may be at any position, and the first of equal scores wins, as in the authors' code.
+
+    Examples:
+        The chance level in per cent depends on the set; in `count` an image has nine texts:
+
+        >>> from zoo.benchmarks import SPEC
+        >>> benchmark = SPEC(subsets=["relative_spatial", "existence", "count"])
+        >>> {subset.name: round(subset.chance["i2t"]) for subset in benchmark.subsets}
+        {'relative_spatial': 25, 'existence': 50, 'count': 11}
     """
 
     name = "spec"

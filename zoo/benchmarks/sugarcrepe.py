@@ -39,6 +39,14 @@ class SugarCrepe(PublishedBenchmark):
     """SugarCrepe: seven kinds of fluent foils, 7,511 cases.
 
     A case's id is its key in the published file (keys skip a number in swap_obj).
+
+    Examples:
+        One kind of foils, with the published accuracy of OpenAI's ViT-B/32:
+
+        >>> from zoo.benchmarks import SugarCrepe
+        >>> [subset] = SugarCrepe(subsets=["swap_obj"]).subsets
+        >>> subset.n, subset.chance, subset.published
+        (245, {'i2t': 50.0}, {'i2t': 61.2})
     """
 
     name = "sugarcrepe"

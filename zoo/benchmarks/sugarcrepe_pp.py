@@ -41,6 +41,19 @@ class SugarCrepePP(PublishedBenchmark):
     """SugarCrepe++: five kinds of foils against a caption and its paraphrase, 4,757 cases.
 
     A case's id is its id in the published file.
+
+    Examples:
+        Both captions have to score above the foil; here the paraphrase does not:
+
+        >>> import numpy as np
+        >>> from pathlib import Path
+        >>> from zoo.benchmarks import SugarCrepePP
+        >>> _ = Path("swaps.json").write_text('''[{"id": 4, "filename": "000000000139.jpg",
+        ... "caption": "a cat sees a dog", "caption2": "a dog is seen by a cat",
+        ... "negative_caption": "a dog sees a cat"}]''')
+        >>> [case] = SugarCrepePP({"swap_obj": "swaps.json"}, ["swap_obj"]).read(Path()).cases
+        >>> case.judge(np.array([[3.0, 1.0, 2.0]]))[0].right
+        False
     """
 
     name = "sugarcrepe_pp"
@@ -71,6 +84,18 @@ class SugarCrepePPText(PublishedBenchmark):
     """SugarCrepe++ without images: is a caption closer to its paraphrase than to the foil?
 
     The authors call it TOT. It needs no images, but a head that compares texts with texts.
+
+    Examples:
+        A case has no images; both captions are compared with the paraphrase and the foil:
+
+        >>> from pathlib import Path
+        >>> from zoo.benchmarks import SugarCrepePPText
+        >>> _ = Path("swaps.json").write_text('''[{"id": 4, "filename": "139.jpg",
+        ... "caption": "cat and dog", "caption2": "dog and cat",
+        ... "negative_caption": "cat or dog"}]''')
+        >>> [case] = SugarCrepePPText({"swap_obj": "swaps.json"}, ["swap_obj"]).read(Path()).cases
+        >>> case.images, case.query_texts, case.texts
+        ((), ('cat and dog', 'dog and cat'), ('dog and cat', 'cat or dog'))
     """
 
     name = "sugarcrepe_pp_text"

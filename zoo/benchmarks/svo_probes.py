@@ -49,6 +49,18 @@ class SVOProbes(PublishedBenchmark):
     question: does the sentence match this image or not? Each pair of sentence and image occurs
     once, if both images of a row with this pair exist. Its group is whether it matches, since the
     published accuracy is the mean over these two groups.
+
+    Examples:
+        A row is one case of `verb`, and two of `verb pairs`:
+
+        >>> from pathlib import Path
+        >>> from zoo.benchmarks import SVOProbes
+        >>> columns = "sentence,pos_image_id,neg_image_id,subj_neg,verb_neg,obj_neg"
+        >>> _ = Path("svo.csv").write_text(f'''{columns}
+        ... a girl sits on grass,1,2,False,True,False''')
+        >>> files = {"verb": "svo.csv", "verb pairs": "svo.csv"}
+        >>> [(case.subset, case.group) for case in SVOProbes(files, list(files)).read(Path()).cases]
+        [('verb', None), ('verb pairs', 'match'), ('verb pairs', 'no match')]
     """
 
     name = "svo_probes"

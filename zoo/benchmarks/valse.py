@@ -53,6 +53,18 @@ class VALSE(PublishedBenchmark):
 
     A case is valid if at least two of three annotators judged only the caption to be true. A case's
     id is its key in the published file.
+
+    Examples:
+        An entry is left out if only one of three annotators judged only the caption to be true:
+
+        >>> from pathlib import Path
+        >>> from zoo.benchmarks import VALSE
+        >>> _ = Path("existence.json").write_text('''{"key_1": {"dataset": "visual7w",
+        ... "image_file": "v7w_7.jpg", "caption": "There are no cups.", "foil": "There are cups.",
+        ... "mturk": {"caption": 1, "foil": 2, "other": 0}}}''')
+        >>> contents = VALSE({"existence": "existence.json"}, ["existence"]).read(Path())
+        >>> contents.notes["existence invalid"]
+        '1 left out, as fewer than two annotators judged them valid'
     """
 
     name = "valse"

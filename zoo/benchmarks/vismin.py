@@ -28,6 +28,13 @@ class VisMin(PublishedBenchmark):
     """VisMin: 2,084 pairs of images whose captions differ in an object, attribute, count or place.
 
     One image is from COCO or generated; the other is an edit of it by a diffusion model.
+
+    Examples:
+        The numbers of pairs per kind of change:
+
+        >>> from zoo.benchmarks import VisMin
+        >>> {subset.name: subset.n for subset in VisMin().subsets}
+        {'object': 579, 'attribute': 294, 'counting': 589, 'relation': 622}
     """
 
     name = "vismin"

@@ -65,6 +65,14 @@ class VLCheckList(PublishedBenchmark):
         rows: The number of rows per corpus: the first ones whose images exist.
         files: Paths of the annotations if not the default ones, by subset.
         subsets: The chosen subsets, None for all.
+
+    Examples:
+        The first ten rows of each corpus of colours, instead of 1,000:
+
+        >>> from zoo.benchmarks import VLCheckList
+        >>> colors = [name for name in VLCheckList.subset_names if "/color/" in name]
+        >>> [subset.name for subset in VLCheckList(rows=10, subsets=colors).subsets]
+        ['Attribute/color/vaw', 'Attribute/color/vg']
     """
 
     name = "vl_checklist"

@@ -86,6 +86,16 @@ class WhatsUp(PublishedBenchmark):
     In `A` and `B` an image chooses among four texts. `A sets` and `B sets` have one case for the
     four images of two objects; a pair is left and right, or on and under (in B, in front and
     behind).
+
+    Examples:
+        An entry of COCO with two objects:
+
+        >>> from pathlib import Path
+        >>> from zoo.benchmarks import WhatsUp
+        >>> _ = Path("two.json").write_text('[[7, "A dog left of a cat", "A dog right of a cat"]]')
+        >>> [case] = WhatsUp({"COCO-two": "two.json"}, subsets=["COCO-two"]).read(Path()).cases
+        >>> str(case.images[0]), case.texts
+        ('coco:7', ('A dog left of a cat', 'A dog right of a cat'))
     """
 
     name = "whatsup"

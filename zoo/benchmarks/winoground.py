@@ -54,6 +54,19 @@ class Winoground(Benchmark):
     Args:
         file: The annotations: a parquet file, a folder of parquet shards, or an examples.jsonl next
             to a folder `images`. None is the default path.
+
+    Examples:
+        The text score is right and the image score is not, if both texts prefer the second image:
+
+        >>> import numpy as np
+        >>> from pathlib import Path
+        >>> from zoo.benchmarks import Winoground
+        >>> _ = Path("examples.jsonl").write_text('{"id": 3, "image_0": "a", "image_1": "b", '
+        ...     '"caption_0": "a mug in grass", "caption_1": "grass in a mug", '
+        ...     '"collapsed_tag": "Object"}')
+        >>> [case] = Winoground("examples.jsonl").read(Path()).cases
+        >>> {outcome.metric: outcome.right for outcome in case.judge(np.array([[2.0, 1], [3, 4]]))}
+        {'text': True, 'image': False, 'group': False}
     """
 
     name = "winoground"

@@ -25,6 +25,17 @@ class WinogroundT2I(PublishedBenchmark):
     """Winoground-T2I: 11,479 pairs of sentences, and images from your text-to-image model.
 
     A score measures both how well a model distinguishes the images and how well they were made.
+
+    Examples:
+        The images that your text-to-image model has to make for a pair of sentences:
+
+        >>> from pathlib import Path
+        >>> from zoo.benchmarks import WinogroundT2I
+        >>> line = chr(9).join(["0_1", "a mug in grass", "grass in a mug"])  # separated by tabs
+        >>> _ = Path("dataset.txt").write_text(line)
+        >>> [case] = WinogroundT2I({"winoground_t2i": "dataset.txt"}).read(Path()).cases
+        >>> [image.key for image in case.images]
+        ['images/0_1_0.png', 'images/0_1_1.png']
     """
 
     name = "winoground_t2i"

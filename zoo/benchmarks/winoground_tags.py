@@ -35,6 +35,14 @@ class WinogroundTags(Benchmark):
         file: The annotations of Winoground, as in `winoground`. None is the default path.
         tags: The file of tags. None is the default path.
         subsets: The chosen tags, None for all.
+
+    Examples:
+        The numbers of cases of two tags:
+
+        >>> from zoo.benchmarks import WinogroundTags
+        >>> tags = ["plain", "Complex Reasoning"]
+        >>> {subset.name: subset.n for subset in WinogroundTags(subsets=tags).subsets}
+        {'plain': 172, 'Complex Reasoning': 78}
     """
 
     name = "winoground_tags"

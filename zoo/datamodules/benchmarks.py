@@ -30,6 +30,16 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
 
     Raises:
         ZooError: No benchmark is given, or a name or number is not valid.
+
+    Examples:
+        Two benchmarks, one by its name and one with its options:
+
+        >>> from zoo.benchmarks import SugarCrepe
+        >>> from zoo.datamodules import EvaluationDataModule
+        >>> benchmarks = ["winoground", SugarCrepe(subsets=["swap_obj"])]
+        >>> data = EvaluationDataModule(benchmarks, data_root=".")
+        >>> [benchmark.name for benchmark in data.evaluation.benchmarks]
+        ['winoground', 'sugarcrepe']
     """
 
     argument_classes = (Evaluation,)  # whose arguments `settings` are, for help and completion

@@ -120,6 +120,18 @@ class CaptionDataModule(Ranged, CaptionData):
     Raises:
         ZooError: An argument or its data is wrong. Errors that can be detected before the first
             batch are raised before it.
+
+    Examples:
+        What the batches will contain, before any file is read:
+
+        >>> from zoo.datamodules import CaptionDataModule
+        >>> from zoo.negatives import NegCLIPSwap
+        >>> from zoo.sources.readers import CsvTable
+        >>> from zoo.units import UnitSampler
+        >>> data = CaptionDataModule(CsvTable("captions.csv"), image_roots=["images"],
+        ...     negatives=NegCLIPSwap(), units=UnitSampler("units.jsonl"), batch_size=256)
+        >>> data.provides.negatives, data.provides.units
+        (('negclip_swap',), True)
     """
 
     def __init__(

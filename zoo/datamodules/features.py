@@ -54,6 +54,18 @@ class Features(metaclass=RangedType):
         folder: Folder of the features; it is created if it does not exist.
         limit_gib: Maximum size of the folder in GiB.
         precision: Precision of the stored features; fp16 is half the size.
+
+    Examples:
+        Features are read from a folder, without augmentation and with negatives that are drawn
+        once:
+
+        >>> from zoo.datamodules import CaptionDataModule, Features
+        >>> from zoo.sources.readers import CsvTable
+        >>> features = Features("features", precision="fp16")
+        >>> table = CsvTable("captions.csv")
+        >>> data = CaptionDataModule(table, ["images"], resample=False, features=features)
+        >>> data.provides.encoded
+        True
     """
 
     folder: str

@@ -59,6 +59,22 @@ class Head(Configurable, nn.Module, ABC):
     Raises:
         ZooError: The scale is not above 0, or it is trained and the argument `scale` is above
             max_scale.
+
+    Examples:
+        A custom head, the dot product of pooled vectors, on the `batch` in the example of
+        `zoo.batch.Batch`:
+
+        >>> from zoo.heads import Head
+        >>> from zoo.scores import Scores
+        >>> class Dot(Head):
+        ...     def prepare_images(self, images): return images
+        ...     def prepare_texts(self, texts): return texts
+        ...     def pairs(self, images, texts, i, j):
+        ...         return self.logits((images.pooled[i] * texts.pooled[j]).sum(-1))
+        ...     def block(self, images, texts):
+        ...         return self.logits(images.pooled @ texts.pooled.T)
+        >>> Scores(Dot(learn_scale=False), batch).own_texts(batch.negatives).logits.flatten()
+        tensor([1., 1.])
     """
 
     scales_cosine: ClassVar[bool] = False

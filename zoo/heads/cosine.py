@@ -23,6 +23,17 @@ class Cosine(Head):
         learn_scale: Whether the scale is trained.
         bias: The initial bias, added to scaled cosines. None takes the backbone's, or no bias if it
             has none.
+
+    Examples:
+        The image of a red cup against all texts of the `batch` in the example of `zoo.batch.Batch`:
+
+        >>> from zoo.backbones import Backbone
+        >>> from zoo.heads import Cosine
+        >>> head = Cosine(scale=10.0, learn_scale=False)
+        >>> head.attach(Backbone("zoo-tiny").shapes)
+        >>> images, texts = head.prepare_images(batch.images), head.prepare_texts(batch.texts)
+        >>> head.block(images, texts)[0].round(decimals=1)
+        tensor([10.0000,  0.0000,  5.0000,  5.0000,  7.1000,  0.0000])
     """
 
     scales_cosine = True

@@ -72,6 +72,16 @@ class CrossModal(Head):
 
     Raises:
         ZooError: The width is not a multiple of attention_heads.
+
+    Examples:
+        The size of the paper's TF-Local with the towers of ViT-B/32, in millions of parameters:
+
+        >>> from zoo.batch import TowerShapes
+        >>> from zoo.heads import CrossModal
+        >>> head = CrossModal(granularity="local", layers=4)
+        >>> head.attach(TowerShapes(512, 768, 512, patches=49, prefix=1, context=77, scale=100.0))
+        >>> round(sum(parameter.numel() for parameter in head.parameters()) / 1e6, 1)
+        13.3
     """
 
     patch_measure: ClassVar[str] = "attention"

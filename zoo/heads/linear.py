@@ -34,6 +34,19 @@ class Linear(Cosine):
 
     Raises:
         ZooError: Weights are given and `side` is not `text`.
+
+    Examples:
+        A map that exchanges red and blue makes the image of a red cup match the text "a blue cup"
+        of the `batch` in the example of `zoo.batch.Batch`:
+
+        >>> from zoo.batch import TowerShapes
+        >>> from zoo.heads import Linear
+        >>> head = Linear(side="text")
+        >>> head.attach(TowerShapes(4, 4, 4, patches=None, prefix=0, context=8, scale=1.0))
+        >>> head.text_map.weight.data = head.text_map.weight.data[[1, 0, 2, 3]]
+        >>> images, texts = head.prepare_images(batch.images), head.prepare_texts(batch.texts)
+        >>> round(head.block(images, texts)[0, 2].item(), 3)
+        1.0
     """
 
     scales_cosine = False  # of mapped vectors

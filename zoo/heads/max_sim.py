@@ -36,6 +36,19 @@ class MaxSim(Head):
         learn_scale: Whether the scale is trained.
         bias: The initial bias, added to scaled similarities. None takes the backbone's, or no bias
             if it has none.
+
+    Examples:
+        Of two words, one equals the first patch, and the other lies between both patches:
+
+        >>> import torch
+        >>> from zoo.batch import Encoded, TokenKey
+        >>> from zoo.heads import MaxSim
+        >>> head, key = MaxSim(start_token=True, learn_scale=False), TokenKey()
+        >>> patches, words = torch.tensor([[[1.0, 0], [0, 1]]]), torch.tensor([[[1.0, 0], [1, 1]]])
+        >>> real = torch.ones(1, 2).bool()
+        >>> image, text = (Encoded(t, {key: t}, {key: real}) for t in (patches, words))
+        >>> head.block(head.prepare_images(image), head.prepare_texts(text))  # (1 + 0.7071) / 2
+        tensor([[0.8536]])
     """
 
     scales_cosine = True

@@ -37,6 +37,16 @@ class StructureGuided(MaxSim):
         learn_scale: Whether the scale is trained.
         bias: The initial bias, added to scaled similarities. None takes the backbone's, or no bias
             if it has none.
+
+    Examples:
+        The segments of a text, and the number of views of an image that they are compared with:
+
+        >>> from zoo.heads import StructureGuided
+        >>> head = StructureGuided()
+        >>> head.segments.split("a red cup is on a blue car")
+        ('red cup', 'blue car', 'a red cup is on a blue car')
+        >>> head.views.count
+        270
     """
 
     def __init__(

@@ -79,6 +79,18 @@ class ZooModule(Ranged, LightningModule):
     Raises:
         ZooError: Head or objective need tokens that the backbone does not have, or the objective
             needs a bias that the head does not have.
+
+    Examples:
+        A backbone, an objective and a head are combined freely. The head decides which tokens of
+        the image tower are read:
+
+        >>> from zoo.backbones import Backbone
+        >>> from zoo.heads import MaxSim
+        >>> from zoo.module import ZooModule
+        >>> from zoo.objectives import NegCLIP
+        >>> module = ZooModule(Backbone("zoo-tiny"), NegCLIP(), MaxSim())
+        >>> module.image_keys
+        frozenset({TokenKey(layer=-1, norm=True, project=True, prefix=False)})
     """
 
     def __init__(

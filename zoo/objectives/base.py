@@ -34,6 +34,18 @@ class Objective(Configurable, nn.Module, ABC):
     """Base class of objectives.
 
     A subclass states its needs and computes its loss from blocks of scores.
+
+    Examples:
+        A custom loss of the `batch` and `scores` in the example of `zoo.scores.Scores`:
+
+        >>> from zoo.objectives import Loss, Objective
+        >>> class Hinge(Objective):
+        ...     def forward(self, batch, scores):
+        ...         right, wrong = (scores.own_texts(t) for t in (batch.captions, batch.negatives))
+        ...         total = scores.mean((0.7 + wrong.logits - right.logits).relu(), wrong.candidate)
+        ...         return Loss(total, {"hinge": total})
+        >>> round(Hinge()(batch, scores).total.item(), 3)
+        0.2
     """
 
     def __init__(self) -> None:

@@ -44,6 +44,17 @@ class CECLIP(Objective):
         theta_max: The upper bound of the thresholds, in logits.
         global_negatives: Whether negatives enter the global loss, as in the public script. Without
             them the global loss is CLIP's.
+
+    Examples:
+        After a step, the threshold is the gap between captions and negatives, in the `batch` and
+        `scores` in the example of `zoo.scores.Scores`:
+
+        >>> from zoo.objectives import CECLIP
+        >>> objective = CECLIP()
+        >>> round(objective(batch, scores).total.item(), 3)
+        0.79
+        >>> objective.thresholds[:1].round(decimals=2)
+        tensor([0.5000])
     """
 
     thresholds: Tensor

@@ -30,6 +30,14 @@ class CLIC(Objective):
         lambda_cont: Weight of the contrastive loss.
         lambda_sneg: Weight of the loss over each image's own negatives.
         lambda_uni: Weight of the distance between the caption and its first further positive.
+
+    Examples:
+        The terms of the loss on the `batch` and `scores` in the example of `zoo.scores.Scores`:
+
+        >>> from zoo.objectives import CLIC
+        >>> loss = CLIC(lambda_uni=0.1)(batch, scores)
+        >>> {name: round(part.item(), 2) for name, part in loss.parts.items()}
+        {'contrast': 0.18, 'own_negatives': 0.27, 'invariance': 0.06}
     """
 
     def __init__(

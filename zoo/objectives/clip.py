@@ -15,7 +15,19 @@ from zoo.scores import Scores
 
 
 class CLIP(Objective):
-    """The symmetric contrastive loss of images and captions."""
+    """The symmetric contrastive loss of images and captions.
+
+    Examples:
+        Each image has cosine 1 with its caption and 0 with the other one, in the `batch` and
+        `scores` in the example of `zoo.scores.Scores`:
+
+        >>> import math
+        >>> from zoo.objectives import CLIP
+        >>> round(CLIP()(batch, scores).total.item(), 4)
+        0.3133
+        >>> round(-math.log(math.exp(1) / (math.exp(1) + math.exp(0))), 4)
+        0.3133
+    """
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
         """Computes Eq. 9; see `Objective.forward`."""

@@ -20,6 +20,15 @@ class CoNCLIP(Objective):
 
     The first column of negatives holds the captions of the negative images. A row without a
     negative image is left out of the third mean and adds no column to the second.
+
+    Examples:
+        The negative images of the `batch` in the example of `zoo.scores.Scores` are as hard as its
+        images:
+
+        >>> from zoo.objectives import CoNCLIP
+        >>> loss = CoNCLIP()(batch, scores)
+        >>> {name: round(part.item(), 3) for name, part in loss.parts.items()}
+        {'image_to_text': 0.316, 'text_to_image': 0.316, 'negative_image': 0.316}
     """
 
     @property

@@ -31,6 +31,17 @@ class CSCLIP(Objective):
             Without them the global loss is that of CLIP.
         units: Whether the unit loss is added, signal U of Table 4.
         foils: Whether each unit is contrasted with its foil, signal F of Table 4.
+
+    Examples:
+        With and without the foils of units, on the `batch` and `scores` in the example of
+        `zoo.scores.Scores`:
+
+        >>> from zoo.objectives import CSCLIP
+        >>> for foils in (True, False):
+        ...     loss = CSCLIP(lambda_u=0.5, foils=foils)(batch, scores)
+        ...     print({name: round(part.item(), 2) for name, part in loss.parts.items()})
+        {'global': 0.63, 'unit': 0.27}
+        {'global': 0.63, 'unit': 0.2}
     """
 
     def __init__(

@@ -38,6 +38,17 @@ class DeGLA(Objective):
         decay: The decay of the teacher's moving average per step; 1 is a frozen teacher.
         public_code: Whether L_TGC uses the negatives of the public code, most of which belong to
             other captions, instead of a caption's own.
+
+    Examples:
+        A teacher that has not moved yet adds no distillation, for the `batch` and `scores` in the
+        example of `zoo.scores.Scores`:
+
+        >>> from zoo.objectives import DeGLA
+        >>> from zoo.scores import Scores
+        >>> taught_batch = batch.with_teacher(batch.images, batch.texts)
+        >>> loss = DeGLA()(taught_batch, Scores(scores.head, taught_batch))
+        >>> {name: round(part.item(), 4) for name, part in loss.parts.items()}
+        {'global': 0.6307, 'image_grounded': 0.0474, 'text_grounded': 0.0007, 'distillation': 0.0}
     """
 
     def __init__(

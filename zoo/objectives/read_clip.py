@@ -26,6 +26,15 @@ class READCLIP(Objective):
 
     Args:
         lambda_align: Weight of the alignment.
+
+    Examples:
+        The positives of the `batch` in the example of `zoo.scores.Scores` are aligned with its
+        captions:
+
+        >>> from zoo.objectives import READCLIP
+        >>> loss = READCLIP(lambda_align=0.5)(batch, scores)
+        >>> {name: round(part.item(), 3) for name, part in loss.parts.items()}
+        {'global': 0.631, 'alignment': 0.2}
     """
 
     def __init__(self, lambda_align: NonNegativeNumber = 0.5) -> None:

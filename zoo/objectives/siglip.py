@@ -21,6 +21,19 @@ class SigLIP(Objective):
 
     It needs a head with a bias: that of a backbone trained with one, or the head's argument (the
     paper starts at scale 10 and bias -10).
+
+    Examples:
+        With the paper's scale and bias, a match of cosine 1 has logit 0 and a loss of log 2. The
+        `batch` is that in the example of `zoo.batch.Batch`:
+
+        >>> from zoo.backbones import Backbone
+        >>> from zoo.heads import Cosine
+        >>> from zoo.objectives import SigLIP
+        >>> from zoo.scores import Scores
+        >>> head = Cosine(scale=10.0, bias=-10.0)
+        >>> head.attach(Backbone("zoo-tiny").shapes)
+        >>> round(SigLIP()(batch, Scores(head, batch)).total.item(), 3)
+        0.693
     """
 
     @property

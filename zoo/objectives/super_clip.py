@@ -35,6 +35,16 @@ class SuperCLIP(Objective):
 
     Args:
         lambda_class: Weight of the classification.
+
+    Examples:
+        The classifier maps the mean patch to the vocabulary of the text tower:
+
+        >>> from zoo.backbones import Backbone
+        >>> from zoo.module import ZooModule
+        >>> from zoo.objectives import SuperCLIP
+        >>> module = ZooModule(Backbone("zoo-tiny"), SuperCLIP(lambda_class=0.5))
+        >>> module.objective.words[1]
+        Linear(in_features=96, out_features=49408, bias=True)
     """
 
     token_shares: Tensor

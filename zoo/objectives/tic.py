@@ -30,6 +30,19 @@ class TIC(Objective):
         lambda_tic: Weight of the term.
         hardest: How many of the most similar captions the term sums over.
         most_alike: The cosine above which two captions count as paraphrases and are left out.
+
+    Examples:
+        The more similar two captions are, the larger is the term, here for captions of cosine 0 and
+        0.5 in the `batch` and `scores` in the example of `zoo.scores.Scores`:
+
+        >>> from dataclasses import replace
+        >>> import torch
+        >>> from zoo.objectives import TIC
+        >>> for captions in ([0, 1], [0, 2]):
+        ...     loss = TIC(lambda_tic=0.1)(replace(batch, captions=torch.tensor(captions)), scores)
+        ...     print(round(loss.parts["between_captions"].item(), 3))
+        0.0
+        0.05
     """
 
     def __init__(

@@ -19,6 +19,15 @@ class TripletCLIP(Objective):
     """NegCLIP's loss, and the same loss for negative images with the negatives as captions.
 
     The first column of negatives holds the captions of the negative images.
+
+    Examples:
+        Both roles of the negatives count alike in the `batch` and `scores` in the example of
+        `zoo.scores.Scores`:
+
+        >>> from zoo.objectives import TripletCLIP
+        >>> loss = TripletCLIP()(batch, scores)
+        >>> {name: round(part.item(), 3) for name, part in loss.parts.items()}
+        {'real': 0.631, 'negative': 0.631}
     """
 
     @property

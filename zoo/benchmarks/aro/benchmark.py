@@ -53,6 +53,19 @@ class ARO(PublishedBenchmark):
         order_dir: The folder where perturbed captions are saved. None is the user's cache folder;
             the data root is only read.
         subsets: The chosen subsets, None for all four.
+
+    Examples:
+        An entry of VG-Relation, whose box is cropped from the image:
+
+        >>> from pathlib import Path
+        >>> from zoo.benchmarks import ARO
+        >>> _ = Path("relations.json").write_text('''[{"image_path": "7.jpg", "relation_name": "on",
+        ... "true_caption": "the cup on the tray", "false_caption": "the tray on the cup",
+        ... "bbox_x": 1, "bbox_y": 2, "bbox_w": 5, "bbox_h": 4}]''')
+        >>> benchmark = ARO({"VG-Relation": "relations.json"}, subsets=["VG-Relation"])
+        >>> [case] = benchmark.read(Path()).cases
+        >>> str(case.images[0]), case.texts, case.group
+        ('visual_genome:7@1,2,5,4', ('the cup on the tray', 'the tray on the cup'), 'on')
     """
 
     name = "aro"

@@ -55,6 +55,19 @@ class HalfTruth(Benchmark):
             as CS-CLIP's published ones. Captions are looked up by caption id. All captions of an
             image in the reader count as true of it.
         subsets: The chosen conditions, None for all. The choice does not change their cases.
+
+    Examples:
+        A unit with a foil makes a case: an anchor, a half-truth and the true completion:
+
+        >>> from pathlib import Path
+        >>> from zoo.benchmarks import HalfTruth
+        >>> from zoo.units import Entity, EntityFoil, UnitRecord, write_units
+        >>> cup = Entity("red cup", (EntityFoil("blue cup", "attribute_change"),))
+        >>> record = UnitRecord("1", "1.jpg", "a red cup on a tray", (cup, Entity("tray")))
+        >>> _ = write_units([record], "units.jsonl")
+        >>> [case] = HalfTruth("units.jsonl").read(Path()).cases
+        >>> case.subset, case.texts
+        ('+Attr', ('tray', 'tray and blue cup', 'tray and red cup'))
     """
 
     name = "half_truth"

@@ -34,6 +34,14 @@ class ZeroShot(PublishedSets):
         subsets: The chosen sets, None for all.
         folders: Folders of the images if not the default ones, by set.
         prompts: `own` as above, or `clip_benchmark` for those of that package.
+
+    Examples:
+        Two sets, one of which is in another folder than the default one:
+
+        >>> from zoo.benchmarks import ZeroShot
+        >>> benchmark = ZeroShot(["cifar10", "dtd"], folders={"dtd": "my_textures"})
+        >>> [(subset.n, subset.files) for subset in benchmark.subsets]
+        [(10000, ('zero_shot/cifar10',)), (1880, ('my_textures',))]
     """
 
     name = "zero_shot"
@@ -75,6 +83,14 @@ class Elevater(PublishedSets):
     Args:
         subsets: The chosen sets, None for all.
         folders: Folders of the images if not the default ones, by set.
+
+    Examples:
+        The metrics of four sets:
+
+        >>> from zoo.benchmarks import Elevater
+        >>> benchmark = Elevater(["cifar10", "flowers", "hateful_memes", "voc2007_multilabel"])
+        >>> [benchmark.sets[subset.name].elevater_metric for subset in benchmark.subsets]
+        ['accuracy', 'mean-per-class', 'roc_auc', '11point_mAP']
     """
 
     name = "elevater"

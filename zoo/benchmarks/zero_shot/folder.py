@@ -20,6 +20,18 @@ class ZeroShotFolder(Benchmark):
 
     Args:
         folder: The folder, a path or relative to the data root.
+
+    Examples:
+        A folder of two classes:
+
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> from zoo.benchmarks import ZeroShotFolder
+        >>> for name in ("red", "blue"):
+        ...     Path("colors", name).mkdir(parents=True)
+        ...     Image.new("RGB", (8, 8), name).save(f"colors/{name}/1.png")
+        >>> ZeroShotFolder("colors").read(Path()).cases[0].prompts
+        (('a photo of a blue.',), ('a photo of a red.',))
     """
 
     name = "zero_shot_folder"

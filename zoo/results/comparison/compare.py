@@ -59,6 +59,20 @@ def compare(
     Raises:
         ZooError: There are fewer than two runs to test, a run cannot be read, the runs have no case
             in common, no two runs differ only in their seeds, or a name is unknown.
+
+    Examples:
+        Two functions that prefer texts with a word, on a table of one pair:
+
+        >>> import zoo
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> Image.new("RGB", (64, 64), "red").save("red.png")
+        >>> _ = Path("pairs.csv").write_text('''image,caption,foil
+        ... red.png,a red square,a blue square''')
+        >>> runs = {word: zoo.evaluate(lambda images, texts: [[word in text for text in texts]],
+        ...     "pairs:pairs.csv") for word in ("red", "blue")}
+        >>> [(row["run"], row["value"]) for row in zoo.compare(runs).records()]
+        [('red', 100.0), ('blue', 0.0)]
     """
     if not isinstance(group, Mapping) and group not in (None, SEED):
         raise ZooError(f"--group {group!r}: runs can only be grouped by `{SEED}`")
