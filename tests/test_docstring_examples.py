@@ -40,7 +40,7 @@ OTHERS = (
 LISTED = [
     (kind, path, description)
     for kind in KINDS
-    for _, path, description in classes(kind)
+    for _, path, description in list_classes(kind)
     if path.startswith("zoo.")
 ]
 PATHS = [
