@@ -18,7 +18,7 @@ from zoo.batch import Batch
 from zoo.cli.detailed_listing import describe_benchmark
 from zoo.cli.help_pages import class_arguments
 from zoo.scores import Scores
-from zoo.support.class_names import classes, import_path
+from zoo.support.class_names import import_path, list_classes
 
 # whatever `zoo ls` lists of these, all public names of these packages, and further names
 KINDS = ("objectives", "heads", "benchmarks")

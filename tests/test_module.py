@@ -411,7 +411,7 @@ def test_its_recipe_is_plain_data_that_names_every_part(backbone: Backbone) -> N
         Optimization(lr=1e-3),
         seed=7,
         mask_same_text=True,
-    ).recipe()
+    ).constructor_config()
     assert json.loads(json.dumps(recipe)) == recipe
     assert recipe["objective"]["init_args"]["lambda_u"] == 0.25
     assert recipe["backbone"]["class_path"] == "zoo.backbones.Backbone"
@@ -421,7 +421,7 @@ def test_its_recipe_is_plain_data_that_names_every_part(backbone: Backbone) -> N
 
 def test_every_parameter_belongs_to_a_part() -> None:
     module = ZooModule(Backbone("zoo-tiny"), Learned())
-    parts = {name: module.part_of_parameter(name) for name, _ in module.named_parameters()}
+    parts = {name: module.learning_rate_part(name) for name, _ in module.named_parameters()}
     assert set(parts.values()) == {"image", "text", "head"}
     assert parts["objective.margin"] == parts["head.log_scale"] == "head"
     assert all(part == "image" for name, part in parts.items() if "visual" in name)

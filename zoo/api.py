@@ -109,7 +109,7 @@ class Model:
 
     def __repr__(self) -> str:
         backbone = self.module.backbone
-        weights_note = describe_random_weights(self.module.weights)
+        weights_note = describe_random_weights(self.module.weight_origins)
         parts = [
             backbone.name,
             backbone.activation,
@@ -315,7 +315,7 @@ def _load_module(source: Any, pretrained: Any, backbone: dict[str, Any]) -> ZooM
         _refuse_unknown(str(source))
     weights = str(pretrained) if isinstance(pretrained, Path) else pretrained
     module = ZooModule(_backbone({"name": str(source), "pretrained": weights, **backbone}))
-    if (weights_note := describe_random_weights(module.weights)) is not None:
+    if (weights_note := describe_random_weights(module.weight_origins)) is not None:
         log.warning("%s; give pretrained a tag or a file of weights", weights_note)
     return module
 
@@ -460,7 +460,7 @@ def evaluate(
         adapted, name = adapt_model(model)
         if isinstance(adapted, TwoTowers):
             return data.evaluation.run_towers(adapted, name, cache)
-        return data.evaluation.run(adapted, name)
+        return data.evaluation.run_plain_model(adapted, name)
     module, device = (
         (model.module, model.device) if isinstance(model, Model) else (model, model.device)
     )

@@ -119,7 +119,7 @@ class FrozenHead(GridTraining):
             return
         self.batches = Stored(self.batches, *self.features())  # type: ignore[assignment]
         built = optimization.build(
-            self.module.named_parameters(), self.module.part_of_parameter, steps, 1
+            self.module.named_parameters(), self.module.learning_rate_part, steps, 1
         )
         self.optimizer, self.schedule = built["optimizer"], built["lr_scheduler"]["scheduler"]
 

@@ -126,7 +126,7 @@ class Steps:
         pairs: list[list[tuple[str, str | None] | None]] = []
         for sample in samples:
             record = self.records[sample.caption_id]
-            drawn = self.sampler.sample(record, rng)
+            drawn = self.sampler.draw_units(record, rng)
             inside = [in_sentence(record, *pair) if pair else None for pair in drawn]
             negatives.append([swapped(sample, record, rng), *inside][: self.n_negatives])
             pairs.append(drawn if self.with_units else [])

@@ -91,7 +91,7 @@ class Training:
             folder, pictures, self.texts, batch, batch_seed, chosen.negatives, chosen.units
         )
         built = Optimization(lr=rate, weight_decay=0.05, warmup_share=0.05).build(
-            self.module.named_parameters(), self.module.part_of_parameter, steps, 1
+            self.module.named_parameters(), self.module.learning_rate_part, steps, 1
         )
         self.optimizer, self.schedule = built["optimizer"], built["lr_scheduler"]["scheduler"]
         self.steps, self.done = steps, 0

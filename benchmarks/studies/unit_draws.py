@@ -43,7 +43,7 @@ def rows(file: str, with_replacement: bool) -> list[str]:
     again = 0
     for record in records:
         relations = {relation.text for relation in record.relations}
-        first, second = pairs = sampler.sample(record, Random(record.caption_id))
+        first, second = pairs = sampler.draw_units(record, Random(record.caption_id))
         again += first is not None and second is not None and first[0] == second[0]
         for count, pair in zip(counts, pairs, strict=True):
             kind = "entity" if pair and pair[0] not in relations else "relation"

@@ -112,5 +112,5 @@ def test_a_tower_encodes_pixels_as_the_numbers_they_stand_for() -> None:
 
 def test_workers_can_be_sent_what_prepares_pixels() -> None:
     backbone = Backbone("zoo-tiny")
-    for transform in (backbone.train_pixel_transform, backbone.eval_pixel_transform):
+    for transform in (backbone.train_uint8_transform, backbone.eval_uint8_transform):
         assert pickle.loads(pickle.dumps(transform)) == transform

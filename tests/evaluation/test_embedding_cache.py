@@ -53,7 +53,7 @@ def measured(engine: Evaluation, backbone: FakeBackbone, vectors: StoredVectors 
     head = cosine()
     head.attach(SHAPES)
     parts: tuple[Any, Any] = backbone, head
-    loaders = engine.loaders(*parts, vectors)
+    loaders = engine.build_loaders(*parts, vectors)
     engine.start(*parts, {})
     for loader in loaders:
         for portion in loader:
@@ -132,7 +132,7 @@ def test_an_image_that_changes_while_it_is_measured_is_not_kept(tmp_path: Path) 
     engine, head, vectors = evaluation(tmp_path, cases(images)), cosine(), kept(tmp_path)
     head.attach(SHAPES)
     parts: tuple[Any, Any] = backbone, head
-    of_images, _ = engine.loaders(*parts, vectors)
+    of_images, _ = engine.build_loaders(*parts, vectors)
     engine.start(*parts, {})
     portion = next(iter(of_images))
     (tmp_path / images[1].key).write_bytes((tmp_path / images[0].key).read_bytes())

@@ -91,7 +91,7 @@ def test_the_model_that_was_measured_is_loaded_with_the_head_that_measured_it(
     saved = save(module, tmp_path / "last.ckpt")
     with_head = ZooModule(module.backbone, head=MaxSim()).eval()
     with_head.head.load_state_dict(module.head.state_dict())
-    recipe = with_head.recipe()
+    recipe = with_head.constructor_config()
     recipe["backbone"]["init_args"]["pretrained"] = None
     said = {"checkpoint": str(saved), "recipe": recipe, "weights_sha256": hash_of(with_head)}
     loaded = load_model_of_results(said)
@@ -116,7 +116,7 @@ def test_a_model_that_cannot_be_had_is_a_sentence(
     saved = save(module, tmp_path / "last.ckpt")
     said = {
         "checkpoint": str(saved),
-        "recipe": module.recipe(),
+        "recipe": module.constructor_config(),
         "weights_sha256": hash_of(module),
     }
     load_model_of_results(said)

@@ -23,7 +23,7 @@ from zoo.objectives.fsc_clip import (
     Weights,
     attention_weights,
     rounding_bound,
-    smoothed_focal_loss,
+    smoothed_focal_losses,
 )
 from zoo.scores import Scores
 from zoo.support.configurable import to_config
@@ -218,13 +218,13 @@ def test_terms_of_no_weight_ask_for_nothing() -> None:
 def test_a_missing_negative_is_no_logit_of_zero() -> None:
     logits = torch.tensor([[-3.0, -5.0, 0.0]], dtype=torch.float64)
     candidate = torch.tensor([[True, True, False]])
-    loss = smoothed_focal_loss(logits, candidate, torch.tensor([True]), gamma=2.0, beta=0.0)
+    loss = smoothed_focal_losses(logits, candidate, torch.tensor([True]), gamma=2.0, beta=0.0)
     p = 1 / (1 + math.exp(-2))
     assert loss.item() == pytest.approx((1 - p) ** 2 * -math.log(p), rel=1e-12)
 
 
 def test_labels_are_smoothed_over_what_is_there() -> None:
-    loss = smoothed_focal_loss(
+    loss = smoothed_focal_losses(
         torch.zeros(1, 3),
         torch.tensor([[True, True, False]]),
         torch.tensor([True]),
@@ -237,7 +237,7 @@ def test_labels_are_smoothed_over_what_is_there() -> None:
 @pytest.mark.parametrize("gamma", [0.0, 0.5, 1.0, 2.0])
 def test_a_certain_prediction_keeps_gradients_finite(gamma: float) -> None:
     logits = torch.tensor([[500.0, -500.0]], requires_grad=True)
-    smoothed_focal_loss(
+    smoothed_focal_losses(
         logits, torch.tensor([[True, True]]), torch.tensor([True]), gamma, beta=0.0
     ).sum().backward()
     assert logits.grad.isfinite().all()

@@ -67,15 +67,15 @@ def test_images_that_are_not_cropped_are_those_of_decoding_anew(
     backbone = Backbone("zoo-tiny", augmentation=None)
     finder = ImageFinder([])
     from_cache = kept(tmp_path, refs, backbone.min_side_for_crops)
-    read = ImageFiles(finder, backbone.train_pixel_transform, "torchvision", from_cache)
-    anew = ImageFiles(finder, backbone.train_pixel_transform, "torchvision")
+    read = ImageFiles(finder, backbone.train_uint8_transform, "torchvision", from_cache)
+    anew = ImageFiles(finder, backbone.train_uint8_transform, "torchvision")
     assert all(torch.equal(read(ref, "seed"), anew(ref, "seed")) for ref in refs)
 
 
 def test_crops_are_drawn_anew_for_each_seed(tmp_path: Path, refs: list[ImageRef]) -> None:
     backbone = Backbone("zoo-tiny")
     images = ImageFiles(
-        ImageFinder([]), backbone.train_pixel_transform, "torchvision", kept(tmp_path, refs[:1], 80)
+        ImageFinder([]), backbone.train_uint8_transform, "torchvision", kept(tmp_path, refs[:1], 80)
     )
     one, same, other = (images(refs[0], seed) for seed in ("1", "1", "2"))
     assert torch.equal(one, same)

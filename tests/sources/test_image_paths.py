@@ -16,7 +16,7 @@ from zoo.cli.doctor import examine_benchmark
 from zoo.errors import ZooError
 from zoo.results.plan import make_plan
 from zoo.sources.image_paths import OwnImages
-from zoo.sources.images import ImageFinder, image_ref
+from zoo.sources.images import ImageFinder, infer_image_ref
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.csv_table import CsvTable
 from zoo.sources.readers.jsonl import JsonLines
@@ -107,7 +107,7 @@ def test_a_published_name_is_taken_for_the_published_image_where_nothing_is_ther
     found, colour = source(root, made(root.parent / "mine", name))
     assert colour == PUBLISHED
     assert (str(found.samples[0].image), found.samples[0].image_id) == (known, known)
-    assert {to: path.key for path, to in found.by_name.items()} == {image_ref(known): name}
+    assert {to: path.key for path, to in found.by_name.items()} == {infer_image_ref(known): name}
     assert found.describe()["images_by_name"] == 1
 
 

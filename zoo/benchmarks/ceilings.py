@@ -144,14 +144,14 @@ def compute_ceilings(cases: Iterable[Case], declared: Declared) -> Ceilings:
         protocol = case.protocol if isinstance(case.protocol, str) else protocol_name(case.protocol)
         key = protocol, case.match.shape
         if key not in choosing:
-            choosing[key] = solvable_metrics(case)
+            choosing[key] = metrics_a_perfect_model_solves(case)
         for query in case.queries():
             if query.metric not in choosing[key]:
                 continue
             options = len(query.match) if query.options is None else query.options
             kind = protocol, case.subset, query.metric, options, query.right_options or 0
             if kind not in chances:
-                chances[kind] = _chance(case, *kind[2:], declared)
+                chances[kind] = _known_chance_level(case, *kind[2:], declared)
             blind_query = _blind_chances(case, query, texts, chances[kind])
             if blind_query is not None:
                 blind_queries.setdefault(case.subset, {}).setdefault(query.metric, []).append(
@@ -209,13 +209,13 @@ class _TextStatistics:
         return self._guesses[text]
 
 
-def solvable_metrics(case: Case) -> frozenset[str]:
+def metrics_a_perfect_model_solves(case: Case) -> frozenset[str]:
     """Returns the metrics that a perfect model answers: their queries choose the right answers."""
     judged = case.judge(case.match.astype(np.float32))
     return frozenset(outcome.metric for outcome in judged if outcome.right)
 
 
-def _chance(
+def _known_chance_level(
     case: Case, metric: str, options: int, right_options: int, declared: Declared
 ) -> float | None:
     """Returns the chance level of a query from 0 to 1, None if it is unknown."""

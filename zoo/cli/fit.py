@@ -173,7 +173,7 @@ class ZooCLI(LightningCLI):
         data = yaml.safe_load(parser.dump(self.config[self.subcommand], skip_unset=False))["data"]
         for name in IGNORED_DATA_SETTINGS:
             data.get("init_args", {}).pop(name, None)
-        recipe = recipe_of({"hyper_parameters": self.model.recipe()})
+        recipe = recipe_of({"hyper_parameters": self.model.constructor_config()})
         record = {"model": recipe, "data": data, "job": find_job_id()}
         root = self._logger_save_dir()
         path_or_name = settings.ckpt_path

@@ -16,7 +16,7 @@ from zoo.cli.studies.estimate import Estimate
 from zoo.cli.studies.file import Study, folder_name, read_study
 from zoo.cli.studies.records import WHOLE, Records, refuse_mismatched_runs
 from zoo.cli.studies.runs import Run, WorkFolder, study_runs, with_initial_runs
-from zoo.cli.studies.search import search
+from zoo.cli.studies.search import search_best_settings
 from zoo.cli.studies.slurm import parse_slurm_settings, submit, without_slurm
 from zoo.cli.studies.tables import (
     check_presets_and_models,
@@ -64,7 +64,7 @@ def main(argv: list[str]) -> int:
             work, [run for run in selected_and_initial_runs if work.records.stage(run) != WHOLE]
         )
         if args.search:
-            for file in search(work, args.rerun_mismatched, args.any_version):
+            for file in search_best_settings(work, args.rerun_mismatched, args.any_version):
                 _print_now(str(file))
             return 0
         if args.rerun_mismatched:
@@ -189,7 +189,7 @@ def _prepare(work: StudyExecutor, remaining_runs: Sequence[Run]) -> None:
     Rows that need such files are checked once these exist.
     """
     work.check_work_folder()
-    is_prepared = work.is_prepared()
+    is_prepared = work.has_prepared_files()
     check_rows(work.place, remaining_runs, builds=is_prepared)
     work.claim_work_folder()
     if not is_prepared:

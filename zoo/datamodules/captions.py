@@ -358,7 +358,7 @@ class CaptionDataModule(Ranged, CaptionData):
         """
         loader = self._loader(self.sources[0], self.batch_size, is_validation=False)
         if self._resumed is not None:
-            self._order.check_same_order(self._resumed)
+            self._order.check_same_settings(self._resumed)
             loader.load_state_dict(self._resumed)
         return loader
 
@@ -370,7 +370,7 @@ class CaptionDataModule(Ranged, CaptionData):
             loaders.append(self._loader(source, self.val_batch_size, is_validation=True))
         if self.evaluation is not None:
             self.evaluation.trained_images = frozenset(self.trained_images())
-            loaders += self.evaluation.loaders(self._backbone, self._module.head)
+            loaders += self.evaluation.build_loaders(self._backbone, self._module.head)
         return loaders
 
     def _loader(self, source: Source, batch_size: int, is_validation: bool) -> BatchLoader:
@@ -418,7 +418,7 @@ class CaptionDataModule(Ranged, CaptionData):
         backbone = self._backbone
         if self.decoder == "pil":
             return backbone.eval_transform if is_validation else backbone.train_transform
-        return backbone.eval_pixel_transform if is_validation else backbone.train_pixel_transform
+        return backbone.eval_uint8_transform if is_validation else backbone.train_uint8_transform
 
     def _load_cached_pixels(self, source: Source) -> CachedPixels | None:
         if self.image_cache is None:

@@ -102,7 +102,7 @@ class ItemEncoder:
         """
         backbone = self.backbone
         transform = (
-            backbone.eval_transform if self.decoder == "pil" else backbone.eval_pixel_transform
+            backbone.eval_transform if self.decoder == "pil" else backbone.eval_uint8_transform
         )
         images = _Decoded(refs, self.finder, transform, self.decoder)
         loader = DataLoader(images, IMAGE_BATCH, num_workers=self.workers, collate_fn=list)

@@ -161,7 +161,7 @@ class FeatureStore:
             ZooError: On every rank, if the store would exceed its limit (before anything is
                 encoded), a file cannot be written, or an image is broken and not tolerated.
         """
-        names = {ref: _image_name(ref, finder) for ref in images}
+        names = {ref: _stored_image_name(ref, finder) for ref in images}
         new_images = [ref for ref, name in names.items() if name not in self.images]
         new_texts = [text for text in dict.fromkeys(texts) if text not in self.texts]
         if new_images or new_texts:
@@ -218,12 +218,12 @@ class FeatureStore:
             )
 
     def _write_batches(
-        self, shards: MappedShards, batches: Iterable[NamedItems], items_per_file: int
+        self, shards: MappedShards, batches: Iterable[NamedItems], min_items_per_file: int
     ) -> None:
         waiting: list[NamedItems] = []
         for batch in batches:
             waiting.append(batch)
-            if sum(len(part.names) for part in waiting) >= items_per_file:
+            if sum(len(part.names) for part in waiting) >= min_items_per_file:
                 self._write_file(shards, waiting)
                 waiting = []
         if waiting:
@@ -237,10 +237,13 @@ class FeatureStore:
             [n for part in names for n in part], encoded, torch.cat(hashes), encoded.masks
         )
 
-    def _refuse_absent(self, images: int, texts: int, tolerate_broken: bool) -> None:
-        if texts or (images and not tolerate_broken):
+    def _refuse_absent(
+        self, n_absent_images: int, n_absent_texts: int, tolerate_broken: bool
+    ) -> None:
+        if n_absent_texts or (n_absent_images and not tolerate_broken):
             raise ZooError(
-                f"{images:,} images and {texts:,} texts that other processes encoded are missing "
+                f"{n_absent_images:,} images and {n_absent_texts:,} texts that other processes "
+                "encoded are missing "
                 f"in {self.folder}: set data.features.folder to a folder that all processes share"
             )
 
@@ -272,7 +275,7 @@ def check_features_constant(backbone: Backbone, strategy: Strategy, resamples_te
         ZooError: They do not, since towers are trained or sharded, or images or texts change.
     """
     reason = "data.features encodes images and texts once"
-    if any(backbone.trains(tower) for tower in ("image", "text")):
+    if any(backbone.has_trained_parameters(tower) for tower in ("image", "text")):
         raise ZooError(
             f"{reason}, and model.backbone.tuning.towers is {backbone.tuning.towers}: "
             "set it to none, or data.features to null"
@@ -335,18 +338,18 @@ def _write_or_check_manifest(folder: Path, claims: dict[str, Any]) -> None:
     for name, value in claims.items():
         if recorded.get(name) != value:
             raise ZooError(
-                f"{folder} holds features of other {name} ({_format_value(recorded.get(name))}, "
-                f"and this run has {_format_value(value)}): set another data.features.folder, or "
+                f"{folder} holds features of other {name} ({_truncate_value(recorded.get(name))}, "
+                f"and this run has {_truncate_value(value)}): set another data.features.folder, or "
                 "delete the folder"
             )
 
 
-def _format_value(value: Any) -> str:
+def _truncate_value(value: Any) -> str:
     text = str(value)
     return text if len(text) <= 60 else f"{text[:12]}..."
 
 
-def _image_name(ref: ImageRef, finder: ImageFinder) -> str:
+def _stored_image_name(ref: ImageRef, finder: ImageFinder) -> str:
     path = finder.find(ref)
     if path is None:
         raise ZooError(f"image {ref} is missing: {finder.missing_image_advice(ref)}")

@@ -91,7 +91,7 @@ class CaptionTexts:
         record = self.records.get(sample.caption_id)
         if self.units is None or record is None:
             return [None] * self.n_units
-        return self.units.sample(record, self._random(epoch, index, "units"))
+        return self.units.draw_units(record, self._random(epoch, index, "units"))
 
     def _random(self, epoch: int, index: int, purpose: str) -> Random:
         return Random(seed_of(self.seed, epoch, index, purpose))

@@ -162,7 +162,7 @@ class BatchBuilder:
             [row for row in texts if row not in self.known_texts],
         )
 
-    def of_images(self, rows: Sequence[int]) -> EvaluationBatch:
+    def build_image_batch(self, rows: Sequence[int]) -> EvaluationBatch:
         """Returns the images of those rows; filling is the first image."""
         return self._of_images(rows, self.transform)
 
@@ -174,7 +174,7 @@ class BatchBuilder:
             return EvaluationBatch(error=str(error))
         return EvaluationBatch(image_rows=torch.tensor(rows), pixels=torch.stack(pixels))
 
-    def of_texts(self, rows: Sequence[int]) -> EvaluationBatch:
+    def build_text_batch(self, rows: Sequence[int]) -> EvaluationBatch:
         """Returns the texts of those rows; filling is the first text."""
         bank, bank_rows = build_text_bank(
             *self.tokenizer([self.texts[max(row, 0)] for row in rows])
@@ -192,20 +192,24 @@ class BatchBuilder:
         """Returns all images and texts that the window's questions need."""
         if not window.questions:
             return EvaluationBatch()
-        return replace(self.of_rows(window.images, window.texts), questions=window.questions)
+        return replace(
+            self.build_scoring_batch(window.images, window.texts), questions=window.questions
+        )
 
     def of_tile(self, tile: Tile) -> EvaluationBatch:
         """Returns the tile's texts, and its images if it has any."""
-        return self.of_rows(tile.images, tile.texts)
+        return self.build_scoring_batch(tile.images, tile.texts)
 
-    def of_rows(self, image_rows: Sequence[int], text_rows: Sequence[int]) -> EvaluationBatch:
+    def build_scoring_batch(
+        self, image_rows: Sequence[int], text_rows: Sequence[int]
+    ) -> EvaluationBatch:
         """Returns a batch of the images and texts of a window or a tile."""
         new_images, new_texts = self.rows_to_load(image_rows, text_rows)
         images = texts = EvaluationBatch()
         if new_images:
             images = self._of_images(new_images, self.square_transform or self.transform)
         if new_texts and self.segments is None:
-            texts = self.of_texts(new_texts)
+            texts = self.build_text_batch(new_texts)
         elif new_texts and self.segments is not None:
             texts = self._of_segments(new_texts, self.segments)
         return EvaluationBatch(
@@ -251,7 +255,7 @@ class LoaderFactory:
     text_batch: int
     workers: int
 
-    def items(
+    def item_loaders(
         self,
         questions: Iterable[ScorableCase],
         known_images: Set[int] = frozenset(),
@@ -270,20 +274,20 @@ class LoaderFactory:
         images = sorted({row for q in all_questions for row in q.images.tolist()} - known_images)
         texts = sorted({row for q in all_questions for row in q.all_texts.tolist()} - known_texts)
         by_length = sorted(texts, key=lambda row: len(self.builder.texts[row]))
-        text_loader = _rank_loader(
-            by_length, FILLING, self.builder.of_texts, self.text_batch, min(self.workers, 1)
+        text_loader = _build_rank_loader(
+            by_length, FILLING, self.builder.build_text_batch, self.text_batch, min(self.workers, 1)
         )
         if not images:
             return [text_loader]
-        of_images = self.builder.of_images
+        of_images = self.builder.build_image_batch
         return [
-            _rank_loader(images, FILLING, of_images, self.image_batch, self.workers),
+            _build_rank_loader(images, FILLING, of_images, self.image_batch, self.workers),
             text_loader,
         ]
 
     def window_loader(self, entries: Sequence[Window]) -> DataLoader[Any]:
         """Returns a loader of the batches of windows."""
-        return _rank_loader(entries, Window(), self.builder.of_window, None, self.workers)
+        return _build_rank_loader(entries, Window(), self.builder.of_window, None, self.workers)
 
     def tile_loader(self, tiles: Sequence[Tile]) -> DataLoader[Any]:
         """Returns a loader of the batches of tiles, in order, all on this rank."""
@@ -292,9 +296,9 @@ class LoaderFactory:
         )
 
 
-def _rank_loader(
+def _build_rank_loader(
     entries: Sequence[Any],
-    filling: Any,
+    idle_entry: Any,
     make: Callable[[Any], EvaluationBatch],
     batch: int | None,
     workers: int,
@@ -303,12 +307,12 @@ def _rank_loader(
 
     Args:
         entries: Rows or windows of the plan.
-        filling: The entry of a rank that would have none, since Lightning rejects empty loaders.
+        idle_entry: The entry of a rank that would have none, since Lightning rejects empty loaders.
         make: Builds a batch of the entries that are loaded at once.
         batch: Number of entries that are loaded at once; None loads single entries.
         workers: Number of worker processes.
     """
-    data = EntryDataset([*entries, *[filling] * max(0, world_size() - len(entries))])
+    data = EntryDataset([*entries, *[idle_entry] * max(0, world_size() - len(entries))])
     return Loader(
         data,
         batch,

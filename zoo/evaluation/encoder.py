@@ -77,7 +77,7 @@ class Encoder:
         if any(deleted):
             full_builder = replace(builder, known_images=frozenset(), known_texts=frozenset())
             deleted_batch = (
-                full_builder.of_rows(*deleted)
+                full_builder.build_scoring_batch(*deleted)
                 .check_decoded()
                 .to(next(backbone.parameters()).device)
             )

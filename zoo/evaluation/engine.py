@@ -52,7 +52,7 @@ from zoo.results.presets.preset import Preset, preset_of
 from zoo.results.published_values import published_values
 from zoo.results.report import Results, build_results, check_overwrite
 from zoo.results.suites import expand_suites
-from zoo.sources.images import ImageFinder, image_identity, image_ref
+from zoo.sources.images import ImageFinder, image_identity, infer_image_ref
 from zoo.sources.rgb_conversion import Decoding
 from zoo.support.distributed import gather_objects, gather_results, rank
 from zoo.support.garbage_collection import collector_off
@@ -182,7 +182,7 @@ class Evaluation(Ranged):
             if self.familiar_with != TRAINING:
                 self.read_familiar_captions()
             if self.exclude_images != TRAINED:
-                self.find_excluded_images()
+                self.read_excluded_images()
 
     def read_familiar_captions(self, caption_record: Mapping[str, Any] | None = None) -> None:
         """Reads the captions that `familiar_with` names, once.
@@ -199,7 +199,7 @@ class Evaluation(Ranged):
             self.familiarity = Familiarity(table)
             self.familiarity.check_plan(self.plan)
 
-    def find_excluded_images(self, caption_record: Mapping[str, Any] | None = None) -> None:
+    def read_excluded_images(self, caption_record: Mapping[str, Any] | None = None) -> None:
         """Reads the images that `exclude_images` names, once.
 
         Args:
@@ -229,7 +229,7 @@ class Evaluation(Ranged):
         if self.results is None:
             check_overwrite(self.out, self.overwrite, self.familiar_with is not None)
 
-    def loaders(
+    def build_loaders(
         self, backbone: Backbone, head: Head, stored: StoredVectors | None = None
     ) -> list[DataLoader[Any]]:
         """Returns the loaders of batches for `step`; every rank calls this.
@@ -250,7 +250,7 @@ class Evaluation(Ranged):
             self._items_with_vectors, self._items_with_tokens = look_up_stored_items(
                 stored, backbone, head, self._keyed_plan
             )
-        strategies = self._strategies_for(backbone, head)
+        strategies = self._build_strategies(backbone, head)
         return [loader for strategy in strategies for loader in strategy.loaders()]
 
     def start(self, backbone: Backbone, head: Head, model_description: Mapping[str, Any]) -> None:
@@ -267,11 +267,11 @@ class Evaluation(Ranged):
         """
         self.check_output_folder()
         self.read_familiar_captions(training_captions_description(model_description))
-        self.find_excluded_images(training_captions_description(model_description))
+        self.read_excluded_images(training_captions_description(model_description))
         self._exclude_unscorable(head)
-        self._strategies = self._strategies_for(backbone, head)
+        self._strategies = self._build_strategies(backbone, head)
         if head.needs.pieces and rank() == 0:
-            cost = ", ".join(f"{n:,} {name}" for name, n in self._count_pieces(head).items())
+            cost = ", ".join(f"{n:,} {name}" for name, n in self._count_encoded_items(head).items())
             log.info("evaluating with %s needs %s", type(head).__name__, cost)
         tower_digest = None if self._stored_vectors is None else self._stored_vectors.weights
         modules = (backbone, head) if tower_digest is None else (head,)
@@ -337,7 +337,7 @@ class Evaluation(Ranged):
         assert self.results is not None
         return self.results
 
-    def run(self, model: Any, name: str | None = None) -> Results:
+    def run_plain_model(self, model: Any, name: str | None = None) -> Results:
         """Evaluates any object with score(images, texts) -> [n, m], case by case.
 
         Args:
@@ -348,14 +348,14 @@ class Evaluation(Ranged):
             ZooError: `out` holds results of another run and `overwrite` is false, or the object's
                 scores are not numbers, or have another shape.
         """
-        self._check_foreign_settings()
+        self._check_settings_of_plain_model()
         model_name = name or f"{type(model).__module__}.{type(model).__qualname__}"
         model_description = {"model": model_name}
         self._exclude_whole_text_questions(
             f"{model_name} only scores images against texts", "evaluate a model of zoo"
         )
         self.read_familiar_captions(training_captions_description(model_description))
-        self.find_excluded_images(training_captions_description(model_description))
+        self.read_excluded_images(training_captions_description(model_description))
 
         questions = track(self.plan.cases, "cases", len(self.plan.cases))
         question_outcomes = (
@@ -386,11 +386,11 @@ class Evaluation(Ranged):
             ZooError: `out` holds results of another run and `overwrite` is false, or the model does
                 not return one vector per image and per text.
         """
-        self._check_foreign_settings()
+        self._check_settings_of_plain_model()
         backbone, head = cast(Backbone, model), model.head
         with model.evaluation_mode():
             stored = None if cache is None else open_tower_vectors(cache, model)
-            loaders = self.loaders(backbone, head, stored)
+            loaders = self.build_loaders(backbone, head, stored)
             self.start(backbone, head, {"model": name})
             for loader, side in zip(loaders, ["images", "texts"][-len(loaders) :], strict=True):
                 with show_progress(f"encoding {side}", len(cast(Any, loader.dataset))) as advance:
@@ -399,7 +399,7 @@ class Evaluation(Ranged):
                         advance(max(len(batch.image_rows), len(batch.text_rows)))
             return self.finish(backbone, head, {"model": name})
 
-    def _check_foreign_settings(self) -> None:
+    def _check_settings_of_plain_model(self) -> None:
         """Checks that a model of another library can be evaluated with these settings.
 
         Raises:
@@ -412,7 +412,7 @@ class Evaluation(Ranged):
                 "libraries need images decoded by PIL: leave it out"
             )
 
-    def _strategies_for(self, backbone: Backbone, head: Head) -> list[Strategy]:
+    def _build_strategies(self, backbone: Backbone, head: Head) -> list[Strategy]:
         plan, needs = self._keyed_plan or self.plan, head.needs
         uses_torchvision = self.decoder == "torchvision"
         if uses_torchvision and needs.views is not None:
@@ -425,7 +425,7 @@ class Evaluation(Ranged):
             plan.images,
             plan.texts,
             self.finder,
-            backbone.eval_pixel_transform if uses_torchvision else backbone.eval_transform,
+            backbone.eval_uint8_transform if uses_torchvision else backbone.eval_transform,
             backbone.tokenizer,
             None if needs.views is None else backbone.square_transform(needs.views.side),
             segments,
@@ -513,7 +513,7 @@ class Evaluation(Ranged):
             self._segments = needs.segments, segments
         return segments
 
-    def _count_pieces(self, head: Head) -> dict[str, int]:
+    def _count_encoded_items(self, head: Head) -> dict[str, int]:
         """Returns the numbers of encoded pieces by name."""
         views, cost = head.needs.views, dict[str, int]()
         if views is not None:
@@ -555,7 +555,7 @@ class Evaluation(Ranged):
             }
         if head.needs.segments is not None:
             notes["segments"] = head.needs.segments.describe()
-        return notes | {"pieces": self._count_pieces(head)} if head.needs.pieces else notes
+        return notes | {"pieces": self._count_encoded_items(head)} if head.needs.pieces else notes
 
     def _compute_and_write_results(
         self,
@@ -573,7 +573,7 @@ class Evaluation(Ranged):
         """
         remaining_questions = dict(enumerate(self.plan.cases))
         trained_images = frozenset(
-            image_identity(image_ref(image)) for image in self.trained_images
+            image_identity(infer_image_ref(image)) for image in self.trained_images
         )
         cases = outcome_table(
             self._all_outcome_rows(question_outcomes, remaining_questions, trained_images)

@@ -265,7 +265,7 @@ class StoredVectors:
     def _image_key(self, row: int) -> str | None:
         ref = self._refs[row]
         try:
-            content = hashlib.sha256(self._finder.content(ref)).hexdigest()
+            content = hashlib.sha256(self._finder.read_stored_bytes(ref)).hexdigest()
         except (OSError, ZooError):
             return None  # the loader reports the error
         return self._key("image", content, ref.crop, ref.size, str(self._finder.decoding_of(ref)))

@@ -72,7 +72,7 @@ class StructureGuided(MaxSim):
         # resolved by name, since importing its class would load the unit extraction rules
         self.segments = segments or class_of("Coarse", "segments", Segments)()
 
-    def resolved_arguments(self) -> dict[str, Any]:
+    def inferred_arguments(self) -> dict[str, Any]:
         """Returns the resolved views and segments, which checkpoints and results record."""
         return {"views": self.views, "segments": self.segments}
 

@@ -44,7 +44,7 @@ class NegCLIPSwap(NegativeGenerator):
         """Returns the caption with two members of a kind swapped, or None if it has no pair."""
         categories = [
             spans
-            for spans in swappable_spans(self.tagger.tokens(caption)).values()
+            for spans in swappable_spans(self.tagger.checked_tokens(caption)).values()
             if len(spans) > 1
         ]
         for spans in rng.sample(categories, len(categories)):

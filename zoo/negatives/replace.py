@@ -87,7 +87,7 @@ class Replace(NegativeGenerator):
         keys = [
             (part.lowercase_text, part.tag)
             for caption in sample
-            for part in replaceable_words(self.tagger.tokens(caption))
+            for part in replaceable_words(self.tagger.checked_tokens(caption))
             if part.tag is not None
         ]
         unknown = [key for key in keys if key not in table]
@@ -102,7 +102,7 @@ class Replace(NegativeGenerator):
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
         """Returns the caption with one word changed, or None if no word can be changed."""
         table = open_table(self.table)
-        tokens = self.tagger.tokens(caption)
+        tokens = self.tagger.checked_tokens(caption)
         if sum(token.chunk == "B-NP" for token in tokens) < self.min_entities:
             return None
         parts = replaceable_words(tokens)

@@ -30,7 +30,7 @@ def replaceable_vocabulary(captions: Iterable[str], tagger: Tagger) -> list[Tagg
         {
             (part.lowercase_text, part.tag)
             for caption in captions
-            for part in replaceable_words(tagger.tokens(caption))
+            for part in replaceable_words(tagger.checked_tokens(caption))
             if part.tag is not None
         }
     )

@@ -93,7 +93,7 @@ def export(
     _check_licence(licence)
     _check_replaceable(out, overwrite)
     module = (load_published(str(checkpoint)) if published else load_checkpoint(checkpoint)).eval()
-    backbone = module.backbone.without_adapters().eval()
+    backbone = module.backbone.with_merged_adapters().eval()
     if format == "hf":
         import_optional("transformers", "hf")
         check_exportable(backbone.name, backbone.architecture)
@@ -104,7 +104,7 @@ def export(
     hashes.add(weights_hash(backbone, module.head))
     for run, run_results in results.items():
         _refuse_results_of_other_weights(run, run_results, hashes, checkpoint)
-    base = module.recipe()["backbone"]["init_args"]["pretrained"]
+    base = module.constructor_config()["backbone"]["init_args"]["pretrained"]
     if not published:  # a module that comes from a checkpoint names no other weights
         base = _initial_weights(checkpoint)
     entry = entry_of(str(checkpoint)) if published else None
@@ -206,7 +206,7 @@ def _copy_scale_to_backbone(module: ZooModule, backbone: Backbone) -> None:
         return
     own_bias = getattr(backbone.model, "logit_bias", None) is not None
     bias = float(head.bias) if own_bias and head.bias is not None else None
-    backbone.write_scale(float(head.scale), bias)
+    backbone.write_scale_and_bias(float(head.scale), bias)
     if head.bias is not None and not own_bias:
         logger.warning(
             "%s has no logit_bias: the head's bias (%.3g) is in zoo's own file alone",
@@ -225,7 +225,7 @@ def _write_model(
         save_file(state, folder / OPEN_CLIP)
     else:
         _write_hugging_face(backbone, state, folder)
-    recipe = {**module.recipe(), "backbone": to_config(backbone)}
+    recipe = {**module.constructor_config(), "backbone": to_config(backbone)}
     recipe["backbone"]["init_args"]["pretrained"] = base
     full_state = {f"backbone.model.{name}": tensor for name, tensor in state.items()}
     full_state |= {
@@ -233,7 +233,7 @@ def _write_model(
         for name, tensor in module.state_dict().items()
         if not name.startswith("backbone.")
     }
-    write_zoo_files(folder, recipe, {**module.origin, "weights": module.weights}, full_state)
+    write_zoo_files(folder, recipe, {**module.origin, "weights": module.weight_origins}, full_state)
 
 
 def _write_hugging_face(backbone: Backbone, state: dict[str, Tensor], folder: Path) -> None:

@@ -126,8 +126,8 @@ def write_onnx(
     )
     _export_graph(scores, folder / GRAPHS[2], outputs, shapes, [*names[0], *names[1]], ["scores"])
     description = {
-        "recipe": module.recipe(),
-        "origin": {**module.origin, "weights": module.weights},
+        "recipe": module.constructor_config(),
+        "origin": {**module.origin, "weights": module.weight_origins},
     }
     (folder / DESCRIPTION).write_text(json.dumps(description, indent=1), "utf-8")
     _write_preparation(backbone, folder)

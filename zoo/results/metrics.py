@@ -134,7 +134,7 @@ class Metric:
         return BenchmarkRun(self.benchmark, self.run)
 
     @property
-    def key(self) -> MetricKey:
+    def outcome_key(self) -> MetricKey:
         """Run, subset and metric, which outcomes, runs and pages have in common."""
         return self.benchmark_run, self.subset, self.metric
 

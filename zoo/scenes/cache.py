@@ -123,7 +123,7 @@ def render_collection(
         "seed": collection.seed,
         "size": size,
         "samples": samples,
-        **collection.settings(),
+        **collection.extra_settings(),
     }
     _write_or_check_settings(folder, settings, former_settings)
     scenes = list(collection.scenes(n_layouts))

@@ -43,7 +43,7 @@ class SceneCollection(ABC):
         self.seed, self.size = seed, size
 
     @abstractmethod
-    def settings(self) -> dict[str, Any]:
+    def extra_settings(self) -> dict[str, Any]:
         """Returns further settings of the scenes and captions, as JSON data."""
 
     @abstractmethod

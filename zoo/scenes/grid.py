@@ -72,7 +72,7 @@ class BindingGrid(SceneCollection):
             elif split is not None:
                 self.captions[split].append(caption)
 
-    def settings(self) -> dict[str, Any]:
+    def extra_settings(self) -> dict[str, Any]:
         """Returns what is held out."""
         return {"kind": "grid", "held_out": sorted(map(list, self.held_out))}
 

@@ -47,7 +47,7 @@ class ExchangedPairs(SceneCollection):
     def __init__(self, seed: int = 0, size: int = 96) -> None:
         super().__init__(seed, size)
 
-    def settings(self) -> dict[str, Any]:
+    def extra_settings(self) -> dict[str, Any]:
         """Returns the kind of the collection."""
         return {"kind": "pairs"}
 

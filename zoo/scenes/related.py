@@ -64,7 +64,7 @@ class RelatedScenes(SceneCollection):
         super().__init__(seed, size)
         self.n_objects, self.held_out = n_objects, held_out
 
-    def settings(self) -> dict[str, Any]:
+    def extra_settings(self) -> dict[str, Any]:
         """Returns the numbers of objects and what is held out."""
         return {
             "n_objects": list(self.n_objects),

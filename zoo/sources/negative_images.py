@@ -44,7 +44,7 @@ class NegativeImages(Configurable):
         Raises:
             ZooError: Images are missing although `tolerate_missing` is false, or all are missing.
         """
-        resolved = finder.resolve_references(self.images.values())
+        resolved = finder.match_published_images(self.images.values())
         images = {text: resolved.get(ref, ref) for text, ref in self.images.items()}
         distinct = dict.fromkeys(images.values())
         missing = finder.find_missing(distinct)
@@ -57,7 +57,7 @@ class NegativeImages(Configurable):
             )
         absent = frozenset(missing)
         present = {text: ref for text, ref in images.items() if ref not in absent}
-        return FoundImages(present, finder.select_missing_originals(resolved), len(missing))
+        return FoundImages(present, finder.select_refs_of_missing_files(resolved), len(missing))
 
 
 @dataclass(frozen=True)

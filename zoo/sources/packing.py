@@ -62,7 +62,7 @@ class PackingSettings:
         The original bytes are kept unless the image is resized or cropped.
         """
         try:
-            content = self.finder.content(ref)
+            content = self.finder.read_stored_bytes(ref)
             try:
                 with Image.open(io.BytesIO(content)) as opened:
                     ending, size = ENDINGS.get(opened.format or ""), opened.size

@@ -199,13 +199,13 @@ def resolve_images(source: Source, finder: ImageFinder) -> Source:
     """Replaces references to files that are images of published data sets."""
     if not pc.any(pc.equal(source.samples.images.column("source"), "file")).as_py():
         return source  # only files can have a second reference
-    resolved = finder.resolve_references(_images(source))
+    resolved = finder.match_published_images(_images(source))
     if not resolved:
         return source
     return replace(
         source,
         samples=source.samples.with_images(resolved),
-        by_name=finder.select_missing_originals(resolved),
+        by_name=finder.select_refs_of_missing_files(resolved),
     )
 
 

@@ -38,7 +38,7 @@ class _ConfigurableType(ABCMeta):
             elif parameter.kind is inspect.Parameter.VAR_POSITIONAL and not arguments.get(name):
                 arguments.pop(name, None)
         object.__setattr__(
-            instance, "recorded_arguments", {**arguments, **instance.resolved_arguments()}
+            instance, "recorded_arguments", {**arguments, **instance.inferred_arguments()}
         )
         return instance
 
@@ -48,7 +48,7 @@ class Configurable(metaclass=_ConfigurableType):
 
     recorded_arguments: dict[str, Any]
 
-    def resolved_arguments(self) -> dict[str, Any]:
+    def inferred_arguments(self) -> dict[str, Any]:
         """Returns arguments that were resolved during construction, with their final values."""
         return {}
 

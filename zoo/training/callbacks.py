@@ -89,7 +89,7 @@ class LastCheckpoint(Ranged, StepEnd, ModelCheckpoint):
         if action_requested or stopping or due or (is_end and not trainer.is_last_batch):
             self._save(trainer)
 
-    def after_last_validation(self, trainer: Trainer) -> None:
+    def after_validation_within_epoch(self, trainer: Trainer) -> None:
         """Writes the checkpoint again, with the current best one of the run."""
         self._save(trainer)
 

@@ -146,7 +146,7 @@ class RunFolder(SaveConfigCallback):
         self.hours_before = self._earlier_run.get("device_hours", 0.0)
         if trainer.state.fn != "fit" or not trainer.is_global_zero:
             return
-        current = {"hyper_parameters": pl_module.recipe()}  # type: ignore[operator]
+        current = {"hyper_parameters": pl_module.constructor_config()}  # type: ignore[operator]
         changed = differences(recipe_of(checkpoint), recipe_of(current), "model.")
         if changed:
             log.warning("the run resumes with other settings: %s", "; ".join(changed))

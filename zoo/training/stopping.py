@@ -67,7 +67,7 @@ class DeferredSignalConnector(_SignalConnector):
             if handler in (signal.SIG_DFL, signal.default_int_handler):
                 handler = None
             if handler is None or signum == signal.SIGTERM:
-                self._register_signal(signum, self._build_handler(handler))
+                self._register_signal(signum, self._build_recording_handler(handler))
 
     @property
     def requeue_signal(self) -> int | None:
@@ -76,7 +76,9 @@ class DeferredSignalConnector(_SignalConnector):
         requeues = isinstance(environment, SLURMEnvironment) and environment.auto_requeue
         return environment.requeue_signal if requeues else None  # type: ignore[attr-defined]
 
-    def _build_handler(self, handler: Any) -> Callable[[int, FrameType | None], None]:
+    def _build_recording_handler(
+        self, previous_handler: Any
+    ) -> Callable[[int, FrameType | None], None]:
         def remember(signum: int, frame: FrameType | None) -> None:
             if os.getpid() != self._process:
                 return
@@ -87,12 +89,12 @@ class DeferredSignalConnector(_SignalConnector):
                 hint = "; press Ctrl-C again to stop at once" if signum == signal.SIGINT else ""
                 name = signal.Signals(signum).name
                 os.write(2, f"zoo: {name}: stopping at the end of this step{hint}\n".encode())
-            if callable(handler):
-                handler(signum, frame)
+            if callable(previous_handler):
+                previous_handler(signum, frame)
 
         return remember
 
-    def requeue(self) -> None:
+    def requeue_slurm_job(self) -> None:
         """Requeues the SLURM job, as Lightning does after its own checkpoint."""
         array = os.environ.get("SLURM_ARRAY_JOB_ID")
         task = f"{array}_{os.environ.get('SLURM_ARRAY_TASK_ID')}"
@@ -130,7 +132,7 @@ class StepEnd(Callback):
             stopping: Whether the run stops here.
         """
 
-    def after_last_validation(self, trainer: Trainer) -> None:
+    def after_validation_within_epoch(self, trainer: Trainer) -> None:
         """Called on every rank after the validation of a run that ends within an epoch."""
 
     def describe_checkpoint(self, trainer: Trainer) -> str:
@@ -181,10 +183,10 @@ class StepLoop(_TrainingEpochLoop):
         if self._stepped and not self._should_accumulate():
             self._at_step_end = True
             try:
-                self.end_step()
+                self.run_step_end_hooks()
             finally:
                 self._at_step_end = False
-        self.validates_end = not self.owes_validation and self._is_at_end()
+        self.validates_end = not self.owes_validation and self._ends_validated_run()
         super().on_advance_end(data_fetcher)
         self.owes_validation = self.validates_end = False
 
@@ -192,7 +194,7 @@ class StepLoop(_TrainingEpochLoop):
         """Returns whether to validate after this batch."""
         return self.validates_end or bool(super()._should_check_val_fx(data_fetcher))
 
-    def _is_at_end(self) -> bool:
+    def _ends_validated_run(self) -> bool:
         """Returns whether this batch ended the last step of a run with validation."""
         trainer = self.trainer
         if not trainer.enable_validation or self._should_accumulate():
@@ -204,7 +206,7 @@ class StepLoop(_TrainingEpochLoop):
             or (trainer.should_stop and trainer.fit_loop._can_stop_early)
         )
 
-    def end_step(self) -> None:
+    def run_step_end_hooks(self) -> None:
         """Calls the callbacks' hooks, and ends the run if any rank received a signal.
 
         Raises:
@@ -224,7 +226,7 @@ class StepLoop(_TrainingEpochLoop):
             callback.at_step_end(trainer, bool(wants), bool(stop))
         if stop:
             if stop == signals.requeue_signal and trainer.is_global_zero:
-                signals.requeue()
+                signals.requeue_slurm_job()
             description = next(
                 filter(None, (c.describe_checkpoint(trainer) for c in step_callbacks)), ""
             )
@@ -271,7 +273,7 @@ class ValidationLoop(_EvaluationLoop):
         signals = trainer._signal_connector
         assert isinstance(signals, DeferredSignalConnector)
         if any(elementwise_max_over_ranks([signals.received], trainer.strategy.root_device)):
-            trainer.fit_loop.epoch_loop.end_step()
+            trainer.fit_loop.epoch_loop.run_step_end_hooks()
 
     def _can_stop(self, batch: Any) -> bool:
         """Returns whether all ranks reach this point and the trained weights can be saved.
@@ -294,4 +296,4 @@ class ValidationLoop(_EvaluationLoop):
         ):  # otherwise written at the end of training
             for callback in trainer.callbacks:  # type: ignore[attr-defined]
                 if isinstance(callback, StepEnd):
-                    callback.after_last_validation(trainer)
+                    callback.after_validation_within_epoch(trainer)

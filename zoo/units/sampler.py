@@ -81,7 +81,7 @@ class UnitSampler(Configurable):
                 )
         return records
 
-    def sample(self, record: UnitRecord, rng: Random) -> list[UnitAndFoil | None]:
+    def draw_units(self, record: UnitRecord, rng: Random) -> list[UnitAndFoil | None]:
         """Draws `n_units` units, which depend only on the record and the random state.
 
         Args:

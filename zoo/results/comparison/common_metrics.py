@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from zoo.familiarity.buckets import EXCLUDED
-from zoo.results.averages import resolve_means
+from zoo.results.averages import resolve_available_means
 from zoo.results.header import references
 from zoo.results.metrics import Metric, Rules, compute_metrics
 from zoo.results.outcomes import import_protocol
@@ -217,8 +217,8 @@ def _join_run_means(
             ),
             shares=frozenset((str(metric), round(share, 12)) for metric, share in part.shares),
         )
-        for part in resolve_means(preset.means, list(observations_by_run[0]))
-        if part.is_complete and all(None not in observed[metric] for metric, _ in part.shares)
+        for part in resolve_available_means(preset.means, list(observations_by_run[0]))
+        if part.has_value and all(None not in observed[metric] for metric, _ in part.shares)
     ]
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from zoo.results.comparison.common_metrics import CommonMetric
-from zoo.results.statistics import mcnemar, paired_test, sum_by_index
+from zoo.results.statistics import mcnemar_mid_p, paired_test, sum_by_index
 
 RESAMPLES = 10_000
 UNSEEN = 0.5  # outcomes added to those that only one run has right, for each run
@@ -57,7 +57,10 @@ def compare_pair(metric: CommonMetric, first: Floats, second: Floats, seed: int 
         return PairedTest(difference, permutation_p_value(image_contributions, seed), None, None)
     right_only = int((first > second).sum()), int((second > first).sum())
     return PairedTest(
-        difference, paired_test(first, second, metric.image_index), right_only, mcnemar(*right_only)
+        difference,
+        paired_test(first, second, metric.image_index),
+        right_only,
+        mcnemar_mid_p(*right_only),
     )
 
 

@@ -197,7 +197,9 @@ def _head_scale(run: Results) -> float:
 
 def _metric_positions(run: Results) -> dict[MetricKey, int]:
     """Returns the position of each metric in the report."""
-    return {key: i for i, key in enumerate(dict.fromkeys(metric.key for metric in run.metrics))}
+    return {
+        key: i for i, key in enumerate(dict.fromkeys(metric.outcome_key for metric in run.metrics))
+    }
 
 
 def _metric_answer_ranges(

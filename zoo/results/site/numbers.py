@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import mean, stdev
 from urllib.parse import urlencode
 
-from zoo.results.averages import Average, Mean, resolve_means
+from zoo.results.averages import Average, Mean, resolve_available_means
 from zoo.results.comparison.comparison import Comparison
 from zoo.results.comparison.lines import ComparisonLine
 from zoo.results.metrics import MACRO, Metric
@@ -166,7 +166,9 @@ def metric_rows(groups: Mapping[str, Sequence[Results]], links: Links) -> list[R
         groups: Runs of each group, by name; a single run is a group of one.
         links: Addresses of cases.
     """
-    groups_metrics = [[{m.key: m for m in run.metrics} for run in runs] for runs in groups.values()]
+    groups_metrics = [
+        [{m.outcome_key: m for m in run.metrics} for run in runs] for runs in groups.values()
+    ]
     all_metrics = [m for runs in groups.values() for run in runs for m in run.metrics]
     rows = []
     for key in dict.fromkeys(key for runs in groups_metrics for run in runs for key in run):
@@ -261,7 +263,10 @@ def average_rows(
         for runs in groups
     ]
     groups_members = [
-        {part.name: [m for m, _ in part.shares] for part in resolve_means(means, runs[0].metrics)}
+        {
+            part.name: [m for m, _ in part.shares]
+            for part in resolve_available_means(means, runs[0].metrics)
+        }
         for runs in groups
     ]
     rows = []

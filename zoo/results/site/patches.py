@@ -19,7 +19,7 @@ from zoo.results.report import Results
 from zoo.results.site.answers import MAX_OPTIONS, QueryAnswers, ReportAnswers
 from zoo.results.site.images import FOLDER as IMAGES
 from zoo.results.site.images import PageImages
-from zoo.sources.images import BrokenImage, ImageFinder, image_ref
+from zoo.sources.images import BrokenImage, ImageFinder, infer_image_ref
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def _write_case_maps(
     files, pairs, grid, kind = [], [], (0, 0), ""
     for position, image in enumerate(answer.images):
         try:
-            picture = finder.load(image_ref(image))
+            picture = finder.load(infer_image_ref(image))
         except (BrokenImage, ZooError):
             return None  # reported with the copies
         maps = mapper(picture, answer.texts)
