@@ -12,7 +12,7 @@ from zoo.optim import Optimization
 
 @pytest.mark.parametrize("warmup", ["linear", "cosine"])
 def test_the_schedule_equals_its_formula_at_every_step(warmup: str) -> None:
-    factor = Optimization(warmup_steps=4, warmup=warmup, final_share=0.1).factor(
+    factor = Optimization(warmup_steps=4, warmup=warmup, final_share=0.1).build_schedule(
         total_steps=20, epochs=5
     )  # type: ignore[arg-type]
     for step in range(20):
@@ -30,15 +30,15 @@ def test_the_schedule_equals_its_formula_at_every_step(warmup: str) -> None:
 )
 def test_warm_up_starts_at_a_given_share_of_the_peak(warmup: str, expected: list[float]) -> None:
     settings = Optimization(warmup_steps=4, warmup=warmup, initial_share=0.1)  # type: ignore[arg-type]
-    factor = settings.factor(total_steps=20, epochs=1)
+    factor = settings.build_schedule(total_steps=20, epochs=1)
     assert [factor(step) for step in range(4)] == pytest.approx(expected, abs=1e-12)
     assert factor(4) == 1.0
-    one_step = Optimization(warmup_steps=1, initial_share=0.1).factor(total_steps=20, epochs=1)
+    one_step = Optimization(warmup_steps=1, initial_share=0.1).build_schedule(total_steps=20, epochs=1)
     assert [one_step(0), one_step(1)] == [0.1, 1.0]
 
 
 def test_the_rate_rises_to_its_peak_and_falls_to_nothing() -> None:
-    factor = Optimization(warmup_epochs=1).factor(total_steps=100, epochs=25)
+    factor = Optimization(warmup_epochs=1).build_schedule(total_steps=100, epochs=25)
     assert factor(3) == 1.0
     assert max(map(factor, range(100))) == 1.0
     assert factor(99) < 0.001

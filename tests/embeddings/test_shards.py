@@ -97,7 +97,7 @@ def test_a_worker_is_sent_no_features(tmp_path: Path) -> None:
     sent = pickle.dumps(shards)
     assert len(sent) < 1000
     assert torch.equal(
-        pickle.loads(sent).rows([1500])[0].pooled, shards.read_rows([1500])[0].pooled
+        pickle.loads(sent).read_rows([1500])[0].pooled, shards.read_rows([1500])[0].pooled
     )
 
 

@@ -295,11 +295,11 @@ def test_the_folder_is_named_by_argument_then_environment_then_the_users_cache(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("ZOO_EMBEDDINGS")
-    assert EmbeddingCache().place == tmp_path / "zoo" / "embeddings"
+    assert EmbeddingCache().resolved_folder == tmp_path / "zoo" / "embeddings"
     monkeypatch.setenv("ZOO_EMBEDDINGS", str(tmp_path / "mine"))
-    assert EmbeddingCache().place == tmp_path / "mine"
+    assert EmbeddingCache().resolved_folder == tmp_path / "mine"
     monkeypatch.setenv("ZOO_EMBEDDINGS", "off")
     assert EmbeddingCache().store is None
-    assert EmbeddingCache(str(tmp_path)).place == tmp_path
+    assert EmbeddingCache(str(tmp_path)).resolved_folder == tmp_path
     with pytest.raises(ZooError, match="limit_gib"):
         EmbeddingCache(limit_gib=0)
