@@ -33,7 +33,9 @@ def test_warm_up_starts_at_a_given_share_of_the_peak(warmup: str, expected: list
     factor = settings.build_schedule(total_steps=20, epochs=1)
     assert [factor(step) for step in range(4)] == pytest.approx(expected, abs=1e-12)
     assert factor(4) == 1.0
-    one_step = Optimization(warmup_steps=1, initial_share=0.1).build_schedule(total_steps=20, epochs=1)
+    one_step = Optimization(warmup_steps=1, initial_share=0.1).build_schedule(
+        total_steps=20, epochs=1
+    )
     assert [one_step(0), one_step(1)] == [0.1, 1.0]
 
 
