@@ -92,7 +92,9 @@ class CommandParser(ArgumentParser):  # type: ignore[misc]
         """Returns the flags of the commands' arguments, by the keys of jsonargparse."""
         commands = {f"{name}.": parser for name, parser in subcommand_parsers(self).items()}
         return {
-            f"{prefix}{action.dest}": (action.option_strings or [str(action.metavar or action.dest)])[0]
+            f"{prefix}{action.dest}": (
+                action.option_strings or [str(action.metavar or action.dest)]
+            )[0]
             for prefix, parser in {"": self, **commands}.items()
             for action in parser_actions(parser)
         }
