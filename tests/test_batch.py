@@ -1,6 +1,6 @@
 import torch
 
-from zoo.batch import Encoded, TokenKey, concatenate, pad_to, text_bank
+from zoo.batch import Encoded, TokenKey, concatenate, pad_to, build_text_bank
 
 KEY = TokenKey()
 
@@ -49,7 +49,7 @@ def test_padding_leaves_what_is_long_enough_alone() -> None:
 
 def test_equal_token_ids_become_one_text_in_order_of_appearance() -> None:
     ids = torch.tensor([[5, 1], [2, 2], [5, 1], [2, 3]])
-    bank, rows = text_bank(ids, torch.tensor([2, 2, 2, 2]), torch.tensor([70, 80, 70, 70]))
+    bank, rows = build_text_bank(ids, torch.tensor([2, 2, 2, 2]), torch.tensor([70, 80, 70, 70]))
     assert rows.tolist() == [0, 1, 0, 2]
     assert bank.ids.tolist() == [[5, 1], [2, 2], [2, 3]]  # an equal hash alone joins nothing
     assert bank.text_count == 4

@@ -12,7 +12,7 @@ from tests.support.parallel import SMALL, VARIANTS, shipped, with_heads
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.lora import LoRA
 from zoo.backbones.settings import Compute, Tuning
-from zoo.batch import Batch, text_bank
+from zoo.batch import Batch, build_text_bank
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
 from zoo.module import ZooModule
@@ -36,7 +36,7 @@ def batch(backbone: Backbone) -> Batch:
 
     Some are missing, some texts have two roles.
     """
-    bank, _ = text_bank(*backbone.tokenizer(TEXTS))
+    bank, _ = build_text_bank(*backbone.tokenizer(TEXTS))
     return Batch(
         images=torch.randn(
             5, 3, 64, 64, dtype=torch.float64, generator=torch.Generator().manual_seed(0)

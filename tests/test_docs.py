@@ -36,8 +36,8 @@ from zoo.cli.command_parser import CommandParser
 from zoo.cli.commands import main
 from zoo.cli.recipes import shipped_recipes
 from zoo.cli.registry import LIGHTNING
-from zoo.results.suites import published_names
-from zoo.support.class_names import classes
+from zoo.results.suites import self_contained_benchmarks
+from zoo.support.class_names import list_classes
 from zoo.units.reader import read_units
 
 ROOT = Path(__file__).parents[1]
@@ -480,9 +480,9 @@ def test_benchmarks_are_described_with_their_numbers_and_presets() -> None:
     section = re.compile(r"^## [^\n]*`(\w+)`\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
     sections = dict(section.findall("\n".join(pages)))
     assert set(benchmark_names()) <= set(sections)
-    for name, _, _ in (*classes("presets"), *classes("protocols")):
+    for name, _, _ in (*list_classes("presets"), *list_classes("protocols")):
         assert any(f"| `{name}` |" in page for page in pages)
-    for name in set(published_names()) - {"scene_swaps"}:
+    for name in set(self_contained_benchmarks()) - {"scene_swaps"}:
         for subset in build_benchmark(name).subsets:
             rows = [row for row in sections[name].splitlines() if row.startswith("| ")]
             row = next(row for row in rows if row.startswith(f"| {subset.name} |"))

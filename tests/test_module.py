@@ -18,13 +18,13 @@ from torch.utils.data import DataLoader
 
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.settings import Tuning
-from zoo.batch import Batch, Encoded, TowerShapes, text_bank
+from zoo.batch import Batch, Encoded, TowerShapes, build_text_bank
 from zoo.caption_data import CaptionData
 from zoo.errors import ZooError
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
 from zoo.module import ZooModule
-from zoo.module.compatibility import warn_of_idle_texts
+from zoo.module.compatibility import warn_of_unused_texts
 from zoo.needs import Capabilities, Needs
 from zoo.objectives.base import Loss, Objective
 from zoo.objectives.clip import CLIP
@@ -84,7 +84,7 @@ class Stub(CaptionData):
 
 
 def made_batch(backbone: Backbone, n: int = 3) -> Batch:
-    bank, rows = text_bank(*backbone.tokenizer([f"{i} red cats" for i in range(n)]))
+    bank, rows = build_text_bank(*backbone.tokenizer([f"{i} red cats" for i in range(n)]))
     none = torch.zeros(n, 0, dtype=torch.long)
     images = torch.randn(n, 3, 64, 64, generator=torch.Generator().manual_seed(0))
     images = torch.nn.functional.interpolate(images, size=backbone.model.visual.image_size)
@@ -158,7 +158,7 @@ def test_texts_that_nobody_asks_for_are_named(
     objective: Objective, told: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     provides = Capabilities(("negclip_swap",), True) if told else Capabilities()
-    warn_of_idle_texts(objective, Cosine(), Stub(provides))
+    warn_of_unused_texts(objective, Cosine(), Stub(provides))
     name = type(objective).__name__
     assert [record.getMessage() for record in caplog.records] == [
         f"{name} does not use the {what} that the data makes: set data.init_args.{what} to null to "

@@ -20,13 +20,13 @@ from lightning import Trainer
 from numpy.typing import NDArray
 
 from zoo.backbones.backbone import Backbone
-from zoo.backbones.catalogue.entry import entries, tags
+from zoo.backbones.catalogue.entry import entries, open_clip_model_names
 from zoo.backbones.catalogue.model import is_published
 from zoo.backbones.factory import architectures
 from zoo.backbones.fingerprint import weights_hash
 from zoo.backbones.settings import Augmentation, Compute, TextInput, Tuning
 from zoo.backbones.weights import SUFFIXES
-from zoo.batch import Encoded, TextBank, concatenate, text_bank
+from zoo.batch import Encoded, TextBank, concatenate, build_text_bank
 from zoo.checkpoints.files import NAMES
 from zoo.checkpoints.load import load_checkpoint, load_published
 from zoo.error_translation import shorten_message
@@ -44,8 +44,8 @@ from zoo.results.site.patches import PatchWords
 from zoo.sources.rgb_conversion import AS_PUBLISHED, Decoding
 from zoo.support.arguments import split_list
 from zoo.support.log import filter_notices
-from zoo.support.provenance import random_weights
-from zoo.support.trust import trusting_code
+from zoo.support.provenance import describe_random_weights
+from zoo.support.trust import allow_all_code
 
 if TYPE_CHECKING:
     from zoo.backbones.published import PublishedWeights
@@ -99,7 +99,7 @@ class Model:
 
     def __repr__(self) -> str:
         backbone = self.module.backbone
-        weights_note = random_weights(self.module.weights)
+        weights_note = describe_random_weights(self.module.weights)
         parts = [
             backbone.name,
             backbone.activation,
@@ -126,7 +126,7 @@ class Model:
         Raises:
             ZooError: An item is not an image.
         """
-        return self._normalize(self._images(list_images(images)))
+        return self._normalize(self._encode_images_or_views(list_images(images)))
 
     def encode_texts(self, texts: Texts) -> NDArray[np.float32]:
         """Encodes texts.
@@ -140,7 +140,7 @@ class Model:
         Raises:
             ZooError: An item is not a text.
         """
-        return self._normalize(self._texts(list_texts(texts)))
+        return self._normalize(self._encode_texts_or_segments(list_texts(texts)))
 
     @torch.no_grad()
     def score(self, images: Images, texts: Texts) -> NDArray[np.float32]:
@@ -160,8 +160,8 @@ class Model:
         head = self.module.head
         needs = head.needs
         encoded = (
-            self._images(list_images(images), needs.views),
-            self._texts(list_texts(texts), needs.segments),
+            self._encode_images_or_views(list_images(images), needs.views),
+            self._encode_texts_or_segments(list_texts(texts), needs.segments),
         )
         if encoded[0] is None or encoded[1] is None:
             return np.zeros([0 if side is None else len(side) for side in encoded], np.float32)
@@ -188,7 +188,7 @@ class Model:
         return patch_words(self.module, open_picture(picture, self.decoding), list_texts(texts))
 
     @torch.no_grad()
-    def _images(self, images: list[Picture], views: Views | None = None) -> Encoded | None:
+    def _encode_images_or_views(self, images: list[Picture], views: Views | None = None) -> Encoded | None:
         """Encodes images, each as a whole or in views; returns None if there are none."""
         backbone, parts = self.module.backbone, []
         transform = backbone.square_transform(views.side) if views else backbone.eval_transform
@@ -204,14 +204,14 @@ class Model:
         return concatenate(parts) if parts else None
 
     @torch.no_grad()
-    def _texts(self, texts: list[str], segments: Segments | None = None) -> Encoded | None:
+    def _encode_texts_or_segments(self, texts: list[str], segments: Segments | None = None) -> Encoded | None:
         """Encodes texts, each as a whole or in segments; returns None if there are none."""
         backbone = self.module.backbone
         if segments and texts:
             bank, rows = segment_bank([segments.split(text) for text in texts], backbone.tokenizer)
             bank, rows = bank.map(lambda t: t.to(self.device)), rows.to(self.device)
             return encode_segments(backbone, bank, rows, self.batch_size)
-        bank, rows = text_bank(*backbone.tokenizer(texts))
+        bank, rows = build_text_bank(*backbone.tokenizer(texts))
         parts = []
         for start in range(0, len(bank), self.batch_size):
             chunk_slice = slice(start, start + self.batch_size)
@@ -255,7 +255,7 @@ def load(
         ZooError: There is no such checkpoint or architecture, Backbone has no such argument, or a
             file names a class that is not trusted.
     """
-    with trusting_code(trust_code):
+    with allow_all_code(trust_code):
         module = _load_module(source, pretrained, backbone)
     return Model(module, device, decoding=decoding)
 
@@ -291,7 +291,7 @@ def _load_module(source: Any, pretrained: Any, backbone: dict[str, Any]) -> ZooM
         _refuse_unknown(str(source))
     weights = str(pretrained) if isinstance(pretrained, Path) else pretrained
     module = ZooModule(_backbone({"name": str(source), "pretrained": weights, **backbone}))
-    if (weights_note := random_weights(module.weights)) is not None:
+    if (weights_note := describe_random_weights(module.weights)) is not None:
         log.warning("%s; give pretrained a tag or a file of weights", weights_note)
     return module
 
@@ -304,7 +304,7 @@ def _refuse_unknown(source: str) -> None:
     name = source.partition(":")[0]
     raise ZooError(
         f"{name!r} is not a known architecture, published model or checkpoint"
-        f"{suggest_names(name, [*entries(), *names, *tags()])}: see `zoo ls backbones` and "
+        f"{suggest_names(name, [*entries(), *names, *open_clip_model_names()])}: see `zoo ls backbones` and "
         "`zoo ls models`"
     )
 

@@ -178,7 +178,7 @@ class Batch:
     def __len__(self) -> int:
         return len(self.captions)
 
-    def filled_rows(self) -> Tensor:
+    def count_captioned_rows(self) -> Tensor:
         """Returns how many of the rows that count towards the batch size have a caption."""
         return (self.captions[: self.primary] >= 0).sum()
 
@@ -208,7 +208,7 @@ class Batch:
         return Batch(**{name: map_value(value) for name, value in vars(self).items()})
 
 
-def text_bank(ids: Tensor, lengths: Tensor, hashes: Tensor) -> tuple[TextBank, Tensor]:
+def build_text_bank(ids: Tensor, lengths: Tensor, hashes: Tensor) -> tuple[TextBank, Tensor]:
     """Removes duplicates from n texts in any roles.
 
     Texts are equal if their token ids are equal. They are ordered by first appearance, so that the

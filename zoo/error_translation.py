@@ -200,9 +200,9 @@ def to_user_error(error: BaseException) -> ZooError | None:
     import torch
     from lightning.fabric.utilities.exceptions import MisconfigurationException
 
-    from zoo.support.distributed import rank, rank_lost, world_size
+    from zoo.support.distributed import rank, lost_connection_message, world_size
 
-    lost_rank = rank_lost(error)
+    lost_rank = lost_connection_message(error)
     if lost_rank is not None:
         return ZooError(
             f"process {rank()} of {world_size()} ends, since another process ended or cannot be "
@@ -284,10 +284,10 @@ def _suggest(text: str) -> str:
                 or f": `zoo ls {kinds[0]}` lists the names"
             )
         return suggest_names(name, short_names) or ": `zoo ls` lists the names"
-    return suggest_names(name, settings()) or f": {HELP_HINT}"
+    return suggest_names(name, setting_names()) or f": {HELP_HINT}"
 
 
-def settings() -> list[str]:
+def setting_names() -> list[str]:
     """Returns the dotted names of the settings of model, optimizer and trainer."""
     from lightning import Trainer
 

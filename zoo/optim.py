@@ -105,7 +105,7 @@ class Optimization(metaclass=RangedType):
             return round(total_steps * self.warmup_epochs / max(epochs, 1e-9))
         return round(total_steps * (self.warmup_share or 0.0))
 
-    def factor(self, total_steps: int, epochs: float) -> Callable[[int], float]:
+    def build_schedule(self, total_steps: int, epochs: float) -> Callable[[int], float]:
         """Builds the schedule of this module's docstring.
 
         Args:
@@ -159,13 +159,13 @@ class Optimization(metaclass=RangedType):
             eps=self.eps,
             fused=self.fused or None,  # None leaves the choice to torch
         )
-        schedule = LambdaLR(optimizer, self.factor(total_steps, epochs))
+        schedule = LambdaLR(optimizer, self.build_schedule(total_steps, epochs))
         return {
             "optimizer": optimizer,
             "lr_scheduler": {"scheduler": schedule, "interval": "step", "name": "lr"},
         }
 
-    def restate(self, optimizer: Optimizer, schedule: LambdaLR) -> None:
+    def override_loaded_settings(self, optimizer: Optimizer, schedule: LambdaLR) -> None:
         """Replaces the settings that a checkpoint loaded with these, at the schedule's step.
 
         Args:

@@ -14,7 +14,7 @@ from torch import Tensor
 from zoo.batch import Batch, Encoded, pad_to
 from zoo.errors import ZooError
 from zoo.heads import answers
-from zoo.heads.base import Head, without_autocast
+from zoo.heads.base import Head, without_autocast_and_tf32
 from zoo.support import distributed as gather
 
 
@@ -193,7 +193,7 @@ class Scores:
         Returns:
             The texts, `W B` or `W B K` of them, with gradients to their ranks.
         """
-        key = _place(rows)
+        key = _memory_key(rows)
         if key not in self._columns:
             flat = rows.reshape(-1)
             columns = Columns(self._gathered_texts(flat), gather.gather(flat >= 0))
@@ -277,8 +277,8 @@ class Scores:
         )
         captions = Columns(first_negatives, gather.gather(exists))
         scores._columns = {
-            _place(swapped.captions): (swapped.captions, captions),
-            _place(swapped.negatives): (swapped.negatives, self.text_columns(batch.captions)),
+            _memory_key(swapped.captions): (swapped.captions, captions),
+            _memory_key(swapped.negatives): (swapped.negatives, self.text_columns(batch.captions)),
         }
         return swapped, scores
 
@@ -326,7 +326,7 @@ class Scores:
         """
         flat = columns.reshape(-1)
         vectors = gather.gather(self.text_vectors(flat))
-        with without_autocast(vectors):
+        with without_autocast_and_tf32(vectors):
             cosines = self.text_vectors(rows) @ vectors.T
         return Block(
             cosines,
@@ -389,7 +389,7 @@ class Scores:
             The share of caption columns, other than a row's own, that belong to the row's image
             (`same_image`) or have its words (`same_text`), each computed by `mean`.
         """
-        same_image, same_text, is_other = self._likeness(
+        same_image, same_text, is_other = self._same_image_and_text_masks(
             self.batch.captions, gather.gather(self.rows)
         )
         return {
@@ -413,7 +413,7 @@ class Scores:
     def _cached_block(
         self, kind: str, rows: Tensor, true: bool, make: Callable[[], Block]
     ) -> Block:
-        key = (kind, true, _place(rows))
+        key = (kind, true, _memory_key(rows))
         if key not in self._blocks:
             # keeping `rows` prevents its address from being reused
             self._blocks[key] = (rows, make())
@@ -459,11 +459,11 @@ class Scores:
     def _without_false_negatives(self, candidate: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
         if not (self.mask_same_image or self.mask_same_text):
             return candidate
-        same_image, same_text, is_other = self._likeness(rows, columns)
+        same_image, same_text, is_other = self._same_image_and_text_masks(rows, columns)
         masked = (same_image & self.mask_same_image) | (same_text & self.mask_same_text)
         return candidate & ~(masked & is_other)
 
-    def _likeness(self, rows: Tensor, columns: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _same_image_and_text_masks(self, rows: Tensor, columns: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Compares rows with columns by image and by words.
 
         Args:
@@ -491,7 +491,7 @@ class Scores:
         return same_image, same_text, columns[None] & exists[:, None] & ~own_column
 
 
-def _place(rows: Tensor) -> object:
+def _memory_key(rows: Tensor) -> object:
     """Returns a key that is equal for tensors that are the same view of the same memory."""
     return rows.data_ptr(), rows.shape, rows.stride()
 

@@ -27,7 +27,7 @@ from PIL import Image
 
 import zoo
 from zoo.api import Model
-from zoo.results.comparison.alignment import align_runs, largest_difference
+from zoo.results.comparison.alignment import align_runs, largest_score_difference
 from zoo.results.comparison.outcome_differences import outcome_differences
 from zoo.results.report import Results
 
@@ -103,7 +103,7 @@ def main() -> None:
             if name != "engine"
         },
         "largest difference of scores": {
-            name: largest_difference(*align_runs([engine.cases, r.cases]).tables)
+            name: largest_score_difference(*align_runs([engine.cases, r.cases]).tables)
             for name, r in results.items()
             if name != "engine"
         },

@@ -71,9 +71,9 @@ def ways(
 ) -> dict[str, ImageFiles]:
     """Returns what is compared, that which was first; training images are cropped at random."""
     finder = ImageFinder([])
-    kept = cached_pixels(ImageCache(folder), backbone.least_side, refs, finder)
+    kept = cached_pixels(ImageCache(folder), backbone.min_side_for_crops, refs, finder)
     by_pil = backbone.train_transform if training else backbone.eval_transform
-    pixels = backbone.train_pixels if training else backbone.eval_pixels
+    pixels = backbone.train_pixel_transform if training else backbone.eval_pixel_transform
     return {
         "pil": ImageFiles(finder, by_pil, "pil"),
         "torchvision": ImageFiles(finder, pixels, "torchvision"),
@@ -94,7 +94,7 @@ def measure(backbone: Backbone, refs: list[ImageRef], turns: int, folder: str) -
     first = taken[next(iter(taken))]
     return {
         "images": len(refs),
-        "shorter side of the cache": backbone.least_side,
+        "shorter side of the cache": backbone.min_side_for_crops,
         "cache, MiB": round(
             sum(file.stat().st_size for file in Path(folder).glob("*/pixels.bin")) / (1 << 20), 1
         ),

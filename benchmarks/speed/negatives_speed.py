@@ -24,7 +24,7 @@ from typing import Any
 from zoo.benchmarks.blip_captions import read_blip_captions
 from zoo.language.tagger import Tagger
 from zoo.language.taggers import recorded_tagger
-from zoo.language.text import same_words
+from zoo.language.text import equal_when_normalized
 from zoo.language.wordnet import WordNet
 from zoo.negatives.aro import PERTURBATIONS, AROShuffle, perturbations
 from zoo.negatives.base import NegativeGenerator
@@ -32,7 +32,7 @@ from zoo.negatives.bigram_shuffle import BigramShuffle
 from zoo.negatives.negclip_swap import NegCLIPSwap
 from zoo.negatives.replace import Replace
 from zoo.negatives.table import ReplacementTable
-from zoo.negatives.word_table import build_table, replacements, vocabulary
+from zoo.negatives.word_table import build_table, replacements, replaceable_vocabulary
 from zoo.sources.readers.guess import guess_reader
 
 GOAL = 5_000
@@ -140,7 +140,7 @@ def captions_of(path: Path) -> list[str]:
 def time_table(captions: list[str], tagger: Tagger, wordnet: WordNet, file: Path) -> dict[str, Any]:
     """Writes the table of replacements and returns what it took."""
     start = time.process_time()
-    keys = vocabulary(captions, tagger)
+    keys = replaceable_vocabulary(captions, tagger)
     build_table(
         keys,
         lambda key: replacements(key, wordnet),
@@ -151,7 +151,7 @@ def time_table(captions: list[str], tagger: Tagger, wordnet: WordNet, file: Path
     )
     seconds = time.process_time() - start
     table = ReplacementTable(file)
-    counts = [table.count(key) for key in keys]
+    counts = [table.count_alternatives(key) for key in keys]
     return {
         "wordnet": wordnet.version,
         "build_s": round(seconds, 1),
@@ -198,7 +198,7 @@ def identities(captions: list[str], tagger: Tagger) -> dict[str, float]:
         for kind, text in zip(
             PERTURBATIONS, perturbations(caption, Random(f"0/{i}"), tagger), strict=True
         ):
-            same[kind] += same_words(caption, text)
+            same[kind] += equal_when_normalized(caption, text)
     return {kind: count / len(captions) for kind, count in same.items()}
 
 

@@ -140,11 +140,11 @@ def make_json(n: int, per_image: int, texts: list[str], out: Path) -> None:
 
 def make_units(n: int, per_image: int, texts: list[str], out: Path) -> None:
     """Writes units of captions, extracted by rule."""
-    from zoo.units.reader import to_json
+    from zoo.units.reader import record_to_dict
     from zoo.units.rules.rule import RuleExtractor
 
     captions = [(text, str(k), "x") for k, text in enumerate(texts[:n])]
-    found = [to_json(record) for record in RuleExtractor().extract_all(captions)]
+    found = [record_to_dict(record) for record in RuleExtractor().extract_all(captions)]
     with (out / UNITS).open("w") as file:
         for k in range(n):
             names = {"caption_id": f"coco_{k // per_image}_{k}", "image_id": f"coco:{k}"}

@@ -40,7 +40,7 @@ from PIL import Image
 import zoo
 from zoo.api import Model
 from zoo.evaluation import EmbeddingCache
-from zoo.results.comparison.alignment import align_runs, largest_difference
+from zoo.results.comparison.alignment import align_runs, largest_score_difference
 from zoo.results.comparison.outcome_differences import outcome_differences
 from zoo.results.report import Results
 
@@ -126,7 +126,7 @@ def several(model: Model, arguments: argparse.Namespace, folder: Path) -> dict[s
         ],
         "times faster": ratio(sum(taken["cpu"] for _, taken in apart), took["cpu"]),
         "outcomes that differ": sum(len(outcome_differences(*pair)) for pair in pairs),
-        "largest difference of scores": max(largest_difference(*pair) for pair in pairs),
+        "largest difference of scores": max(largest_score_difference(*pair) for pair in pairs),
     }
 
 
@@ -173,7 +173,7 @@ def twice(
         "second": after,
         "times faster": ratio(before["cpu"], after["cpu"]),
         "outcomes that differ": len(outcome_differences(*pair)),
-        "largest difference of scores": largest_difference(*pair),
+        "largest difference of scores": largest_score_difference(*pair),
         "MiB kept": round(cache.store.summarize().bytes / 2**20, 1),
     }
 

@@ -18,7 +18,7 @@ import torch
 
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.settings import Tuning
-from zoo.batch import TextBank, text_bank
+from zoo.batch import TextBank, build_text_bank
 
 
 def main() -> None:
@@ -38,7 +38,7 @@ def main() -> None:
         line.rpartition("\t")[2]
         for line in settings.captions.read_text("utf-8").splitlines()[: settings.texts]
     ]
-    bank = text_bank(*backbone.tokenizer(lines))[0].map(lambda t: t.to(settings.device))
+    bank = build_text_bank(*backbone.tokenizer(lines))[0].map(lambda t: t.to(settings.device))
     cut_to, direction = (
         backbone.text_lengths,
         torch.randn(len(bank), backbone.shapes.width, device=settings.device),

@@ -6,7 +6,7 @@ from typing import Any
 import matplotlib
 from scenes_training import write_json
 
-from zoo.results.ranks import SIGNIFICANT, Flip, SplitTest, find_flips, split_tests
+from zoo.results.ranks import SIGNIFICANT, Flip, SplitTest, find_flips, compute_split_tests
 from zoo.results.reader import read_results
 
 matplotlib.use("Agg")
@@ -22,7 +22,7 @@ def write_report(work: Path, plan: dict[str, Any], methods: tuple[str, ...], out
         there = {m: folder / m.lower() for m in methods if (folder / m.lower()).is_dir()}
         if len(there) > 1:
             cases = {method: read_results(run).cases for method, run in there.items()}
-            tests[int(folder.name.removeprefix("seed"))] = split_tests(cases)
+            tests[int(folder.name.removeprefix("seed"))] = compute_split_tests(cases)
     lines = [
         "# Ranks of methods on all bindings and on those that training never had",
         "",

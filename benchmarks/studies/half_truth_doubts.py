@@ -46,7 +46,7 @@ def report(records: list[UnitRecord], images: int) -> str:
         "| condition | foils | borne out | % |",
         "|---|---|---|---|",
         *(
-            f"| {name} | {n.foils:,} | {n.left_out:,} | {100 * n.left_out / n.foils:.1f} |"
+            f"| {name} | {n.n_foils:,} | {n.n_omitted:,} | {100 * n.n_omitted / n.n_foils:.1f} |"
             for name, n in counted.items()
         ),
     ]

@@ -52,7 +52,7 @@ from zoo.benchmarks.scene_swaps import SceneSwaps
 from zoo.objectives.clip import CLIP
 from zoo.objectives.fsc_clip import FSCCLIP
 from zoo.scenes.cache import SceneCaption, read_lines, render_scenes
-from zoo.scenes.captions import ObjectPhrase, holds
+from zoo.scenes.captions import ObjectPhrase, statement_holds
 from zoo.scenes.graph import COLORS, OPPOSITE, SHAPES, SceneGraph
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -142,7 +142,7 @@ def true(graph: SceneGraph, caption: str) -> bool:
     for part in caption.split(f" {predicate} "):
         color, shape = [word for word in part.split() if word != "is"][-2:]
         phrases.append(ObjectPhrase(shape, color))
-    return holds(graph, phrases[0], predicate, phrases[1])
+    return statement_holds(graph, phrases[0], predicate, phrases[1])
 
 
 def main() -> None:

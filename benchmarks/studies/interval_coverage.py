@@ -140,7 +140,7 @@ def recalls(gallery: Gallery, repeats: int) -> list[tuple[str, float, float]]:
         for (side, about), rank in zip(
             asked.items(), ranks(match, scores.__getitem__), strict=True
         ):
-            right = (rank.above + rank.level < 1).astype(np.float64)
+            right = (rank.n_above + rank.n_tied < 1).astype(np.float64)
             low, high, _ = interval([Observations(right, about, np.zeros(len(right)))], [1.0])
             found[side].append((right.mean(), low, high))
     taken = []

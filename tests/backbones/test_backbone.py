@@ -131,7 +131,7 @@ def same_in_other_class(folder: Path) -> str:
 @pytest.mark.parametrize("tune", ["image", "text"])
 def test_a_step_changes_nothing_of_a_frozen_tower(tune: str) -> None:
     backbone = tiny(tuning=Tuning(tune))
-    backbone.freeze(NONE, NONE, pooled=True)
+    backbone.freeze_unused(NONE, NONE, pooled=True)
     before = {name: p.detach().clone() for name, p in backbone.named_parameters()}
     optimizer = torch.optim.AdamW(
         [p for p in backbone.parameters() if p.requires_grad], lr=0.1, weight_decay=0.1
@@ -159,7 +159,7 @@ def test_a_frozen_tower_keeps_no_graph_and_stays_in_evaluation_mode() -> None:
 
 def test_what_no_output_reaches_is_frozen_and_the_rest_gets_a_gradient() -> None:
     backbone = tiny()
-    frozen = backbone.freeze(PENULTIMATE, PENULTIMATE, pooled=False)
+    frozen = backbone.freeze_unused(PENULTIMATE, PENULTIMATE, pooled=False)
     assert {
         "model.visual.proj",
         "model.visual.ln_post.weight",
@@ -178,7 +178,7 @@ def test_what_no_output_reaches_is_frozen_and_the_rest_gets_a_gradient() -> None
 
 
 def test_pooled_vectors_keep_the_last_block_trained() -> None:
-    assert tiny().freeze(PENULTIMATE, PENULTIMATE, pooled=True) == ["model.logit_scale"]
+    assert tiny().freeze_unused(PENULTIMATE, PENULTIMATE, pooled=True) == ["model.logit_scale"]
 
 
 def test_batch_norm_runs_on_frozen_statistics_unless_told_otherwise(tmp_path: Path) -> None:
@@ -300,6 +300,6 @@ def test_what_no_crop_and_no_text_can_be_is_refused(
 def test_a_text_alone_gives_as_many_tokens_as_it_is_cut_to() -> None:
     backbone, key = tiny(text=TextInput(context_length=20)), TokenKey()
     ids, lengths, hashes = backbone.tokenizer(["a cat", "word " * 10, "word " * 50])
-    for row, cut in enumerate(backbone.cut_lengths(lengths).tolist()):
+    for row, cut in enumerate(backbone.trimmed_lengths(lengths).tolist()):
         one = TextBank(*(t[row : row + 1] for t in (ids, lengths, hashes)))
         assert backbone.encode_texts(one, frozenset({key})).tokens[key].shape[1] == cut

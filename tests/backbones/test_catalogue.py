@@ -35,8 +35,8 @@ from tests.backbones.test_published import (
 from zoo.backbones import factory
 from zoo.backbones import hub as hub_door
 from zoo.backbones.catalogue import model
-from zoo.backbones.catalogue.entry import FACTS, Hub, ModelEntry, entries, read, tags
-from zoo.backbones.catalogue.model import is_published, settings
+from zoo.backbones.catalogue.entry import FACTS, Hub, ModelEntry, entries, read_entry, open_clip_model_names
+from zoo.backbones.catalogue.model import is_published, load_published_settings
 from zoo.backbones.hugging_face_names import hugging_face_state
 from zoo.checkpoints.load import load_published
 from zoo.cli import main
@@ -75,7 +75,7 @@ def test_no_name_is_that_of_an_architecture_too() -> None:
 
 
 def test_figures_were_published_of_models_of_the_catalogue() -> None:
-    assert set(published_values.published_models()) <= {*NAMES, *tags()}
+    assert set(published_values.published_models()) <= {*NAMES, *open_clip_model_names()}
 
 
 def hub_files(state: State) -> dict[str, Callable[[], dict[str, Any]]]:
@@ -199,7 +199,7 @@ def test_every_model_is_built_of_its_file_as_its_entry_says(
     for name in LOADABLE:
         entry = entries()[name]
         file = str(tmp_path if entry.folder else tmp_path / "file.pt")
-        made = settings(f"{name}:{file}")
+        made = load_published_settings(f"{name}:{file}")
         backbone = made["backbone"]
         assert backbone["name"] == entry.architecture
         assert backbone["activation"] == entry.activation
@@ -261,7 +261,7 @@ def test_labclips_map_lies_over_the_weights_of_a_tag(
     torch.save(held, tmp_path / "labclip.pt")
     entry = replace(entries()["labclip_coco_b32"], sha256=None)
     known(monkeypatch, labclip=entry)
-    made = settings(f"labclip:{tmp_path / 'labclip.pt'}")
+    made = load_published_settings(f"labclip:{tmp_path / 'labclip.pt'}")
     assert made["backbone"] == {
         "name": "ViT-B-32",
         "pretrained": "openai",
@@ -279,9 +279,9 @@ def test_labclips_map_lies_over_the_weights_of_a_tag(
 
 @pytest.mark.parametrize("name", ["openai/ViT-B-32", "openai/ViT-B-32-quickgelu"])
 def test_weights_of_open_clip_have_the_activation_that_they_were_trained_with(name: str) -> None:
-    backbone = settings(name)["backbone"]
+    backbone = load_published_settings(name)["backbone"]
     assert (backbone["pretrained"], backbone["activation"]) == ("openai", "quickgelu")
-    laion = settings("laion2b_s34b_b79k/ViT-B-32")["backbone"]
+    laion = load_published_settings("laion2b_s34b_b79k/ViT-B-32")["backbone"]
     assert (laion["name"], laion["activation"]) == ("ViT-B-32", "gelu")
 
 
@@ -335,7 +335,7 @@ def test_ones_own_entry_is_a_file(tmp_path: Path, state: State) -> None:
     same(zoo.load(named).module.backbone, state)
     torch.save({"state_dict": {}}, tmp_path / "mine.pt")
     with pytest.raises(ZooError, match=r"mine.pt is not the published file of .*fetch it again$"):
-        settings(named)
+        load_published_settings(named)
 
 
 @pytest.mark.parametrize(
@@ -363,7 +363,7 @@ def test_ones_own_entry_is_a_file(tmp_path: Path, state: State) -> None:
 def test_an_entry_that_is_none_is_told_so(tmp_path: Path, content: str, told: str) -> None:
     (tmp_path / "mine.yaml").write_text(content)
     with pytest.raises(ZooError, match=re.escape(told)) as caught:
-        read(tmp_path / "mine.yaml")
+        read_entry(tmp_path / "mine.yaml")
     assert "\n" not in str(caught.value)
 
 
@@ -396,7 +396,7 @@ def test_an_entry_that_is_none_is_told_so(tmp_path: Path, content: str, told: st
 )
 def test_what_cannot_be_had_is_refused_in_a_sentence(named: str, told: str, cache: Path) -> None:
     with pytest.raises(ZooError, match=told) as caught:
-        settings(named)
+        load_published_settings(named)
     assert "\n" not in str(caught.value)
 
 
@@ -404,7 +404,7 @@ def test_a_file_of_another_hash_is_refused(cache: Path, monkeypatch: pytest.Monk
     known(monkeypatch, ce_clip=replace(entries()["ce_clip"], sha256="0" * 64))
     put(snapshot(cache, "le723z/CE_CLIP"), "CE_CLIP.pt", {"a": torch.zeros(1)})
     with pytest.raises(ZooError, match=r"is not the published file of ce_clip: its SHA-256 is"):
-        settings("ce_clip")
+        load_published_settings("ce_clip")
 
 
 def test_a_revision_that_is_not_pinned_is_logged_and_taken_of_all_files(
@@ -420,7 +420,7 @@ def test_a_revision_that_is_not_pinned_is_logged_and_taken_of_all_files(
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
     entry = entries()["clic_laion"]
     caplog.set_level("INFO")
-    settings("clic_laion")
+    load_published_settings("clic_laion")
     first, second = "open_clip_model.safetensors", "open_clip_config.json"
     assert asked == [(first, None), (second, COMMIT)]
     assert entry.hub is not None
@@ -429,7 +429,7 @@ def test_a_revision_that_is_not_pinned_is_logged_and_taken_of_all_files(
     asked.clear()
     pinned = replace(entry, hub=replace(entry.hub, revision=COMMIT))
     known(monkeypatch, clic_laion=pinned)
-    settings("clic_laion")
+    load_published_settings("clic_laion")
     assert asked == [(first, COMMIT), (second, COMMIT)]
     assert not any("revision" in message for message in caplog.messages)
 
@@ -450,7 +450,7 @@ def test_what_pins_no_file_is_refused(line: str, message: str, tmp_path: Path) -
         unknown = unknown.replace("]", ", sha256]")
     file.write_text(f"description: mine\npaper: mine\narchitecture: ViT-B-32\n{unknown}\n{line}\n")
     with pytest.raises(ZooError, match=message):
-        read(file)
+        read_entry(file)
 
 
 def test_each_file_of_a_folder_is_checked_by_its_own_hash(
@@ -463,13 +463,13 @@ def test_each_file_of_a_folder_is_checked_by_its_own_hash(
     hashes = {file: hashlib.sha256(file.encode()).hexdigest() for file in (image, text)}
     known(monkeypatch, tripletclip_cc3m=replace(entries()["tripletclip_cc3m"], sha256=hashes))
     named = f"tripletclip_cc3m:{tmp_path}"
-    assert settings(named)["backbone"]["pretrained"]["init_args"]["path"] == str(tmp_path)
+    assert load_published_settings(named)["backbone"]["pretrained"]["init_args"]["path"] == str(tmp_path)
     (tmp_path / text).write_bytes(b"other")
     with pytest.raises(ZooError, match=r"text-encoder/model\.safetensors is not the"):
-        settings(named)
+        load_published_settings(named)
     (tmp_path / text).unlink()
     with pytest.raises(ZooError, match=r"text-encoder/model\.safetensors of .* is missing"):
-        settings(named)
+        load_published_settings(named)
 
 
 def test_a_repository_of_two_files_leaves_the_choice_to_the_user(cache: Path) -> None:
@@ -477,7 +477,7 @@ def test_a_repository_of_two_files_leaves_the_choice_to_the_user(cache: Path) ->
     for n, file in enumerate(("a.pt", "b.pt")):
         put(folder, file, {"a": torch.full((1,), n)})
     with pytest.raises(ZooError, match=r"has not one file of weights \(a.pt, b.pt\): .*degla:FILE"):
-        settings("degla")
+        load_published_settings("degla")
 
 
 def test_of_alternatives_that_one_is_read_which_the_cache_has(
@@ -487,13 +487,13 @@ def test_of_alternatives_that_one_is_read_which_the_cache_has(
     known(monkeypatch, ce_clip=replace(entries()["ce_clip"], sha256=None, hub=hub))
     folder = snapshot(cache, "some/where")
     put(folder, "second.pt", {"a": torch.zeros(1)})
-    assert settings("ce_clip")["backbone"]["pretrained"] == str(folder / "second.pt")
+    assert load_published_settings("ce_clip")["backbone"]["pretrained"] == str(folder / "second.pt")
     put(folder, "first.pt", {"a": torch.ones(1)})
-    assert settings("ce_clip")["backbone"]["pretrained"] == str(folder / "first.pt")
+    assert load_published_settings("ce_clip")["backbone"]["pretrained"] == str(folder / "first.pt")
     (folder / "first.pt").unlink()
     (folder / "second.pt").unlink()
     with pytest.raises(ZooError, match="are not in the cache"):
-        settings("ce_clip")
+        load_published_settings("ce_clip")
 
 
 def test_an_alternative_is_not_taken_where_the_network_failed_on_the_way(
@@ -511,7 +511,7 @@ def test_an_alternative_is_not_taken_where_the_network_failed_on_the_way(
     monkeypatch.setattr(hub_door, "_is_there", lambda: True)
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", failed)
     with pytest.raises(ZooError, match="cannot be reached"):
-        settings("ce_clip")
+        load_published_settings("ce_clip")
 
 
 def test_a_hub_out_of_reach_is_asked_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -525,7 +525,7 @@ def test_a_hub_out_of_reach_is_asked_once(cache: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(huggingface_hub, "get_session", Session)
     with pytest.raises(ZooError, match=r"are not in the cache and .* cannot be reached"):
-        settings("ce_clip")
+        load_published_settings("ce_clip")
     with pytest.raises(ZooError, match=r"'openai' of ViT-B-32 could not be downloaded"):
         factory.build("ViT-B-32", "openai", "quickgelu", None)
     assert asked == [constants.ENDPOINT] * 2
@@ -538,7 +538,7 @@ def test_gated_weights_say_how_to_be_let_in(cache: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", refused)
     with pytest.raises(ZooError, match=r"are gated: accept their terms at https://hugging.*login"):
-        settings("ce_clip")
+        load_published_settings("ce_clip")
 
 
 def test_a_file_is_read_without_running_what_it_holds(tmp_path: Path) -> None:

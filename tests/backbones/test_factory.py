@@ -12,7 +12,7 @@ import torch
 
 import zoo.backbones.factory
 from zoo.backbones.backbone import Backbone
-from zoo.backbones.factory import activation_of, architecture, build, check_tag, settle_activation
+from zoo.backbones.factory import activation_of, resolve_architecture, build, check_tag, resolve_activation
 from zoo.errors import ZooError
 
 
@@ -23,9 +23,9 @@ def settle(
     recorded: str | None = None,
     named: bool = True,
 ) -> str:
-    return settle_activation(
+    return resolve_activation(
         name,
-        architecture(name)[1],
+        resolve_architecture(name)[1],
         pretrained,
         asked,  # type: ignore[arg-type]
         recorded,  # type: ignore[arg-type]
@@ -134,9 +134,9 @@ def test_unknown_names_get_near_ones() -> None:
     with pytest.raises(
         ZooError, match=r"'ViT-B-23' is not a known architecture \(did you mean .*ViT-B-32"
     ):
-        architecture("ViT-B-23")
+        resolve_architecture("ViT-B-23")
     with pytest.raises(ZooError, match=r"did you mean zoo-tiny"):
-        architecture("zoo-tny")
+        resolve_architecture("zoo-tny")
     with pytest.raises(
         ZooError,
         match=r"'opnai' is neither a file nor weights of ViT-B-32 \(did you mean openai\?\)",
@@ -144,7 +144,7 @@ def test_unknown_names_get_near_ones() -> None:
         check_tag("ViT-B-32", "opnai")
     with pytest.raises(ZooError, match="zoo-tiny has no published weights"):
         Backbone("zoo-tiny", pretrained="nowhere.pt")
-    assert architecture("ViT-B/32")[0] == "ViT-B-32"
+    assert resolve_architecture("ViT-B/32")[0] == "ViT-B-32"
 
 
 def test_a_json_file_is_an_architecture_unless_it_takes_anothers_name(tmp_path: Path) -> None:
@@ -155,16 +155,16 @@ def test_a_json_file_is_an_architecture_unless_it_takes_anothers_name(tmp_path: 
     taken = tmp_path / "ViT-B-32.json"
     taken.write_text(json.dumps(config))
     with pytest.raises(ZooError, match="has the name of another architecture"):
-        architecture(str(taken))
+        resolve_architecture(str(taken))
     broken = tmp_path / "broken.json"
     broken.write_text("{\n  'x'")
     with pytest.raises(ZooError, match=r"broken\.json:2 is not valid JSON"):
-        architecture(str(broken))
+        resolve_architecture(str(broken))
     broken.write_text("{}")
     with pytest.raises(ZooError, match="embed_dim, vision_cfg, text_cfg missing"):
-        architecture(str(broken))
+        resolve_architecture(str(broken))
     with pytest.raises(ZooError, match=r"absent\.json cannot be read"):
-        architecture(str(tmp_path / "absent.json"))
+        resolve_architecture(str(tmp_path / "absent.json"))
     broken.write_text(json.dumps(config | {"vision_cfg": {"no_such": 1}}))
     with pytest.raises(ZooError, match="could not be built"):
         Backbone(str(broken))

@@ -154,7 +154,7 @@ def test_chunks_change_nothing() -> None:
 def test_what_no_output_reaches_is_frozen_as_ever() -> None:
     backbone = tiny(tuning=Tuning(lora=LoRA()))
     frozen = [
-        name for name in backbone.freeze(PENULTIMATE, PENULTIMATE, pooled=False) if ".lora_" in name
+        name for name in backbone.freeze_unused(PENULTIMATE, PENULTIMATE, pooled=False) if ".lora_" in name
     ]
     assert frozen
     assert all(".resblocks.2." in name for name in frozen)

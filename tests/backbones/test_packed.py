@@ -94,7 +94,7 @@ def test_what_a_gpu_is_asked_is_attention_within_each_text(
     parts = [torch.randn(9, 2, 4, dtype=torch.float64) for _ in range(3)]
     padded = packing.attend(*parts)
     monkeypatch.setattr(packed.F, "scaled_dot_product_attention", each)
-    torch.testing.assert_close(packing._nest(*parts), padded)
+    torch.testing.assert_close(packing._attend_nested(*parts), padded)
 
 
 def test_adapters_outside_of_attention_are_packed_as_well() -> None:

@@ -12,7 +12,7 @@ from torchvision.transforms import RandomResizedCrop
 from torchvision.transforms.functional import pil_to_tensor
 
 from zoo.backbones import Augmentation, Backbone
-from zoo.backbones.preparation import from_pil, from_pixels, normalize_pixels, random_box
+from zoo.backbones.preparation import pil_transform, pixel_transform, normalize_pixels, random_box
 
 SETTINGS: dict[str, Any] = {
     "size": 64,
@@ -48,9 +48,9 @@ def test_evaluation_s_pixels_are_within_a_grey_level(
 ) -> None:
     settings = SETTINGS | other
     for picture in pictures:
-        pixels = from_pixels(settings, None)(pil_to_tensor(picture))
+        pixels = pixel_transform(settings, None)(pil_to_tensor(picture))
         assert pixels.dtype == torch.uint8
-        difference = normalize_pixels(pixels[None], settings)[0] - from_pil(settings, None)(picture)
+        difference = normalize_pixels(pixels[None], settings)[0] - pil_transform(settings, None)(picture)
         assert float(difference.abs().max()) < 1.01 * GREY_LEVEL
         assert float(difference.abs().mean()) < 1e-2 * GREY_LEVEL
 
@@ -60,15 +60,15 @@ def test_a_random_crop_is_that_of_pil_by_the_same_seed(pictures: list[Image.Imag
     seen = []
     for seed, picture in enumerate(pictures):
         torch.manual_seed(seed)
-        wanted = from_pil(SETTINGS, augmentation)(picture)
+        wanted = pil_transform(SETTINGS, augmentation)(picture)
         after = torch.rand(1)
         torch.manual_seed(seed)
-        seen.append(from_pixels(SETTINGS, augmentation)(pil_to_tensor(picture)))
+        seen.append(pixel_transform(SETTINGS, augmentation)(pil_to_tensor(picture)))
         assert torch.equal(torch.rand(1), after)
         difference = normalize_pixels(seen[-1][None], SETTINGS)[0] - wanted
         assert float(difference.abs().max()) < 1.01 * GREY_LEVEL
     torch.manual_seed(9)
-    assert not torch.equal(from_pixels(SETTINGS, augmentation)(pil_to_tensor(picture)), seen[-1])
+    assert not torch.equal(pixel_transform(SETTINGS, augmentation)(pil_to_tensor(picture)), seen[-1])
 
 
 @pytest.mark.parametrize("size", [(480, 640), (640, 427), (100, 900), (900, 100), (7, 5)])
@@ -91,7 +91,7 @@ def test_normalising_pixels_is_exactly_what_pil_s_transform_does(
 ) -> None:
     square = pictures[0].resize((64, 64))
     found = normalize_pixels(pil_to_tensor(square)[None], SETTINGS)[0]
-    assert torch.equal(found, from_pil(SETTINGS, None)(square))
+    assert torch.equal(found, pil_transform(SETTINGS, None)(square))
 
 
 def test_a_tower_encodes_pixels_as_the_numbers_they_stand_for() -> None:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.settings import TextInput
-from zoo.backbones.towers import by_length
+from zoo.backbones.towers import group_by_length
 from zoo.batch import TextBank, TokenKey
 from zoo.errors import ZooError
 
@@ -78,7 +78,7 @@ def tiny() -> Backbone:
 
 
 def test_texts_are_cut_without_changing_vectors_or_gradients(tiny: Backbone) -> None:
-    assert tiny.cuts_text
+    assert tiny.trims_padding
     equals_whole_texts(tiny, bank(tiny))
 
 
@@ -108,7 +108,7 @@ def test_the_tower_really_sees_shorter_texts(
 def test_a_hugging_face_tower_masks_padding_and_is_cut(tmp_path: Path, pooler: str) -> None:
     backbone = hugging_face(tmp_path, pooler)
     backbone.eval()
-    assert backbone.cuts_text
+    assert backbone.trims_padding
     equals_whole_texts(
         backbone, bank(backbone, ["a dog", "a b c d e f g", "b a c b a c b a c b a"])
     )
@@ -247,7 +247,7 @@ def test_tokens_that_a_tower_lacks_are_refused_with_the_arguments_that_mend_it(
     with pytest.raises(ZooError, match=f"^the image tower of zoo-tiny cannot give {reason}$"):
         tiny.check_keys(frozenset({key}), frozenset())
     with pytest.raises(ZooError, match=f"^the text tower of zoo-tiny cannot give {reason}$"):
-        tiny.freeze(frozenset(), frozenset({key}), True)
+        tiny.freeze_unused(frozenset(), frozenset({key}), True)
 
 
 def test_a_tower_without_a_cls_patch_says_which_argument_asked_for_it(tiny: Backbone) -> None:
@@ -302,7 +302,7 @@ def test_a_timm_transformer_gives_normed_patches_but_no_projected_ones(tmp_path:
 
 
 def test_texts_are_grouped_by_the_shortest_length_that_holds_them() -> None:
-    groups = by_length(torch.tensor([3, 8, 9, 77, 16, 2]), [8, 16, 24, 77])
+    groups = group_by_length(torch.tensor([3, 8, 9, 77, 16, 2]), [8, 16, 24, 77])
     assert [(cut, rows.tolist()) for cut, rows in groups] == [
         (8, [0, 1, 5]),
         (16, [2, 4]),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from zoo.benchmarks.base import Benchmark, Case
-from zoo.benchmarks.roots import read_benchmark, resolve_images
+from zoo.benchmarks.roots import read_benchmark, resolve_case_images
 from zoo.sources.images import ImageFinder
 
 Answers = Mapping[str, bool | float]
@@ -79,7 +79,7 @@ def hold(benchmark: Benchmark, roots: Sequence[Path], questions: Iterable[Asked]
     """
     asked = {(q.subset, q.id): q for q in questions}
     generator, finder, seen = np.random.default_rng(0), ImageFinder(roots), 0
-    contents = resolve_images(read_benchmark(benchmark, roots), finder)
+    contents = resolve_case_images(read_benchmark(benchmark, roots), finder)
     cases = {(case.subset, case.id): case for case in contents.cases}
     assert list(cases) == list(asked)
     load = cache(lambda image: eye(finder.load(image)))

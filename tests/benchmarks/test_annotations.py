@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from zoo.benchmarks.annotations import check_user_files, identical_note, locate
+from zoo.benchmarks.annotations import check_user_files, unanswerable_note, find_annotation_file
 from zoo.benchmarks.aro.benchmark import ARO
 from zoo.benchmarks.base import Case, Subset
 from zoo.benchmarks.pairs import Pairs
@@ -24,10 +24,10 @@ def subset(*files, named=False):
 
 def test_a_file_is_found_plain_before_gzipped_and_under_its_names_in_order(tmp_path):
     (tmp_path / "b.json.gz").write_bytes(gzip.compress(b"[]"))
-    assert locate(tmp_path, subset("a.json", "b.json")) == tmp_path / "b.json.gz"
+    assert find_annotation_file(tmp_path, subset("a.json", "b.json")) == tmp_path / "b.json.gz"
     (tmp_path / "b.json").write_text("[]")
-    assert locate(tmp_path, subset("a.json", "b.json")) == tmp_path / "b.json"
-    assert locate(tmp_path, subset("a.json")) is None
+    assert find_annotation_file(tmp_path, subset("a.json", "b.json")) == tmp_path / "b.json"
+    assert find_annotation_file(tmp_path, subset("a.json")) is None
 
 
 def test_a_file_that_the_user_named_is_taken_from_the_working_directory_or_the_root(
@@ -37,11 +37,11 @@ def test_a_file_that_the_user_named_is_taken_from_the_working_directory_or_the_r
     (tmp_path / "root" / "mine.json").write_text("[]")
     monkeypatch.chdir(tmp_path)
     assert (
-        locate(tmp_path / "root", subset("mine.json", named=True))
+        find_annotation_file(tmp_path / "root", subset("mine.json", named=True))
         == tmp_path / "root" / "mine.json"
     )
     (tmp_path / "mine.json").write_text("[]")
-    assert locate(tmp_path / "root", subset("mine.json", named=True)) == Path("mine.json")
+    assert find_annotation_file(tmp_path / "root", subset("mine.json", named=True)) == Path("mine.json")
 
 
 @pytest.mark.parametrize(
@@ -114,5 +114,5 @@ def test_a_foil_that_is_one_of_the_captions_that_ask_counts_as_unanswerable():
         Case((), ("b", foil), match, "text_only", "swap_obj", foil, query_texts=("a", "b"))
         for foil in "abc"
     ]
-    (said,) = identical_note("swap_obj", cases).values()
+    (said,) = unanswerable_note("swap_obj", cases).values()
     assert said.startswith("2 have a text that is both a right and a wrong answer")

@@ -9,7 +9,7 @@ import pytest
 from zoo.benchmarks import derived_files
 from zoo.benchmarks.aro import order as aro_order
 from zoo.benchmarks.aro.benchmark import ARO
-from zoo.benchmarks.aro.order import order_cases, user_cache
+from zoo.benchmarks.aro.order import load_order_set, order_cache_folder
 from zoo.errors import ZooError
 from zoo.language.taggers import default_tagger
 from zoo.language.textblob_tagger import TextBlobTagger
@@ -29,7 +29,7 @@ def source(tmp_path, monkeypatch):
 
 
 def order(source, folder=None, seed=1):
-    return order_cases(source, "COCO-Order", seed, TextBlobTagger(), folder)
+    return load_order_set(source, "COCO-Order", seed, TextBlobTagger(), folder)
 
 
 def test_a_case_has_the_clean_caption_first_and_four_texts_of_its_words(source):
@@ -58,7 +58,7 @@ def test_what_was_kept_is_read_and_not_made_again(source, monkeypatch):
     monkeypatch.setattr(aro_order, "perturbations", None)
     again = order(source)
     assert [case.texts for case in again.cases] == [case.texts for case in made.cases]
-    assert again.files == made.files == [source, user_cache() / made.files[1].name]
+    assert again.files == made.files == [source, order_cache_folder() / made.files[1].name]
 
 
 def test_the_same_text_gzipped_reuses_the_same_file(source, monkeypatch):
@@ -88,12 +88,12 @@ def test_perturbations_of_a_caption_do_not_depend_on_its_neighbours(source):
 def test_a_shared_file_can_be_named_itself(source, tmp_path):
     shared = order(source).files[1]
     source.unlink()
-    again = order_cases(shared, "COCO-Order", 99, TextBlobTagger(), None)
+    again = load_order_set(shared, "COCO-Order", 99, TextBlobTagger(), None)
     assert len(again.cases) == 2
     assert again.files == [shared]
     assert "seed 1" in again.note
     with pytest.raises(ZooError, match="COCO-Order, not of Flickr30k-Order"):
-        order_cases(shared, "Flickr30k-Order", 1, TextBlobTagger(), None)
+        load_order_set(shared, "Flickr30k-Order", 1, TextBlobTagger(), None)
 
 
 def test_permutations_of_another_tagger_than_the_official_one_are_said_to_be(source):
@@ -156,12 +156,12 @@ def test_a_write_that_fails_half_way_leaves_nothing(source, monkeypatch):
     monkeypatch.setattr(derived_files.json, "dumps", failing)
     with pytest.raises(ZooError, match="No space left on device"):
         order(source)
-    assert os.listdir(user_cache()) == []
+    assert os.listdir(order_cache_folder()) == []
 
 
 def test_the_cache_is_under_home_without_xdg(monkeypatch):
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    assert user_cache() == Path.home() / ".cache" / "zoo" / "aro_order"
+    assert order_cache_folder() == Path.home() / ".cache" / "zoo" / "aro_order"
 
 
 def test_the_tagger_that_makes_the_texts_is_logged_if_none_is_given(source, caplog):

@@ -11,7 +11,7 @@ import pytest
 from zoo.benchmarks.base import Benchmark, Contents, Subset
 from zoo.benchmarks.catalog import benchmark_names, build_benchmark, build_benchmarks
 from zoo.errors import ZooError
-from zoo.results.suites import published_names
+from zoo.results.suites import self_contained_benchmarks
 from zoo.support import class_names
 from zoo.support.class_names import class_of
 from zoo.support.configurable import to_config
@@ -237,7 +237,7 @@ def test_a_subset_alone_has_the_cases_that_it_has_in_the_whole(tmp_path):
     assert part.missing_subsets == []
 
 
-@pytest.mark.parametrize("name", published_names())
+@pytest.mark.parametrize("name", self_contained_benchmarks())
 def test_what_is_published_says_whose_it_is_and_whether_a_revision_is_pinned(name: str) -> None:
     cls: type[Benchmark] = class_of(name, "benchmarks", Benchmark)
     made_here = name.startswith("scene_")

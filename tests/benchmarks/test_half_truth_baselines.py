@@ -3,15 +3,15 @@
 import pytest
 
 from zoo.benchmarks.base import Case
-from zoo.benchmarks.half_truth.baselines import Corpus, baselines
-from zoo.benchmarks.half_truth.case_file import case
+from zoo.benchmarks.half_truth.baselines import Corpus, text_only_baselines
+from zoo.benchmarks.half_truth.case_file import half_truth_case
 from zoo.sources.sample import ImageRef
 
 CAPTIONS = ["A dog chases a red ball .", "the dog chases a cat", "a red car", "two dogs"]
 
 
 def of(condition: str, anchor: str, half_truth: str, truth: str) -> Case:
-    return case(condition, "1", ImageRef("coco", "1"), (anchor, half_truth, truth), "paper")
+    return half_truth_case(condition, "1", ImageRef("coco", "1"), (anchor, half_truth, truth), "paper")
 
 
 CASES = [
@@ -24,7 +24,7 @@ CASES = [
 
 
 def test_the_longer_text_wins_loses_and_ties() -> None:
-    found = baselines(CASES)
+    found = text_only_baselines(CASES)
     assert list(found) == ["longer text"]
     longer = found["longer text"]
     # 15 letters against 16, 14 against 11, 11 against 11
@@ -34,7 +34,7 @@ def test_the_longer_text_wins_loses_and_ties() -> None:
 
 
 def test_the_more_frequent_addition_is_taken_for_the_true_one() -> None:
-    corpus = baselines(CASES, CAPTIONS)["corpus"]
+    corpus = text_only_baselines(CASES, CAPTIONS)["corpus"]
     # "red ball" and "red car" stand in one caption each, as "ball" and "car" do: a tie;
     # "cat" is more frequent than "wolf": wrong; "owl" and "fox" are in none: a tie
     assert corpus["+Obj"] == {"completion": pytest.approx(100 / 3)}
@@ -45,7 +45,7 @@ def test_the_more_frequent_addition_is_taken_for_the_true_one() -> None:
 def test_what_is_added_is_asked_about_and_not_the_whole_text() -> None:
     captions = ["a dog and an owl", "a ball", "a red ball"]
     asked = [of("+Obj", "dog", "dog and owl", "dog and ball")]
-    assert baselines(asked, captions)["corpus"]["+Obj"] == {"completion": 100.0}
+    assert text_only_baselines(asked, captions)["corpus"]["+Obj"] == {"completion": 100.0}
 
 
 def test_a_phrase_counts_once_a_caption_and_without_articles_or_case() -> None:

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from zoo.benchmarks.half_truth.rules import (
     CONDITIONS,
     condition_of,
-    paper_cases,
-    public_code_cases,
+    paper_texts,
+    public_code_texts,
     without_doubtful_foils,
 )
 from zoo.units.caption_support import content_words
@@ -44,7 +44,7 @@ def by_condition(made, caption_id="1_0"):
 
 
 def test_the_paper_joins_anchor_and_foil_in_all_eight_conditions():
-    found = by_condition(paper_cases([PARK, SEA], 10, seed=3))
+    found = by_condition(paper_texts([PARK, SEA], 10, seed=3))
     assert list(found) == list(CONDITIONS)
     for made in found.values():
         assert made.half_truth.startswith(f"{made.anchor} and ")
@@ -69,7 +69,7 @@ def test_the_paper_joins_anchor_and_foil_in_all_eight_conditions():
 
 def test_both_arguments_come_up_as_anchor():
     anchors = Counter(
-        by_condition(paper_cases([PARK], 1, seed))["Ant"].anchor for seed in range(100)
+        by_condition(paper_texts([PARK], 1, seed))["Ant"].anchor for seed in range(100)
     )
     assert min(anchors["Brown dog"], anchors["red ball"]) > 30
 
@@ -77,7 +77,7 @@ def test_both_arguments_come_up_as_anchor():
 def test_the_paper_takes_a_swap_only_where_the_units_have_one():
     symmetric = Relation("Brown dog", "next to", "red ball")
     assert "Swap" not in by_condition(
-        paper_cases([UnitRecord("1_0", "1", "c", (DOG, BALL), (symmetric,))], 1, 0)
+        paper_texts([UnitRecord("1_0", "1", "c", (DOG, BALL), (symmetric,))], 1, 0)
     )
 
 
@@ -86,14 +86,14 @@ def test_a_foil_that_is_true_of_the_caption_is_no_half_truth():
         Entity("red cube", (EntityFoil("blue cube", "attribute_change"),)),
         Entity("blue cube"),
     )
-    assert paper_cases([UnitRecord("1", "1", "a red cube and a blue cube", twins)], 1, 0) == []
+    assert paper_texts([UnitRecord("1", "1", "a red cube and a blue cube", twins)], 1, 0) == []
 
 
 def test_a_random_distractor_shares_no_word_with_the_caption_and_is_of_another_image():
     near_miss = UnitRecord("2_0", "2", "c", (Entity("the brown chair"), Entity("a ball")))
     same = UnitRecord("1_1", "1", "c", (Entity("wet grass"),))
-    assert "+Rand" not in by_condition(paper_cases([PARK, near_miss, same], 10, 0))
-    found = by_condition(paper_cases([PARK, near_miss, SEA], 10, 0))["+Rand"]
+    assert "+Rand" not in by_condition(paper_texts([PARK, near_miss, same], 10, 0))
+    found = by_condition(paper_texts([PARK, near_miss, SEA], 10, 0))["+Rand"]
     assert not content_words(found.half_truth.removeprefix(found.anchor)) & content_words(
         PARK.caption
     )
@@ -102,9 +102,9 @@ def test_a_random_distractor_shares_no_word_with_the_caption_and_is_of_another_i
 def test_a_random_distractor_shares_no_word_with_any_caption_of_the_image():
     other_words = UnitRecord("1_1", "1", "a surfer beside a dog", (Entity("wide sea"),))
     elsewhere = UnitRecord("3_0", "3", "tall trees", (Entity("tall trees"),))
-    assert "+Rand" not in by_condition(paper_cases([PARK, other_words, SEA], 10, 0))
+    assert "+Rand" not in by_condition(paper_texts([PARK, other_words, SEA], 10, 0))
     for seed in range(20):
-        made = by_condition(paper_cases([PARK, other_words, SEA, elsewhere], 10, seed))["+Rand"]
+        made = by_condition(paper_texts([PARK, other_words, SEA, elsewhere], 10, seed))["+Rand"]
         assert made.half_truth == f"{made.anchor} and tall trees"
 
 
@@ -115,20 +115,20 @@ def test_the_paper_draws_one_caption_a_image_and_no_more_images_than_asked(seed,
         for i in range(5)
         for k in range(3)
     ]
-    made = paper_cases(records, max_images, seed)
+    made = paper_texts(records, max_images, seed)
     captions = {m.record.caption_id for m in made}
     assert len({m.record.image_id for m in made}) == len(captions) == min(max_images, 5)
-    assert made == paper_cases(records, max_images, seed)
+    assert made == paper_texts(records, max_images, seed)
     assert max(Counter((m.record.caption_id, m.condition) for m in made).values()) == 1
 
 
 def test_a_caption_without_units_gives_way_to_another_of_its_image():
     empty = UnitRecord("1_1", "1", "nothing", ())
-    assert all(by_condition(paper_cases([empty, PARK], 1, seed)) for seed in range(10))
+    assert all(by_condition(paper_texts([empty, PARK], 1, seed)) for seed in range(10))
 
 
 def test_the_public_code_compares_the_foil_relation_alone_in_lower_case():
-    found = by_condition(public_code_cases([PARK, SEA], 10, 0))
+    found = by_condition(public_code_texts([PARK, SEA], 10, 0))
     assert {c: (m.anchor, m.half_truth, m.truth) for c, m in found.items()} == {
         "+Obj": ("brown dog", "brown dog and red kite", "brown dog and red ball"),
         "+Attr": ("brown dog", "brown dog and blue ball", "brown dog and red ball"),
@@ -143,7 +143,7 @@ def test_the_public_code_compares_the_foil_relation_alone_in_lower_case():
 def test_the_public_code_takes_the_distractor_from_another_record_unchecked():
     other = UnitRecord("2_0", "2", "c", (SEA.entities[0], DOG))
     assert (
-        by_condition(public_code_cases([PARK, other], 10, 0))["+Rand"].half_truth
+        by_condition(public_code_texts([PARK, other], 10, 0))["+Rand"].half_truth
         == "brown dog and brown dog"
     )
 
@@ -151,7 +151,7 @@ def test_the_public_code_takes_the_distractor_from_another_record_unchecked():
 def test_the_public_code_takes_the_first_caption_and_counts_entities_and_relations_apart():
     only_entities = UnitRecord("0_0", "0", "c", (DOG, BALL))
     later = UnitRecord("1_1", "1", "c", (BALL, DOG), (CHASES,))
-    made = public_code_cases([only_entities, PARK, later], 1, 0)
+    made = public_code_texts([only_entities, PARK, later], 1, 0)
     assert {m.record.caption_id for m in made if m.condition.startswith("+")} == {"0_0"}
     assert {m.record.caption_id for m in made if not m.condition.startswith("+")} == {"1_0"}
 
@@ -163,7 +163,7 @@ def test_the_public_code_drops_a_relation_foil_whose_part_says_nothing_and_needs
         "mat",
         (RelationFoil("dog", "is on", "mat", "predicate_change", "predicate"),),
     )
-    assert public_code_cases([UnitRecord("1", "1", "c", (), (on,))], 1, 0) == []
+    assert public_code_texts([UnitRecord("1", "1", "c", (), (on,))], 1, 0) == []
     under = Relation(
         "dog",
         "is on",
@@ -171,7 +171,7 @@ def test_the_public_code_drops_a_relation_foil_whose_part_says_nothing_and_needs
         (RelationFoil("dog", "is under", "mat", "predicate_change", "predicate"),),
     )
     assert [
-        m.condition for m in public_code_cases([UnitRecord("1", "1", "c", (), (under,))], 1, 0)
+        m.condition for m in public_code_texts([UnitRecord("1", "1", "c", (), (under,))], 1, 0)
     ] == [
         "Ant",
         "Swap",
@@ -181,7 +181,7 @@ def test_the_public_code_drops_a_relation_foil_whose_part_says_nothing_and_needs
 def test_the_public_code_falls_back_to_the_first_entity_that_contains_the_argument():
     relation = Relation("dog", "near", "ball", ())
     found = by_condition(
-        public_code_cases([UnitRecord("1_0", "1", "c", (DOG, BALL), (relation,))], 1, 0)
+        public_code_texts([UnitRecord("1_0", "1", "c", (DOG, BALL), (relation,))], 1, 0)
     )
     assert found["Subj"].half_truth == "brown cat near ball"
     assert found["Rel:Obj"].half_truth == "dog near red kite"
@@ -206,7 +206,7 @@ def test_conditions_of_relation_foils(edit, component, part, condition):
 
 def test_a_random_distractor_shares_no_word_in_another_form():
     dogs = UnitRecord("2_0", "2", "c", (Entity("two dogs"), Entity("balls"), Entity("a chasing")))
-    assert "+Rand" not in by_condition(paper_cases([PARK, dogs], 10, 0))
+    assert "+Rand" not in by_condition(paper_texts([PARK, dogs], 10, 0))
 
 
 def record(caption, *foils, caption_id="1_0", entity="red ball"):
@@ -239,15 +239,15 @@ def test_a_foil_stays_where_no_other_caption_has_the_words_that_it_brings(foil, 
 
 def test_the_public_code_takes_no_entity_that_says_nothing():
     it, on = Entity("it", DOG.foils), Entity("on it", BALL.foils)
-    assert public_code_cases([UnitRecord("1_0", "1", "c", (it, DOG))], 1, 0) == []
-    assert public_code_cases([UnitRecord("1_0", "1", "c", (DOG, on))], 1, 0) == []
-    made = public_code_cases([UnitRecord("1_0", "1", "c", (it, DOG, BALL))], 1, 0)
+    assert public_code_texts([UnitRecord("1_0", "1", "c", (it, DOG))], 1, 0) == []
+    assert public_code_texts([UnitRecord("1_0", "1", "c", (DOG, on))], 1, 0) == []
+    made = public_code_texts([UnitRecord("1_0", "1", "c", (it, DOG, BALL))], 1, 0)
     assert {m.anchor for m in made} == {"brown dog"}
 
 
 def test_the_public_code_does_not_score_a_relation_whose_subject_says_nothing():
     relation = Relation("it", "chases", "red ball", CHASES.foils)
     later = UnitRecord("1_1", "1", "c", (DOG, BALL), (CHASES,))
-    assert public_code_cases([UnitRecord("1_0", "1", "c", (BALL,), (relation,)), later], 1, 0) == [
-        m for m in public_code_cases([later], 1, 0) if m.condition.startswith("+")
+    assert public_code_texts([UnitRecord("1_0", "1", "c", (BALL,), (relation,)), later], 1, 0) == [
+        m for m in public_code_texts([later], 1, 0) if m.condition.startswith("+")
     ]

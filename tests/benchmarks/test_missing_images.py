@@ -47,7 +47,7 @@ def test_vl_checklist_asks_of_the_first_rows_whose_images_are_found(
     official = [str(i) for i in range(6) if i in numbers][:3]
     plan = plan_of(asked, tmp_path)
     assert [question.case.id for question in plan.cases] == official
-    assert [case.id for _, case in plan.unscored] == unscored
+    assert [case.id for _, case in plan.unscorable_cases] == unscored
     (contents,) = plan.contents.values()
     assert contents.notes[f"{CORPUS} rows"] == note
 
@@ -77,7 +77,7 @@ def test_pairs_of_svo_probes_are_those_of_rows_with_both_images(seed: int, tmp_p
     plan = plan_of(asked, tmp_path)
     (finding,) = examine_benchmark(asked, [tmp_path], ImageFinder([tmp_path]))
     assert len(plan.cases) == finding.scorable == len(set(pairs))
-    assert len(plan.cases) + len(plan.unscored) == finding.case_count
+    assert len(plan.cases) + len(plan.unscorable_cases) == finding.case_count
     scored = [
         (
             question.case,

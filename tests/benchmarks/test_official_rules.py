@@ -22,7 +22,7 @@ from zoo.benchmarks import (
     SugarCrepePP,
     VLCheckList,
 )
-from zoo.benchmarks.roots import read_benchmark, resolve_images
+from zoo.benchmarks.roots import read_benchmark, resolve_case_images
 from zoo.sources.images import ImageFinder
 
 Score = Callable[[str], float]
@@ -146,7 +146,7 @@ def test_vl_checklist_asks_of_the_first_caption_and_foil_of_the_first_rows(
     roots = [shared_data, visual_genome]
     seen = hold(named, roots, questions())
     assert seen == sum(min(rows, len(entries(p))) for p in files.values() if p != swig)
-    notes = resolve_images(read_benchmark(named, roots), ImageFinder(roots)).notes
+    notes = resolve_case_images(read_benchmark(named, roots), ImageFinder(roots)).notes
     assert notes.get("Attribute/color/vg rows", "") == (
         "the first 100 of 278, as published" if rows == 100 else ""
     )
@@ -302,7 +302,7 @@ def test_boxes_in_images_that_were_resized_unknown_from_what_are_left_out_and_co
     shared_data: Path, visual_genome: Path
 ) -> None:
     finder = ImageFinder([shared_data, visual_genome])
-    contents = resolve_images(read_benchmark(CREPE(subsets=["atom"]), finder.roots), finder)
+    contents = resolve_case_images(read_benchmark(CREPE(subsets=["atom"]), finder.roots), finder)
     asked = {case.images[0] for case in contents.cases}
     assert contents.uncroppable_images == {image for image in asked if finder.find(image)}
     assert f"{len(contents.uncroppable_images)} were left out" in contents.notes["boxes that do not fit"]
@@ -366,5 +366,5 @@ def test_fg_ovd_crops_a_box_scaled_to_an_image_that_was_resized(shared_data: Pat
 
     assert hold(FGOVD(), [shared_data], questions()) == 158
     finder = ImageFinder([shared_data])
-    notes = resolve_images(read_benchmark(FGOVD(), finder.roots), finder).notes
+    notes = resolve_case_images(read_benchmark(FGOVD(), finder.roots), finder).notes
     assert notes["resized images"].startswith("boxes were scaled for ")

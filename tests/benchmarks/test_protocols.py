@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from zoo.benchmarks.base import Case
-from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, protocol_name, protocol_of
+from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, protocol_name, resolve_protocol
 from zoo.benchmarks.protocols.recall import Recall, ranks
 from zoo.errors import ZooError
 from zoo.results.outcomes import outcome_rows
@@ -164,13 +164,13 @@ def test_ranks_hold_best_and_hardest_scores() -> None:
     match = np.array([[True, False, False], [False, True, True]])
     scores = np.array([[3.0, 5.0, 3.0], [2.0, 1.0, 4.0]], dtype=np.float32)
     images, texts = ranks(match, lambda rows: scores[rows], step=1)
-    assert images.best.tolist() == [3.0, 4.0]
-    assert images.hardest.tolist() == [5.0, 2.0]
-    assert (images.wrong.tolist(), texts.wrong.tolist()) == ([1, 0], [1, 0, 0])
-    assert images.above.tolist() == [1, 0]
-    assert images.level.tolist() == [1, 0]
-    assert texts.best.tolist() == [3.0, 1.0, 4.0]
-    assert texts.above.tolist() == [0, 1, 0]
+    assert images.best_right_score.tolist() == [3.0, 4.0]
+    assert images.hardest_wrong_score.tolist() == [5.0, 2.0]
+    assert (images.hardest_index.tolist(), texts.hardest_index.tolist()) == ([1, 0], [1, 0, 0])
+    assert images.n_above.tolist() == [1, 0]
+    assert images.n_tied.tolist() == [1, 0]
+    assert texts.best_right_score.tolist() == [3.0, 1.0, 4.0]
+    assert texts.n_above.tolist() == [0, 1, 0]
 
 
 def test_where_all_answers_are_right_no_wrong_one_is_named() -> None:
@@ -216,13 +216,13 @@ class Bare(AnyRight):
 
 
 def test_a_protocol_is_found_again_from_what_files_call_it() -> None:
-    assert [protocol_name(protocol_of(name)) for name in ("i2t", "ImageToText")] == ["i2t", "i2t"]
+    assert [protocol_name(resolve_protocol(name)) for name in ("i2t", "ImageToText")] == ["i2t", "i2t"]
     here = "tests.benchmarks.test_protocols"
     assert protocol_name(Bare()) == f"{here}.Bare"
-    assert isinstance(protocol_of(f"{here}.Bare"), Bare)
+    assert isinstance(resolve_protocol(f"{here}.Bare"), Bare)
     text = protocol_name(AnyRight(0.25))
     assert json.loads(text) == {"class_path": f"{here}.AnyRight", "init_args": {"margin": 0.25}}
-    assert protocol_of(text).margin == 0.25  # type: ignore[attr-defined]
+    assert resolve_protocol(text).margin == 0.25  # type: ignore[attr-defined]
 
 
 def test_a_case_is_judged_by_a_protocol_of_its_own() -> None:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
 from tests.support.mistakes import said
-from zoo.checkpoints.files import WholeCheckpointIO, newest_last
+from zoo.checkpoints.files import AtomicCheckpointIO, newest_last_checkpoint
 from zoo.errors import ZooError
 from zoo.training.callbacks import BestCheckpoint, LastCheckpoint
 from zoo.training.trainer import ZooTrainer
@@ -97,25 +97,25 @@ def test_an_error_that_is_not_of_the_disk_is_no_sentence_about_it(tmp_path: Path
             raise RuntimeError("not to be pickled")
 
     with pytest.raises(RuntimeError, match="not to be pickled"):
-        WholeCheckpointIO().save_checkpoint({"weight": Unwilling()}, tmp_path / "last.ckpt")
+        AtomicCheckpointIO().save_checkpoint({"weight": Unwilling()}, tmp_path / "last.ckpt")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_in_place_of_a_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "checkpoints").write_text("")
     with pytest.raises(ZooError, match=r"checkpoints/last\.ckpt could not be written"):
-        WholeCheckpointIO().save_checkpoint({}, tmp_path / "checkpoints" / "last.ckpt")
+        AtomicCheckpointIO().save_checkpoint({}, tmp_path / "checkpoints" / "last.ckpt")
 
 
 def test_the_newest_of_all_runs_is_found_and_none_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ZooError, match=r"has no last\.ckpt: give"):
-        newest_last(tmp_path)
+        newest_last_checkpoint(tmp_path)
     for age, name in ((100, "version_1"), (300, "version_2"), (200, "version_10")):
         path = tmp_path / name / "checkpoints" / "last.ckpt"
         path.parent.mkdir(parents=True)
         path.touch()
         os.utime(path, (age, age))
-    assert newest_last(tmp_path) == tmp_path / "version_2/checkpoints/last.ckpt"
+    assert newest_last_checkpoint(tmp_path) == tmp_path / "version_2/checkpoints/last.ckpt"
 
 
 def test_callbacks_of_the_users_own_do_not_cost_the_last_and_the_best(
@@ -163,4 +163,4 @@ def test_resuming_never_unpickles_other_objects_than_tensors_and_plain_data(
 def test_a_checkpoint_with_numbers_of_numpy_resumes(tmp_path: Path) -> None:
     checkpoint = tmp_path / "last.ckpt"
     torch.save({"state_dict": {}, "rate": np.float64(0.5)}, checkpoint)
-    assert WholeCheckpointIO().load_checkpoint(checkpoint)["rate"] == 0.5
+    assert AtomicCheckpointIO().load_checkpoint(checkpoint)["rate"] == 0.5

@@ -18,8 +18,8 @@ from PIL import Image
 import zoo
 from tests.support.made import make_root
 from tests.support.runs import losses
-from zoo.backbones.catalogue.entry import read
-from zoo.checkpoints.load import load_measured
+from zoo.backbones.catalogue.entry import read_entry
+from zoo.checkpoints.load import load_model_of_results
 from zoo.cli import main
 from zoo.results.reader import read_results
 from zoo.support.renames import MODULES, translate_checkpoint, translate_classes
@@ -79,7 +79,7 @@ def test_a_checkpoint_is_evaluated_and_results_name_the_model(folder: Path) -> N
     results = read_results(Path("out"))
     (metric,) = results.by_preset[0].metrics
     assert metric.value == EXPECTED["i2t"]
-    load_measured(EXPECTED["model"])
+    load_model_of_results(EXPECTED["model"])
 
 
 def test_recipes_and_entries_with_old_names_are_read(folder: Path) -> None:
@@ -95,7 +95,7 @@ def test_recipes_and_entries_with_old_names_are_read(folder: Path) -> None:
         "unknown": ["activation", "file", "sha256", "licence", "trained_on"],
     }
     Path("entry.yaml").write_text(yaml.safe_dump(entry))
-    described = read(Path("entry.yaml"))
+    described = read_entry(Path("entry.yaml"))
     assert (described.description, described.weights_class) == ("a model", "CSCLIP")
 
 

@@ -10,7 +10,7 @@ from zoo.cli import main, negatives, units
 from zoo.cli.command_parser import CommandParser, pass_arguments
 from zoo.cli.library_internals import parser_actions, subcommand_parsers
 from zoo.errors import ZooError
-from zoo.support.arguments import whole_number
+from zoo.support.arguments import integer_at_least
 
 COMMANDS = [
     (parser.prog, name, command)
@@ -87,7 +87,7 @@ def parser() -> CommandParser:
     parser = CommandParser(prog="zoo thing")
     subparser = CommandParser()
     subparser.add_argument("--splits")
-    subparser.add_argument("--n", type=whole_number(1), default=1)
+    subparser.add_argument("--n", type=integer_at_least(1), default=1)
     parser.add_subcommands(dest="command", required=True).add_subcommand("make", subparser)
     return parser
 

@@ -31,7 +31,7 @@ from zoo.positives import PositiveGenerator
 from zoo.regions_and_phrases.base import Segments, Views
 from zoo.results.presets.preset import Preset
 from zoo.sources.readers.base import Reader
-from zoo.support.class_names import BASE_CLASS_BY_KIND, classes
+from zoo.support.class_names import BASE_CLASS_BY_KIND, list_classes
 from zoo.support.configurable import class_path
 from zoo.units.extractor import UnitExtractor
 
@@ -135,7 +135,7 @@ def test_ls_shows_every_class_of_a_room_over_however_many_bases(what: str) -> No
         for cls in descendants(base) - {BenchmarkedData}  # a base, which brings nothing itself
         if cls.__module__.startswith("zoo.") and not inspect.isabstract(cls)
     }
-    assert {path for _, path, _ in classes(what) if path.startswith("zoo.")} == walked
+    assert {path for _, path, _ in list_classes(what) if path.startswith("zoo.")} == walked
     rooms = {path.rpartition(".")[0] for path in walked}
     assert all(room.count(".") <= 2 for room in rooms), "a class is not shown by its room"
 
@@ -148,8 +148,8 @@ def test_what_is_piped_breaks_no_line(capsys: pytest.CaptureFixture[str]) -> Non
     for what in BASE_CLASS_BY_KIND:
         assert main(["ls", what]) == 0
         lines = capsys.readouterr().out.splitlines()
-        assert len(lines) == 1 + len(classes(what))
-        for line, (name, path, text) in zip(lines[1:], classes(what), strict=True):
+        assert len(lines) == 1 + len(list_classes(what))
+        for line, (name, path, text) in zip(lines[1:], list_classes(what), strict=True):
             cls = path.removeprefix(
                 path.rpartition(".")[0] + "." if path.startswith("zoo.") else ""
             )

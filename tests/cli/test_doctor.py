@@ -17,7 +17,7 @@ from zoo.evaluation.embedding_cache import EmbeddingCache
 from zoo.sources.images import ImageFinder
 from zoo.sources.readers.csv_table import CsvTable
 from zoo.sources.sample_cache import cached_samples
-from zoo.sources.tar_index import index_of
+from zoo.sources.tar_index import find_or_build_tar_index
 
 
 def sugarcrepe(root, subset, *numbers):
@@ -54,7 +54,7 @@ def test_findings_count_cases_and_images(roots):
     assert (
         found.case_count,
         found.scorable,
-        found.published,
+        found.published_count,
         len(found.images),
         len(found.found_images),
     ) == (
@@ -186,7 +186,7 @@ def test_the_page_says_where_derived_files_are(tmp_path, monkeypatch, capsys):
         return lines[start + 1 : lines.index("", start)]
 
     assert shown() == [f"  none, in {place}"]
-    index_of(str(write_shards(tmp_path / "shards") / "00000.tar"))
+    find_or_build_tar_index(str(write_shards(tmp_path / "shards") / "00000.tar"))
     (place / "colorfoil").mkdir()
     (place / "colorfoil" / "foils.jsonl").write_bytes(bytes(3 << 20))
     assert shown() == [

@@ -22,14 +22,14 @@ from tests.support.made import make_root
 from tests.support.mistakes import contents, full_after, said
 from tests.support.shards import write_shards
 from zoo.benchmarks.pairs import Pairs
-from zoo.checkpoints.files import WholeCheckpointIO
+from zoo.checkpoints.files import AtomicCheckpointIO
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.sources.images import ImageFinder
-from zoo.sources.packing import PackingSettings, pack
+from zoo.sources.packing import PackingSettings, pack_samples
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.sample_cache import cached_samples
-from zoo.sources.tar_index import index_of
+from zoo.sources.tar_index import find_or_build_tar_index
 from zoo.support.compiled_tables import FOLDER_VARIABLE
 
 CAPTIONS = "a red dog beside two blue cats\ntwo cats chase three small dogs\n"
@@ -177,8 +177,8 @@ COMPILED: dict[str, Callable[[Path, Path], object]] = {
     "captions in tables": lambda source, out: cached_samples(
         guess_reader(source / "root" / "captions.tsv")
     ),
-    "an index of a tar": lambda source, out: index_of(str(_shards(source))),
-    "packed shards": lambda source, out: pack(
+    "an index of a tar": lambda source, out: find_or_build_tar_index(str(_shards(source))),
+    "packed shards": lambda source, out: pack_samples(
         guess_reader(source / "root" / "captions.tsv").read(),
         range(12),
         out / "packed",
@@ -205,7 +205,7 @@ STATE = {"state_dict": {"weight": torch.arange(1000.0)}, "epoch": 3}
 @cache
 def checkpoint_size() -> int:
     with TemporaryDirectory() as name:
-        WholeCheckpointIO().save_checkpoint(STATE, Path(name) / "last.ckpt")
+        AtomicCheckpointIO().save_checkpoint(STATE, Path(name) / "last.ckpt")
         return (Path(name) / "last.ckpt").stat().st_size
 
 
@@ -215,12 +215,12 @@ def test_a_checkpoint_is_whole_or_the_one_before(share: float, old: bool) -> Non
     with TemporaryDirectory() as name:
         path = Path(name) / "checkpoints" / "last.ckpt"
         if old:
-            WholeCheckpointIO().save_checkpoint({"epoch": 2}, path)
+            AtomicCheckpointIO().save_checkpoint({"epoch": 2}, path)
         with (
             full_after(int(share * checkpoint_size())),
             pytest.raises(ZooError, match=r"last\.ckpt could not be written \(File too large\)"),
         ):
-            WholeCheckpointIO().save_checkpoint(STATE, path)
+            AtomicCheckpointIO().save_checkpoint(STATE, path)
         assert [file.name for file in path.parent.iterdir()] == ["last.ckpt"] * old
         if old:
             assert torch.load(path, weights_only=True) == {"epoch": 2}
@@ -229,7 +229,7 @@ def test_a_checkpoint_is_whole_or_the_one_before(share: float, old: bool) -> Non
 def save_and_be_killed(path: str, room: int) -> None:
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     setrlimit(RLIMIT_FSIZE, (room, RLIM_INFINITY))
-    WholeCheckpointIO().save_checkpoint(STATE, path)
+    AtomicCheckpointIO().save_checkpoint(STATE, path)
     os._exit(0)
 
 
@@ -238,7 +238,7 @@ def test_a_process_that_is_killed_while_it_writes_leaves_the_checkpoint_before(
     tmp_path: Path, share: float
 ) -> None:
     path = tmp_path / "last.ckpt"
-    WholeCheckpointIO().save_checkpoint({"epoch": 2}, path)
+    AtomicCheckpointIO().save_checkpoint({"epoch": 2}, path)
     process = get_context("fork").Process(
         target=save_and_be_killed, args=(str(path), int(share * checkpoint_size()))
     )
@@ -246,7 +246,7 @@ def test_a_process_that_is_killed_while_it_writes_leaves_the_checkpoint_before(
     process.join(120)
     assert process.exitcode == -signal.SIGXFSZ
     assert torch.load(path, weights_only=True) == {"epoch": 2}
-    WholeCheckpointIO().save_checkpoint(STATE, path)
+    AtomicCheckpointIO().save_checkpoint(STATE, path)
     assert [file.name for file in tmp_path.iterdir()] == [
         "last.ckpt"
     ]  # what was left beside it was written over

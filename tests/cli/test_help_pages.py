@@ -11,13 +11,13 @@ from zoo.cli.fit import parse_settings
 from zoo.cli.flags import FLAGS
 from zoo.cli.help_pages import EXAMPLES, class_arguments
 from zoo.errors import ZooError
-from zoo.support.class_names import BASE_CLASS_BY_KIND, classes
+from zoo.support.class_names import BASE_CLASS_BY_KIND, list_classes
 
 DATA = ("--data", "EvaluationDataModule", "--data.benchmarks", "[aro]")
 NAMED = [
     (room, path)
     for room in BASE_CLASS_BY_KIND
-    for _, path, _ in classes(room)
+    for _, path, _ in list_classes(room)
     if path.startswith("zoo.")
 ]
 

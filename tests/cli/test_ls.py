@@ -7,14 +7,14 @@ import open_clip
 import pytest
 from jsonargparse import ArgumentParser
 
-from zoo.backbones.factory import architecture
+from zoo.backbones.factory import resolve_architecture
 from zoo.benchmarks.base import Benchmark
 from zoo.benchmarks.protocols.base import Protocol
 from zoo.cli import main, units
 from zoo.cli.ls import LISTS, backbones, first_comment, shipped_backbones
 from zoo.cli.recipes import find_recipe, shipped_recipes, shipped_studies
 from zoo.results.presets.preset import Preset, preset_of
-from zoo.support.class_names import BASE_CLASS_BY_KIND, class_of, classes, import_all
+from zoo.support.class_names import BASE_CLASS_BY_KIND, class_of, list_classes, import_all
 
 
 def listed(what: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
@@ -24,8 +24,8 @@ def listed(what: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 
 def base_of(what: str) -> type:
-    module = importlib.import_module(classes(what)[0][1].rpartition(".")[0])
-    cls = getattr(module, classes(what)[0][1].rpartition(".")[2])
+    module = importlib.import_module(list_classes(what)[0][1].rpartition(".")[0])
+    cls = getattr(module, list_classes(what)[0][1].rpartition(".")[2])
     return next(base for base in cls.__mro__ if base.__name__ == BASE_CLASS_BY_KIND[what])
 
 
@@ -50,8 +50,8 @@ def test_a_class_is_found_by_what_is_listed_as_an_argument_of_its_kind(
     parser = ArgumentParser(exit_on_error=False)
     parser.add_argument("--part", type=base_of(what))
     names = listed(what, capsys)
-    assert len(names) == len(classes(what))
-    for name, (_, path, _) in zip(names, classes(what), strict=True):
+    assert len(names) == len(list_classes(what))
+    for name, (_, path, _) in zip(names, list_classes(what), strict=True):
         found = parser.parse_args(["--part", name], _skip_validation=True).part
         assert found.class_path == path
 
@@ -62,7 +62,7 @@ def test_what_is_listed_is_typed_behind_the_flags_of_units(
 ) -> None:
     import_all([what])  # as the command does before it parses
     flag = f"--{what.removesuffix('s')}"
-    for name, (_, path, _) in zip(listed(what, capsys), classes(what), strict=True):
+    for name, (_, path, _) in zip(listed(what, capsys), list_classes(what), strict=True):
         given = units.parser().parse_args(
             ["extract", "captions.txt", "--out", "units.jsonl", flag, name], _skip_validation=True
         )
@@ -86,7 +86,7 @@ def test_backbones_and_recipes_are_found_by_the_names_that_are_listed(
     # open_clip's files, not its list, which other tests may have added to
     files = Path(open_clip.__file__).parent.glob("model_configs/*.json")
     assert set(names) == {*shipped_backbones(), *(file.stem for file in files)}
-    assert [architecture(name)[0] for name in names] == names
+    assert [resolve_architecture(name)[0] for name in names] == names
     for name in listed("configs", capsys):
         assert find_recipe(name).name == name
 
@@ -98,7 +98,7 @@ def test_without_a_list_the_lists_are_counted_with_the_flags_that_take_their_nam
     page = capsys.readouterr().out
     lines = {line.split()[0]: line for line in page.splitlines()[1:] if line}
     assert set(lines) - {"`zoo"} == {*LISTS, *BASE_CLASS_BY_KIND}
-    assert lines["objectives"].split()[1] == str(len(classes("objectives")))
+    assert lines["objectives"].split()[1] == str(len(list_classes("objectives")))
     assert lines["backbones"].split()[1] == str(len(backbones()))
     assert lines["heads"].rstrip().endswith("--head NAME")
     assert "`zoo ls LIST`" in page
@@ -109,7 +109,7 @@ def test_benchmarks_at_length_say_whose_they_are_how_many_cases_and_how_to_get_t
 ) -> None:
     assert main(["ls", "benchmarks", "--long"]) == 0
     page = {text.partition(":")[0]: text for text in capsys.readouterr().out.split("\n\n")}
-    assert list(page) == [name for name, _, _ in classes("benchmarks")]
+    assert list(page) == [name for name, _, _ in list_classes("benchmarks")]
     assert "  licence: MIT\n  cite: Hsieh et al." in page["sugarcrepe"]
     assert "swap_obj 245" in page["sugarcrepe"]
     assert "facebook/winoground at revision b400e17" in page["winoground"]

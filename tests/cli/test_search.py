@@ -17,7 +17,7 @@ from zoo.cli.studies.file import read_study
 from zoo.cli.studies.records import Records
 from zoo.cli.studies.runs import WorkFolder, study_runs
 from zoo.cli.studies.search import refuse_benchmarks_images, search
-from zoo.cli.studies.work import Work
+from zoo.cli.studies.work import StudyExecutor
 from zoo.errors import ZooError
 
 STUDY = """
@@ -67,12 +67,12 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> Trained:
     return command
 
 
-def work_of(root: Path, study: str = STUDY) -> Work:
+def work_of(root: Path, study: str = STUDY) -> StudyExecutor:
     """Returns the work of a search in a folder."""
     root.mkdir(exist_ok=True)
     file = root / "searched.yaml"
     file.write_text(study.replace("recipe.yaml", "clip.yaml"))
-    return Work(WorkFolder(root, "/data", read_study([str(file)])), say=lambda line: None)
+    return StudyExecutor(WorkFolder(root, "/data", read_study([str(file)])), say=lambda line: None)
 
 
 def stored_trials(root: Path) -> list[tuple[str, dict[str, Any], float | None]]:
@@ -123,7 +123,7 @@ def test_trials_of_other_ranges_are_refused_and_lost_by_again(
     with pytest.raises(ZooError, match=r"search.ranges.model.optimizer.lr.low 0.0001, was 1e-05"):
         search(work_of(tmp_path, other))
     trained.rates = []
-    search(work_of(tmp_path, other), again=True)
+    search(work_of(tmp_path, other), delete_mismatched=True)
     assert len(trained.rates) == 4
     assert min(trained.rates) >= 1e-4
 

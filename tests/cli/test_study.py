@@ -422,13 +422,13 @@ def test_a_later_file_adds_to_mappings_takes_away_by_null_and_lies_over_layers(
     )
     study = read_study([str(folder / "two.yaml"), str(over)], ["a_package.MyLoss"])
     assert study.name == "two+over"
-    assert list(study.cells()) == [
+    assert list(study.row_layers()) == [
         f"{recipe}, {overlay}" for recipe in ("CLIP", "CS", "MyLoss") for overlay in ("a", "b")
     ]
     assert study.seeds == (5,)
     assert study.common[-1] == {"trainer": {"max_steps": 9}}
     assert len(study.common) == 2
-    assert study.cells()["MyLoss, b"] == (
+    assert study.row_layers()["MyLoss, b"] == (
         {"model": {"objective": {"class_path": "a_package.MyLoss"}}},
         *study.common,
         {"model": {"seed": 1}},
@@ -447,12 +447,12 @@ def test_what_a_later_file_prepares_is_made_after_what_earlier_ones_prepare(fold
 def test_jobs_are_sent_by_submitit_with_what_is_given_to_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    assert slurm.settings(["slurm_partition=gpu", "timeout_min=60"]) == {
+    assert slurm.parse_slurm_settings(["slurm_partition=gpu", "timeout_min=60"]) == {
         "slurm_partition": "gpu",
         "timeout_min": 60,
     }
     with pytest.raises(ZooError, match="--slurm gpu: give NAME=VALUE"):
-        slurm.settings(["gpu"])
+        slurm.parse_slurm_settings(["gpu"])
     kept = ["scenes_first_try", "--work_dir", "x"]
     assert slurm.without_slurm([*kept[:1], "--slurm", "a=b", "c=d", *kept[1:]]) == kept
 

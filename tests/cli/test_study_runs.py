@@ -22,7 +22,7 @@ from zoo.cli.studies.locks import lock_file
 from zoo.cli.studies.records import BEGUN, WHOLE, refuse_mismatched_runs
 from zoo.cli.studies.runs import Run, WorkFolder, study_runs
 from zoo.cli.studies.trial import Pace
-from zoo.cli.studies.work import RunFailed, Work
+from zoo.cli.studies.work import RunFailed, StudyExecutor
 from zoo.errors import ZooError
 from zoo.results.report import write_results
 from zoo.support.text_files import sha256
@@ -102,12 +102,12 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Commands:
     return made
 
 
-def study_work(study: Study | None = None) -> Work:
+def study_work(study: Study | None = None) -> StudyExecutor:
     root = Path("studies/s").absolute()
-    return Work(WorkFolder(root, str(Path("the data").absolute()), study or read_study(["s.yaml"])))
+    return StudyExecutor(WorkFolder(root, str(Path("the data").absolute()), study or read_study(["s.yaml"])))
 
 
-def run_of(done: Work, name: str) -> Run:
+def run_of(done: StudyExecutor, name: str) -> Run:
     return next(run for run in study_runs(done.study) if str(run) == name)
 
 
@@ -125,9 +125,9 @@ def test_a_run_whose_checkpoint_cannot_be_read_fails_alone(
     commands: Commands, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     done = study_work()
-    done.begin()
+    done.claim_work_folder()
     run = run_of(done, "A/seed_0")
-    done.records.write(run, {**done.records.identity(run), "stage": BEGUN})
+    done.records.update_record(run, {**done.records.identity(run), "stage": BEGUN})
     done.place.last_checkpoint(run).parent.mkdir(parents=True)
     done.place.last_checkpoint(run).write_text("cut")
 
@@ -142,7 +142,7 @@ def test_a_run_whose_checkpoint_cannot_be_read_fails_alone(
 
 def test_a_run_folder_without_a_record_is_not_gone_on_with(commands: Commands) -> None:
     done = study_work()
-    done.begin()
+    done.claim_work_folder()
     done.place.last_checkpoint(A).parent.mkdir(parents=True)
     done.place.last_checkpoint(A).write_text(END)
     done.execute(run_of(done, "A/seed_0"))
@@ -153,8 +153,8 @@ def test_a_run_folder_without_a_record_is_not_gone_on_with(commands: Commands) -
 def test_a_run_that_goes_on_keeps_the_code_that_it_was_begun_with(commands: Commands) -> None:
     done = study_work()
     run = run_of(done, "A/seed_0")
-    done.begin()
-    done.records.write(run, {**done.records.identity(run), "stage": BEGUN, "code": "of old"})
+    done.claim_work_folder()
+    done.records.update_record(run, {**done.records.identity(run), "stage": BEGUN, "code": "of old"})
     done.execute(run)
     assert done.records.read_record(run)["code"] == "of old"
 
@@ -164,7 +164,7 @@ def test_what_was_deleted_of_a_whole_run_is_done_again(
     also: str, again: list[str], commands: Commands
 ) -> None:
     done = study_work()
-    done.begin()
+    done.claim_work_folder()
     run = run_of(done, "A/seed_0")
     done.execute(run)
     before = len(commands.done)
@@ -187,7 +187,7 @@ def test_what_was_deleted_is_not_listed_as_whole(
 
 def test_runs_that_started_from_another_tower_are_refused(commands: Commands) -> None:
     done = study_work()
-    done.begin()
+    done.claim_work_folder()
     run = run_of(done, "A/seed_1")
     done.execute(run)
     refuse_mismatched_runs(done.records, [run], False)
@@ -200,7 +200,7 @@ def test_runs_are_refused_whose_benchmarks_changed_since_they_were_measured(
     commands: Commands,
 ) -> None:
     done = study_work()
-    done.begin()
+    done.claim_work_folder()
     run = run_of(done, "A/seed_0")
     done.execute(run)
     asked = Path("swap_att.json")
@@ -241,7 +241,7 @@ def test_what_was_made_of_data_that_changed_is_refused(
 
 def test_a_run_that_another_process_does_is_not_done_anew(commands: Commands) -> None:
     done = study_work()
-    done.begin()
+    done.claim_work_folder()
     run = run_of(done, "A/seed_0")
     done.execute(run)
     lock = done.place.root / "locks" / run.folder
@@ -294,9 +294,9 @@ def test_a_trial_of_other_settings_is_not_taken_for_that_of_a_row(
     for text, trials in ((STUDY, 4), (STUDY, 1), (STUDY.replace("b: 1", "b: 2"), 2)):
         Path("s.yaml").write_text(text)
         done = study_work()
-        done.begin()
+        done.claim_work_folder()
         asked.clear()
-        Estimate(done, study_runs(done.study)).check_and_print(5)
+        Estimate(done, study_runs(done.study)).print_and_check_estimate(5)
         assert len(asked) == trials  # of them one looks for the benchmarks
 
 
@@ -331,7 +331,7 @@ def test_a_training_of_fewer_steps_than_a_trial_tells_its_pace_too(steps: int) -
 def test_a_failure_of_a_run_is_raised_again_and_not_tried_twice(commands: Commands) -> None:
     commands.fails = ("validate", "a/seed_0")
     done = study_work()
-    done.begin()
+    done.claim_work_folder()
     for _ in range(2):
         with pytest.raises(RunFailed, match="there is no room"):
             done.execute(run_of(done, "A/seed_0"))

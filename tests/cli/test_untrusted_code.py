@@ -24,7 +24,7 @@ from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.module import ZooModule
 from zoo.publishing.export import export
-from zoo.support.class_names import classes
+from zoo.support.class_names import list_classes
 
 EVIL = "A.evil.W"
 SOURCE = """
@@ -380,7 +380,7 @@ def test_packages_of_the_working_folder_offer_nothing_and_installed_ones_are_tru
     offer(folder, "unpacked")
     offer(folder / "site-packages", "installed")
     monkeypatch.syspath_prepend(str(folder / "site-packages"))
-    assert [path for _, path, _ in classes("heads") if "zoo." not in path] == ["installed_lab.Mine"]
+    assert [path for _, path, _ in list_classes("heads") if "zoo." not in path] == ["installed_lab.Mine"]
     tampered(folder, {"head": {"class_path": "installed_lab.Mine"}})
     assert type(zoo.load("A/last.ckpt").module.head).__name__ == "Mine"
 

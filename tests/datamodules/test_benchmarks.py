@@ -7,7 +7,7 @@ import pytest
 import zoo
 from zoo.datamodules.benchmarks import EvaluationDataModule
 from zoo.errors import ZooError
-from zoo.results.comparison.alignment import align_runs, largest_difference
+from zoo.results.comparison.alignment import align_runs, largest_score_difference
 from zoo.results.comparison.outcome_differences import outcome_differences
 
 
@@ -26,7 +26,7 @@ def test_sugarcrepe_scores_481_of_7511_cases_as_the_model_does_by_itself(
 
     by_hand = zoo.evaluate(Plain(), ["sugarcrepe"], data_root=shared_data)
     tables = align_runs([found.cases, by_hand.cases]).tables
-    assert largest_difference(*tables) < 1e-4
+    assert largest_score_difference(*tables) < 1e-4
     assert all(abs(d.first_margin) < 1e-4 for d in outcome_differences(*tables))
 
 

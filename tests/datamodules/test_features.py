@@ -333,8 +333,8 @@ def encoded(
     refs = [ImageRef("file", f"pictures/{i:03}.png") for i in range(12)]
     store = FeatureStore(Features(str(folder)), backbone, frozenset(), frozenset())
     stored = store.fill(refs, texts, backbone, finder)
-    images, _ = store.images.rows([int(stored(ref, "")) for ref in refs])
-    words, hashes = store.texts.rows([store.texts.row(text) for text in texts])
+    images, _ = store.images.read_rows([int(stored(ref, "")) for ref in refs])
+    words, hashes = store.texts.read_rows([store.texts.row(text) for text in texts])
     return (
         store,
         [images.pooled, words.pooled, hashes],

@@ -56,7 +56,7 @@ def rows(epoch: int = 0, images: Shades | None = None, tolerant: bool = False) -
     texts = CaptionTexts(
         generators=[Appended()],
         positive_generators=[OtherCaption()],
-        of_image=ImageCaptions([SOURCE]),
+        captions_of_image=ImageCaptions([SOURCE]),
     )
     data = JoinedDataset(SAMPLES, [(i,) for i in range(len(SAMPLES))], texts, images or Shades())
     data.tolerate_broken = tolerant

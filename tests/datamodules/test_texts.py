@@ -4,7 +4,7 @@ import pytest
 
 from tests.datamodules.small import Appended
 from zoo.datamodules.texts import CaptionTexts
-from zoo.datamodules.units import check_units
+from zoo.datamodules.units import read_checked_units
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef, Sample, usable_negatives
 from zoo.sources.samples import Samples
@@ -73,8 +73,8 @@ def test_a_generator_that_finds_nothing_leaves_its_column_missing():
 
 def test_negatives_of_the_source_come_first_and_never_equal_the_caption():
     own = sample(negatives=("4 Dogs  run .", "dogs 4 run", "run 4 dogs"))
-    texts = CaptionTexts(generators=[Appended()], from_source=True)
-    assert texts.names == ("source", "appended")
+    texts = CaptionTexts(generators=[Appended()], use_source_negatives=True)
+    assert texts.negative_names == ("source", "appended")
     assert usable_negatives(own) == ["dogs 4 run", "run 4 dogs"]
     drawn = {texts.negatives(own, epoch, 0)[0] for epoch in range(30)}
     assert drawn == {"dogs 4 run", "run 4 dogs"}
@@ -84,7 +84,7 @@ def test_negatives_of_the_source_come_first_and_never_equal_the_caption():
 def test_captions_without_a_record_have_missing_units(tmp_path):
     units = units_file(tmp_path, ("a", "4 dogs run"))
     texts = CaptionTexts(
-        units=units, records=check_units(units, known(sample(), sample(caption_id="b")))
+        units=units, records=read_checked_units(units, known(sample(), sample(caption_id="b")))
     )
     assert texts.pairs(sample(), 0, 0) == [("dogs", "cats"), None]
     assert texts.pairs(sample(caption_id="b"), 0, 0) == [None, None]
@@ -93,34 +93,34 @@ def test_captions_without_a_record_have_missing_units(tmp_path):
 
 def test_units_of_unknown_captions_are_refused_by_id(tmp_path):
     with pytest.raises(ZooError, match=r"units\.jsonl has units for 1 captions .*'zzz'"):
-        check_units(
+        read_checked_units(
             units_file(tmp_path, ("a", "4 dogs run"), ("zzz", "4 dogs run")), known(sample())
         )
 
 
 def test_units_of_another_caption_under_the_same_id_are_refused(tmp_path):
     with pytest.raises(ZooError, match=r"'a' as '5 cats sit', and captions\.txt:1 as '4 dogs run'"):
-        check_units(units_file(tmp_path, ("a", "5 cats sit")), known(sample()))
+        read_checked_units(units_file(tmp_path, ("a", "5 cats sit")), known(sample()))
 
 
 def test_units_of_another_split_of_the_files_are_known(tmp_path):
     units = units_file(tmp_path, ("a", "4 dogs run"), ("b", "2 cats sit"))
-    assert set(check_units(units, known(sample()), lambda: known(sample("2 cats sit", "b")))) == {
+    assert set(read_checked_units(units, known(sample()), lambda: known(sample("2 cats sit", "b")))) == {
         "a",
         "b",
     }
     with pytest.raises(ZooError, match=r"1 captions that the data does not have .*'b'"):
-        check_units(units, known(sample()), lambda: known(sample("2 cats sit", "c")))
+        read_checked_units(units, known(sample()), lambda: known(sample("2 cats sit", "c")))
 
 
 def test_a_caption_in_two_readers_of_one_file_is_one(tmp_path):
-    assert check_units(units_file(tmp_path, ("a", "4 dogs run")), known(sample(), sample()))
+    assert read_checked_units(units_file(tmp_path, ("a", "4 dogs run")), known(sample(), sample()))
 
 
 def test_two_captions_of_one_id_are_refused(tmp_path):
     with pytest.raises(
         ZooError, match=r"two\.txt:9 has caption id 'a', and so has captions\.txt:1"
     ):
-        check_units(
+        read_checked_units(
             units_file(tmp_path, ("a", "4 dogs run")), known(sample(), sample(origin="two.txt:9"))
         )

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from zoo.batch import Encoded, TokenKey
-from zoo.datamodules.features import in_precision
+from zoo.datamodules.features import convert_precision
 from zoo.embeddings.shards import MappedShards
 from zoo.errors import ZooError
 from zoo.support import files
@@ -38,8 +38,8 @@ def write_items(
 ) -> MappedShards:
     shards = MappedShards(folder, frozenset({KEY}))
     for names, encoded, hashes in parts:
-        shards.write(names, in_precision(encoded, precision), hashes, encoded.masks)
-    shards.open()
+        shards.add_file(names, convert_precision(encoded, precision), hashes, encoded.masks)
+    shards.remap()
     return shards
 
 
@@ -51,7 +51,7 @@ def test_rows_of_several_files_come_back_as_they_were_in_any_order(tmp_path: Pat
     parts = [items(7, seed) for seed in range(3)]
     shards = write_items(tmp_path, *parts)
     asked = [(2, 4), (0, 0), (1, 6), (2, 4), (0, 2)]
-    found, hashes = shards.rows([shards.row(f"item {seed} {i}") for seed, i in asked])
+    found, hashes = shards.read_rows([shards.row(f"item {seed} {i}") for seed, i in asked])
     longest = max(1 + i % 5 for _, i in asked)
     assert found.tokens[KEY].shape == (5, longest, 3)
     for row, (seed, i) in enumerate(asked):
@@ -65,7 +65,7 @@ def test_rows_of_several_files_come_back_as_they_were_in_any_order(tmp_path: Pat
 
 
 def test_no_rows_have_a_place_for_a_token(tmp_path: Path) -> None:
-    found, hashes = write_items(tmp_path, items(2)).rows([])
+    found, hashes = write_items(tmp_path, items(2)).read_rows([])
     assert found.pooled.shape == (0, 4)
     assert found.tokens[KEY].shape == (0, 1, 3)
     assert hashes.shape == (0,)
@@ -76,7 +76,7 @@ def test_fp16_halves_the_file_and_is_read_as_fp32(tmp_path: Path) -> None:
         write_items(tmp_path / p, items(500, longest=40), precision=p) for p in ("fp32", "fp16")
     )
     assert 0.5 <= folder_bytes(half.folder) / folder_bytes(whole.folder) < 0.6
-    found, expected = (s.rows(range(500))[0] for s in (half, whole))
+    found, expected = (s.read_rows(range(500))[0] for s in (half, whole))
     assert found.pooled.dtype is torch.float32
     torch.testing.assert_close(found.pooled, expected.pooled, rtol=1e-3, atol=1e-6)
 
@@ -96,7 +96,7 @@ def test_a_worker_is_sent_no_features(tmp_path: Path) -> None:
     shards = write_items(tmp_path, items(2000))
     sent = pickle.dumps(shards)
     assert len(sent) < 1000
-    assert torch.equal(pickle.loads(sent).rows([1500])[0].pooled, shards.rows([1500])[0].pooled)
+    assert torch.equal(pickle.loads(sent).rows([1500])[0].pooled, shards.read_rows([1500])[0].pooled)
 
 
 def test_files_are_mapped_and_not_read(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_files_are_mapped_and_not_read(tmp_path: Path) -> None:
         fields = Path("/proc/self/smaps_rollup").read_text().split()
         return int(fields[fields.index("Anonymous:") + 1])
 
-    MappedShards(tmp_path, frozenset()).write(
+    MappedShards(tmp_path, frozenset()).add_file(
         ["wide"], Encoded(torch.zeros(1, 1 << 24)), torch.zeros(1, dtype=torch.long), {}
     )
     before = own_memory()
@@ -151,7 +151,7 @@ def test_a_write_that_fails_at_any_byte_leaves_nothing_that_is_read(
     ):
         write_items(tmp_path, items(20, 1))
     assert len(list(tmp_path.iterdir())) == 1
-    shards.open()
+    shards.remap()
     assert "item 0 3" in shards
     assert "item 1 3" not in shards
 
@@ -160,8 +160,8 @@ def test_a_file_that_a_kill_left_beside_is_not_read(tmp_path: Path) -> None:
     shards = write_items(tmp_path, items(3))
     (whole,) = tmp_path.iterdir()
     (tmp_path / f".{whole.name}.123.part").write_bytes(whole.read_bytes()[:50])
-    shards.open()
-    assert len(shards.rows([0, 1, 2])[0]) == 3
+    shards.remap()
+    assert len(shards.read_rows([0, 1, 2])[0]) == 3
 
 
 @pytest.mark.parametrize("size", [0, 4, 60, -1])

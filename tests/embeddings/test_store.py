@@ -256,13 +256,13 @@ def test_a_folder_that_is_only_read_can_be_read(
     assert_same(get(open_shards(tmp_path), items), items)
     monkeypatch.setattr(Path, "unlink", refuse)
     with pytest.raises(ZooError, match=r"stored could not be written .*change its permissions"):
-        open_shards(tmp_path).store.empty()
+        open_shards(tmp_path).store.delete_all_files()
 
 
 def test_items_that_another_process_deleted_are_missing(tmp_path: Path) -> None:
     cached, items = open_shards(tmp_path), vectors(10)
     put(cached, items)
-    EmbeddingStore(tmp_path / "stored", 1).empty()
+    EmbeddingStore(tmp_path / "stored", 1).delete_all_files()
     assert get(cached, items) == {}
     assert not any(name in cached for name in items)
 
@@ -280,12 +280,12 @@ def test_a_folder_that_cannot_be_used_is_named_with_advice(tmp_path: Path) -> No
 
 def test_it_can_be_emptied_and_other_files_stay(tmp_path: Path) -> None:
     cached = open_shards(tmp_path)
-    cached.store.empty()
+    cached.store.delete_all_files()
     put(cached, vectors(1000))
     other = tmp_path / "stored" / "notes.txt"
     other.write_text("mine")
     assert cached.store.summarize().entries == 1000
-    cached.store.empty()
+    cached.store.delete_all_files()
     assert (cached.store.summarize().entries, cached.store.size) == (0, 0)
     assert [path.name for path in (tmp_path / "stored").iterdir()] == ["notes.txt"]
 

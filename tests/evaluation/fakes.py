@@ -51,7 +51,7 @@ class FakeBackbone(nn.Module):
             )
         return ids, torch.tensor([len(text) for text in texts]), torch.arange(len(texts))
 
-    def cut_lengths(self, lengths: Tensor) -> Tensor:
+    def trimmed_lengths(self, lengths: Tensor) -> Tensor:
         return torch.full_like(lengths, SHAPES.context)
 
     def encode_images(self, images: Tensor, keys: frozenset[TokenKey] = frozenset()) -> Encoded:

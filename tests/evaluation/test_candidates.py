@@ -20,7 +20,7 @@ def test_a_query_is_answered_from_its_own_candidates(n: int, m: int, k: int, see
         generator.random((n, m)) < 0.2,
     )
     lists = short_lists(images, texts, k)
-    i, j = lists.rows
+    i, j = lists.pair_rows
     cosines = (images / np.linalg.norm(images, axis=1)[:, None]) @ (
         texts / np.linalg.norm(texts, axis=1)[:, None]
     ).T

@@ -28,7 +28,7 @@ from tests.evaluation.fakes import (
 from tests.support.parallel import group, on_ranks
 from zoo.backbones import fingerprint
 from zoo.backbones.backbone import Backbone
-from zoo.backbones.fingerprint import computation_of
+from zoo.backbones.fingerprint import computation_dependencies
 from zoo.backbones.settings import TextInput
 from zoo.backbones.tokenizer import Tokenizer
 from zoo.benchmarks.base import Case
@@ -36,9 +36,9 @@ from zoo.embeddings.store import EmbeddingStore
 from zoo.errors import ZooError
 from zoo.evaluation import EmbeddingCache
 from zoo.evaluation.engine import Evaluation
-from zoo.evaluation.stored_embeddings import StoredVectors, stored_vectors
+from zoo.evaluation.stored_embeddings import StoredVectors, open_stored_vectors
 from zoo.heads import Cosine
-from zoo.results.comparison.alignment import align_runs, largest_difference
+from zoo.results.comparison.alignment import align_runs, largest_score_difference
 from zoo.results.comparison.outcome_differences import outcome_differences
 from zoo.results.report import Results
 from zoo.sources.sample import ImageRef
@@ -75,7 +75,7 @@ def assert_equal(first: Results, second: Results) -> None:
 def assert_alike(first: Results, second: Results) -> None:
     """Other batches change last digits and no outcome."""
     tables = align_runs([first.cases, second.cases]).tables
-    assert largest_difference(*tables) < 1e-5
+    assert largest_score_difference(*tables) < 1e-5
     assert outcome_differences(*tables) == []
 
 
@@ -243,7 +243,7 @@ def test_two_ranks_share_what_is_kept(tmp_path: Path) -> None:
 
 def test_heads_that_read_tokens_keep_nothing(tmp_path: Path) -> None:
     backbone: Any = FakeBackbone()
-    assert stored_vectors(EmbeddingCache(str(tmp_path)), backbone, TokenHead(), "32-true") is None
+    assert open_stored_vectors(EmbeddingCache(str(tmp_path)), backbone, TokenHead(), "32-true") is None
 
 
 def test_all_that_a_vector_depends_on_tells_models_apart() -> None:
@@ -254,7 +254,7 @@ def test_all_that_a_vector_depends_on_tells_models_apart() -> None:
             with torch.no_grad():
                 weight: Any = dict(backbone.named_parameters())[change]
                 weight.view(-1)[0] = torch.nextafter(weight.view(-1)[0], torch.tensor(9.0))
-        return str(computation_of(backbone, precision))
+        return str(computation_dependencies(backbone, precision))
 
     every = [
         told(),
@@ -277,7 +277,7 @@ def test_a_backbone_of_other_code_is_another_model() -> None:
     first = Backbone("zoo-tiny")
     second = Other("zoo-tiny")
     second.load_state_dict(first.state_dict())
-    assert computation_of(first, "32-true") != computation_of(second, "32-true")
+    assert computation_dependencies(first, "32-true") != computation_dependencies(second, "32-true")
 
 
 def test_classes_of_one_file_and_their_own_arguments_are_other_models() -> None:
@@ -292,7 +292,7 @@ def test_classes_of_one_file_and_their_own_arguments_are_other_models() -> None:
     models = [Other(1), Other(2), Another(1)]
     for model in models[1:]:
         model.load_state_dict(models[0].state_dict())
-    told = [str(computation_of(model, "32-true")) for model in models]
+    told = [str(computation_dependencies(model, "32-true")) for model in models]
     assert len(set(told)) == 3
 
 
@@ -303,7 +303,7 @@ def test_a_backbone_that_stands_in_no_file_keeps_nothing(
     monkeypatch.setitem(sys.modules, "notebook", ModuleType("notebook"))
     kind: Any = type("Own", (Backbone,), {"__module__": "notebook"})
     assert (
-        stored_vectors(EmbeddingCache(str(tmp_path)), kind("zoo-tiny"), Cosine(), "32-true") is None
+        open_stored_vectors(EmbeddingCache(str(tmp_path)), kind("zoo-tiny"), Cosine(), "32-true") is None
     )
     assert "vectors are not cached: Own is not defined in a file" in caplog.text
 

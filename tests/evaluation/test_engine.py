@@ -31,7 +31,7 @@ from zoo.evaluation.engine import Evaluation
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
 from zoo.heads.linear import Linear
-from zoo.results.comparison.alignment import align_runs, largest_difference
+from zoo.results.comparison.alignment import align_runs, largest_score_difference
 from zoo.results.comparison.outcome_differences import outcome_differences
 from zoo.results.reader import read_results
 from zoo.results.report import Results
@@ -46,7 +46,7 @@ def place(results: Results) -> list[tuple[object, ...]]:
 
 
 def assert_same(first: Results, second: Results) -> None:
-    assert largest_difference(*align_runs([first.cases, second.cases]).tables) < 1e-5
+    assert largest_score_difference(*align_runs([first.cases, second.cases]).tables) < 1e-5
     assert outcome_differences(*align_runs([first.cases, second.cases]).tables) == []
     assert sorted(map(str, place(first))) == sorted(map(str, place(second)))
 
@@ -380,4 +380,4 @@ def test_vectors_are_mapped_in_fp32_whatever_the_towers_ran_in(tmp_path: Path) -
                 engine.step(backbone, head, portion)  # type: ignore[arg-type]
         with torch.autocast("cpu", torch.bfloat16, enabled=half):
             found.append(engine.finish(backbone, head, {}).cases)  # type: ignore[arg-type]
-    assert largest_difference(*align_runs(found).tables) == 0.0
+    assert largest_score_difference(*align_runs(found).tables) == 0.0

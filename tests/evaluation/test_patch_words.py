@@ -11,7 +11,7 @@ import zoo
 from tests.publishing.test_export import save
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.fingerprint import weights_hash
-from zoo.checkpoints.load import load_measured
+from zoo.checkpoints.load import load_model_of_results
 from zoo.errors import ZooError
 from zoo.evaluation.patch_words import patch_word_function
 from zoo.heads.base import Head
@@ -69,7 +69,7 @@ def test_the_image_is_that_which_the_model_sees() -> None:
 def test_words_of_a_head_that_reads_both_look_at_the_patches_of_the_grid() -> None:
     of = model(CrossModal(width=32, ffn=64, layers=1, attention_heads=2))
     for one, words in zip(of.patch_words(drawn(), TEXTS), (5, 4), strict=True):
-        assert one.words_by == "attention"
+        assert one.measure == "attention"
         assert one.similarity.shape == (len(one.words), 8, 8)
         assert len(one.words) >= words
         assert (one.similarity > 0).all()
@@ -94,7 +94,7 @@ def test_the_model_that_was_measured_is_loaded_with_the_head_that_measured_it(
     recipe = with_head.recipe()
     recipe["backbone"]["init_args"]["pretrained"] = None
     said = {"checkpoint": str(saved), "recipe": recipe, "weights_sha256": hash_of(with_head)}
-    loaded = load_measured(said)
+    loaded = load_model_of_results(said)
     assert type(loaded.head) is MaxSim
     (one,), (other,) = (zoo.Model(m, "cpu").patch_words(drawn(), "a") for m in (loaded, with_head))
     np.testing.assert_array_equal(one.similarity, other.similarity)
@@ -119,9 +119,9 @@ def test_a_model_that_cannot_be_had_is_a_sentence(
         "recipe": module.recipe(),
         "weights_sha256": hash_of(module),
     }
-    load_measured(said)
+    load_model_of_results(said)
     with pytest.raises(ZooError, match=says):
-        load_measured(said | change)
+        load_model_of_results(said | change)
 
 
 def hash_of(module: ZooModule) -> str:

@@ -17,7 +17,7 @@ from tests.evaluation.test_engine import assert_same
 from tests.support.parallel import group, on_ranks
 from zoo.api import Model
 from zoo.backbones.backbone import Backbone
-from zoo.batch import PIECES, Encoded, text_bank
+from zoo.batch import PIECES, Encoded, build_text_bank
 from zoo.benchmarks.base import Case
 from zoo.errors import ZooError
 from zoo.evaluation.batches import encode_views
@@ -116,7 +116,7 @@ class ByLoops:
 
     def of(self, text: str) -> Tensor:
         if text not in self.known:
-            bank, _ = text_bank(*self.backbone.tokenizer([text]))
+            bank, _ = build_text_bank(*self.backbone.tokenizer([text]))
             self.known[text] = F.normalize(self.backbone.encode_texts(bank).pooled[0], dim=-1)
         return self.known[text]
 

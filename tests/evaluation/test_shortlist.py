@@ -58,7 +58,7 @@ def test_tiles_hold_every_pair_once_and_every_image_once(
         10,
     )
     images, texts = generator.permutation(100)[:n], generator.permutation(100)[:m]  # rows of a plan
-    i, j = lists.rows
+    i, j = lists.pair_rows
     pairs, brought = [], []
     for run in tiles(lists, images, texts, images_at_once, texts_at_once):
         assert 0 < len(run[0].images) <= images_at_once
@@ -66,8 +66,8 @@ def test_tiles_hold_every_pair_once_and_every_image_once(
         brought += run[0].images
         for tile in run:
             assert len(tile.texts) <= texts_at_once
-            assert np.array_equal(np.array(run[0].images)[tile.i], images[i[tile.pairs]])
-            assert np.array_equal(np.array(tile.texts)[tile.j], texts[j[tile.pairs]])
+            assert np.array_equal(np.array(run[0].images)[tile.image_index], images[i[tile.pairs]])
+            assert np.array_equal(np.array(tile.texts)[tile.text_index], texts[j[tile.pairs]])
             pairs += tile.pairs.tolist()
     assert sorted(pairs) == list(range(len(lists.pairs)))
     assert sorted(brought) == sorted(images.tolist())

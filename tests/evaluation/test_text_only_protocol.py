@@ -12,7 +12,7 @@ import torch
 import zoo
 from zoo.backbones import Backbone
 from zoo.benchmarks import Case, SugarCrepePPText
-from zoo.benchmarks.protocols.base import protocol_of
+from zoo.benchmarks.protocols.base import resolve_protocol
 from zoo.errors import ZooError
 from zoo.heads import MaxSim
 from zoo.module import ZooModule
@@ -132,7 +132,7 @@ def test_text_only_is_the_official_rule_on_scores_full_of_ties() -> None:
         same, first, second = scores[0, 0], scores[0, 1], scores[1, 1]
         assert outcome.right == (same > first and same > second)
         assert outcome.tie == (same >= first and same >= second and not outcome.right)
-    assert protocol_of("text_only").invalid_reason(match.T)
+    assert resolve_protocol("text_only").invalid_reason(match.T)
 
 
 def test_a_case_with_images_and_texts_that_ask_is_refused(tmp_path: Path) -> None:

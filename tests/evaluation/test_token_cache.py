@@ -33,7 +33,7 @@ from zoo.embeddings import store
 from zoo.embeddings.store import EmbeddingStore
 from zoo.evaluation import EmbeddingCache
 from zoo.evaluation.engine import Evaluation
-from zoo.evaluation.stored_embeddings import StoredVectors, stored_vectors
+from zoo.evaluation.stored_embeddings import StoredVectors, open_stored_vectors
 from zoo.heads.base import Head
 from zoo.heads.cross_modal import CrossModal
 from zoo.needs import Needs
@@ -46,14 +46,14 @@ LENGTHS = torch.tensor([6, 12, 20, SHAPES.context])  # that texts are cut to
 class Cutting(FakeBackbone):
     """Encodes texts in groups of like length, in half precision, as real towers may."""
 
-    def cut_lengths(self, lengths: Tensor) -> Tensor:
+    def trimmed_lengths(self, lengths: Tensor) -> Tensor:
         return LENGTHS[torch.bucketize(lengths.clamp(max=SHAPES.context), LENGTHS)]
 
     def encode_images(self, images: Tensor, keys: frozenset[TokenKey] = frozenset()) -> Encoded:
         return super().encode_images(images, keys).map(half)
 
     def encode_texts(self, bank: TextBank, keys: frozenset[TokenKey] = frozenset()) -> Encoded:
-        whole, cuts = super().encode_texts(bank, keys).map(half), self.cut_lengths(bank.lengths)
+        whole, cuts = super().encode_texts(bank, keys).map(half), self.trimmed_lengths(bank.lengths)
         alone = [
             Encoded(
                 whole.pooled[i : i + 1],
@@ -187,8 +187,8 @@ def test_nothing_of_heads_that_read_tokens_is_kept_unless_it_is_asked_for(tmp_pa
     backbone, head = Backbone("zoo-tiny"), CrossModal()
     head.attach(backbone.shapes)
     asked = EmbeddingCache(str(tmp_path), tokens=True)
-    assert stored_vectors(EmbeddingCache(str(tmp_path)), backbone, head, "32-true") is None
-    assert stored_vectors(asked, backbone, head, "32-true") is not None
+    assert open_stored_vectors(EmbeddingCache(str(tmp_path)), backbone, head, "32-true") is None
+    assert open_stored_vectors(asked, backbone, head, "32-true") is not None
 
 
 def test_tokens_and_vectors_and_tokens_of_another_layer_are_not_mixed(tmp_path: Path) -> None:
@@ -284,7 +284,7 @@ def test_what_was_dropped_since_it_was_looked_up_is_encoded(tmp_path: Path) -> N
     parts: tuple[Any, Any] = backbone, head
     loaders = engine.loaders(*parts, vectors)
     engine.start(*parts, {})
-    vectors.store.empty()
+    vectors.store.delete_all_files()
     for loader in loaders:
         for portion in loader:
             engine.step(*parts, portion)

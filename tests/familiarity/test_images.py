@@ -8,7 +8,7 @@ import pytest
 from zoo.errors import ZooError
 from zoo.familiarity.images import SeenImages, seen_images
 from zoo.sources.readers.karpathy import KarpathyJson
-from zoo.sources.source import read as source_of
+from zoo.sources.source import read_source as source_of
 
 
 def test_images_are_named_by_numbers_file_names_and_references(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_karpathys_training_images_are_those_of_train_and_restval(
 
 
 def test_a_models_own_images_are_those_it_names_or_those_of_its_captions(shared_data: Path) -> None:
-    own = seen_images("trained", trained=["coco:1", "val2014/COCO_val2014_000000000002.jpg"])
+    own = seen_images("trained", training_images=["coco:1", "val2014/COCO_val2014_000000000002.jpg"])
     assert own.images == {"coco:1", "coco:2"}
     reader = KarpathyJson(shared_data / "coco" / "dataset_coco_sample.json")
     read = {sample.image for sample in reader.read()}
@@ -107,13 +107,13 @@ def test_what_cannot_be_told_is_neither_seen_nor_unseen() -> None:
 
 
 def test_images_of_cases_alone_tell_no_more_than_all_of_them_would(tmp_path: Path) -> None:
-    seen = seen_images("trained", trained=["coco:1"], sources=["coco", "file"])
+    seen = seen_images("trained", training_images=["coco:1"], sources=["coco", "file"])
     told = {i: seen.contains(i) for i in ("coco:1", "coco:2", "file:a.png", "flickr:3")}
     assert told == {"coco:1": True, "coco:2": False, "file:a.png": False, "flickr:3": False}
     assert seen.contains("visual_genome:5") is None
     assert seen_images("trained", sources=["coco"]).contains("coco:2") is False
     (tmp_path / "image_data.json").write_text('[{"image_id": 5, "coco_id": 9}]')
-    told_by_file = seen_images("trained", [tmp_path], trained=["coco:1"], sources=["coco"])
+    told_by_file = seen_images("trained", [tmp_path], training_images=["coco:1"], sources=["coco"])
     assert told_by_file.contains("visual_genome:5") is None  # coco:9 may have been trained on
 
 

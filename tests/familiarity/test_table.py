@@ -15,8 +15,8 @@ from zoo.sources.readers.flickr_token import FlickrToken
 from zoo.sources.readers.plain_text import PlainText
 from zoo.support.configurable import to_config
 from zoo.support.text_files import sha256
-from zoo.units.parquet import write_rows
-from zoo.units.reader import to_json, write_units
+from zoo.units.parquet import write_unit_rows
+from zoo.units.reader import record_to_dict, write_units
 from zoo.units.record import Entity, UnitRecord
 
 
@@ -40,8 +40,8 @@ COUNTS = {
 
 def test_components_with_one_attribute_count_as_perfect_and_with_more_as_close() -> None:
     table = count_bindings(RECORDS, {"captions": "made"})
-    assert table.counts == COUNTS
-    labels = [table.label(Binding(*b)) for b in [*COUNTS, ("red", "dog")]]
+    assert table.perfect_close_counts == COUNTS
+    labels = [table.familiarity_label(Binding(*b)) for b in [*COUNTS, ("red", "dog")]]
     assert labels == ["perfect", "close", "close", "perfect", "none"]
 
 
@@ -51,7 +51,7 @@ def test_a_table_is_read_as_it_was_written_and_in_the_form_that_is_released(
     table = count_bindings(RECORDS, {"captions": "made"})
     write_table(table, tmp_path / "table.csv")
     again = load_binding_table(str(tmp_path / "table.csv"))
-    assert again.counts == COUNTS
+    assert again.perfect_close_counts == COUNTS
     assert again.about == {
         "version": 1,
         "captions": "made",
@@ -68,30 +68,30 @@ def test_a_table_is_read_as_it_was_written_and_in_the_form_that_is_released(
         "small,dog,0,1",
         "white,dog,1,1",
     ]
-    assert load_binding_table(str(released)).counts == COUNTS
+    assert load_binding_table(str(released)).perfect_close_counts == COUNTS
 
 
 def test_units_of_a_file_are_counted_as_they_are(tmp_path: Path) -> None:
     write_units(RECORDS, tmp_path / "units.jsonl")
-    assert load_binding_table(str(tmp_path / "units.jsonl")).counts == COUNTS
+    assert load_binding_table(str(tmp_path / "units.jsonl")).perfect_close_counts == COUNTS
 
 
 def test_units_and_captions_may_stand_in_parquet(tmp_path: Path) -> None:
-    write_rows(map(to_json, RECORDS), tmp_path / "units.parquet", dict)
-    assert load_binding_table(str(tmp_path / "units.parquet")).counts == COUNTS
+    write_unit_rows(map(record_to_dict, RECORDS), tmp_path / "units.parquet", dict)
+    assert load_binding_table(str(tmp_path / "units.parquet")).perfect_close_counts == COUNTS
     rows = [{"image": f"{i}.jpg", "caption": caption} for i, caption in enumerate(SAID)]
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "captions.parquet")
     (tmp_path / "captions.txt").write_text("\n".join(SAID))
     tables = [load_binding_table(str(tmp_path / f"captions.{kind}")) for kind in ("parquet", "txt")]
-    assert tables[0].counts == tables[1].counts
+    assert tables[0].perfect_close_counts == tables[1].perfect_close_counts
 
 
 def test_captions_are_counted_by_their_rule_units(tmp_path: Path) -> None:
     captions = tmp_path / "captions.txt"
     captions.write_text("\n".join(SAID))
     table = load_binding_table(str(captions))
-    assert table.counts[Binding("red", "car")] == (1, 1)
-    assert table.counts[Binding("small", "dog")] == table.counts[Binding("white", "dog")] == (0, 1)
+    assert table.perfect_close_counts[Binding("red", "car")] == (1, 1)
+    assert table.perfect_close_counts[Binding("small", "dog")] == table.perfect_close_counts[Binding("white", "dog")] == (0, 1)
     assert (table.about["extractor"], table.about["n"]) == ("rule", 2)
 
 
@@ -103,11 +103,11 @@ def test_real_captions_give_a_table_that_holds_what_a_loop_finds_in_them(
     captions.write_text("\n".join(lines))
     table = count_caption_bindings(FlickrToken(captions))
     assert table.about["n"] == 4_000
-    perfect, close = table.counts[Binding("brown", "dog")]
+    perfect, close = table.perfect_close_counts[Binding("brown", "dog")]
     text = captions.read_text().lower()
     assert 0 < perfect <= text.count("brown dog")
     assert close > 0
-    assert table.label(Binding("purple", "sky")) == "none"
+    assert table.familiarity_label(Binding("purple", "sky")) == "none"
     assert "purple sky" not in text
 
 
@@ -118,7 +118,7 @@ def test_training_captions_are_those_that_a_checkpoint_names(tmp_path: Path) -> 
         "reader": to_config(PlainText(captions)),
         "files": {captions.name: sha256(captions)},
     }
-    assert load_binding_table("training", (), described).counts == {("red", "car"): (1, 0)}
+    assert load_binding_table("training", (), described).perfect_close_counts == {("red", "car"): (1, 0)}
     captions.write_text("A blue car.\n")
     with pytest.raises(ZooError, match="is not the file that the model was trained on: restore"):
         load_binding_table("training", (), described)
@@ -183,5 +183,5 @@ def test_what_csv_reads_of_a_table_is_its_counts(tmp_path: Path) -> None:
     path.write_bytes(to_csv(table, header=False))
     with path.open(newline="") as file:
         rows = list(csv.reader(file))[1:]
-    assert {Binding(a, o): (int(p), int(c)) for a, o, p, c in rows} == table.counts
-    assert read_table(path).counts == table.counts
+    assert {Binding(a, o): (int(p), int(c)) for a, o, p, c in rows} == table.perfect_close_counts
+    assert read_table(path).perfect_close_counts == table.perfect_close_counts

@@ -175,7 +175,7 @@ def test_what_a_word_looks_at_is_rolled_through_all_blocks(arguments: dict[str, 
     head = small(**arguments)
     images, texts = raw(head)
     i, j = torch.tensor([2, 0]), torch.tensor([1, 3])
-    found = head.patch_words(head.prepare_images(images), head.prepare_texts(texts), i, j)
+    found = head.word_patch_scores(head.prepare_images(images), head.prepare_texts(texts), i, j)
     assert found is not None
     assert found.shape == (2, CONTEXT, PATCHES)
     for pair, (image, text) in enumerate(zip(i.tolist(), j.tolist(), strict=True)):
@@ -193,7 +193,7 @@ def test_what_a_word_looks_at_is_rolled_through_all_blocks(arguments: dict[str, 
 def test_pooled_vectors_have_no_words_to_look_with() -> None:
     head = small(granularity="global")
     images, texts = prepared(head)
-    assert head.patch_words(images, texts, torch.zeros(1).long(), torch.zeros(1).long()) is None
+    assert head.word_patch_scores(images, texts, torch.zeros(1).long(), torch.zeros(1).long()) is None
 
 
 @pytest.mark.parametrize(
@@ -291,7 +291,7 @@ def test_activations_of_pairs_are_not_kept() -> None:
     head = small(chunk=4)
     images, texts = prepared(head)
     i, j = torch.arange(3).repeat_interleave(4), torch.arange(4).repeat(3)
-    naive = kept(lambda: head._chunk(images, texts, i, j, CONTEXT))
+    naive = kept(lambda: head._score_chunk(images, texts, i, j, CONTEXT))
     assert kept(lambda: head.block(images, texts)) < naive / 20
 
 

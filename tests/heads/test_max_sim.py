@@ -48,7 +48,7 @@ def test_words_and_patches_are_the_cosines_without_the_cls_patch(cls_patch: bool
     head = attached(MaxSim(cls_patch=cls_patch))
     images, texts, *both = prepared(head)
     i, j = torch.tensor([2, 0]), torch.tensor([3, 1])
-    found = head.patch_words(*both, i, j)
+    found = head.word_patch_scores(*both, i, j)
     assert found is not None
     for pair in range(2):
         patches = images.tokens[head.image_key][i[pair]][head.prefix if cls_patch else 0 :]

@@ -4,7 +4,7 @@ from importlib.metadata import version
 
 import pytest
 
-from zoo.language.inflection import describe_inflection, inflect
+from zoo.language.inflection import describe_inflection_library, inflect
 
 
 @pytest.mark.parametrize(
@@ -32,4 +32,4 @@ def test_a_form_is_that_which_the_tag_asks_for(base: str, tag: str, form: str) -
 
 
 def test_results_name_the_library_and_its_version() -> None:
-    assert describe_inflection() == {"inflection": f"lemminflect {version('lemminflect')}"}
+    assert describe_inflection_library() == {"inflection": f"lemminflect {version('lemminflect')}"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from zoo.language.prepositions import other_prepositions, preposition_words
+from zoo.language.prepositions import other_prepositions, preposition_length
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from zoo.language.prepositions import other_prepositions, preposition_words
     ],
 )
 def test_the_longest_preposition_counts(text: str, at: int, n: int) -> None:
-    assert preposition_words(text.split(), at) == n
+    assert preposition_length(text.split(), at) == n
 
 
 def test_no_preposition_stands_in_for_itself_or_for_one_that_may_say_the_same() -> None:

@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 
 from tests.language.tokens import split_tokens
 from zoo.language.text import (
-    attach_marks,
-    cased_like,
+    attach_punctuation,
+    match_case,
     choose_article,
     correct_article,
-    only_reordered,
+    differ_only_in_list_order,
     replace_spans,
-    same_words,
+    equal_when_normalized,
 )
 
 AN = "apple umbrella hour honest heir SUV MP3 X-ray 8 18 80-year A uninformed only oven urn"
@@ -20,8 +20,8 @@ A = "dog house unicorn uniform used useful one-way once euro UFO 180 12 European
 
 
 def test_case_spacing_and_marks_make_no_other_sentence() -> None:
-    assert same_words("A dog, a cat.", "a dog a  cat .")
-    assert not same_words("a dog and a cat", "a cat and a dog")
+    assert equal_when_normalized("A dog, a cat.", "a dog a  cat .")
+    assert not equal_when_normalized("a dog and a cat", "a cat and a dog")
 
 
 def test_spans_are_replaced_in_any_order_and_spacing_stays() -> None:
@@ -33,12 +33,12 @@ def test_spans_are_replaced_in_any_order_and_spacing_stays() -> None:
 
 
 def test_marks_are_put_back_beside_their_words() -> None:
-    assert attach_marks("a man 's hat , ( red ) ; it ’s 5 % .") == "a man's hat, (red); it’s 5%."
+    assert attach_punctuation("a man 's hat , ( red ) ; it ’s 5 % .") == "a man's hat, (red); it’s 5%."
 
 
 @given(st.lists(st.sampled_from(["a", "man", "'s", "don't", ",", ".", "(", ")", "dog", "t-shirt"])))
 def test_putting_marks_back_changes_nothing_but_spaces(drawn: list[str]) -> None:
-    assert "".join(attach_marks(" ".join(drawn)).split()) == "".join(drawn)
+    assert "".join(attach_punctuation(" ".join(drawn)).split()) == "".join(drawn)
 
 
 @pytest.mark.parametrize("word", AN.split())
@@ -59,7 +59,7 @@ def test_only_the_article_right_before_is_mended_and_its_case_kept() -> None:
 
 
 def test_case_follows_what_is_replaced() -> None:
-    assert [cased_like("red dog", old) for old in ("cat", "Cat", "CAT", "A")] == [
+    assert [match_case("red dog", old) for old in ("cat", "Cat", "CAT", "A")] == [
         "red dog",
         "Red dog",
         "RED DOG",
@@ -69,7 +69,7 @@ def test_case_follows_what_is_replaced() -> None:
 
 @given(st.text(alphabet="ab ,.'s-"))
 def test_same_words_is_blind_to_how_tokens_are_joined(text: str) -> None:
-    assert same_words(text, " ".join(split_tokens(text)))
+    assert equal_when_normalized(text, " ".join(split_tokens(text)))
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_same_words_is_blind_to_how_tokens_are_joined(text: str) -> None:
     ],
 )
 def test_members_of_a_list_in_another_order_say_the_same(caption: str, other: str) -> None:
-    assert only_reordered(caption, other)
+    assert differ_only_in_list_order(caption, other)
 
 
 @pytest.mark.parametrize(
@@ -104,4 +104,4 @@ def test_members_of_a_list_in_another_order_say_the_same(caption: str, other: st
     ],
 )
 def test_whose_is_what_is_no_matter_of_order(caption: str, other: str) -> None:
-    assert not only_reordered(caption, other)
+    assert not differ_only_in_list_order(caption, other)

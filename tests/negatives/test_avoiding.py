@@ -7,7 +7,7 @@ from zoo.language.textblob_tagger import TextBlobTagger
 from zoo.negatives import Avoiding, NegativeGenerator
 from zoo.negatives.replace import Replace
 from zoo.negatives.table import write_table
-from zoo.negatives.word_table import vocabulary
+from zoo.negatives.word_table import replaceable_vocabulary
 from zoo.scenes import blocks
 from zoo.scenes.graph import ALL_SHAPES, COLORS
 from zoo.scenes.grid import BindingGrid, caption_text
@@ -50,7 +50,7 @@ def test_words_from_a_table_name_no_binding_that_is_held_out(tmp_path):
     # every colour may become any other, and every shape: more than WordNet's cousins
     found = {
         key: {word: 1.0 for word in (COLORS if key[0] in COLORS else ALL_SHAPES) if word != key[0]}
-        for key in vocabulary(captions, tagger)
+        for key in replaceable_vocabulary(captions, tagger)
     }
     table = tmp_path / "t.arrow"
     write_table(table, found, **tagger.describe(), wordnet="3.0")

@@ -37,7 +37,7 @@ def test_what_was_written_is_read(file: Path) -> None:
     table = ReplacementTable(file)
     assert len(table) == 3
     assert {key: table.alternatives(key) for key in ENTRIES} == ENTRIES
-    assert [table.count(key) for key in ENTRIES] == [2, 1, 0]
+    assert [table.count_alternatives(key) for key in ENTRIES] == [2, 1, 0]
     assert table.settings["tagger"] == "textblob"
 
 
@@ -45,7 +45,7 @@ def test_a_word_without_alternatives_is_told_from_one_that_was_never_looked_up(f
     table = ReplacementTable(file)
     assert ("xyzzy", "NN") in table
     assert ("dog", "NNS") not in table
-    assert table.count(("dog", "NNS")) == 0
+    assert table.count_alternatives(("dog", "NNS")) == 0
 
 
 def test_draws_follow_the_weights(file: Path) -> None:

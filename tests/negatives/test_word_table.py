@@ -11,8 +11,8 @@ from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.language.textblob_tagger import TextBlobTagger
 from zoo.language.wordnet import WordNet
-from zoo.negatives.table import Key, ReplacementTable
-from zoo.negatives.word_table import build_table, replacements, vocabulary
+from zoo.negatives.table import TaggedWord, ReplacementTable
+from zoo.negatives.word_table import build_table, replacements, replaceable_vocabulary
 
 KEYS = [("cat", "NN"), ("dogs", "NNS"), ("red", "JJ"), ("tall", "JJ")]
 
@@ -20,10 +20,10 @@ KEYS = [("cat", "NN"), ("dogs", "NNS"), ("red", "JJ"), ("tall", "JJ")]
 class LookUp:
     """Answers each key with itself, and fails at one."""
 
-    def __init__(self, fails_at: Key | None = None) -> None:
-        self.fails_at, self.asked = fails_at, list[Key]()
+    def __init__(self, fails_at: TaggedWord | None = None) -> None:
+        self.fails_at, self.asked = fails_at, list[TaggedWord]()
 
-    def __call__(self, key: Key) -> dict[str, float]:
+    def __call__(self, key: TaggedWord) -> dict[str, float]:
         if key == self.fails_at:
             raise KeyboardInterrupt
         self.asked.append(key)
@@ -44,7 +44,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> WordNet:
 
 
 def test_the_vocabulary_is_what_may_be_replaced_by_word_and_tag() -> None:
-    found = vocabulary(["A red dog runs in front of two dogs.", "A dog is tall"], TextBlobTagger())
+    found = replaceable_vocabulary(["A red dog runs in front of two dogs.", "A dog is tall"], TextBlobTagger())
     assert found == [("dog", "NN"), ("dogs", "NNS"), ("red", "JJ"), ("runs", "VBZ")]
 
 

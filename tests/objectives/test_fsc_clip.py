@@ -18,7 +18,7 @@ from zoo.heads.cross_modal import CrossModal
 from zoo.heads.linear import Linear
 from zoo.heads.max_sim import MaxSim
 from zoo.objectives.base import Loss
-from zoo.objectives.fsc_clip import FSCCLIP, Weights, attention, rounding, smoothed_focal
+from zoo.objectives.fsc_clip import FSCCLIP, Weights, attention_weights, rounding_bound, smoothed_focal_loss
 from zoo.scores import Scores
 from zoo.support.configurable import to_config
 
@@ -212,13 +212,13 @@ def test_terms_of_no_weight_ask_for_nothing() -> None:
 def test_a_missing_negative_is_no_logit_of_zero() -> None:
     logits = torch.tensor([[-3.0, -5.0, 0.0]], dtype=torch.float64)
     candidate = torch.tensor([[True, True, False]])
-    loss = smoothed_focal(logits, candidate, torch.tensor([True]), gamma=2.0, beta=0.0)
+    loss = smoothed_focal_loss(logits, candidate, torch.tensor([True]), gamma=2.0, beta=0.0)
     p = 1 / (1 + math.exp(-2))
     assert loss.item() == pytest.approx((1 - p) ** 2 * -math.log(p), rel=1e-12)
 
 
 def test_labels_are_smoothed_over_what_is_there() -> None:
-    loss = smoothed_focal(
+    loss = smoothed_focal_loss(
         torch.zeros(1, 3),
         torch.tensor([[True, True, False]]),
         torch.tensor([True]),
@@ -231,7 +231,7 @@ def test_labels_are_smoothed_over_what_is_there() -> None:
 @pytest.mark.parametrize("gamma", [0.0, 0.5, 1.0, 2.0])
 def test_a_certain_prediction_keeps_gradients_finite(gamma: float) -> None:
     logits = torch.tensor([[500.0, -500.0]], requires_grad=True)
-    smoothed_focal(
+    smoothed_focal_loss(
         logits, torch.tensor([[True, True]]), torch.tensor([True]), gamma, beta=0.0
     ).sum().backward()
     assert logits.grad.isfinite().all()
@@ -240,16 +240,16 @@ def test_a_certain_prediction_keeps_gradients_finite(gamma: float) -> None:
 def test_attention_worked_by_hand() -> None:
     similarity, mask = torch.tensor([[0.0, 1.0, 4.0, 9.0]]), torch.tensor([True, True, True, False])
     torch.testing.assert_close(
-        attention(similarity, mask, "minmax", 0.0), torch.tensor([[0.0, 0.2, 0.8, 0.0]])
+        attention_weights(similarity, mask, "minmax", 0.0), torch.tensor([[0.0, 0.2, 0.8, 0.0]])
     )
     torch.testing.assert_close(
-        attention(similarity, mask, "minmax_sparse", 0.0), torch.tensor([[0.0, 0.0, 1.0, 0.0]])
+        attention_weights(similarity, mask, "minmax_sparse", 0.0), torch.tensor([[0.0, 0.0, 1.0, 0.0]])
     )
     torch.testing.assert_close(
-        attention(torch.ones(1, 4), mask, "minmax", 0.0), torch.tensor([[1.0, 1.0, 1.0, 0.0]]) / 3
+        attention_weights(torch.ones(1, 4), mask, "minmax", 0.0), torch.tensor([[1.0, 1.0, 1.0, 0.0]]) / 3
     )
     torch.testing.assert_close(
-        attention(similarity, mask, "minmax", 4.0), torch.tensor([[1.0, 1.0, 1.0, 0.0]]) / 3
+        attention_weights(similarity, mask, "minmax", 4.0), torch.tensor([[1.0, 1.0, 1.0, 0.0]]) / 3
     )
 
 
@@ -257,9 +257,9 @@ def test_attention_worked_by_hand() -> None:
 @pytest.mark.parametrize("kind", ["minmax", "minmax_sparse", "softmax"])
 def test_a_patch_that_is_none_changes_no_weight_of_others(kind: Weights, padding: float) -> None:
     similarity = torch.tensor([[0.5, -1.0, 3.0]])
-    alone = attention(similarity, torch.tensor([True, True, True]), kind, 0.0)
+    alone = attention_weights(similarity, torch.tensor([True, True, True]), kind, 0.0)
     wider = torch.cat([similarity, torch.tensor([[padding]])], dim=1)
-    found = attention(wider, torch.tensor([True, True, True, False]), kind, 0.0)
+    found = attention_weights(wider, torch.tensor([True, True, True, False]), kind, 0.0)
     torch.testing.assert_close(found, torch.cat([alone, torch.zeros(1, 1)], dim=1))
 
 
@@ -278,7 +278,7 @@ def test_equal_patches_get_equal_weights_though_their_products_are_rounded(
     assert (similarity.amax(-1) > similarity.amin(-1)).float().mean() > 0.5
     patches[:, -2:] *= 1000
     real = torch.arange(49).expand(2, -1) < 47
-    found = attention(similarity, real[:, None, None], kind, rounding(words, patches, real))
+    found = attention_weights(similarity, real[:, None, None], kind, rounding_bound(words, patches, real))
     torch.testing.assert_close(found, (real / 47)[:, None, None].expand_as(found))
 
 
@@ -291,7 +291,7 @@ def test_a_map_that_varies_by_little_is_no_constant() -> None:
     patches[:, 47:] *= 1e6  # what is no patch says nothing about rounding
     similarity = torch.einsum("bkwd,bpd->bkwp", words, patches)[..., :47]
     spread = similarity.amax(-1) - similarity.amin(-1)
-    assert (spread > rounding(words, patches, real)[..., 0]).all()
+    assert (spread > rounding_bound(words, patches, real)[..., 0]).all()
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from zoo.datamodules import CaptionDataModule
 from zoo.datamodules.dataset import ImageFiles
 from zoo.errors import ZooError
 from zoo.pixels import cache as caching
-from zoo.pixels.cache import GIB, ImageCache, KeptPixels, KeptSet, cached_pixels, kept_sets
+from zoo.pixels.cache import GIB, ImageCache, CachedPixels, CachedImageSet, cached_pixels, cached_image_sets
 from zoo.pixels.decoding import pixels_of
 from zoo.sources.images import BrokenImage, ImageFinder
 from zoo.sources.sample import ImageRef
@@ -126,7 +126,7 @@ def test_sets_of_other_runs_count_towards_the_most_that_a_folder_may_hold(
 ) -> None:
     first = kept(tmp_path, refs)
     size = (first.folder / "pixels.bin").stat().st_size
-    assert kept_sets(tmp_path / "kept") == [KeptSet(first.folder, 3, size)]
+    assert cached_image_sets(tmp_path / "kept") == [CachedImageSet(first.folder, 3, size)]
     bound = ImageCache(str(tmp_path / "kept"), limit_gib=1.5 * size / GIB)
     assert cached_pixels(bound, SIDE, refs, ImageFinder([])).folder == first.folder
     with pytest.raises(
@@ -159,7 +159,7 @@ def test_a_builder_that_is_killed_leaves_nothing_that_outlives_the_next(
     os.waitpid(child, 0)
     (left,) = (tmp_path / "kept").glob(".*.part")
     assert (left / "pixels.bin").read_bytes() == b"half"
-    assert kept_sets(tmp_path / "kept") == []
+    assert cached_image_sets(tmp_path / "kept") == []
     pixels = kept(tmp_path, refs)  # another set
     assert not left.exists()
     assert pixels[refs[0]].shape == (3, 32, 42)
@@ -178,7 +178,7 @@ def test_of_two_builders_one_builds_and_the_other_waits(
     write = caching._write
     monkeypatch.setattr(caching, "_write", counting)
 
-    def second() -> KeptPixels:
+    def second() -> CachedPixels:
         other_began.set()
         return kept(tmp_path, refs)
 

@@ -20,7 +20,7 @@ from zoo.checkpoints.load import load_checkpoint
 from zoo.cli import main
 from zoo.heads.linear import Linear
 from zoo.module import ZooModule
-from zoo.publishing.card import CARD, _base_on_hub, _short, write_card
+from zoo.publishing.card import CARD, _base_on_hub, _shorten_paths, write_card
 from zoo.publishing.export import export
 from zoo.results.report import Results
 
@@ -227,7 +227,7 @@ def test_the_base_is_told_by_its_place_on_the_hub_where_open_clip_knows_it() -> 
     ],
 )
 def test_paths_are_told_without_their_folders(said: object, told: object) -> None:
-    assert _short(said) == told
+    assert _shorten_paths(said) == told
 
 
 def test_others_may_read_the_card(exported: Path) -> None:

@@ -24,7 +24,7 @@ def test_an_image_has_as_many_crops_of_each_size_as_the_paper_counts(
     views: Grid, count: int, by_size: dict[tuple[int, int], int]
 ) -> None:
     oblong = {"Grid": 8, "Overlap": 21}[type(views).__name__]
-    found = Counter((view.shape[2], view.shape[1]) for view in views.views_of(IMAGE))
+    found = Counter((view.shape[2], view.shape[1]) for view in views.checked_views(IMAGE))
     assert found == by_size | {(56, 112): oblong, (112, 56): oblong}
     assert views.count == found.total() == count
 

@@ -7,8 +7,8 @@ from zoo.errors import ZooError
 from zoo.language.textblob_tagger import TextBlobTagger
 from zoo.regions_and_phrases.base import Segments
 from zoo.regions_and_phrases.phrases import Chunks, Coarse, Fine
-from zoo.scenes.captions import describe
-from zoo.scenes.graph import draw_scene
+from zoo.scenes.captions import describe_scene
+from zoo.scenes.graph import sample_scene
 from zoo.units.reader import write_units
 from zoo.units.record import Entity, Relation, UnitRecord
 from zoo.units.rules.rule import RuleExtractor
@@ -105,7 +105,7 @@ def test_a_maker_that_gives_no_phrase_is_told_so(wrong: object) -> None:
 def test_rules_find_the_phrases_of_a_scene_graph_in_captions_and_their_swaps(size: int) -> None:
     fine, swaps = Fine(extractor=rules()), 0
     for index in range(12):
-        for told in describe(draw_scene(0, index, size, (2, 4)), "image"):
+        for told in describe_scene(sample_scene(0, index, size, (2, 4)), "image"):
             first, second = (entity.text for entity in told.record.entities)
             heads = first.split()[-1], second.split()[-1]
             assert set(fine.split(told.record.caption)) == {

@@ -10,7 +10,7 @@ import pytest
 from tests.support.compared import rows_under
 from zoo.benchmarks.base import Case
 from zoo.errors import ZooError
-from zoo.results.comparison.alignment import AlignedRuns, align_runs, largest_difference
+from zoo.results.comparison.alignment import AlignedRuns, align_runs, largest_score_difference
 from zoo.results.comparison.outcome_differences import AS_KEPT, outcome_differences
 from zoo.results.comparison.paired_tests import compare_pair
 from zoo.results.metrics import Rules
@@ -101,7 +101,7 @@ def test_runs_are_cut_to_the_questions_of_all_whatever_their_names() -> None:
     )
     runs = align_runs([first, second])
     assert found_in(runs)[1:3] == (5, (0, 0))
-    assert runs.left_out == {(BenchmarkRun("aro"), "order"): (1, 1)}
+    assert runs.left_out_counts == {(BenchmarkRun("aro"), "order"): (1, 1)}
     third = run(*(asked(str(i), [1.0, 2.0], ("a", f"foil {i}"), image=str(i)) for i in (4, 2, 9)))
     runs = align_runs([first, second, third])
     assert [[case.as_py() for case in table["case"]] for table in runs.tables] == [
@@ -109,7 +109,7 @@ def test_runs_are_cut_to_the_questions_of_all_whatever_their_names() -> None:
         ["3", "5"],
         ["2", "4"],
     ]
-    assert runs.left_out == {(BenchmarkRun("aro"), "order"): (4, 4, 1)}
+    assert runs.left_out_counts == {(BenchmarkRun("aro"), "order"): (4, 4, 1)}
 
 
 def test_galleries_that_lack_different_images_are_not_compared() -> None:
@@ -119,8 +119,8 @@ def test_galleries_that_lack_different_images_are_not_compared() -> None:
     pairs = run(asked("1", [2.0, 1.0]))
     runs = align_runs([pa.concat_tables([whole, pairs]), pa.concat_tables([other, pairs])])
     assert [str(row.name) for row in rows_under(AS_KEPT, runs.tables)] == ["aro/order/i2t"]
-    assert runs.left_out == {(BenchmarkRun("retrieval"), "gallery"): (24, 18)}
-    assert largest_difference(*align_runs([whole, gallery(4, False)]).tables) == 1.0
+    assert runs.left_out_counts == {(BenchmarkRun("retrieval"), "gallery"): (24, 18)}
+    assert largest_score_difference(*align_runs([whole, gallery(4, False)]).tables) == 1.0
 
 
 def test_what_one_run_did_not_score_is_left_out_of_all_and_counted() -> None:
@@ -133,9 +133,9 @@ def test_what_one_run_did_not_score_is_left_out_of_all_and_counted() -> None:
     assert outcome_differences(*runs.tables[:2]) == []
     (row,) = rows_under(AS_KEPT, runs.tables)
     assert (row.n, row.n_total, row.totals.tolist()) == (1, 3, [1.0, 1.0, 0.0])
-    assert largest_difference(*runs.tables[:2]) == 0.0
-    assert runs.left_out == {}
-    assert runs.unscored == {(BenchmarkRun("aro"), "order"): (0, 1, 1)}
+    assert largest_score_difference(*runs.tables[:2]) == 0.0
+    assert runs.left_out_counts == {}
+    assert runs.unscored_counts == {(BenchmarkRun("aro"), "order"): (0, 1, 1)}
 
 
 def test_questions_that_come_twice_are_paired_in_their_order() -> None:
@@ -159,7 +159,7 @@ def test_images_asked_more_than_once_are_exchanged_as_a_whole() -> None:
         for right in (first_right, np.zeros(18, dtype=bool))
     ]
     (row,) = rows_under(AS_KEPT, align_runs(made).tables)
-    assert (row.n, row.images) == (18, 6)
+    assert (row.n, row.n_images) == (18, 6)
     p = compare_pair(row, *row.values).p
     assert p == pytest.approx(paired_test(first_right, np.zeros(18), image))
     assert p > 10 * paired_test(first_right, np.zeros(18), np.arange(18))

@@ -35,7 +35,7 @@ from zoo.results import Rules
 from zoo.results.averages import Mean, Member
 from zoo.results.comparison.comparison import Comparison, format_p_value, format_points
 from zoo.results.comparison.lines import ComparisonLine
-from zoo.results.comparison.run_names import group_by_seed, shorten_paths
+from zoo.results.comparison.run_names import group_across_seeds, shorten_paths
 from zoo.results.outcomes import SCHEMA, outcome_rows, outcome_table
 from zoo.results.report import Results, write_results
 from zoo.results.runs import BenchmarkRun
@@ -258,7 +258,7 @@ def test_the_best_is_bold_and_what_is_not_significantly_worse_underlined() -> No
     assert r"50.0 & \textbf{80.0} & \underline{79.5} & \textbf{80.0} \\" in shown
     assert "| 50.0 | **80.0** | <ins>79.5</ins> | **80.0** |" in comparison.to_markdown()
     assert "50.0 80.0* 79.5~ 80.0*" in " ".join(repr(comparison).split())
-    assert [test.second for test in line.against_first()] == ["b", "c", "d"]
+    assert [test.second for test in line.tests_against_first()] == ["b", "c", "d"]
     assert [(t.first, t.second) for t in line.tests] == list(combinations("abcd", 2))
     assert line.tests[0].right_only == (0, 120)
 
@@ -285,7 +285,7 @@ def seeded() -> dict[str, Results]:
 
 def test_runs_that_differ_in_nothing_but_their_seeds_are_taken_together() -> None:
     runs = seeded()
-    assert group_by_seed(runs) == {"a": ["a_1", "a_2", "a_3"], "b": ["b_1", "b_2"]}
+    assert group_across_seeds(runs) == {"a": ["a_1", "a_2", "a_3"], "b": ["b_1", "b_2"]}
     comparison = zoo.compare(runs, group="seed")
     line = comparison.lines[0]
     assert comparison.runs == ("a", "b")
@@ -330,7 +330,7 @@ def test_a_group_is_called_what_is_left_of_its_names_without_seeds(
     names: tuple[str, str], group: str
 ) -> None:
     runs = {name: results(outcomes([True]), seeds(k, k)) for k, name in enumerate(names)}
-    assert list(group_by_seed(runs)) == [group]
+    assert list(group_across_seeds(runs)) == [group]
 
 
 def test_runs_that_are_no_seeds_of_each_other_are_not_put_together() -> None:
@@ -554,9 +554,9 @@ def test_a_small_p_is_said_to_be_under_one_in_ten_thousand(p: float, shown: str)
 
 def test_counts_of_each_alone_are_of_runs_and_not_of_seeds() -> None:
     runs = made({"a": 0.5, "b": 0.7, "c": 0.7})
-    assert zoo.compare(runs).has_counts
+    assert zoo.compare(runs).has_right_only_counts
     together = zoo.compare(runs, group={"a": ["a"], "both": ["b", "c"]})
-    assert not together.has_counts
+    assert not together.has_right_only_counts
     assert "right in" not in together.to_markdown()
 
 

@@ -15,13 +15,13 @@ from zoo.errors import ZooError
 from zoo.evaluation import Evaluation
 from zoo.familiarity.bindings import Binding
 from zoo.familiarity.table import BindingTable
-from zoo.results.familiarity import Familiarity, summary, with_buckets
+from zoo.results.familiarity import Familiarity, count_overlaps, add_bucket_column
 from zoo.results.metrics import Reference
 from zoo.results.outcomes import outcome_rows, outcome_table
 from zoo.results.presets.preset import Official
 from zoo.results.reader import read_results
 from zoo.results.runs import BenchmarkRun
-from zoo.results.splits import by_split
+from zoo.results.splits import compute_split_metrics
 from zoo.sources.sample import ImageRef
 
 COUNTS = {
@@ -84,9 +84,9 @@ def test_a_split_counts_its_own_cases_and_full_of_vg_attribution_those_that_were
     right = [True, True, False, False, True, True, False, True]
     cases = answered(right)
     familiarity = Familiarity(TABLE)
-    split = with_buckets(cases, familiarity.overlaps(cases))
+    split = add_bucket_column(cases, familiarity.overlaps(cases))
     known = {(ARO, "VG-Attribution"): Reference(published={"i2t": 63.2, "macro": 63.2})}
-    found = {metric.split: metric for metric in by_split(split, Official().rules, known)}
+    found = {metric.split: metric for metric in compute_split_metrics(split, Official().rules, known)}
     assert {name: metric.n for name, metric in found.items()} == SPLIT
     assert found["full"].value == pytest.approx(100 * 4 / 7)
     assert (found["seen"].value, found["unseen"].value) == (100, 0)
@@ -99,7 +99,7 @@ def test_a_split_counts_its_own_cases_and_full_of_vg_attribution_those_that_were
 
 def test_buckets_labels_and_both_rules_are_counted() -> None:
     cases = answered([True] * len(CASES))
-    counts = summary(Familiarity(TABLE).overlaps(cases))["aro/VG-Attribution"]
+    counts = count_overlaps(Familiarity(TABLE).overlaps(cases))["aro/VG-Attribution"]
     assert (counts["split"], counts["excluded"]) == (7, 1)
     assert set(counts["buckets"].values()) == {1}
     assert counts["strict"] == {"seen": 1, "unseen": 3}
@@ -122,9 +122,9 @@ def test_free_captions_are_split_by_units_and_counted_in_full() -> None:
         for i, pair in enumerate(texts)
         for row in outcome_rows(run, case(pair, i), case(pair, i).queries(), frozenset())
     )
-    split = with_buckets(cases, Familiarity(TABLE).overlaps(cases))
+    split = add_bucket_column(cases, Familiarity(TABLE).overlaps(cases))
     assert split["bucket"].to_pylist() == ["definitely_seen", "definitely_unseen", "excluded"]
-    counts = {metric.split: metric.n_total for metric in by_split(split, Official().rules, {})}
+    counts = {metric.split: metric.n_total for metric in compute_split_metrics(split, Official().rules, {})}
     assert counts == {"full": 3, "seen": 1, "mixed": 0, "unseen": 1, "excluded": 1}
 
 
@@ -318,7 +318,7 @@ def test_rules_exclude_more_of_bivlc_than_the_paper_does(shared_data: Path) -> N
     cases = outcome_table(
         row for one in made for row in outcome_rows(run, one, one.queries(), frozenset())
     )
-    (counts,) = summary(Familiarity(TABLE).overlaps(cases)).values()
+    (counts,) = count_overlaps(Familiarity(TABLE).overlaps(cases)).values()
     assert counts["excluded"] / len(texts) == pytest.approx(0.276, abs=0.0005)
 
 

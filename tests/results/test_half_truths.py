@@ -19,8 +19,8 @@ from zoo.benchmarks.pairs import Pairs
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.results.drawing import INK, png, svg
-from zoo.results.half_truth_models import accuracy_table, check_comparable, draw_accuracies
-from zoo.results.half_truth_page import PAGE, page, write
+from zoo.results.half_truth_models import accuracy_table, check_comparable, draw_model_accuracies
+from zoo.results.half_truth_page import PAGE, render_half_truth_page, write_page_and_figures
 from zoo.results.half_truth_pictures import draw_accuracy, draw_gaps
 from zoo.results.half_truths import Diagnostic, diagnostics
 from zoo.results.presets.preset import Strict, preset_of
@@ -137,11 +137,11 @@ def test_guesses_stand_beside_and_are_averaged_alike(results: Results, found: Di
     (described,) = results.header["benchmarks"].values()
     longer = described["baselines"][LONGER]
     for line in found.conditions:
-        assert line.guessed[LONGER, "completion"] == longer[line.name]["completion"]
-        assert line.guessed[LONGER, "half_truth"] == 0
-        assert (CORPUS, "completion") not in line.guessed
+        assert line.baselines[LONGER, "completion"] == longer[line.name]["completion"]
+        assert line.baselines[LONGER, "half_truth"] == 0
+        assert (CORPUS, "completion") not in line.baselines
     macro = found.means[-1]
-    assert macro.guessed[LONGER, "completion"] == pytest.approx(
+    assert macro.baselines[LONGER, "completion"] == pytest.approx(
         sum(longer[line.name]["completion"] for line in found.conditions) / 4
     )
 
@@ -156,7 +156,7 @@ def test_the_gaps_of_a_model_with_a_scale_are_of_similarities(results: Results) 
 
 
 def test_the_worst_are_half_truths_that_win_by_most(found: Diagnostic) -> None:
-    worst = found.worst(2)
+    worst = found.worst_cases(2)
     for name, cases in worst.items():
         won = sorted(c.gap for c in found.cases if c.condition == name and c.gap < 0)
         assert [case.gap for case in cases] == won[:2]
@@ -181,7 +181,7 @@ def test_two_runs_of_half_truths_are_told_apart(made_root: Path, tmp_path: Path)
     both = HalfTruth(units, "paper"), HalfTruth(units, "public_code")
     found = diagnostics(measured(made_root, tmp_path / "run", *both), OFFICIAL)
     assert [d.run.run for d in found] == ["preset=paper", "preset=public_code"]
-    paths = list(write(found, MODEL, ImageFinder([made_root]), 1, tmp_path / "out"))
+    paths = list(write_page_and_figures(found, MODEL, ImageFinder([made_root]), 1, tmp_path / "out"))
     names = ["accuracy.png", "gaps.png", "accuracy_2.png", "gaps_2.png", PAGE]
     assert [path.name for path in paths] == names
 
@@ -226,7 +226,7 @@ def test_several_models_stand_beside_each_other(results: Results, found: Diagnos
         assert (name, n) == (condition, str(len(rows)))
         expected = [100 * k / len(rows) for k in right]
         assert [float(cell) for cell in cells[:2]] == pytest.approx(expected, abs=0.05)
-    drawn = svg(draw_accuracies(both))
+    drawn = svg(draw_model_accuracies(both))
     for part in ("one &lt;model&gt;", "its opposite", "+Attr", "mean of 4", "chance"):
         assert part in drawn
 
@@ -247,12 +247,12 @@ def test_gaps_that_are_all_alike_are_drawn(found: Diagnostic) -> None:
 def test_the_page_has_numbers_pictures_and_worst_cases(
     found: Diagnostic, made_root: Path, tmp_path: Path
 ) -> None:
-    *pictures, path = write([found], MODEL, ImageFinder([made_root]), 2, tmp_path)
+    *pictures, path = write_page_and_figures([found], MODEL, ImageFinder([made_root]), 2, tmp_path)
     assert [picture.name for picture in pictures] == ["accuracy.png", "gaps.png"]
     text = path.read_text("utf-8")
     assert "a model &lt;of&gt; its own" in text
     assert text.count("<svg") == 2
-    worst = [case for cases in found.worst(2).values() for case in cases]
+    worst = [case for cases in found.worst_cases(2).values() for case in cases]
     assert text.count("data:image/jpeg;base64,") == len(worst)
     for case in worst:
         assert f"gap {case.gap:+.4f}" in text
@@ -264,7 +264,7 @@ def test_the_page_has_numbers_pictures_and_worst_cases(
 def test_a_missing_image_is_said_and_all_missing_are_refused(
     found: Diagnostic, made_root: Path, tmp_path: Path
 ) -> None:
-    cases = [case for cases in found.worst(9).values() for case in cases]
+    cases = [case for cases in found.worst_cases(9).values() for case in cases]
     first = Path(cases[0].image.removeprefix("file:"))
     shutil.copytree(made_root, tmp_path / "root")
     moved = [
@@ -275,17 +275,17 @@ def test_a_missing_image_is_said_and_all_missing_are_refused(
     diagnostic = Diagnostic(**{**vars(found), "cases": tuple(moved)})
     (tmp_path / "root" / "pictures" / first.name).unlink()
     finder = ImageFinder([tmp_path / "root"])
-    assert "image not found" in page([diagnostic], MODEL, finder, 9)
+    assert "image not found" in render_half_truth_page([diagnostic], MODEL, finder, 9)
     shutil.rmtree(tmp_path / "root" / "pictures")
     with pytest.raises(
         ZooError, match=r"no image of the \d+ worst cases was found under .*--data_root"
     ):
-        page([diagnostic], MODEL, ImageFinder([tmp_path / "root"]), 9)
+        render_half_truth_page([diagnostic], MODEL, ImageFinder([tmp_path / "root"]), 9)
 
 
 def test_a_browser_shows_the_page_in_light_and_dark_without_a_fault(
     browser: SimpleNamespace, found: Diagnostic, made_root: Path, tmp_path: Path
 ) -> None:
-    *_, path = write([found], MODEL, ImageFinder([made_root]), 2, tmp_path)
+    *_, path = write_page_and_figures([found], MODEL, ImageFinder([made_root]), 2, tmp_path)
     assert "<svg" in path.read_text("utf-8")
     check_page(browser, path)

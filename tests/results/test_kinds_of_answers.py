@@ -164,4 +164,4 @@ def test_texts_that_ask_count_by_themselves_in_a_mean_of_two_metrics() -> None:
             found += outcome_rows(BenchmarkRun("texts"), asked, judged, frozenset())
     mean = Mean("both", tuple(Member("texts", subset, "t2t") for subset in ("first", "second")))
     first, second, both = rows_under(PLAIN, [outcome_table(found)] * 2, [mean])
-    assert (first.images, second.images, both.images) == (8, 8, 16)
+    assert (first.n_images, second.n_images, both.n_images) == (8, 8, 16)

@@ -17,7 +17,7 @@ from zoo.results.leaks import (
     format_unknown_counts,
     leaks_table,
     trained_images,
-    with_seen_images,
+    add_leak_column,
 )
 from zoo.results.metrics import MacroAverage, Rules
 from zoo.results.outcomes import OutcomeRow, outcome_rows, outcome_table
@@ -51,7 +51,7 @@ def made() -> list[OutcomeRow]:
 def test_both_parts_and_their_difference_are_those_of_the_cases_in_them() -> None:
     found = {
         (leak.benchmark, leak.subset): leak
-        for leak in compute_leaks(with_seen_images(outcome_table(made()), SEEN), RULES, {})
+        for leak in compute_leaks(add_leak_column(outcome_table(made()), SEEN), RULES, {})
     }
     assert list(found) == [("b", "all"), ("b", "a"), ("b", "c"), ("q", "p")]
     all_, part = found["b", "all"], found["b", "a"]
@@ -72,11 +72,11 @@ def test_a_text_that_asks_is_about_no_image_and_left_out() -> None:
     case = Case((), ("b", "c"), match, "text_only", "t", "0", query_texts=("a", "b"))
     judged = case.judge(np.ones((2, 2), np.float32))
     asked = outcome_table(outcome_rows(BenchmarkRun("t"), case, judged, frozenset()))
-    assert list(compute_leaks(with_seen_images(asked, SEEN), RULES, {})) == []
+    assert list(compute_leaks(add_leak_column(asked, SEEN), RULES, {})) == []
 
 
 def test_a_row_a_benchmark_unless_at_length() -> None:
-    found = list(compute_leaks(with_seen_images(outcome_table(made()), SEEN), RULES, {}))
+    found = list(compute_leaks(add_leak_column(outcome_table(made()), SEEN), RULES, {}))
     assert [row[:2] for row in leaks_table(found, long=False).rows] == [("b", "all")]
     assert [row[1] for row in leaks_table(found, long=True).rows] == ["all", "a", "c"]
     assert (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from zoo.benchmarks.base import Case
-from zoo.results.outcomes import identical_answers, outcome_rows
+from zoo.results.outcomes import mark_identical_answers, outcome_rows
 from zoo.results.runs import BenchmarkRun
 from zoo.sources.sample import ImageRef
 
@@ -34,7 +34,7 @@ def test_an_option_is_the_right_text_but_for_blanks_before_marks(option: str, sa
             "1#0",
         )
         (query,) = case.queries()
-        assert identical_answers(case, query) == [False, same]
+        assert mark_identical_answers(case, query) == [False, same]
 
 
 MATCHES = {

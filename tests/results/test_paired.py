@@ -35,15 +35,15 @@ def row(
 def by_copies(of: CommonMetric, resamples: int) -> tuple[float, float]:
     """Percentiles of the difference over copies of images, each metric a ratio: no shortcut."""
     generator = np.random.default_rng(5)
-    images = int(of.image.max()) + 1
-    own = [np.flatnonzero(of.image == i) for i in range(images)]
-    share = np.bincount(of.part, of.weight)
+    images = int(of.image_index.max()) + 1
+    own = [np.flatnonzero(of.image_index == i) for i in range(images)]
+    share = np.bincount(of.metric_index, of.weight)
     found = []
     for _ in range(resamples):
         rows = np.concatenate([own[i] for i in generator.integers(0, images, images)])
         apart = of.weight[rows] * (of.values[1] - of.values[0])[rows]
-        total = np.bincount(of.part[rows], of.weight[rows], len(share))
-        found.append(share @ (np.bincount(of.part[rows], apart, len(share)) / total))
+        total = np.bincount(of.metric_index[rows], of.weight[rows], len(share))
+        found.append(share @ (np.bincount(of.metric_index[rows], apart, len(share)) / total))
     low, high = np.quantile(found, [0.025, 0.975])
     return float(low), float(high)
 
@@ -195,7 +195,7 @@ def test_a_mean_has_the_weights_of_its_members_and_images_in_common() -> None:
         ]
         *_, row = rows_under(AS_KEPT, align_runs(tables).tables, [mean])
         assert row.totals.tolist() == pytest.approx([np.mean(of) for of in right])
-        assert row.images == max(images) + 1
+        assert row.n_images == max(images) + 1
         low, high = paired_interval(row, *row.values)
         return high - low
 

@@ -158,4 +158,4 @@ def test_a_text_of_no_image_stays_a_wrong_answer_where_images_are_missing(tmp_pa
     [question] = plan.cases
     assert question.case.texts == ("one", "none")
     assert question.case.match.tolist() == [[True, False]]
-    assert [case.texts for _, case in plan.unscored] == [("two",)]
+    assert [case.texts for _, case in plan.unscorable_cases] == [("two",)]

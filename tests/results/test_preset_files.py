@@ -12,7 +12,7 @@ from zoo.errors import ZooError
 from zoo.results.averages import Mean, Member, compute_averages
 from zoo.results.metrics import Metric
 from zoo.results.presets.preset import preset_of
-from zoo.support.class_names import class_of, classes
+from zoo.support.class_names import class_of, list_classes
 
 FILE = """
 description: the mean of two sets, ties wrong
@@ -135,7 +135,7 @@ def test_a_mean_of_partial_means_lacks_what_they_lack() -> None:
 
 def test_what_shipped_presets_name_is_there() -> None:
     """A subset that a benchmark does not know beforehand is not looked for."""
-    for name, _, _ in classes("presets"):
+    for name, _, _ in list_classes("presets"):
         for mean in () if name == "file" else preset_of(name).means:
             for member in members(mean):
                 offers = benchmark_offers(member.benchmark)

@@ -16,7 +16,7 @@ from zoo.results.published_values import (
     is_metric,
     published_models,
     published_values,
-    read,
+    read_published_values,
 )
 from zoo.support.class_names import class_of
 
@@ -54,7 +54,7 @@ def averages(preset: str) -> set[str]:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_a_figure_has_the_name_of_a_metric_or_of_an_average(file: Path) -> None:
-    for figure in read(file):
+    for figure in read_published_values(file):
         assert 0 <= figure.value <= 100
         if is_metric(figure.name):
             benchmark, _, rest = figure.name.partition("/")
@@ -148,7 +148,7 @@ def test_a_row_of_another_length_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         ZooError, match=r"a.yaml: negclip has 2 values for 1 names. Correct its row"
     ):
-        list(read(tmp_path / "a.yaml"))
+        list(read_published_values(tmp_path / "a.yaml"))
 
 
 def test_what_two_papers_counted_alike_agrees() -> None:

@@ -17,9 +17,9 @@ from zoo.benchmarks.base import Case
 from zoo.familiarity.bindings import Binding
 from zoo.familiarity.buckets import BUCKETS
 from zoo.familiarity.table import BindingTable
-from zoo.results.familiarity import Familiarity, with_buckets
+from zoo.results.familiarity import Familiarity, add_bucket_column
 from zoo.results.outcomes import SCHEMA, OutcomeRow, outcome_rows, outcome_table
-from zoo.results.ranks import Flip, SplitTest, draw_ranks, find_flips, split_tests
+from zoo.results.ranks import Flip, SplitTest, draw_ranks, find_flips, compute_split_tests
 from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import mcnemar, paired_test
 from zoo.sources.sample import ImageRef
@@ -136,9 +136,9 @@ def test_published_answers_are_tested_on_each_split_as_loops_over_its_cases_do(
     counts |= {Binding(a, o): (1, 0) for a in ("red", "black", "white") for o in ("cat", "dog")}
     models = {name: outcomes(of, texts) for name, of in zip(("base", "tuned"), right, strict=True)}
     overlaps = Familiarity(BindingTable(counts, {})).overlaps(models["base"])
-    models["base"] = with_buckets(models["base"], overlaps)
+    models["base"] = add_bucket_column(models["base"], overlaps)
     buckets = models["base"]["bucket"].to_pylist()
-    tests = {test.split: test for test in split_tests(models)}
+    tests = {test.split: test for test in compute_split_tests(models)}
     assert set(tests) >= {"full", "mixed", "unseen"}
     assert tests["full"].right_only == SUGARCREPE["swap/att"][:2]
     assert tests["full"].p == pytest.approx(SUGARCREPE["swap/att"][2])
@@ -169,7 +169,7 @@ def made_models() -> dict[str, pa.Table]:
 
 
 def test_p_values_are_adjusted_over_the_pairs_of_models_on_one_split() -> None:
-    tests = split_tests(made_models())
+    tests = compute_split_tests(made_models())
     assert len(tests) == 9  # three pairs on full, seen and mixed
     for split in ("full", "seen", "mixed"):
         own = [test for test in tests if test.split == split]
@@ -183,7 +183,7 @@ def test_p_values_are_adjusted_over_the_pairs_of_models_on_one_split() -> None:
 
 
 def test_a_flip_is_significant_on_both_splits_and_of_opposite_sign() -> None:
-    tests = split_tests(made_models())
+    tests = compute_split_tests(made_models())
     seen = mcnemar(0, 14)
     assert find_flips(tests) == [
         Flip(PLACE, ("full", "seen"), "taxed", "plain", max(seen, mcnemar(60, 14))),
@@ -207,5 +207,5 @@ def test_models_that_are_level_share_the_first_of_all_ranks(
 
 
 def test_the_picture_shows_a_line_for_each_model() -> None:
-    shown = draw_ranks(split_tests(made_models()))
+    shown = draw_ranks(compute_split_tests(made_models()))
     assert Image.open(BytesIO(shown)).width > 600

@@ -41,11 +41,11 @@ from zoo.results.comparison.paired_tests import compare_pair
 from zoo.results.header import SCHEMA_VERSION, TRUNCATED
 from zoo.results.metrics import Metric, tie_warnings
 from zoo.results.outcomes import case_fingerprint
-from zoo.results.preset_results import count_under_presets
+from zoo.results.preset_results import compute_preset_results
 from zoo.results.presets.preset import Official, Strict, preset_of
 from zoo.results.reader import read_results
 from zoo.results.report import Results, print_results
-from zoo.results.summary_tables import absent, summary_table
+from zoo.results.summary_tables import absent_file_lines, summary_table
 from zoo.results.tables import TextTable
 
 METRIC = Metric(
@@ -210,7 +210,7 @@ def test_strict_says_which_protocols_keep_options_equal_to_the_right_text(
     )
     one_image_each = run[1].cases.filter(pc.equal(run[1].cases["protocol"], "i2t"))
     assert (
-        count_under_presets(one_image_each, [Strict()], run[1].header)[0].description
+        compute_preset_results(one_image_each, [Strict()], run[1].header)[0].description
         == Strict().description
     )
 
@@ -370,7 +370,7 @@ def test_what_is_absent_has_a_line_for_each_way_of_getting_it() -> None:
         | {"instructions": how}
         for subset, how in (("one", "clone it"), ("two", "clone it"), ("three", "ask for it"))
     ]
-    assert list(absent({"absent": lacking}, long=False)) == [
+    assert list(absent_file_lines({"absent": lacking}, long=False)) == [
         "absent: b/one and 1 more (one.json): clone it",
         "absent: b/three (three.json): ask for it",
     ]

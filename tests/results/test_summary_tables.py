@@ -12,7 +12,7 @@ from zoo.results.metrics import Metric
 from zoo.results.outcomes import SCHEMA
 from zoo.results.preset_results import PresetResults
 from zoo.results.report import Results
-from zoo.results.summary_tables import absent, ceilings_table, notes
+from zoo.results.summary_tables import absent_file_lines, ceilings_table, notes
 
 SUBSETS = ("add_att", "add_obj", "swap_att")
 ORDER = Ceiling(300, 50.0, 96.0, {"longer": 40.0, "shorter": 60.0}, None)
@@ -117,10 +117,10 @@ def test_much_that_is_absent_is_named_with_its_size_and_told_at_length() -> None
         }
         for name in (*SUBSETS, "unpublished")
     ]
-    assert list(absent(made, long=False)) == [
+    assert list(absent_file_lines(made, long=False)) == [
         "absent: b (4 subsets)",
         "`zoo doctor --data_root here there` explains how to get them",
     ]
-    assert len(list(absent(made, long=True))) == 4
+    assert len(list(absent_file_lines(made, long=True))) == 4
     made["benchmarks"]["b"]["subsets"]["unpublished"] = {"published_n": 10}
-    assert next(absent(made, long=False)) == "absent: b (100 cases)"
+    assert next(absent_file_lines(made, long=False)) == "absent: b (100 cases)"

@@ -10,7 +10,7 @@ import pytest
 from tests.support.pages import check_page
 from zoo.errors import ZooError
 from zoo.language.textblob_tagger import TextBlobTagger
-from zoo.results.units_report import UnitsReport, read_report
+from zoo.results.units_report import UnitsReport, read_units_report
 from zoo.sources.images import ImageFinder
 from zoo.sources.readers.guess import guess_reader
 from zoo.units.extraction import write_extracted_units
@@ -37,12 +37,12 @@ def folder(made_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def two(folder: Path) -> UnitsReport:
-    return read_report([folder / "rule.jsonl", folder / "other.jsonl"], n=50, seed=0)
+    return read_units_report([folder / "rule.jsonl", folder / "other.jsonl"], n=50, seed=0)
 
 
 def test_counts_stand_side_by_side_and_what_is_not_known_is_said(two: UnitsReport) -> None:
-    rows = {row[0]: row[1:] for row in two.counts.rows}
-    assert two.counts.header == ("", "rule.jsonl", "other.jsonl")
+    rows = {row[0]: row[1:] for row in two.kinds_table.rows}
+    assert two.kinds_table.header == ("", "rule.jsonl", "other.jsonl")
     n = len(two.files[0].records)
     assert rows["captions"] == (f"{n:,}", f"{n:,}")
     first, second = (int(cell.split()[0].replace(",", "")) for cell in rows["entities"])
@@ -56,14 +56,14 @@ def test_counts_stand_side_by_side_and_what_is_not_known_is_said(two: UnitsRepor
 def test_drops_of_a_file_that_was_changed_since_are_not_known(folder: Path, tmp_path: Path) -> None:
     for name in ("rule.jsonl", "rule.jsonl.counts"):
         (tmp_path / name).write_bytes((folder / name).read_bytes())
-    assert read_report([tmp_path / "rule.jsonl"], 1, 0).notes == []
+    assert read_units_report([tmp_path / "rule.jsonl"], 1, 0).notes == []
     lines = (folder / "rule.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "rule.jsonl").write_text("".join(lines[1:]))
-    assert len(read_report([tmp_path / "rule.jsonl"], 1, 0).notes) == 1
+    assert len(read_units_report([tmp_path / "rule.jsonl"], 1, 0).notes) == 1
 
 
 def test_samples_are_settled_by_the_seed(folder: Path) -> None:
-    drawn = [read_report([folder / "rule.jsonl"], 3, seed).samples for seed in (0, 0, 1)]
+    drawn = [read_units_report([folder / "rule.jsonl"], 3, seed).samples for seed in (0, 0, 1)]
     assert drawn[0] == drawn[1] != drawn[2]
     assert len(drawn[0]["rule.jsonl"]) == 3
 
@@ -71,12 +71,12 @@ def test_samples_are_settled_by_the_seed(folder: Path) -> None:
 def test_files_of_one_name_are_told_apart_by_their_paths(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "rule.jsonl").write_bytes((folder / "rule.jsonl").read_bytes())
     paths = [folder / "rule.jsonl", tmp_path / "rule.jsonl"]
-    assert read_report(paths, 1, 0).counts.header == ("", *map(str, paths))
+    assert read_units_report(paths, 1, 0).kinds_table.header == ("", *map(str, paths))
 
 
 def test_the_page_has_numbers_samples_and_images(two: UnitsReport, made_root: Path) -> None:
     text = two.page(ImageFinder([made_root]), must_find=True)
-    for row in (*two.counts.rows, *two.shared_table().rows):
+    for row in (*two.kinds_table.rows, *two.shared_table().rows):
         assert "".join(f"<td>{cell}</td>" for cell in row) in text
     assert RULE.replace('"', "&#34;") in text
     assert two.describe_comparison() in text

@@ -16,7 +16,7 @@ from PIL import Image
 from zoo.errors import ZooError
 from zoo.scenes.cache import read_captions, read_lines, render_scenes
 from zoo.scenes.graph import COLORS, SHAPES, SceneGraph
-from zoo.scenes.related import HELD_OUT, Related, split_of
+from zoo.scenes.related import HELD_OUT, RelatedScenes, split_of
 from zoo.support import files
 from zoo.support.files import write_bytes
 from zoo.units.reader import read_units
@@ -43,7 +43,7 @@ def test_a_folder_holds_images_graphs_captions_and_units_that_agree(rendered):
         assert units[row["caption_id"]].image_id == row["image_id"]
         with Image.open(rendered / row["image_id"]) as image:
             assert image.size == (24, 24)
-    parts = {split: read_units(rendered / f"units.{split}.jsonl") for split in Related.splits}
+    parts = {split: read_units(rendered / f"units.{split}.jsonl") for split in RelatedScenes.splits}
     assert sum(map(len, parts.values())) == len(units)
     for split, records in parts.items():
         assert {row["caption_id"] for row in captions if row["split"] == split} == set(records)
@@ -69,7 +69,7 @@ def test_the_default_held_out_pairs_leave_every_colour_and_shape_to_training():
 
 def test_splits_have_the_stated_shares_and_do_not_depend_on_the_number_of_scenes():
     splits = [split_of(i) for i in range(25)]
-    assert {s: splits.count(s) for s in Related.splits} == {
+    assert {s: splits.count(s) for s in RelatedScenes.splits} == {
         "train": 18,
         "val": 1,
         "test": 3,

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zoo.scenes.captions import ObjectPhrase, describe, false_phrases
-from zoo.scenes.graph import COLORS, OPPOSITE, SHAPES, Camera, SceneGraph, SceneObject, draw_scene
+from zoo.scenes.captions import ObjectPhrase, describe_scene, false_phrases
+from zoo.scenes.graph import COLORS, OPPOSITE, SHAPES, Camera, SceneGraph, SceneObject, sample_scene
 
 SCENES = st.builds(
-    lambda index, layout: draw_scene(0, index, *layout),
+    lambda index, layout: sample_scene(0, index, *layout),
     st.integers(0, 10**6),
     st.sampled_from([(48, (2, 2)), (64, (4, 4)), (224, (2, 4))]),
 )
@@ -57,7 +57,7 @@ def fits(object: SceneObject, words: str) -> bool:
 @settings(max_examples=60, deadline=None)
 @given(SCENES)
 def test_captions_and_units_are_true_and_foils_and_swaps_are_false(graph):
-    described = describe(graph, "images/000000.png")
+    described = describe_scene(graph, "images/000000.png")
     assert len(described) == 5
     for d in described:
         assert true(graph, d.record.caption)
@@ -70,7 +70,7 @@ def test_captions_and_units_are_true_and_foils_and_swaps_are_false(graph):
 @settings(max_examples=60, deadline=None)
 @given(SCENES)
 def test_foils_are_minimal_edits_that_say_what_was_edited(graph):
-    for d in describe(graph, "images/000000.png"):
+    for d in describe_scene(graph, "images/000000.png"):
         for entity in d.record.entities:
             for foil in entity.foils:
                 (changed,) = [
@@ -103,7 +103,7 @@ def test_foils_are_minimal_edits_that_say_what_was_edited(graph):
 
 
 def test_two_objects_give_every_half_truth_condition():
-    described = describe(
+    described = describe_scene(
         standing(("red", "cube", 0.0), ("blue", "sphere", 2.0)), "images/000000.png"
     )
     kinds = {
@@ -128,14 +128,14 @@ def test_two_objects_give_every_half_truth_condition():
 
 
 def test_swapped_colours_are_false_of_two_unlike_shapes_and_not_of_two_like_ones_in_a_conjunction():
-    unlike = describe(standing(("red", "cube", 0.0), ("blue", "sphere", 2.0)), "i")
+    unlike = describe_scene(standing(("red", "cube", 0.0), ("blue", "sphere", 2.0)), "i")
     assert all(d.attribute_swap for d in unlike)
     assert {"blue cube", "red sphere"} <= {
         p for d in unlike for p in re.findall(r"\w+ (?:cube|sphere)", d.attribute_swap or "")
     }
-    alike = describe(standing(("red", "cube", 0.0), ("blue", "cube", 2.0)), "i")
+    alike = describe_scene(standing(("red", "cube", 0.0), ("blue", "cube", 2.0)), "i")
     assert [d.attribute_swap is None for d in alike] == [not d.record.relations for d in alike]
-    same_colour = describe(standing(("red", "cube", 0.0), ("red", "sphere", 2.0)), "i")
+    same_colour = describe_scene(standing(("red", "cube", 0.0), ("red", "sphere", 2.0)), "i")
     assert all(d.attribute_swap is None for d in same_colour)
 
 
@@ -153,8 +153,8 @@ def test_no_foil_and_no_swap_names_a_pair_to_be_avoided(index):
     held_out = frozenset(
         {("red", shape) for shape in SHAPES} | {("gray", "cube"), ("blue", "sphere")}
     )
-    graph = draw_scene(0, index, 48, (2, 2), excluded=held_out)
-    for d in describe(graph, "i", held_out):
+    graph = sample_scene(0, index, 48, (2, 2), excluded=held_out)
+    for d in describe_scene(graph, "i", held_out):
         units = (*d.record.entities, *d.record.relations)
         texts = [
             d.record.caption,
@@ -168,7 +168,7 @@ def test_material_is_named_on_spheres_and_size_where_it_can_be_told():
     texts = [
         e.text
         for i in range(20)
-        for d in describe(draw_scene(0, i, 224), "i")
+        for d in describe_scene(sample_scene(0, i, 224), "i")
         for e in d.record.entities
     ]
     assert all(
@@ -177,6 +177,6 @@ def test_material_is_named_on_spheres_and_size_where_it_can_be_told():
     )
     assert all(
         len(e.text.split()) == 2
-        for d in describe(draw_scene(0, 0, 48), "i")
+        for d in describe_scene(sample_scene(0, 0, 48), "i")
         for e in d.record.entities
     )

@@ -14,8 +14,8 @@ from zoo.scenes.graph import (
     Camera,
     SceneGraph,
     SceneObject,
-    draw_scene,
-    framing,
+    sample_scene,
+    choose_framing,
 )
 
 
@@ -32,11 +32,11 @@ def standing(*places: tuple[float, float]) -> SceneGraph:
 
 def test_the_camera_sees_its_target_in_the_middle_and_right_to_the_right():
     camera = Camera((0.0, -10.0, 0.0), (0.0, 0.0, 0.0), 90.0)
-    assert camera.project((0.0, 0.0, 0.0)) == pytest.approx(
+    assert camera.project_with_scale((0.0, 0.0, 0.0)) == pytest.approx(
         (0.0, 0.0, 0.1)
     )  # at distance 10, half the frame is 10 wide
-    assert camera.project((5.0, 0.0, 0.0)) == pytest.approx((0.5, 0.0, 0.1))
-    assert camera.project((0.0, 10.0, 5.0)) == pytest.approx((0.0, 0.25, 0.05))
+    assert camera.project_with_scale((5.0, 0.0, 0.0)) == pytest.approx((0.5, 0.0, 0.1))
+    assert camera.project_with_scale((0.0, 10.0, 5.0)) == pytest.approx((0.0, 0.25, 0.05))
 
 
 def test_relations_follow_the_axes_of_the_view():
@@ -62,11 +62,11 @@ def test_objects_abreast_are_neither_in_front_nor_behind():
     resolution=st.sampled_from([32, 48, 64, 128, 224]),
 )
 def test_drawn_scenes_are_whole_apart_and_unambiguous(seed, index, resolution):
-    graph = draw_scene(seed, index, resolution)
+    graph = sample_scene(seed, index, resolution)
     assert 2 <= len(graph.objects) <= 4
     assert len({(o.color, o.shape) for o in graph.objects}) == len(graph.objects)
     right, _, forward = graph.camera.axes
-    seen = [graph.camera.project(o.position) for o in graph.objects]
+    seen = [graph.camera.project_with_scale(o.position) for o in graph.objects]
     for object, (x, y, enlargement) in zip(graph.objects, seen, strict=True):
         reach = object.radius * enlargement
         assert max(abs(x), abs(y)) + reach < 1
@@ -84,13 +84,13 @@ def test_drawn_scenes_are_whole_apart_and_unambiguous(seed, index, resolution):
 
 
 def test_a_scene_is_a_function_of_its_arguments():
-    assert draw_scene(3, 7, 48) == draw_scene(3, 7, 48)
-    assert draw_scene(3, 7, 48) != draw_scene(3, 8, 48)
-    assert draw_scene(3, 7, 48) != draw_scene(4, 7, 48)
+    assert sample_scene(3, 7, 48) == sample_scene(3, 7, 48)
+    assert sample_scene(3, 7, 48) != sample_scene(3, 8, 48)
+    assert sample_scene(3, 7, 48) != sample_scene(4, 7, 48)
 
 
 def test_every_relation_of_a_drawn_scene_has_its_opposite_from_the_other_side():
-    graph = draw_scene(0, 0, 64, (4, 4))
+    graph = sample_scene(0, 0, 64, (4, 4))
     relations = set(graph.relations())
     assert len(relations) == 4 * 3 * 2
     assert all(
@@ -104,18 +104,18 @@ def test_every_relation_of_a_drawn_scene_has_its_opposite_from_the_other_side():
     index=st.integers(0, 10**6), held_out=st.sets(st.sampled_from(PAIRS), min_size=1, max_size=18)
 )
 def test_held_out_pairs_are_kept_out_or_brought_in(index, held_out):
-    without = draw_scene(0, index, 48, (2, 3), excluded=frozenset(held_out))
+    without = sample_scene(0, index, 48, (2, 3), excluded=frozenset(held_out))
     assert held_out.isdisjoint((o.color, o.shape) for o in without.objects)
-    within = draw_scene(0, index, 48, (2, 3), required=frozenset(held_out))
+    within = sample_scene(0, index, 48, (2, 3), required_any=frozenset(held_out))
     assert not held_out.isdisjoint((o.color, o.shape) for o in within.objects)
 
 
 def test_small_pictures_have_objects_that_fill_them_and_name_colour_alone():
     for n in (2, 3, 4):
-        graph = draw_scene(0, 0, 48, (n, n))
+        graph = sample_scene(0, 0, 48, (n, n))
         share = (
             sum(
-                math.pi * (o.radius * graph.camera.project(o.position)[2]) ** 2
+                math.pi * (o.radius * graph.camera.project_with_scale(o.position)[2]) ** 2
                 for o in graph.objects
             )
             / 4
@@ -123,17 +123,17 @@ def test_small_pictures_have_objects_that_fill_them_and_name_colour_alone():
         assert share > 0.12, "of the frame"
         assert graph.visible_attributes == ("color",)
         assert {(o.size, o.material) for o in graph.objects} == {("large", "rubber")}
-    assert framing(224, 3).visible_attributes == ("size", "color", "material")
-    assert framing(224, 3).camera.fov == 37.9
+    assert choose_framing(224, 3).visible_attributes == ("size", "color", "material")
+    assert choose_framing(224, 3).camera.fov == 37.9
 
 
 def test_a_graph_comes_back_from_json():
-    graph = draw_scene(0, 1, 224)
+    graph = sample_scene(0, 1, 224)
     assert SceneGraph.from_dict(json.loads(json.dumps(graph.to_dict()))) == graph
 
 
 def test_too_much_held_out_or_too_many_objects_are_errors():
     with pytest.raises(ZooError, match="held out"):
-        draw_scene(0, 0, 48, (2, 2), excluded=frozenset(PAIRS[1:]))
+        sample_scene(0, 0, 48, (2, 2), excluded=frozenset(PAIRS[1:]))
     with pytest.raises(ZooError, match="could not place 20 objects at 224 pixels"):
-        draw_scene(0, 0, 224, (20, 20))
+        sample_scene(0, 0, 224, (20, 20))

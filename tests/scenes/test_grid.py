@@ -20,7 +20,7 @@ from zoo.scenes import blocks
 from zoo.scenes.cache import read_captions, read_lines, render_collection
 from zoo.scenes.graph import SceneGraph
 from zoo.scenes.grid import BindingGrid, all_captions
-from zoo.scenes.related import Related
+from zoo.scenes.related import RelatedScenes
 from zoo.sources.readers.scenes import Scenes
 from zoo.units.sampler import UnitSampler
 
@@ -164,7 +164,7 @@ def test_another_folder_of_scenes_is_refused(rendered):
 @pytest.mark.usefixtures("renderer")
 def test_a_folder_is_not_filled_with_another_kind(folder):
     with pytest.raises(ZooError, match="was rendered with n_objects None"):
-        render_collection(folder, 25, Related(0, 16, (2, 2)), samples=1, workers=0)
+        render_collection(folder, 25, RelatedScenes(0, 16, (2, 2)), samples=1, workers=0)
     with pytest.raises(ZooError, match="was rendered with held_out"):
         render_collection(folder, 25, BindingGrid(size=16, block_seed=1), samples=1, workers=0)
 

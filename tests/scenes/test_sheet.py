@@ -5,7 +5,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from zoo.errors import ZooError
-from zoo.scenes.sheet import CELL, LEGEND, LETTER, LINE, SWAPPED, contact_sheet
+from zoo.scenes.sheet import CELL, LEGEND, LETTER, LINE, SWAPPED, write_contact_sheet
 
 
 def test_a_sheet_shows_images_with_text_beneath_and_a_title_that_says_what_red_means(
@@ -18,7 +18,7 @@ def test_a_sheet_shows_images_with_text_beneath_and_a_title_that_says_what_red_m
         "text",
         lambda *given, **how: (written.append(given[2]), text(*given, **how)),
     )
-    path = contact_sheet(rendered, tmp_path / "sheet.png", n=3, split="test")
+    path = write_contact_sheet(rendered, tmp_path / "sheet.png", n=3, split="test")
     sheet = np.asarray(Image.open(path).convert("RGB"))
     with Image.open(rendered / "images/000003.png") as image:  # the first of the test scenes
         shown = np.asarray(image.convert("RGB").resize((CELL, CELL), Image.Resampling.LANCZOS))
@@ -33,5 +33,5 @@ def test_a_sheet_shows_images_with_text_beneath_and_a_title_that_says_what_red_m
 
 def test_an_unknown_or_empty_split_is_an_error(tmp_path, rendered):
     with pytest.raises(ZooError, match="unknown split 'dev'"):
-        contact_sheet(rendered, tmp_path / "sheet.png", split="dev")
+        write_contact_sheet(rendered, tmp_path / "sheet.png", split="dev")
     assert list(tmp_path.iterdir()) == []

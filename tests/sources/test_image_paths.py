@@ -22,7 +22,7 @@ from zoo.sources.readers.csv_table import CsvTable
 from zoo.sources.readers.jsonl import JsonLines
 from zoo.sources.readers.karpathy import KarpathyJson
 from zoo.sources.sample import ImageRef
-from zoo.sources.source import Source, read, with_images
+from zoo.sources.source import Source, read_source, drop_missing_images
 
 COCO, FLICKR8K, FLICKR30K = "000000000724.jpg", "1007129816_e794419615.jpg", "1007129816.jpg"
 PUBLISHED, EDITED = (255, 0, 0), (0, 0, 255)
@@ -70,7 +70,7 @@ Made = Callable[[Path, str], Reader]
 def source(root: Path, reader: Reader) -> tuple[Source, tuple[int, int, int]]:
     """Returns the source and the colour of its one image."""
     finder = ImageFinder([root])
-    found = with_images(read(reader), finder, tolerate_missing=False)
+    found = drop_missing_images(read_source(reader), finder, tolerate_missing=False)
     pixel = finder.load(found.samples[0].image).getpixel((0, 0))
     assert isinstance(pixel, tuple)
     return found, pixel[:3]

@@ -13,7 +13,7 @@ from zoo.sources.images import (
     ImageFinder,
     coco_ref,
     flickr_ref,
-    identity,
+    image_identity,
     image_ref,
 )
 from zoo.sources.sample import ImageRef
@@ -62,7 +62,7 @@ def test_files_are_found_under_any_root_or_by_absolute_path(tmp_path):
     finder = ImageFinder([tmp_path / "one", tmp_path / "two"])
     assert finder.find(ImageRef("file", "deep/b.png")) == file
     assert finder.find(ImageRef("file", str(file))) == file
-    assert finder.missing([ImageRef("file", "deep/b.png"), ImageRef("file", "c.png")]) == [
+    assert finder.find_missing([ImageRef("file", "deep/b.png"), ImageRef("file", "c.png")]) == [
         ImageRef("file", "c.png")
     ]
 
@@ -73,7 +73,7 @@ def test_a_folder_is_listed_once(tmp_path, monkeypatch):
     finder = ImageFinder([tmp_path])
     assert finder.find(ImageRef("coco", "0")) is not None
     monkeypatch.setattr("os.scandir", lambda path: pytest.fail(f"{path} is listed again"))
-    assert finder.missing([ImageRef("coco", str(i)) for i in range(60)]) == [
+    assert finder.find_missing([ImageRef("coco", str(i)) for i in range(60)]) == [
         ImageRef("coco", str(i)) for i in range(50, 60)
     ]
 
@@ -183,12 +183,12 @@ def test_one_looping_link_does_not_hide_its_folder_and_is_named_where_it_is_want
     finder = ImageFinder([tmp_path])
     assert finder.find(ImageRef("coco", "7")) == file
     assert finder.find(ImageRef("coco", "8")) is None
-    assert finder.hint(ImageRef("coco", "8")) == (
+    assert finder.missing_image_advice(ImageRef("coco", "8")) == (
         f"fix the broken link {loop} (Too many levels of symbolic links)"
     )
     assert finder.find(ImageRef("file", "gone.png")) is None
-    assert "fix the broken link" in finder.hint(ImageRef("file", "gone.png"))
-    assert "put it under" in finder.hint(ImageRef("coco", "9"))
+    assert "fix the broken link" in finder.missing_image_advice(ImageRef("file", "gone.png"))
+    assert "put it under" in finder.missing_image_advice(ImageRef("coco", "9"))
 
 
 def test_a_folder_that_may_not_be_listed_is_named_as_such(tmp_path, monkeypatch):
@@ -205,7 +205,7 @@ def test_a_folder_that_may_not_be_listed_is_named_as_such(tmp_path, monkeypatch)
 def test_the_shared_images_are_found(shared_data):
     finder = ImageFinder([shared_data])
     names = sorted(p.name for p in (shared_data / "coco/val2017").iterdir())
-    assert not finder.missing([coco_ref(name) for name in names])
+    assert not finder.find_missing([coco_ref(name) for name in names])
     assert finder.load(coco_ref(names[0])).mode == "RGB"
 
 
@@ -228,7 +228,7 @@ def test_the_shared_images_are_found(shared_data):
     ],
 )
 def test_a_image_is_the_same_one_however_it_is_named(name, known):
-    assert identity(image_ref(name)) == known
+    assert image_identity(image_ref(name)) == known
 
 
 def test_a_frame_that_was_saved_as_an_array_has_blue_first(tmp_path: Path) -> None:

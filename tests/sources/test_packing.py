@@ -18,8 +18,8 @@ from tests.support.shards import picture
 from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.sources import packing
-from zoo.sources.images import BrokenImage, ImageFinder, identity
-from zoo.sources.packing import PackingSettings, check_output_folder, pack
+from zoo.sources.images import BrokenImage, ImageFinder, image_identity
+from zoo.sources.packing import PackingSettings, check_output_folder, pack_samples
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.jsonl import JsonLines
 from zoo.sources.readers.web_dataset import WebDataset
@@ -48,7 +48,7 @@ def captions(folder: Path) -> Path:
 
 
 def packed(samples: list[Sample], out: Path, finder: ImageFinder, **how: object) -> list[Sample]:
-    pack(samples, range(len(samples)), out, PackingSettings(finder, **how))  # type: ignore[arg-type]
+    pack_samples(samples, range(len(samples)), out, PackingSettings(finder, **how))  # type: ignore[arg-type]
     return WebDataset(str(out)).read()
 
 
@@ -68,7 +68,7 @@ def test_captions_are_read_as_they_were_packed(tmp_path: Path) -> None:
         "000000002.jpg",
         "coco/000000000724.jpg",
     ]
-    assert identity(found[0].image) == "coco:724"
+    assert image_identity(found[0].image) == "coco:724"
 
 
 def test_packed_captions_are_given_as_they_are_read_up_to_one_that_comes_too_early(
@@ -126,7 +126,7 @@ def test_companions_of_images_that_are_left_out_are_left_out_and_the_others_foun
     tmp_path: Path,
 ) -> None:
     samples = JsonLines(captions(tmp_path)).read()
-    pack(samples, [1, 2, 3], tmp_path / "out", PackingSettings(ImageFinder([tmp_path])))
+    pack_samples(samples, [1, 2, 3], tmp_path / "out", PackingSettings(ImageFinder([tmp_path])))
     found = WebDataset(str(tmp_path / "out")).read()
     assert [(s.caption, s.companions) for s in found] == [("b", (2,)), ("c", ()), ("d", (1,))]
     of_train = WebDataset(str(tmp_path / "out"), splits=["train"]).read()
@@ -162,7 +162,7 @@ def test_a_crop_is_an_image_of_its_own(tmp_path: Path) -> None:
     whole, crop = packed(samples, tmp_path / "out", finder)
     assert finder.load(whole.image).size == (256, 256)
     assert finder.load(crop.image).size == (30, 40)
-    assert identity(crop.image) != identity(whole.image)
+    assert image_identity(crop.image) != image_identity(whole.image)
 
 
 def test_a_broken_image_is_named_or_left_out_and_nothing_half_written_stays(
@@ -253,5 +253,5 @@ def test_a_folder_with_other_files_is_not_written_over(tmp_path: Path) -> None:
 def test_units_in_a_folder_are_put_beside_as_a_folder(tmp_path: Path) -> None:
     (tmp_path / "made").mkdir()
     (tmp_path / "made" / "0.jsonl").write_text("units")
-    pack([], [], tmp_path / "out", PackingSettings(ImageFinder([])), {"units": tmp_path / "made"})
+    pack_samples([], [], tmp_path / "out", PackingSettings(ImageFinder([])), {"units": tmp_path / "made"})
     assert (tmp_path / "out" / "units" / "0.jsonl").read_text() == "units"

@@ -98,7 +98,7 @@ class TestKarpathy:
             shared_data / "coco/dataset_coco_sample.json", ["restval", "val", "test"]
         ).read()
         assert (len(samples), len({s.image for s in samples})) == (480, 96)
-        assert not ImageFinder([shared_data]).missing(s.image for s in samples)
+        assert not ImageFinder([shared_data]).find_missing(s.image for s in samples)
 
 
 class TestCocoCaptions:
@@ -203,7 +203,7 @@ class TestFlickrToken:
             len({s.image for s in samples}),
             len({s.caption_id for s in samples}),
         ) == (20_000, 4_000, 20_000)
-        assert not ImageFinder([shared_data]).missing(s.image for s in samples)
+        assert not ImageFinder([shared_data]).find_missing(s.image for s in samples)
 
 
 texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1).filter(

@@ -17,7 +17,7 @@ from PIL import Image
 
 from zoo.errors import ZooError
 from zoo.sources import samples
-from zoo.sources.folders import Folders
+from zoo.sources.folders import FolderLister
 from zoo.sources.images import ImageFinder
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.csv_table import CsvTable
@@ -28,7 +28,7 @@ from zoo.sources.readers.negclip_tsv import NegClipTsv
 from zoo.sources.sample import ImageRef, Sample, usable_negatives
 from zoo.sources.sample_cache import cached_samples
 from zoo.sources.samples import CaptionColumn, Samples
-from zoo.sources.source import read, split_by_image, with_images
+from zoo.sources.source import read_source, split_by_image, drop_missing_images
 from zoo.support.compiled_tables import ROWS
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -236,7 +236,7 @@ def test_a_sample_that_no_table_can_hold_is_told_of_its_reader(tmp_path: Path) -
             return [Sample(ImageRef("file", "x"), 7, "x", "0")]  # type: ignore[arg-type]
 
     with pytest.raises(ZooError, match=r"Wrong\.samples\(\) returned a field of the wrong type"):
-        read(Wrong())
+        read_source(Wrong())
 
 
 def captions(folder: Path, n: int) -> KarpathyJson:
@@ -257,14 +257,14 @@ def images(folder: Path, *some: int) -> Path:
 
 
 def test_missing_images_are_left_out_with_all_of_their_captions(tmp_path: Path) -> None:
-    source = read(captions(tmp_path, 4))
+    source = read_source(captions(tmp_path, 4))
     finder = ImageFinder([images(tmp_path, 0, 2, 3)])
     with pytest.raises(ZooError, match=r"1 of 4 images are missing under .* \(coco:1\)"):
-        with_images(source, finder, tolerate_missing=False)
-    found = with_images(source, finder, tolerate_missing=True)
+        drop_missing_images(source, finder, tolerate_missing=False)
+    found = drop_missing_images(source, finder, tolerate_missing=True)
     assert (found.kept.tolist(), found.missing) == ([0, 1, 4, 5, 6, 7], 1)
     assert [str(image) for image in found.images] == ["coco:0", "coco:2", "coco:3"]
-    assert list(found.entries("one")) == [[0, 1], [4, 5], [6, 7]]
+    assert list(found.training_groups("one")) == [[0, 1], [4, 5], [6, 7]]
     train, val = split_by_image(found, None, 1)
     assert sorted([*train.kept, *val.kept]) == found.kept.tolist()
     assert (len(train.image_ids), len(val.image_ids)) == (2, 1)
@@ -275,10 +275,10 @@ def test_captions_of_an_image_are_a_group_wherever_they_stand() -> None:
     written = [
         Sample(ImageRef("coco", str(i)), str(k), f"image {i}", str(k)) for k, i in enumerate(order)
     ]
-    source = read(Fixed(written))
-    assert list(source.entries("one")) == [[0, 2, 5], [1, 4], [3]]
+    source = read_source(Fixed(written))
+    assert list(source.training_groups("one")) == [[0, 2, 5], [1, 4], [3]]
     assert source.image_ids.to_pylist() == ["image 3", "image 1", "image 0"]
-    assert list(source.entries("all")) == [[i] for i in range(6)]
+    assert list(source.training_groups("all")) == [[i] for i in range(6)]
 
 
 class Fixed(Reader):
@@ -292,13 +292,13 @@ class Fixed(Reader):
 def listed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Notes every folder that is listed from now on."""
     seen: list[str] = []
-    plain = Folders._list_folder
+    plain = FolderLister._list_folder
 
-    def noted(self: Folders, folder: str) -> frozenset[str]:
+    def noted(self: FolderLister, folder: str) -> frozenset[str]:
         seen.append(folder)
         return plain(self, folder)
 
-    monkeypatch.setattr(Folders, "_list_folder", noted)
+    monkeypatch.setattr(FolderLister, "_list_folder", noted)
     return seen
 
 
@@ -359,7 +359,7 @@ def test_lines_of_a_file_with_every_field_are_what_they_were(tmp_path: Path) -> 
         '{"image": "coco:7@1,2,3,4", "caption": " a dog ", "split": "a", "companions": [1]}\n'
         '{"image": "b.jpg", "caption": "b", "caption_id": 7, "image_id": 8, "negatives": ["n"]}\n'
     )
-    assert list(read(JsonLines(file)).samples) == JsonLines(file).read()
+    assert list(read_source(JsonLines(file)).samples) == JsonLines(file).read()
 
 
 def test_samples_are_compiled_as_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,11 +15,11 @@ import pytest
 from tests.support.shards import picture, sample, write_shards, write_tar
 from zoo.errors import ZooError
 from zoo.sources import tar_index
-from zoo.sources.images import BrokenImage, ImageFinder, identity
+from zoo.sources.images import BrokenImage, ImageFinder, image_identity
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.web_dataset import WebDataset
 from zoo.sources.sample import ImageRef
-from zoo.sources.tar_index import Tars, index_of, read_index
+from zoo.sources.tar_index import Tars, find_or_build_tar_index, read_index
 from zoo.sources.tars import read_members
 
 
@@ -38,7 +38,7 @@ def test_a_caption_of_each_key_comes_in_the_order_of_the_tars(tmp_path: Path) ->
     finder = ImageFinder([])
     assert [finder.load(s.image).width for s in samples] == [8 + i for i in range(6)]
     assert finder.content(samples[4].image) == picture(4)
-    assert finder.missing([s.image for s in samples]) == []
+    assert finder.find_missing([s.image for s in samples]) == []
 
 
 def test_a_folder_a_tar_and_a_pattern_are_read_alike(tmp_path: Path) -> None:
@@ -116,10 +116,10 @@ def test_an_index_names_every_member_and_where_it_lies(tmp_path: Path) -> None:
 
 
 def test_a_published_image_is_itself_in_a_tar_as_well() -> None:
-    assert identity(ImageRef("tar", "/a/0.tar#coco/000000391895.jpg")) == "coco:391895"
-    assert identity(ImageRef("tar", "/a/0.tar#flickr/1007129816.jpg")) == "flickr:1007129816"
+    assert image_identity(ImageRef("tar", "/a/0.tar#coco/000000391895.jpg")) == "coco:391895"
+    assert image_identity(ImageRef("tar", "/a/0.tar#flickr/1007129816.jpg")) == "flickr:1007129816"
     # numbers of img2dataset are no numbers of COCO
-    assert identity(ImageRef("tar", "/a/0.tar#000000391895.jpg")).startswith("tar:")
+    assert image_identity(ImageRef("tar", "/a/0.tar#000000391895.jpg")).startswith("tar:")
 
 
 SPOILT: dict[str, tuple[Callable[[list[tuple[str, bytes]]], object], str]] = {
@@ -196,7 +196,7 @@ def test_a_tar_of_the_same_size_and_time_has_an_index_of_its_own(tmp_path: Path)
 def test_an_index_of_another_tar_is_refused(tmp_path: Path) -> None:
     folder = write_shards(tmp_path / "shards")
     first, second = folder / "00000.tar", folder / "00001.tar"
-    shutil.copy(index_of(str(first)), f"{second}.arrow")
+    shutil.copy(find_or_build_tar_index(str(first)), f"{second}.arrow")
     # tars are filled up to records of 10,240 bytes, so that these have one size
     (sample_of_second,) = WebDataset(str(second), draw=1).read()
     with pytest.raises(
@@ -216,11 +216,11 @@ def test_an_index_of_another_version_is_made_anew_or_refused_where_it_lies_besid
 ) -> None:
     first, second = (write_shards(tmp_path / "shards") / f"0000{n}.tar" for n in range(2))
     monkeypatch.setattr("zoo.sources.tar_index.VERSION", b"0")
-    before = index_of(str(first))
-    shutil.copy(index_of(str(second)), f"{second}.arrow")
+    before = find_or_build_tar_index(str(first))
+    shutil.copy(find_or_build_tar_index(str(second)), f"{second}.arrow")
     monkeypatch.undo()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    assert index_of(str(first)) != before
+    assert find_or_build_tar_index(str(first)) != before
     assert Tars().member(str(first), "000000001.jpg") == picture(1)
     with pytest.raises(ZooError, match=r"00001\.tar\.arrow is not a tar index of this version"):
         WebDataset(str(second)).read()
@@ -233,7 +233,7 @@ def _index(tar: str, barrier: Barrier, made: str) -> None:
 
     tar_index.read_members = listed  # type: ignore[assignment]
     barrier.wait()
-    assert read_index(index_of(tar)).num_rows == 9
+    assert read_index(find_or_build_tar_index(tar)).num_rows == 9
 
 
 def test_of_two_processes_at_once_one_lists_a_tar_and_the_other_waits(tmp_path: Path) -> None:

@@ -169,7 +169,7 @@ def _neg_clip(file: Path, rows: list[tuple[str, list[str]]]) -> None:
 def write_replacements(file: Path, captions: list[str]) -> None:
     """Writes a table for these captions, in which everything may become a colour or a shape."""
     parts = {
-        (part.word, part.tag)
+        (part.lowercase_text, part.tag)
         for text in captions
         for part in replaceable_words(default_tagger().analyse(text))
         if part.tag is not None

@@ -9,7 +9,7 @@ from zoo.heads import Cosine, Head
 from zoo.negatives import NegativeGenerator, NegCLIPSwap
 from zoo.objectives import Objective
 from zoo.sources.readers import KarpathyJson, Reader
-from zoo.support.class_names import class_of, classes
+from zoo.support.class_names import class_of, list_classes
 
 
 @pytest.mark.parametrize(
@@ -69,6 +69,6 @@ def test_a_module_that_breaks_while_it_is_imported_shows_its_own_error(
 
 
 def test_a_class_that_leaves_methods_to_others_is_not_listed() -> None:
-    listed = {path.rpartition(".")[2] for _, path, _ in classes("extractors")}
+    listed = {path.rpartition(".")[2] for _, path, _ in list_classes("extractors")}
     assert {"RuleExtractor", "OpenAICompatible", "VLLM"} <= listed
     assert "LanguageModelExtractor" not in listed

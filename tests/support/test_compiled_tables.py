@@ -29,10 +29,10 @@ from zoo.support.compiled_tables import (
     Notes,
     Writer,
     build_in_memory,
-    cached_tables,
-    code_of,
-    compile_tables,
-    delete_all,
+    measure_cache,
+    hash_modules_around,
+    load_or_build_tables,
+    delete_unused_tables,
 )
 
 SCHEMA = pa.schema([("n", pa.int64())])
@@ -64,50 +64,50 @@ def of(tables: CompiledTables) -> list[int]:
 
 
 def test_what_was_made_is_found_by_what_it_was_made_of(folder: Path) -> None:
-    made = compile_tables("some", {"file": "a"}, make)
-    again = compile_tables("some", {"file": "a"}, never)
+    made = load_or_build_tables("some", {"file": "a"}, make)
+    again = load_or_build_tables("some", {"file": "a"}, never)
     assert of(made) == of(again) == [0, 1, 2]
     assert again.notes == {"of": "three"}
     with pytest.raises(AssertionError, match="made again"):
-        compile_tables("some", {"file": "b"}, never)
-    assert cached_tables().sets == 1
+        load_or_build_tables("some", {"file": "b"}, never)
+    assert measure_cache().sets == 1
 
 
 def test_tables_in_memory_and_in_a_folder_are_the_same_and_travel() -> None:
-    for tables in (build_in_memory(make), compile_tables("some", {}, make)):
+    for tables in (build_in_memory(make), load_or_build_tables("some", {}, make)):
         sent = pickle.loads(pickle.dumps(tables))
         assert (of(sent), sent.notes, list(sent)) == ([0, 1, 2], {"of": "three"}, ["numbers"])
 
 
 def test_tables_of_another_version_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    compile_tables("some", {}, make)
+    load_or_build_tables("some", {}, make)
     monkeypatch.setattr(module, "VERSION", module.VERSION + 1)
     with pytest.raises(AssertionError, match="made again"):
-        compile_tables("some", {}, never)
+        load_or_build_tables("some", {}, never)
 
 
 def test_tables_that_no_longer_hold_are_made_again() -> None:
-    compile_tables("some", {}, make)
-    compile_tables("some", {}, never, is_valid=lambda notes: notes["of"] == "three")
+    load_or_build_tables("some", {}, make)
+    load_or_build_tables("some", {}, never, is_valid=lambda notes: notes["of"] == "three")
     with pytest.raises(AssertionError, match="made again"):
-        compile_tables("some", {}, never, is_valid=lambda notes: False)
+        load_or_build_tables("some", {}, never, is_valid=lambda notes: False)
 
 
 def test_tables_that_no_longer_hold_stay_for_those_who_use_them(
     folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    in_use = compile_tables("some", {}, make)
+    in_use = load_or_build_tables("some", {}, make)
 
     def other(writer: Writer) -> Notes:
         writer.write("numbers", SCHEMA, numbers(5))
         return {}
 
-    found = compile_tables("some", {}, other, is_valid=lambda notes: False)
+    found = load_or_build_tables("some", {}, other, is_valid=lambda notes: False)
     assert (of(found), found.folder) == ([0, 1, 2, 3, 4], None)
     assert "is outdated, but in use by another process" in caplog.text
     assert of(pickle.loads(pickle.dumps(in_use))) == [0, 1, 2]
     del in_use
-    found = compile_tables("some", {}, other, is_valid=lambda notes: False)
+    found = load_or_build_tables("some", {}, other, is_valid=lambda notes: False)
     assert of(found) == [0, 1, 2, 3, 4]
     assert found.folder is not None
 
@@ -116,7 +116,7 @@ def test_tables_that_no_longer_hold_stay_for_those_who_use_them(
 def test_damaged_tables_are_made_again(
     folder: Path, damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    there = compile_tables("some", {}, make).folder
+    there = load_or_build_tables("some", {}, make).folder
     assert there is not None
     if damage == "manifest":
         (there / MANIFEST).write_text("{")
@@ -126,7 +126,7 @@ def test_damaged_tables_are_made_again(
         content = (there / "numbers.arrow").read_bytes()
         (there / "numbers.arrow").write_bytes(content[:-20])
     with caplog.at_level(logging.WARNING):
-        assert of(compile_tables("some", {}, make)) == [0, 1, 2]
+        assert of(load_or_build_tables("some", {}, make)) == [0, 1, 2]
     assert ("is damaged" in caplog.text) == (damage != "gone")
 
 
@@ -142,9 +142,9 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(folder: Path) -> None:
     with pytest.raises(
         ZooError, match=r"No space left on device\): free disk space .*\$ZOO_TABLES"
     ):
-        compile_tables("some", {}, full)
+        load_or_build_tables("some", {}, full)
     assert [path.suffix for path in folder.iterdir()] == [".lock"]
-    assert of(compile_tables("some", {}, make)) == [0, 1, 2]
+    assert of(load_or_build_tables("some", {}, make)) == [0, 1, 2]
 
 
 def test_a_file_system_without_locks_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,7 +153,7 @@ def test_a_file_system_without_locks_is_one_sentence(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr("fcntl.flock", flock)
     with pytest.raises(ZooError, match=r"lock cannot be locked .*\$ZOO_TABLES"):
-        compile_tables("some", {}, make)
+        load_or_build_tables("some", {}, make)
 
 
 def test_a_folder_that_cannot_be_made_is_one_sentence_that_names_the_setting(
@@ -164,13 +164,13 @@ def test_a_folder_that_cannot_be_made_is_one_sentence_that_names_the_setting(
     with pytest.raises(
         ZooError, match=r"could not be written .*set \$ZOO_TABLES to another folder$"
     ):
-        compile_tables("some", {}, make)
+        load_or_build_tables("some", {}, make)
 
 
 def test_tables_are_dropped_where_a_lock_wants_a_file_that_may_be_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    compile_tables("some", {}, make)
+    load_or_build_tables("some", {}, make)
     plain = fcntl.flock
 
     def as_over_a_network(handle: BufferedReader, how: int) -> None:
@@ -179,8 +179,8 @@ def test_tables_are_dropped_where_a_lock_wants_a_file_that_may_be_written(
         plain(handle, how)
 
     monkeypatch.setattr("fcntl.flock", as_over_a_network)
-    delete_all()
-    assert cached_tables().sets == 0
+    delete_unused_tables()
+    assert measure_cache().sets == 0
 
 
 def test_tables_of_other_code_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,13 +188,13 @@ def test_tables_of_other_code_are_not_read(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "helper.py").write_text("LIMIT = 1\n")
     monkeypatch.syspath_prepend(tmp_path)
     own = importlib.import_module("maker")
-    before = code_of(own.make)
-    assert code_of(own.make) == before
+    before = hash_modules_around(own.make)
+    assert hash_modules_around(own.make) == before
     (tmp_path / "helper.py").write_text("LIMIT = 2\n")
-    assert code_of(own.make) != before
-    compile_tables("some", {}, make)
+    assert hash_modules_around(own.make) != before
+    load_or_build_tables("some", {}, make)
     with pytest.raises(AssertionError, match="made"):
-        compile_tables("some", {}, own.make)
+        load_or_build_tables("some", {}, own.make)
 
 
 def _dies(place: str) -> None:
@@ -208,7 +208,7 @@ def _dies(place: str) -> None:
         writer.write("numbers", SCHEMA, batches())
         return {}
 
-    compile_tables("some", {}, make)
+    load_or_build_tables("some", {}, make)
 
 
 def test_what_a_killed_process_left_is_neither_read_nor_kept(folder: Path) -> None:
@@ -217,7 +217,7 @@ def test_what_a_killed_process_left_is_neither_read_nor_kept(folder: Path) -> No
     process.join()
     assert process.exitcode == -signal.SIGKILL
     assert any(path.suffix == ".part" for path in folder.iterdir())
-    assert of(compile_tables("some", {}, make)) == [0, 1, 2]
+    assert of(load_or_build_tables("some", {}, make)) == [0, 1, 2]
     assert not any(path.suffix == ".part" for path in folder.iterdir())
 
 
@@ -230,7 +230,7 @@ def _counts(place: str, barrier: object, made: str) -> None:
         writer.write("numbers", SCHEMA, numbers(100_000))
         return {}
 
-    assert len(compile_tables("some", {}, make)["numbers"]) == 100_000
+    assert len(load_or_build_tables("some", {}, make)["numbers"]) == 100_000
 
 
 def test_of_two_processes_at_once_one_makes_and_the_other_waits(
@@ -289,21 +289,21 @@ def test_a_process_that_does_not_wait_says_nothing(
 def test_tables_not_used_for_longest_go_first_and_those_in_use_stay(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    in_use = compile_tables("some", {"n": 0}, make)
+    in_use = load_or_build_tables("some", {"n": 0}, make)
     for n in (1, 2):
-        tables = compile_tables("some", {"n": n}, make)
+        tables = load_or_build_tables("some", {"n": n}, make)
         assert tables.folder is not None
         os.utime(tables.folder / MANIFEST, (n, n))
         del tables
-    size = cached_tables().bytes / 3
+    size = measure_cache().bytes / 3
     monkeypatch.setenv(LIMIT_VARIABLE, str(2.5 * size / module.GIB))
-    compile_tables("some", {"n": 3}, make)
+    load_or_build_tables("some", {"n": 3}, make)
     kept = {
         json.loads(p.read_text())["of"]["n"] for p in module.tables_folder().glob(f"*/{MANIFEST}")
     }
     assert kept == {0, 3}
-    delete_all()
-    assert cached_tables().sets == 1  # the one in use
+    delete_unused_tables()
+    assert measure_cache().sets == 1  # the one in use
     assert of(in_use) == [0, 1, 2]
 
 

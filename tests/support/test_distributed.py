@@ -66,7 +66,7 @@ def _one_ends(rank: int, folder: str) -> None:
             os._exit(0)
         with pytest.raises(RuntimeError) as told:
             gather.gather_objects(rank)
-        assert gather.rank_lost(told.value) is not None
+        assert gather.lost_connection_message(told.value) is not None
         os._exit(0)  # there is nobody left to leave the group with
 
 
@@ -86,5 +86,5 @@ def test_a_rank_whose_neighbour_ended_says_so(tmp_path: Path) -> None:
 def test_defects_and_other_connections_are_no_lost_rank(
     error: RuntimeError, said: str | None
 ) -> None:
-    found = gather.rank_lost(error)
+    found = gather.lost_connection_message(error)
     assert found is None if said is None else str(found).startswith(said)

@@ -14,7 +14,7 @@ import torch
 from tests.support.made import make_root
 from tests.support.mistakes import said
 from zoo.benchmarks.pairs import Pairs
-from zoo.checkpoints.files import WholeCheckpointIO
+from zoo.checkpoints.files import AtomicCheckpointIO
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.support.files import remove_leftovers, write_atomically, write_bytes
@@ -151,14 +151,14 @@ def test_every_command_sweeps_what_it_left_when_it_was_killed(tmp_path: Path) ->
     negatives = ["negatives", "export", captions, "--tagger", "TextBlobTagger"]
     assert said([*negatives, "--out", str(out / "n.jsonl")]).status == 0
     Evaluation([Pairs(str(root / "pairs.csv"))], str(root), out=str(out), workers=0).run(Guess())
-    WholeCheckpointIO().save_checkpoint({"epoch": 1}, out / "last.ckpt")
+    AtomicCheckpointIO().save_checkpoint({"epoch": 1}, out / "last.ckpt")
     assert names(out) == sorted([*left, "u.jsonl.counts"])
 
 
 def test_a_resumed_run_sweeps_beside_its_checkpoint(tmp_path: Path) -> None:
-    WholeCheckpointIO().save_checkpoint({"epoch": 1}, tmp_path / "last.ckpt")
+    AtomicCheckpointIO().save_checkpoint({"epoch": 1}, tmp_path / "last.ckpt")
     (tmp_path / f".best.ckpt.{os.getpid()}.part").write_text("half")
-    WholeCheckpointIO().load_checkpoint(tmp_path / "last.ckpt")
+    AtomicCheckpointIO().load_checkpoint(tmp_path / "last.ckpt")
     assert names(tmp_path) == ["last.ckpt"]
 
 

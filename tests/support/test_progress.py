@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from zoo.support import progress
-from zoo.support.progress import counting, track
+from zoo.support.progress import show_progress, track
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +26,7 @@ def heard(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
 def test_without_a_terminal_a_line_is_logged_each_half_minute(
     clock: list[float], heard: pytest.LogCaptureFixture
 ) -> None:
-    with counting("compiling captions", 3_000_000) as done:
+    with show_progress("compiling captions", 3_000_000) as done:
         for seconds in (10, 25, 31, 40, 62, 92):
             clock[0] = 100.0 + seconds
             done(250_000)
@@ -51,7 +51,7 @@ def test_items_whose_number_is_not_known_are_counted_as_they_are_taken(
 def test_a_process_that_shows_nothing_logs_nothing(
     clock: list[float], heard: pytest.LogCaptureFixture
 ) -> None:
-    with counting("reading", 2, shown=False) as done:
+    with show_progress("reading", 2, shown=False) as done:
         clock[0] += 60
         done(1)
     assert list(track([1, 2], "reading", shown=False)) == [1, 2]

@@ -19,7 +19,7 @@ from zoo.heads.linear import Linear
 from zoo.module import ZooModule
 from zoo.publishing.export import export
 from zoo.results.reader import read_results
-from zoo.support.provenance import LOADED, RANDOM, TRAINED, random_weights
+from zoo.support.provenance import LOADED, RANDOM, TRAINED, describe_random_weights
 
 TOWERS = ("image tower", "text tower")
 SAID = "random weights: the image tower and the text tower were neither pretrained nor trained"
@@ -49,7 +49,7 @@ def fit(recipe: Path, folder: Path, *flags: str) -> Path:
     ],
 )
 def test_a_sentence_names_the_random_parts(weights: dict[str, str], sentence: str | None) -> None:
-    assert random_weights(weights) == sentence
+    assert describe_random_weights(weights) == sentence
 
 
 def test_a_model_without_weights_is_random_and_says_so_when_loaded(
@@ -87,13 +87,13 @@ def test_a_file_of_weights_is_pretrained_and_a_checkpoint_of_random_ones_is_not(
 ) -> None:
     plain, of_random = tmp_path / "plain.pt", tmp_path / "random.ckpt"
     torch.save(small().model.state_dict(), plain)
-    found = small(pretrained=str(plain), activation="gelu").weights
+    found = small(pretrained=str(plain), activation="gelu").weight_provenance
     assert found == dict.fromkeys(TOWERS, f"pretrained, {plain}")
     module = ZooModule(small())
     checkpoint = {"state_dict": dict(module.state_dict())}
     module.on_save_checkpoint(checkpoint)
     torch.save(checkpoint, of_random)
-    assert small(pretrained=str(of_random)).weights == dict.fromkeys(TOWERS, RANDOM)
+    assert small(pretrained=str(of_random)).weight_provenance == dict.fromkeys(TOWERS, RANDOM)
 
 
 def test_a_trained_checkpoint_keeps_which_towers_are_still_random(

@@ -17,7 +17,7 @@ from zoo.sources.readers.coco_captions import CocoCaptions
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.jsonl import JsonLines
 from zoo.sources.readers.karpathy import KarpathyJson
-from zoo.sources.source import read
+from zoo.sources.source import read_source
 from zoo.support import text_files
 from zoo.support.text_files import read_json
 from zoo.units.reader import read_units
@@ -60,7 +60,7 @@ def test_every_caption_of_a_pipe_is_read_and_its_kind_told_by_its_first_line(
 ) -> None:
     assert len(content) > 1 << 17
     with piped(content + "\n") as path:
-        source = read(guess_reader(path))
+        source = read_source(guess_reader(path))
         assert type(source.reader).__name__ == kind
         assert [sample.caption for sample in source.samples] == CAPTIONS
         assert len(source.describe()["files"]) == 1  # its hash is taken of the same content

@@ -5,12 +5,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from zoo.support import text_index as module
-from zoo.support.text_index import TextIndex, index_of
+from zoo.support.text_index import TextIndex, build_text_index
 
 
 def keys(texts: list[str]) -> TextIndex:
     return TextIndex(
-        pa.chunked_array([texts], pa.string()), pa.Table.from_batches([index_of(texts)])
+        pa.chunked_array([texts], pa.string()), pa.Table.from_batches([build_text_index(texts)])
     )
 
 

@@ -12,7 +12,7 @@ from torch import nn
 
 from zoo.cli import main
 from zoo.support import progress
-from zoo.training.console_output import Bar, ProgressLog, Summary, lines
+from zoo.training.console_output import Bar, ProgressLog, ParameterSummary, parameter_count_lines
 from zoo.training.trainer import ZooTrainer
 
 NOISE = ("FLOPs", "train mode", "v_num", "`Trainer.fit` stopped", "to estimate", "Trainable")
@@ -26,7 +26,7 @@ def test_a_line_names_each_part_with_its_parameters() -> None:
     module = nn.Module()
     module.backbone, module.head, module.objective = Part(3, 2), nn.Linear(1, 1), nn.Identity()
     module.backbone.bias.requires_grad_(False)
-    assert list(lines(module)) == [
+    assert list(parameter_count_lines(module)) == [
         "backbone ViT-X: trained parameters 6, frozen 2",
         "head Linear: trained parameters 2, frozen 0",
         "objective Identity: no parameters",
@@ -39,7 +39,7 @@ def test_buffers_that_checkpoints_keep_are_counted_and_others_are_not() -> None:
     for part in (module.head, module.objective):
         part.register_buffer("queue", torch.zeros(3, 500))
         part.register_buffer("mask", torch.zeros(7), persistent=False)
-    assert list(lines(module)) == [
+    assert list(parameter_count_lines(module)) == [
         "head Linear: trained parameters 2, frozen 0, numbers in buffers 1,500",
         "objective Identity: numbers in buffers 1,500",
     ]
@@ -107,8 +107,8 @@ def test_what_a_user_asks_for_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     kinds = [type(c) for c in ZooTrainer(**quiet).callbacks]
     assert Bar in kinds
     assert ProgressLog not in kinds
-    assert Summary in kinds
+    assert ParameterSummary in kinds
     deep = ZooTrainer(callbacks=[RichModelSummary(max_depth=2)], **quiet)
-    assert Summary not in [type(c) for c in deep.callbacks]
+    assert ParameterSummary not in [type(c) for c in deep.callbacks]
     none = ZooTrainer(enable_progress_bar=False, enable_model_summary=False, **quiet)
-    assert not {Bar, ProgressLog, Summary} & {type(c) for c in none.callbacks}
+    assert not {Bar, ProgressLog, ParameterSummary} & {type(c) for c in none.callbacks}

@@ -22,7 +22,7 @@ from tests.support.made import make_root
 from tests.support.parallel import group, on_ranks, shipped
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.settings import Tuning
-from zoo.batch import Batch, Encoded, text_bank
+from zoo.batch import Batch, Encoded, build_text_bank
 from zoo.datamodules.captions import CaptionDataModule
 from zoo.evaluation.engine import Evaluation
 from zoo.heads.cosine import Cosine
@@ -295,7 +295,7 @@ def test_texts_that_come_twice_are_told_and_so_is_the_speed(
     """Four texts are named and three encoded, in half a second."""
     module = ZooModule(Backbone("zoo-tiny", tuning=Tuning("none")))
     captions = ["a cat", "a dog", "a cat", "a bird"]
-    bank, _ = text_bank(*module.backbone.tokenizer(captions))
+    bank, _ = build_text_bank(*module.backbone.tokenizer(captions))
     assert deduplicated_share(bank, module.device).item() == pytest.approx(0.25)
     told: Numbers = {}
     monkeypatch.setattr(module, "log", lambda name, value, **_: told.update({name: float(value)}))

@@ -18,11 +18,11 @@ from zoo.errors import ZooError
 from zoo.training.metrics_log import MetricsLog
 from zoo.training.run_folder import (
     RunFolder,
-    claim_version,
+    claim_version_folder,
     differences,
-    find_restarted_run,
-    job,
-    next_version,
+    find_checkpoint_of_restarted_run,
+    find_job_id,
+    next_version_folder,
 )
 from zoo.training.trainer import ZooTrainer
 
@@ -184,10 +184,10 @@ def test_the_best_may_lie_with_the_run_that_another_went_on_from(
 
 
 def test_versions_are_numbered_on(tmp_path: Path) -> None:
-    assert next_version(tmp_path).name == "version_0"
+    assert next_version_folder(tmp_path).name == "version_0"
     for name in ("version_2", "version_10", "version_x"):
         (tmp_path / name).mkdir()
-    assert next_version(tmp_path).name == "version_11"
+    assert next_version_folder(tmp_path).name == "version_11"
 
 
 def test_differences_name_the_setting_and_both_values() -> None:
@@ -247,21 +247,21 @@ def test_a_job_of_torchrun_goes_on_with_its_own_run_whatever_it_counts(
         (tmp_path / name / "checkpoints").mkdir(parents=True)
         (tmp_path / name / "run.json").write_text(json.dumps({**recipe, "job": other}))
         (tmp_path / name / "checkpoints" / "last.ckpt").write_bytes(b"")
-    assert find_restarted_run(tmp_path, {**recipe, "job": job()}) is None
+    assert find_checkpoint_of_restarted_run(tmp_path, {**recipe, "job": find_job_id()}) is None
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "mine")
-    assert job() == "torchrun mine"
+    assert find_job_id() == "torchrun mine"
     own = tmp_path / "own" / "checkpoints" / "last.ckpt"
-    assert find_restarted_run(tmp_path, {**recipe, "job": job()}) == own
-    assert find_restarted_run(tmp_path, {"model": {"seed": 1}, "data": {}, "job": job()}) is None
+    assert find_checkpoint_of_restarted_run(tmp_path, {**recipe, "job": find_job_id()}) == own
+    assert find_checkpoint_of_restarted_run(tmp_path, {"model": {"seed": 1}, "data": {}, "job": find_job_id()}) is None
 
 
 def test_restarts_of_a_job_without_a_name_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
     monkeypatch.setenv("TORCHELASTIC_MAX_RESTARTS", "0")
-    assert job() is None
+    assert find_job_id() is None
     monkeypatch.setenv("TORCHELASTIC_MAX_RESTARTS", "3")
     with pytest.raises(ZooError, match="give torchrun a --rdzv_id that is unique to this job"):
-        job()
+        find_job_id()
 
 
 def test_threads_that_claim_a_version_at_once_get_one_each(tmp_path: Path) -> None:
@@ -272,7 +272,7 @@ def test_threads_that_claim_a_version_at_once_get_one_each(tmp_path: Path) -> No
         claimed = []
         for _ in range(rounds):
             barrier.wait()
-            claimed.append(claim_version(tmp_path / "runs").name)
+            claimed.append(claim_version_folder(tmp_path / "runs").name)
         return claimed
 
     with ThreadPoolExecutor(threads) as pool:
@@ -300,9 +300,9 @@ def test_of_two_runs_that_take_the_same_named_folder_the_second_is_refused(tmp_p
     first.claim(trainer, None)
     with pytest.raises(ZooError, match=r"another run has just started in .*s1: choose another"):
         second.claim(trainer, None)
-    second.release()
+    second.remove_if_not_trained()
     assert json.loads((tmp_path / "runs" / "s1" / "run.json").read_text()) == {"job": "first"}
-    first.release()
+    first.remove_if_not_trained()
     assert list(tmp_path.iterdir()) == []
 
 

@@ -23,7 +23,7 @@ from tests.support.parallel import (
 from tests.support.runs import command, last_checkpoint, losses, variant
 from zoo.errors import ZooError
 from zoo.optim import Optimization
-from zoo.support.distributed import average_scalars, gather_parameters, shard
+from zoo.support.distributed import average_scalar_gradients, gather_or_reshard_parameters, shard
 from zoo.training.trainer import ZooTrainer
 
 RANKS = 2
@@ -61,12 +61,12 @@ def sharded_step(rank: int) -> dict[str, Any]:
     held = sum(p.to_local().numel() for p in model.parameters() if p.ndim)
     loss = model(parts_for(model, RANKS)[rank])
     loss.backward()
-    average_scalars(model)
+    average_scalar_gradients(model)
     grads = {name: _whole(p.grad) for name, p in model.named_parameters() if p.grad is not None}
     after_one_step(model)
-    gather_parameters(model, whole=True)
+    gather_or_reshard_parameters(model, gathered=True)
     moved = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
-    gather_parameters(model, whole=False)
+    gather_or_reshard_parameters(model, gathered=False)
     assert {name: parameter.shape for name, parameter in model.named_parameters()} == shapes
     return {"loss": loss.detach(), "grads": grads, "moved": moved, "held": held}
 

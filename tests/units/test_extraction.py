@@ -8,7 +8,7 @@ import pytest
 from zoo.errors import ZooError
 from zoo.language.textblob_tagger import TextBlobTagger
 from zoo.units.counts import Counts
-from zoo.units.extraction import check_output, stored_counts, write_extracted_units
+from zoo.units.extraction import check_output, total_stored_counts, write_extracted_units
 from zoo.units.reader import read_units
 from zoo.units.rules.rule import RuleExtractor
 
@@ -37,7 +37,7 @@ def test_the_file_is_kept_with_what_was_counted(
     foils = [f for r in records for u in (*r.entities, *r.relations) for f in u.foils]
     assert found.foils.total() == len(foils)
     assert found.dropped["symmetric_swap"] == 1  # of "next to"
-    assert stored_counts(tmp_path / name) == found
+    assert total_stored_counts(tmp_path / name) == found
 
 
 def test_counts_of_a_second_file_are_its_own(rules: RuleExtractor, tmp_path: Path) -> None:
@@ -51,10 +51,10 @@ def test_counts_of_a_folder_are_the_sum_of_its_files(rules: RuleExtractor, tmp_p
         write_extracted_units(rules, CAPTIONS[:2], tmp_path / "a.parquet"),
         write_extracted_units(rules, CAPTIONS[2:], tmp_path / "b.jsonl"),
     ]
-    assert stored_counts(tmp_path) == sum(parts, Counts())
+    assert total_stored_counts(tmp_path) == sum(parts, Counts())
     assert sum(parts, Counts()).captions == 3
     (tmp_path / "b.jsonl.counts").unlink()
-    assert stored_counts(tmp_path) is None
+    assert total_stored_counts(tmp_path) is None
 
 
 @pytest.mark.parametrize("kept", ["", "{", "[]", "{}", '{"captions": 1}'])
@@ -64,7 +64,7 @@ def test_counts_that_cannot_be_read_are_not_known(
     write_extracted_units(rules, CAPTIONS, tmp_path / "a.jsonl")
     assert json.loads((tmp_path / "a.jsonl.counts").read_text())["captions"] == 3
     (tmp_path / "a.jsonl.counts").write_text(kept)
-    assert stored_counts(tmp_path / "a.jsonl") is None
+    assert total_stored_counts(tmp_path / "a.jsonl") is None
 
 
 def test_a_file_where_the_counts_would_go_is_not_written_over_unasked(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.units.records import CATS
 from zoo.errors import ZooError
-from zoo.units.overlap import ENTITIES, FOILS, RELATIONS, SharedCounts, compare_units, same_words
+from zoo.units.overlap import ENTITIES, FOILS, RELATIONS, SharedCounts, compare_units, have_same_lemmas
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 
 BY_MODEL = replace(
@@ -46,16 +46,16 @@ def record(caption_id: str, *entities: str) -> UnitRecord:
 def test_texts_are_the_same_by_forms_of_their_words_in_order(
     first: str, second: str, same: bool
 ) -> None:
-    assert same_words(first, second) is same_words(second, first) is same
+    assert have_same_lemmas(first, second) is have_same_lemmas(second, first) is same
 
 
 def test_units_and_their_foils_are_matched_within_a_caption() -> None:
     found = compare_units({"17#0": CATS}, {"17#0": BY_MODEL})
     assert found.shared == {
-        ENTITIES: SharedCounts(n_both=1, n_first=1, n_second=1),  # "grey sofa" against "the sofa"
-        RELATIONS: SharedCounts(n_both=1, n_first=0, n_second=0),
+        ENTITIES: SharedCounts(n_both=1, n_first_only=1, n_second_only=1),  # "grey sofa" against "the sofa"
+        RELATIONS: SharedCounts(n_both=1, n_first_only=0, n_second_only=0),
         # "three cats" and "play on" of the first, "a red sofa" of the second
-        FOILS: SharedCounts(n_both=2, n_first=2, n_second=1),
+        FOILS: SharedCounts(n_both=2, n_first_only=2, n_second_only=1),
     }
     (disagreement,) = found.disagreements
     assert disagreement.both == ("two cats", "two cats sleep on grey sofa")
@@ -64,7 +64,7 @@ def test_units_and_their_foils_are_matched_within_a_caption() -> None:
 
 def test_a_unit_is_matched_once() -> None:
     found = compare_units({"1": record("1", "a dog", "dogs")}, {"1": record("1", "the dog")})
-    assert found.shared[ENTITIES] == SharedCounts(n_both=1, n_first=1, n_second=0)
+    assert found.shared[ENTITIES] == SharedCounts(n_both=1, n_first_only=1, n_second_only=0)
 
 
 def test_captions_of_one_file_and_those_of_another_text_are_counted_and_not_compared() -> None:
@@ -73,8 +73,8 @@ def test_captions_of_one_file_and_those_of_another_text_are_counted_and_not_comp
     found = compare_units(
         first, {"1": record("1", "dog"), "2": other, "4": record("4"), "5": record("5")}
     )
-    assert (found.captions, found.first, found.second, found.other_text) == (1, 1, 2, 1)
-    assert found.shared[ENTITIES] == SharedCounts(n_both=1, n_first=0, n_second=0)
+    assert (found.n_compared, found.n_first_only, found.n_second_only, found.n_different_text) == (1, 1, 2, 1)
+    assert found.shared[ENTITIES] == SharedCounts(n_both=1, n_first_only=0, n_second_only=0)
     assert found.disagreements == []
 
 

@@ -12,29 +12,29 @@ from hypothesis import strategies as st
 
 from tests.units.records import CATS, records
 from zoo.errors import ZooError
-from zoo.units.parquet import read_notes, write_rows
-from zoo.units.reader import read_units, to_json, write_units
+from zoo.units.parquet import read_metadata, write_unit_rows
+from zoo.units.reader import read_units, record_to_dict, write_units
 from zoo.units.sampler import UnitSampler
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> Path:
-    write_rows(rows, path, lambda: {"counts": "kept"})
+    write_unit_rows(rows, path, lambda: {"counts": "kept"})
     return path
 
 
 @settings(max_examples=25, suppress_health_check=[*HealthCheck])
 @given(made=st.lists(records, min_size=1, max_size=5, unique_by=lambda r: r.caption_id))
 def test_what_is_written_is_read_again_as_from_json_lines(made: list[Any], tmp_path: Path) -> None:
-    file = write(tmp_path / "units.parquet", [to_json(record) for record in made])
+    file = write(tmp_path / "units.parquet", [record_to_dict(record) for record in made])
     write_units(made, tmp_path / "units.jsonl")
     found = read_units(file)
     assert list(found.items()) == list(read_units(tmp_path / "units.jsonl").items())
     assert list(found.values()) == made
-    assert read_notes(file)["counts"] == "kept"
+    assert read_metadata(file)["counts"] == "kept"
 
 
 def test_more_rows_than_are_held_at_a_time_keep_their_order(tmp_path: Path) -> None:
-    rows = [{**to_json(CATS), "caption_id": str(i)} for i in range(9000)]
+    rows = [{**record_to_dict(CATS), "caption_id": str(i)} for i in range(9000)]
     assert list(read_units(write(tmp_path / "units.parquet", rows))) == [
         str(i) for i in range(9000)
     ]
@@ -42,7 +42,7 @@ def test_more_rows_than_are_held_at_a_time_keep_their_order(tmp_path: Path) -> N
 
 def test_training_samples_from_a_folder_of_parts(tmp_path: Path) -> None:
     for number in range(3):
-        row = {**to_json(CATS), "caption_id": f"{number}#0"}
+        row = {**record_to_dict(CATS), "caption_id": f"{number}#0"}
         write(tmp_path / f"part-{number}.parquet", [row])
     described = UnitSampler(str(tmp_path)).describe()
     assert described["captions"] == 3
@@ -50,7 +50,7 @@ def test_training_samples_from_a_folder_of_parts(tmp_path: Path) -> None:
 
 
 def test_others_may_keep_what_made_the_units_as_a_structure(tmp_path: Path) -> None:
-    pq.write_table(pa.Table.from_pylist([to_json(CATS)]), tmp_path / "units.parquet")
+    pq.write_table(pa.Table.from_pylist([record_to_dict(CATS)]), tmp_path / "units.parquet")
     assert list(read_units(tmp_path / "units.parquet").values()) == [CATS]
 
 
@@ -74,7 +74,7 @@ def test_others_may_keep_what_made_the_units_as_a_structure(tmp_path: Path) -> N
 def test_an_error_names_file_row_and_field(
     tmp_path: Path, column: str, value: object, complaint: str
 ) -> None:
-    wrong = [{**to_json(CATS), "caption_id": str(i)} for i in range(2)]
+    wrong = [{**record_to_dict(CATS), "caption_id": str(i)} for i in range(2)]
     wrong[1][column] = value
     if type(value) in (int, str):  # a column has one type
         wrong[0][column] = type(value)(0 if value == 7 else "x")
@@ -89,7 +89,7 @@ def test_an_error_names_file_row_and_field(
 
 def test_a_column_that_lacks_and_a_file_that_is_cut_are_named(tmp_path: Path) -> None:
     file = tmp_path / "units.parquet"
-    rows = pa.Table.from_pylist([to_json(CATS)])
+    rows = pa.Table.from_pylist([record_to_dict(CATS)])
     pq.write_table(rows.drop_columns(["relations"]), file)
     with pytest.raises(ZooError, match=r"units.parquet has no column 'relations' \(it has 'cap"):
         read_units(file)

@@ -36,7 +36,7 @@ def test_captions_of_an_image_stay_together_in_the_order_of_images() -> None:
         ["2"] * 3 + ["3"] * 3,
     ]
     assert sorted(c for part in parts for c in part.captions) == sorted(CAPTIONS)
-    assert [part.name for part in parts] == ["part-00000.parquet", "part-00001.parquet"]
+    assert [part.file_name for part in parts] == ["part-00000.parquet", "part-00001.parquet"]
     assert [len(part.captions) for part in split_into_parts(CAPTIONS, 1)] == [3, 3, 3, 3]
     assert len(split_into_parts(CAPTIONS, 100)) == 1
 

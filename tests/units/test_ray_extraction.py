@@ -18,7 +18,7 @@ from zoo.cli.units import main
 from zoo.errors import ZooError
 from zoo.language.textblob_tagger import TextBlobTagger
 from zoo.support.ray_jobs import Ray
-from zoo.units.extraction import stored_counts, write_extracted_units
+from zoo.units.extraction import total_stored_counts, write_extracted_units
 from zoo.units.extractor import CaptionRow
 from zoo.units.llm.backend import Backend, Reply
 from zoo.units.llm.openai_compatible import OpenAICompatible
@@ -137,7 +137,7 @@ def test_two_workers_one_killed_in_mid_work_give_the_records_of_one_process(tmp_
     assert by_id(read_units(tmp_path / "parts")) == by_id(read_units(tmp_path / "units.jsonl"))
     assert len(list((tmp_path / "parts").iterdir())) == 7
     assert rows(tmp_path / "parts") == len(CAPTIONS) == sum(done)
-    assert found == alone == stored_counts(tmp_path / "parts")
+    assert found == alone == total_stored_counts(tmp_path / "parts")
     assert UnitSampler(str(tmp_path / "parts")).describe()["captions"] == len(CAPTIONS)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.units.records import CATS, records
 from zoo.errors import ZooError
-from zoo.units.reader import read_units, to_json, write_units
+from zoo.units.reader import read_units, record_to_dict, write_units
 from zoo.units.record import UnitRecord
 
 
@@ -27,7 +27,7 @@ def test_what_is_written_is_read_again(tmp_path: Path, written: list[UnitRecord]
 
 
 def test_the_schema_is_that_of_the_design() -> None:
-    row = to_json(CATS)
+    row = record_to_dict(CATS)
     assert list(row) == ["caption_id", "image_id", "caption", "entities", "relations", "source"]
     assert row["entities"][1] == {
         "text": "grey sofa",
@@ -65,7 +65,7 @@ def lines(tmp_path: Path, *rows: object) -> Path:
 
 
 def changed(**fields: object) -> dict[str, object]:
-    return {**to_json(CATS), "caption_id": "other", **fields}
+    return {**record_to_dict(CATS), "caption_id": "other", **fields}
 
 
 @pytest.mark.parametrize(
@@ -88,11 +88,11 @@ def changed(**fields: object) -> dict[str, object]:
             r"field 'relations\[0\].object' is missing",
         ),
         (changed(source="me"), "field 'source' is a text"),
-        (to_json(CATS), "caption_id '17#0' already appears at .*units.jsonl:1"),
+        (record_to_dict(CATS), "caption_id '17#0' already appears at .*units.jsonl:1"),
     ],
 )
 def test_an_error_names_file_line_and_field(tmp_path: Path, row: object, complaint: str) -> None:
-    file = lines(tmp_path, to_json(CATS), "", row)
+    file = lines(tmp_path, record_to_dict(CATS), "", row)
     with pytest.raises(ZooError, match=f"units.jsonl:3:? {complaint}"):
         read_units(file)
 

@@ -16,7 +16,7 @@ NAME = "default"
 ADAPTABLE = (nn.Linear, nn.Conv2d, nn.MultiheadAttention)
 
 
-class Attention(MultiheadAttention):  # type: ignore[misc]  # peft has no types
+class LoRAAttention(MultiheadAttention):  # type: ignore[misc]  # peft has no types
     """peft's adapter of attention, with weights that are merged again in every forward.
 
     peft's own layer adds B A to the frozen weights before each forward and subtracts it after.
@@ -39,7 +39,7 @@ class Attention(MultiheadAttention):  # type: ignore[misc]  # peft has no types
 
 
 def add_adapters(
-    model: nn.Module, lora: LoRA, tower: Callable[[str], str], tuned: Sequence[str]
+    model: nn.Module, lora: LoRA, tower_of: Callable[[str], str], tuned: Sequence[str]
 ) -> None:
     """Adds adapters to layers of the tuned towers and freezes all other weights.
 
@@ -63,13 +63,13 @@ def add_adapters(
             f"of a layer: choose among {list_layers(layers)}"
         )
     for side in tuned:
-        tower_layers = [name for name in layers if tower(name) == side]
+        tower_layers = [name for name in layers if tower_of(name) == side]
         if not any(last_part(name) in lora.targets for name in tower_layers):
             raise ZooError(
                 f"backbone.tuning.lora.targets names no layer of the {side} tower: add some of "
                 f"{list_layers(tower_layers)}, or change backbone.tuning.towers"
             )
-    adapted = [name for name in layers if tower(name) in tuned and last_part(name) in lora.targets]
+    adapted = [name for name in layers if tower_of(name) in tuned and last_part(name) in lora.targets]
     attention_part = next(
         (
             name
@@ -86,7 +86,7 @@ def add_adapters(
     config = LoraConfig(
         r=lora.rank, lora_alpha=lora.alpha, target_modules="|".join(map(re.escape, adapted))
     )
-    config._register_custom_module({nn.MultiheadAttention: Attention})
+    config._register_custom_module({nn.MultiheadAttention: LoRAAttention})
     try:
         inject_adapter_in_model(config, model, NAME)
     except (TypeError, ValueError) as error:

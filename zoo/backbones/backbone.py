@@ -15,14 +15,14 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from zoo.backbones.construction import adapt, compile_blocks, construct
+from zoo.backbones.construction import apply_lora, compile_blocks, construct_model
 from zoo.backbones.factory import Activation
 from zoo.backbones.lora import merge_adapters
-from zoo.backbones.preparation import from_pil, from_pixels, normalize_pixels
+from zoo.backbones.preparation import pil_transform, pixel_transform, normalize_pixels
 from zoo.backbones.published.base import PublishedWeights
 from zoo.backbones.settings import Augmentation, Compute, TextInput, Tuning
 from zoo.backbones.tokenizer import Tokenizer, build_tokenizer
-from zoo.backbones.towers import ImageTower, TextTower, by_length, in_chunks, in_order
+from zoo.backbones.towers import ImageTower, TextTower, group_by_length, in_chunks, restore_order
 from zoo.batch import Encoded, TextBank, TokenKey, TowerShapes
 from zoo.errors import ZooError
 from zoo.support import provenance
@@ -39,7 +39,7 @@ GROUPS: dict[str, Any] = {
 }
 
 
-def _refuse_other_groups(**given: Any) -> None:
+def _check_group_types(**given: Any) -> None:
     """Raises ZooError if a group of arguments has a wrong type; augmentation may be None."""
     for name, value in given.items():
         kind = GROUPS[name]
@@ -98,10 +98,10 @@ class Backbone(Configurable, nn.Module):
         compute: Compute = Compute(),
     ) -> None:
         super().__init__()
-        _refuse_other_groups(tuning=tuning, text=text, augmentation=augmentation, compute=compute)
-        built = construct(name, pretrained, activation, preprocess, text)
-        self.name, self.activation, self.weight_origins = built.name, built.activation, built.came
-        self._known_as, self._config = built.known_as, built.config
+        _check_group_types(tuning=tuning, text=text, augmentation=augmentation, compute=compute)
+        built = construct_model(name, pretrained, activation, preprocess, text)
+        self.name, self.activation, self.weight_origins = built.name, built.activation, built.weight_origins
+        self._open_clip_name, self._config = built.open_clip_name, built.config
         self.tuning, self.text, self.augmentation = tuning, built.text, augmentation
         self.compute = compute
         self.model = built.model
@@ -112,27 +112,27 @@ class Backbone(Configurable, nn.Module):
             "context_length", 77
         )
         self.text_lengths = [*sorted(n for n in text.lengths if n < self.context), self.context]
-        self._refuse_statistics_of_chunks()
-        adapt(self.model, tuning, lambda name: self.tower(f"model.{name}"))
+        self._refuse_chunked_batch_norm()
+        apply_lora(self.model, tuning, lambda name: self.tower(f"model.{name}"))
         if compute.channels_last:
             self.model.visual.to(memory_format=torch.channels_last)
         if compute.packed:
-            self._pack()
+            self._enable_packing()
         compile_blocks((self._images, self._texts), compute.compile)
         for parameter_name, parameter in self.named_parameters():
             if not tuning.trains(self.tower(parameter_name)) or parameter_name in TEMPERATURE:
                 parameter.requires_grad_(False)
 
-    def _pack(self) -> None:
+    def _enable_packing(self) -> None:
         if self.compute.compile is not None:
             raise ZooError(
                 f"backbone.compute.packed does not work with compiled blocks "
                 f"(backbone.compute.compile={self.compute.compile}): set packed to false, or "
                 "compile to null"
             )
-        self._texts.pack(self.name)
+        self._texts.enable_packing(self.name)
 
-    def _refuse_statistics_of_chunks(self) -> None:
+    def _refuse_chunked_batch_norm(self) -> None:
         updated = self.tuning.batch_norm == "updated" and self.compute.chunk is not None
         if updated and any(isinstance(m, _BatchNorm) for m in self.modules()):
             raise ZooError(
@@ -185,7 +185,7 @@ class Backbone(Configurable, nn.Module):
         return backbone
 
     @property
-    def weights(self) -> dict[str, str]:
+    def weight_provenance(self) -> dict[str, str]:
         """The origin of each tower's weights before training (`zoo.support.provenance`)."""
         if provenance.was_loaded(self.model):
             return dict.fromkeys(self.weight_origins, provenance.LOADED)
@@ -204,20 +204,20 @@ class Backbone(Configurable, nn.Module):
             context=self.context,
             scale=math.exp(float(self.model.logit_scale)),
             bias=None if bias is None else float(bias),
-            cuts=self.cuts_text and len(self.text_lengths) > 1,
-            vocabulary=self.vocabulary,
+            cuts=self.trims_padding and len(self.text_lengths) > 1,
+            vocabulary=self.vocab_size,
         )
 
     @property
-    def cuts_text(self) -> bool:
+    def trims_padding(self) -> bool:
         """Whether texts are cut to the shortest length that holds them.
 
         The result is exact, since only towers that ignore padding do it.
         """
-        return self._texts.cuts
+        return self._texts.trims_padding
 
     @property
-    def vocabulary(self) -> int:
+    def vocab_size(self) -> int:
         """The number of token ids of the text tower."""
         return int(getattr(self.model, "text", self.model).vocab_size)
 
@@ -229,10 +229,10 @@ class Backbone(Configurable, nn.Module):
             ZooError: The tokenizer cannot be loaded, or has more ids than the text tower.
         """
         return build_tokenizer(
-            self._known_as,
+            self._open_clip_name,
             self._config["text_cfg"],
             self.text.tokenizer,
-            self.vocabulary,
+            self.vocab_size,
             self.context,
             self._texts.end,
         )
@@ -240,25 +240,25 @@ class Backbone(Configurable, nn.Module):
     @property
     def eval_transform(self) -> Callable[[Any], Tensor]:
         """From a PIL image to a tensor `[3, H, W]`, preprocessed for the weights."""
-        return from_pil(self.model.visual.preprocess_cfg, None)
+        return pil_transform(self.model.visual.preprocess_cfg, None)
 
     @property
     def train_transform(self) -> Callable[[Any], Tensor]:
         """The same for training images; all its randomness comes from torch's global generator."""
-        return from_pil(self.model.visual.preprocess_cfg, self.augmentation)
+        return pil_transform(self.model.visual.preprocess_cfg, self.augmentation)
 
     @property
-    def eval_pixels(self) -> Callable[[Tensor], Tensor]:
+    def eval_pixel_transform(self) -> Callable[[Tensor], Tensor]:
         """From an image in uint8 to `[3, H, W]` in uint8, which `encode_images` normalises."""
-        return from_pixels(self.model.visual.preprocess_cfg, None)
+        return pixel_transform(self.model.visual.preprocess_cfg, None)
 
     @property
-    def train_pixels(self) -> Callable[[Tensor], Tensor]:
+    def train_pixel_transform(self) -> Callable[[Tensor], Tensor]:
         """The same for training images; all its randomness comes from torch's global generator."""
-        return from_pixels(self.model.visual.preprocess_cfg, self.augmentation)
+        return pixel_transform(self.model.visual.preprocess_cfg, self.augmentation)
 
     @property
-    def least_side(self) -> int:
+    def min_side_for_crops(self) -> int:
         """The smallest shorter side at which no square training crop must be enlarged.
 
         A crop of 3 to 4 or 4 to 3, of a square image, is enlarged by up to about 15 %.
@@ -276,7 +276,7 @@ class Backbone(Configurable, nn.Module):
             From a PIL image to a tensor `[3, side, side]`.
         """
         settings = {**self.model.visual.preprocess_cfg, "size": side, "resize_mode": "shortest"}
-        return from_pil(settings, None)
+        return pil_transform(settings, None)
 
     def resize_images(self, images: Sequence[Tensor]) -> Tensor:
         """Resizes prepared images of any sizes, `[3, h, w]`, to the tower's size."""
@@ -306,7 +306,7 @@ class Backbone(Configurable, nn.Module):
         """
         for tower, keys in ((self._images, image_keys), (self._texts, text_keys)):
             for key in sorted(keys):
-                tower.check(self.name, key)
+                tower.check_token_key(self.name, key)
 
     def encode_images(self, images: Tensor, keys: frozenset[TokenKey] = frozenset()) -> Encoded:
         """Encodes images.
@@ -321,11 +321,11 @@ class Backbone(Configurable, nn.Module):
         """
         return self._encode(
             "image",
-            lambda rows: self._images(self._numbers(images[rows]), keys),
+            lambda rows: self._images(self._normalize_uint8(images[rows]), keys),
             torch.arange(len(images), device=images.device),
         )
 
-    def _numbers(self, images: Tensor) -> Tensor:
+    def _normalize_uint8(self, images: Tensor) -> Tensor:
         if images.dtype != torch.uint8:
             return images
         numbers = normalize_pixels(images, self.model.visual.preprocess_cfg)
@@ -346,27 +346,27 @@ class Backbone(Configurable, nn.Module):
         """
         groups = [(self.context, torch.arange(len(bank), device=bank.ids.device))]
         if self.compute.packed and len(bank):
-            groups = [(int(self.cut_lengths(bank.lengths.max()[None])), groups[0][1])]
-        elif self.cuts_text and len(bank):
-            groups = by_length(bank.lengths, self.text_lengths)
+            groups = [(int(self.trimmed_lengths(bank.lengths.max()[None])), groups[0][1])]
+        elif self.trims_padding and len(bank):
+            groups = group_by_length(bank.lengths, self.text_lengths)
         parts = [
-            self._encode("text", partial(self._cut_texts, bank, keys, cut), rows)
+            self._encode("text", partial(self._encode_trimmed_texts, bank, keys, cut), rows)
             for cut, rows in groups
         ]
-        return in_order(parts, [rows for _, rows in groups])
+        return restore_order(parts, [rows for _, rows in groups])
 
-    def cut_lengths(self, lengths: Tensor) -> Tensor:
+    def trimmed_lengths(self, lengths: Tensor) -> Tensor:
         """Returns the length to which each text is cut, the length of its token set, `[T]`.
 
         Args:
             lengths: How many tokens the texts have, `[T]`.
         """
-        if not self.cuts_text:
+        if not self.trims_padding:
             return torch.full_like(lengths, self.context)
         allowed = torch.tensor(self.text_lengths, device=lengths.device)
         return allowed[torch.bucketize(lengths, allowed)]
 
-    def _cut_texts(
+    def _encode_trimmed_texts(
         self, bank: TextBank, keys: frozenset[TokenKey], cut: int, rows: Tensor
     ) -> Encoded:
         return self._texts(bank.ids[rows, :cut], bank.lengths[rows], keys)
@@ -386,7 +386,7 @@ class Backbone(Configurable, nn.Module):
         """Returns the tower of a parameter by its name; the temperature counts as text."""
         return "image" if parameter_name.startswith("model.visual.") else "text"
 
-    def freeze(
+    def freeze_unused(
         self,
         image_keys: frozenset[TokenKey],
         text_keys: frozenset[TokenKey],
@@ -408,7 +408,7 @@ class Backbone(Configurable, nn.Module):
             ZooError: A tower cannot return the tokens.
         """
         self.check_keys(image_keys, text_keys)
-        outputs = self._outputs(image_keys, text_keys, pooled, pooled or pooled_texts)
+        outputs = self._encode_blank_items(image_keys, text_keys, pooled, pooled or pooled_texts)
         reached = {id(p) for p in _leaves(outputs)}
         frozen = []
         for name, parameter in self.named_parameters():
@@ -418,7 +418,7 @@ class Backbone(Configurable, nn.Module):
         self.train(self.training)
         return frozen
 
-    def _outputs(
+    def _encode_blank_items(
         self,
         image_keys: frozenset[TokenKey],
         text_keys: frozenset[TokenKey],

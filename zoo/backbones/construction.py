@@ -10,11 +10,11 @@ from torch import nn
 
 from zoo.backbones.factory import (
     Activation,
-    architecture,
+    resolve_architecture,
     build,
     check_tag,
-    checked_preprocess,
-    settle_activation,
+    validate_preprocess,
+    resolve_activation,
 )
 from zoo.backbones.published.base import PublishedWeights
 from zoo.backbones.settings import TextInput, Tuning
@@ -28,7 +28,7 @@ NAME = "ViT-B-32-quickgelu"  # the default architecture
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltModel:
     """An open_clip model, and the settings that were resolved while it was built.
 
     Attributes:
@@ -42,21 +42,21 @@ class Built:
     """
 
     name: str
-    known_as: str
+    open_clip_name: str
     config: dict[str, Any]
     model: Any  # open_clip's models share an interface and no class
     activation: Activation
     text: TextInput
-    came: dict[str, str]
+    weight_origins: dict[str, str]
 
 
-def construct(
+def construct_model(
     name: str | None,
     pretrained: str | PublishedWeights | None,
     activation: Activation | None,
     preprocess: dict[str, Any] | None,
     text: TextInput,
-) -> Built:
+) -> BuiltModel:
     """Builds the model for a backbone's arguments.
 
     Args:
@@ -70,9 +70,9 @@ def construct(
         ZooError: A name is unknown, a file does not fit, or the activation is ambiguous.
     """
     architecture_name = name or NAME
-    known_as, config = architecture(architecture_name)
-    asked = checked_preprocess(preprocess or {}, "backbone.preprocess")
-    weights = _read(pretrained, known_as)
+    known_as, config = resolve_architecture(architecture_name)
+    asked = validate_preprocess(preprocess or {}, "backbone.preprocess")
+    weights = _read_pretrained(pretrained, known_as)
     # the tag or the path
     source = str(pretrained.path) if isinstance(pretrained, PublishedWeights) else pretrained
     if weights is not None:
@@ -81,13 +81,13 @@ def construct(
             tokenizer=text.tokenizer or weights.tokenizer,
             context_length=text.context_length or weights.context_length,
         )
-    resolved_activation = settle_activation(
+    resolved_activation = resolve_activation(
         known_as,
         config,
         source,
         activation,
         weights.activation if weights else None,
-        named=name is not None,
+        is_name_given=name is not None,
     )
     model = build(
         known_as,
@@ -98,37 +98,37 @@ def construct(
     )
     if weights is not None:
         load_weights(model, weights, resize_text=text.context_length is not None)
-    return Built(
+    return BuiltModel(
         architecture_name,
         known_as,
         config,
         model,
         resolved_activation,
         text,
-        _came(source, weights),
+        _tower_origins(source, weights),
     )
 
 
-def _read(pretrained: str | PublishedWeights | None, known_as: str) -> Weights | None:
+def _read_pretrained(pretrained: str | PublishedWeights | None, open_clip_name: str) -> Weights | None:
     """Returns the weights of a file or a publication; None for those of a tag, and random ones."""
     if isinstance(pretrained, PublishedWeights):
-        return pretrained.read(known_as)
+        return pretrained.read(open_clip_name)
     if pretrained is None:
         return None
     if (file := weights_file(pretrained)) is not None:
         return read_weights(file)
-    if (publication := _publication(pretrained)) is not None:
+    if (publication := _publication_class(pretrained)) is not None:
         parameters = list(inspect.signature(publication.__init__).parameters.values())[1:]
         needed = [p.name for p in parameters if p.default is p.empty] or ["path"]
         raise ZooError(
             f"backbone.pretrained is {pretrained}, a publication, and its file is missing: set "
             f"{' and '.join(f'backbone.pretrained.{name}' for name in needed)}"
         )
-    check_tag(known_as, pretrained)
+    check_tag(open_clip_name, pretrained)
     return None
 
 
-def _publication(name: str) -> type[PublishedWeights] | None:
+def _publication_class(name: str) -> type[PublishedWeights] | None:
     """Returns the publication of a name, None if the name is a tag or a file."""
     path = class_paths("published_weights").get(name, name)
     if "." not in path or not all(part.isidentifier() for part in path.split(".")):
@@ -140,12 +140,12 @@ def _publication(name: str) -> type[PublishedWeights] | None:
     return value if isinstance(value, type) and issubclass(value, PublishedWeights) else None
 
 
-def _came(source: str | None, weights: Weights | None) -> dict[str, str]:
+def _tower_origins(source: str | None, weights: Weights | None) -> dict[str, str]:
     """Returns the origin of the towers' weights; a checkpoint of zoo may hold random ones too."""
     towers = (provenance.IMAGE, provenance.TEXT)
     if source is None:
         return dict.fromkeys(towers, provenance.RANDOM)
-    recorded = (weights.came if weights is not None else None) or {}
+    recorded = (weights.weight_origins if weights is not None else None) or {}
     return {
         tower: provenance.RANDOM
         if recorded.get(tower) == provenance.RANDOM
@@ -154,7 +154,7 @@ def _came(source: str | None, weights: Weights | None) -> dict[str, str]:
     }
 
 
-def adapt(model: nn.Module, tuning: Tuning, tower: Callable[[str], str]) -> None:
+def apply_lora(model: nn.Module, tuning: Tuning, tower_of: Callable[[str], str]) -> None:
     """Adds adapters to the trained towers, if `tuning` has any.
 
     Args:
@@ -171,7 +171,7 @@ def adapt(model: nn.Module, tuning: Tuning, tower: Callable[[str], str]) -> None
     from zoo.backbones.adapters import add_adapters
 
     trained = [side for side in ("image", "text") if tuning.trains(side)]
-    add_adapters(model, tuning.lora, tower, trained)
+    add_adapters(model, tuning.lora, tower_of, trained)
 
 
 def compile_blocks(towers: Iterable[Tower], backend: str | None) -> None:
@@ -193,5 +193,5 @@ def compile_blocks(towers: Iterable[Tower], backend: str | None) -> None:
             f"torch.compile{suggest_names(backend, backends)}: set it to inductor or null"
         )
     for tower in towers:
-        for module in tower.busiest():
+        for module in tower.busiest_modules():
             module.compile(backend=backend)

@@ -17,8 +17,8 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from zoo.backbones.hub import quick_hub
-from zoo.backbones.hugging_face import describe_folder
+from zoo.backbones.hub import hub_offline_if_unreachable
+from zoo.backbones.hugging_face import describe_hugging_face_folder
 from zoo.errors import ZooError, suggest_names
 from zoo.support.class_paths import reject_remote_code
 from zoo.support.text_files import NotJson, parse_json
@@ -34,7 +34,7 @@ CHOICES = {
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def silence_open_clip() -> Iterator[None]:
     """Prevents open_clip from logging on the root logger and from adding a handler to it."""
     root, silent = logging.getLogger(), logging.NullHandler()
 
@@ -52,7 +52,7 @@ def quiet() -> Iterator[None]:
         root.removeHandler(silent)
 
 
-def architecture(name: str) -> tuple[str, dict[str, Any]]:
+def resolve_architecture(name: str) -> tuple[str, dict[str, Any]]:
     """Finds an architecture and registers it with open_clip.
 
     Args:
@@ -105,7 +105,7 @@ def _read_architecture(file: Path) -> dict[str, Any]:
             "JSON file"
         ) from error
     except NotJson as error:
-        raise ZooError(f"{error.at(file)} is not valid JSON ({error}): fix the file") from error
+        raise ZooError(f"{error.format_location(file)} is not valid JSON ({error}): fix the file") from error
     except ValueError as error:
         raise ZooError(f"{file} is not a text file ({error}): fix the file") from error
     missing = [
@@ -129,7 +129,7 @@ def activation_of(config: dict[str, Any]) -> Activation:
     return "quickgelu" if config.get("quick_gelu", False) else "gelu"
 
 
-def checked_preprocess(given: dict[str, Any], source: str) -> dict[str, Any]:
+def validate_preprocess(given: dict[str, Any], source: str) -> dict[str, Any]:
     """Checks preprocessing settings of images.
 
     open_clip itself silently ignores unknown settings.
@@ -182,13 +182,13 @@ def _expected_setting(name: str, value: Any) -> str | None:
     return None if channels else f"three {kind}, one of each channel"
 
 
-def settle_activation(
+def resolve_activation(
     name: str,
     config: dict[str, Any],
     pretrained: str | None,
     asked: Activation | None,
     recorded: Activation | None,
-    named: bool = True,
+    is_name_given: bool = True,
 ) -> Activation:
     """Determines the activation of the towers' blocks.
 
@@ -223,7 +223,7 @@ def settle_activation(
             )
         return built_with
     base_name = name.removesuffix("-quickgelu")
-    is_in_name = named and base_name != name
+    is_in_name = is_name_given and base_name != name
     if recorded is not None:
         if is_in_name and recorded != built_with:
             raise ZooError(
@@ -270,7 +270,7 @@ def check_tag(name: str, tag: str, argument: str = "backbone.pretrained") -> Non
         )
     if Path(tag).is_dir():
         raise ZooError(
-            describe_folder(Path(tag))
+            describe_hugging_face_folder(Path(tag))
             or f"{argument} {tag} is a folder without weights: give a file of weights, the folder "
             "of a run, or a folder that `zoo export --format open_clip` wrote"
         )
@@ -307,10 +307,10 @@ def build(
 
     text = open_clip.get_model_config(name)["text_cfg"]
     text_model = text.get("hf_model_name") if isinstance(text, dict) else None
-    hub = quick_hub() if tag or text_model else nullcontext()
+    hub = hub_offline_if_unreachable() if tag or text_model else nullcontext()
     allocation = torch.device("meta") if device == "meta" else nullcontext()
     try:
-        with quiet(), hub, allocation:
+        with silence_open_clip(), hub, allocation:
             model: nn.Module = open_clip.create_model(
                 name,
                 pretrained=tag,
@@ -372,6 +372,6 @@ def parameters_of(name: str) -> int:
     Raises:
         ZooError: The name is unknown, or its configuration cannot be built.
     """
-    open_clip_name, config = architecture(name)
+    open_clip_name, config = resolve_architecture(name)
     model = build(open_clip_name, None, activation_of(config), None, device="meta")
     return sum(parameter.numel() for parameter in model.parameters())

@@ -49,7 +49,7 @@ def weights_digest(*modules: nn.Module, after: "Digest | None" = None) -> Digest
     return digest
 
 
-def encoding_of(backbone: Backbone) -> dict[str, Any]:
+def encoding_dependencies(backbone: Backbone) -> dict[str, Any]:
     """Returns what the backbone's outputs depend on, as plain JSON values."""
     settings = {
         "architecture": backbone.name,
@@ -63,7 +63,7 @@ def encoding_of(backbone: Backbone) -> dict[str, Any]:
     return result
 
 
-def computation_of(
+def computation_dependencies(
     backbone: Backbone,
     precision: str,
     decoder: Decoder = "pil",
@@ -86,7 +86,7 @@ def computation_of(
     weight = next(backbone.parameters())
     on = weight.device
     lora = backbone.tuning.lora
-    files = _files(type(backbone))
+    files = _source_files(type(backbone))
     if files is None:
         return None
     # arguments of a custom class besides Backbone's, which are covered below
@@ -107,11 +107,11 @@ def computation_of(
         "channels_last": backbone.compute.channels_last,
         "packed": backbone.compute.packed,
         "precision": precision,
-        **_surroundings(on, files),
+        **_runtime_environment(on, files),
     }
 
 
-def computation_of_module(
+def module_dependencies(
     model: nn.Module, preprocessing: str, *adapters: type
 ) -> dict[str, Any] | None:
     """Returns all that a vector of another library's model depends on besides its input.
@@ -126,8 +126,8 @@ def computation_of_module(
         is not defined in a file, so that changes of them cannot be detected.
     """
     parts = dict(model.named_modules())
-    settings = {name: _settings(part) for name, part in parts.items()}
-    sources = [_files(kind) for kind in {*map(type, parts.values()), *adapters}]
+    settings = {name: _module_settings(part) for name, part in parts.items()}
+    sources = [_source_files(kind) for kind in {*map(type, parts.values()), *adapters}]
     if None in settings.values() or None in sources:
         return None
     weight = next(model.parameters())
@@ -138,11 +138,11 @@ def computation_of_module(
         "autocast": torch.is_autocast_enabled(weight.device.type),
         "dtypes": sorted({str(tensor.dtype) for tensor in model.state_dict().values()}),
         "preprocessing": preprocessing,
-        **_surroundings(weight.device, frozenset().union(*filter(None, sources))),
+        **_runtime_environment(weight.device, frozenset().union(*filter(None, sources))),
     }
 
 
-def _settings(part: nn.Module) -> dict[str, Any] | None:
+def _module_settings(part: nn.Module) -> dict[str, Any] | None:
     """Returns the class and the plain attributes of a module, None if its code was replaced."""
     if part._forward_hooks or part._forward_pre_hooks:
         return None
@@ -158,18 +158,18 @@ def _settings(part: nn.Module) -> dict[str, Any] | None:
     return settings
 
 
-def _surroundings(device: torch.device, files: frozenset[str]) -> dict[str, Any]:
+def _runtime_environment(device: torch.device, files: frozenset[str]) -> dict[str, Any]:
     """Returns what a computation depends on besides model and input."""
     return {
         "products": torch.get_float32_matmul_precision(),
         "tf32": [torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32],
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,
         "libraries": {name: _version(name) for name in LIBRARIES},
-        "code": _code(files),
+        "code": _hash_sources(files),
     }
 
 
-def _files(kind: type) -> frozenset[str] | None:
+def _source_files(kind: type) -> frozenset[str] | None:
     """Returns the files of a class and its bases, None if one has none, as in a notebook."""
     try:
         files = {inspect.getsourcefile(k) for k in kind.__mro__ if k.__module__ != "builtins"}
@@ -179,7 +179,7 @@ def _files(kind: type) -> frozenset[str] | None:
 
 
 @cache
-def _code(files: frozenset[str]) -> str:
+def _hash_sources(files: frozenset[str]) -> str:
     """Returns the SHA-256 of the source that encodes and decodes, and of these files."""
     package = Path(__file__).parents[1]
     paths = {path for pattern in CODE for path in package.glob(pattern)} | {*map(Path, files)}

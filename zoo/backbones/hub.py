@@ -7,7 +7,7 @@ SECONDS = 5  # to answer in
 
 
 @contextmanager
-def quick_hub() -> Iterator[None]:
+def hub_offline_if_unreachable() -> Iterator[None]:
     """Uses only the hub's cache if the hub is not reachable.
 
     Otherwise its client would try for half a minute per file, and open_clip needs several.

@@ -117,7 +117,7 @@ def hugging_face_config(architecture: dict[str, Any], scale: float) -> dict[str,
     }
 
 
-def preparation(settings: dict[str, Any], size: int) -> dict[str, Any]:
+def image_processor_config(settings: dict[str, Any], size: int) -> dict[str, Any]:
     """Returns the arguments of CLIPImageProcessor.
 
     Args:
@@ -149,7 +149,7 @@ def preparation(settings: dict[str, Any], size: int) -> dict[str, Any]:
     }
 
 
-def vocabulary() -> tuple[dict[str, int], Any]:
+def clip_vocabulary_and_merges() -> tuple[dict[str, int], Any]:
     """Returns CLIP's token ids and its merges.
 
     Returns:
@@ -165,7 +165,7 @@ def vocabulary() -> tuple[dict[str, int], Any]:
 
 
 @contextmanager
-def without_bars() -> Iterator[None]:
+def without_progress_bars() -> Iterator[None]:
     """Turns off the progress bars of transformers for small files."""
     from transformers.utils import logging as transformers_logging
 
@@ -179,7 +179,7 @@ def without_bars() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def features(out: Any) -> Tensor:
+def unwrap_embeddings(out: Any) -> Tensor:
     """Returns the embeddings in a tower's output.
 
     Args:
@@ -189,7 +189,7 @@ def features(out: Any) -> Tensor:
     return embeddings
 
 
-def describe_folder(folder: Path) -> str | None:
+def describe_hugging_face_folder(folder: Path) -> str | None:
     """Returns what a folder of a Hugging Face model is and how to load it; None for other folders.
 
     Args:

@@ -52,7 +52,7 @@ def hugging_face_state(state: State) -> State:
     for key, tensor in ((key.removeprefix("text."), tensor) for key, tensor in state.items()):
         joined = JOINED.match(key)
         if joined is not None:
-            names = _queries_keys_values(_rename_key(joined[1] + ".", 0, 1), joined[2])
+            names = _attention_projection_names(_rename_key(joined[1] + ".", 0, 1), joined[2])
             parts = zip(names, tensor.chunk(3), strict=True)
             renamed |= {name: part.clone() for name, part in parts}
         elif key in projections:
@@ -81,7 +81,7 @@ def open_clip_state(file: Path, state: State, separate_text: bool = False) -> St
     for key in state:
         queries = QUERIES.match(key)
         if queries is not None:
-            members = _queries_keys_values(queries[1] + ".", queries[2])
+            members = _attention_projection_names(queries[1] + ".", queries[2])
             if missing := [member for member in members if member not in state]:
                 raise ZooError(f"{file} has {key} without {list_keys(missing)}: download it again")
             name = f"{_rename_key(queries[1] + '.', 1, 0)}attn.in_proj_{queries[2]}"
@@ -98,7 +98,7 @@ def open_clip_state(file: Path, state: State, separate_text: bool = False) -> St
     }
 
 
-def _queries_keys_values(block: str, kind: str) -> list[str]:
+def _attention_projection_names(block: str, kind: str) -> list[str]:
     """Returns Hugging Face's names of three tensors of a block, whose own name ends in a dot."""
     return [f"{block}self_attn.{part}_proj.{kind}" for part in "qkv"]
 

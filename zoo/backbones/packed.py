@@ -58,12 +58,12 @@ class Packing:
             attention, so that only attention is padded.
         """
         if query.device.type == "cuda":
-            return self._nest(query, key, value)
+            return self._attend_nested(query, key, value)
         query, key, value = (self.unpack(part).transpose(1, 2) for part in (query, key, value))
         attended = F.scaled_dot_product_attention(query, key, value, is_causal=True)
         return attended.transpose(1, 2)[self.real]
 
-    def _nest(self, *parts: Tensor) -> Tensor:
+    def _attend_nested(self, *parts: Tensor) -> Tensor:
         query, key, value = (
             torch.nested.nested_tensor_from_jagged(
                 part, self._starts, max_seqlen=self._longest
@@ -101,7 +101,7 @@ def run_blocks(
     return x, outputs
 
 
-def packs(block: Any) -> bool:
+def supports_packing(block: Any) -> bool:
     """Returns whether `encoded` runs a block as the block runs itself.
 
     It does for open_clip's plain block. One with adapters on its attention is another.

@@ -21,7 +21,7 @@ RATIO = (3 / 4, 4 / 3)  # of a random crop's width and height, torchvision's def
 ATTEMPTS = 10
 
 
-def from_pil(
+def pil_transform(
     settings: Mapping[str, Any], augmentation: Augmentation | None
 ) -> Callable[[Any], Tensor]:
     """Returns a transform from a PIL image to a normalised `[3, H, W]`.
@@ -40,7 +40,7 @@ def from_pil(
     return transform
 
 
-def from_pixels(
+def pixel_transform(
     settings: Mapping[str, Any], augmentation: Augmentation | None
 ) -> Callable[[Tensor], Tensor]:
     """Returns a transform from pixels of an image of any size to `[3, H, W]`, all in uint8.
@@ -59,8 +59,8 @@ def from_pixels(
         return _RandomCrop(height, width, tuple(augmentation.crop_scale))
     if mode == "squash" or (mode == "shortest" and height == width):
         kind = "bilinear" if settings.get("interpolation") == "bilinear" else "bicubic"
-        return _Whole(height, width, squash=mode == "squash", interpolation=kind)
-    return _ByPIL(from_pil(settings, None))
+        return _ResizeAndCenterCrop(height, width, squash=mode == "squash", interpolation=kind)
+    return _PILResize(pil_transform(settings, None))
 
 
 def normalize_pixels(images: Tensor, settings: Mapping[str, Any]) -> Tensor:
@@ -87,7 +87,7 @@ class _RandomCrop:
 
 
 @dataclass(frozen=True)
-class _Whole:
+class _ResizeAndCenterCrop:
     """The whole image squashed, or the centre of it after its shorter side was resized."""
 
     height: int
@@ -106,7 +106,7 @@ class _Whole:
 
 
 @dataclass(frozen=True)
-class _ByPIL:
+class _PILResize:
     """open_clip's resizing with padding, which only exists for PIL images."""
 
     transform: Any

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from zoo.backbones.factory import quiet
+from zoo.backbones.factory import silence_open_clip
 from zoo.errors import ZooError
 from zoo.support.class_paths import REMOTE_CODE
 
@@ -73,7 +73,7 @@ class Tokenizer:
         ]
         return ids, self.end.lengths(ids), torch.tensor(hashes, dtype=torch.long)
 
-    def parts(self, ids: Sequence[int]) -> list[str]:
+    def decode_tokens(self, ids: Sequence[int]) -> list[str]:
         """Returns the text of each token id, without surrounding spaces.
 
         Args:
@@ -90,7 +90,7 @@ class Tokenizer:
         return ids
 
 
-def cache_tokens(tokenizer: Tokenize) -> Tokenize:
+def caching_tokenizer(tokenizer: Tokenize) -> Tokenize:
     """Returns a tokenizer that caches the ids of lists of texts."""
     cache: dict[tuple[str, ...], tuple[Tensor, Tensor, Tensor]] = {}
 
@@ -107,7 +107,7 @@ def build_tokenizer(
     name: str,
     text_config: dict[str, Any],
     folder: str | None,
-    vocabulary: int,
+    vocab_size: int,
     context: int,
     end: TextEnd,
 ) -> Tokenizer:
@@ -131,7 +131,7 @@ def build_tokenizer(
     settings = {REMOTE_CODE: False, **text_config.get("tokenizer_kwargs", {})}
     own_settings = settings if text_config.get("hf_tokenizer_name") else {}
     try:
-        with quiet():
+        with silence_open_clip():
             inner = (
                 open_clip.get_tokenizer(name, context, **own_settings)
                 if folder is None
@@ -149,9 +149,9 @@ def build_tokenizer(
             "saved Hugging Face tokenizer"
         ) from error
     size = len(inner.tokenizer) if hasattr(inner, "tokenizer") else inner.vocab_size
-    if size > vocabulary:
+    if size > vocab_size:
         raise ZooError(
-            f"the tokenizer has {size} ids and the text tower of {name} {vocabulary}: set "
+            f"the tokenizer has {size} ids and the text tower of {name} {vocab_size}: set "
             "backbone.text.tokenizer to the tower's own"
         )
     return Tokenizer(inner, context, end)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from zoo.backbones.packed import Packing, packs, run_blocks
+from zoo.backbones.packed import Packing, supports_packing, run_blocks
 from zoo.backbones.tokenizer import TextEnd
 from zoo.batch import Encoded, TokenKey, concatenate
 from zoo.errors import ZooError
@@ -40,7 +40,7 @@ class Tower:
     prefix = 0
     norms = projects = False
 
-    def check(self, name: str, key: TokenKey) -> None:
+    def check_token_key(self, name: str, key: TokenKey) -> None:
         """Checks that the tower can return some tokens.
 
         Args:
@@ -91,7 +91,7 @@ class Tower:
                 f"the {self.side} tower of {name} cannot give {tokens}, since {reason}: {another}"
             )
 
-    def busiest(self) -> list[nn.Module]:
+    def busiest_modules(self) -> list[nn.Module]:
         """Returns the modules that do most of the tower's work.
 
         Returns:
@@ -223,7 +223,7 @@ class TextTower(Tower):
 
         self.model, self.width = model, shared_width
         text: Any = getattr(model, "text", model)
-        self.end, self.cuts = TextEnd(), False
+        self.end, self.trims_padding = TextEnd(), False
         self.native = (
             isinstance(text, CLIP | TextTransformer) and getattr(text, "cls_emb", None) is None
         )
@@ -241,7 +241,7 @@ class TextTower(Tower):
                 self.end = TextEnd(token=token)
             elif pooling == "last":
                 self.end = TextEnd(token=1)  # the end of text in SigLIP's vocabularies
-            self.cuts = text.attn_mask is not None and pooling in ("argmax", "eos")
+            self.trims_padding = text.attn_mask is not None and pooling in ("argmax", "eos")
             self._pool: Callable[[Tensor, Tensor], Tensor] = partial(
                 text_global_pool, pool_type=pooling, eos_token_id=token
             )
@@ -251,7 +251,7 @@ class TextTower(Tower):
                 TextEnd(padding=text.config.pad_token_id),
             )
             # open_clip's max pooling takes padding for text
-            self.cuts = type(text.pooler).__name__ != "MaxPooler"
+            self.trims_padding = type(text.pooler).__name__ != "MaxPooler"
 
     def __call__(self, ids: Tensor, lengths: Tensor, keys: frozenset[TokenKey]) -> Encoded:
         """Encodes texts.
@@ -287,7 +287,7 @@ class TextTower(Tower):
         real = torch.arange(length, device=ids.device) < lengths[:, None]
         return Encoded(pooled, self._tokens(by_layer, keys), dict.fromkeys(keys, real))
 
-    def pack(self, name: str) -> None:
+    def enable_packing(self, name: str) -> None:
         """Turns on packing of texts into one sequence without padding.
 
         Args:
@@ -299,9 +299,9 @@ class TextTower(Tower):
         text: Any = getattr(self.model, "text", self.model)
         if not self.native:
             reason = "it is not open_clip's own"
-        elif not self.cuts:
+        elif not self.trims_padding:
             reason = "it reads its padding"
-        elif not all(packs(block) for block in text.transformer.resblocks):
+        elif not all(supports_packing(block) for block in text.transformer.resblocks):
             reason = "its attention is not open_clip's plain one, or has adapters"
         else:
             self.packed = True
@@ -360,7 +360,7 @@ def in_chunks(
     return concatenate([checkpoint(run, part, use_reentrant=False) for part in chunks])
 
 
-def by_length(lengths: Tensor, allowed: Sequence[int]) -> list[tuple[int, Tensor]]:
+def group_by_length(lengths: Tensor, allowed: Sequence[int]) -> list[tuple[int, Tensor]]:
     """Groups texts by the shortest allowed length that holds them.
 
     Args:
@@ -375,7 +375,7 @@ def by_length(lengths: Tensor, allowed: Sequence[int]) -> list[tuple[int, Tensor
     return [(allowed[b], (bucket == b).nonzero()[:, 0]) for b in sorted(set(bucket.tolist()))]
 
 
-def in_order(parts: list[Encoded], rows: list[Tensor]) -> Encoded:
+def restore_order(parts: list[Encoded], rows: list[Tensor]) -> Encoded:
     """Concatenates the items of all parts in their original order.
 
     Args:

@@ -21,11 +21,11 @@ def find_truncated(captions: Sequence[str], tokenizer: Tokenize, chunk: int = 10
         part = list(captions[start : start + chunk])
         ids, lengths, _ = tokenizer(part)
         full = (lengths >= ids.shape[1]).nonzero().flatten().tolist()
-        positions += [start + i for i in full if _tokens(part[i], tokenizer) > ids.shape[1]]
+        positions += [start + i for i in full if _count_tokens(part[i], tokenizer) > ids.shape[1]]
     return positions
 
 
-def _tokens(text: str, tokenizer: Tokenize) -> int:
+def _count_tokens(text: str, tokenizer: Tokenize) -> int:
     words = text.split()
     middle = len(words) // 2
     _, lengths, _ = tokenizer(["", " ".join(words[:middle]), " ".join(words[middle:])])

@@ -14,7 +14,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from zoo.backbones.factory import Activation, activation_of, checked_preprocess
+from zoo.backbones.factory import Activation, activation_of, validate_preprocess
 from zoo.backbones.hugging_face import loading_hint
 from zoo.backbones.lora import LoRA, has_adapters, merge_adapters
 from zoo.errors import ZooError
@@ -71,9 +71,9 @@ class Weights:
     state: dict[str, Tensor]
     activation: Activation | None
     prefix: str = ""
-    beside: tuple[str, ...] = ()
+    unprefixed_names: tuple[str, ...] = ()
     preprocess: dict[str, Any] | None = None
-    came: dict[str, str] | None = None
+    weight_origins: dict[str, str] | None = None
     tokenizer: str | None = None
     context_length: int | None = None
 
@@ -131,7 +131,7 @@ def read_weights(file: Path) -> Weights:
     other_state = {key: value for key, value in state.items() if not key.startswith(prefix)}
     if settings:
         # the head has the trained temperature; the backbone's own is the initial one
-        model_state |= _temperature(other_state) if _scales_cosine(file, content) else {}
+        model_state |= _temperature_tensors(other_state) if _scales_cosine(file, content) else {}
         other_state = {
             key: value
             for key, value in other_state.items()
@@ -139,15 +139,15 @@ def read_weights(file: Path) -> Weights:
         }
         logger.info("%s: using only the backbone, without head and objective", file)
     if has_adapters(model_state):
-        lora = _of_group(settings, "tuning", "lora")
+        lora = _group_argument(settings, "tuning", "lora")
         if not isinstance(lora, dict):
             raise ZooError(
                 f"{file} holds adapters without the alpha they were trained with: save the merged "
                 "model's state_dict() instead"
             )
         model_state = merge_adapters(model_state, LoRA(**lora).scaling)
-    description = content if settings else _exported_beside(file)
-    model_settings = settings or {**_recorded_settings(description), **_described_beside(file)}
+    description = content if settings else _read_export_description(file)
+    model_settings = settings or {**_recorded_settings(description), **_read_open_clip_config(file)}
     return Weights(
         file,
         {**model_state, **other_state},
@@ -156,7 +156,7 @@ def read_weights(file: Path) -> Weights:
         tuple(other_state),
         model_settings.get("preprocess"),
         _recorded_origin(description),
-        _of_group(model_settings, "text", "tokenizer"),
+        _group_argument(model_settings, "text", "tokenizer"),
     )
 
 
@@ -191,13 +191,13 @@ def _recorded_settings(held: dict[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def _of_group(settings: dict[str, Any], group: str, name: str) -> Any:
+def _group_argument(settings: dict[str, Any], group: str, name: str) -> Any:
     """Returns an argument of a group of the backbone's arguments; None if it is missing."""
     arguments = settings.get(group)
     return arguments.get(name) if isinstance(arguments, dict) else None
 
 
-def _exported_beside(file: Path) -> dict[str, Any]:
+def _read_export_description(file: Path) -> dict[str, Any]:
     """Returns the description by `zoo export` next to open_clip's file, in a checkpoint's format.
 
     It is empty for any other file.
@@ -218,7 +218,7 @@ def _exported_beside(file: Path) -> dict[str, Any]:
     return {"hyper_parameters": content.get("recipe"), "zoo": content.get("origin")}
 
 
-def _described_beside(file: Path) -> dict[str, Any]:
+def _read_open_clip_config(file: Path) -> dict[str, Any]:
     """Returns the settings in open_clip's configuration next to the file of weights.
 
     It is empty for any other file.
@@ -239,7 +239,7 @@ def _described_beside(file: Path) -> dict[str, Any]:
     images.pop("size", None)
     return {
         "activation": activation_of(model),
-        "preprocess": checked_preprocess(images, str(config)),
+        "preprocess": validate_preprocess(images, str(config)),
     }
 
 
@@ -267,7 +267,7 @@ def _scales_cosine(file: Path, held: dict[str, Any]) -> bool:
         return False
 
 
-def _temperature(beside: dict[str, Tensor]) -> dict[str, Tensor]:
+def _temperature_tensors(beside: dict[str, Tensor]) -> dict[str, Tensor]:
     names = {"head.log_scale": "logit_scale", "head.bias": "logit_bias"}
     return {names[key]: value for key, value in beside.items() if key in names}
 

@@ -23,7 +23,7 @@ def find_path(root: Path, name: str) -> Path | None:
     return next((path for path in (Path(name), root / name) if path.exists()), None)
 
 
-def locate(root: Path, subset: Subset) -> Path | None:
+def find_annotation_file(root: Path, subset: Subset) -> Path | None:
     """Finds the annotation file of a subset.
 
     Args:
@@ -141,7 +141,7 @@ def check_kind(kind: str, known: Iterable[str], place: str) -> str:
     return kind
 
 
-def count_notes(counts: Iterable[tuple[Subset, int]]) -> dict[str, str]:
+def case_count_notes(counts: Iterable[tuple[Subset, int]]) -> dict[str, str]:
     """Returns a note for each subset whose file has a different number of cases than published."""
     return {
         f"{subset.name} cases": f"{n:,} in the file, {subset.n:,} as published"
@@ -150,7 +150,7 @@ def count_notes(counts: Iterable[tuple[Subset, int]]) -> dict[str, str]:
     }
 
 
-def identical_note(subset: str, cases: Iterable[Case]) -> dict[str, str]:
+def unanswerable_note(subset: str, cases: Iterable[Case]) -> dict[str, str]:
     """Returns a note on cases in which a text is both a right and a wrong answer.
 
     Args:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.benchmarks.hub import HubDataset
-from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, protocol_of
+from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, resolve_protocol
 from zoo.benchmarks.protocols.recall import Recall
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
@@ -79,7 +79,7 @@ class Case:
     @property
     def resolved_protocol(self) -> Protocol:
         """The protocol, also where it was given by name."""
-        return protocol_of(self.protocol)
+        return resolve_protocol(self.protocol)
 
     @property
     def is_gallery(self) -> bool:

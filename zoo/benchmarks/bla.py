@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct
 
-from zoo.benchmarks.annotations import identical_note
+from zoo.benchmarks.annotations import unanswerable_note
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.images import visual_genome_ref
@@ -71,7 +71,7 @@ class BLA(PublishedBenchmark):
                 Case((image,), texts, match, "i2t", subset, f"{entry.index}-{k}")
                 for k, texts in enumerate(pairs, 1)
             ]
-        notes = identical_note(subset, cases)
+        notes = unanswerable_note(subset, cases)
         if n_incomplete:
             notes[f"{subset} omitted"] = f"{n_incomplete:,} entries without an image or captions"
         return Contents(cases, [path], [], notes)

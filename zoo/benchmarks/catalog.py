@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from zoo.benchmarks.base import Benchmark
 from zoo.errors import ZooError, suggest_names
-from zoo.support.class_names import check_complete, class_of, classes
+from zoo.support.class_names import check_complete, class_of, list_classes
 
 _TABLE_PATTERN = re.compile(
     r"(.+?\.[ct]sv)((?::[^:]+)*)"
@@ -148,4 +148,4 @@ def _split_subsets(text: str, known: Iterable[str]) -> tuple[str, tuple[str, ...
 
 def benchmark_names() -> list[str]:
     """Returns the names of all benchmarks, including those of installed packages."""
-    return [name for name, _, _ in classes("benchmarks")]
+    return [name for name, _, _ in list_classes("benchmarks")]

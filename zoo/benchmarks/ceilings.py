@@ -65,16 +65,16 @@ Declared = Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True)
-class _BlindQuery:
+class _BlindChances:
     """The chances of a right answer to one query."""
 
     chance: float
     order_only: float | None = None
     text_only: tuple[float, ...] | None = None
-    place: int | None = None
+    right_position: int | None = None
 
 
-def ceilings(cases: Sequence[Case], declared: Declared = MappingProxyType({})) -> Ceilings:
+def load_or_compute_ceilings(cases: Sequence[Case], declared: Declared = MappingProxyType({})) -> Ceilings:
     """Returns the ceilings by subset and metric; `ALL_SUBSETS` has those of all cases together.
 
     Those of many cases are cached on disk, under a hash of the cases.
@@ -135,14 +135,14 @@ def compute_ceilings(cases: Iterable[Case], declared: Declared) -> Ceilings:
     texts = _TextStatistics(
         text for case in scored_cases for text in (*case.texts, *case.query_texts)
     )
-    blind_queries: dict[str, dict[str, list[_BlindQuery]]] = {}
+    blind_queries: dict[str, dict[str, list[_BlindChances]]] = {}
     choosing: dict[tuple[str, tuple[int, ...]], frozenset[str]] = {}
     chances: dict[tuple[str, str, str, int, int], float | None] = {}
     for case in scored_cases:
         protocol = case.protocol if isinstance(case.protocol, str) else protocol_name(case.protocol)
         key = protocol, case.match.shape
         if key not in choosing:
-            choosing[key] = answered_metrics(case)
+            choosing[key] = solvable_metrics(case)
         for query in case.queries():
             if query.metric not in choosing[key]:
                 continue
@@ -150,24 +150,24 @@ def compute_ceilings(cases: Iterable[Case], declared: Declared) -> Ceilings:
             kind = protocol, case.subset, query.metric, options, query.right_options or 0
             if kind not in chances:
                 chances[kind] = _chance(case, *kind[2:], declared)
-            blind_query = _blind_query(case, query, texts, chances[kind])
+            blind_query = _blind_chances(case, query, texts, chances[kind])
             if blind_query is not None:
                 blind_queries.setdefault(case.subset, {}).setdefault(query.metric, []).append(
                     blind_query
                 )
     by_subset = {
-        subset: {metric: _ceiling(metric_queries) for metric, metric_queries in by_metric.items()}
+        subset: {metric: _mean_ceiling(metric_queries) for metric, metric_queries in by_metric.items()}
         for subset, by_metric in blind_queries.items()
     }
     if len(blind_queries) < 2:
         return by_subset
-    pooled: dict[str, list[_BlindQuery]] = {}
+    pooled: dict[str, list[_BlindChances]] = {}
     for by_metric in blind_queries.values():
         for metric, metric_queries in by_metric.items():
             pooled.setdefault(metric, []).extend(metric_queries)
     return {
         ALL_SUBSETS: {
-            metric: _ceiling(metric_queries) for metric, metric_queries in pooled.items()
+            metric: _mean_ceiling(metric_queries) for metric, metric_queries in pooled.items()
         },
         **by_subset,
     }
@@ -200,12 +200,12 @@ class _TextStatistics:
         """Returns the words of a text, sorted."""
         return self._bags[text]
 
-    def guesses(self, text: str) -> tuple[float, ...]:
+    def guess_scores(self, text: str) -> tuple[float, ...]:
         """Returns the score of a text under each of GUESSES."""
         return self._guesses[text]
 
 
-def answered_metrics(case: Case) -> frozenset[str]:
+def solvable_metrics(case: Case) -> frozenset[str]:
     """Returns the metrics that a perfect model answers: their queries choose the right answers."""
     judged = case.judge(case.match.astype(np.float32))
     return frozenset(outcome.metric for outcome in judged if outcome.right)
@@ -222,9 +222,9 @@ def _chance(
     return None if level is None else level / 100
 
 
-def _blind_query(
+def _blind_chances(
     case: Case, query: Query, texts: _TextStatistics, chance_level: float | None
-) -> _BlindQuery | None:
+) -> _BlindChances | None:
     """Returns the blind chances of a query, None if it chooses neither a text nor a position.
 
     Args:
@@ -235,13 +235,13 @@ def _blind_query(
     """
     if case.query_texts:
         right, wrong = _split_texts(case.texts, case.match[query.index].tolist())
-        shared = _count_shared(texts, (*case.query_texts, *right), wrong)
+        shared = _count_same_word_texts(texts, (*case.query_texts, *right), wrong)
         chance = 1 / len(query.match) if chance_level is None else chance_level
-        return _BlindQuery(chance, chance if any(shared) else 1.0)
+        return _BlindChances(chance, chance if any(shared) else 1.0)
     query_texts = [case.texts[j] for j in query.texts]
     if (len(query.images), len(query_texts)) == (2, 2) and query.metric in group.CHANCE:
         chance = group.CHANCE[query.metric] / 100 if chance_level is None else chance_level
-        return _BlindQuery(
+        return _BlindChances(
             chance,
             chance
             if texts.bag_of_words(query_texts[0]) == texts.bag_of_words(query_texts[1])
@@ -256,15 +256,15 @@ def _blind_query(
     ordered = k == 1 and (case.argmax or case.right_listed_first)
     place = int(np.argmax(query.match)) if ordered else None
     if len(query_texts) != n:
-        return None if place is None else _BlindQuery(chance, place=place)
+        return None if place is None else _BlindChances(chance, right_position=place)
     right, wrong = _split_texts(query_texts, query.match.tolist())
-    guess_values = [[texts.guesses(text) for text in side] for side in (right, wrong)]
+    guess_values = [[texts.guess_scores(text) for text in side] for side in (right, wrong)]
     guesses = tuple(
-        order_chance(*([guess[g] for guess in side] for side in guess_values))
+        chance_right_above_wrong(*([guess[g] for guess in side] for side in guess_values))
         for g in range(len(GUESSES))
     )
-    shared = _count_shared(texts, right, wrong)
-    return _BlindQuery(chance, 1 / comb(sum(shared), shared[0]), guesses, place)
+    shared = _count_same_word_texts(texts, right, wrong)
+    return _BlindChances(chance, 1 / comb(sum(shared), shared[0]), guesses, place)
 
 
 def _split_texts(texts: Sequence[str], match: Sequence[bool]) -> tuple[list[str], list[str]]:
@@ -273,7 +273,7 @@ def _split_texts(texts: Sequence[str], match: Sequence[bool]) -> tuple[list[str]
     return right, [text for text, is_right in zip(texts, match, strict=True) if not is_right]
 
 
-def _count_shared(
+def _count_same_word_texts(
     texts: _TextStatistics, right: Sequence[str], wrong: Sequence[str]
 ) -> tuple[int, int]:
     """Counts the right and the wrong texts that have the same words as a text of the other side."""
@@ -284,7 +284,7 @@ def _count_shared(
     return sum(bag in bags[1] for bag in bags[0]), sum(bag in bags[0] for bag in bags[1])
 
 
-def order_chance(right: Sequence[float], wrong: Sequence[float]) -> float:
+def chance_right_above_wrong(right: Sequence[float], wrong: Sequence[float]) -> float:
     """Returns the chance that all right scores rank above the wrong ones, ties in random order."""
     least = min(right)
     if max(wrong) > least:
@@ -293,18 +293,18 @@ def order_chance(right: Sequence[float], wrong: Sequence[float]) -> float:
     return 1 / comb(equal + wrong.count(least), equal)
 
 
-def _ceiling(blind: Sequence[_BlindQuery]) -> Ceiling:
-    order = [query.order_only for query in blind if query.order_only is not None]
-    guessed = [query.text_only for query in blind if query.text_only is not None]
-    places = Counter(query.place for query in blind if query.place is not None)
+def _mean_ceiling(blind_chances: Sequence[_BlindChances]) -> Ceiling:
+    order = [query.order_only for query in blind_chances if query.order_only is not None]
+    guessed = [query.text_only for query in blind_chances if query.text_only is not None]
+    places = Counter(query.right_position for query in blind_chances if query.right_position is not None)
     return Ceiling(
-        len(blind),
-        _per_cent([query.chance for query in blind]),
-        _per_cent(order) if order else None,
-        dict(zip(GUESSES, map(_per_cent, zip(*guessed, strict=True)), strict=False)),
+        len(blind_chances),
+        _mean_per_cent([query.chance for query in blind_chances]),
+        _mean_per_cent(order) if order else None,
+        dict(zip(GUESSES, map(_mean_per_cent, zip(*guessed, strict=True)), strict=False)),
         100 * max(places.values()) / places.total() if places else None,
     )
 
 
-def _per_cent(shares: Sequence[float]) -> float:
+def _mean_per_cent(shares: Sequence[float]) -> float:
     return 100 * fsum(shares) / len(shares)

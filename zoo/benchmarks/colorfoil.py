@@ -99,7 +99,7 @@ class ColorFoil(PublishedBenchmark):
 
     def read_subset(self, path: Path, subset: str) -> Contents:
         """Returns the cases; the foils are created and saved if they do not exist yet."""
-        foil_file = path if path.suffix == ".jsonl" else self._cached_file(path)
+        foil_file = path if path.suffix == ".jsonl" else self._find_or_write_foils(path)
         rows = read_json_lines(foil_file, dict[str, Any], REBUILD_ADVICE)
         place, first_row = next(rows, (f"{foil_file}:1", {}))
         header = validate_record(first_row, _ColorFoilHeader, place, REBUILD_ADVICE)
@@ -119,7 +119,7 @@ class ColorFoil(PublishedBenchmark):
         note = f"foils sampled by zoo, not the authors', in {foil_file} (seed {header.seed})"
         return Contents(cases, list(dict.fromkeys([path, foil_file])), [], {subset: note})
 
-    def _cached_file(self, path: Path) -> Path:
+    def _find_or_write_foils(self, path: Path) -> Path:
         header = {
             "benchmark": self.name,
             "version": VERSION,

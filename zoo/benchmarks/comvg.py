@@ -10,7 +10,7 @@ from zoo.benchmarks.annotations import check_kind
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.csv_rows import read_csv
 from zoo.benchmarks.published import PublishedBenchmark
-from zoo.benchmarks.svo_probes import repeated_notes
+from zoo.benchmarks.svo_probes import repetition_notes
 from zoo.sources.images import visual_genome_ref
 from zoo.support.schema import Text
 
@@ -55,4 +55,4 @@ class ComVG(PublishedBenchmark):
     def read_subset(self, path: Path, subset: str) -> Contents:
         """Returns the cases of a kind, with notes on rows that repeat or contradict others."""
         cases = list(self.cases(path, subset))
-        return Contents(cases, [path], [], repeated_notes(subset, cases))
+        return Contents(cases, [path], [], repetition_notes(subset, cases))

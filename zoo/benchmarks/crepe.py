@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct
 
-from zoo.benchmarks.annotations import identical_note
+from zoo.benchmarks.annotations import unanswerable_note
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.csv_rows import parse_texts, read_csv
 from zoo.benchmarks.published import PublishedBenchmark
@@ -98,7 +98,7 @@ class CREPE(PublishedBenchmark):
 
     def read_subset(self, path: Path, subset: str) -> Contents:
         """Returns the cases of a subset; productivity also reads the other complexities' files."""
-        files = {None: path} if subset in SYSTEMATICITY else _complexities(path)
+        files = {None: path} if subset in SYSTEMATICITY else _files_by_complexity(path)
         cases, n_omitted = [], 0
         for complexity, file in files.items():
             for case in _cases(file, subset, complexity):
@@ -106,7 +106,7 @@ class CREPE(PublishedBenchmark):
                     n_omitted += 1
                 else:
                     cases.append(case)
-        notes = identical_note(subset, cases)
+        notes = unanswerable_note(subset, cases)
         if n_omitted:
             notes[f"{subset} omitted"] = f"{n_omitted:,} without a hard negative"
         absent = [str(c) for c in COMPLEXITIES if {None, str(c)}.isdisjoint(files)]
@@ -117,7 +117,7 @@ class CREPE(PublishedBenchmark):
         return Contents(cases, list(files.values()), [], notes)
 
 
-def _complexities(path: Path) -> dict[str | None, Path]:
+def _files_by_complexity(path: Path) -> dict[str | None, Path]:
     """Returns the files of all complexities that are in the folder of one of them."""
     name_match = FILE_PATTERN.fullmatch(path.name)
     if name_match is None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct
 
-from zoo.benchmarks.annotations import identical_note
+from zoo.benchmarks.annotations import unanswerable_note
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
@@ -79,7 +79,7 @@ class HardPositives(PublishedBenchmark):
     def read_subset(self, path: Path, subset: str) -> Contents:
         """Returns the cases, which come from a file of captions and a file of hard positives."""
         cases = list(self.cases(path, subset))
-        notes = identical_note(subset, cases)
+        notes = unanswerable_note(subset, cases)
         return Contents(cases, [path, _positives_path(path)], [], notes)
 
 

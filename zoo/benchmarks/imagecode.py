@@ -93,9 +93,9 @@ class ImageCoDe(PublishedBenchmark):
         return contents
 
 
-def _case(images: Iterable[ImageRef], right: int, text: str, subset: str, name: str) -> Case:
+def _case(images: Iterable[ImageRef], right_index: int, text: str, subset: str, name: str) -> Case:
     image_refs = tuple(images)
-    match = np.arange(len(image_refs))[:, None] == right
+    match = np.arange(len(image_refs))[:, None] == right_index
     return Case(image_refs, (text.strip(),), match, "t2i", subset, name, argmax=True)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 from msgspec import Struct
 
-from zoo.benchmarks.annotations import identical_note, position_note
+from zoo.benchmarks.annotations import unanswerable_note, position_note
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.csv_rows import parse_texts, read_csv
 from zoo.benchmarks.protocols.by_kind import ByKind
@@ -112,7 +112,7 @@ class NegBench(PublishedBenchmark):
         rows = list(read_csv(path, _ChoiceRow))
         cases = [_case(place, row, subset, str(i)) for i, (place, row) in enumerate(rows)]
         notes = (
-            identical_note(subset, cases)
+            unanswerable_note(subset, cases)
             | _remark_note(subset, cases)
             | position_note(subset, cases)
         )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from zoo.benchmarks.annotations import check_subsets, locate
+from zoo.benchmarks.annotations import check_subsets, find_annotation_file
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.errors import ZooError
 from zoo.sources.image_paths import OwnImages
@@ -70,7 +70,7 @@ class Pairs(Benchmark):
 
     def read(self, root: Path) -> Contents:
         """Returns a case for each row of the table; raises ZooError with the file and the line."""
-        path = locate(root, self.subsets[0])
+        path = find_annotation_file(root, self.subsets[0])
         if path is None:
             return Contents([], [], list(self.subsets))
         cases = list(self._cases(path))
@@ -85,12 +85,12 @@ class Pairs(Benchmark):
         match, images = np.array([[True, False]]), OwnImages(path.parent)
         table = Table(path, self.separator, strict=True)
         columns = (
-            table.column(self.image_column, "image_column", IMAGES),
-            table.column(self.caption_column, "caption_column", CAPTIONS),
-            table.column(self.foil_column, "foil_column", FOIL_COLUMNS),
+            table.choose_column(self.image_column, "image_column", IMAGES),
+            table.choose_column(self.caption_column, "caption_column", CAPTIONS),
+            table.choose_column(self.foil_column, "foil_column", FOIL_COLUMNS),
         )
         if SUBSET_COLUMN in table.header:
-            table.column(SUBSET_COLUMN, "the header", (SUBSET_COLUMN,))
+            table.choose_column(SUBSET_COLUMN, "the header", (SUBSET_COLUMN,))
         for line, row in table.rows():
             image, caption, foil = (_text(row, name, f"{path}:{line}") for name in columns)
             subset = row.get(SUBSET_COLUMN, "").strip() or path.stem

@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 from zoo.benchmarks.annotations import (
     check_subsets,
     check_user_files,
-    count_notes,
-    identical_note,
-    locate,
+    case_count_notes,
+    unanswerable_note,
+    find_annotation_file,
     with_user_files,
 )
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.benchmarks.parquet_rows import shard_paths
-from zoo.benchmarks.roots import cases_from_root
+from zoo.benchmarks.roots import make_image_paths_relative
 
 
 class PublishedBenchmark(Benchmark):
@@ -68,21 +68,21 @@ class PublishedBenchmark(Benchmark):
             subset: Its name.
         """
         cases = list(self.cases(path, subset))
-        return Contents(cases, shard_paths(path), [], identical_note(subset, cases))
+        return Contents(cases, shard_paths(path), [], unanswerable_note(subset, cases))
 
     def read(self, root: Path) -> Contents:
         """Returns the cases of the subsets whose files exist."""
         contents, counts = Contents([], [], []), []
         for subset in self.subsets:
-            path = locate(root, subset)
+            path = find_annotation_file(root, subset)
             if path is None:
                 contents.missing_subsets.append(subset)
                 continue
             subset_contents = self.read_subset(path, subset.name)
-            contents.cases.extend(cases_from_root(subset_contents.cases, root, path.parent))
+            contents.cases.extend(make_image_paths_relative(subset_contents.cases, root, path.parent))
             contents.files.extend(subset_contents.files)
             contents.notes.update(subset_contents.notes)
             contents.limits.update(subset_contents.limits)
             counts.append((subset, len(subset_contents.cases)))
-        contents.notes.update(count_notes(counts))
+        contents.notes.update(case_count_notes(counts))
         return contents

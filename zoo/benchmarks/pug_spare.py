@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from zoo.benchmarks.annotations import check_subsets, locate
+from zoo.benchmarks.annotations import check_subsets, find_annotation_file
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.benchmarks.bindings import BindingImage, binding_cases
 from zoo.errors import ZooError
 from zoo.scenes import blocks
-from zoo.sources.readers.pug_spare import AnimalPair, Holdout, holdout, read_animal_pairs, text
+from zoo.sources.readers.pug_spare import AnimalPair, Holdout, holdout, read_animal_pairs, format_caption
 from zoo.sources.sample import ImageRef
 
 INSTRUCTIONS = (
@@ -64,7 +64,7 @@ class PUGSpare(Benchmark):
 
     def read(self, root: Path) -> Contents:
         """Returns the cases if the file exists."""
-        path = locate(root, self.subsets[0])
+        path = find_annotation_file(root, self.subsets[0])
         if path is None:
             return Contents([], [], list(self.subsets))
         rows = list(read_animal_pairs(path))
@@ -74,7 +74,7 @@ class PUGSpare(Benchmark):
                 f"{path} has {len(block.attributes)} colours and {len(block.objects)} animals, but "
                 f"{blocks.BLOCK_SIDE} of each must be held out: download the file again"
             )
-        captions = [text(c) for c in blocks.captions(block.attributes, block.objects)]
+        captions = [format_caption(c) for c in blocks.captions(block.attributes, block.objects)]
         folder = path.parent.absolute()
         if path.is_relative_to(root):
             # so that results do not depend on the path of the root
@@ -98,11 +98,11 @@ class PUGSpare(Benchmark):
     ) -> Iterator[Case]:
         binding_images = [
             BindingImage(
-                ImageRef("published", (folder / row.picture).as_posix()),
+                ImageRef("published", (folder / row.image_path).as_posix()),
                 row.place.rpartition(":")[2],
-                text(row.caption),
-                text(blocks.swap_attributes(row.caption)),
-                (text(row.caption), text((row.caption[1], row.caption[0]))),
+                format_caption(row.caption),
+                format_caption(blocks.swap_attributes(row.caption)),
+                (format_caption(row.caption), format_caption((row.caption[1], row.caption[0]))),
             )
             for row in rows
             if block.split_of(row.caption) == subset

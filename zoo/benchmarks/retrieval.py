@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from zoo.benchmarks.annotations import count_notes, locate
+from zoo.benchmarks.annotations import case_count_notes, find_annotation_file
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.benchmarks.blip_captions import read_blip_captions
 from zoo.errors import ZooError, suggest_names
@@ -127,7 +127,7 @@ class Retrieval(Benchmark):
             return Contents([case], list(self.source.files), [], self._cleaning_note())
         contents, counts = Contents([], [], []), []
         for subset in self.subsets:
-            path = locate(root, subset)
+            path = find_annotation_file(root, subset)
             if path is None:
                 contents.missing_subsets.append(subset)
                 continue
@@ -138,7 +138,7 @@ class Retrieval(Benchmark):
             counts.append((subset, len(case.images)))
             contents.cases.append(case)
             contents.files.extend(files)
-        notes = count_notes(counts)
+        notes = case_count_notes(counts)
         contents.notes.update({key: f"{note} (images)" for key, note in notes.items()})
         contents.notes.update(self._cleaning_note())
         return contents

@@ -11,7 +11,7 @@ from zoo.sources.images import CONTAINERS, ImageFinder
 from zoo.sources.sample import ImageRef
 
 
-def resolve_images(contents: Contents, finder: ImageFinder) -> Contents:
+def resolve_case_images(contents: Contents, finder: ImageFinder) -> Contents:
     """Replaces the image references of cases by the ones that are found, and applies the limits.
 
     Args:
@@ -25,7 +25,7 @@ def resolve_images(contents: Contents, finder: ImageFinder) -> Contents:
     """
     resolved = finder.resolve_references(_distinct_images(contents.cases))
     notes = dict(contents.notes)
-    absent = finder.missing(resolved)
+    absent = finder.find_missing(resolved)
     if absent:
         notes["images by name"] = (
             f"{len(absent):,} do not exist under their paths and are replaced by published ones of "
@@ -71,7 +71,7 @@ def _limit_cases(contents: Contents, finder: ImageFinder) -> Contents:
             if len(complete) == limit:
                 break
             images = contents.cases[i].images
-            (incomplete if finder.missing(images) else complete).append(i)
+            (incomplete if finder.find_missing(images) else complete).append(i)
         chosen_rows = [*complete, *incomplete[: limit - len(complete)]]
         selected.update((i, contents.cases[i]) for i in chosen_rows)
         if len(rows) > limit:
@@ -82,15 +82,15 @@ def _limit_cases(contents: Contents, finder: ImageFinder) -> Contents:
     return replace(contents, cases=[selected[i] for i in sorted(selected)], notes=notes)
 
 
-def _with_images(case: Case, reference: Callable[[ImageRef], ImageRef]) -> Case:
+def _with_images(case: Case, new_reference: Callable[[ImageRef], ImageRef]) -> Case:
     """Returns a case with its images and partners replaced by other references."""
-    images, partners = (tuple(map(reference, refs)) for refs in (case.images, case.partners))
+    images, partners = (tuple(map(new_reference, refs)) for refs in (case.images, case.partners))
     if (images, partners) == (case.images, case.partners):
         return case
     return replace(case, images=images, partners=partners)
 
 
-def cases_from_root(cases: Iterable[Case], root: Path, folder: Path) -> Iterator[Case]:
+def make_image_paths_relative(cases: Iterable[Case], root: Path, folder: Path) -> Iterator[Case]:
     """Makes the paths of images in an annotation file's folder relative to the root.
 
     Results then do not depend on the path of the root. A path outside the root becomes absolute.

@@ -95,7 +95,7 @@ class SVOProbes(PublishedBenchmark):
         if pairs:
             return Contents(list(_pair_cases(selected_rows, images, subset)), [path], [])
         cases = list(_row_cases(selected_rows, images, subset))
-        notes = repeated_notes(subset, cases)
+        notes = repetition_notes(subset, cases)
         several = sum(len(row.changed_roles) != 1 for _, row in table)
         if several:
             notes["rows in no subset"] = f"{several:,} differ in no role or in several roles"
@@ -137,7 +137,7 @@ def _image(images: Path, number: str) -> ImageRef:
     return ImageRef("published", str(images / f"{number}.jpg"))
 
 
-def repeated_notes(subset: str, cases: Iterable[Case]) -> dict[str, str]:
+def repetition_notes(subset: str, cases: Iterable[Case]) -> dict[str, str]:
     """Returns notes on repeated rows, and on images that are both right and wrong for a text.
 
     Args:

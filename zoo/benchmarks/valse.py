@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct
 
-from zoo.benchmarks.annotations import identical_note
+from zoo.benchmarks.annotations import unanswerable_note
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.images import coco_ref, visual_genome_ref
@@ -83,7 +83,7 @@ class VALSE(PublishedBenchmark):
                 continue
             image, texts = _image(entry, place), (entry.caption, entry.foil)
             cases.append(Case((image,), texts, match, "i2t", subset, key))
-        notes = identical_note(subset, cases)
+        notes = unanswerable_note(subset, cases)
         if invalid:
             notes[f"{subset} invalid"] = (
                 f"{invalid:,} left out, as fewer than two annotators judged them valid"

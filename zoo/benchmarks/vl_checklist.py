@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta, Struct
 
-from zoo.benchmarks.annotations import identical_note
+from zoo.benchmarks.annotations import unanswerable_note
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.images import image_ref, visual_genome_ref
@@ -102,7 +102,7 @@ class VLCheckList(PublishedBenchmark):
         for i, (place, (name, texts)) in enumerate(read_list(path, tuple[str, _TextPair])):
             image, pair = _image(name, subset, place), (texts.pos[0], texts.neg[0])
             cases.append(Case((image,), pair, match, "i2t", subset, str(i)))
-        notes = identical_note(subset, cases)
+        notes = unanswerable_note(subset, cases)
         bare = sum(case.texts[1].startswith(" ") for case in cases)
         if bare:
             notes[f"{subset} bare foils"] = f"{bare:,} are a name after a space, not a caption"

@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from msgspec import Meta, Struct
 
-from zoo.benchmarks.annotations import identical_note
+from zoo.benchmarks.annotations import unanswerable_note
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
@@ -130,12 +130,12 @@ class WhatsUp(PublishedBenchmark):
         name, _, sets = subset.partition(" ")
         if name not in PREPOSITIONS:
             cases = list(_two_option_cases(path, subset))
-            return Contents(cases, [path], [], identical_note(subset, cases))
+            return Contents(cases, [path], [], unanswerable_note(subset, cases))
         entries = list(read_list(path, _ControlledEntry))
         if sets:
             return _set_contents(entries, path, subset)
         cases = list(_four_option_cases(entries, path, subset))
-        notes = identical_note(subset, cases)
+        notes = unanswerable_note(subset, cases)
         n_more = sum(len(entry.caption_options) > OPTIONS for _, entry in entries)
         if n_more:
             notes[f"{subset} options"] = (
@@ -170,7 +170,7 @@ def _set_contents(
     prepositions = PREPOSITIONS[subset.partition(" ")[0]]
     by_objects: dict[str, dict[str, _ControlledEntry]] = defaultdict(dict)
     for place, entry in entries:
-        objects, preposition = _objects(entry, place, prepositions)
+        objects, preposition = _object_pair_and_preposition(entry, place, prepositions)
         by_objects[objects][preposition] = entry
     match = np.kron(np.eye(OPTIONS, dtype=int), np.arange(OPTIONS)[None] == 0).astype(bool)
     cases, n_incomplete, n_other = [], 0, 0
@@ -201,12 +201,12 @@ def _set_contents(
     return Contents(cases, [path], [], notes)
 
 
-def _objects(entry: _ControlledEntry, place: str, known: tuple[str, ...]) -> tuple[str, str]:
+def _object_pair_and_preposition(entry: _ControlledEntry, place: str, prepositions: tuple[str, ...]) -> tuple[str, str]:
     """Returns the two objects of an image and its preposition, from its file name."""
     first_object, *middle_words, second_object = PurePosixPath(entry.image_path).stem.split("_")
-    if not middle_words or middle_words[0] not in known:
+    if not middle_words or middle_words[0] not in prepositions:
         raise ZooError(
-            f"{place}: {entry.image_path!r} does not have a preposition ({', '.join(known)}) "
+            f"{place}: {entry.image_path!r} does not have a preposition ({', '.join(prepositions)}) "
             "between two objects: download the file again"
         )
     return f"{first_object}_{second_object}", middle_words[0]

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct
 
-from zoo.benchmarks.annotations import count_notes, find_path
+from zoo.benchmarks.annotations import case_count_notes, find_path
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.benchmarks.hub import HubDataset
 from zoo.benchmarks.parquet_rows import read_parquet_rows
 from zoo.benchmarks.protocols.group import CHANCE
-from zoo.benchmarks.roots import cases_from_root
+from zoo.benchmarks.roots import make_image_paths_relative
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import read_json_lines
 
@@ -84,8 +84,8 @@ class Winoground(Benchmark):
             for file in files
             for case in (_jsonl_cases if file.suffix == ".jsonl" else _parquet_cases)(file)
         ]
-        notes = count_notes([(SUBSET, len(cases))])
-        return Contents(list(cases_from_root(cases, root, files[0].parent)), files, [], notes)
+        notes = case_count_notes([(SUBSET, len(cases))])
+        return Contents(list(make_image_paths_relative(cases, root, files[0].parent)), files, [], notes)
 
     def _find_files(self, root: Path) -> list[Path]:
         if self.file is not None:
@@ -104,10 +104,10 @@ class Winoground(Benchmark):
 def _jsonl_cases(path: Path) -> Iterator[Case]:
     for _, row in read_json_lines(path, _WinogroundLine, "download the file again"):
         names = row.image_0, row.image_1
-        yield _case(row, [ImageRef("published", _image(path, name)) for name in names])
+        yield _case(row, [ImageRef("published", _image_path(path, name)) for name in names])
 
 
-def _image(path: Path, stem: str) -> str:
+def _image_path(path: Path, stem: str) -> str:
     return str(path.parent / "images" / (stem if Path(stem).suffix else f"{stem}.png"))
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from zoo.benchmarks.annotations import check_kind, check_subsets, count_notes, locate
+from zoo.benchmarks.annotations import check_kind, check_subsets, case_count_notes, find_annotation_file
 from zoo.benchmarks.base import Benchmark, Contents, Subset
 from zoo.benchmarks.winoground import INSTRUCTIONS, SUBSET, Winoground
 from zoo.support.schema import read_object
@@ -63,7 +63,7 @@ class WinogroundTags(Benchmark):
 
     def read(self, root: Path) -> Contents:
         """Returns the cases of each tag, if the tags and Winoground exist."""
-        path, winoground = locate(root, self.subsets[0]), Winoground(self.file).read(root)
+        path, winoground = find_annotation_file(root, self.subsets[0]), Winoground(self.file).read(root)
         if path is None or not winoground.cases:
             return Contents([], [], list(self.subsets))
         tags = {
@@ -77,7 +77,7 @@ class WinogroundTags(Benchmark):
             if subset.name in tags.get(case.id, ())
         ]
         counts = [(s, sum(case.subset == s.name for case in cases)) for s in self.subsets]
-        notes = count_notes(counts)
+        notes = case_count_notes(counts)
         n_untagged = sum(case.id not in tags for case in winoground.cases)
         if n_untagged:
             notes["untagged"] = f"{n_untagged:,} cases of Winoground are not in the file of tags"

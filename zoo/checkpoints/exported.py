@@ -13,7 +13,7 @@ from msgspec import Struct
 from safetensors.torch import save_file
 from torch import Tensor
 
-from zoo.backbones.hugging_face import describe_folder
+from zoo.backbones.hugging_face import describe_hugging_face_folder
 from zoo.backbones.hugging_face_names import open_clip_state
 from zoo.backbones.weights import DESCRIPTION
 from zoo.errors import ZooError
@@ -33,13 +33,13 @@ class _PartFields(Struct):
     init_args: dict[str, Any] = {}
 
 
-class _Named(Struct):
+class _BackboneArguments(Struct):
     name: str
 
 
 class _BackboneFields(Struct):
     class_path: str
-    init_args: _Named
+    init_args: _BackboneArguments
 
 
 class _RecipeFields(Struct):
@@ -56,7 +56,7 @@ class _Description(Struct):
     separate_text: bool
 
 
-def write_description(
+def write_zoo_files(
     folder: Path, recipe: dict[str, Any], origin: dict[str, Any], state: dict[str, Tensor]
 ) -> None:
     """Writes zoo's two files into an exported folder, with the JSON file of an architecture.
@@ -109,7 +109,7 @@ def read_export(folder: Path) -> dict[str, Any]:
     try:
         description = parse_json((folder / DESCRIPTION).read_text("utf-8"))
     except (OSError, ValueError) as error:
-        if not (folder / DESCRIPTION).exists() and (message := describe_folder(folder)):
+        if not (folder / DESCRIPTION).exists() and (message := describe_hugging_face_folder(folder)):
             raise ZooError(message) from error
         raise ZooError(
             f"{folder} was not written by `zoo export` ({' '.join(str(error).split())}): give a "

@@ -27,7 +27,7 @@ PLAIN_WEIGHTS = "give weights of other projects with --model.backbone.pretrained
 log = logging.getLogger(__name__)
 
 
-class WholeCheckpointIO(TorchCheckpointIO):
+class AtomicCheckpointIO(TorchCheckpointIO):
     """Writes a checkpoint to a temporary file and renames it.
 
     If the run is killed or the disk is full, the previous checkpoint is kept.
@@ -179,7 +179,7 @@ def find_checkpoint(name: str | Path, runs: Path = RUNS) -> Path:
         ZooError: There is no such checkpoint.
     """
     if str(name) in NAMES:
-        newest = newest_last(runs)
+        newest = newest_last_checkpoint(runs)
         result = newest if str(name) == "last" else best_of(newest)
         log.info("--ckpt_path %s: %s", name, result)
         return result
@@ -192,7 +192,7 @@ def find_checkpoint(name: str | Path, runs: Path = RUNS) -> Path:
     return path
 
 
-def newest_last(folder: Path) -> Path:
+def newest_last_checkpoint(folder: Path) -> Path:
     """Returns the newest `last.ckpt` under a folder of runs.
 
     Args:

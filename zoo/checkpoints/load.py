@@ -7,7 +7,7 @@ from typing import Any
 from jsonargparse import ArgumentError, ArgumentParser
 
 from zoo import __version__
-from zoo.backbones.catalogue.model import settings
+from zoo.backbones.catalogue.model import load_published_settings
 from zoo.backbones.fingerprint import weights_hash
 from zoo.backbones.weights import refuse_not_finite
 from zoo.checkpoints.files import find_checkpoint, read_checkpoint, recipe_of
@@ -87,10 +87,10 @@ def load_published(name: str) -> ZooModule:
     Raises:
         ZooError: There is no such model, or its weights cannot be downloaded or do not fit.
     """
-    return _build_module(settings(name), f"the model {name}")
+    return _build_module(load_published_settings(name), f"the model {name}")
 
 
-def load_measured(model: Mapping[str, Any]) -> ZooModule:
+def load_model_of_results(model: Mapping[str, Any]) -> ZooModule:
     """Loads the module that produced given results.
 
     Args:

@@ -17,7 +17,7 @@ from zoo import __version__
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.published.base import PublishedWeights
 from zoo.backbones.weights import weights_file
-from zoo.checkpoints.files import WholeCheckpointIO, read_checkpoint
+from zoo.checkpoints.files import AtomicCheckpointIO, read_checkpoint
 from zoo.checkpoints.load import load_checkpoint
 from zoo.errors import ZooError
 from zoo.module import ZooModule
@@ -28,7 +28,7 @@ from zoo.support.files import check_writable
 State = dict[str, Tensor]
 
 
-def checkpoint_of(out: Path, alpha: float) -> Path:
+def merged_checkpoint_path(out: Path, alpha: float) -> Path:
     """Returns the checkpoint that a merge into the folder `out` writes for an alpha."""
     return out / f"alpha_{alpha:.9g}.ckpt"
 
@@ -58,12 +58,12 @@ def merge(
     """
     checkpoint, out = Path(checkpoint), Path(out)
     base = None if base is None else str(base)
-    files = [checkpoint_of(out, alpha) for alpha in alphas]
+    files = [merged_checkpoint_path(out, alpha) for alpha in alphas]
     if not files or len(set(files)) < len(files) or not all(0 <= alpha <= 1 for alpha in alphas):
         raise ZooError(f"alphas are {list(alphas)}: give numbers from 0 to 1, without duplicates")
     check_writable(files[0], overwrite=True)
     module = load_checkpoint(checkpoint)
-    (start, untuned), tuned = _start(checkpoint, module, base), _plain_state(module)
+    (start, untuned), tuned = _load_initial_state(checkpoint, module, base), _state_with_merged_adapters(module)
     unmatched = [
         name for name in tuned if name not in start or start[name].shape != tuned[name].shape
     ]
@@ -73,7 +73,7 @@ def merge(
             "set --base to the weights that it started from"
         )
     changed = [
-        name for name, tensor in _frozen(module).items() if not torch.equal(tensor, start[name])
+        name for name, tensor in _frozen_tower_weights(module).items() if not torch.equal(tensor, start[name])
     ]
     if changed:
         raise ZooError(
@@ -103,7 +103,7 @@ def merge(
             },
             "pytorch-lightning_version": lightning.__version__,
         }
-        WholeCheckpointIO().save_checkpoint(content, file)
+        AtomicCheckpointIO().save_checkpoint(content, file)
     return files
 
 
@@ -123,7 +123,7 @@ def interpolate_states(start: State, tuned: State, alpha: float) -> State:
     }
 
 
-def _start(checkpoint: Path, module: ZooModule, base: str | None) -> tuple[State, dict[str, str]]:
+def _load_initial_state(checkpoint: Path, module: ZooModule, base: str | None) -> tuple[State, dict[str, str]]:
     """Returns the state of the module before training, and the origin of its weights."""
     recipe = read_checkpoint(checkpoint)["hyper_parameters"]
     recorded = recipe["backbone"]["init_args"]
@@ -151,9 +151,9 @@ def _start(checkpoint: Path, module: ZooModule, base: str | None) -> tuple[State
         ) from error
     origins = backbone.weights
     if source is None:
-        backbone.load_state_dict(_without_adapters(module.backbone).state_dict())
+        backbone.load_state_dict(_backbone_before_adapters(module.backbone).state_dict())
     state = {f"backbone.{name}": tensor for name, tensor in backbone.state_dict().items()}
-    head = _start_of_head(
+    head = _initial_head_state(
         module, backbone, recipe.get("head", {}).get("init_args", {}).get("weights")
     )
     state |= {f"head.{name}": tensor for name, tensor in head.items()}
@@ -165,7 +165,7 @@ def _start(checkpoint: Path, module: ZooModule, base: str | None) -> tuple[State
     return state, origins
 
 
-def _start_of_head(module: ZooModule, backbone: Backbone, weights: str | None) -> State:
+def _initial_head_state(module: ZooModule, backbone: Backbone, weights: str | None) -> State:
     """Returns the state that the head starts from.
 
     Args:
@@ -197,7 +197,7 @@ def _start_of_head(module: ZooModule, backbone: Backbone, weights: str | None) -
     return states[0]
 
 
-def _plain_state(module: ZooModule) -> State:
+def _state_with_merged_adapters(module: ZooModule) -> State:
     """Returns the module's state with adapters merged."""
     towers = {
         f"backbone.{name}": tensor
@@ -210,7 +210,7 @@ def _plain_state(module: ZooModule) -> State:
     }
 
 
-def _without_adapters(backbone: Backbone) -> Backbone:
+def _backbone_before_adapters(backbone: Backbone) -> Backbone:
     """Returns the backbone before adapters were added."""
     copied = copy.deepcopy(backbone)
     for name, parameter in copied.named_parameters():
@@ -219,7 +219,7 @@ def _without_adapters(backbone: Backbone) -> Backbone:
     return copied.without_adapters()
 
 
-def _frozen(module: ZooModule) -> State:
+def _frozen_tower_weights(module: ZooModule) -> State:
     """Returns the towers' weights that were frozen in training, by name."""
     if module.backbone.tuning.lora is None:
         frozen = {
@@ -228,6 +228,6 @@ def _frozen(module: ZooModule) -> State:
             if not p.requires_grad
         }
     else:
-        frozen = dict(_without_adapters(module.backbone).named_parameters())
+        frozen = dict(_backbone_before_adapters(module.backbone).named_parameters())
     # without the temperature, which the head owns
     return {f"backbone.{name}": p.detach() for name, p in frozen.items() if p.ndim}

@@ -5,19 +5,19 @@
 
 from pathlib import Path
 
-from zoo.cli.caption_arguments import add_captions
+from zoo.cli.caption_arguments import add_caption_arguments
 from zoo.cli.command_parser import CommandParser
 from zoo.familiarity.captions import COCO, count_caption_bindings, load_binding_table
 from zoo.familiarity.table import write_table
 from zoo.support.class_names import import_all
 from zoo.support.files import check_ending, check_writable
-from zoo.support.log import show_log
+from zoo.support.log import enable_log_output
 
 
 def main(argv: list[str]) -> int:
     """Writes the table, prints a summary, and returns the exit status."""
     import_all(("readers",))
-    show_log()
+    enable_log_output()
     declared = parser()
     args = declared.instantiate(declared.parse_args(argv))
     out_path = Path(args.out)
@@ -28,9 +28,9 @@ def main(argv: list[str]) -> int:
     else:
         table = count_caption_bindings(args.reader(Path(args.captions)))
     write_table(table, out_path)
-    perfect = sum(perfect > 0 for perfect, _ in table.counts.values())
+    perfect = sum(perfect > 0 for perfect, _ in table.perfect_close_counts.values())
     print(
-        f"{out_path}: {len(table.counts):,} bindings of {table.about['captions']}, {perfect:,} of "
+        f"{out_path}: {len(table.perfect_close_counts):,} bindings of {table.about['captions']}, {perfect:,} of "
         "them with a perfect match"
     )
     return 0
@@ -43,7 +43,7 @@ def parser() -> CommandParser:
         description="Count how often captions pair each attribute with each object, and write a "
         "table.",
     )
-    add_captions(parser, f"; a units file; `{COCO}` for COCO's training captions")
+    add_caption_arguments(parser, f"; a units file; `{COCO}` for COCO's training captions")
     parser.add_argument("--out", type=str, required=True, help="the table to write (.csv)")
     parser.add_argument("--overwrite", action="store_true", help="overwrite an existing file")
     parser.add_argument(

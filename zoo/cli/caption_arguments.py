@@ -12,7 +12,7 @@ from zoo.sources.remote_files import is_url
 from zoo.sources.sample import Sample
 
 
-def add_captions(parser: CommandParser, others: str = "") -> None:
+def add_caption_arguments(parser: CommandParser, others: str = "") -> None:
     """Adds the arguments for a file of captions and its reader.
 
     Args:

@@ -36,7 +36,7 @@ class CommandParser(ArgumentParser):  # type: ignore[misc]
         words = sys.argv[1:] if args is None else args
         commands = subcommand_parsers(self)
         for parser in (self, *(commands[word] for word in words[:1] if word in commands)):
-            message = _repeated_list_flag(parser, words) or empty_value(words)
+            message = _repeated_list_flag_message(parser, words) or empty_value_message(words)
             if message is not None:
                 print(f"zoo: {message}", file=sys.stderr)
                 sys.exit(2)
@@ -99,7 +99,7 @@ class CommandParser(ArgumentParser):  # type: ignore[misc]
             for action in parser_actions(parser)
         }
 
-    def build_classes(self, given: Namespace) -> Namespace:
+    def instantiate_subcommand(self, given: Namespace) -> Namespace:
         """Returns the arguments of the chosen command, with its classes instantiated.
 
         Args:
@@ -117,7 +117,7 @@ class CommandParser(ArgumentParser):  # type: ignore[misc]
             raise user_error from error
 
 
-def pass_arguments(maker: Namespace, flag: str, **own: Any) -> None:
+def pass_arguments(class_settings: Namespace, flag: str, **own: Any) -> None:
     """Passes the values of a command's own flags to a class that was named.
 
     Args:
@@ -131,14 +131,14 @@ def pass_arguments(maker: Namespace, flag: str, **own: Any) -> None:
     for name, value in own.items():
         if value is None:
             continue
-        if name not in maker.get("init_args", ()):
+        if name not in class_settings.get("init_args", ()):
             raise ZooError(
-                f"{flag} {maker.class_path.rpartition('.')[2]} takes no {name}: remove --{name}"
+                f"{flag} {class_settings.class_path.rpartition('.')[2]} takes no {name}: remove --{name}"
             )
-        maker.init_args[name] = value
+        class_settings.init_args[name] = value
 
 
-def empty_value(words: Sequence[object]) -> str | None:
+def empty_value_message(words: Sequence[object]) -> str | None:
     """Returns a message about a flag with an empty value, as from an unset shell variable.
 
     An empty path would mean the working directory. Dotted flags are settings, which may be empty.
@@ -153,7 +153,7 @@ def empty_value(words: Sequence[object]) -> str | None:
     return None
 
 
-def _repeated_list_flag(parser: CommandParser, words: Sequence[object]) -> str | None:
+def _repeated_list_flag_message(parser: CommandParser, words: Sequence[object]) -> str | None:
     """Returns a message about a repeated list flag, of which argparse would keep only the last."""
     options = [str(word).partition("=")[0] for word in words]
     for action in parser_actions(parser):

@@ -7,7 +7,7 @@ import sys
 
 from zoo import __version__
 from zoo.cli.registry import COMMANDS, LIGHTNING, command_module
-from zoo.cli.user_code import user_code
+from zoo.cli.user_code import allow_user_code
 from zoo.errors import Stopped, ZooError, suggest_names
 from zoo.support.signals import ImmediateStop, signals_raise
 
@@ -25,13 +25,13 @@ def main(argv: list[str] | None = None) -> int:
     argv = list(sys.argv[1:] if argv is None else argv)
     command = COMMANDS.get(argv[0]) if argv else None
     with (
-        signals_raise(command.unsaved if command else "") as ending,
-        user_code(argv) as words,
+        signals_raise(command.interrupt_hint if command else "") as ending,
+        allow_user_code(argv) as words,
     ):
         return run_command(words, ending)
 
 
-def run_command(argv: list[str], ending: ImmediateStop) -> int:
+def run_command(argv: list[str], signal_handler: ImmediateStop) -> int:
     """Runs one command, and prints one line if an error or a signal ends it.
 
     Args:
@@ -47,7 +47,7 @@ def run_command(argv: list[str], ending: ImmediateStop) -> int:
         print(f"zoo: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt as stop:
-        hint = str(stop) or ending.saved_note
+        hint = str(stop) or signal_handler.saved_note
         print(f"zoo: interrupted: {hint}" if hint else "zoo: interrupted", file=sys.stderr)
         return 130
     except Stopped as stop:

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from zoo.cli.command_parser import CommandParser
 from zoo.errors import ZooError
-from zoo.results.comparison.alignment import align_runs, largest_difference
+from zoo.results.comparison.alignment import align_runs, largest_score_difference
 from zoo.results.comparison.compare import PRESETS, compare, read_runs
 from zoo.results.comparison.comparison import Comparison, print_comparison, render_forest
 from zoo.results.comparison.forest_plot import FORMATS, figure_format
@@ -17,9 +17,9 @@ from zoo.results.comparison.paired_tests import RESAMPLES
 from zoo.results.comparison.run_names import SEED
 from zoo.results.metrics import Rules
 from zoo.results.presets.preset import preset_of
-from zoo.results.ranks import draw_ranks, split_tests
+from zoo.results.ranks import draw_ranks, compute_split_tests
 from zoo.results.report import Results
-from zoo.support.arguments import split_list, whole_number
+from zoo.support.arguments import split_list, integer_at_least
 from zoo.support.files import check_writable, write_bytes
 
 FORMATTERS = {
@@ -71,7 +71,7 @@ def main(argv: list[str]) -> int:
     if args.format == "csv":
         print(*comparison.notes, sep="\n", file=sys.stderr)
     if args.outcomes:
-        _list_outcomes(runs, presets[0].rules, args.outcomes)
+        _print_outcome_differences(runs, presets[0].rules, args.outcomes)
     return 0
 
 
@@ -143,20 +143,20 @@ def parser() -> CommandParser:
     )
     parser.add_argument(
         "--outcomes",
-        type=whole_number(0),
+        type=integer_at_least(0),
         default=0,
         metavar="N",
         help="list N outcomes in which each run differs from the first, smallest margins first",
     )
     parser.add_argument(
         "--resamples",
-        type=whole_number(1),
+        type=integer_at_least(1),
         default=RESAMPLES,
         help="number of bootstrap resamples of images per interval",
     )
     parser.add_argument(
         "--seed",
-        type=whole_number(0),
+        type=integer_at_least(0),
         default=0,
         help="the seed of the resampling",
     )
@@ -204,15 +204,15 @@ def _draw_rank_shifts(runs: Mapping[str, Results], rules: Rules) -> bytes:
             f"--rank_shifts: {first_run} has no familiarity split: create one with "
             "`zoo rescore RUN --familiar_with CAPTIONS --out DIR`"
         )
-    return draw_ranks(split_tests(cases, rules))
+    return draw_ranks(compute_split_tests(cases, rules))
 
 
-def _list_outcomes(runs: Mapping[str, Results], rules: Rules, most: int) -> None:
+def _print_outcome_differences(runs: Mapping[str, Results], rules: Rules, most: int) -> None:
     first_run, *other_runs = runs
     tables = dict(zip(runs, align_runs([run.cases for run in runs.values()]).tables, strict=True))
     for name in other_runs:
         differing = outcome_differences(tables[first_run], tables[name], rules)
-        max_difference = largest_difference(tables[first_run], tables[name])
+        max_difference = largest_score_difference(tables[first_run], tables[name])
         print(
             f"\n{len(differing):,} outcomes of {name} differ from those of {first_run}, and "
             "scores by "

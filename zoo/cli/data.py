@@ -4,18 +4,18 @@ import logging
 import shutil
 from pathlib import Path
 
-from zoo.cli.caption_arguments import add_captions
+from zoo.cli.caption_arguments import add_caption_arguments
 from zoo.cli.command_parser import CommandParser
 from zoo.errors import ZooError
 from zoo.sources.images import ImageFinder
-from zoo.sources.packing import PackingSettings, check_output_folder, pack
+from zoo.sources.packing import PackingSettings, check_output_folder, pack_samples
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.remote_files import is_url
-from zoo.sources.source import Source, read, with_images
+from zoo.sources.source import Source, read_source, drop_missing_images
 from zoo.support.class_names import import_all
 from zoo.support.files import check_writable
-from zoo.support.log import show_log
-from zoo.support.progress import counting
+from zoo.support.log import enable_log_output
+from zoo.support.progress import show_progress
 from zoo.support.ranges import JpegQuality, NonNegativeInt, PositiveInt
 from zoo.units.reader import read_units
 
@@ -27,23 +27,23 @@ MIB = 1 << 20
 def main(argv: list[str]) -> int:
     """Runs `pack`, and returns the exit status."""
     import_all(("readers",))
-    show_log()
+    enable_log_output()
     declared = parser()
     args = declared.parse_args(argv)
     out_folder = Path(args.pack.out)
     check_output_folder(out_folder, args.pack.overwrite)
     check_writable(out_folder / "00000.tar", overwrite=True)
-    built_args = declared.build_classes(args)
+    built_args = declared.instantiate_subcommand(args)
     captions_path = (
         built_args.captions if is_url(built_args.captions) else Path(built_args.captions)
     )
     finder = ImageFinder(built_args.data_root)
     reader = (built_args.reader or guess_reader)(captions_path)
-    source = with_images(read(reader), finder, built_args.tolerate_missing)
+    source = drop_missing_images(read_source(reader), finder, built_args.tolerate_missing)
     row_indices = source.kept.tolist()
     extra_files = {
-        **_units_file(built_args.units, source),
-        **_negatives_file(built_args.negatives, source),
+        **_units_file_to_copy(built_args.units, source),
+        **_negatives_file_to_copy(built_args.negatives, source),
     }
     if (
         built_args.quality
@@ -63,9 +63,9 @@ def main(argv: list[str]) -> int:
         built_args.tolerate_broken,
     )
     n = len(source.images)
-    _log_size(out_folder, packing.estimate_bytes(source.images), n, -(-n // built_args.per_shard))
-    with counting("images", n) as advance:
-        packed = pack(
+    _check_and_log_size(out_folder, packing.estimate_bytes(source.images), n, -(-n // built_args.per_shard))
+    with show_progress("images", n) as advance:
+        packed = pack_samples(
             source.samples, row_indices, out_folder, packing, extra_files, lambda: advance(1)
         )
     print(
@@ -82,7 +82,7 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def _log_size(out: Path, size: int, images: int, shards: int) -> None:
+def _check_and_log_size(out: Path, size: int, images: int, shards: int) -> None:
     """Logs the estimated size of the tars before they are written.
 
     Raises:
@@ -107,7 +107,7 @@ def _format_size(n: int) -> str:
     return f"{n / GIB:,.1f} GiB" if n >= GIB else f"{n / MIB:,.1f} MiB"
 
 
-def _units_file(file: str | None, source: Source) -> dict[str, Path]:
+def _units_file_to_copy(file: str | None, source: Source) -> dict[str, Path]:
     """Returns the units file by the name that it gets in the folder of tars.
 
     Raises:
@@ -122,7 +122,7 @@ def _units_file(file: str | None, source: Source) -> dict[str, Path]:
     return {f"units{Path(file).suffix}": Path(file)}
 
 
-def _negatives_file(file: str | None, source: Source) -> dict[str, Path]:
+def _negatives_file_to_copy(file: str | None, source: Source) -> dict[str, Path]:
     """Returns the file of negatives by the name that it gets in the folder of tars.
 
     Raises:
@@ -143,7 +143,7 @@ def parser() -> CommandParser:
     packing = CommandParser(
         description="Write captions and their images into tar shards in WebDataset format."
     )
-    add_captions(packing)
+    add_caption_arguments(packing)
     packing.add_argument("--out", type=str, required=True, help="the folder of tars to write")
     packing.add_argument(
         "--data_root",

@@ -17,7 +17,7 @@ from rich.table import Table
 
 from zoo.backbones.backbone import Backbone
 from zoo.benchmarks.half_truth.benchmark import HalfTruth
-from zoo.benchmarks.half_truth.rules import CONDITION_ERRORS, CONDITIONS, explain_condition
+from zoo.benchmarks.half_truth.rules import CONDITION_ERRORS, CONDITIONS, condition_label
 from zoo.benchmarks.scene_swaps import SceneSwaps
 from zoo.cli.command_parser import CommandParser
 from zoo.datamodules.benchmarks import EvaluationDataModule
@@ -32,9 +32,9 @@ from zoo.optim import Optimization
 from zoo.positives.other_caption import OtherCaption
 from zoo.results.metrics import Metric
 from zoo.scenes.cache import render_scenes
-from zoo.scenes.sheet import contact_sheet
+from zoo.scenes.sheet import write_contact_sheet
 from zoo.sources.readers.scenes import Scenes
-from zoo.support.arguments import whole_number
+from zoo.support.arguments import integer_at_least
 from zoo.support.log import filter_notices
 from zoo.training.trainer import ZooTrainer
 from zoo.units.sampler import UnitSampler
@@ -49,7 +49,7 @@ def main(argv: list[str]) -> int:
     console, start_time = Console(), time.monotonic()
     folder = args.out / "scenes"
     render_scenes(folder, args.scenes, workers=args.workers)
-    sheet = contact_sheet(folder, args.out / "scenes.png")
+    sheet = write_contact_sheet(folder, args.out / "scenes.png")
     metrics = train_and_measure(folder, args.steps, args.tuning_steps, console)
     console.print(results_table(metrics))
     widest = max(
@@ -85,25 +85,25 @@ def parser() -> CommandParser:
     )
     parser.add_argument(
         "--scenes",
-        type=whole_number(1),
+        type=integer_at_least(1),
         default=1500,
         help="number of scenes to render",
     )
     parser.add_argument(
         "--steps",
-        type=whole_number(1),
+        type=integer_at_least(1),
         default=700,
         help="training steps of CLIP from scratch",
     )
     parser.add_argument(
         "--tuning_steps",
-        type=whole_number(1),
+        type=integer_at_least(1),
         default=200,
         help="fine-tuning steps per objective",
     )
     parser.add_argument(
         "--workers",
-        type=whole_number(0),
+        type=integer_at_least(0),
         default=2,
         help="rendering processes",
     )
@@ -253,7 +253,7 @@ def draw_chart(metrics: dict[str, dict[str, Metric]], path: Path) -> Path:
     axes.axhline(50, color="black", linewidth=0.8, linestyle=":")
     axes.text(-0.72, 51, "chance", fontsize=8)
     axes.set_xlim(-0.75, len(names) - 0.4)
-    axes.set_xticks(range(len(names)), map(explain_condition, names), fontsize=8)
+    axes.set_xticks(range(len(names)), map(condition_label, names), fontsize=8)
     axes.set_ylim(0, 115)
     axes.set_yticks(range(0, 101, 20))
     axes.set_ylabel("accuracy, %")

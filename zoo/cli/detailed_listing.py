@@ -6,7 +6,7 @@ They import catalogue and benchmarks, which the other lists of `zoo ls` do witho
 import inspect
 from collections.abc import Iterator
 
-from zoo.backbones.catalogue.entry import ModelEntry, entries, tags
+from zoo.backbones.catalogue.entry import ModelEntry, entries, open_clip_model_names
 from zoo.benchmarks.base import Benchmark
 from zoo.results.published_values import published_models
 from zoo.support.class_names import class_of
@@ -19,10 +19,10 @@ def model_rows() -> Iterator[tuple[str, str, str, str]]:
         yield (
             name,
             entry.description,
-            _weights_location(entry),
+            _weights_source(entry),
             "results" if name in figures else "",
         )
-    for name in tags():
+    for name in open_clip_model_names():
         yield name, "open_clip's weights", "hub", "results" if name in figures else ""
 
 
@@ -58,7 +58,7 @@ def _format_hashes(entry: ModelEntry) -> str:
     return ", ".join(f"{file} {value}" for file, value in entry.sha256.items())
 
 
-def _weights_location(entry: ModelEntry) -> str:
+def _weights_source(entry: ModelEntry) -> str:
     if entry.unsupported is not None:
         return "not loadable"
     return "hub" if entry.hub is not None else "NAME:FILE"

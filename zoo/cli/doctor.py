@@ -11,12 +11,12 @@ from rich.table import Table
 
 from zoo.benchmarks.base import Benchmark, Case, Subset
 from zoo.benchmarks.catalog import build_benchmarks
-from zoo.benchmarks.roots import read_benchmark, resolve_images
+from zoo.benchmarks.roots import read_benchmark, resolve_case_images
 from zoo.cli.command_parser import CommandParser
 from zoo.cli.ls import UNBROKEN
 from zoo.errors import ZooError
 from zoo.evaluation.embedding_cache import OFF, PLACE, EmbeddingCache
-from zoo.results.suites import expand_suites, published_names
+from zoo.results.suites import expand_suites, self_contained_benchmarks
 from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
 from zoo.support import compiled_tables
@@ -53,7 +53,7 @@ class Finding:
     subset: str
     case_count: int
     scorable: int
-    published: int | None
+    published_count: int | None
     images: frozenset[ImageRef]
     found_images: frozenset[ImageRef]
     download_hint: str
@@ -75,12 +75,12 @@ def main(argv: list[str]) -> int:
     if args.empty_cache and cache.store is not None:
         cache.store.empty()
     if args.empty_tables:
-        compiled_tables.delete_all()
+        compiled_tables.delete_unused_tables()
     benchmark_names = args.benchmarks
     names = (
         expand_suites(split_list(benchmark_names, "--benchmarks"))
         if benchmark_names
-        else published_names()
+        else self_contained_benchmarks()
     )
     finder = ImageFinder(args.data_root)
     findings: list[Finding] = []
@@ -98,8 +98,8 @@ def main(argv: list[str]) -> int:
         console.print(table)
     _print_list(console, "created from the annotations", _derived_notes(findings))
     _print_list(console, "broken", broken)
-    _print_list(console, "missing annotations, and how to get them", _missing_annotations(findings))
-    _print_list(console, "missing images", _missing_images(findings, finder))
+    _print_list(console, "missing annotations, and how to get them", _describe_missing_annotations(findings))
+    _print_list(console, "missing images", _describe_missing_images(findings, finder))
     _print_list(console, "cached training images", _describe_image_sets(args.image_cache))
     _print_list(
         console,
@@ -189,7 +189,7 @@ def examine_benchmark(
     Raises:
         ZooError: An annotation file is broken.
     """
-    contents = resolve_images(read_benchmark(benchmark, roots), finder)
+    contents = resolve_case_images(read_benchmark(benchmark, roots), finder)
     subset_by_name = {subset.name: subset for subset in benchmark.subsets}
     absent = {subset.name for subset in contents.missing_subsets}
     by_subset: dict[str, list[Case]] = {name: [] for name in subset_by_name if name in absent}
@@ -223,14 +223,14 @@ def _examine_subset(
     cases: list[Case],
     subset: Subset | None,
     finder: ImageFinder,
-    unfit: frozenset[ImageRef],
+    uncroppable_images: frozenset[ImageRef],
 ) -> Finding:
     images = frozenset(_without_box(image) for case in cases for image in case.all_images)
-    found_images = images.difference(finder.missing(images))
+    found_images = images.difference(finder.find_missing(images))
     n = scorable = 0
     for case in cases:
         is_usable = np.array(
-            [_without_box(i) in found_images and i not in unfit for i in case.images]
+            [_without_box(i) in found_images and i not in uncroppable_images for i in case.images]
         )
         if case.is_gallery:
             n, scorable = n + len(case.texts), scorable + int(case.match[is_usable].any(0).sum())
@@ -261,15 +261,15 @@ def _findings_table(findings: Iterable[Finding]) -> Table:
         if f.case_count:
             cases = (
                 f"{f.case_count:,}"
-                if f.published in (None, f.case_count)
-                else f"{f.case_count:,} of {f.published:,}"
+                if f.published_count in (None, f.case_count)
+                else f"{f.case_count:,} of {f.published_count:,}"
             )
             counts = f"{f.scorable:,}", f"{len(f.images):,}", f"{len(f.found_images):,}"
             table.add_row(f.benchmark, f.subset, cases, *counts)
     return table
 
 
-def _missing_annotations(findings: Sequence[Finding]) -> Iterator[str]:
+def _describe_missing_annotations(findings: Sequence[Finding]) -> Iterator[str]:
     """Yields one line per source of missing annotations, with the subsets that it provides."""
     subsets_by_source: dict[str, dict[str, list[str]]] = {}
     for f in findings:
@@ -298,7 +298,7 @@ def _derived_notes(findings: Iterable[Finding]) -> Iterator[str]:
     yield from (f"{f.benchmark} {f.subset}: {f.note}" for f in findings if f.case_count and f.note)
 
 
-def _missing_images(findings: Iterable[Finding], finder: ImageFinder) -> Iterator[str]:
+def _describe_missing_images(findings: Iterable[Finding], finder: ImageFinder) -> Iterator[str]:
     """Yields one line per source of missing images.
 
     Images that are published with a benchmark are obtained like its other files.
@@ -314,7 +314,7 @@ def _missing_images(findings: Iterable[Finding], finder: ImageFinder) -> Iterato
             else:
                 shared_images.setdefault(image.source, set()).add(image)
     yield from (
-        f"{source}: {len(images):,}; {finder.hint(min(images))}"
+        f"{source}: {len(images):,}; {finder.missing_image_advice(min(images))}"
         for source, images in sorted(shared_images.items())
     )
     yield from (
@@ -341,7 +341,7 @@ def _describe_embeddings(cache: EmbeddingCache) -> str:
 
 def _describe_tables() -> str:
     """Returns the number, size and folder of the compiled tables."""
-    usage, place = compiled_tables.cached_tables(), compiled_tables.tables_folder()
+    usage, place = compiled_tables.measure_cache(), compiled_tables.tables_folder()
     if not usage.sets:
         return f"none, in {place}"
     limit_gib = compiled_tables.size_limit_gib()
@@ -371,7 +371,7 @@ def _describe_image_sets(folder: Path | None) -> Iterator[str]:
     Raises:
         ZooError: The folder does not exist.
     """
-    from zoo.pixels.cache import kept_sets
+    from zoo.pixels.cache import cached_image_sets
 
     if folder is None:
         yield "in the folder that data.image_cache names (--image_cache DIR lists them)"
@@ -380,7 +380,7 @@ def _describe_image_sets(folder: Path | None) -> Iterator[str]:
         raise ZooError(
             f"--image_cache {folder} is not a folder: give the folder of data.image_cache"
         )
-    for image_set in (image_sets := kept_sets(folder)):
+    for image_set in (image_sets := cached_image_sets(folder)):
         yield f"{image_set.images:,}, {image_set.bytes / MIB:,.1f} MiB, in {image_set.folder}"
     if not image_sets:
         yield f"none, in {folder}"

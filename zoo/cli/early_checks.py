@@ -13,7 +13,7 @@ from typing import Any
 from zoo.cli.help_pages import BACKBONE_FLAG, KIND_BY_FLAG, LIST_FLAGS, WEIGHTS_FLAG
 from zoo.cli.recipes import DATA_ROOT_PLACEHOLDER, load_recipe, shipped_recipes
 from zoo.errors import ZooError, suggest_names
-from zoo.support.class_names import BACKBONE, BASE_CLASS_BY_KIND, class_paths, source_arguments
+from zoo.support.class_names import BACKBONE, BASE_CLASS_BY_KIND, class_paths, parse_class_arguments
 
 # sections of settings, the class that takes them, and the class that it passes others on to
 SECTIONS = {
@@ -49,7 +49,7 @@ def find_mistake(argv: list[str]) -> str | None:
     roots = [value for name, value in flags if name == "data_root"]
     for path, settings in recipes:
         for setting, value in _flatten(settings):
-            mistake = _check_class(setting, value, classes) or _check_setting(setting, classes)
+            mistake = _check_and_record_class(setting, value, classes) or _check_setting(setting, classes)
             if mistake is not None:
                 is_inline = path.lstrip().startswith("{")
                 return f"{'--config' if is_inline else path}: {mistake}"
@@ -57,7 +57,7 @@ def find_mistake(argv: list[str]) -> str | None:
         if name in dict(flags):  # these flags replace classes of recipes
             classes = {at: path for at, path in classes.items() if not at.startswith(section)}
     given = [(name, value) for name, value in flags if name in KINDS or "." in name]
-    mistakes = [_check_class(name, value, classes) for name, value in given]
+    mistakes = [_check_and_record_class(name, value, classes) for name, value in given]
     mistakes += [_check_setting(name, classes) for name, _ in given]
     if any(mistakes):
         return next(filter(None, mistakes))
@@ -89,7 +89,7 @@ def _flatten(settings: dict[Any, Any], above: str = "") -> Iterator[Setting]:
             yield from _flatten({k: v for k, v in value.items() if k != "class_path"}, name)
 
 
-def _check_class(setting: str, value: Any, classes: dict[str, str]) -> str | None:
+def _check_and_record_class(setting: str, value: Any, classes: dict[str, str]) -> str | None:
     """Returns what is wrong with a name of a class, or records the class at its setting."""
     if not isinstance(value, str) or not (setting in KINDS or setting in classes):
         return None
@@ -130,7 +130,7 @@ def _check_setting(setting: str, classes: dict[str, str]) -> str | None:
 
 def _arguments(owner: str, passed_on_to: str = "") -> list[str]:
     """Returns the arguments of a class of zoo; empty if they are not certain."""
-    return (owner.startswith("zoo.") and source_arguments(owner, passed_on_to)) or []
+    return (owner.startswith("zoo.") and parse_class_arguments(owner, passed_on_to)) or []
 
 
 def _check_captions(recipes: list[tuple[str, dict[str, Any]]], roots: list[str]) -> None:

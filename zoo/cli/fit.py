@@ -25,7 +25,7 @@ from zoo.module import ZooModule
 from zoo.support.class_names import import_all
 from zoo.support.distributed import leave_group
 from zoo.support.files import remove_leftovers
-from zoo.support.log import filter_notices, show_log
+from zoo.support.log import filter_notices, enable_log_output
 from zoo.support.ranges import describe_restriction
 from zoo.training.callbacks import BestCheckpoint, LastCheckpoint
 from zoo.training.lightning_internals import set_version
@@ -33,15 +33,15 @@ from zoo.training.logged_tables import LoggedTables, can_show_tables
 from zoo.training.run_folder import (
     IGNORED_DATA_SETTINGS,
     RunFolder,
-    check_free,
-    claim_version,
-    find_restarted_run,
-    find_same_run,
-    folder_of_runs,
-    is_numbered,
-    job,
-    refuse_finished,
-    remove_unused,
+    must_delete_run,
+    claim_version_folder,
+    find_checkpoint_of_restarted_run,
+    find_checkpoint_of_same_run,
+    folder_of_logger_runs,
+    chooses_next_version,
+    find_job_id,
+    refuse_finished_run,
+    remove_empty_folders,
 )
 from zoo.training.summary import log_summary
 from zoo.training.trainer import ZooTrainer
@@ -129,7 +129,7 @@ class ZooCLI(LightningCLI):
 
         This happens before other processes are launched, so that errors are printed once.
         """
-        root = self._runs_folder()
+        root = self._logger_save_dir()
         for folder in (root, *root.glob("*/"), *root.glob("**/checkpoints/")):
             remove_leftovers(folder)
         if isinstance(self.datamodule, CaptionData):
@@ -140,7 +140,7 @@ class ZooCLI(LightningCLI):
             callbacks[:] = [c for c in callbacks if not isinstance(c, Checkpoint)]
         if can_show_tables(self.trainer.loggers):
             callbacks.append(LoggedTables())
-        resumes = self._checkpoint_to_resume() is not None
+        resumes = self._resolve_checkpoint_and_folder() is not None
         evaluation = benchmarks_of(self.datamodule)
         if evaluation is not None:  # a resumed run continues its own results
             evaluation.overwrite |= resumes or self.config[self.subcommand].overwrite
@@ -161,12 +161,12 @@ class ZooCLI(LightningCLI):
                 best.monitor,
             )
 
-    def _runs_folder(self) -> Path:
+    def _logger_save_dir(self) -> Path:
         """Returns the folder of runs."""
         loggers = self.trainer.loggers
         return Path(loggers[0].save_dir or self.trainer.default_root_dir) if loggers else RUNS
 
-    def _checkpoint_to_resume(self) -> Path | None:
+    def _resolve_checkpoint_and_folder(self) -> Path | None:
         """Returns the checkpoint to resume from, and rejects the folder of another run."""
         settings = self.config_init[self.subcommand]
         parser = subcommand_parsers(self.parser)[self.config.subcommand]
@@ -174,21 +174,21 @@ class ZooCLI(LightningCLI):
         for name in IGNORED_DATA_SETTINGS:
             data.get("init_args", {}).pop(name, None)
         recipe = recipe_of({"hyper_parameters": self.model.recipe()})
-        record = {"model": recipe, "data": data, "job": job()}
-        root = self._runs_folder()
+        record = {"model": recipe, "data": data, "job": find_job_id()}
+        root = self._logger_save_dir()
         path_or_name = settings.ckpt_path
         path = None if path_or_name is None else Path(path_or_name)
         if path_or_name in NAMES:
-            path = find_same_run(root, record, path_or_name)
+            path = find_checkpoint_of_same_run(root, record, path_or_name)
         elif path_or_name is None:
-            path = find_restarted_run(root, record)
+            path = find_checkpoint_of_restarted_run(root, record)
         if path is not None:
-            refuse_finished(path, self.trainer)
+            refuse_finished_run(path, self.trainer)
             settings.ckpt_path = str(path)
         for callback in self.trainer.callbacks:  # type: ignore[attr-defined]
             if isinstance(callback, RunFolder):
                 callback.record = record
-                callback.may_overwrite = check_free(self.trainer, path, settings.overwrite, record)
+                callback.deletes_earlier_run = must_delete_run(self.trainer, path, settings.overwrite, record)
                 if self.trainer.is_global_zero:
                     callback.claim(self.trainer, path)
         return path
@@ -206,8 +206,8 @@ class ZooCLI(LightningCLI):
                 logger for logger in self.trainer.loggers if not isinstance(logger, CSVLogger)
             ]
         for logger in self.trainer.loggers[:1]:
-            if is_numbered(logger) and self.trainer.is_global_zero:
-                self.claimed_folder = claim_version(folder_of_runs(self.trainer))
+            if chooses_next_version(logger) and self.trainer.is_global_zero:
+                self.claimed_folder = claim_version_folder(folder_of_logger_runs(self.trainer))
                 set_version(logger, self.claimed_folder)
 
     def after_fit(self) -> None:
@@ -237,10 +237,10 @@ class ZooCLI(LightningCLI):
     def _release_unused(self) -> None:
         """Removes the claimed folder if nothing was written to it."""
         if self.claimed_folder is not None:
-            remove_unused(self.claimed_folder)
+            remove_empty_folders(self.claimed_folder)
         for callback in self.trainer.callbacks:  # type: ignore[attr-defined]
             if isinstance(callback, RunFolder):
-                callback.release()
+                callback.remove_if_not_trained()
 
     def _parse_ckpt_path(self) -> None:
         """Does nothing, since `order_flags` already applies a checkpoint's recipe below the flags.
@@ -249,7 +249,7 @@ class ZooCLI(LightningCLI):
         """
 
 
-class ParsedCLI(ZooCLI):
+class ParseOnlyCLI(ZooCLI):
     """A ZooCLI that only parses."""
 
     def instantiate_classes(self) -> None:
@@ -287,7 +287,7 @@ def parse_settings(argv: list[str]) -> Namespace:
     Raises:
         ZooError: The user can fix the error.
     """
-    cli = run_cli(ParsedCLI, argv)
+    cli = run_cli(ParseOnlyCLI, argv)
     settings: Namespace = cli.config[argv[0]]
     return settings
 
@@ -314,7 +314,7 @@ def run_cli(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
         ZooError: The user can fix the error.
     """
     filter_notices()
-    show_log()
+    enable_log_output()
     # a YAML may name a class only for an argument whose type is a base class
     set_parsing_settings(instantiate_subclass_spec_in_any=False)
     try:

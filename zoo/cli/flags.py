@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from zoo.support.arguments import split_list, whole_number
+from zoo.support.arguments import split_list, integer_at_least
 
 BOTH = ("fit", "validate")
 
@@ -85,7 +85,7 @@ FLAGS = (
         "N",
         "captions per step, over all devices",
         "data.init_args.batch_size",
-        whole_number(1),
+        integer_at_least(1),
         ("fit",),
     ),
     Flag(
@@ -93,7 +93,7 @@ FLAGS = (
         "N",
         "passes over the captions",
         "trainer.max_epochs",
-        whole_number(1),
+        integer_at_least(1),
         ("fit",),
     ),
     Flag("devices", "N", "number of GPUs or processes, or auto", "trainer.devices", count_or_name),

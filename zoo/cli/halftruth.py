@@ -7,7 +7,7 @@ from typing import Any
 from jsonargparse import Namespace
 
 from zoo.benchmarks.base import Contents
-from zoo.benchmarks.half_truth.baselines import baselines
+from zoo.benchmarks.half_truth.baselines import text_only_baselines
 from zoo.benchmarks.half_truth.benchmark import MAX_IMAGES, HalfTruth
 from zoo.benchmarks.half_truth.case_file import is_case_file, write_cases
 from zoo.benchmarks.half_truth.rules import CHECKED
@@ -16,7 +16,7 @@ from zoo.cli.command_parser import CommandParser
 from zoo.errors import ZooError
 from zoo.results import half_truth_models
 from zoo.results.drawing import png
-from zoo.results.half_truth_page import PAGE, files, write
+from zoo.results.half_truth_page import PAGE, output_paths, write_page_and_figures
 from zoo.results.half_truths import diagnostics
 from zoo.results.presets.preset import preset_of
 from zoo.results.reader import read_results
@@ -42,7 +42,7 @@ def main(argv: list[str]) -> int:
     if args.command == "build":
         check_ending(Path(args.build.out), ".jsonl")
         check_writable(Path(args.build.out), args.build.overwrite)
-        build(declared.build_classes(args))
+        build(declared.instantiate_subcommand(args))
     elif args.command == "show":
         show(args.show)
     else:
@@ -79,14 +79,14 @@ def build(arguments: Namespace) -> None:
     contents = HalfTruth(str(units), captions=captions, **settings).build_cases(units, records)
     notes, corpus = dict(contents.notes), None
     if arguments.corpus:
-        corpus = _other_captions(
+        corpus = _captions_of_other_images(
             read_samples(arguments.corpus, arguments.corpus_reader),
             records,
             contents,
             arguments.corpus,
         )
         notes["corpus"] = f"{Path(arguments.corpus).name}, {len(corpus):,} captions of other images"
-    baseline_accuracies = baselines(contents.cases, corpus)
+    baseline_accuracies = text_only_baselines(contents.cases, corpus)
     header = write_cases(
         out_path, contents.cases, contents.files, notes, baseline_accuracies, **settings
     )
@@ -119,7 +119,7 @@ def _check_units(records: Sequence[UnitRecord], arguments: Namespace) -> None:
         )
 
 
-def _other_captions(
+def _captions_of_other_images(
     samples: Sequence[Sample], records: Sequence[UnitRecord], contents: Contents, corpus: str
 ) -> list[str]:
     """Returns the captions of a corpus that do not describe an image of the cases."""
@@ -147,7 +147,7 @@ def show(arguments: Namespace) -> None:
     out_folder = None if arguments.out is None else Path(arguments.out)
 
     def check_places(n: int) -> None:
-        for path in [] if out_folder is None else files(n, out_folder):
+        for path in [] if out_folder is None else output_paths(n, out_folder):
             check_writable(path, arguments.overwrite)
 
     check_places(1)  # checks the first files before the results are read
@@ -172,7 +172,7 @@ def show(arguments: Namespace) -> None:
             highlight=False,
             soft_wrap=True,
         )
-    for path in write(
+    for path in write_page_and_figures(
         run_diagnostics, results.header["model"], finder, arguments.cases_per_condition, out_folder
     ):
         console.print(str(path), highlight=False, soft_wrap=True)
@@ -208,7 +208,7 @@ def compare(arguments: Namespace) -> None:
     console.print(next(iter(by_name.values())).description.partition(";")[0], highlight=False)
     console.print(half_truth_models.accuracy_table(by_name).rich())
     if picture is not None:
-        write_bytes(picture, png(half_truth_models.draw_accuracies(by_name)))
+        write_bytes(picture, png(half_truth_models.draw_model_accuracies(by_name)))
         console.print(str(picture), highlight=False, soft_wrap=True)
 
 

@@ -14,7 +14,7 @@ from rich.table import Table
 from zoo.cli.command_parser import CommandParser
 from zoo.cli.recipes import shipped_recipes, shipped_studies
 from zoo.errors import ZooError
-from zoo.support.class_names import BASE_CLASS_BY_KIND, classes
+from zoo.support.class_names import BASE_CLASS_BY_KIND, list_classes
 
 # a width that no line exceeds: piped output and names to copy must not be wrapped
 UNBROKEN = 10_000
@@ -50,15 +50,15 @@ def main(argv: list[str]) -> int:
     if args.long:
         print("\n\n".join(_detailed_entries(list_name)))
     elif list_name is None:
-        print_table(("list", "entries", "contents", "used with"), _list_rows(), fold=3)
+        print_table(("list", "entries", "contents", "used with"), _list_rows(), fold_column=3)
         print("\n`zoo ls LIST` shows one list, for example `zoo ls objectives`")
     elif list_name in BY_NAME:
-        rows = ((name, name_to_type(path), text) for name, path, text in classes(list_name))
+        rows = ((name, command_line_name(path), text) for name, path, text in list_classes(list_name))
         print_table(("name", "class", "description"), rows)
     elif list_name in BASE_CLASS_BY_KIND:
         print_table(
             ("name", "description"),
-            ((name_to_type(path), text) for _, path, text in classes(list_name)),
+            ((command_line_name(path), text) for _, path, text in list_classes(list_name)),
         )
     elif list_name == "configs":
         recipes = shipped_recipes().items()
@@ -71,7 +71,7 @@ def main(argv: list[str]) -> int:
     elif list_name == "models":
         from zoo.cli.detailed_listing import model_rows
 
-        print_table(("name", "description", "weights", "published"), model_rows(), fold=1)
+        print_table(("name", "description", "weights", "published"), model_rows(), fold_column=1)
     else:
         shipped = shipped_backbones()
         print_table(
@@ -104,7 +104,7 @@ def parser() -> CommandParser:
     return parser
 
 
-def print_table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]], fold: int = -1) -> None:
+def print_table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]], fold_column: int = -1) -> None:
     """Prints a table whose names are never wrapped.
 
     Args:
@@ -114,7 +114,7 @@ def print_table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]], fold: 
     """
     table = Table(box=None, pad_edge=False)
     for i, column in enumerate(header):
-        folds = i == fold % len(header)
+        folds = i == fold_column % len(header)
         table.add_column(column, no_wrap=not folds, overflow="fold" if folds else "ellipsis")
     for row in rows:
         table.add_row(*row)
@@ -135,7 +135,7 @@ def _detailed_entries(what: str | None) -> Iterable[str]:
     if what == "models":
         return describe_models()
     if what == "benchmarks":
-        return (describe_benchmark(name) for name, _, _ in classes(what))
+        return (describe_benchmark(name) for name, _, _ in list_classes(what))
     raise ZooError(
         "--long works only with benchmarks and models: run `zoo ls benchmarks --long`, or "
         f"`zoo ls{'' if what is None else f' {what}'}`"
@@ -147,11 +147,11 @@ def _list_rows() -> Iterable[tuple[str, ...]]:
     counts["studies"] = len(shipped_studies())
     counts["models"] = len(list(MODEL_FOLDER.glob("*.yaml")))
     for name, (description, flag) in LISTS.items():
-        count = counts[name] if name in counts else len(classes(name))
+        count = counts[name] if name in counts else len(list_classes(name))
         yield name, str(count), description, f"{flag} NAME" if flag else ""
 
 
-def name_to_type(path: str) -> str:
+def command_line_name(path: str) -> str:
     """Returns the name of a class to type: short if zoo provides it, else the full path."""
     return path.rpartition(".")[2] if path.startswith("zoo.") else path
 

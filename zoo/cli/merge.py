@@ -8,12 +8,12 @@ from pathlib import Path
 from zoo.api import Model, evaluate
 from zoo.checkpoints.files import find_checkpoint
 from zoo.checkpoints.load import load_checkpoint
-from zoo.checkpoints.merge import checkpoint_of, merge
+from zoo.checkpoints.merge import merged_checkpoint_path, merge
 from zoo.cli.command_parser import CommandParser
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.results.report import CASES, RESULTS, Results
-from zoo.results.trajectory import METRICS, PICTURE, Trajectory, show, write
+from zoo.results.trajectory import METRICS, PICTURE, Trajectory, print_trajectory, write_trajectory
 from zoo.support.arguments import split_list
 
 MAX_STEPS = 1_000  # the most checkpoints that `...` may expand to
@@ -47,8 +47,8 @@ def main(argv: list[str]) -> int:
             files, split_list(args.benchmarks, "--benchmarks"), args.data_root, True
         )
         trajectory = Trajectory(alphas, [results.scalars() for results in results_by_alpha])
-        write(trajectory, out_folder)
-        show(trajectory)
+        write_trajectory(trajectory, out_folder)
+        print_trajectory(trajectory)
     return 0
 
 
@@ -92,7 +92,7 @@ def parser() -> CommandParser:
 
 def _refuse_existing(out: Path, alphas: Sequence[float], overwrite: bool) -> None:
     """Raises ZooError, before any work, if files of another merge would be overwritten."""
-    files = [checkpoint_of(out, alpha) for alpha in alphas]
+    files = [merged_checkpoint_path(out, alpha) for alpha in alphas]
     results = [file.with_suffix("") / name for file in files for name in (RESULTS, CASES)]
     outputs = [*files, *results, out / METRICS, out / PICTURE]
     existing = next((path for path in outputs if path.exists()), None)

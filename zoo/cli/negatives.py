@@ -15,12 +15,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from zoo.cli.caption_arguments import add_captions, read_samples
+from zoo.cli.caption_arguments import add_caption_arguments, read_samples
 from zoo.cli.command_parser import CommandParser, format_pairs, pass_arguments
 from zoo.errors import ZooError
 from zoo.language.tagger import Tagger
 from zoo.language.taggers import default_tagger
-from zoo.language.text import only_reordered, same_words
+from zoo.language.text import differ_only_in_list_order, equal_when_normalized
 from zoo.negatives.base import NegativeGenerator
 from zoo.negatives.entity_foil import EntityFoilInPlace
 from zoo.negatives.generation import SeededCaption, make_negatives, make_negatives_on_ray
@@ -28,7 +28,7 @@ from zoo.sources.sample import Sample
 from zoo.sources.seeds import seed_of
 from zoo.support.class_names import import_all
 from zoo.support.files import check_writable, write_atomically
-from zoo.support.progress import counting, track
+from zoo.support.progress import show_progress, track
 from zoo.support.ranges import NonNegativeInt, PositiveInt
 from zoo.support.ray_jobs import Ray
 from zoo.units.record import UnitRecord
@@ -47,7 +47,7 @@ def main(argv: list[str]) -> int:
         check_writable(Path(arguments.out), arguments.overwrite)
     if args.command != "build":
         pass_arguments(arguments.generator, "--generator", tagger=arguments.tagger)
-    built_args = declared.build_classes(args)
+    built_args = declared.instantiate_subcommand(args)
     if args.command == "build":
         _build_table(read_samples(arguments.captions, built_args.reader), built_args)
         return 0
@@ -148,11 +148,11 @@ def quality_rates(made: Sequence[CaptionNegative]) -> list[str]:
     """
     negatives = [(item.sample.caption, item.negative) for item in made if item.negative is not None]
     captions = {_normalize(item.sample.caption) for item in made}
-    identical = sum(same_words(caption, negative) for caption, negative in negatives)
-    reordered = sum(only_reordered(caption, negative) for caption, negative in negatives)
+    identical = sum(equal_when_normalized(caption, negative) for caption, negative in negatives)
+    reordered = sum(differ_only_in_list_order(caption, negative) for caption, negative in negatives)
     distinct = len({_normalize(negative) for _, negative in negatives})
     captioned = sum(
-        _normalize(negative) in captions and not same_words(caption, negative)
+        _normalize(negative) in captions and not equal_when_normalized(caption, negative)
         for caption, negative in negatives
     )
     return [
@@ -242,7 +242,7 @@ def parser() -> CommandParser:
     )
     export_parser.add_class_arguments(Ray, "ray", help="settings of Ray, to use several machines")
     build_parser = CommandParser(description="Write the table of replacement words for Replace.")
-    add_captions(build_parser)
+    add_caption_arguments(build_parser)
     build_parser.add_argument(
         "--tagger",
         type=Tagger,
@@ -286,7 +286,7 @@ def parser() -> CommandParser:
 
 
 def _add_generator(parser: CommandParser) -> None:
-    add_captions(parser)
+    add_caption_arguments(parser)
     parser.add_argument(
         "--generator",
         type=NegativeGenerator,
@@ -322,7 +322,7 @@ def _unit_records(units: Path, samples: Sequence[Sample]) -> Mapping[str, UnitRe
     common = 0
     for caption_id, unit_caption in zip(records.caption_ids, records.captions, strict=True):
         caption = captions.get(caption_id.as_py())
-        if caption is not None and not same_words(caption, unit_caption.as_py()):
+        if caption is not None and not equal_when_normalized(caption, unit_caption.as_py()):
             raise ZooError(
                 f"{units}: the text of caption {caption_id.as_py()!r} differs from the captions "
                 "file: extract the units of these captions"
@@ -372,22 +372,22 @@ def _format_share(name: str, part: int, whole: int, what: str) -> str:
 def _build_table(samples: Sequence[Sample], arguments: Namespace) -> None:
     """Looks up every word of the captions in WordNet, and prints a summary."""
     # imported here because NLTK takes a second to import
-    from zoo.language.inflection import describe_inflection
+    from zoo.language.inflection import describe_inflection_library
     from zoo.language.wordnet import WordNet
     from zoo.negatives.table import ReplacementTable
-    from zoo.negatives.word_table import build_table, replacements, vocabulary
+    from zoo.negatives.word_table import build_table, replacements, replaceable_vocabulary
 
     tagger = arguments.tagger or default_tagger()
     wordnet = WordNet(arguments.wordnet)
-    keys = vocabulary((sample.caption for sample in samples), tagger)
+    keys = replaceable_vocabulary((sample.caption for sample in samples), tagger)
     rule = {"sense_prior": arguments.sense_prior, "min_count": arguments.min_count}
     made_by = (
         tagger.describe()
-        | describe_inflection()
+        | describe_inflection_library()
         | {"wordnet": wordnet.version}
         | {name: str(value).lower() for name, value in rule.items()}
     )
-    with counting("words", len(keys)) as advance:
+    with show_progress("words", len(keys)) as advance:
         build_table(
             keys,
             lambda key: replacements(key, wordnet, **rule),
@@ -396,7 +396,7 @@ def _build_table(samples: Sequence[Sample], arguments: Namespace) -> None:
             **made_by,
         )
     table = ReplacementTable(arguments.out)
-    counts = [count for key in keys if (count := table.count(key))]
+    counts = [count for key in keys if (count := table.count_alternatives(key))]
     print(
         f"{arguments.out}: {len(counts):,} of {len(keys):,} words of {len(samples):,} captions "
         f"have replacements, {sum(counts) / max(len(counts), 1):,.0f} each; "

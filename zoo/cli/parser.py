@@ -15,14 +15,14 @@ from typing import Any
 from jsonargparse import ActionConfigFile, Namespace
 from lightning.pytorch.cli import LightningArgumentParser
 
-from zoo.backbones.catalogue.model import settings as settings_of_model
+from zoo.backbones.catalogue.model import load_published_settings as settings_of_model
 from zoo.checkpoints.exported import OPEN_CLIP
 from zoo.checkpoints.files import NAMES, RUNS, find_checkpoint, read_checkpoint, recipe_of
-from zoo.cli.command_parser import empty_value
+from zoo.cli.command_parser import empty_value_message
 from zoo.cli.flags import FLAGS, Flag
 from zoo.cli.library_internals import actions_by_option
-from zoo.cli.recipes import load_recipe, shipped_recipes, to_yaml
-from zoo.cli.user_code import trust_flags
+from zoo.cli.recipes import load_recipe, shipped_recipes, to_yaml_compatible_json
+from zoo.cli.user_code import trust_classes_in_flags
 from zoo.error_translation import shorten_message
 from zoo.errors import ZooError, suggest_names
 from zoo.familiarity.captions import COCO
@@ -67,7 +67,7 @@ def order_flags(argv: list[str]) -> list[str]:
     """
     command, *words = argv
     if words and not words[0].startswith("-"):
-        raise ZooError(_suggest_flag(command, words[0]))
+        raise ZooError(_missing_flag_message(command, words[0]))
     flags: list[list[str]] = []  # each with its values
     for argument in words:
         if argument.startswith("--") or argument.partition("=")[0] in ("-c", "-h"):
@@ -78,23 +78,23 @@ def order_flags(argv: list[str]) -> list[str]:
     _trust_named_classes(words, flags)
     _refuse_tokens_without_cache(flags)
     recipe, path = checkpoint_arguments(command, flags)
-    by_layer = sorted(flags, key=_layer)
-    ordered = (_published_recipe(flag) if _name(flag) == "--model" else flag for flag in by_layer)
+    by_layer = sorted(flags, key=_flag_precedence)
+    ordered = (_model_as_config_flag(flag) if _name(flag) == "--model" else flag for flag in by_layer)
     return [command, *recipe, *(a for flag in ordered for a in flag), *path]
 
 
 def _trust_named_classes(words: list[str], flags: list[list[str]]) -> None:
     """Trusts the classes that flags and recipes name; a recipe may name modules in its folder."""
-    trust_flags(words)
+    trust_classes_in_flags(words)
     for value in (_value(flag) for flag in flags if _name(flag) in ("--config", "-c")):
         if value:
             name, settings = load_recipe(value, None)
             trust_names(settings, Path(name).parent if os.path.isfile(name) else Path.cwd())
 
 
-def _published_recipe(flag: list[str]) -> list[str]:
+def _model_as_config_flag(flag: list[str]) -> list[str]:
     """Returns the settings of the published model that a flag names, as a `--config` flag."""
-    return ["--config", to_yaml({"model": settings_of_model(_value(flag), "--model")})]
+    return ["--config", to_yaml_compatible_json({"model": settings_of_model(_value(flag), "--model")})]
 
 
 def _refuse_two_models(flags: list[list[str]]) -> None:
@@ -112,7 +112,7 @@ def _refuse_tokens_without_cache(flags: list[list[str]]) -> None:
         raise ZooError("--cache off and --cache_tokens contradict each other: remove one of them")
 
 
-def _layer(flag: list[str]) -> int:
+def _flag_precedence(flag: list[str]) -> int:
     """Returns the layer of a flag: 0 for the data root, 1 for recipes, up to 5 for full flags."""
     name, _, argument = _name(flag).lstrip("-").partition(".")
     if argument and name not in LIST_FLAGS:
@@ -137,7 +137,7 @@ def _value(flag: list[str]) -> str:
     return " ".join(flag[1:2]) or flag[0].partition("=")[2]
 
 
-def _suggest_flag(command: str, word: str) -> str:
+def _missing_flag_message(command: str, word: str) -> str:
     """Returns the error message for a word in place of a flag, with the probable flag."""
     flag = "--benchmarks" if command == "validate" else "--config"
     if word.endswith((".yaml", ".yml")) or f"{word}.yaml" in shipped_recipes():
@@ -182,7 +182,7 @@ def checkpoint_arguments(command: str, flags: list[list[str]]) -> tuple[list[str
         raise ZooError(f"--ckpt_path {path} has no optimizer state to resume from: {advice}")
     recipe = recipe_of(checkpoint)
     reject_untrusted_classes(recipe, ZooModule, str(path), "--model")
-    return ["--config", to_yaml({"model": recipe})], ["--ckpt_path", str(path)]
+    return ["--config", to_yaml_compatible_json({"model": recipe})], ["--ckpt_path", str(path)]
 
 
 def runs_folder(flags: list[list[str]]) -> Path:
@@ -292,20 +292,20 @@ class ClassListFlag(ShortFlag):
                     f"{option} sets an argument of the preceding --{self.flag.name}, which is "
                     f"missing: write --{self.flag.name} NAME {option} {value}"
                 )
-            self._name_class(settings[setting], option)
+            self._replace_last_name_by_path(settings[setting], option)
             super().__call__(parser, settings, value, option)
         elif self.has_names:
             for name in split_list(value, f"--{self.flag.name}"):
                 parser.pass_value(settings, f"{setting}+", name)
         else:
-            self.begin(parser, settings, split_list(value, f"--{self.flag.name}"))
+            self.replace_recipe_classes(parser, settings, split_list(value, f"--{self.flag.name}"))
             self.has_names = True
 
-    def begin(self, parser: Any, settings: Any, names: list[str]) -> None:
+    def replace_recipe_classes(self, parser: Any, settings: Any, names: list[str]) -> None:
         """Replaces the names of recipes by the first names given."""
         parser.apply_value(settings, self.setting(parser), names)
 
-    def _name_class(self, named: list[Any], option: str | None) -> None:
+    def _replace_last_name_by_path(self, named: list[Any], option: str | None) -> None:
         """Replaces the name of the last class by its path, so that it takes arguments."""
         name = named[-1]
         if not isinstance(name, str):
@@ -322,7 +322,7 @@ class ClassListFlag(ShortFlag):
 class BenchmarksFlag(ClassListFlag):
     """The benchmarks: the data of `validate`, or the evaluation during `fit`."""
 
-    def begin(self, parser: Any, settings: Any, names: list[str]) -> None:
+    def replace_recipe_classes(self, parser: Any, settings: Any, names: list[str]) -> None:
         """Replaces the evaluation of recipes by one on these benchmarks."""
         arguments: dict[str, Any] = {"benchmarks": names}
         if parser.data_roots:
@@ -385,7 +385,7 @@ class ZooParser(LightningArgumentParser):
         Raises:
             ZooError: A flag has an empty value, or needs benchmarks and none are named.
         """
-        if (message := empty_value(args or ())) is not None:
+        if (message := empty_value_message(args or ())) is not None:
             raise ZooError(message)
         for argument in args or ():
             option = argument.partition("=")[0]
@@ -422,7 +422,7 @@ class ZooParser(LightningArgumentParser):
         """
         for name in reversed(setting.split(".")):
             value = {name: value}
-        ActionConfigFile.apply_config(self, settings, "config", to_yaml(value))
+        ActionConfigFile.apply_config(self, settings, "config", to_yaml_compatible_json(value))
 
     def pass_value(self, settings: Namespace, setting: str, value: str) -> None:
         """Passes a value to the full flag of a setting, or to the flag of its class.

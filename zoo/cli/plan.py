@@ -14,7 +14,7 @@ from zoo.costs.devices import Arithmetic, device_of, devices
 from zoo.costs.step import Step
 from zoo.costs.towers import towers_of
 from zoo.errors import ZooError
-from zoo.support.arguments import whole_number
+from zoo.support.arguments import integer_at_least
 
 DEFAULT_BACKBONE = "ViT-B-32-quickgelu"  # the default backbone of a recipe
 ARITHMETIC_BY_PRECISION: dict[str, Arithmetic] = {
@@ -99,7 +99,7 @@ def parser() -> CommandParser:
     )
     parser.add_argument("--device", required=True, help=f"one of {', '.join(devices())}")
     parser.add_argument(
-        "--devices", type=whole_number(1), default=1, help="number of devices (default: 1)"
+        "--devices", type=integer_at_least(1), default=1, help="number of devices (default: 1)"
     )
     parser.add_argument(
         "--utilization",
@@ -110,7 +110,7 @@ def parser() -> CommandParser:
     )
     parser.add_argument(
         "--workers",
-        type=whole_number(1),
+        type=integer_at_least(1),
         help="loading processes per device (default: the recipe's)",
     )
     parser.add_argument(
@@ -128,19 +128,19 @@ def parser() -> CommandParser:
     )
     parser.add_argument(
         "--sentence_tokens",
-        type=whole_number(1),
+        type=integer_at_least(1),
         default=16,
         help="tokens to which a caption or negative is truncated (default: 16)",
     )
     parser.add_argument(
         "--unit_tokens",
-        type=whole_number(1),
+        type=integer_at_least(1),
         default=8,
         help="tokens to which a unit or foil is truncated (default: 8)",
     )
     parser.add_argument(
         "--samples",
-        type=whole_number(1),
+        type=integer_at_least(1),
         help="rows per epoch (default: five captions for each of data.expected_images images)",
     )
     return parser

@@ -15,7 +15,7 @@ from zoo.cli.fit import build_data, parse_settings
 from zoo.datamodules.captions import CaptionDataModule
 from zoo.datamodules.checks import check_negative_images
 from zoo.datamodules.texts import ImageCaptions
-from zoo.datamodules.units import check_units
+from zoo.datamodules.units import read_checked_units
 from zoo.error_translation import to_user_error
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
@@ -26,7 +26,7 @@ from zoo.sources.negative_images import NegativeImages
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import ImageRef
 from zoo.sources.sample_cache import cached_samples
-from zoo.sources.source import Source, read, resolve_images
+from zoo.sources.source import Source, read_source, resolve_images
 
 COCO = "http://images.cocodataset.org"
 KARPATHY = "https://cs.stanford.edu/people/karpathy/deepimagesent/caption_datasets.zip"
@@ -67,7 +67,7 @@ GIB = 1 << 30
 
 
 @dataclass(frozen=True)
-class Need:
+class RecipeNeed:
     """Something that a recipe needs.
 
     Attributes:
@@ -115,7 +115,7 @@ def check_recipe(argv: list[str]) -> int:
     return 0 if all(need.ok for need in needs) else 1
 
 
-def _data_needs(settings: Namespace) -> Iterator[Need]:
+def _data_needs(settings: Namespace) -> Iterator[RecipeNeed]:
     arguments, stripped = settings.init_args, settings.clone()
     for name in COMPANIONS:
         if arguments.get(name) is not None:
@@ -123,14 +123,14 @@ def _data_needs(settings: Namespace) -> Iterator[Need]:
     try:
         data = build_data(stripped)
     except Exception as error:
-        yield Need("data", _error_message(error), False)
+        yield RecipeNeed("data", _error_message(error), False)
         return
     if not isinstance(data, CaptionDataModule):
-        yield Need("data", f"{type(data).__name__} is not a CaptionDataModule and is not checked")
+        yield RecipeNeed("data", f"{type(data).__name__} is not a CaptionDataModule and is not checked")
         return
     roots = [Path(root) for root in data.roots]
     yield from (
-        Need("data root", f"{root} is not a folder", False) for root in roots if not root.is_dir()
+        RecipeNeed("data root", f"{root} is not a folder", False) for root in roots if not root.is_dir()
     )
     sources: list[Source] = []
     for label, reader in (
@@ -165,22 +165,22 @@ def _error_message(error: Exception) -> str:
 
 def _captions_need(
     what: str, reader: Reader, sources: list[Source], data: CaptionDataModule
-) -> Iterator[Need]:
+) -> Iterator[RecipeNeed]:
     absent = [file for file in reader.files if not file.exists()]
     if absent:
         commands = tuple(_download_command(file) for file in absent if _download_command(file))
-        yield Need(what, f"{absent[0]} does not exist", False, commands)
+        yield RecipeNeed(what, f"{absent[0]} does not exist", False, commands)
         return
     try:
-        source = read(reader)
+        source = read_source(reader)
     except ZooError as error:
-        yield Need(what, str(error), False)
+        yield RecipeNeed(what, str(error), False)
         return
     sources.append(source)
     n, expected = len(source.image_ids), data.expected_images
     status = f"{len(source.kept):,} of {n:,} images"
     count_is_right = reader is not data.train_reader or expected in (None, n)
-    yield Need(
+    yield RecipeNeed(
         what,
         status if count_is_right else f"{status}, but data.expected_images is {expected:,}",
         count_is_right,
@@ -198,40 +198,40 @@ def _download_command(file: Path) -> str:
     )
 
 
-def _images_need(sources: list[Source], finder: ImageFinder, roots: list[Path]) -> Need:
+def _images_need(sources: list[Source], finder: ImageFinder, roots: list[Path]) -> RecipeNeed:
     images: dict[ImageRef, None] = {}
     for source in sources:
         images.update(dict.fromkeys(resolve_images(source, finder).images))
-    missing = finder.missing(images)
+    missing = finder.find_missing(images)
     status = f"{len(images) - len(missing):,} of {len(images):,}"
     if not missing:
-        return Need("images", status)
+        return RecipeNeed("images", status)
     commands = IMAGE_COMMANDS.get(missing[0].source, ())
     root = roots[0] if roots else Path("DATA_ROOT")
-    return Need(
+    return RecipeNeed(
         "images",
-        f"{status}; first missing: {missing[0]}, {finder.hint(missing[0])}",
+        f"{status}; first missing: {missing[0]}, {finder.missing_image_advice(missing[0])}",
         False,
         tuple(command.format(root=root) for command in commands),
     )
 
 
-def _units_need(data: CaptionDataModule, sources: list[Source], captions: str) -> Need:
+def _units_need(data: CaptionDataModule, sources: list[Source], captions: str) -> RecipeNeed:
     assert data.units is not None
     file = Path(data.units.file)
     if not file.exists():
         command = f"zoo units extract {captions} --out {file}"
-        return Need("units", f"{file} does not exist", False, (command,))
+        return RecipeNeed("units", f"{file} does not exist", False, (command,))
     try:
         samples_by_source = (source.reader.all_splits() for source in sources)
-        records = check_units(
+        records = read_checked_units(
             data.units,
             (source.samples for source in sources),
             lambda: map(cached_samples, samples_by_source),
         )
     except ZooError as error:
-        return Need("units", str(error), False)
-    return Need("units", f"for {len(records):,} captions")
+        return RecipeNeed("units", str(error), False)
+    return RecipeNeed("units", f"for {len(records):,} captions")
 
 
 def _companion_need(
@@ -242,7 +242,7 @@ def _companion_need(
     finder: ImageFinder,
     data: CaptionDataModule,
     captions: str,
-) -> Need:
+) -> RecipeNeed:
     """Builds a companion of the captions, checks it against them, and returns the need."""
     label = f"{name.replace('_', ' ')} ({settings.class_path.rpartition('.')[2]})"
     parser = ArgumentParser(exit_on_error=False)
@@ -253,7 +253,7 @@ def _companion_need(
             found_images = companion.find_images(finder, data.tolerate_missing)
             for source in sources[:1]:
                 list(check_negative_images(source, found_images, companion.file))
-            return Need(label, f"for {len(found_images.by_caption):,} captions")
+            return RecipeNeed(label, f"for {len(found_images.by_caption):,} captions")
         texts = sources[0].captions if sources else []
         if isinstance(companion, PositiveGenerator):
             companion.check(texts, ImageCaptions(sources))
@@ -268,36 +268,36 @@ def _companion_need(
             and argument in files
             and not Path(files[argument]).exists()
         )
-        return Need(label, _error_message(error), False, commands)
-    return Need(label, "can be created")
+        return RecipeNeed(label, _error_message(error), False, commands)
+    return RecipeNeed(label, "can be created")
 
 
-def _benchmarks_need(evaluation: Evaluation) -> Need:
+def _benchmarks_need(evaluation: Evaluation) -> RecipeNeed:
     try:
         evaluation.check_output_folder()
         evaluation.prepare()
     except ZooError as error:
-        return Need("benchmarks", str(error), False)
-    return Need("benchmarks", f"{len(evaluation.plan.cases):,} cases can be scored")
+        return RecipeNeed("benchmarks", str(error), False)
+    return RecipeNeed("benchmarks", f"{len(evaluation.plan.cases):,} cases can be scored")
 
 
-def _weights_need(backbone: Namespace) -> Iterator[Need]:
+def _weights_need(backbone: Namespace) -> Iterator[RecipeNeed]:
     arguments = backbone.init_args
     name, pretrained = arguments.name, arguments.get("pretrained")
     if isinstance(pretrained, Namespace):  # published weights that have a loader
         path = Path(pretrained.init_args.get("path") or "")
         publication = pretrained.class_path.rpartition(".")[2]
         missing_note = "" if path.exists() else ", which does not exist"
-        yield Need("weights", f"{publication} from {path}{missing_note}", not missing_note)
+        yield RecipeNeed("weights", f"{publication} from {path}{missing_note}", not missing_note)
     elif pretrained is None:
-        yield Need("weights", f"randomly initialized {name}")
+        yield RecipeNeed("weights", f"randomly initialized {name}")
     elif Path(pretrained).is_file():
-        yield Need("weights", f"{pretrained}, {Path(pretrained).stat().st_size / GIB:.2f} GiB")
+        yield RecipeNeed("weights", f"{pretrained}, {Path(pretrained).stat().st_size / GIB:.2f} GiB")
     else:
         try:
             check_tag(name, pretrained)
         except ZooError as error:
-            yield Need("weights", str(error), False)
+            yield RecipeNeed("weights", str(error), False)
             return
         cached = cached_weights(name, pretrained)
         command = (
@@ -309,10 +309,10 @@ def _weights_need(backbone: Namespace) -> Iterator[Need]:
             if cached
             else f"{pretrained} of {name} is not in the cache: `zoo fit` downloads it"
         )
-        yield Need("weights", status, cached is not None, (command,))
+        yield RecipeNeed("weights", status, cached is not None, (command,))
 
 
-def _disk_need(settings: Namespace) -> Need:
+def _disk_need(settings: Namespace) -> RecipeNeed:
     arguments = settings.model.backbone.init_args
     logger = settings.trainer.get("logger")
     folder = (
@@ -328,8 +328,8 @@ def _disk_need(settings: Namespace) -> Need:
     try:
         size = parameters_of(arguments.name) * (TRAINED if trained else FROZEN) * CHECKPOINT_COUNT
     except ZooError as error:
-        return Need("disk", str(error), False)
+        return RecipeNeed("disk", str(error), False)
     status = (
         f"{free / GIB:.1f} GiB free at {existing_folder}, checkpoints need up to {size / GIB:.1f}"
     )
-    return Need("disk", status, size < free)
+    return RecipeNeed("disk", status, size < free)

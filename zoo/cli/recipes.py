@@ -101,7 +101,7 @@ def load_recipe(value: str, data_roots: Sequence[str] | None) -> tuple[str, dict
     current = translate_classes(settings)
     text = value if name == INLINE else name
     try:
-        document = to_yaml(current)
+        document = to_yaml_compatible_json(current)
     except TypeError as error:
         raise ZooError(f"{name} has a key that is not a string ({error}): quote it") from error
     if data_roots is None:
@@ -118,12 +118,12 @@ def load_recipe(value: str, data_roots: Sequence[str] | None) -> tuple[str, dict
             f"{Path(name).name} takes one data root, but --data_root names "
             f"{len(data_roots)}: list them in the file"
         )
-    root = to_yaml(str(Path(data_roots[0]).expanduser()))[1:-1]
+    root = to_yaml_compatible_json(str(Path(data_roots[0]).expanduser()))[1:-1]
     document = document.replace(DATA_ROOT_PLACEHOLDER, root)
     return document, json.loads(document)
 
 
-def to_yaml(settings: Any) -> str:
+def to_yaml_compatible_json(settings: Any) -> str:
     """Returns settings as JSON that is also valid YAML.
 
     PyYAML rejects surrogate escapes, with which JSON may write characters such as emoji.
@@ -139,7 +139,7 @@ def _read_recipe(value: str) -> tuple[str, dict[str, Any]]:
 
 
 def read_settings(
-    name: str, text: str | None = None, begins: str = "`model:`, `data:` or `trainer:`"
+    name: str, text: str | None = None, expected_keys: str = "`model:`, `data:` or `trainer:`"
 ) -> dict[str, Any]:
     """Reads the settings of a YAML file or text.
 
@@ -171,7 +171,7 @@ def read_settings(
     if not isinstance(settings, dict):
         content = "nothing" if settings is None else f"a {type(settings).__name__}"
         raise ZooError(
-            f"{name} holds {content} instead of a mapping of settings: begin it with {begins}"
+            f"{name} holds {content} instead of a mapping of settings: begin it with {expected_keys}"
         )
     return settings
 

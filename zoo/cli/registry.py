@@ -15,7 +15,7 @@ class Command:
     """
 
     summary: str
-    unsaved: str = ""
+    interrupt_hint: str = ""
 
 
 LIGHTNING = ("fit", "validate")  # the commands of LightningCLI

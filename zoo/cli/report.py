@@ -7,12 +7,12 @@ from zoo.cli.command_parser import CommandParser
 from zoo.cli.compare import parse_run_folders
 from zoo.errors import ZooError
 from zoo.results.comparison.compare import PRESETS, read_runs
-from zoo.results.comparison.run_names import SEED, group_by_seed
+from zoo.results.comparison.run_names import SEED, group_across_seeds
 from zoo.results.presets.preset import preset_of
 from zoo.results.report import Results
 from zoo.results.site.patches import PatchMapOptions, PatchMapper
-from zoo.results.site.write import PAGE, check_report_folder, write_site
-from zoo.support.arguments import split_list, whole_number
+from zoo.results.site.write import PAGE, check_report_folder, write_report
+from zoo.support.arguments import split_list, integer_at_least
 
 
 def main(argv: list[str]) -> int:
@@ -22,10 +22,10 @@ def main(argv: list[str]) -> int:
     presets = [preset_of(name) for name in split_list(args.preset, "--preset")]
     run_folders = parse_run_folders(args.runs)
     runs = read_runs(run_folders, minimum=1)
-    groups = group_by_seed(runs) if args.group else {name: [name] for name in runs}
+    groups = group_across_seeds(runs) if args.group else {name: [name] for name in runs}
     shown_runs = {group: runs[names[0]] for group, names in groups.items()}
     paths = run_folders.values() if isinstance(run_folders, Mapping) else run_folders
-    messages = write_site(
+    messages = write_report(
         runs,
         presets,
         args.out,
@@ -54,11 +54,11 @@ def _patch_word_mappers(runs: Mapping[str, Results]) -> dict[str, PatchMapper]:
     Raises:
         ZooError: A model is missing or has changed, or no head scores words against patches.
     """
-    from zoo.checkpoints.load import load_measured
+    from zoo.checkpoints.load import load_model_of_results
     from zoo.evaluation.patch_words import patch_word_function
 
     mapper_by_run = {
-        name: patch_word_function(load_measured(run.header["model"])) for name, run in runs.items()
+        name: patch_word_function(load_model_of_results(run.header["model"])) for name, run in runs.items()
     }
     mappers = {
         name: run_mapper for name, run_mapper in mapper_by_run.items() if run_mapper is not None
@@ -115,13 +115,13 @@ def parser() -> CommandParser:
     )
     parser.add_argument(
         "--max_size_mb",
-        type=whole_number(1),
+        type=integer_at_least(1),
         default=100,
         help="the largest size of the folder in megabytes; further thumbnails are omitted",
     )
     parser.add_argument(
         "--patch_words",
-        type=whole_number(0),
+        type=integer_at_least(0),
         default=0,
         metavar="N",
         help="for heads that score words against patches, such as MaxSim: show the image patches "

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from zoo.cli.command_parser import CommandParser
-from zoo.familiarity.captions import COCO, load_binding_table, training_captions
+from zoo.familiarity.captions import COCO, load_binding_table, training_captions_description
 from zoo.familiarity.images import TRAINED, seen_images
 from zoo.results.familiarity import Familiarity
 from zoo.results.header import TRAINED_IMAGES
@@ -23,14 +23,14 @@ def main(argv: list[str]) -> int:
     roots = args.data_root or [Path(root) for root in results.header["data_root"]]
     familiarity = None
     if args.familiar_with is not None:
-        trained = training_captions(results.header["model"])
+        trained = training_captions_description(results.header["model"])
         familiarity = Familiarity(load_binding_table(args.familiar_with, roots, trained))
     excluded_images = None
     if args.exclude_images is not None:
         model = results.header["model"]
         own_images = trained_images(results.cases)
         sources = model.get(TRAINED_IMAGES)
-        captions = training_captions(model)
+        captions = training_captions_description(model)
         excluded_images = seen_images(args.exclude_images, roots, own_images, captions, sources)
     results = finish_results(results, presets, args.out, familiarity, excluded_images)
     print_results(results, long=args.long)

@@ -8,7 +8,7 @@ from jsonargparse import Namespace
 
 from zoo.cli.command_parser import CommandParser
 from zoo.errors import ZooError
-from zoo.support.arguments import whole_number
+from zoo.support.arguments import integer_at_least
 from zoo.support.files import check_writable
 
 
@@ -17,10 +17,10 @@ def main(argv: list[str]) -> int:
     arguments = parser().parse_args(argv)
     commands = {
         "render": _render,
-        "grid": _grid,
-        "pairs": _pairs,
-        "negatives": _negatives,
-        "sheet": _sheet,
+        "grid": _render_grid,
+        "pairs": _render_pairs,
+        "negatives": _write_negatives,
+        "sheet": _write_sheet,
     }
     return commands[arguments.command](arguments[arguments.command])
 
@@ -65,7 +65,7 @@ def parser() -> CommandParser:
     sheet.add_argument("folder", help="the folder of rendered scenes")
     sheet.add_argument("--out", required=True, help="the PNG to write")
     sheet.add_argument("--overwrite", action="store_true", help="overwrite an existing file")
-    sheet.add_argument("--n", type=whole_number(1), default=24, help="number of scenes")
+    sheet.add_argument("--n", type=integer_at_least(1), default=24, help="number of scenes")
     sheet.add_argument("--split", help="a split of the folder, such as train (default: all)")
     commands.add_subcommand(
         "render",
@@ -99,7 +99,7 @@ def _add_rendering(parser: CommandParser, n: int, size: int, samples: str) -> No
     parser.add_argument("--out", required=True, help="the folder to write")
     parser.add_argument(
         "--n",
-        type=whole_number(1),
+        type=integer_at_least(1),
         default=n,
         help="number of scene layouts",
     )
@@ -113,7 +113,7 @@ def _add_rendering(parser: CommandParser, n: int, size: int, samples: str) -> No
     parser.add_argument("--seed", type=int, default=0, help="the seed of all sampling")
     parser.add_argument(
         "--workers",
-        type=whole_number(0),
+        type=integer_at_least(0),
         default=2,
         help="rendering processes; 0 renders in this process",
     )
@@ -138,7 +138,7 @@ def _render(arguments: Namespace) -> int:
     )
 
 
-def _grid(arguments: Namespace) -> int:
+def _render_grid(arguments: Namespace) -> int:
     from zoo.scenes.cache import render_collection
     from zoo.scenes.grid import BindingGrid
 
@@ -150,7 +150,7 @@ def _grid(arguments: Namespace) -> int:
     )
 
 
-def _pairs(arguments: Namespace) -> int:
+def _render_pairs(arguments: Namespace) -> int:
     from zoo.scenes.cache import render_collection
     from zoo.scenes.pairs import ExchangedPairs
 
@@ -172,7 +172,7 @@ def _render_and_report(arguments: Namespace, render: Callable[[], int]) -> int:
     return 0
 
 
-def _negatives(arguments: Namespace) -> int:
+def _write_negatives(arguments: Namespace) -> int:
     from zoo.scenes.negative_images import write_negative_images
 
     check_writable(arguments.out, arguments.overwrite)
@@ -181,11 +181,11 @@ def _negatives(arguments: Namespace) -> int:
     return 0
 
 
-def _sheet(arguments: Namespace) -> int:
-    from zoo.scenes.sheet import contact_sheet
+def _write_sheet(arguments: Namespace) -> int:
+    from zoo.scenes.sheet import write_contact_sheet
 
     check_writable(Path(arguments.out), arguments.overwrite)
-    print(contact_sheet(arguments.folder, arguments.out, arguments.n, arguments.split))
+    print(write_contact_sheet(arguments.folder, arguments.out, arguments.n, arguments.split))
     return 0
 
 

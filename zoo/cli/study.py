@@ -17,12 +17,12 @@ from zoo.cli.studies.file import Study, folder_name, read_study
 from zoo.cli.studies.records import WHOLE, Records, refuse_mismatched_runs
 from zoo.cli.studies.runs import Run, WorkFolder, study_runs, with_initial_runs
 from zoo.cli.studies.search import search
-from zoo.cli.studies.slurm import settings, submit, without_slurm
-from zoo.cli.studies.tables import check_names, compare_rows, delete_tables, report, write
-from zoo.cli.studies.work import RunFailed, Work
+from zoo.cli.studies.slurm import parse_slurm_settings, submit, without_slurm
+from zoo.cli.studies.tables import check_presets_and_models, compare_rows, delete_tables, report, write_tables
+from zoo.cli.studies.work import RunFailed, StudyExecutor
 from zoo.errors import ZooError
 from zoo.results.comparison.comparison import print_comparison
-from zoo.support.arguments import whole_number
+from zoo.support.arguments import integer_at_least
 
 STUDIES_FOLDER = Path("studies")
 
@@ -40,21 +40,21 @@ def main(argv: list[str]) -> int:
             f"{len(runs) - 1}: "
             f"`zoo study {' '.join(args.study)} --list` lists them"
         )
-    check_names(study)
-    slurm_settings = None if args.slurm is None else settings(args.slurm)
-    work = Work(place, _print_now)
+    check_presets_and_models(study)
+    slurm_settings = None if args.slurm is None else parse_slurm_settings(args.slurm)
+    work = StudyExecutor(place, _print_now)
     if args.list:
-        work.check()
+        work.check_work_folder()
         _print_runs(place, runs)
         return 0
     if args.table:
-        work.check()
+        work.check_work_folder()
         refuse_mismatched_runs(work.records, runs, args.any_version)
         failed = {}
     else:
         selected = runs if args.run_number is None else [runs[args.run_number]]
-        with_row_firsts = with_initial_runs(selected, place)
-        _prepare(work, [run for run in with_row_firsts if work.records.stage(run) != WHOLE])
+        selected_and_initial_runs = with_initial_runs(selected, place)
+        _prepare(work, [run for run in selected_and_initial_runs if work.records.stage(run) != WHOLE])
         if args.search:
             for file in search(work, args.rerun_mismatched, args.any_version):
                 _print_now(str(file))
@@ -69,7 +69,7 @@ def main(argv: list[str]) -> int:
         failed = _execute(work, selected, args)
         if args.run_number is not None:
             return int(bool(failed))
-    status = _print_table(place, runs)
+    status = _print_and_write_tables(place, runs)
     for run, reason in failed.items():
         print(f"zoo: {run} failed: {reason}", file=sys.stderr)
     return 1 if failed else status
@@ -114,7 +114,7 @@ def parser() -> CommandParser:
     )
     parser.add_argument(
         "--run_number",
-        type=whole_number(0),
+        type=integer_at_least(0),
         metavar="K",
         help="execute only the run with this number, as a task of a job array does, and print no "
         "table",
@@ -122,7 +122,7 @@ def parser() -> CommandParser:
     parser.add_argument("--table", action="store_true", help="print the table of the finished runs")
     parser.add_argument(
         "--trial",
-        type=whole_number(0),
+        type=integer_at_least(0),
         default=5,
         metavar="N",
         help="trial steps that estimate time and disk space beforehand; 0 skips them (default: "
@@ -175,31 +175,31 @@ def _resolve_data_root(study: Study, given: str | None, root: Path) -> str:
     return str(Path(named.replace("${work}", str(root))).expanduser().absolute())
 
 
-def _prepare(work: Work, left: Sequence[Run]) -> None:
+def _prepare(work: StudyExecutor, remaining_runs: Sequence[Run]) -> None:
     """Checks the remaining rows, and creates the files that the study prepares.
 
     Rows that need such files are checked once these exist.
     """
-    work.check()
+    work.check_work_folder()
     is_prepared = work.is_prepared()
-    check_rows(work.place, left, builds=is_prepared)
-    work.begin()
+    check_rows(work.place, remaining_runs, builds=is_prepared)
+    work.claim_work_folder()
     if not is_prepared:
         work.prepare()
-        check_rows(work.place, left, builds=True)
+        check_rows(work.place, remaining_runs, builds=True)
 
 
 def _submit(
-    place: WorkFolder, argv: Sequence[str], left: Sequence[int], given: Mapping[str, Any]
+    place: WorkFolder, argv: Sequence[str], remaining_numbers: Sequence[int], given: Mapping[str, Any]
 ) -> None:
-    if not left:
+    if not remaining_numbers:
         _print_now("all runs are finished: remove --slurm to see the table")
         return
-    ids = submit(place, without_slurm(argv), left, given)
+    ids = submit(place, without_slurm(argv), remaining_numbers, given)
     _print_now(f"{len(ids)} jobs: {', '.join(ids)}; `zoo study ... --table` prints the table")
 
 
-def _delete_outdated(work: Work, runs: Sequence[Run]) -> None:
+def _delete_outdated(work: StudyExecutor, runs: Sequence[Run]) -> None:
     for run in runs:
         changed, by_code = work.records.differences(run)
         if changed or by_code:
@@ -208,18 +208,18 @@ def _delete_outdated(work: Work, runs: Sequence[Run]) -> None:
             work.delete_run(run)
 
 
-def _execute(work: Work, runs: list[Run], given: argparse.Namespace) -> dict[str, str]:
+def _execute(work: StudyExecutor, runs: list[Run], given: argparse.Namespace) -> dict[str, str]:
     """Executes runs one after the other, and returns the errors of failed runs."""
     estimate = Estimate(work, runs)
     if given.run_number is None:
-        estimate.check_and_print(given.trial)
+        estimate.print_and_check_estimate(given.trial)
     failed: dict[str, str] = {}
     pending = [run for run in runs if not estimate.is_complete(run)]
     done_elsewhere: list[Run] = []
     for number, run in enumerate(pending, 1):
         try:
             if work.execute(run, wait=given.run_number is not None):
-                _print_now(f"[{number}/{len(pending)}] {run}: {estimate.describe_completed(run)}")
+                _print_now(f"[{number}/{len(pending)}] {run}: {estimate.describe_progress(run)}")
             else:
                 _print_now(f"[{number}/{len(pending)}] {run}: done by another process")
                 done_elsewhere.append(run)
@@ -246,7 +246,7 @@ def _print_runs(place: WorkFolder, runs: Sequence[Run]) -> None:
     Console(highlight=False, markup=False).print(table)
 
 
-def _print_table(place: WorkFolder, runs: list[Run]) -> int:
+def _print_and_write_tables(place: WorkFolder, runs: list[Run]) -> int:
     comparison = compare_rows(place, runs)
     if comparison is None:
         print(
@@ -256,7 +256,7 @@ def _print_table(place: WorkFolder, runs: list[Run]) -> int:
         )
         return 1
     print_comparison(comparison)
-    for file in write(comparison, place.root):
+    for file in write_tables(comparison, place.root):
         _print_now(str(file))
     try:
         _print_now(str(report(place, runs)))

@@ -13,18 +13,18 @@ from jsonargparse import Namespace
 from rich.console import Console
 from rich.table import Table
 
-from zoo.cli.caption_arguments import add_captions, read_samples
+from zoo.cli.caption_arguments import add_caption_arguments, read_samples
 from zoo.cli.command_parser import CommandParser, format_pairs, pass_arguments
 from zoo.errors import ZooError, suggest_names
 from zoo.language.tagger import Tagger
 from zoo.results.statistics import wilson
 from zoo.results.tables import TextTable
-from zoo.results.units_report import counts_table, read_report
+from zoo.results.units_report import counts_table, read_units_report
 from zoo.sources.images import ImageFinder
 from zoo.sources.sample import Sample
 from zoo.support.class_names import import_all
 from zoo.support.files import check_writable, write_bytes
-from zoo.support.progress import counting
+from zoo.support.progress import show_progress
 from zoo.support.ranges import NonNegativeInt, PositiveInt
 from zoo.support.ray_jobs import Ray
 from zoo.units.audit import (
@@ -58,7 +58,7 @@ def main(argv: list[str]) -> int:
         show(sampled, len(records))
         return 0
     if args.command == "audit":
-        audit(arguments)
+        count_or_sample_sheet(arguments)
         return 0
     if args.command == "report":
         report(arguments)
@@ -66,7 +66,7 @@ def main(argv: list[str]) -> int:
     if not arguments.ray.workers:
         check_output(Path(arguments.out), arguments.overwrite)
     pass_arguments(arguments.extractor, "--extractor", seed=arguments.seed, tagger=arguments.tagger)
-    built_args = declared.build_classes(args)
+    built_args = declared.instantiate_subcommand(args)
     extractor: UnitExtractor = built_args.extractor
     samples = _select_splits(
         read_samples(arguments.captions, built_args.reader), arguments.splits, arguments.captions
@@ -102,7 +102,7 @@ def extract(
     """
     _refuse_duplicate_ids(samples)
     captions = [(sample.caption, sample.caption_id, sample.image_id) for sample in samples]
-    with counting("units", len(samples)) as advance:
+    with show_progress("units", len(samples)) as advance:
         if ray.workers:
             return extract_on_ray(ray, extractor, captions, out, overwrite, advance)
         return write_extracted(extractor, captions, out, advance)
@@ -150,7 +150,7 @@ def report(arguments: Namespace) -> None:
     if out_path is not None:
         check_writable(out_path, arguments.overwrite)
     paths = [Path(path) for path in (arguments.file, arguments.other) if path is not None]
-    file_report = read_report(paths, arguments.n, arguments.seed)
+    file_report = read_units_report(paths, arguments.n, arguments.seed)
     root = arguments.data_root
     roots = [root] if root else [path.parent for path in paths]
     page = (
@@ -163,7 +163,7 @@ def report(arguments: Namespace) -> None:
     def say(text: str) -> None:
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 
-    console.print(boxed_table(file_report.counts))
+    console.print(boxed_table(file_report.kinds_table))
     for file in file_report.files:
         say(f"{file.name}: {file.description}")
     for note in file_report.notes:
@@ -200,7 +200,7 @@ def _disagreement_table(found: Disagreement, first: str, second: str) -> Table:
     return table
 
 
-def audit(arguments: Namespace) -> None:
+def count_or_sample_sheet(arguments: Namespace) -> None:
     """Counts the verdicts of a sheet, or samples a new sheet from a units file."""
     file = Path(arguments.file)
     if file.suffix == ".csv":
@@ -266,7 +266,7 @@ def parser() -> CommandParser:
     )
     commands = parser.add_subcommands(dest="command", required=True)
     extract_parser = CommandParser(description="Write the units and foils of captions to a file.")
-    add_captions(extract_parser)
+    add_caption_arguments(extract_parser)
     extract_parser.add_argument(
         "--out",
         type=str,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from zoo.support.trust import FLAG, trust_names, trusting_code, user_modules
+from zoo.support.trust import FLAG, trust_names, allow_all_code, enable_user_modules
 
 # first parts of flags that name classes or whose arguments do
 NAMING_FLAGS = {
@@ -26,7 +26,7 @@ NAMING_FLAGS = {
 
 
 @contextmanager
-def user_code(arguments: Sequence[str]) -> Iterator[list[str]]:
+def allow_user_code(arguments: Sequence[str]) -> Iterator[list[str]]:
     """Lets a command import the classes that its flags name, including from the working folder.
 
     Args:
@@ -35,12 +35,12 @@ def user_code(arguments: Sequence[str]) -> Iterator[list[str]]:
     Yields:
         The words without `--trust_code`.
     """
-    with user_modules(), trusting_code(FLAG in arguments):
-        trust_flags(arguments)
+    with enable_user_modules(), allow_all_code(FLAG in arguments):
+        trust_classes_in_flags(arguments)
         yield [word for word in arguments if word != FLAG]
 
 
-def trust_flags(arguments: Sequence[str]) -> None:
+def trust_classes_in_flags(arguments: Sequence[str]) -> None:
     """Trusts the classes that flags name, ignoring flags of files and folders.
 
     Args:

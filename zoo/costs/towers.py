@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from zoo.backbones.factory import Activation, activation_of, architecture, build
+from zoo.backbones.factory import Activation, activation_of, resolve_architecture, build
 from zoo.backbones.towers import ImageTower, TextTower
 
 HALF, FULL = 2, 4  # bytes
@@ -84,7 +84,7 @@ def towers_of(name: str, activation: Activation | None = None) -> tuple[TowerCos
     Raises:
         ZooError: The name is unknown, or the architecture cannot be built.
     """
-    open_clip_name, config = architecture(name)
+    open_clip_name, config = resolve_architecture(name)
     activation = activation or activation_of(config)
     model: Any = build(open_clip_name, None, activation, None, device="meta").train()
     out, context = config["embed_dim"], config["text_cfg"].get("context_length", 77)
@@ -101,7 +101,7 @@ def towers_of(name: str, activation: Activation | None = None) -> tuple[TowerCos
 
     @cache
     def count_text(tokens: int) -> ForwardPass:
-        length = min(tokens, context) if text.cuts else context
+        length = min(tokens, context) if text.trims_padding else context
         ids = torch.empty(1, length, dtype=torch.long, device="meta")
         return count_forward(model, lambda x: text(x, x[:, 0], frozenset()).pooled, ids)
 

@@ -9,7 +9,7 @@ from zoo.benchmarks.base import Benchmark
 from zoo.caption_data import BenchmarkedData
 from zoo.evaluation.embedding_cache import EmbeddingCache
 from zoo.evaluation.engine import Evaluation
-from zoo.evaluation.stored_embeddings import stored_vectors
+from zoo.evaluation.stored_embeddings import open_stored_vectors
 from zoo.module import ZooModule
 from zoo.results.report import print_results
 from zoo.support.ranges import Ranged
@@ -79,7 +79,7 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
         stored = None
         if self.cache is not None:
             precision = str(self.trainer.precision)
-            stored = stored_vectors(
+            stored = open_stored_vectors(
                 self.cache, module.backbone, module.head, precision, self.evaluation.decoder
             )
         return self.evaluation.loaders(module.backbone, module.head, stored)

@@ -18,8 +18,8 @@ from zoo.caption_data import CaptionData
 from zoo.datamodules.checks import (
     TruncationCount,
     check_companions,
-    check_context,
-    check_count,
+    count_truncated_captions,
+    check_image_count,
     check_negative_images,
     check_texts,
     note_large_batch,
@@ -29,23 +29,23 @@ from zoo.datamodules.checks import (
 from zoo.datamodules.collate import Collate, StoredCollate
 from zoo.datamodules.dataset import (
     BatchRow,
-    BrokenImages,
+    BrokenImageLog,
     CaptionDataset,
     ImageFiles,
     RowImages,
     Transform,
 )
-from zoo.datamodules.features import Features, FeatureStore, StoredImages, check_fixed
+from zoo.datamodules.features import Features, FeatureStore, StoredImages, check_features_constant
 from zoo.datamodules.joined import AlternatingDataset, JoinedDataset
 from zoo.datamodules.sampler import BatchLoader, GlobalBatchSampler, SampleOrder, local_batch_size
-from zoo.datamodules.texts import CaptionTexts, DrawnOnce, ImageCaptions
-from zoo.datamodules.units import check_units, check_units_file
+from zoo.datamodules.texts import CaptionTexts, FixedCaptionTexts, ImageCaptions
+from zoo.datamodules.units import read_checked_units, check_units_file
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.module import ZooModule
 from zoo.needs import Capabilities
 from zoo.negatives.base import NegativeGenerator
-from zoo.pixels.cache import ImageCache, KeptPixels, cached_pixels, check_cache
+from zoo.pixels.cache import ImageCache, CachedPixels, cached_pixels, check_cache
 from zoo.positives.base import PositiveGenerator
 from zoo.sources.images import ImageFinder
 from zoo.sources.negative_images import FoundImages, NegativeImages
@@ -53,7 +53,7 @@ from zoo.sources.readers.base import Reader
 from zoo.sources.rgb_conversion import Decoding
 from zoo.sources.sample_cache import cached_samples
 from zoo.sources.samples import Rows
-from zoo.sources.source import Source, read, split_by_image, with_images
+from zoo.sources.source import Source, read_source, split_by_image, drop_missing_images
 from zoo.support.configurable import to_config
 from zoo.support.ranges import NonNegativeInt, OpenUnitInterval, PositiveInt, Ranged
 from zoo.units.record import UnitRecord
@@ -189,8 +189,8 @@ class CaptionDataModule(Ranged, CaptionData):
         self.evaluation: Evaluation | None = evaluation
         self.decoding, self.decoder = Decoding(upright, background), decoder
         self.image_cache = image_cache
-        check_cache(image_cache, decoder, stored=features is not None)
-        self.broken = BrokenImages()
+        check_cache(image_cache, decoder, features_are_stored=features is not None)
+        self.broken = BrokenImageLog()
         self._resumed: dict[str, Any] | None = None
         self._store: tuple[FeatureStore, StoredImages] | None = None
         self.truncated: TruncationCount | None = None
@@ -220,22 +220,22 @@ class CaptionDataModule(Ranged, CaptionData):
     @cached_property
     def sources(self) -> tuple[Source, Source | None]:
         """Training and validation captions whose images exist."""
-        train = self._source(self.train_reader)
+        train = self._read_source(self.train_reader)
         if self.val_share is not None or self.val_images is not None:
             return split_by_image(train, self.val_share, self.val_images)
         if self.val_reader is None:
             return train, None
-        return train, self._source(self.val_reader)
+        return train, self._read_source(self.val_reader)
 
     @property
     def _splits(self) -> list[Source]:
         return [source for source in self.sources if source is not None]
 
-    def _source(self, reader: Reader) -> Source:
-        source = read(reader)
+    def _read_source(self, reader: Reader) -> Source:
+        source = read_source(reader)
         if not self.hard_images:
             source = source.without_companions()
-        return with_images(source, self.finder, self.tolerate_missing)
+        return drop_missing_images(source, self.finder, self.tolerate_missing)
 
     @cached_property
     def texts(self) -> CaptionTexts:
@@ -247,8 +247,8 @@ class CaptionDataModule(Ranged, CaptionData):
             # splits of one reader share its samples
             read_once = {id(split.samples): split.samples for split in splits}.values()
             whole_readers = (split.reader.all_splits() for split in splits)
-            records = check_units(self.units, read_once, lambda: map(cached_samples, whole_readers))
-        kind = CaptionTexts if self.resample and self.features is None else DrawnOnce
+            records = read_checked_units(self.units, read_once, lambda: map(cached_samples, whole_readers))
+        kind = CaptionTexts if self.resample and self.features is None else FixedCaptionTexts
         return kind(
             self.seed,
             self.generators,
@@ -260,7 +260,7 @@ class CaptionDataModule(Ranged, CaptionData):
         )
 
     @cached_property
-    def found_images(self) -> FoundImages:
+    def found_negative_images(self) -> FoundImages:
         """The negative images that exist."""
         if self.negative_images is None:
             return FoundImages()
@@ -274,8 +274,8 @@ class CaptionDataModule(Ranged, CaptionData):
         """
         # these properties are cached for `setup`
         _ = self.finder
-        check_count(self.sources[0], self.expected_images)
-        _ = self.texts, self.found_images
+        check_image_count(self.sources[0], self.expected_images)
+        _ = self.texts, self.found_negative_images
         super().check_files()
 
     def check_devices(self, world: int) -> None:
@@ -305,10 +305,10 @@ class CaptionDataModule(Ranged, CaptionData):
             has_drawn_texts = (
                 self.generators or self.positives or self.source_negatives or self.units
             )
-            check_fixed(
+            check_features_constant(
                 self._backbone,
                 self.trainer.strategy,
-                redrawn=bool(has_drawn_texts) and self.resample,
+                resamples_texts=bool(has_drawn_texts) and self.resample,
             )
         self.check_files()
         for note in self._check_captions():
@@ -319,16 +319,16 @@ class CaptionDataModule(Ranged, CaptionData):
         """Checks the captions against the settings, and yields notes on what is left out or cut."""
         train, val = self.sources
         yield from note_large_batch(
-            self.batch_size, len(train.entries(self.captions_per_image)), self.captions_per_image
+            self.batch_size, len(train.training_groups(self.captions_per_image)), self.captions_per_image
         )
         if self.hard_images:
             yield from check_companions(train)
         yield from check_texts(train, self.texts)
         if self.negative_images is not None:
-            yield from check_negative_images(train, self.found_images, self.negative_images.file)
-        self.truncated = check_context(self._splits, self._backbone.tokenizer, self.truncation)
+            yield from check_negative_images(train, self.found_negative_images, self.negative_images.file)
+        self.truncated = count_truncated_captions(self._splits, self._backbone.tokenizer, self.truncation)
         yield from self.truncated.notes()
-        yield from notes_on_images(train, val, self.found_images, self.finder)
+        yield from notes_on_images(train, val, self.found_negative_images, self.finder)
 
     def train_dataloader(self) -> BatchLoader:
         """Returns the training loader, at the position of the resumed run.
@@ -336,7 +336,7 @@ class CaptionDataModule(Ranged, CaptionData):
         Raises:
             ZooError: The resumed run had its samples in another order.
         """
-        loader = self._loader(self.sources[0], self.batch_size, fixed=False)
+        loader = self._loader(self.sources[0], self.batch_size, is_validation=False)
         if self._resumed is not None:
             self._order.check_same_order(self._resumed)
             loader.load_state_dict(self._resumed)
@@ -347,34 +347,34 @@ class CaptionDataModule(Ranged, CaptionData):
         source = self.sources[1]
         loaders: list[DataLoader[Any]] = []
         if source is not None:
-            loaders.append(self._loader(source, self.val_batch_size, fixed=True))
+            loaders.append(self._loader(source, self.val_batch_size, is_validation=True))
         if self.evaluation is not None:
             self.evaluation.trained_images = frozenset(self.trained_images())
             loaders += self.evaluation.loaders(self._backbone, self._module.head)
         return loaders
 
-    def _loader(self, source: Source, batch_size: int, fixed: bool) -> BatchLoader:
+    def _loader(self, source: Source, batch_size: int, is_validation: bool) -> BatchLoader:
         assert self.trainer is not None
-        cached_pixels = None if fixed else self._kept_pixels(source)
+        cached_pixels = None if is_validation else self._load_cached_pixels(source)
         images: RowImages = ImageFiles(
-            self.finder, self._transform(fixed), self.decoder, cached_pixels
+            self.finder, self._transform(is_validation), self.decoder, cached_pixels
         )
         collate = Collate(self._backbone.tokenizer)
         if self.features is not None:
-            store, images = self._encoded_once()
+            store, images = self._fill_feature_store()
             collate = StoredCollate(store.images, store.texts)
         rows = (JoinedDataset if self.joined else CaptionDataset)(
             source.samples,
-            source.entries(self.captions_per_image),
+            source.training_groups(self.captions_per_image),
             self.texts,
             images,
             self.seed,
-            companions=self._companions(source, fixed),
+            companions=self._companions(source, is_validation),
             tolerate_broken=self.tolerate_broken,
-            negative_images=self.found_images,
+            negative_images=self.found_negative_images,
         )
         data: Dataset[list[BatchRow]] = rows
-        if isinstance(rows, JoinedDataset) and self.joined == "alternate" and not fixed:
+        if isinstance(rows, JoinedDataset) and self.joined == "alternate" and not is_validation:
             data = AlternatingDataset(rows, self.trainer.accumulate_grad_batches)
         sampler = GlobalBatchSampler(
             len(rows),
@@ -382,7 +382,7 @@ class CaptionDataModule(Ranged, CaptionData):
             self.seed,
             self.trainer.global_rank,
             self.trainer.world_size,
-            fixed,
+            is_validation,
         )
 
         return BatchLoader(
@@ -394,29 +394,29 @@ class CaptionDataModule(Ranged, CaptionData):
             on_batch=self.broken.record,
         )
 
-    def _transform(self, fixed: bool) -> Transform:
+    def _transform(self, is_validation: bool) -> Transform:
         backbone = self._backbone
         if self.decoder == "pil":
-            return backbone.eval_transform if fixed else backbone.train_transform
-        return backbone.eval_pixels if fixed else backbone.train_pixels
+            return backbone.eval_transform if is_validation else backbone.train_transform
+        return backbone.eval_pixel_transform if is_validation else backbone.train_pixel_transform
 
-    def _kept_pixels(self, source: Source) -> KeptPixels | None:
+    def _load_cached_pixels(self, source: Source) -> CachedPixels | None:
         if self.image_cache is None:
             return None
-        side = self.image_cache.side or self._backbone.least_side
-        images = [*source.images, *self.found_images.by_caption.values()]
+        side = self.image_cache.side or self._backbone.min_side_for_crops
+        images = [*source.images, *self.found_negative_images.by_caption.values()]
         return cached_pixels(
             self.image_cache, side, images, self.finder, self.workers, self.tolerate_broken
         )
 
-    def _companions(self, source: Source, fixed: bool) -> Rows:
+    def _companions(self, source: Source, is_validation: bool) -> Rows:
         if not self.hard_images:
             return source.kept[:0]
-        if not fixed:
+        if not is_validation:
             return source.kept
         return source.select(source.column("companion_only").to_numpy()).kept
 
-    def _encoded_once(self) -> tuple[FeatureStore, StoredImages]:
+    def _fill_feature_store(self) -> tuple[FeatureStore, StoredImages]:
         """Returns the feature store, filled with all needed images and texts.
 
         It is built with the first loader, since a resumed run loads its weights just before that.
@@ -424,7 +424,7 @@ class CaptionDataModule(Ranged, CaptionData):
         assert self.trainer is not None
         if self._store is None:
             assert self.features is not None
-            assert isinstance(self.texts, DrawnOnce)
+            assert isinstance(self.texts, FixedCaptionTexts)
             module: Any = self.trainer.lightning_module
             store = FeatureStore(
                 self.features,
@@ -435,7 +435,7 @@ class CaptionDataModule(Ranged, CaptionData):
             )
             sources = self._splits if self.trainer.state.fn == "fit" else self._splits[1:]
             images = [image for source in sources for image in source.images]
-            images += self.found_images.by_caption.values()
+            images += self.found_negative_images.by_caption.values()
             texts = [
                 text
                 for source in sources
@@ -474,7 +474,7 @@ class CaptionDataModule(Ranged, CaptionData):
 
     @property
     def _order(self) -> SampleOrder:
-        entries = self.sources[0].entries(self.captions_per_image)
+        entries = self.sources[0].training_groups(self.captions_per_image)
         return SampleOrder(self.batch_size, self.seed, len(entries), self.decoder)
 
     def trained_images(self) -> list[str]:
@@ -490,7 +490,7 @@ class CaptionDataModule(Ranged, CaptionData):
         train, val = self.sources
         truncated, units = self.truncated, None
         if self.units is not None:
-            with_units = self.units.records().count_captions(train.column("caption_id"))
+            with_units = self.units.records().count_covered_captions(train.column("caption_id"))
             units = {**self.units.describe(), "training_captions_with_units": with_units}
         return {
             "train": train.describe(),
@@ -513,7 +513,7 @@ class CaptionDataModule(Ranged, CaptionData):
                 {**to_config(generator), **generator.describe()} for generator in self.positives
             ],
             "negative_images": self.negative_images
-            and {**self.negative_images.describe(), "missing": self.found_images.missing},
+            and {**self.negative_images.describe(), "missing": self.found_negative_images.missing},
             "units": units,
             "truncation": {}
             if truncated is None

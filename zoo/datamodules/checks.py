@@ -39,7 +39,7 @@ def refuse_with_joined(**given: object) -> None:
             )
 
 
-def check_count(train: Source, expected: int | None) -> None:
+def check_image_count(train: Source, expected: int | None) -> None:
     """Checks that the number of training images is the expected one, if any.
 
     Raises:
@@ -90,7 +90,7 @@ def check_companions(train: Source) -> Iterator[str]:
             f"data.hard_images needs companions, and {type(train.reader).__name__} has none: "
             "read NegCLIP's table, or set hard_images: false"
         )
-    yield from _share(with_one, len(train.rows), "a hard image")
+    yield from _note_coverage(with_one, len(train.rows), "a hard image")
 
 
 def check_texts(train: Source, texts: CaptionTexts) -> Iterator[str]:
@@ -107,23 +107,23 @@ def check_texts(train: Source, texts: CaptionTexts) -> Iterator[str]:
     for generator in texts.generators:
         generator.check(captions)
     for positive in texts.positive_generators:
-        positive.check(captions, texts.of_image)
-    if texts.from_source:
+        positive.check(captions, texts.captions_of_image)
+    if texts.use_source_negatives:
         with_one = int(train.column("usable_negative").to_numpy().sum())
         if not with_one:
             raise ZooError(
                 f"data.source_negatives needs negatives, and {type(train.reader).__name__} has "
                 "none: set generators in data.negatives instead"
             )
-        yield from _share(with_one, len(captions), "a source negative")
+        yield from _note_coverage(with_one, len(captions), "a source negative")
     if texts.units is not None:
-        with_units = texts.units.records().count_captions(train.column("caption_id"))
+        with_units = texts.units.records().count_covered_captions(train.column("caption_id"))
         if not with_units:
             raise ZooError(
                 f"{texts.units.file} has no units of the training captions: "
                 "extract units from the training captions"
             )
-        yield from _share(with_units, len(captions), "units")
+        yield from _note_coverage(with_units, len(captions), "units")
 
 
 def check_negative_images(train: Source, images: FoundImages, file: Path) -> Iterator[str]:
@@ -143,7 +143,7 @@ def check_negative_images(train: Source, images: FoundImages, file: Path) -> Ite
         raise ZooError(
             f"{file} has no negative images of the training captions: list the training captions"
         )
-    yield from _share(with_one, len(captions), "a negative image")
+    yield from _note_coverage(with_one, len(captions), "a negative image")
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ class TruncationCount:
             )
 
 
-def check_context(
+def count_truncated_captions(
     sources: Sequence[Source], tokenizer: Tokenize, truncation: bool
 ) -> TruncationCount:
     """Counts captions over the context length.
@@ -240,6 +240,6 @@ def notes_on_images(
             yield f"{image_source.missing:,} {name} are missing and left out"
 
 
-def _share(n: int, total: int, feature: str) -> Iterator[str]:
+def _note_coverage(n: int, total: int, feature: str) -> Iterator[str]:
     if n < total:
         yield f"{n:,} of {total:,} training captions have {feature}"

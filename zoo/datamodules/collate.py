@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from zoo.backbones.tokenizer import Tokenize
-from zoo.batch import MISSING, Batch, Encoded, TextBank, text_bank
+from zoo.batch import MISSING, Batch, Encoded, TextBank, build_text_bank
 from zoo.datamodules.dataset import BatchRow
 from zoo.embeddings.shards import MappedShards
 from zoo.sources.seeds import stable_hash
@@ -23,11 +23,11 @@ class Collate:
     def __init__(self, tokenizer: Tokenize) -> None:
         self.tokenizer = tokenizer
 
-    def images(self, images: list[Tensor]) -> Tensor | Encoded:
+    def collate_images(self, images: list[Tensor]) -> Tensor | Encoded:
         """Returns the images of the batch, from those of its rows."""
         return torch.stack(images)
 
-    def texts(self, distinct: list[str], asked: int) -> tuple[TextBank | Encoded, Tensor, Tensor]:
+    def collate_texts(self, distinct: list[str], text_count: int) -> tuple[TextBank | Encoded, Tensor, Tensor]:
         """Puts texts into a bank.
 
         Args:
@@ -38,12 +38,12 @@ class Collate:
             The bank, its hashes, and the row in it of each distinct text.
         """
         # a rank with only filling rows still encodes one text, since every rank must
-        bank, rows = text_bank(*self.tokenizer(distinct or [""]))
-        return replace(bank, text_count=asked), bank.hashes, rows[: len(distinct)]
+        bank, rows = build_text_bank(*self.tokenizer(distinct or [""]))
+        return replace(bank, text_count=text_count), bank.hashes, rows[: len(distinct)]
 
-    def __call__(self, places: list[list[BatchRow]]) -> Batch:
+    def __call__(self, rows_by_place: list[list[BatchRow]]) -> Batch:
         """Builds the batch from the rows of each place."""
-        rows = [row for nth in zip(*places, strict=True) for row in nth]
+        rows = [row for nth in zip(*rows_by_place, strict=True) for row in nth]
         captions = [row.caption for row in rows]
         negatives = [list(row.negatives) for row in rows]
         units = [[None if pair is None else pair[0] for pair in row.pairs] for row in rows]
@@ -52,7 +52,7 @@ class Collate:
         roles = [captions, *negatives, *positives, *units, *foils]
         all_texts = [text for role in roles for text in role if text is not None]
         distinct = list(dict.fromkeys(all_texts))
-        texts, hashes, in_bank = self.texts(distinct, len(all_texts))
+        texts, hashes, in_bank = self.collate_texts(distinct, len(all_texts))
         row_of_text: dict[str | None, int] = dict(zip(distinct, in_bank.tolist(), strict=True))
 
         def pointers(texts: Sequence[Sequence[str | None]]) -> Tensor:
@@ -64,7 +64,7 @@ class Collate:
         more_images = [row.negative_image for row in rows if row.negative_image is not None]
         negative_rows = iter(range(len(rows), len(rows) + len(more_images)))
         return Batch(
-            images=self.images([*(row.image for row in rows), *more_images]),
+            images=self.collate_images([*(row.image for row in rows), *more_images]),
             texts=texts,
             captions=pointers([[text] for text in captions])[:, 0],
             negatives=pointers(negatives),
@@ -77,7 +77,7 @@ class Collate:
             image_ids=torch.tensor([stable_hash(row.image_id) for row in rows]),
             hashes=hashes,
             samples=torch.tensor([row.sample for row in rows]),
-            primary=len(places),
+            primary=len(rows_by_place),
             single=any(row.single for row in rows),
             broken=tuple(str(row.broken) for row in rows if row.broken is not None),
         )
@@ -94,11 +94,11 @@ class StoredCollate(Collate):
     def __init__(self, stored_images: MappedShards, stored_texts: MappedShards) -> None:
         self.stored_images, self.stored_texts = stored_images, stored_texts
 
-    def images(self, images: list[Tensor]) -> Encoded:
+    def collate_images(self, images: list[Tensor]) -> Encoded:
         """Returns the encoded images of the batch."""
-        return self.stored_images.rows([int(row) for row in images])[0]
+        return self.stored_images.read_rows([int(row) for row in images])[0]
 
-    def texts(self, distinct: list[str], asked: int) -> tuple[Encoded, Tensor, Tensor]:
+    def collate_texts(self, distinct: list[str], asked: int) -> tuple[Encoded, Tensor, Tensor]:
         """Returns the encoded texts, their hashes, and the row of each distinct text."""
-        items, hashes = self.stored_texts.rows([self.stored_texts.row(text) for text in distinct])
+        items, hashes = self.stored_texts.read_rows([self.stored_texts.row(text) for text in distinct])
         return items, hashes, torch.arange(len(distinct))

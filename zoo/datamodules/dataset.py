@@ -19,7 +19,7 @@ from zoo.backbones.preparation import Decoder
 from zoo.batch import MISSING, Batch
 from zoo.datamodules.sampler import Place
 from zoo.datamodules.texts import CaptionTexts
-from zoo.pixels.cache import KeptPixels
+from zoo.pixels.cache import CachedPixels
 from zoo.pixels.decoding import decode_image
 from zoo.sources.images import BrokenImage, ImageFinder
 from zoo.sources.negative_images import FoundImages
@@ -95,7 +95,7 @@ class ImageFiles:
     finder: ImageFinder
     transform: Transform
     decoder: Decoder = "pil"
-    cached_pixels: KeptPixels | None = None
+    cached_pixels: CachedPixels | None = None
 
     @cached_property
     def blank(self) -> Tensor:
@@ -167,7 +167,7 @@ class CaptionDataset(Dataset[list[BatchRow]]):
         return len(self.entries)
 
     def __getitem__(self, place: Place) -> list[BatchRow]:
-        epoch, index = self._position(place)
+        epoch, index = self._epoch_and_index(place)
         if self.companions is None:
             return [self._row(epoch, index)]
         candidates = () if index == MISSING else self.samples[index].companions
@@ -177,7 +177,7 @@ class CaptionDataset(Dataset[list[BatchRow]]):
             self._row(epoch, self._draw(hard, epoch, index, "companion") if hard else MISSING),
         ]
 
-    def _position(self, place: Place) -> tuple[int, int]:
+    def _epoch_and_index(self, place: Place) -> tuple[int, int]:
         """Returns the epoch of a place and its position in the samples."""
         epoch, entry = place[:2]
         if entry == MISSING:
@@ -193,7 +193,7 @@ class CaptionDataset(Dataset[list[BatchRow]]):
 
     def _row(self, epoch: int, index: int) -> BatchRow:
         if index == MISSING:
-            return self._filling(MISSING)
+            return self._filling_row(MISSING)
         sample = self.samples[index]
         current, negative_ref = sample.image, self.negative_images.image_for(sample.caption)
         negative = None
@@ -209,7 +209,7 @@ class CaptionDataset(Dataset[list[BatchRow]]):
                 raise BrokenImage(
                     f"{error}, or set data.tolerate_broken: true to leave its rows empty"
                 ) from error
-            return self._filling(index, current)
+            return self._filling_row(index, current)
         return BatchRow(
             image,
             sample.caption,
@@ -221,11 +221,11 @@ class CaptionDataset(Dataset[list[BatchRow]]):
             negative,
         )
 
-    def _filling(self, index: int, broken: ImageRef | None = None) -> BatchRow:
+    def _filling_row(self, index: int, broken: ImageRef | None = None) -> BatchRow:
         return BatchRow(
             self.blank,
             None,
-            [None] * len(self.texts.names),
+            [None] * len(self.texts.negative_names),
             [None] * len(self.texts.positive_generators),
             [None] * self.texts.n_units,
             "",
@@ -234,7 +234,7 @@ class CaptionDataset(Dataset[list[BatchRow]]):
         )
 
 
-class BrokenImages:
+class BrokenImageLog:
     """Images whose rows were left empty on this device; a warning is logged once per image.
 
     Attributes:

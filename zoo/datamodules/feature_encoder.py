@@ -87,7 +87,7 @@ class ItemEncoder:
         self.device, self.dtype = weight.device, weight.dtype
 
     @torch.no_grad()
-    def images(
+    def encode_images(
         self, refs: Sequence[ImageRef], names: dict[ImageRef, str], keys: frozenset[TokenKey]
     ) -> Iterator[NamedItems]:
         """Yields encoded images.
@@ -101,7 +101,7 @@ class ItemEncoder:
             ZooError: An image is missing or cannot be decoded.
         """
         backbone = self.backbone
-        transform = backbone.eval_transform if self.decoder == "pil" else backbone.eval_pixels
+        transform = backbone.eval_transform if self.decoder == "pil" else backbone.eval_pixel_transform
         images = _Decoded(refs, self.finder, transform, self.decoder)
         loader = DataLoader(images, IMAGE_BATCH, num_workers=self.workers, collate_fn=list)
         for batch in track(loader, "encoding images", len(loader), rank() == 0):
@@ -117,19 +117,19 @@ class ItemEncoder:
                 yield NamedItems([name for name, _ in named_pixels], encoded.to("cpu"), no_hashes)
 
     @torch.no_grad()
-    def texts(self, texts: Sequence[str], keys: frozenset[TokenKey]) -> Iterator[NamedItems]:
+    def encode_texts(self, texts: Sequence[str], keys: frozenset[TokenKey]) -> Iterator[NamedItems]:
         """Yields encoded texts, each named by itself.
 
         Args:
             texts: The texts.
             keys: The tokens to store.
         """
-        text_batches = list(batches(texts, TEXT_BATCH))
+        text_batches = list(slice_batches(texts, TEXT_BATCH))
         for batch in track(text_batches, "encoding texts", len(text_batches), rank() == 0):
-            bank = self.bank(batch)
+            bank = self.tokenize(batch)
             yield NamedItems(list(batch), self._texts(bank, keys).to("cpu"), bank.hashes)
 
-    def bank(self, texts: Sequence[str]) -> TextBank:
+    def tokenize(self, texts: Sequence[str]) -> TextBank:
         """Tokenizes texts without removing duplicates."""
         return TextBank(*self.backbone.tokenizer(list(texts)))
 
@@ -141,7 +141,7 @@ class ItemEncoder:
     @torch.no_grad()
     def blank_text(self, keys: frozenset[TokenKey]) -> Encoded:
         """Encodes an empty text, to measure its size."""
-        return self._texts(self.bank([""]), keys)
+        return self._texts(self.tokenize([""]), keys)
 
     def _images(self, pixels: Tensor, keys: frozenset[TokenKey]) -> Encoded:
         inputs = pixels.to(self.device)
@@ -153,6 +153,6 @@ class ItemEncoder:
         return self.backbone.encode_texts(bank.map(lambda t: t.to(self.device)), keys)
 
 
-def batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+def slice_batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     """Yields the items in order, in batches of `size`."""
     return (items[start : start + size] for start in range(0, len(items), size))

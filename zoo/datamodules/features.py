@@ -23,10 +23,10 @@ from lightning.pytorch.strategies import Strategy
 from torch import Tensor
 
 from zoo.backbones.backbone import Backbone
-from zoo.backbones.fingerprint import encoding_of
+from zoo.backbones.fingerprint import encoding_dependencies
 from zoo.backbones.preparation import Decoder
 from zoo.batch import Encoded, TokenKey, concatenate
-from zoo.datamodules.feature_encoder import ItemEncoder, NamedItems, batches
+from zoo.datamodules.feature_encoder import ItemEncoder, NamedItems, slice_batches
 from zoo.embeddings.shards import MappedShards
 from zoo.embeddings.store import GIB, EmbeddingStore
 from zoo.errors import ZooError
@@ -70,7 +70,7 @@ class StoredImages:
         blank: The image of a filling row.
     """
 
-    stored: dict[ImageRef, int]
+    store_rows: dict[ImageRef, int]
     blank: Tensor = dataclasses.field(default_factory=lambda: torch.tensor(0))
 
     def __call__(self, image: ImageRef, seed: str) -> Tensor:
@@ -79,9 +79,9 @@ class StoredImages:
         Raises:
             BrokenImage: The image could not be encoded.
         """
-        if image not in self.stored:
+        if image not in self.store_rows:
             raise BrokenImage(f"{image} is not a whole image: download it again")
-        return torch.tensor(self.stored[image])
+        return torch.tensor(self.store_rows[image])
 
 
 class FeatureStore:
@@ -112,13 +112,13 @@ class FeatureStore:
         self.decoder: Decoder = decoder
         claims = {
             "version": VERSION,
-            **encoding_of(backbone),
+            **encoding_dependencies(backbone),
             "image_keys": [vars(key) for key in sorted(image_keys)],
             "text_keys": [vars(key) for key in sorted(text_keys)],
             "precision": settings.precision,
             "decoder": decoder,
         }
-        run_on_all_ranks(lambda: _claim(self.folder, claims))
+        run_on_all_ranks(lambda: _write_or_check_manifest(self.folder, claims))
         for kind in ("images", "texts"):
             remove_leftovers(self.folder / kind)
         self.images = MappedShards(self.folder / "images", image_keys)
@@ -149,20 +149,20 @@ class FeatureStore:
             ZooError: On every rank, if the store would exceed its limit (before anything is
                 encoded), a file cannot be written, or an image is broken and not tolerated.
         """
-        names = {ref: _name(ref, finder) for ref in images}
+        names = {ref: _image_name(ref, finder) for ref in images}
         new_images = [ref for ref, name in names.items() if name not in self.images]
         new_texts = [text for text in dict.fromkeys(texts) if text not in self.texts]
         if new_images or new_texts:
             self._refuse_over_limit(new_images, new_texts, backbone)
         gather_objects(None)  # no rank writes before every rank knows what is missing
         encoder = ItemEncoder(backbone, finder, workers, tolerate_broken, self.decoder)
-        encoded = encoder.images(_share(new_images), names, frozenset(self.images.keys))
-        run_on_all_ranks(lambda: self._write(self.images, encoded, IMAGES_A_FILE))
+        encoded = encoder.encode_images(_rank_share(new_images), names, frozenset(self.images.keys))
+        run_on_all_ranks(lambda: self._write_batches(self.images, encoded, IMAGES_A_FILE))
         by_length = sorted(new_texts, key=len)  # texts of similar length are cut to one length
-        texts_encoded = encoder.texts(_share(by_length), frozenset(self.texts.keys))
-        run_on_all_ranks(lambda: self._write(self.texts, texts_encoded, TEXTS_A_FILE))
-        self.images.open()
-        self.texts.open()
+        texts_encoded = encoder.encode_texts(_rank_share(by_length), frozenset(self.texts.keys))
+        run_on_all_ranks(lambda: self._write_batches(self.texts, texts_encoded, TEXTS_A_FILE))
+        self.images.remap()
+        self.texts.remap()
         stored = {ref: self.images.row(name) for ref, name in names.items() if name in self.images}
         self._refuse_absent(
             len(names) - len(stored),
@@ -188,7 +188,7 @@ class FeatureStore:
             item = probe.blank_text(frozenset(self.texts.keys))
             widths = sum(t.shape[-1] for t in item.tokens.values())
             lengths = (
-                sum(int(probe.bank(batch).lengths.sum()) for batch in batches(texts, TEXTS_A_FILE))
+                sum(int(probe.tokenize(batch).lengths.sum()) for batch in slice_batches(texts, TEXTS_A_FILE))
                 if widths
                 else 0
             )
@@ -202,7 +202,7 @@ class FeatureStore:
                 f"{self.settings.limit_gib:g}: increase it, or set data.features.precision to fp16"
             )
 
-    def _write(
+    def _write_batches(
         self, shards: MappedShards, batches: Iterable[NamedItems], items_per_file: int
     ) -> None:
         waiting: list[NamedItems] = []
@@ -216,9 +216,9 @@ class FeatureStore:
 
     def _write_file(self, shards: MappedShards, batches: Sequence[NamedItems]) -> None:
         names, items, hashes = zip(*batches, strict=True)
-        encoded = in_precision(concatenate(list(items)), self.settings.precision)
+        encoded = convert_precision(concatenate(list(items)), self.settings.precision)
         # padding is not stored, nor other tokens that no head reads
-        shards.write([n for part in names for n in part], encoded, torch.cat(hashes), encoded.masks)
+        shards.add_file([n for part in names for n in part], encoded, torch.cat(hashes), encoded.masks)
 
     def _refuse_absent(self, images: int, texts: int, tolerate_broken: bool) -> None:
         if texts or (images and not tolerate_broken):
@@ -228,7 +228,7 @@ class FeatureStore:
             )
 
 
-def in_precision(items: Encoded, precision: Precision) -> Encoded:
+def convert_precision(items: Encoded, precision: Precision) -> Encoded:
     """Returns items in a precision.
 
     Raises:
@@ -243,7 +243,7 @@ def in_precision(items: Encoded, precision: Precision) -> Encoded:
     return converted
 
 
-def check_fixed(backbone: Backbone, strategy: Strategy, redrawn: bool) -> None:
+def check_features_constant(backbone: Backbone, strategy: Strategy, resamples_texts: bool) -> None:
     """Checks that stored features equal what a training step would encode.
 
     Args:
@@ -265,7 +265,7 @@ def check_fixed(backbone: Backbone, strategy: Strategy, redrawn: bool) -> None:
             f"{reason}, and model.backbone.augmentation crops training images at random: "
             "set it to null, or data.features to null"
         )
-    if redrawn:
+    if resamples_texts:
         raise ZooError(
             f"{reason}, and data.resample draws negatives and units again in every epoch: "
             "set it to false, or data.features to null"
@@ -297,7 +297,7 @@ def run_on_all_ranks(share: Callable[[], None]) -> None:
         raise ZooError(messages[0]) from own_error
 
 
-def _claim(folder: Path, claims: dict[str, Any]) -> None:
+def _write_or_check_manifest(folder: Path, claims: dict[str, Any]) -> None:
     """Writes the manifest of these features to a new folder, or checks an existing one."""
     manifest = folder / "manifest.json"
     if not manifest.exists():
@@ -329,15 +329,15 @@ def _format_value(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:12]}..."
 
 
-def _name(ref: ImageRef, finder: ImageFinder) -> str:
+def _image_name(ref: ImageRef, finder: ImageFinder) -> str:
     path = finder.find(ref)
     if path is None:
-        raise ZooError(f"image {ref} is missing: {finder.hint(ref)}")
+        raise ZooError(f"image {ref} is missing: {finder.missing_image_advice(ref)}")
     # the same image with another file size, or decoded differently, is another input
     return " ".join(
         filter(None, (str(ref), str(path.stat().st_size), str(finder.decoding_of(ref))))
     )
 
 
-def _share(items: Sequence[T]) -> Sequence[T]:
+def _rank_share(items: Sequence[T]) -> Sequence[T]:
     return items[rank() :: world_size()]

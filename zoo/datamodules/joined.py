@@ -29,7 +29,7 @@ class JoinedDataset(CaptionDataset):
 
     def single_row(self, place: Place) -> BatchRow:
         """Returns the row of an entry's own image and caption, without other texts."""
-        row = super()._row(*self._position(place))
+        row = super()._row(*self._epoch_and_index(place))
         return replace(
             row,
             negatives=[None] * len(row.negatives),
@@ -41,7 +41,7 @@ class JoinedDataset(CaptionDataset):
         row, draws = super()._row(epoch, index), Random(seed_of(self.seed, epoch, index, "joined"))
         partner = super()._row(epoch, self._partner(index, draws))
         if row.caption is None or partner.caption is None:
-            filling = self._filling(index, row.broken or partner.broken)
+            filling = self._filling_row(index, row.broken or partner.broken)
             return replace(filling, positives=[None, *filling.positives])
         caption = joined_texts(row.caption, partner.caption)
         joined_positives = [

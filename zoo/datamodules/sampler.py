@@ -175,16 +175,16 @@ class BatchLoader(Loader):
             # so that the start of an epoch does not change the global random state
             generator=torch.Generator(),
         )
-        self.seen = on_batch
-        self.done = 0
+        self.on_batch = on_batch
+        self.loaded_batches = 0
 
     def __iter__(self) -> Iterator[Batch]:  # type: ignore[override]
-        self.done = self.sampler.skipped_batches
+        self.loaded_batches = self.sampler.skipped_batches
         try:
             for batch in super().__iter__():
-                self.done += 1
-                if self.seen is not None:
-                    self.seen(batch)
+                self.loaded_batches += 1
+                if self.on_batch is not None:
+                    self.on_batch(batch)
                 yield batch
             return
         except ZooError as error:
@@ -197,7 +197,7 @@ class BatchLoader(Loader):
 
     def state_dict(self) -> dict[str, int]:
         """Returns the epoch and how many of its batches were loaded."""
-        return {"epoch": self.sampler.epoch, "batches": self.done}
+        return {"epoch": self.sampler.epoch, "batches": self.loaded_batches}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
         """Resumes after the batches that `state_dict` counted."""

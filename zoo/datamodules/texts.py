@@ -12,7 +12,7 @@ from zoo.positives.base import PositiveGenerator
 from zoo.sources.sample import Sample, usable_negatives
 from zoo.sources.seeds import seed_of
 from zoo.sources.source import Source
-from zoo.support.text_index import TextIndex, index_of
+from zoo.support.text_index import TextIndex, build_text_index
 from zoo.units.record import UnitRecord
 from zoo.units.sampler import UnitAndFoil, UnitSampler
 
@@ -35,16 +35,16 @@ class CaptionTexts:
 
     seed: int = 0
     generators: Sequence[NegativeGenerator] = ()
-    from_source: bool = False
+    use_source_negatives: bool = False
     units: UnitSampler | None = None
     records: Mapping[str, UnitRecord] = field(default_factory=dict)
     positive_generators: Sequence[PositiveGenerator] = ()
-    of_image: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    captions_of_image: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def negative_names(self) -> tuple[str, ...]:
         """The names of the sources of negatives, one per column."""
-        return (SOURCE_NEGATIVES,) * self.from_source + tuple(g.name for g in self.generators)
+        return (SOURCE_NEGATIVES,) * self.use_source_negatives + tuple(g.name for g in self.generators)
 
     @property
     def n_units(self) -> int:
@@ -54,7 +54,7 @@ class CaptionTexts:
     def negatives(self, sample: Sample, epoch: int, index: int) -> list[str | None]:
         """Returns one negative per column, None if there is none."""
         texts: list[str | None] = []
-        if self.from_source:
+        if self.use_source_negatives:
             source_negatives = usable_negatives(sample)
             texts.append(
                 self._random(epoch, index, SOURCE_NEGATIVES).choice(source_negatives)
@@ -65,7 +65,7 @@ class CaptionTexts:
         for k, generator in enumerate(self.generators):
             draws = self._random(epoch, index, f"negative/{k}")
             negative = generator.negative(sample.caption, draws, record)
-            texts.append(_text(negative, f"{type(generator).__name__}.negative", sample.caption))
+            texts.append(_check_text(negative, f"{type(generator).__name__}.negative", sample.caption))
         return texts
 
     def positives(self, sample: Sample, epoch: int, index: int) -> list[str | None]:
@@ -73,9 +73,9 @@ class CaptionTexts:
         texts: list[str | None] = []
         for k, generator in enumerate(self.positive_generators):
             draws = self._random(epoch, index, f"positive/{k}")
-            captions = self.of_image.get(sample.image_id, (sample.caption,))
+            captions = self.captions_of_image.get(sample.image_id, (sample.caption,))
             positive = generator.positive(sample.caption, captions, draws)
-            texts.append(_text(positive, f"{type(generator).__name__}.positive", sample.caption))
+            texts.append(_check_text(positive, f"{type(generator).__name__}.positive", sample.caption))
         return texts
 
     def pairs(self, sample: Sample, epoch: int, index: int) -> list[UnitAndFoil | None]:
@@ -90,7 +90,7 @@ class CaptionTexts:
 
 
 @dataclass(frozen=True)
-class DrawnOnce(CaptionTexts):
+class FixedCaptionTexts(CaptionTexts):
     """The texts of a caption, drawn once: every epoch has those of the first."""
 
     _negatives: dict[tuple[int, Sample], list[str | None]] = field(default_factory=dict)
@@ -137,9 +137,9 @@ class ImageCaptions(Mapping[str, Sequence[str]]):
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._ids = [source.image_ids for source in sources]
-        indexes = (pa.Table.from_batches([index_of(ids.to_pylist())]) for ids in self._ids)
+        indexes = (pa.Table.from_batches([build_text_index(ids.to_pylist())]) for ids in self._ids)
         self._found = [
-            (source, source.by_image(), TextIndex(pa.chunked_array([ids]), index))
+            (source, source.group_by_image(), TextIndex(pa.chunked_array([ids]), index))
             for source, ids, index in zip(sources, self._ids, indexes, strict=True)
         ]
 
@@ -161,7 +161,7 @@ class ImageCaptions(Mapping[str, Sequence[str]]):
         return len(pa.chunked_array(self._ids).unique())
 
 
-def _text(text: object, method: str, caption: str) -> str | None:
+def _check_text(text: object, method: str, caption: str) -> str | None:
     """Checks the text that a generator returned for a caption.
 
     Raises:

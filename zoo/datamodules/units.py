@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from zoo.errors import ZooError
-from zoo.language.text import same_words
+from zoo.language.text import equal_when_normalized
 from zoo.sources.readers.base import Reader
 from zoo.sources.samples import CAPTIONS, Samples
 from zoo.units.sampler import UnitSampler
@@ -47,10 +47,10 @@ def check_units_file(units: UnitSampler, reader: Reader) -> None:
     )
 
 
-def check_units(
+def read_checked_units(
     units: UnitSampler,
     samples: Iterable[Samples],
-    others: Callable[[], Iterable[Samples]] = tuple,
+    read_other_samples: Callable[[], Iterable[Samples]] = tuple,
 ) -> UnitTable:
     """Returns the records of units by caption id, checked against the captions.
 
@@ -65,12 +65,12 @@ def check_units(
             two captions share an id.
     """
     records = units.records()
-    all_captions = _join_samples(samples)
+    all_captions = _concatenate_captions(samples)
     _refuse_shared_ids(all_captions)
-    rows = _places(records, all_captions)
+    rows = _caption_rows(records, all_captions)
     if rows.null_count:
-        all_captions = pa.concat_tables([all_captions, _join_samples(others())])
-        rows = _places(records, all_captions)
+        all_captions = pa.concat_tables([all_captions, _concatenate_captions(read_other_samples())])
+        rows = _caption_rows(records, all_captions)
     if rows.null_count:
         unknown = records.caption_ids.filter(pc.is_null(rows))
         raise ZooError(
@@ -84,7 +84,7 @@ def check_units(
             all_captions.slice(rows[row].as_py(), 1),
         )
         caption, origin = (caption_row.column(name)[0].as_py() for name in ("caption", "origin"))
-        if not same_words(unit_caption, caption):
+        if not equal_when_normalized(unit_caption, caption):
             raise ZooError(
                 f"{units.file} has caption {records.caption_ids[row].as_py()!r} as "
                 f"{unit_caption[:60]!r}, and {origin} as {caption[:60]!r}: {ADVICE}"
@@ -92,12 +92,12 @@ def check_units(
     return records
 
 
-def _join_samples(samples: Iterable[Samples]) -> pa.Table:
+def _concatenate_captions(samples: Iterable[Samples]) -> pa.Table:
     tables = [part.captions.select(KNOWN) for part in samples]
     return pa.concat_tables([_NONE, *tables])
 
 
-def _places(records: UnitTable, captions: pa.Table) -> pa.ChunkedArray:
+def _caption_rows(records: UnitTable, captions: pa.Table) -> pa.ChunkedArray:
     """Returns for each record the row of its caption, null if there is none."""
     return pc.index_in(records.caption_ids, captions.column("caption_id"))
 

@@ -64,7 +64,7 @@ class Shard:
     dtypes: dict[TokenKey | None, torch.dtype]
 
     @classmethod
-    def map(cls, file: Path, keys: Sequence[TokenKey]) -> "Shard":
+    def map_file(cls, file: Path, keys: Sequence[TokenKey]) -> "Shard":
         """Maps a file into memory.
 
         Args:
@@ -98,7 +98,7 @@ class Shard:
             {None: tensors["pooled"].dtype} | {key: t.dtype for key, t in tokens.items()},
         )
 
-    def checksum(self, row: int) -> int:
+    def compute_checksum(self, row: int) -> int:
         """Returns the checksum of an item, computed from its name and numbers."""
         checksum = zlib.crc32(self.pooled[row].data, zlib.crc32(self.names[row].encode()))
         for key, ends in self.ends.items():
@@ -125,7 +125,7 @@ class MappedShards:
         self.folder, self.keys = folder, sorted(keys)
         self._map_files(files)
 
-    def open(self) -> None:
+    def remap(self) -> None:
         """Maps the files that exist now.
 
         Raises:
@@ -136,14 +136,14 @@ class MappedShards:
     def _map_files(self, files: Sequence[str] | None) -> None:
         existing = sorted(file.name for file in self.folder.glob(f"*{SUFFIX}"))
         self._files = existing if files is None else list(files)
-        self._shards = [self._map(self.folder / name) for name in self._files]
+        self._shards = [self._map_file(self.folder / name) for name in self._files]
         names = (name for shard in self._shards for name in shard.names)
         self._rows = {name: row for row, name in enumerate(names)}
         self._starts = np.cumsum([0, *(len(shard.names) for shard in self._shards)])
 
-    def _map(self, file: Path) -> Shard:
+    def _map_file(self, file: Path) -> Shard:
         try:
-            return Shard.map(file, self.keys)
+            return Shard.map_file(file, self.keys)
         except (OSError, *DAMAGE) as error:
             raise ZooError(
                 f"{file} is not a complete file of features ({error}): delete it, and its items "
@@ -165,12 +165,12 @@ class MappedShards:
         """
         return self._rows[name]
 
-    def write(
+    def add_file(
         self,
         names: Sequence[str],
         items: Encoded,
         hashes: Tensor,
-        stored: Mapping[TokenKey, Tensor],
+        stored_masks: Mapping[TokenKey, Tensor],
     ) -> None:
         """Adds a file of items, which the next `open` maps.
 
@@ -184,10 +184,10 @@ class MappedShards:
             ZooError: The file cannot be written.
         """
         name = blake2b(json.dumps(list(names)).encode(), digest_size=16).hexdigest()
-        content = _to_bytes(names, items, stored, hashes)
+        content = _to_bytes(names, items, stored_masks, hashes)
         write_bytes(self.folder / f"{name}{SUFFIX}", content, clean_up=False)
 
-    def rows(self, rows: Sequence[int]) -> tuple[Encoded, Tensor]:
+    def read_rows(self, rows: Sequence[int]) -> tuple[Encoded, Tensor]:
         """Returns the items at those rows in fp32, and their hashes `[m]`.
 
         Token sets are padded to the longest.
@@ -196,7 +196,7 @@ class MappedShards:
         shards = np.searchsorted(self._starts, index, side="right") - 1
         places = list(zip(shards.tolist(), (index - self._starts[shards]).tolist(), strict=True))
         hashes = torch.tensor([self._shards[s].hashes[row] for s, row in places], dtype=torch.long)
-        return _gather(self._shards, places, as_fp32=True), hashes
+        return _gather_items(self._shards, places, as_fp32=True), hashes
 
 
 class CachedShards:
@@ -215,15 +215,15 @@ class CachedShards:
 
     def __init__(self, store: EmbeddingStore, group: str, keys: Iterable[TokenKey] = ()) -> None:
         self.store, self.folder, self.keys = store, store.folder / group, sorted(keys)
-        self._places: dict[str, tuple[Path, int]] = {}
+        self._locations: dict[str, tuple[Path, int]] = {}
         remove_leftovers(self.folder)
         for file in sorted(self.folder.glob(f"*{SUFFIX}")):  # later ones replace earlier ones
-            shard = self._map(file)
+            shard = self._map_if_intact(file)
             if shard is not None:
-                self._places |= {name: (file, row) for row, name in enumerate(shard.names)}
+                self._locations |= {name: (file, row) for row, name in enumerate(shard.names)}
 
     def __contains__(self, name: str) -> bool:
-        return name in self._places
+        return name in self._locations
 
     def read(self, names: Iterable[str]) -> tuple[list[str], Encoded | None]:
         """Returns those of some items that exist and are undamaged, in their stored precision.
@@ -238,31 +238,31 @@ class CachedShards:
         """
         rows_by_file: dict[Path, list[int]] = defaultdict(list)
         for name in names:
-            if name in self._places:
-                file, row = self._places[name]
+            if name in self._locations:
+                file, row = self._locations[name]
                 rows_by_file[file].append(row)
         shards, places, found = list[Shard](), list[tuple[int, int]](), list[str]()
         for file, rows in rows_by_file.items():
-            shard = self._map(file)
+            shard = self._map_if_intact(file)
             if shard is None:
-                self._places = {n: p for n, p in self._places.items() if p[0] != file}
+                self._locations = {n: p for n, p in self._locations.items() if p[0] != file}
                 continue
             record_use(file)
-            damaged = {row for row in rows if shard.checksum(row) != int(shard.checksums[row])}
+            damaged = {row for row in rows if shard.compute_checksum(row) != int(shard.checksums[row])}
             if damaged:
                 log.warning(
                     "%s holds %d damaged items, which will be encoded again", file, len(damaged)
                 )
             for row in rows:
                 if row in damaged:
-                    del self._places[shard.names[row]]
+                    del self._locations[shard.names[row]]
                 else:
                     places.append((len(shards), row))
                     found.append(shard.names[row])
             shards.append(shard)
         if not found:
             return [], None
-        return found, _gather(shards, places)
+        return found, _gather_items(shards, places)
 
     def write(
         self, names: Sequence[str], items: Encoded, lengths: Sequence[int] | None = None
@@ -279,26 +279,26 @@ class CachedShards:
         Raises:
             ZooError: The folder cannot be used.
         """
-        stored = {}
+        stored_masks = {}
         for key, mask in items.masks.items():
             longest = torch.arange(mask.shape[1])
-            stored[key] = (
+            stored_masks[key] = (
                 torch.ones_like(mask)
                 if lengths is None
                 else longest < torch.tensor(lengths)[:, None]
             )
-        for rows in _groups(_item_bytes(items, stored), self.store.limit // SHARE):
+        for rows in _group_by_size(_estimate_item_sizes(items, stored_masks), self.store.limit // SHARE):
             at = torch.tensor(rows)
             group_names = [names[row] for row in rows]
-            content = _to_bytes(group_names, items.rows(at), {k: m[at] for k, m in stored.items()})
+            content = _to_bytes(group_names, items.rows(at), {k: m[at] for k, m in stored_masks.items()})
             file = self.folder / f"{time.time_ns():020}-{zlib.crc32(content):08x}{SUFFIX}"
             self.store.add(file, content)
-            self._places |= {name: (file, row) for row, name in enumerate(group_names)}
+            self._locations |= {name: (file, row) for row, name in enumerate(group_names)}
 
-    def _map(self, file: Path) -> Shard | None:
+    def _map_if_intact(self, file: Path) -> Shard | None:
         """Maps a file, None if it has been deleted or is damaged."""
         try:
-            return Shard.map(file, self.keys)
+            return Shard.map_file(file, self.keys)
         except FileNotFoundError:
             return None
         except DAMAGE as error:
@@ -314,7 +314,7 @@ class CachedShards:
 def _to_bytes(
     names: Sequence[str],
     items: Encoded,
-    stored: Mapping[TokenKey, Tensor],
+    stored_masks: Mapping[TokenKey, Tensor],
     hashes: Tensor | None = None,
 ) -> bytes:
     """Returns the content of a file.
@@ -331,18 +331,18 @@ def _to_bytes(
         "hashes": zeros if hashes is None else hashes,
         "checksums": zeros,
     }
-    for k, key in enumerate(sorted(stored)):
-        mask = stored[key]
+    for k, key in enumerate(sorted(stored_masks)):
+        mask = stored_masks[key]
         tensors[f"tokens{k}"], tensors[f"mask{k}"] = items.tokens[key][mask], items.masks[key][mask]
         tensors[f"lengths{k}"] = mask.sum(1)
     tensors = {name: t.cpu().contiguous() for name, t in tensors.items()}
-    shard = Shard.of_tensors(list(names), tensors, sorted(stored))
-    tensors["checksums"] = torch.tensor([shard.checksum(row) for row in range(len(names))])
+    shard = Shard.of_tensors(list(names), tensors, sorted(stored_masks))
+    tensors["checksums"] = torch.tensor([shard.compute_checksum(row) for row in range(len(names))])
     return save(tensors, {"names": json.dumps(list(names))})
 
 
-def _gather(
-    shards: Sequence[Shard], places: Sequence[tuple[int, int]], as_fp32: bool = False
+def _gather_items(
+    shards: Sequence[Shard], locations: Sequence[tuple[int, int]], as_fp32: bool = False
 ) -> Encoded:
     """Returns items of several files.
 
@@ -351,7 +351,7 @@ def _gather(
         places: The file of each item and its row in the file.
         as_fp32: Whether numbers are converted to fp32.
     """
-    like, n = shards[0], len(places)
+    like, n = shards[0], len(locations)
 
     def array(source: NDArray[Any], *shape: int) -> NDArray[Any]:
         return np.zeros((n, *shape, source.shape[1]), np.float32 if as_fp32 else source.dtype)
@@ -360,11 +360,11 @@ def _gather(
         return torch.from_numpy(values).view(torch.float32 if as_fp32 else like.dtypes[key])
 
     pooled = array(like.pooled)
-    for i, (s, row) in enumerate(places):
+    for i, (s, row) in enumerate(locations):
         pooled[i] = shards[s].pooled[row]
     items = Encoded(tensor(None, pooled))
     for key in like.tokens:
-        spans = [(shards[s], *shards[s].ends[key][row : row + 2].tolist()) for s, row in places]
+        spans = [(shards[s], *shards[s].ends[key][row : row + 2].tolist()) for s, row in locations]
         longest = max((stop - start for _, start, stop in spans), default=1)
         tokens, mask = array(like.tokens[key], longest), np.zeros((n, longest), bool)
         for i, (shard, start, stop) in enumerate(spans):
@@ -379,15 +379,15 @@ def _to_numpy(tensor: Tensor) -> NDArray[Any]:
     return (tensor.view(torch.int16) if tensor.dtype == torch.bfloat16 else tensor).numpy()
 
 
-def _item_bytes(items: Encoded, stored: Mapping[TokenKey, Tensor]) -> list[int]:
+def _estimate_item_sizes(items: Encoded, stored_masks: Mapping[TokenKey, Tensor]) -> list[int]:
     """Returns about how many bytes each item has in a file."""
     sizes = torch.full((len(items),), BYTES_PER_NAME + items.pooled[0].nbytes)
-    for key, mask in stored.items():
+    for key, mask in stored_masks.items():
         sizes += mask.sum(1) * (items.tokens[key].shape[2] * items.tokens[key].element_size() + 1)
     return [int(size) for size in sizes]
 
 
-def _groups(sizes: Sequence[int], limit: int) -> Iterator[list[int]]:
+def _group_by_size(sizes: Sequence[int], limit: int) -> Iterator[list[int]]:
     """Yields the positions of items in groups of limited size, without items that are too large."""
     group, group_size = list[int](), 0
     for i, size in enumerate(sizes):

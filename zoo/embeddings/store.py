@@ -18,7 +18,7 @@ from safetensors import SafetensorError, safe_open
 
 from zoo.errors import ZooError
 from zoo.support.caches import exclusive_lock
-from zoo.support.files import remove_leftovers, write_bytes, write_error
+from zoo.support.files import remove_leftovers, write_bytes, build_write_error
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +84,7 @@ class EmbeddingStore:
             size += file_size
         return StoreSummary(entries, size)
 
-    def empty(self) -> None:
+    def delete_all_files(self) -> None:
         """Deletes all files of embeddings.
 
         Raises:
@@ -99,7 +99,7 @@ class EmbeddingStore:
                 with suppress(OSError):  # it has other files
                     group.rmdir()
         except OSError as error:
-            raise write_error(self.folder, error) from error
+            raise build_write_error(self.folder, error) from error
 
     def add(self, file: Path, content: bytes) -> None:
         """Writes a file, after deleting the least recently used ones if space is needed.
@@ -121,13 +121,13 @@ class EmbeddingStore:
                 or self._added > self.limit // RECOUNT
             ):
                 try:
-                    self._bytes, self._added = self._free_space(size), 0
+                    self._bytes, self._added = self._evict_files(size), 0
                 except OSError as error:
-                    raise write_error(self.folder, error) from error
+                    raise build_write_error(self.folder, error) from error
             write_bytes(file, content, clean_up=False)
             self._added += size
 
-    def _free_space(self, size: int) -> int:
+    def _evict_files(self, size: int) -> int:
         """Deletes the least recently used files until there is space; returns the size of the rest.
 
         Args:
@@ -171,7 +171,7 @@ def discard_damaged(file: Path, error: Exception) -> None:
     try:
         file.unlink(missing_ok=True)
     except OSError as refusal:
-        raise write_error(file, refusal) from error
+        raise build_write_error(file, refusal) from error
     log.warning(
         "%s was damaged (%s) and has been deleted: its items will be encoded again", file, error
     )

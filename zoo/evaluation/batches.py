@@ -16,7 +16,7 @@ from zoo.backbones.backbone import Backbone
 from zoo.backbones.preparation import Decoder
 from zoo.backbones.tokenizer import Tokenize
 from zoo.backbones.truncation import find_truncated
-from zoo.batch import MISSING, PIECES, Encoded, TextBank, concatenate, text_bank
+from zoo.batch import MISSING, PIECES, Encoded, TextBank, concatenate, build_text_bank
 from zoo.errors import ZooError
 from zoo.needs import Needs
 from zoo.pixels.decoding import decode_image
@@ -119,8 +119,8 @@ class Tile:
     images: tuple[int, ...]
     texts: tuple[int, ...]
     pairs: NDArray[np.int64]
-    i: NDArray[np.int64]
-    j: NDArray[np.int64]
+    image_index: NDArray[np.int64]
+    text_index: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -147,13 +147,13 @@ class BatchBuilder:
     finder: ImageFinder
     transform: Transform
     tokenizer: Tokenize
-    square: Transform | None = None
+    square_transform: Transform | None = None
     segments: Sequence[tuple[str, ...]] | None = None
     decoder: Decoder = "pil"
     known_images: Set[int] = frozenset()
     known_texts: Set[int] = frozenset()
 
-    def unknown(self, images: Sequence[int], texts: Sequence[int]) -> tuple[list[int], list[int]]:
+    def rows_to_load(self, images: Sequence[int], texts: Sequence[int]) -> tuple[list[int], list[int]]:
         """Returns the rows of images and of texts that windows and tiles load."""
         return (
             [row for row in images if row not in self.known_images],
@@ -174,7 +174,7 @@ class BatchBuilder:
 
     def of_texts(self, rows: Sequence[int]) -> EvaluationBatch:
         """Returns the texts of those rows; filling is the first text."""
-        bank, bank_rows = text_bank(*self.tokenizer([self.texts[max(row, 0)] for row in rows]))
+        bank, bank_rows = build_text_bank(*self.tokenizer([self.texts[max(row, 0)] for row in rows]))
         return EvaluationBatch(text_rows=torch.tensor(rows), texts=bank, bank_rows=bank_rows)
 
     def _of_segments(
@@ -196,10 +196,10 @@ class BatchBuilder:
 
     def of_rows(self, image_rows: Sequence[int], text_rows: Sequence[int]) -> EvaluationBatch:
         """Returns a batch of the images and texts of a window or a tile."""
-        new_images, new_texts = self.unknown(image_rows, text_rows)
+        new_images, new_texts = self.rows_to_load(image_rows, text_rows)
         images = texts = EvaluationBatch()
         if new_images:
-            images = self._of_images(new_images, self.square or self.transform)
+            images = self._of_images(new_images, self.square_transform or self.transform)
         if new_texts and self.segments is None:
             texts = self.of_texts(new_texts)
         elif new_texts and self.segments is not None:
@@ -277,14 +277,14 @@ class LoaderFactory:
             text_loader,
         ]
 
-    def windows(self, entries: Sequence[Window]) -> DataLoader[Any]:
+    def window_loader(self, entries: Sequence[Window]) -> DataLoader[Any]:
         """Returns a loader of the batches of windows."""
         return _rank_loader(entries, Window(), self.builder.of_window, None, self.workers)
 
-    def tiles(self, run: Sequence[Tile]) -> DataLoader[Any]:
+    def tile_loader(self, tiles: Sequence[Tile]) -> DataLoader[Any]:
         """Returns a loader of the batches of tiles, in order, all on this rank."""
         return Loader(
-            EntryDataset(run), None, num_workers=self.workers, collate_fn=self.builder.of_tile
+            EntryDataset(tiles), None, num_workers=self.workers, collate_fn=self.builder.of_tile
         )
 
 
@@ -346,7 +346,7 @@ def encode(
     return images, texts
 
 
-def encode_views(backbone: Backbone, images: Tensor, views: Views, at_once: int) -> Encoded:
+def encode_views(backbone: Backbone, images: Tensor, views: Views, batch_size: int) -> Encoded:
     """Encodes the views of images, each view once.
 
     Args:
@@ -358,9 +358,9 @@ def encode_views(backbone: Backbone, images: Tensor, views: Views, at_once: int)
     Returns:
         The pooled vectors of the images' views as PIECES.
     """
-    all_views = (view for image in images for view in views.views_of(image))
+    all_views = (view for image in images for view in views.checked_views(image))
     parts = []
-    while batch := list(islice(all_views, at_once)):
+    while batch := list(islice(all_views, batch_size)):
         parts.append(backbone.encode_images(backbone.resize_images(batch)).pooled)
     vectors = torch.cat(parts)
     vectors = vectors.reshape(len(images), views.count, -1)
@@ -381,13 +381,13 @@ def segment_bank(
         The bank of distinct segments, and the segments of each text as rows of it, `[m, S]`;
         MISSING if a text has fewer than S.
     """
-    bank, rows = text_bank(*tokenizer([segment for parts in segments for segment in parts]))
+    bank, rows = build_text_bank(*tokenizer([segment for parts in segments for segment in parts]))
     return bank, pad_sequence(
         list(torch.split(rows, [len(parts) for parts in segments])), True, MISSING
     )
 
 
-def encode_segments(backbone: Backbone, bank: TextBank, rows: Tensor, at_once: int) -> Encoded:
+def encode_segments(backbone: Backbone, bank: TextBank, rows: Tensor, batch_size: int) -> Encoded:
     """Encodes the segments of texts, each distinct one once.
 
     Args:
@@ -399,7 +399,7 @@ def encode_segments(backbone: Backbone, bank: TextBank, rows: Tensor, at_once: i
     Returns:
         The pooled vectors of the texts' segments as PIECES.
     """
-    parts = torch.split(torch.arange(len(bank), device=rows.device), at_once)
+    parts = torch.split(torch.arange(len(bank), device=rows.device), batch_size)
     encoded = [backbone.encode_texts(bank.map(lambda t, k=k: t[k])) for k in parts]  # type: ignore[misc]
     vectors = concatenate(encoded).pooled[rows.clamp(min=0)]
     return Encoded(vectors.new_zeros(len(rows), 0), {PIECES: vectors}, {PIECES: rows != MISSING})

@@ -29,7 +29,7 @@ class EmbeddingCache(metaclass=RangedType):
     tokens: bool = False
 
     @property
-    def place(self) -> Path | None:
+    def resolved_folder(self) -> Path | None:
         """The folder, None if the environment turns the cache off."""
         folder = self.folder or os.environ.get(PLACE)
         if folder == OFF:
@@ -39,5 +39,5 @@ class EmbeddingCache(metaclass=RangedType):
     @property
     def store(self) -> EmbeddingStore | None:
         """The embeddings of all models, None if the environment turns the cache off."""
-        folder = self.place
+        folder = self.resolved_folder
         return None if folder is None else EmbeddingStore(folder, int(self.limit_gib * GIB))

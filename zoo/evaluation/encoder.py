@@ -37,7 +37,7 @@ class Encoder:
     """
 
     loader_factory: LoaderFactory
-    stored: StoredTokens | None = None
+    stored_tokens: StoredTokens | None = None
 
     def __call__(
         self, backbone: Backbone, batch: EvaluationBatch, needs: Needs
@@ -54,7 +54,7 @@ class Encoder:
         Raises:
             ZooError: An image cannot be decoded.
         """
-        if self.stored is None or not needs.tokens:
+        if self.stored_tokens is None or not needs.tokens:
             return encode(
                 backbone,
                 batch,
@@ -64,10 +64,10 @@ class Encoder:
             )
         builder = self.loader_factory.builder
         images, texts = batch.image_rows.tolist(), batch.text_rows.tolist()
-        encoded = self._encode(backbone, batch, needs, builder.unknown(images, texts))
+        encoded = self._encode(backbone, batch, needs, builder.rows_to_load(images, texts))
         stored_images, stored_texts = (
-            self.stored.get("image", images),
-            self.stored.get("text", texts),
+            self.stored_tokens.get("image", images),
+            self.stored_tokens.get("text", texts),
         )
         # items that were stored at the start and have been deleted to free space since
         deleted = (
@@ -109,7 +109,7 @@ class Encoder:
         encoded_texts = []
         if texts is not None:
             assert batch.texts is not None
-            lengths = backbone.cut_lengths(batch.texts.lengths)[batch.bank_rows]
+            lengths = backbone.trimmed_lengths(batch.texts.lengths)[batch.bank_rows]
             encoded_texts = [EncodedItems(rows[1], texts, lengths.tolist())]
         return [] if images is None else [EncodedItems(rows[0], images)], encoded_texts
 
@@ -121,10 +121,10 @@ class Encoder:
         stored: tuple[Sequence[int], Encoded | None],
     ) -> Encoded | None:
         """Returns the items of some rows, and stores those that were not stored before."""
-        assert self.stored is not None
+        assert self.stored_tokens is not None
         stored_rows, stored_items = stored
         for new in encoded:
-            self.stored.put(side, new.rows, new.items, new.lengths, set(stored_rows))
+            self.stored_tokens.put(side, new.rows, new.items, new.lengths, set(stored_rows))
         if stored_items is None and len(encoded) == 1:
             return encoded[0].items
         if not rows:

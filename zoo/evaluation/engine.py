@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.fingerprint import weights_digest
 from zoo.backbones.preparation import Decoder
-from zoo.backbones.tokenizer import cache_tokens
+from zoo.backbones.tokenizer import caching_tokenizer
 from zoo.benchmarks.base import Benchmark, Case
 from zoo.benchmarks.catalog import build_benchmarks
 from zoo.benchmarks.protocols.base import Outcome
@@ -28,19 +28,19 @@ from zoo.evaluation.embedding_cache import EmbeddingCache
 from zoo.evaluation.encoder import Encoder
 from zoo.evaluation.model_adapters import TwoTowers
 from zoo.evaluation.pooled import Pooled
-from zoo.evaluation.scoring import device_of, held_bytes, plain_scores
+from zoo.evaluation.scoring import device_of, bytes_per_image_and_text, score_by_plain_model
 from zoo.evaluation.shortlist import ShortListed
 from zoo.evaluation.stored_embeddings import (
     StoredTokens,
     StoredVectors,
-    find_stored,
-    stored_vectors_of_towers,
+    look_up_stored_items,
+    open_tower_vectors,
 )
 from zoo.evaluation.strategy import Strategy
 from zoo.evaluation.token_windows import Windowed, windows
 from zoo.evaluation.vectors import StoredItems
-from zoo.familiarity.captions import TRAINING, load_binding_table, training_captions
-from zoo.familiarity.images import TRAINED, SeenImages, seen_images, sources_of
+from zoo.familiarity.captions import TRAINING, load_binding_table, training_captions_description
+from zoo.familiarity.images import TRAINED, SeenImages, seen_images, count_by_source
 from zoo.heads.base import Head
 from zoo.needs import Needs
 from zoo.regions_and_phrases.base import Segments
@@ -52,11 +52,11 @@ from zoo.results.presets.preset import Preset, preset_of
 from zoo.results.published_values import published_values
 from zoo.results.report import Results, build_results, check_overwrite
 from zoo.results.suites import expand_suites
-from zoo.sources.images import ImageFinder, identity, image_ref
+from zoo.sources.images import ImageFinder, image_identity, image_ref
 from zoo.sources.rgb_conversion import Decoding
 from zoo.support.distributed import gather_objects, gather_results, rank
 from zoo.support.garbage_collection import collector_off
-from zoo.support.progress import counting, track
+from zoo.support.progress import show_progress, track
 from zoo.support.ranges import NonNegativeInt, PositiveInt, Ranged
 
 log = logging.getLogger(__name__)
@@ -157,10 +157,10 @@ class Evaluation(Ranged):
         self._strategies: list[Strategy] = []
         self._encoder: Encoder | None = None
         self._segments: tuple[Segments | None, list[tuple[str, ...]]] = None, []
-        self._towers, self._weights = "", ""
+        self._tower_precision, self._weights = "", ""
         self._stored_vectors: StoredVectors | None = None
         self._keyed_plan: Plan | None = None
-        self._stored_items, self._stored_tokens = StoredItems(), StoredItems()
+        self._items_with_vectors, self._items_with_tokens = StoredItems(), StoredItems()
 
     def prepare(self) -> None:
         """Reads the benchmarks and finds their images, once.
@@ -184,7 +184,7 @@ class Evaluation(Ranged):
             if self.exclude_images != TRAINED:
                 self.find_excluded_images()
 
-    def read_familiar_captions(self, trained: Mapping[str, Any] | None = None) -> None:
+    def read_familiar_captions(self, caption_record: Mapping[str, Any] | None = None) -> None:
         """Reads the captions that `familiar_with` names, once.
 
         Args:
@@ -195,11 +195,11 @@ class Evaluation(Ranged):
                 split.
         """
         if self.familiar_with is not None and self.familiarity is None:
-            table = load_binding_table(self.familiar_with, self.roots, trained)
+            table = load_binding_table(self.familiar_with, self.roots, caption_record)
             self.familiarity = Familiarity(table)
-            self.familiarity.check(self.plan)
+            self.familiarity.check_plan(self.plan)
 
-    def find_excluded_images(self, captions: Mapping[str, Any] | None = None) -> None:
+    def find_excluded_images(self, caption_record: Mapping[str, Any] | None = None) -> None:
         """Reads the images that `exclude_images` names, once.
 
         Args:
@@ -210,7 +210,7 @@ class Evaluation(Ranged):
         """
         if self.exclude_images is not None and self.excluded_images is None:
             self.excluded_images = seen_images(
-                self.exclude_images, self.roots, self.trained_images, captions
+                self.exclude_images, self.roots, self.trained_images, caption_record
             )
 
     @property
@@ -239,21 +239,21 @@ class Evaluation(Ranged):
             head: Scores the pairs.
             stored: The stored vectors of the current weights, which this run reads and extends.
         """
-        tokenizer = cache_tokens(backbone.tokenizer)
+        tokenizer = caching_tokenizer(backbone.tokenizer)
         if self._truncated_texts is None and rank() == 0:
             self._truncated_texts = count_truncated_texts(self.plan, tokenizer)
         self._exclude_unscorable(head)
         self._stored_vectors, self._keyed_plan = stored, self.plan
-        self._stored_items, self._stored_tokens = StoredItems(), StoredItems()
+        self._items_with_vectors, self._items_with_tokens = StoredItems(), StoredItems()
         if stored is not None:
-            self._keyed_plan = stored.with_keys(self.plan, self.finder, tokenizer)
-            self._stored_items, self._stored_tokens = find_stored(
+            self._keyed_plan = stored.assign_keys(self.plan, self.finder, tokenizer)
+            self._items_with_vectors, self._items_with_tokens = look_up_stored_items(
                 stored, backbone, head, self._keyed_plan
             )
         strategies = self._strategies_for(backbone, head)
         return [loader for strategy in strategies for loader in strategy.loaders()]
 
-    def start(self, backbone: Backbone, head: Head, about: Mapping[str, Any]) -> None:
+    def start(self, backbone: Backbone, head: Head, model_description: Mapping[str, Any]) -> None:
         """Discards an unfinished run and records the hash of the weights.
 
         Args:
@@ -266,16 +266,16 @@ class Evaluation(Ranged):
                 be split by the training captions.
         """
         self.check_output_folder()
-        self.read_familiar_captions(training_captions(about))
-        self.find_excluded_images(training_captions(about))
+        self.read_familiar_captions(training_captions_description(model_description))
+        self.find_excluded_images(training_captions_description(model_description))
         self._exclude_unscorable(head)
         self._strategies = self._strategies_for(backbone, head)
         if head.needs.pieces and rank() == 0:
-            cost = ", ".join(f"{n:,} {name}" for name, n in self._cost(head).items())
+            cost = ", ".join(f"{n:,} {name}" for name, n in self._count_pieces(head).items())
             log.info("evaluating with %s needs %s", type(head).__name__, cost)
-        towers = None if self._stored_vectors is None else self._stored_vectors.weights
-        modules = (backbone, head) if towers is None else (head,)
-        self._towers, self._weights = "", weights_digest(*modules, after=towers).hexdigest()
+        tower_digest = None if self._stored_vectors is None else self._stored_vectors.weights
+        modules = (backbone, head) if tower_digest is None else (head,)
+        self._tower_precision, self._weights = "", weights_digest(*modules, after=tower_digest).hexdigest()
 
     @torch.no_grad()
     def step(self, backbone: Backbone, head: Head, batch: EvaluationBatch) -> None:
@@ -287,18 +287,18 @@ class Evaluation(Ranged):
         batch.check_decoded()
         assert self._encoder is not None
         for strategy in self._strategies:
-            if strategy.takes(batch):
+            if strategy.owns_batch(batch):
                 needs = strategy.needs(head)
                 images, texts = self._encoder(backbone, batch, needs)
                 encoded = images if images is not None else texts
-                if encoded is not None and (images is not None or not self._towers):
-                    self._towers = str(encoded.pooled.dtype).removeprefix("torch.")
+                if encoded is not None and (images is not None or not self._tower_precision):
+                    self._tower_precision = str(encoded.pooled.dtype).removeprefix("torch.")
                 strategy.step(head, batch, images, texts)
                 if self._stored_vectors is not None and not needs.tokens:
                     self._stored_vectors.add(batch, images, texts)
 
     @torch.no_grad()
-    def finish(self, backbone: Backbone, head: Head, about: dict[str, Any]) -> Results:
+    def finish(self, backbone: Backbone, head: Head, model_description: dict[str, Any]) -> Results:
         """Gathers scores, judges the cases and writes results; `start` starts the next run.
 
         Args:
@@ -313,19 +313,19 @@ class Evaluation(Ranged):
             ZooError: On every rank, if scores are not finite, the results cannot be written, or an
                 image cannot be decoded.
         """
-        judged = [strategy.finish(backbone, head) for strategy in self._strategies]
+        strategy_outcomes = [strategy.finish(backbone, head) for strategy in self._strategies]
         if self._stored_vectors is not None:
             self._stored_vectors.flush()
-        towers = next(filter(None, gather_objects(self._towers)), "")
+        tower_precision = next(filter(None, gather_objects(self._tower_precision)), "")
 
         def build_results() -> Results | None:
             if rank() != 0:
                 return None
             weights = {} if next(backbone.parameters(), None) is None else {WEIGHTS: self._weights}
-            model = {**about, **weights}
-            notes = self._notes(head, towers)
+            model = {**model_description, **weights}
+            notes = self._describe_scoring(head, tower_precision)
             with collector_off():
-                return self._report(chain.from_iterable(judged), model, notes)
+                return self._compute_and_write_results(chain.from_iterable(strategy_outcomes), model, notes)
 
         self.results = gather_results(build_results)[0]
         self._strategies = []
@@ -343,26 +343,26 @@ class Evaluation(Ranged):
             ZooError: `out` holds results of another run and `overwrite` is false, or the object's
                 scores are not numbers, or have another shape.
         """
-        self._check_other_library()
+        self._check_foreign_settings()
         model_name = name or f"{type(model).__module__}.{type(model).__qualname__}"
-        about = {"model": model_name}
+        model_description = {"model": model_name}
         self._exclude_whole_text_questions(
             f"{model_name} only scores images against texts", "evaluate a model of zoo"
         )
-        self.read_familiar_captions(training_captions(about))
-        self.find_excluded_images(training_captions(about))
+        self.read_familiar_captions(training_captions_description(model_description))
+        self.find_excluded_images(training_captions_description(model_description))
 
         questions = track(self.plan.cases, "cases", len(self.plan.cases))
-        judged = (
+        question_outcomes = (
             (
                 q,
                 question.case.judge(
-                    plain_scores(model, model_name, question, self.finder, self.image_batch)
+                    score_by_plain_model(model, model_name, question, self.finder, self.image_batch)
                 ),
             )
             for q, question in enumerate(questions)
         )
-        self.results = self._report(judged, about, {"pairs": "as the model gives them"})
+        self.results = self._compute_and_write_results(question_outcomes, model_description, {"pairs": "as the model gives them"})
         return self.results
 
     def run_towers(
@@ -379,20 +379,20 @@ class Evaluation(Ranged):
             ZooError: `out` holds results of another run and `overwrite` is false, or the model does
                 not return one vector per image and per text.
         """
-        self._check_other_library()
+        self._check_foreign_settings()
         backbone, head = cast(Backbone, model), model.head
-        with model.evaluating():
-            stored = None if cache is None else stored_vectors_of_towers(cache, model)
+        with model.evaluation_mode():
+            stored = None if cache is None else open_tower_vectors(cache, model)
             loaders = self.loaders(backbone, head, stored)
             self.start(backbone, head, {"model": name})
             for loader, side in zip(loaders, ["images", "texts"][-len(loaders) :], strict=True):
-                with counting(f"encoding {side}", len(cast(Any, loader.dataset))) as advance:
+                with show_progress(f"encoding {side}", len(cast(Any, loader.dataset))) as advance:
                     for batch in loader:
                         self.step(backbone, head, batch.to(model.device))
                         advance(max(len(batch.image_rows), len(batch.text_rows)))
             return self.finish(backbone, head, {"model": name})
 
-    def _check_other_library(self) -> None:
+    def _check_foreign_settings(self) -> None:
         """Checks that a model of another library can be evaluated with these settings.
 
         Raises:
@@ -418,13 +418,13 @@ class Evaluation(Ranged):
             plan.images,
             plan.texts,
             self.finder,
-            backbone.eval_pixels if uses_torchvision else backbone.eval_transform,
+            backbone.eval_pixel_transform if uses_torchvision else backbone.eval_transform,
             backbone.tokenizer,
             None if needs.views is None else backbone.square_transform(needs.views.side),
             segments,
             self.decoder,
-            self._stored_tokens.images,
-            self._stored_tokens.texts,
+            self._items_with_tokens.images,
+            self._items_with_tokens.texts,
         )
         loader_factory = LoaderFactory(builder, self.image_batch, self.text_batch, self.workers)
         stored_tokens = (
@@ -434,9 +434,9 @@ class Evaluation(Ranged):
         )
         self._encoder = Encoder(loader_factory, stored_tokens)
         if not needs.tokens and not needs.pieces:
-            return [Pooled(plan, loader_factory, self.shortlist, self._stored_items)]
+            return [Pooled(plan, loader_factory, self.shortlist, self._items_with_vectors)]
         most_segments = max(map(len, segments)) if segments else 1
-        image_bytes, text_bytes = held_bytes(backbone, head, most_segments)
+        image_bytes, text_bytes = bytes_per_image_and_text(backbone, head, most_segments)
         windowed = Windowed(
             plan, loader_factory, windows(plan, image_bytes, text_bytes, self.window_bytes)
         )
@@ -446,7 +446,7 @@ class Evaluation(Ranged):
         return [
             windowed,
             ShortListed(
-                plan, self._encoder, self.shortlist, max(1, images_at_once), self._stored_items
+                plan, self._encoder, self.shortlist, max(1, images_at_once), self._items_with_vectors
             ),
         ]
 
@@ -485,7 +485,7 @@ class Evaluation(Ranged):
             )
         self.plan.cases = [q for q in self.plan.cases if not q.case.needs_text_vectors]
         for question, use in zip(excluded, uses, strict=True):
-            self.plan.unscored.append((question.run, question.case))
+            self.plan.unscorable_cases.append((question.run, question.case))
             note = f"not scored, since it {use}, and {reason}"
             self.plan.contents[question.run].notes["whole texts"] = note
 
@@ -502,7 +502,7 @@ class Evaluation(Ranged):
             self._segments = needs.segments, segments
         return segments
 
-    def _cost(self, head: Head) -> dict[str, int]:
+    def _count_pieces(self, head: Head) -> dict[str, int]:
         """Returns the numbers of encoded pieces by name."""
         views, cost = head.needs.views, dict[str, int]()
         if views is not None:
@@ -515,7 +515,7 @@ class Evaluation(Ranged):
             cost["texts without a phrase"] = sum(len(parts) == 1 for parts in segments)
         return cost
 
-    def _notes(self, head: Head, towers: str) -> dict[str, Any]:
+    def _describe_scoring(self, head: Head, tower_precision: str) -> dict[str, Any]:
         """Returns the description of the scoring for results.
 
         Args:
@@ -524,7 +524,7 @@ class Evaluation(Ranged):
         """
         device = device_of(head)
         notes: dict[str, Any] = {
-            "towers": towers,
+            "towers": tower_precision,
             "pairs": "float32",
             SCALE: head.scale.item(),
             "device": torch.cuda.get_device_name(device) if device.type == "cuda" else str(device),
@@ -539,17 +539,17 @@ class Evaluation(Ranged):
         if self._stored_vectors is not None:
             notes[KEPT] = {
                 "folder": str(self._stored_vectors.store.folder),
-                "images": len(self._stored_items.images | self._stored_tokens.images),
-                "texts": len(self._stored_items.texts | self._stored_tokens.texts),
+                "images": len(self._items_with_vectors.images | self._items_with_tokens.images),
+                "texts": len(self._items_with_vectors.texts | self._items_with_tokens.texts),
             }
         if head.needs.segments is not None:
             notes["segments"] = head.needs.segments.describe()
-        return notes | {"pieces": self._cost(head)} if head.needs.pieces else notes
+        return notes | {"pieces": self._count_pieces(head)} if head.needs.pieces else notes
 
-    def _report(
+    def _compute_and_write_results(
         self,
-        judged: Iterable[tuple[int, list[Outcome]]],
-        about: dict[str, Any],
+        question_outcomes: Iterable[tuple[int, list[Outcome]]],
+        model_description: dict[str, Any],
         notes: dict[str, Any],
     ) -> Results:
         """Computes metrics and writes results.
@@ -560,43 +560,43 @@ class Evaluation(Ranged):
             about: The description of the model in results.
             notes: The description of the scoring in results.
         """
-        unreached = dict(enumerate(self.plan.cases))
-        trained = frozenset(identity(image_ref(image)) for image in self.trained_images)
-        cases = outcome_table(self._rows(judged, unreached, trained))
-        if unreached:
-            notes = {**notes, "cases not reached, the run was cut short": len(unreached)}
+        remaining_questions = dict(enumerate(self.plan.cases))
+        trained_images = frozenset(image_identity(image_ref(image)) for image in self.trained_images)
+        cases = outcome_table(self._all_outcome_rows(question_outcomes, remaining_questions, trained_images))
+        if remaining_questions:
+            notes = {**notes, "cases not reached, the run was cut short": len(remaining_questions)}
         text_only = dict(
             chain.from_iterable(s.text_only_accuracy().items() for s in self._strategies)
         )
         if text_only:
             notes = {**notes, TEXT_PROBE: text_only}
-        if trained:
-            about = {**about, TRAINED_IMAGES: sources_of(trained)}
+        if trained_images:
+            model_description = {**model_description, TRAINED_IMAGES: count_by_source(trained_images)}
         results = build_results(
             self.plan,
             self.benchmarks,
             self.roots,
             self.presets,
             cases,
-            about,
+            model_description,
             notes,
             self.out,
             self.familiarity,
             self.reference_models,
             self.excluded_images,
         )
-        if unreached and self.require:
+        if remaining_questions and self.require:
             raise ZooError(
-                f"{len(unreached):,} cases were not scored, since the run ended early: leave "
+                f"{len(remaining_questions):,} cases were not scored, since the run ended early: leave "
                 "--trainer.limit_val_batches or --require out"
             )
         return results
 
-    def _rows(
+    def _all_outcome_rows(
         self,
-        judged: Iterable[tuple[int, list[Outcome]]],
-        unreached: dict[int, ScorableCase],
-        trained: frozenset[str],
+        question_outcomes: Iterable[tuple[int, list[Outcome]]],
+        remaining_questions: dict[int, ScorableCase],
+        trained_images: frozenset[str],
     ) -> Iterator[OutcomeRow]:
         """Yields the rows of judged cases, and then those of all others.
 
@@ -605,14 +605,14 @@ class Evaluation(Ranged):
             unreached: All questions by row. Judged ones are removed.
             trained: Identities of the images that the model was trained on.
         """
-        for q, outcomes in judged:
-            question = unreached.pop(q)
-            yield from outcome_rows(question.run, question.case, outcomes, trained)
+        for q, outcomes in question_outcomes:
+            question = remaining_questions.pop(q)
+            yield from outcome_rows(question.run, question.case, outcomes, trained_images)
         for run, case in [
-            *self.plan.unscored,
-            *((q.run, q.case) for q in unreached.values()),
+            *self.plan.unscorable_cases,
+            *((q.run, q.case) for q in remaining_questions.values()),
         ]:
-            yield from outcome_rows(run, case, case.queries(), trained)
+            yield from outcome_rows(run, case, case.queries(), trained_images)
 
 
 def _describe_whole_text_use(case: Case) -> str:

@@ -35,10 +35,10 @@ def list_images(images: Picture | Iterable[Picture]) -> list[Picture]:
         if images.ndim not in (2, 3, 4):
             raise ZooError(
                 f"images are an array of shape {tuple(images.shape)}: give one of "
-                f"{_layout(images)}, or a batch of them"
+                f"{_expected_layout(images)}, or a batch of them"
             )
         return list(images) if images.ndim == 4 else [images]
-    return _in_order(images, "images", "a path, a PIL image, an array, or a list of these")
+    return _to_ordered_list(images, "images", "a path, a PIL image, an array, or a list of these")
 
 
 def list_texts(value: str | Iterable[str]) -> list[str]:
@@ -50,7 +50,7 @@ def list_texts(value: str | Iterable[str]) -> list[str]:
     texts = (
         [value]
         if isinstance(value, str)
-        else _in_order(value, "texts", "a string or a list of strings")
+        else _to_ordered_list(value, "texts", "a string or a list of strings")
     )
     wrong = next((i for i, text in enumerate(texts) if not isinstance(text, str)), None)
     if wrong is not None:
@@ -88,14 +88,14 @@ def open_picture(picture: Picture, decoding: Decoding = AS_PUBLISHED) -> Image.I
         ) from error
 
 
-def _in_order(value: Any, name: str, expected: str) -> list[Any]:
+def _to_ordered_list(value: Any, name: str, expected: str) -> list[Any]:
     if isinstance(value, set | frozenset | dict | bytes) or not isinstance(value, Iterable):
         reason = ", which has no order" if isinstance(value, set | frozenset) else ""
         raise ZooError(f"{name} are a {type(value).__name__}{reason}: give {expected}")
     return list(value)
 
 
-def _layout(array: NDArray[Any] | Tensor) -> str:
+def _expected_layout(array: NDArray[Any] | Tensor) -> str:
     return "[3, height, width]" if isinstance(array, Tensor) else "[height, width, 3]"
 
 
@@ -110,7 +110,7 @@ def _to_image(picture: NDArray[Any] | Tensor) -> Image.Image:
         picture: An array `[h, w]` or `[h, w, c]`, or a tensor `[h, w]` or `[c, h, w]`, with 1, 3 or
             4 channels, the fourth alpha.
     """
-    layout, shape = _layout(picture), tuple(picture.shape)
+    layout, shape = _expected_layout(picture), tuple(picture.shape)
     if isinstance(picture, Tensor):
         picture = picture.detach().cpu()
         pixels = (picture.float() if picture.dtype == torch.bfloat16 else picture).numpy()

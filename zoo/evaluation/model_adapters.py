@@ -10,8 +10,8 @@ import torch
 from PIL import Image
 from torch import Tensor, nn
 
-from zoo.backbones.fingerprint import computation_of_module
-from zoo.backbones.hugging_face import features
+from zoo.backbones.fingerprint import module_dependencies
+from zoo.backbones.hugging_face import unwrap_embeddings
 from zoo.backbones.tokenizer import TextEnd, Tokenize, Tokenizer
 from zoo.batch import Encoded, TextBank, TokenKey, TowerShapes
 from zoo.errors import ZooError, import_optional
@@ -53,7 +53,7 @@ def adapt_model(model: Any) -> "tuple[TwoTowers | Scorer, str]":
     if _has(model, "encode_image", "encode_text"):
         return _two_encoders(model), kind
     if callable(model) and not isinstance(model, nn.Module):
-        return Function(model), _name_of(model, kind)
+        return FunctionScorer(model), _name_of(model, kind)
     raise ZooError(
         f"a {type(model).__qualname__} cannot be evaluated: give a path, a model of zoo, open_clip "
         "or Hugging Face, an object with encode_image and encode_text or with "
@@ -62,7 +62,7 @@ def adapt_model(model: Any) -> "tuple[TwoTowers | Scorer, str]":
 
 
 @dataclass(frozen=True)
-class Function:
+class FunctionScorer:
     """Wraps a function of images and texts as a scorer.
 
     Args:
@@ -93,14 +93,14 @@ class TwoTowers(nn.Module):
         model: Any,
         transform: Callable[[Image.Image], Tensor],
         tokenizer: Tokenize,
-        images: Callable[[Tensor], Any],
-        texts: Callable[[Tensor], Any],
+        image_encoder: Callable[[Tensor], Any],
+        text_encoder: Callable[[Tensor], Any],
         preprocessing: str | None = None,
     ) -> None:
         super().__init__()
         self.model = model
         self.eval_transform, self.tokenizer = transform, tokenizer
-        self._images, self._texts, self._preprocessing = images, texts, preprocessing
+        self._image_encoder, self._text_encoder, self._preprocessing = image_encoder, text_encoder, preprocessing
 
     @property
     def device(self) -> torch.device:
@@ -117,11 +117,11 @@ class TwoTowers(nn.Module):
             head.start_scale(_number(scale))
         return head.to(self.device)
 
-    def computation(self) -> dict[str, Any] | None:
+    def describe_computation(self) -> dict[str, Any] | None:
         """Returns all that a vector depends on besides its input, None if that is unknown."""
         if self._preprocessing is None or not isinstance(self.model, nn.Module):
             return None
-        return computation_of_module(self.model, self._preprocessing, type(self))
+        return module_dependencies(self.model, self._preprocessing, type(self))
 
     def encode_images(self, pixels: Tensor, keys: frozenset[TokenKey] = frozenset()) -> Encoded:
         """Encodes prepared images; there are no tokens.
@@ -131,7 +131,7 @@ class TwoTowers(nn.Module):
         """
         weight = next(self.parameters(), None)
         inputs = pixels if weight is None else pixels.to(weight)
-        return Encoded(self._vectors(self._images(inputs), len(pixels), "images"))
+        return Encoded(self._convert_vectors(self._image_encoder(inputs), len(pixels), "images"))
 
     def encode_texts(self, bank: TextBank, keys: frozenset[TokenKey] = frozenset()) -> Encoded:
         """Encodes tokenized texts; there are no tokens.
@@ -139,9 +139,9 @@ class TwoTowers(nn.Module):
         Raises:
             ZooError: The model does not return one vector per text.
         """
-        return Encoded(self._vectors(self._texts(bank.ids), len(bank), "texts"))
+        return Encoded(self._convert_vectors(self._text_encoder(bank.ids), len(bank), "texts"))
 
-    def _vectors(self, returned: Any, n: int, items: str) -> Tensor:
+    def _convert_vectors(self, returned: Any, n: int, items: str) -> Tensor:
         try:
             vectors = torch.as_tensor(returned)
         except (TypeError, ValueError, RuntimeError):
@@ -156,7 +156,7 @@ class TwoTowers(nn.Module):
         return vectors.to(self.device)
 
     @contextmanager
-    def evaluating(self) -> Iterator[None]:
+    def evaluation_mode(self) -> Iterator[None]:
         """Puts the model in evaluation mode, and restores the mode of every part afterwards."""
         training = [part for part in self.modules() if part.training]
         self.eval()
@@ -179,7 +179,7 @@ def _two_encoders(model: Any) -> TwoTowers:
     if tokenizer is None:
         tokenize: Tokenize = _clip_tokenizer(model)
     else:
-        tokenize = _Tokens(tokenizer, type(model).__name__)
+        tokenize = _CustomTokenizer(tokenizer, type(model).__name__)
     return TwoTowers(
         model,
         transform,
@@ -221,7 +221,7 @@ def _clip_tokenizer(model: Any) -> Tokenizer:
 
 
 @dataclass(frozen=True)
-class _Tokens:
+class _CustomTokenizer:
     """A custom tokenizer. The lengths of its texts are unknown, so none counts as too long."""
 
     tokenizer: Callable[[list[str]], Any]
@@ -238,7 +238,7 @@ class _Tokens:
 
 
 @dataclass(frozen=True)
-class _HuggingFaceTokens:
+class _HuggingFaceTokenizer:
     """A Hugging Face tokenizer; padding ids are stored as -1 - id, which preserves the mask."""
 
     tokenizer: Any
@@ -273,7 +273,7 @@ def _hugging_face(model: Any) -> TwoTowers:
     import_optional("transformers", "hf")
     processor: Any = _processor(model)
     prepare = processor.image_processor
-    tokens = _HuggingFaceTokens(
+    tokens = _HuggingFaceTokenizer(
         processor.tokenizer, model.config.text_config.max_position_embeddings
     )
 
@@ -285,8 +285,8 @@ def _hugging_face(model: Any) -> TwoTowers:
         model,
         transform,
         tokens,
-        lambda pixels: features(model.get_image_features(pixel_values=pixels)),
-        lambda ids: features(model.get_text_features(**tokens.inputs(ids))),
+        lambda pixels: unwrap_embeddings(model.get_image_features(pixel_values=pixels)),
+        lambda ids: unwrap_embeddings(model.get_text_features(**tokens.inputs(ids))),
         prepare.to_json_string() + model.config.to_json_string(),
     )
 
@@ -328,10 +328,10 @@ def _processor(model: Any) -> Any:
 def _clip_processor(size: int) -> Any:
     import transformers
 
-    from zoo.backbones.hugging_face import vocabulary
+    from zoo.backbones.hugging_face import clip_vocabulary_and_merges
 
     processors: Any = transformers.CLIPProcessor
-    ids, merges = vocabulary()
+    ids, merges = clip_vocabulary_and_merges()
     images = transformers.CLIPImageProcessor(
         size={"shortest_edge": size}, crop_size={"height": size, "width": size}
     )

@@ -9,7 +9,7 @@ from PIL import Image
 from torch import Tensor
 
 from zoo.backbones.backbone import Backbone
-from zoo.batch import text_bank
+from zoo.batch import build_text_bank
 from zoo.errors import ZooError
 from zoo.module import ZooModule
 from zoo.results.site.patches import PatchMapper, PatchWords
@@ -55,14 +55,14 @@ def _patch_words(
     backbone, head = module.backbone, module.head
     device = next(module.parameters()).device
     pixels = backbone.eval_transform(image)
-    bank, rows = text_bank(*backbone.tokenizer(texts))
+    bank, rows = build_text_bank(*backbone.tokenizer(texts))
     encoded = backbone.encode_texts(bank.map(lambda t: t.to(device)), module.text_keys)
     words = head.prepare_texts(encoded.rows(rows.to(device)))
     patches = head.prepare_images(
         backbone.encode_images(pixels[None].to(device), module.image_keys)
     )
     j = torch.arange(len(texts), device=device)
-    similarity = head.patch_words(patches, words, torch.zeros_like(j), j)
+    similarity = head.word_patch_scores(patches, words, torch.zeros_like(j), j)
     if similarity is None:
         return None
     height, width = _grid(backbone, similarity.shape[2])
@@ -72,7 +72,7 @@ def _patch_words(
     for text, is_token in enumerate(mask):
         ids = bank.ids[rows[text]][: len(is_token)][is_token.cpu()].tolist()
         text_similarity = similarity[text][is_token].float().cpu().numpy()
-        parts = tuple(backbone.tokenizer.parts(ids))
+        parts = tuple(backbone.tokenizer.decode_tokens(ids))
         maps.append(
             PatchWords(
                 model_image, parts, text_similarity.reshape(-1, height, width), head.patch_measure

@@ -11,13 +11,13 @@ from zoo.benchmarks.protocols.base import Outcome
 from zoo.benchmarks.protocols.recall import Recall
 from zoo.evaluation.batches import EvaluationBatch, LoaderFactory
 from zoo.evaluation.scoring import (
-    class_scores,
-    finite,
-    gallery_rows,
+    score_prompt_means,
+    check_finite,
+    gallery_scorer,
     pair_scores,
     prepare_all,
     score_pairs,
-    text_scores,
+    score_query_texts,
 )
 from zoo.evaluation.shortlist import short_lists, short_lists_note
 from zoo.evaluation.strategy import Strategy
@@ -41,20 +41,20 @@ class Pooled(Strategy):
     """
 
     def __init__(
-        self, plan: Plan, loader_factory: LoaderFactory, shortlist: int, stored: StoredItems
+        self, plan: Plan, loader_factory: LoaderFactory, shortlist: int, stored_items: StoredItems
     ) -> None:
-        self.plan, self.loader_factory, self.shortlist, self.stored = (
+        self.plan, self.loader_factory, self.shortlist, self.stored_items = (
             plan,
             loader_factory,
             shortlist,
-            stored,
+            stored_items,
         )
-        self._vectors = stored.vectors.copy()
+        self._vectors = stored_items.vectors.copy()
         self._text_only_accuracy: TextOnlyAccuracy = {}
 
     def loaders(self) -> list[DataLoader[Any]]:
         """Returns a loader of images and one of texts."""
-        return self.loader_factory.items(self.plan.cases, self.stored.images, self.stored.texts)
+        return self.loader_factory.items(self.plan.cases, self.stored_items.images, self.stored_items.texts)
 
     def step(
         self, head: Head, batch: EvaluationBatch, images: Encoded | None, texts: Encoded | None
@@ -68,12 +68,12 @@ class Pooled(Strategy):
 
     def finish(self, backbone: Backbone, head: Head) -> Iterator[tuple[int, list[Outcome]]]:
         """Gathers the vectors of all ranks; judges cases first and then galleries."""
-        return self._judge(head, gather_objects(self._vectors))
+        return self._judge_questions(head, gather_objects(self._vectors))
 
-    def _judge(
-        self, head: Head, ranks: Sequence[RankVectors]
+    def _judge_questions(
+        self, head: Head, rank_vectors: Sequence[RankVectors]
     ) -> Iterator[tuple[int, list[Outcome]]]:
-        vectors, questions = join_ranks(ranks, self.plan), self.plan.cases
+        vectors, questions = join_ranks(rank_vectors, self.plan), self.plan.cases
         images, texts = prepare_all(head, vectors)
         reached = [q for q, question in enumerate(questions) if vectors.has_all(question)]
         self._text_only_accuracy = text_only_accuracy(
@@ -89,9 +89,9 @@ class Pooled(Strategy):
             yield q, questions[q].case.judge(question_scores)
         for q in reached:
             if questions[q].case.query_texts:
-                yield q, questions[q].case.judge(text_scores(texts, questions[q]))
+                yield q, questions[q].case.judge(score_query_texts(texts, questions[q]))
             elif questions[q].case.prompts:
-                yield q, questions[q].case.judge(class_scores(head, images, texts, questions[q]))
+                yield q, questions[q].case.judge(score_prompt_means(head, images, texts, questions[q]))
         for q in reached:
             question, match = questions[q], questions[q].case.match
             protocol = question.case.resolved_protocol
@@ -99,14 +99,14 @@ class Pooled(Strategy):
                 continue
             if head.reranks:
                 lists = short_lists(*vectors.vectors_of(question), self.shortlist)
-                i, j = lists.rows
+                i, j = lists.pair_rows
                 question_scores = score_pairs(
                     head, images, texts, question.images[i], question.texts[j]
                 )
-                ranking = lists.ranks(match, finite(question, question_scores))
+                ranking = lists.ranks(match, check_finite(question, question_scores))
                 yield q, list(protocol.judge_ranks(match, *ranking))
             else:
-                rows = gallery_rows(head, images, texts, question)
+                rows = gallery_scorer(head, images, texts, question)
                 yield q, list(protocol.judge_rows(match, rows))
 
     def text_only_accuracy(self) -> TextOnlyAccuracy:

@@ -22,7 +22,7 @@ PAIRS_AT_ONCE = 1 << 14
 IMAGES_AT_ONCE = 256
 
 
-def held_bytes(backbone: Backbone, head: Head, segments: int = 1) -> tuple[int, int]:
+def bytes_per_image_and_text(backbone: Backbone, head: Head, segments: int = 1) -> tuple[int, int]:
     """Returns the bytes of the vectors that a head reads per image and per text.
 
     If it reads views, the pixels of the image count as well.
@@ -87,7 +87,7 @@ def pair_scores(
             np.cumsum([q.case.match.size for q in chunk])[:-1],
         )
         for question, part in zip(chunk, parts, strict=True):
-            yield finite(question, part.reshape(question.case.match.shape))
+            yield check_finite(question, part.reshape(question.case.match.shape))
         start = stop
 
 
@@ -114,7 +114,7 @@ def score_pairs(
         )
 
 
-def text_scores(texts: Encoded, question: ScorableCase) -> NDArray[np.float32]:
+def score_query_texts(texts: Encoded, question: ScorableCase) -> NDArray[np.float32]:
     """Returns the cosines of a question's query texts with its texts, `[asking, texts]`.
 
     They are cosines of the vectors that the head compares images with.
@@ -132,10 +132,10 @@ def text_scores(texts: Encoded, question: ScorableCase) -> NDArray[np.float32]:
     )
     # sums of products, which do not depend on the order, so that equal texts tie exactly
     cosines = (query_vectors[:, None] * text_vectors[None]).sum(-1)
-    return finite(question, np.asarray(cosines.cpu()))
+    return check_finite(question, np.asarray(cosines.cpu()))
 
 
-def class_scores(
+def score_prompt_means(
     head: Head, images: Encoded, texts: Encoded, question: ScorableCase
 ) -> NDArray[np.float32]:
     """Returns the scores of a question's images and the means of its prompts, `[images, texts]`.
@@ -166,10 +166,10 @@ def class_scores(
         with torch.autocast(device.type, enabled=False):
             block = answers.block(head, images.rows(rows), classes)
         parts.append(block[:, column].float().cpu().numpy())
-    return finite(question, np.concatenate(parts))
+    return check_finite(question, np.concatenate(parts))
 
 
-def gallery_rows(
+def gallery_scorer(
     head: Head, images: Encoded, texts: Encoded, question: ScorableCase
 ) -> Callable[[slice], NDArray[np.float32]]:
     """Returns a function from some images of a gallery to their scores, `[images, texts]`.
@@ -187,12 +187,12 @@ def gallery_rows(
     def scores_of(part: slice) -> NDArray[np.float32]:
         with torch.autocast(device.type, enabled=False):
             block = answers.block(head, images.rows(image_rows[part]), columns)
-        return finite(question, block.float().cpu().numpy())
+        return check_finite(question, block.float().cpu().numpy())
 
     return scores_of
 
 
-def finite(question: ScorableCase, scores: NDArray[np.float32]) -> NDArray[np.float32]:
+def check_finite(question: ScorableCase, scores: NDArray[np.float32]) -> NDArray[np.float32]:
     """Returns the scores of a question after checking them.
 
     Raises:
@@ -207,8 +207,8 @@ def finite(question: ScorableCase, scores: NDArray[np.float32]) -> NDArray[np.fl
     return scores
 
 
-def plain_scores(
-    model: Any, name: str, question: ScorableCase, finder: ImageFinder, at_once: int
+def score_by_plain_model(
+    model: Any, name: str, question: ScorableCase, finder: ImageFinder, batch_size: int
 ) -> NDArray[np.float32]:
     """Returns the scores that a plain object gives a question, in fp32, `[images, texts]`.
 
@@ -223,8 +223,8 @@ def plain_scores(
         ZooError: Its scores are not numbers, not finite, or have another shape.
     """
     case, parts = question.case, []
-    for start in range(0, len(case.images), at_once):
-        images = [finder.load(image) for image in case.images[start : start + at_once]]
+    for start in range(0, len(case.images), batch_size):
+        images = [finder.load(image) for image in case.images[start : start + batch_size]]
         scores = _to_array(model.score(images, list(case.texts)), name)
         if scores.shape != (len(images), len(case.texts)):
             raise ZooError(
@@ -232,7 +232,7 @@ def plain_scores(
                 f"{len(case.texts)} texts: return shape ({len(images)}, {len(case.texts)})"
             )
         parts.append(scores)
-    return finite(question, np.concatenate(parts))
+    return check_finite(question, np.concatenate(parts))
 
 
 def _to_array(scores: Any, model: str) -> NDArray[np.float32]:

@@ -20,7 +20,7 @@ from zoo.benchmarks.protocols.base import Outcome
 from zoo.benchmarks.protocols.recall import Ranks, Recall
 from zoo.evaluation.batches import EvaluationBatch, Tile
 from zoo.evaluation.encoder import Encoder
-from zoo.evaluation.scoring import finite
+from zoo.evaluation.scoring import check_finite
 from zoo.evaluation.strategy import Strategy
 from zoo.evaluation.vectors import StoredItems, join_ranks
 from zoo.heads import answers
@@ -47,7 +47,7 @@ class ShortLists:
     pairs: NDArray[np.int64]
 
     @property
-    def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def pair_rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The image and the text of every pair, `[P]` each."""
         return self.pairs // len(self.images), self.pairs % len(self.images)
 
@@ -139,17 +139,17 @@ class ShortListed(Strategy):
         encoder: Encoder,
         shortlist: int,
         images_at_once: int,
-        stored: StoredItems,
+        stored_items: StoredItems,
     ) -> None:
         self.plan, self.encoder, self.loader_factory = plan, encoder, encoder.loader_factory
-        self.shortlist, self.images_at_once, self.stored = shortlist, images_at_once, stored
+        self.shortlist, self.images_at_once, self.stored_items = shortlist, images_at_once, stored_items
         self.galleries = [q for q, question in enumerate(plan.cases) if question.case.is_gallery]
-        self._vectors = stored.vectors.copy()
+        self._vectors = stored_items.vectors.copy()
 
     def loaders(self) -> list[DataLoader[Any]]:
         """Returns a loader of the galleries' images and one of their texts."""
         questions = (self.plan.cases[q] for q in self.galleries)
-        return self.loader_factory.items(questions, self.stored.images, self.stored.texts)
+        return self.loader_factory.items(questions, self.stored_items.images, self.stored_items.texts)
 
     def step(
         self, head: Head, batch: EvaluationBatch, images: Encoded | None, texts: Encoded | None
@@ -177,7 +177,7 @@ class ShortListed(Strategy):
                 for q, short_list in lists.items()
             }
         )
-        return self._judge(lists, ranks)
+        return self._judge_galleries(lists, ranks)
 
     def notes(self, head: Head) -> dict[str, Any]:
         """Returns how galleries are scored."""
@@ -201,7 +201,7 @@ class ShortListed(Strategy):
         )
         rank_tiles = [tile for run in runs[rank() :: world_size()] for tile in run]
         batches = track(
-            self.loader_factory.tiles(rank_tiles),
+            self.loader_factory.tile_loader(rank_tiles),
             f"{question.run}/{question.case.subset}, short-lists",
             len(rank_tiles),
             shown=rank() == 0,
@@ -214,7 +214,7 @@ class ShortListed(Strategy):
             assert images is not None
             assert texts is not None
             prepared_texts = answers.prepare_texts(head, texts)
-            i, j = (torch.from_numpy(rows).to(device) for rows in (tile.i, tile.j))
+            i, j = (torch.from_numpy(rows).to(device) for rows in (tile.image_index, tile.text_index))
             with torch.autocast(device.type, enabled=False):
                 scores.append(
                     answers.pairs(head, images, prepared_texts, i, j).float().cpu().numpy()
@@ -225,19 +225,19 @@ class ShortListed(Strategy):
             np.concatenate([np.zeros(0, np.float32), *scores]),
         )
 
-    def _judge(
-        self, galleries: Mapping[int, ShortLists], ranks: Sequence[Mapping[int, PairScores]]
+    def _judge_galleries(
+        self, lists_by_question: Mapping[int, ShortLists], scores_by_rank: Sequence[Mapping[int, PairScores]]
     ) -> Iterator[tuple[int, list[Outcome]]]:
-        for q, lists in galleries.items():
+        for q, lists in lists_by_question.items():
             question = self.plan.cases[q]
             scores = np.full(len(lists.pairs), np.nan, np.float32)
-            for rank_scores in ranks:
+            for rank_scores in scores_by_rank:
                 scores[rank_scores[q].pairs] = rank_scores[q].scores
             match, protocol = question.case.match, question.case.resolved_protocol
             assert isinstance(protocol, Recall)
             yield (
                 q,
-                list(protocol.judge_ranks(match, *lists.ranks(match, finite(question, scores)))),
+                list(protocol.judge_ranks(match, *lists.ranks(match, check_finite(question, scores)))),
             )
 
 
@@ -260,7 +260,7 @@ def tiles(
         images_at_once: Number of images in a run.
         texts_at_once: Number of texts in a tile.
     """
-    i, j = lists.rows
+    i, j = lists.pair_rows
     runs = []
     for start in range(0, len(images), images_at_once):
         run_pairs = np.flatnonzero((i >= start) & (i < start + images_at_once))

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from zoo.backbones.backbone import Backbone
-from zoo.backbones.fingerprint import Digest, computation_of, weights_digest
+from zoo.backbones.fingerprint import Digest, computation_dependencies, weights_digest
 from zoo.backbones.preparation import Decoder
 from zoo.backbones.tokenizer import Tokenize
 from zoo.batch import Encoded, TokenKey
@@ -27,7 +27,7 @@ from zoo.errors import ZooError
 from zoo.evaluation.batches import FILLING, EvaluationBatch
 from zoo.evaluation.embedding_cache import EmbeddingCache
 from zoo.evaluation.model_adapters import TwoTowers
-from zoo.evaluation.scoring import held_bytes
+from zoo.evaluation.scoring import bytes_per_image_and_text
 from zoo.evaluation.vectors import Encodings, RankVectors, StoredItems
 from zoo.heads.base import Head
 from zoo.needs import Needs
@@ -46,7 +46,7 @@ Side = Literal["image", "text"]
 T = TypeVar("T")
 
 
-def stored_vectors(
+def open_stored_vectors(
     cache: EmbeddingCache,
     backbone: Backbone,
     head: Head,
@@ -70,7 +70,7 @@ def stored_vectors(
     if store is None or needs.pieces or (needs.tokens and not cache.tokens):
         return None
     weights = weights_digest(backbone)
-    computation = computation_of(backbone, precision, decoder, weights)
+    computation = computation_dependencies(backbone, precision, decoder, weights)
     if computation is None:
         log.warning(
             "vectors are not cached: %s is not defined in a file, so that changes of its code "
@@ -81,7 +81,7 @@ def stored_vectors(
     return StoredVectors(store, computation, weights)
 
 
-def stored_vectors_of_towers(cache: EmbeddingCache, model: TwoTowers) -> "StoredVectors | None":
+def open_tower_vectors(cache: EmbeddingCache, model: TwoTowers) -> "StoredVectors | None":
     """Returns the vectors of a model of another library.
 
     Args:
@@ -94,7 +94,7 @@ def stored_vectors_of_towers(cache: EmbeddingCache, model: TwoTowers) -> "Stored
     """
     if cache.store is None:
         return None
-    computation = model.computation()
+    computation = model.describe_computation()
     if computation is None:
         log.warning(
             "vectors are not cached: changes of the code or the preprocessing of this %s cannot be "
@@ -125,10 +125,10 @@ class StoredVectors:
         self._store_works = True
         self._keys: dict[Side, list[str | None]] = {}
         self._shards: dict[tuple[Side, tuple[TokenKey, ...]], CachedShards] = {}
-        self._waiting: dict[Side, list[tuple[list[str], Tensor]]] = {"image": [], "text": []}
+        self._pending_vectors: dict[Side, list[tuple[list[str], Tensor]]] = {"image": [], "text": []}
         self._finder, self._refs = ImageFinder([]), list[ImageRef]()
 
-    def with_keys(self, plan: Plan, finder: ImageFinder, tokenizer: Tokenize) -> Plan:
+    def assign_keys(self, plan: Plan, finder: ImageFinder, tokenizer: Tokenize) -> Plan:
         """Computes the keys of a plan's images and texts; every rank calls this.
 
         Args:
@@ -148,12 +148,12 @@ class StoredVectors:
         self._keys = {"image": images, "text": texts}
         return _remap_rows(plan, _first_rows_of_keys(images), _first_rows_of_keys(texts))
 
-    def look_up(self, questions: Iterable[ScorableCase]) -> StoredItems:
+    def read_vectors(self, questions: Iterable[ScorableCase]) -> StoredItems:
         """Reads the vectors that some questions of the plan need; every rank calls this."""
         images, texts = _rows_of(questions)
         vectors = RankVectors()
-        self._read("image", images, vectors.images)
-        self._read("text", texts, vectors.texts)
+        self._read_rank_share("image", images, vectors.images)
+        self._read_rank_share("text", texts, vectors.texts)
         ranks = gather_objects([_rows(vectors.images), _rows(vectors.texts)])
         stored_rows = [
             frozenset(row for rank_rows in ranks for row in rank_rows[side]) for side in (0, 1)
@@ -180,13 +180,13 @@ class StoredVectors:
             texts: Its texts, None if it has none.
         """
         if images is not None:
-            self._add("image", batch.image_rows, images.pooled)
+            self._queue_vectors("image", batch.image_rows, images.pooled)
         if texts is not None:
-            self._add("text", batch.text_rows, texts.pooled)
+            self._queue_vectors("text", batch.text_rows, texts.pooled)
 
     def flush(self) -> None:
         """Writes the vectors that wait for others to fill a file."""
-        for side, waiting in self._waiting.items():
+        for side, waiting in self._pending_vectors.items():
             if waiting:
                 names = [name for part_names, _ in waiting for name in part_names]
                 self.put(side, (), names, Encoded(torch.cat([vectors for _, vectors in waiting])))
@@ -196,7 +196,7 @@ class StoredVectors:
         """Returns the key of a row of the plan, None if its image cannot be read."""
         return self._keys[side][row]
 
-    def new_key(self, side: Side, row: int) -> str | None:
+    def unchanged_key(self, side: Side, row: int) -> str | None:
         """Returns the key of a row that was just encoded.
 
         Returns:
@@ -205,7 +205,7 @@ class StoredVectors:
         key = self._image_key(row) if side == "image" else self.key(side, row)
         return key if key == self.key(side, row) else None
 
-    def find(self, side: Side, tokens: Sequence[TokenKey], keys: Iterable[str]) -> set[str]:
+    def find_stored_keys(self, side: Side, token_keys: Sequence[TokenKey], keys: Iterable[str]) -> set[str]:
         """Returns which keys are stored.
 
         Args:
@@ -215,42 +215,42 @@ class StoredVectors:
         """
 
         def stored_keys() -> set[str]:
-            shards = self._open(side, tokens)
+            shards = self._open(side, token_keys)
             return {key for key in keys if key in shards}
 
         return self._use_store(stored_keys) or set()
 
     def get(
-        self, side: Side, tokens: Sequence[TokenKey], keys: Iterable[str]
+        self, side: Side, token_keys: Sequence[TokenKey], keys: Iterable[str]
     ) -> tuple[list[str], Encoded | None]:
         """Returns those keys that are stored, and their items; None if there are none."""
-        items = self._use_store(lambda: self._open(side, tokens).read(keys))
+        items = self._use_store(lambda: self._open(side, token_keys).read(keys))
         return items or ([], None)
 
     def put(
         self,
         side: Side,
-        tokens: Sequence[TokenKey],
+        token_keys: Sequence[TokenKey],
         keys: Sequence[str],
         items: Encoded,
         lengths: Sequence[int] | None = None,
     ) -> None:
         """Stores items by key, with the first tokens of each; None for all."""
         if keys:
-            self._use_store(lambda: self._open(side, tokens).write(keys, items, lengths))
+            self._use_store(lambda: self._open(side, token_keys).write(keys, items, lengths))
 
-    def _open(self, side: Side, tokens: Sequence[TokenKey]) -> CachedShards:
+    def _open(self, side: Side, token_keys: Sequence[TokenKey]) -> CachedShards:
         """Returns the items of this model with some tokens, opened on first use."""
-        kind = side, tuple(tokens)
+        kind = side, tuple(token_keys)
         if kind not in self._shards:
-            group = hashlib.sha256(f"{self._model} {side} {list(tokens)}".encode()).hexdigest()[:32]
-            self._shards[kind] = CachedShards(self.store, group, tokens)
+            group = hashlib.sha256(f"{self._model} {side} {list(token_keys)}".encode()).hexdigest()[:32]
+            self._shards[kind] = CachedShards(self.store, group, token_keys)
         return self._shards[kind]
 
-    def _add(self, side: Side, rows: Tensor, pooled: Tensor) -> None:
-        keys = [None if row == FILLING else self.new_key(side, row) for row in rows.tolist()]
+    def _queue_vectors(self, side: Side, rows: Tensor, pooled: Tensor) -> None:
+        keys = [None if row == FILLING else self.unchanged_key(side, row) for row in rows.tolist()]
         known = [i for i, key in enumerate(keys) if key is not None]
-        waiting = self._waiting[side]
+        waiting = self._pending_vectors[side]
         waiting.append(([key for key in keys if key is not None], pooled.float().cpu()[known]))
         if sum(len(part_keys) for part_keys, _ in waiting) >= VECTORS_PER_FILE:
             self.flush()
@@ -273,7 +273,7 @@ class StoredVectors:
     def _key(self, *parts: Any) -> str:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
-    def _read(self, side: Side, rows: Sequence[int], into: Encodings) -> None:
+    def _read_rank_share(self, side: Side, rows: Sequence[int], into: Encodings) -> None:
         """Reads this rank's share of the vectors of some rows."""
         row_of_key = {key: row for row in _rank_share(rows) if (key := self.key(side, row))}
         keys, items = self.get(side, (), row_of_key)
@@ -306,7 +306,7 @@ class StoredTokens:
             "text": sorted(needs.text_keys),
         }
 
-    def look_up(self, questions: Iterable[ScorableCase]) -> StoredItems:
+    def find_stored_items(self, questions: Iterable[ScorableCase]) -> StoredItems:
         """Looks up which items of some questions are stored; every rank calls this.
 
         Args:
@@ -337,7 +337,7 @@ class StoredTokens:
         rows: Sequence[int],
         items: Encoded,
         lengths: Sequence[int] | None,
-        but: Set[int],
+        stored_rows: Set[int],
     ) -> None:
         """Stores items that were just encoded.
 
@@ -348,7 +348,7 @@ class StoredTokens:
             lengths: How many tokens of each item the tower returned, before padding; None for all.
             but: Rows that are already stored.
         """
-        keys = [None if row in but else self.vectors.new_key(side, row) for row in rows]
+        keys = [None if row in stored_rows else self.vectors.unchanged_key(side, row) for row in rows]
         new = [i for i, key in enumerate(keys) if key is not None]
         self.vectors.put(
             side,
@@ -360,13 +360,13 @@ class StoredTokens:
 
     def _stored_rows(self, side: Side, rows: Sequence[int]) -> list[int]:
         row_of_key = self._row_of_key(side, _rank_share(rows))
-        return [row_of_key[key] for key in self.vectors.find(side, self._tokens[side], row_of_key)]
+        return [row_of_key[key] for key in self.vectors.find_stored_keys(side, self._tokens[side], row_of_key)]
 
     def _row_of_key(self, side: Side, rows: Sequence[int]) -> dict[str, int]:
         return {key: row for row in rows if (key := self.vectors.key(side, row)) is not None}
 
 
-def find_stored(
+def look_up_stored_items(
     stored: StoredVectors, backbone: Backbone, head: Head, plan: Plan
 ) -> tuple[StoredItems, StoredItems]:
     """Returns the stored pooled vectors and the stored tokens of a plan; every rank calls this.
@@ -380,10 +380,10 @@ def find_stored(
         plan: The plan.
     """
     if not head.needs.tokens:
-        return stored.look_up(plan.cases), StoredItems()
-    tokens = StoredTokens(stored, head.needs).look_up(plan.cases)
+        return stored.read_vectors(plan.cases), StoredItems()
+    tokens = StoredTokens(stored, head.needs).find_stored_items(plan.cases)
     if rank() == 0:
-        (images, texts), (image, text) = _rows_of(plan.cases), held_bytes(backbone, head)
+        (images, texts), (image, text) = _rows_of(plan.cases), bytes_per_image_and_text(backbone, head)
         new = (len(images) - len(tokens.images)) * image + (len(texts) - len(tokens.texts)) * text
         limit = stored.store.limit
         log.log(
@@ -395,7 +395,7 @@ def find_stored(
             if new > limit
             else "",
         )
-    return stored.look_up(q for q in plan.cases if q.case.is_gallery), tokens
+    return stored.read_vectors(q for q in plan.cases if q.case.is_gallery), tokens
 
 
 def _rows_of(questions: Iterable[ScorableCase]) -> tuple[list[int], list[int]]:

@@ -25,7 +25,7 @@ class Strategy(ABC):
     def loaders(self) -> list[DataLoader[Any]]:
         """Returns the loaders of its batches."""
 
-    def takes(self, batch: EvaluationBatch) -> bool:
+    def owns_batch(self, batch: EvaluationBatch) -> bool:
         """Returns whether a batch comes from these loaders."""
         return not batch.questions
 

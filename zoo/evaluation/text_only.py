@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.benchmarks.ceilings import ALL_SUBSETS, answered_metrics, order_chance
+from zoo.benchmarks.ceilings import ALL_SUBSETS, solvable_metrics, chance_right_above_wrong
 from zoo.results.plan import ScorableCase
-from zoo.sources.images import identity
+from zoo.sources.images import image_identity
 from zoo.sources.seeds import stable_hash
 
 FIFTHS = 5
@@ -22,7 +22,7 @@ LEAST = 50  # queries; a fit of fewer is not meaningful
 # by benchmark, subset and metric: n queries, and the share of correct answers in per cent
 TextOnlyAccuracy = dict[str, dict[str, dict[str, dict[str, float]]]]
 
-Vectors = NDArray[np.floating]
+TextVectors = NDArray[np.floating]
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ class _Query:
 
     right: NDArray[np.int64]
     wrong: NDArray[np.int64]
-    fifth: int
+    fold: int
 
 
-def text_only_accuracy(questions: Sequence[ScorableCase], texts: Vectors) -> TextOnlyAccuracy:
+def text_only_accuracy(questions: Sequence[ScorableCase], texts: TextVectors) -> TextOnlyAccuracy:
     """Returns the text-only accuracy of each metric by which an image chooses among texts.
 
     Args:
@@ -48,7 +48,7 @@ def text_only_accuracy(questions: Sequence[ScorableCase], texts: Vectors) -> Tex
             queries_by_metric[str(question.run), question.case.subset, metric].append(query)
     shares: dict[str, dict[str, dict[str, list[float]]]] = {}
     for (run, subset, metric), queries in queries_by_metric.items():
-        chances = _shares(queries, texts)
+        chances = _correct_chances(queries, texts)
         if chances:
             shares.setdefault(run, {}).setdefault(subset, {})[metric] = chances
     for by_subset in shares.values():
@@ -73,30 +73,30 @@ def _queries(question: ScorableCase) -> Iterator[tuple[str, _Query]]:
     case = question.case
     if case.is_gallery or case.query_texts or case.prompts or case.resolved_protocol.by_image:
         return
-    metrics = answered_metrics(case)
+    metrics = solvable_metrics(case)
     for query in case.queries():
         n = len(query.match)
         compares_texts = len(query.images) == 1 and len(query.texts) == n
         if compares_texts and query.metric in metrics and 0 < query.match.sum() < n:
             rows = question.texts[list(query.texts)]
-            fifth = stable_hash(identity(case.images[query.images[0]])) % FIFTHS
+            fifth = stable_hash(image_identity(case.images[query.images[0]])) % FIFTHS
             yield query.metric, _Query(rows[query.match], rows[~query.match], fifth)
 
 
-def _shares(queries: Sequence[_Query], texts: Vectors) -> list[float]:
+def _correct_chances(queries: Sequence[_Query], texts: TextVectors) -> list[float]:
     """Returns the chance of a correct answer per query, empty if there are too few queries."""
-    fifths = np.array([query.fifth for query in queries])
+    fifths = np.array([query.fold for query in queries])
     if len(queries) < LEAST or len(set(fifths.tolist())) < FIFTHS:
         return []
     differences = np.stack([texts[q.right].mean(0) - texts[q.wrong].mean(0) for q in queries])
-    lines = [_line(differences[fifths != fifth].astype(np.float64)) for fifth in range(FIFTHS)]
+    lines = [_fit_direction(differences[fifths != fifth].astype(np.float64)) for fifth in range(FIFTHS)]
     return [
-        order_chance(*((texts[side] @ lines[q.fifth]).tolist() for side in (q.right, q.wrong)))
+        chance_right_above_wrong(*((texts[side] @ lines[q.fold]).tolist() for side in (q.right, q.wrong)))
         for q in queries
     ]
 
 
-def _line(differences: NDArray[np.float64]) -> NDArray[np.float64]:
+def _fit_direction(differences: NDArray[np.float64]) -> NDArray[np.float64]:
     """Returns the direction `[D]` on which differences `[n, D]` are closest to 1 (ridge)."""
     n, width = differences.shape
     penalty = max(float((differences**2).sum()) / width, 1e-12)

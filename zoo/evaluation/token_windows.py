@@ -41,9 +41,9 @@ class Windowed(Strategy):
 
     def loaders(self) -> list[DataLoader[Any]]:
         """Returns a loader of windows."""
-        return [self.loader_factory.windows(self.windows)]
+        return [self.loader_factory.window_loader(self.windows)]
 
-    def takes(self, batch: EvaluationBatch) -> bool:
+    def owns_batch(self, batch: EvaluationBatch) -> bool:
         """Returns whether a batch is a window."""
         return bool(batch.questions)
 

@@ -24,12 +24,12 @@ class Binding(NamedTuple):
     object: str
 
 
-def binding(attribute: str, noun: str) -> Binding:
+def normalize_binding(attribute: str, noun: str) -> Binding:
     """Returns a binding in its normal form for comparison.
 
     The attribute is not lemmatised: "smiling" is not "smile".
     """
-    return Binding(_to_ascii(attribute), singular(_to_ascii(noun)))
+    return Binding(_normalize_word(attribute), singular(_normalize_word(noun)))
 
 
 def attribution_bindings(caption: str) -> tuple[Binding, ...]:
@@ -44,7 +44,7 @@ def attribution_bindings(caption: str) -> tuple[Binding, ...]:
     match = _ATTRIBUTION.fullmatch(caption.lower())
     if match is None:
         return ()
-    return binding(match[1], match[2]), binding(match[3], match[4])
+    return normalize_binding(match[1], match[2]), normalize_binding(match[3], match[4])
 
 
 def unit_bindings(record: UnitRecord) -> Iterator[tuple[Binding, ...]]:
@@ -56,10 +56,10 @@ def unit_bindings(record: UnitRecord) -> Iterator[tuple[Binding, ...]]:
     for entity in record.entities:
         for component in _OF_WORD.split(entity.text):
             *attributes, noun = component.split()
-            yield tuple(binding(attribute, noun) for attribute in attributes)
+            yield tuple(normalize_binding(attribute, noun) for attribute in attributes)
 
 
-def _to_ascii(word: str) -> str:
+def _normalize_word(word: str) -> str:
     """Returns a word in lower case and ASCII."""
     ascii_word = unicodedata.normalize("NFKD", word).encode("ascii", "ignore").decode()
     return ascii_word.strip().lower()

@@ -28,7 +28,7 @@ COCO_FILES = ("coco/annotations/captions_train2014.json", "coco/dataset_coco.jso
 
 
 def load_binding_table(
-    captions: str, roots: Sequence[Path] = (), trained: Mapping[str, Any] | None = None
+    captions: str, roots: Sequence[Path] = (), training_description: Mapping[str, Any] | None = None
 ) -> BindingTable:
     """Returns the table of bindings of the chosen captions.
 
@@ -44,7 +44,7 @@ def load_binding_table(
             binding.
     """
     if captions == TRAINING:
-        return count_caption_bindings(trained_reader(trained, ADVICE))
+        return count_caption_bindings(training_caption_reader(training_description, ADVICE))
     if captions == COCO:
         return count_caption_bindings(_coco_reader(roots))
     path = Path(captions)
@@ -56,7 +56,7 @@ def load_binding_table(
     return count_caption_bindings(guess_reader(path))
 
 
-def training_captions(about: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def training_captions_description(about: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Returns the description of a model's training captions in results, or None.
 
     Args:
@@ -110,7 +110,7 @@ def _coco_reader(roots: Sequence[Path]) -> Reader:
     )
 
 
-def trained_reader(described: Mapping[str, Any] | None, advice: str) -> Reader:
+def training_caption_reader(description: Mapping[str, Any] | None, advice: str) -> Reader:
     """Returns a reader of the captions that a model was trained on.
 
     Args:
@@ -121,15 +121,15 @@ def trained_reader(described: Mapping[str, Any] | None, advice: str) -> Reader:
         ZooError: There is no description, its reader is not trusted, or the file is missing or has
             changed.
     """
-    if described is None:
+    if description is None:
         raise ZooError(f"the model does not state its training captions: {advice}")
     reject_untrusted_classes(
-        described["reader"], Reader, "the record of the captions that were trained on"
+        description["reader"], Reader, "the record of the captions that were trained on"
     )
-    reader: Reader = from_config(described["reader"], Reader)  # type: ignore[type-abstract]
+    reader: Reader = from_config(description["reader"], Reader)  # type: ignore[type-abstract]
     for file in reader.files:
         exists = file.is_file()
-        if not exists or sha256(file) != described["files"].get(file.name):
+        if not exists or sha256(file) != description["files"].get(file.name):
             problem = "is not" if exists else "is missing; it is"
             raise ZooError(
                 f"{file} {problem} the file that the model was trained on: restore it, or {advice}"

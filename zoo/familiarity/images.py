@@ -12,8 +12,8 @@ from typing import Any
 from msgspec import Struct
 
 from zoo.errors import ZooError
-from zoo.familiarity.captions import trained_reader
-from zoo.sources.images import by_name, identity, image_ref
+from zoo.familiarity.captions import training_caption_reader
+from zoo.sources.images import ref_from_name, image_identity, image_ref
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.karpathy import KarpathyJson
@@ -86,10 +86,10 @@ class SeenImages:
 
     @cached_property
     def _sources(self) -> set[str]:
-        return {*self.sources, *sources_of(self.images)}
+        return {*self.sources, *count_by_source(self.images)}
 
 
-def sources_of(images: Iterable[str]) -> Counter[str]:
+def count_by_source(images: Iterable[str]) -> Counter[str]:
     """Counts images by data set, or `file`.
 
     Args:
@@ -101,7 +101,7 @@ def sources_of(images: Iterable[str]) -> Counter[str]:
 def seen_images(
     selection: str,
     roots: Sequence[Path] = (),
-    trained: Iterable[str] = (),
+    training_images: Iterable[str] = (),
     captions: Mapping[str, Any] | None = None,
     sources: Iterable[str] | None = None,
 ) -> SeenImages:
@@ -123,7 +123,7 @@ def seen_images(
     """
     base_folders = [*roots]
     if selection == TRAINED:
-        images = frozenset(identity(image_ref(image)) for image in trained)
+        images = frozenset(image_identity(image_ref(image)) for image in training_images)
         if sources:
             other_identities = frozenset(_other_identities(images, base_folders))
             return SeenImages(
@@ -134,7 +134,7 @@ def seen_images(
                 frozenset(sources),
                 partial=True,
             )
-        images = images or _reader_images(trained_reader(captions, f"choose images by {FLAG}"))
+        images = images or _reader_images(training_caption_reader(captions, f"choose images by {FLAG}"))
     elif selection == KARPATHY:
         images = _reader_images(_karpathy_reader(roots))
     elif Path(selection).suffix == ".txt":
@@ -154,7 +154,7 @@ def seen_images(
 
 
 def _reader_images(reader: Reader) -> frozenset[str]:
-    return frozenset(identity(sample.image) for sample in reader.read())
+    return frozenset(image_identity(sample.image) for sample in reader.read())
 
 
 def _parse_image_list(path: Path) -> Iterator[str]:
@@ -168,14 +168,14 @@ def _parse_image_list(path: Path) -> Iterator[str]:
                 f"{VISUAL_GENOME}:{stem} or flickr:{stem}"
             )
         elif line:
-            image_by_name = None if "/" in line else by_name(PurePosixPath(line))
+            image_by_name = None if "/" in line else ref_from_name(PurePosixPath(line))
             image = image_by_name or image_ref(line)
             if not image.key or (image.source in NUMBERED and not image.key.isdecimal()):
                 raise ZooError(
                     f"{path}:{number}: {line} is not an image: write a number after the colon, as "
                     f"in {VISUAL_GENOME}:2317429"
                 )
-            yield identity(image)
+            yield image_identity(image)
 
 
 def _other_identities(images: Iterable[str], bases: Sequence[Path]) -> Iterator[str]:

@@ -32,12 +32,12 @@ class BindingTable:
         about: The description of the captions and the extraction.
     """
 
-    counts: dict[Binding, tuple[int, int]]
+    perfect_close_counts: dict[Binding, tuple[int, int]]
     about: dict[str, Any]
 
-    def label(self, binding: Binding) -> Label:
+    def familiarity_label(self, binding: Binding) -> Label:
         """Returns the label of a binding."""
-        perfect, close = self.counts.get(binding, (0, 0))
+        perfect, close = self.perfect_close_counts.get(binding, (0, 0))
         return "perfect" if perfect else "close" if close else "none"
 
 
@@ -79,7 +79,7 @@ def to_csv(table: BindingTable, header: bool = True) -> bytes:
         buffer.write(f"# {json.dumps(table.about, ensure_ascii=False)}\n")
     rows = csv.writer(buffer, lineterminator="\n")
     rows.writerow(COLUMNS)
-    rows.writerows((*binding, *counts) for binding, counts in table.counts.items())
+    rows.writerows((*binding, *counts) for binding, counts in table.perfect_close_counts.items())
     return buffer.getvalue().encode()
 
 

@@ -17,7 +17,7 @@ def prepare_images(head: Head, images: Encoded) -> Encoded:
     Raises:
         ZooError: The head gives something else.
     """
-    return _prepare(head, "prepare_images", head.prepare_images(images), len(images))
+    return _check_prepared(head, "prepare_images", head.prepare_images(images), len(images))
 
 
 def prepare_texts(head: Head, texts: Encoded) -> Encoded:
@@ -26,7 +26,7 @@ def prepare_texts(head: Head, texts: Encoded) -> Encoded:
     Raises:
         ZooError: The head gives something else.
     """
-    return _prepare(head, "prepare_texts", head.prepare_texts(texts), len(texts))
+    return _check_prepared(head, "prepare_texts", head.prepare_texts(texts), len(texts))
 
 
 def pairs(head: Head, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor:
@@ -35,7 +35,7 @@ def pairs(head: Head, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> 
     Raises:
         ZooError: The head returns something else.
     """
-    return _logits(head, "pairs", head.pairs(images, texts, i, j), (len(i),))
+    return _check_logits(head, "pairs", head.pairs(images, texts, i, j), (len(i),))
 
 
 def block(head: Head, images: Encoded, texts: Encoded) -> Tensor:
@@ -44,10 +44,10 @@ def block(head: Head, images: Encoded, texts: Encoded) -> Tensor:
     Raises:
         ZooError: The head returns something else.
     """
-    return _logits(head, "block", head.block(images, texts), (len(images), len(texts)))
+    return _check_logits(head, "block", head.block(images, texts), (len(images), len(texts)))
 
 
-def _prepare(head: Head, method: str, items: object, n: int) -> Encoded:
+def _check_prepared(head: Head, method: str, items: object, n: int) -> Encoded:
     call = f"{type(head).__name__}.{method}"
     if not isinstance(items, Encoded):
         raise ZooError(f"{call} returned a {type(items).__name__}: return an Encoded of zoo.batch")
@@ -58,7 +58,7 @@ def _prepare(head: Head, method: str, items: object, n: int) -> Encoded:
     return items
 
 
-def _logits(head: Head, method: str, logits: object, expected_shape: tuple[int, ...]) -> Tensor:
+def _check_logits(head: Head, method: str, logits: object, expected_shape: tuple[int, ...]) -> Tensor:
     call = f"{type(head).__name__}.{method}"
     if not isinstance(logits, Tensor):
         raise ZooError(

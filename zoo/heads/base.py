@@ -20,7 +20,7 @@ from zoo.support.ranges import Number, PositiveFloat, PositiveNumber
 
 
 @contextmanager
-def without_autocast(x: Tensor) -> Iterator[None]:
+def without_autocast_and_tf32(x: Tensor) -> Iterator[None]:
     """Disables autocast and TF32, so that products keep the precision of their arguments.
 
     Scores need it: bf16 cosines have steps of 0.002 above 0.25, and of 0.004 above 0.5.
@@ -80,26 +80,26 @@ class Head(Configurable, nn.Module, ABC):
             )
         self.initial_scale, self.initial_bias, self.max_scale = scale, bias, max_scale
         self.log_scale = nn.Parameter(torch.zeros(()), requires_grad=learn_scale)
-        self.start = 0.0  # its value at the start of training
+        self.initial_log_scale = 0.0  # its value at the start of training
         self.bias: nn.Parameter | None = None
 
     def attach(self, shapes: TowerShapes) -> None:
         """Builds what depends on the backbone's shapes, and sets the initial scale and bias."""
-        self.start_scale(
+        self.set_initial_log_scale(
             math.log(shapes.scale if self.initial_scale is None else self.initial_scale)
         )
         bias = shapes.bias if self.initial_bias is None else self.initial_bias
         if bias is not None:
             self.bias = nn.Parameter(torch.tensor(float(bias)))
 
-    def start_scale(self, log_scale: float) -> None:
+    def set_initial_log_scale(self, log_scale: float) -> None:
         """Sets the initial scale of training, which the clamp does not lower.
 
         Args:
             log_scale: The logarithm of the scale.
         """
         self.log_scale.data.fill_(log_scale)
-        self.start = self.log_scale.item()
+        self.initial_log_scale = self.log_scale.item()
 
     @property
     def needs(self) -> Needs:
@@ -123,7 +123,7 @@ class Head(Configurable, nn.Module, ABC):
         Called after every optimiser step.
         """
         if self.log_scale.requires_grad:
-            self.log_scale.clamp_(max=max(math.log(self.max_scale), self.start))
+            self.log_scale.clamp_(max=max(math.log(self.max_scale), self.initial_log_scale))
 
     def logits(self, similarity: Tensor) -> Tensor:
         """Returns scale * similarity + bias of any shape, raised from half types to fp32."""
@@ -171,7 +171,7 @@ class Head(Configurable, nn.Module, ABC):
             The logits of images against texts, `[n, m]`.
         """
 
-    def patch_words(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor | None:
+    def word_patch_scores(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor | None:
         """Returns the similarity or the attention of each text token to each image patch.
 
         Args:

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from zoo.batch import Encoded
-from zoo.heads.base import Head, without_autocast
+from zoo.heads.base import Head, without_autocast_and_tf32
 
 
 class Cosine(Head):
@@ -41,7 +41,7 @@ class Cosine(Head):
 
     def block(self, images: Encoded, texts: Encoded) -> Tensor:
         """Scores all pairs; see `Head.block`."""
-        with without_autocast(images.pooled):
+        with without_autocast_and_tf32(images.pooled):
             return self.logits(images.pooled @ texts.pooled.T)
 
 

@@ -19,7 +19,7 @@ from torch.utils.checkpoint import checkpoint
 
 from zoo.batch import Encoded, TokenKey, TowerShapes
 from zoo.errors import ZooError
-from zoo.heads.base import Head, without_autocast
+from zoo.heads.base import Head, without_autocast_and_tf32
 from zoo.needs import Needs
 from zoo.support.ranges import (
     HalfOpenUnitInterval,
@@ -186,7 +186,7 @@ class CrossModal(Head):
         Raises:
             ZooError: The number of tokens is not the number of positions.
         """
-        tokens, mask = self._sequence(images, self.image_key)
+        tokens, mask = self._tokens_and_mask(images, self.image_key)
         positions = len(self.image_positions)
         if tokens.shape[1] != positions:
             raise ZooError(
@@ -194,7 +194,7 @@ class CrossModal(Head):
                 f"{tokens.shape[1]}: use the image resolution that it was built for"
             )
         x = self.image_projection(tokens) + self.image_positions
-        return self._prepare(x if self.types is None else x + self.types[0], mask, self.image_key)
+        return self._wrap_tokens(x if self.types is None else x + self.types[0], mask, self.image_key)
 
     def prepare_texts(self, texts: Encoded) -> Encoded:
         """Returns the text's part of x, B t_w + e.
@@ -209,7 +209,7 @@ class CrossModal(Head):
             ZooError: There are more tokens than positions, or `attend_pads` is set and padding is
                 missing.
         """
-        tokens, mask = self._sequence(texts, self.text_key)
+        tokens, mask = self._tokens_and_mask(texts, self.text_key)
         length, positions = tokens.shape[1], len(self.text_positions)
         if length > positions:
             raise ZooError(
@@ -222,18 +222,18 @@ class CrossModal(Head):
                 f"{length}: {WHOLE_TEXTS}"
             )
         x = self.text_projection(tokens) + self.text_positions[:length]
-        return self._prepare(
+        return self._wrap_tokens(
             x if self.types is None else x + self.types[1], mask | self.attend_pads, self.text_key
         )
 
-    def _sequence(self, items: Encoded, key: TokenKey) -> tuple[Tensor, Tensor]:
+    def _tokens_and_mask(self, items: Encoded, key: TokenKey) -> tuple[Tensor, Tensor]:
         if self.granularity == "local":
             return items.tokens[key], items.masks[key]
         return items.pooled[:, None], torch.ones(
             len(items), 1, dtype=torch.bool, device=items.pooled.device
         )
 
-    def _prepare(self, x: Tensor, mask: Tensor, key: TokenKey) -> Encoded:
+    def _wrap_tokens(self, x: Tensor, mask: Tensor, key: TokenKey) -> Encoded:
         return Encoded(x.new_zeros(len(x), 0), {key: x}, {key: mask})
 
     def block(self, images: Encoded, texts: Encoded) -> Tensor:
@@ -251,12 +251,12 @@ class CrossModal(Head):
         chunks = torch.split(order, self.chunk)
         longest = torch.stack([lengths[chunk[-1]] for chunk in chunks]).tolist()
         scores = [
-            checkpoint(self._chunk, images, texts, i[chunk], j[chunk], length, use_reentrant=False)
+            checkpoint(self._score_chunk, images, texts, i[chunk], j[chunk], length, use_reentrant=False)
             for chunk, length in zip(chunks, longest, strict=True)
         ]
         return self.logits(torch.cat(scores)[order.argsort()])
 
-    def patch_words(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor | None:
+    def word_patch_scores(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor | None:
         """Returns the attention of each word to each patch through all blocks.
 
         See `Head.patch_words`. It is attention rollout (Abnar and Zuidema, 2020): the product over
@@ -268,11 +268,11 @@ class CrossModal(Head):
         length = texts.tokens[self.text_key].shape[1]
         patches = images.tokens[self.image_key].shape[1]
         first_word = 1 + patches + (self.separator == "token")
-        return self._rollout(images, texts, i, j, length)[
+        return self._attention_rollout(images, texts, i, j, length)[
             :, first_word:, 1 + self._prefix : 1 + patches
         ]
 
-    def _rollout(
+    def _attention_rollout(
         self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor, length: int
     ) -> Tensor:
         x, padding = self._join_tokens(images, texts, i, j, length)
@@ -286,12 +286,12 @@ class CrossModal(Head):
             x = layer(x, src_key_padding_mask=padding)
         return rollout
 
-    def _chunk(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor, length: int) -> Tensor:
+    def _score_chunk(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor, length: int) -> Tensor:
         """Returns the scores [P] of pairs whose texts have at most `length` tokens."""
         x, padding = self._join_tokens(images, texts, i, j, length)
         for layer in self.encoder:
             x = layer(x, src_key_padding_mask=padding)
-        with without_autocast(x):
+        with without_autocast_and_tf32(x):
             similarity: Tensor = self.score(self.final_norm(x[:, 0].to(self.score.weight.dtype)))
         return similarity[:, 0]
 

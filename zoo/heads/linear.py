@@ -73,7 +73,7 @@ class Linear(Cosine):
             self.image_map = _identity(shapes.width)
         if self.weights is not None and self.text_map is not None:
             scale, matrix = _read_published_weights(self.weights, shapes.width)
-            self.start_scale(float(scale))
+            self.set_initial_log_scale(float(scale))
             self.text_map.weight.data.copy_(matrix)
 
     def prepare_images(self, images: Encoded) -> Encoded:

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from zoo.batch import Encoded, TokenKey, TowerShapes
-from zoo.heads.base import Head, without_autocast
+from zoo.heads.base import Head, without_autocast_and_tf32
 from zoo.needs import Needs
 from zoo.support.ranges import Number, PositiveFloat, PositiveInt, PositiveNumber
 
@@ -82,9 +82,9 @@ class MaxSim(Head):
     def pairs(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor:
         """Scores named pairs; see `Head.pairs`."""
         patches, words = images.tokens[self.image_key], texts.tokens[self.text_key]
-        step = self._fitting(self._of_a_pair(patches, words))
+        step = self._items_per_chunk(self._numbers_per_pair(patches, words))
         scores = [
-            self._recompute(self._pairs, images, texts, a, b)
+            self._checkpoint_score(self._score_pairs, images, texts, a, b)
             for a, b in zip(torch.split(i, step), torch.split(j, step), strict=True)
         ]
         return self.logits(torch.cat(scores))
@@ -92,24 +92,24 @@ class MaxSim(Head):
     def block(self, images: Encoded, texts: Encoded) -> Tensor:
         """Scores all pairs; see `Head.block`."""
         patches, words = images.tokens[self.image_key], texts.tokens[self.text_key]
-        step = self._fitting(patches.shape[0] * patches.shape[1] * words.shape[1])
+        step = self._items_per_chunk(patches.shape[0] * patches.shape[1] * words.shape[1])
         columns = torch.split(torch.arange(len(texts), device=words.device), step)
         return self.logits(
-            torch.cat([self._recompute(self._columns, images, texts, j) for j in columns], dim=1)
+            torch.cat([self._checkpoint_score(self._score_columns, images, texts, j) for j in columns], dim=1)
         )
 
-    def _of_a_pair(self, patches: Tensor, words: Tensor) -> int:
+    def _numbers_per_pair(self, patches: Tensor, words: Tensor) -> int:
         """Returns how many numbers per pair count towards `chunk`."""
         return patches.shape[1] * words.shape[1]
 
-    def _fitting(self, similarities: int) -> int:
+    def _items_per_chunk(self, similarities: int) -> int:
         return max(1, self.chunk * 1_000_000 // max(similarities, 1))
 
-    def _recompute(self, score: Callable[..., Tensor], *arguments: Any) -> Tensor:
+    def _checkpoint_score(self, score: Callable[..., Tensor], *arguments: Any) -> Tensor:
         similarity: Tensor = checkpoint(score, *arguments, use_reentrant=False)
         return similarity
 
-    def patch_words(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor | None:
+    def word_patch_scores(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor | None:
         """Returns the similarities whose maximum over patches enters the score.
 
         See `Head.patch_words`. A CLS patch is left out, since it has no position in the image.
@@ -120,17 +120,17 @@ class MaxSim(Head):
     def _similarity(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor:
         """Returns the cosine of each word and each patch of named pairs, `[P, W, patches]`."""
         patches, words = images.tokens[self.image_key][i], texts.tokens[self.text_key][j]
-        with without_autocast(patches):
+        with without_autocast_and_tf32(patches):
             return words @ patches.transpose(1, 2)
 
-    def _pairs(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor:
+    def _score_pairs(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor:
         similarity = self._similarity(images, texts, i, j)
         best = similarity.masked_fill(~images.masks[self.image_key][i][:, None], -torch.inf).amax(2)
         return _mean(best, texts.masks[self.text_key][j])
 
-    def _columns(self, images: Encoded, texts: Encoded, j: Tensor) -> Tensor:
+    def _score_columns(self, images: Encoded, texts: Encoded, j: Tensor) -> Tensor:
         patches, words = images.tokens[self.image_key], texts.tokens[self.text_key][j]
-        with without_autocast(patches):
+        with without_autocast_and_tf32(patches):
             similarity = torch.einsum("npd,mwd->nmwp", patches, words)
         best = similarity.masked_fill(
             ~images.masks[self.image_key][:, None, None], -torch.inf

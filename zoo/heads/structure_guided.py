@@ -73,22 +73,22 @@ class StructureGuided(MaxSim):
 
     def prepare_images(self, images: Encoded) -> Encoded:
         """Returns the views at unit length."""
-        return super().prepare_images(_in_pieces(images))
+        return super().prepare_images(_ensure_pieces(images))
 
     def prepare_texts(self, texts: Encoded) -> Encoded:
         """Returns the segments at unit length."""
-        return super().prepare_texts(_in_pieces(texts))
+        return super().prepare_texts(_ensure_pieces(texts))
 
-    def patch_words(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor | None:
+    def word_patch_scores(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor | None:
         """Returns None, since views overlap and are not patches."""
         return None
 
-    def _of_a_pair(self, patches: Tensor, words: Tensor) -> int:
+    def _numbers_per_pair(self, patches: Tensor, words: Tensor) -> int:
         # there are many views and few segments: the views' vectors can need the most memory
         return patches.shape[1] * max(words.shape[1], patches.shape[2])
 
 
-def _in_pieces(items: Encoded) -> Encoded:
+def _ensure_pieces(items: Encoded) -> Encoded:
     """Returns the views or segments of the items; an item encoded as a whole has only itself."""
     if PIECES in items.tokens:
         return items

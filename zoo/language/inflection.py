@@ -9,7 +9,7 @@ _MAX_LETTERS_WITH_ENDING = (
 )
 
 
-def describe_inflection() -> dict[str, str]:
+def describe_inflection_library() -> dict[str, str]:
     """Returns the library and its version, for results."""
     return {"inflection": f"lemminflect {version('lemminflect')}"}
 

@@ -58,7 +58,7 @@ _WEIGHTS = {
 }
 
 
-def preposition_words(words: Sequence[str], at: int) -> int:
+def preposition_length(words: Sequence[str], at: int) -> int:
     """Returns the number of words of the longest preposition that begins at a position.
 
     Args:

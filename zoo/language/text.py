@@ -7,7 +7,7 @@ from itertools import pairwise
 _NO_WORD = re.compile(r"[\W_]+")
 
 
-def same_words(a: str, b: str) -> bool:
+def equal_when_normalized(a: str, b: str) -> bool:
     """Returns whether two texts are equal apart from case, whitespace and punctuation."""
     return a == b or _letters_only(a) == _letters_only(b)
 
@@ -47,7 +47,7 @@ _GOVERNORS = frozenset(
 )
 
 
-def only_reordered(a: str, b: str) -> bool:
+def differ_only_in_list_order(a: str, b: str) -> bool:
     """Returns whether two texts differ only in the order of members joined by "and", "or", commas.
 
     "a black and white dog" and "a white and black dog" do. Words before the first member belong
@@ -64,9 +64,9 @@ def only_reordered(a: str, b: str) -> bool:
     if a_words == b_words:
         return False
     if _later_member_has_determiner(a_words):
-        member_words = _words_of_next_member(shared)
+        member_words = _modifiers_of_next_member(shared)
         a_words, b_words = member_words + a_words, member_words + b_words
-    return _members(a_words) == _members(b_words)
+    return _sorted_list_members(a_words) == _sorted_list_members(b_words)
 
 
 def _later_member_has_determiner(words: list[str]) -> bool:
@@ -76,17 +76,17 @@ def _later_member_has_determiner(words: list[str]) -> bool:
     )
 
 
-def _words_of_next_member(shared: list[str]) -> list[str]:
+def _modifiers_of_next_member(common_prefix: list[str]) -> list[str]:
     """Returns the last words, which belong only to the next member, including its number."""
-    start = len(shared)
-    while start and shared[start - 1] not in _DETERMINERS | _JOINERS | _GOVERNORS:
+    start = len(common_prefix)
+    while start and common_prefix[start - 1] not in _DETERMINERS | _JOINERS | _GOVERNORS:
         start -= 1
-        if shared[start] in _NUMBERS:
+        if common_prefix[start] in _NUMBERS:
             break
-    return shared[start:]
+    return common_prefix[start:]
 
 
-def _members(words: list[str]) -> list[list[str]]:
+def _sorted_list_members(words: list[str]) -> list[list[str]]:
     members: list[list[str]] = [[]]
     for word in words:
         if word in _JOINERS:
@@ -114,7 +114,7 @@ _BEFORE = re.compile(r"\s+(?=[.,!?;:%)\]]|['’][sS]\b|['’](?!\w))")
 _AFTER = re.compile(r"(?<=[(\[$#])\s+")
 
 
-def attach_marks(text: str) -> str:
+def attach_punctuation(text: str) -> str:
     """Removes the spaces between words and punctuation of a tokenised text.
 
     "a man 's hat ." becomes "a man's hat.".
@@ -163,7 +163,7 @@ def correct_article(text: str, at: int) -> str:
     return _ARTICLE_AT_END.sub(corrected_article, text[:at]) + text[at:]
 
 
-def cased_like(new: str, old: str) -> str:
+def match_case(new: str, old: str) -> str:
     """Returns `new` in the case of `old`: all capitals, an initial capital, or unchanged."""
     if len(old) > 1 and old.isupper():
         return new.upper()

@@ -57,7 +57,7 @@ class TextBlobTagger(Tagger):
         if not positions:
             return []
         tokens = [text[start:end] for start, end in positions]
-        tagged = en.parser.find_tags(_for_lexicon(tokens, text.isupper()))
+        tagged = en.parser.find_tags(_lowercase_sentence_starts(tokens, text.isupper()))
         _correct_tags(tagged, en.lexicon)
         chunked = [item[:3] for item in en.parser.find_chunks(tagged)]  # without prepositions
         _correct_noun_phrases(chunked)
@@ -72,7 +72,7 @@ def token_spans(text: str) -> list[tuple[int, int]]:
     return [match.span() for match in _TOKEN.finditer(text)]
 
 
-def _for_lexicon(tokens: list[str], is_all_caps: bool) -> list[str]:
+def _lowercase_sentence_starts(tokens: list[str], is_all_caps: bool) -> list[str]:
     """Lower-cases words at the start of a sentence, which the lexicon would take for names."""
     if is_all_caps:
         return [token.lower() for token in tokens]
@@ -94,7 +94,7 @@ def _correct_tags(tagged: list[list[str]], lexicon: Mapping[str, str]) -> None:
             tag == "NNS"
             and i > 0
             and tagged[i - 1][1] == "NN"
-            and _follows(tagged, i, *_PHRASE_OPENERS)
+            and _is_followed_by(tagged, i, *_PHRASE_OPENERS)
         ):
             item[1] = "VBZ"
         elif (tag == "VB" and previous_word in _DETERMINERS) or (
@@ -105,7 +105,7 @@ def _correct_tags(tagged: list[list[str]], lexicon: Mapping[str, str]) -> None:
             tag == "JJ"
             and "-" in word
             and word not in lexicon
-            and not _follows(tagged, i, "NN", "NNS", "NNP", "JJ")
+            and not _is_followed_by(tagged, i, "NN", "NNS", "NNP", "JJ")
         ):
             last_tag = lexicon.get(word.rpartition("-")[2])
             item[1] = last_tag if last_tag in ("NN", "NNS") else tag
@@ -155,5 +155,5 @@ def _correct_noun_phrases(chunked: list[list[str]]) -> None:
             chunked[start][2] = "B-NP"
 
 
-def _follows(tagged: list[list[str]], i: int, *tags: str) -> bool:
+def _is_followed_by(tagged: list[list[str]], i: int, *tags: str) -> bool:
     return i + 1 < len(tagged) and tagged[i + 1][1] in tags

@@ -16,7 +16,7 @@ DEBIAN = Path("/usr/share/wordnet")
 HOW_TO_GET = "run `python -m nltk.downloader wordnet` or install Debian's package wordnet-base"
 
 Part = Literal["n", "v", "a"]
-Hit = tuple[str, int]
+NameAndCount = tuple[str, int]
 
 
 class WordNet:
@@ -40,7 +40,7 @@ class WordNet:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "The multilingual functions")
                 self._reader = _DatabaseReader(root, None)
-            self._counts = self._reader.counts()
+            self._counts = self._reader.sense_frequencies()
         except (OSError, ValueError, WordNetError) as error:
             raise ZooError(
                 f"{root} is not a folder of WordNet's database files ({error}): {HOW_TO_GET}"
@@ -76,7 +76,7 @@ class WordNet:
             # sorted, since NLTK stores pointers in sets, whose order changes between runs
             hits = sorted(
                 (name, max(count, 1))
-                for name, count in self._hits(sense)
+                for name, count in self._antonyms_and_cousins(sense)
                 if name.lower() not in synonyms and count >= min_count
             )
             scale = 1.0
@@ -88,15 +88,15 @@ class WordNet:
 
     def _frequency(self, word: str, sense: Any) -> int:
         forms = self._reader.base_forms(word, sense.pos())
-        return sum(self._count(lemma) for lemma in sense.lemmas() if lemma.name().lower() in forms)
+        return sum(self._lemma_frequency(lemma) for lemma in sense.lemmas() if lemma.name().lower() in forms)
 
-    def _count(self, lemma: Any) -> int:
+    def _lemma_frequency(self, lemma: Any) -> int:
         # by key, since NLTK treats lemmas with the same spelling as equal
         return self._counts.get(lemma.key(), 0)
 
-    def _hits(self, sense: Any) -> Iterator[Hit]:
+    def _antonyms_and_cousins(self, sense: Any) -> Iterator[NameAndCount]:
         for lemma in sense.lemmas():
-            yield from ((antonym.name(), self._count(antonym)) for antonym in lemma.antonyms())
+            yield from ((antonym.name(), self._lemma_frequency(antonym)) for antonym in lemma.antonyms())
         if sense.pos() not in "as":
             yield from (
                 (name, count) for synset, name, count in self._cousins(sense) if synset != sense
@@ -120,7 +120,7 @@ class WordNet:
     def _read_grandchildren(self, grandparent: Any) -> list[tuple[Any, str, int]]:
         children = [child for parent in grandparent.hyponyms() for child in parent.hyponyms()]
         return [
-            (child, lemma.name(), self._count(lemma))
+            (child, lemma.name(), self._lemma_frequency(lemma))
             for child in children
             for lemma in child.lemmas()
         ]
@@ -134,7 +134,7 @@ class WordNet:
             for form in lemma.derivationally_related_forms()
         ]
         return [
-            (noun, form.synset(), form.name(), self._count(form))
+            (noun, form.synset(), form.name(), self._lemma_frequency(form))
             for noun, form in forms
             if form.synset().pos() in "as"
         ]
@@ -179,7 +179,7 @@ class _DatabaseReader(WordNetCorpusReader):  # type: ignore[misc]
         forms: list[str] = self._morphy(word.lower(), part)
         return forms
 
-    def counts(self) -> dict[str, int]:
+    def sense_frequencies(self) -> dict[str, int]:
         """Returns the frequency of each sense by key; NLTK would search the file for each one."""
         with self.open("cntlist.rev") as file:
             return {key: int(count) for key, _, count in map(str.split, file.read().splitlines())}

@@ -20,9 +20,9 @@ def recorded_part(checkpoint: Checkpoint, part: str) -> dict[str, Any]:
 
 def replace_objective_state(
     state: dict[str, Tensor],
-    recorded: str | None,
+    recorded_class_path: str | None,
     objective: Configurable,
-    own: Mapping[str, Tensor],
+    module_state: Mapping[str, Tensor],
 ) -> None:
     """Replaces the tensors of another objective in a checkpoint by those of this objective.
 
@@ -34,13 +34,13 @@ def replace_objective_state(
         objective: The objective of the run.
         own: The module's tensors.
     """
-    if recorded == to_config(objective)["class_path"]:
+    if recorded_class_path == to_config(objective)["class_path"]:
         return
     for name in [name for name in state if name.startswith(("objective.", "teacher."))]:
         del state[name]
-    state.update({name: tensor for name, tensor in own.items() if name.startswith("objective.")})
+    state.update({name: tensor for name, tensor in module_state.items() if name.startswith("objective.")})
     copies = {f"teacher.{name}": tensor.clone() for name, tensor in state.items()}
-    state.update({name: tensor for name, tensor in copies.items() if name in own})
+    state.update({name: tensor for name, tensor in copies.items() if name in module_state})
 
 
 def refuse_unused_average(checkpoint: Checkpoint, callbacks: Iterable[object]) -> None:
@@ -78,14 +78,14 @@ def refuse_other_adapters(checkpoint: Checkpoint, backbone: Configurable) -> Non
     )
     if theirs != ours:
         raise ZooError(
-            f"the checkpoint was trained with backbone.tuning.lora {_settings(theirs)}, but this "
-            f"run has {_settings(ours)}: set model.backbone.tuning.lora to the checkpoint's value, "
+            f"the checkpoint was trained with backbone.tuning.lora {_format_lora(theirs)}, but this "
+            f"run has {_format_lora(ours)}: set model.backbone.tuning.lora to the checkpoint's value, "
             "or set backbone.pretrained to the checkpoint, which merges its adapters"
         )
 
 
 def refuse_other_tensors(
-    checkpoint: Checkpoint, own: Mapping[str, Tensor], parts: Mapping[str, Configurable]
+    checkpoint: Checkpoint, module_state: Mapping[str, Tensor], parts: Mapping[str, Configurable]
 ) -> None:
     """Checks that the tensors of a checkpoint have the names and shapes of a module's.
 
@@ -99,12 +99,12 @@ def refuse_other_tensors(
             differ.
     """
     state = checkpoint["state_dict"]
-    faults = dict.fromkeys(own.keys() - state.keys(), "is missing")
-    faults |= dict.fromkeys(state.keys() - own.keys(), "is not part of this model")
+    faults = dict.fromkeys(module_state.keys() - state.keys(), "is missing")
+    faults |= dict.fromkeys(state.keys() - module_state.keys(), "is not part of this model")
     faults |= {
-        name: f"is {tuple(state[name].shape)}, expected {tuple(own[name].shape)}"
-        for name in own.keys() & state.keys()
-        if own[name].shape != state[name].shape
+        name: f"is {tuple(state[name].shape)}, expected {tuple(module_state[name].shape)}"
+        for name in module_state.keys() & state.keys()
+        if module_state[name].shape != state[name].shape
     }
     if not faults:
         return
@@ -135,5 +135,5 @@ def _other_arguments(recorded: dict[str, Any], current: dict[str, Any], name: st
     return differences(recorded.get("init_args", {}), current["init_args"], name)
 
 
-def _settings(lora: dict[str, Any] | None) -> str:
+def _format_lora(lora: dict[str, Any] | None) -> str:
     return "null" if lora is None else ", ".join(f"{name}={value}" for name, value in lora.items())

@@ -9,7 +9,7 @@ from zoo.errors import ZooError
 from zoo.heads.base import Head
 from zoo.needs import Capabilities, Needs
 from zoo.objectives.base import Objective
-from zoo.support.class_names import classes
+from zoo.support.class_names import list_classes
 from zoo.support.configurable import class_path
 
 SOME_POSITIVES = "zoo.positives.OtherCaption"  # for data with several captions per image
@@ -50,10 +50,10 @@ def check_data_provided(objective: Objective, head: Head, data: object) -> None:
             check_provided(type(part).__name__, part.needs, data.provides)
 
 
-def warn_of_idle_texts(objective: Objective, head: Head, data: object) -> None:
+def warn_of_unused_texts(objective: Objective, head: Head, data: object) -> None:
     """Warns about texts that the data makes and the model encodes but does not use."""
     if isinstance(data, CaptionData):
-        for kind in not_needed((objective.needs, head.needs), data.provides):
+        for kind in unused_data_arguments((objective.needs, head.needs), data.provides):
             log.warning(
                 "%s does not use the %s that the data makes: set data.init_args.%s to null to "
                 "avoid encoding them",
@@ -94,7 +94,7 @@ def check_provided(name: str, needs: Needs, provides: Capabilities) -> None:
             "(`zoo ls negatives` lists others)"
         )
     if needs.generators and not set(needs.generators) & set(provides.negatives):
-        paths = {name_of_class: path for name_of_class, path, _ in classes("negatives")}
+        paths = {name_of_class: path for name_of_class, path, _ in list_classes("negatives")}
         generator = needs.generators[0]
         raise ZooError(
             f"{name} needs negatives of {' or '.join(needs.generators)}, and the data have "
@@ -133,7 +133,7 @@ def check_provided(name: str, needs: Needs, provides: Capabilities) -> None:
         )
 
 
-def not_needed(needs: Iterable[Needs], provides: Capabilities) -> list[str]:
+def unused_data_arguments(needs: Iterable[Needs], provides: Capabilities) -> list[str]:
     """Lists the texts and images that would be encoded but not used.
 
     Args:

@@ -7,7 +7,7 @@ from zoo.errors import ZooError
 TORCH_MESSAGE = "modified by an inplace operation"  # in the backward pass
 
 
-def changed_in_place(error: RuntimeError, parts: tuple[nn.Module, ...]) -> ZooError | None:
+def translate_inplace_error(error: RuntimeError, parts: tuple[nn.Module, ...]) -> ZooError | None:
     """Translates torch's error about a tensor that was modified in place.
 
     Args:

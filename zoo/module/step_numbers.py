@@ -14,7 +14,7 @@ from zoo.scores import Scores
 from zoo.support.distributed import sum_over_ranks
 
 
-def step_numbers(stage: str, batch: Batch, scores: Scores, loss: Loss) -> dict[str, Tensor]:
+def compute_step_metrics(stage: str, batch: Batch, scores: Scores, loss: Loss) -> dict[str, Tensor]:
     """Computes the metrics of a batch.
 
     Args:

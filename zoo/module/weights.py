@@ -25,7 +25,7 @@ class WeightOrigins:
         self.backbone, self.head = backbone, head
         self.recorded: dict[str, str] | None = None
         self.stepped = False
-        self._drawn_head = starts_at_random(head, backbone.shapes)
+        self._head_starts_at_random = starts_at_random(head, backbone.shapes)
         head.register_load_state_dict_post_hook(provenance.mark_loaded)  # type: ignore[no-untyped-call]
 
     def origins_by_part(self) -> dict[str, str]:
@@ -43,21 +43,21 @@ class WeightOrigins:
             return any(p.requires_grad for p in self.head.parameters())
         return self.backbone.trains("image" if part == provenance.IMAGE else "text")
 
-    def warn_of_random(self, frozen: bool = False) -> None:
+    def warn_of_random(self, only_frozen: bool = False) -> None:
         """Warns about parts with random weights.
 
         Args:
             frozen: Whether to consider only parts that are not trained.
         """
         weights = self.origins_by_part().items()
-        message = provenance.random_weights(
-            {part: origin for part, origin in weights if not (frozen and self.trains(part))}
+        message = provenance.describe_random_weights(
+            {part: origin for part, origin in weights if not (only_frozen and self.trains(part))}
         )
         if message is not None:
             log.warning(message)
 
     def _before_training(self) -> dict[str, str]:
-        if not self._drawn_head:
-            return self.backbone.weights
+        if not self._head_starts_at_random:
+            return self.backbone.weight_provenance
         origin = provenance.LOADED if provenance.was_loaded(self.head) else provenance.RANDOM
-        return {**self.backbone.weights, provenance.HEAD: origin}
+        return {**self.backbone.weight_provenance, provenance.HEAD: origin}

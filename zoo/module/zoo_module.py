@@ -32,10 +32,10 @@ from zoo.module.compatibility import (
     check_data_provided,
     refuse_missing_bias,
     report_frozen,
-    warn_of_idle_texts,
+    warn_of_unused_texts,
 )
-from zoo.module.inplace_errors import changed_in_place
-from zoo.module.step_numbers import step_numbers
+from zoo.module.inplace_errors import translate_inplace_error
+from zoo.module.step_numbers import compute_step_metrics
 from zoo.module.teacher import Teacher
 from zoo.module.weights import WeightOrigins
 from zoo.needs import needs_of
@@ -45,8 +45,8 @@ from zoo.optim import Optimization, learning_rates
 from zoo.scores import Scores
 from zoo.support.configurable import to_config
 from zoo.support.distributed import (
-    average_scalars,
-    gather_parameters,
+    average_scalar_gradients,
+    gather_or_reshard_parameters,
     mean_over_ranks,
     rank,
     shard,
@@ -104,7 +104,7 @@ class ZooModule(Ranged, LightningModule):
         refuse_missing_bias(self.objective, self.head, backbone)
         self.image_keys = frozenset[TokenKey]().union(*(need.image_keys for need in needs))
         self.text_keys = frozenset[TokenKey]().union(*(need.text_keys for need in needs))
-        self.frozen = backbone.freeze(
+        self.frozen = backbone.freeze_unused(
             self.image_keys,
             self.text_keys,
             any(need.pooled for need in needs),
@@ -134,7 +134,7 @@ class ZooModule(Ranged, LightningModule):
             data = data_of(self.trainer)
             self.check_data(data)
             if self.trainer.is_global_zero:
-                warn_of_idle_texts(self.objective, self.head, data)
+                warn_of_unused_texts(self.objective, self.head, data)
                 report_frozen(self.backbone, self.frozen)
 
     def check_data(self, data: object) -> None:
@@ -163,9 +163,9 @@ class ZooModule(Ranged, LightningModule):
         epochs = total / max(
             self.trainer.num_training_batches / self.trainer.accumulate_grad_batches, 1
         )
-        return self.optimizer.build(self.named_parameters(), self.part, total, epochs)
+        return self.optimizer.build(self.named_parameters(), self.part_of_parameter, total, epochs)
 
-    def part(self, name: str) -> str:
+    def part_of_parameter(self, name: str) -> str:
         """Returns the part that a parameter belongs to.
 
         Args:
@@ -221,7 +221,7 @@ class ZooModule(Ranged, LightningModule):
             scores: Its scores.
             loss: Its loss.
         """
-        numbers = step_numbers(stage, batch, scores, loss)
+        numbers = compute_step_metrics(stage, batch, scores, loss)
         if stage == "train":
             rates = learning_rates(self.trainer.optimizers[0])
             numbers |= {f"lr_{part}": torch.tensor(lr) for part, lr in rates.items()}
@@ -242,11 +242,11 @@ class ZooModule(Ranged, LightningModule):
     def on_train_start(self) -> None:
         """Warns about random frozen weights, and restores this run's optimiser settings."""
         if self.trainer.is_global_zero:
-            self._weights.warn_of_random(frozen=True)
+            self._weights.warn_of_random(only_frozen=True)
         for optimizer, schedule in zip(
             self.trainer.optimizers, self.trainer.lr_scheduler_configs, strict=True
         ):
-            self.optimizer.restate(optimizer, schedule.scheduler)  # type: ignore[arg-type]
+            self.optimizer.override_loaded_settings(optimizer, schedule.scheduler)  # type: ignore[arg-type]
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
         """Seeds the step's noise from seed, step and rank."""
@@ -267,7 +267,7 @@ class ZooModule(Ranged, LightningModule):
         try:
             super().backward(loss, *args, **kwargs)
         except RuntimeError as error:
-            mistake = changed_in_place(error, (self.objective, self.head, self.backbone))
+            mistake = translate_inplace_error(error, (self.objective, self.head, self.backbone))
             if mistake is None:
                 raise
             raise mistake from error
@@ -275,7 +275,7 @@ class ZooModule(Ranged, LightningModule):
     def on_after_backward(self) -> None:
         """Averages the gradients of scalars, which are not split, over ranks."""
         if self.sharded:
-            average_scalars(self)
+            average_scalar_gradients(self)
 
     def optimizer_step(self, *args: Any, **kwargs: Any) -> None:
         """Takes the optimiser's step, clamps the head's scale and moves the teacher."""
@@ -307,8 +307,8 @@ class ZooModule(Ranged, LightningModule):
                 self._note_data()
             self.evaluation.start(self.backbone, self.head, self.describe_model())
         if self.sharded:
-            gather_parameters(
-                self, whole=True
+            gather_or_reshard_parameters(
+                self, gathered=True
             )  # benchmarks are scored by the head alone, outside any step
 
     def validation_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:
@@ -340,7 +340,7 @@ class ZooModule(Ranged, LightningModule):
     def on_validation_end(self) -> None:
         """Shards the parameters again after they were gathered for benchmarks."""
         if self.sharded:
-            gather_parameters(self, whole=False)
+            gather_or_reshard_parameters(self, gathered=False)
 
     @property
     def weights(self) -> dict[str, str]:
@@ -394,7 +394,7 @@ class ZooModule(Ranged, LightningModule):
             "lightning": lightning.__version__,
             "weights": self.weights,
             # stored, since the initial weights are not read again
-            "start_log_scale": self.head.start,
+            "start_log_scale": self.head.initial_log_scale,
             **self.origin,
         }
 
@@ -411,7 +411,7 @@ class ZooModule(Ranged, LightningModule):
         recorded_model = checkpoint.get("zoo", {})
         self.origin = {k: v for k, v in recorded_model.items() if k in ("data", "trained_images")}
         self._weights.recorded = recorded_model.get("weights")
-        self.head.start = recorded_model.get("start_log_scale", self.head.start)
+        self.head.initial_log_scale = recorded_model.get("start_log_scale", self.head.initial_log_scale)
         recorded = recorded_part(checkpoint, "objective").get("class_path")
         if self._has_trainer() and self.trainer.state.fn == "fit":
             this_objective = to_config(self.objective)["class_path"]
@@ -423,9 +423,9 @@ class ZooModule(Ranged, LightningModule):
         replace_objective_state(
             checkpoint["state_dict"], recorded, self.objective, self.state_dict()
         )
-        self.refuse_other_shapes(checkpoint)
+        self.refuse_mismatched_checkpoint(checkpoint)
 
-    def refuse_other_shapes(self, checkpoint: dict[str, Any]) -> None:
+    def refuse_mismatched_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Checks that a checkpoint has this module's adapters and tensors.
 
         Args:

@@ -10,7 +10,7 @@ from random import Random
 from zoo.errors import ZooError, suggest_names
 from zoo.language.tagger import Tagger, Token
 from zoo.language.taggers import default_tagger
-from zoo.language.text import attach_marks, same_words
+from zoo.language.text import attach_punctuation, equal_when_normalized
 from zoo.negatives.base import NegativeGenerator
 from zoo.units.record import UnitRecord
 
@@ -39,12 +39,12 @@ def shuffle_within_trigrams(tokens: Sequence[Token], rng: Random) -> list[str]:
 
     The last group may be shorter.
     """
-    return _permute_within(tokens, _trigrams(tokens), rng)
+    return _permute_within(tokens, _split_into_triples(tokens), rng)
 
 
 def shuffle_trigrams(tokens: Sequence[Token], rng: Random) -> list[str]:
     """Returns the words with groups of three in another order, each group unchanged."""
-    groups = _trigrams(tokens)
+    groups = _split_into_triples(tokens)
     rng.shuffle(groups)
     return [tokens[i].text for group in groups for i in group]
 
@@ -102,7 +102,7 @@ def _permute_within(tokens: Sequence[Token], groups: Iterable[list[int]], rng: R
     return words
 
 
-def _trigrams(tokens: Sequence[Token]) -> list[list[int]]:
+def _split_into_triples(tokens: Sequence[Token]) -> list[list[int]]:
     return [list(range(i, min(i + 3, len(tokens)))) for i in range(0, len(tokens), 3)]
 
 
@@ -155,7 +155,7 @@ class AROShuffle(NegativeGenerator):
         for kind in rng.sample(self.kinds, len(self.kinds)):
             for _ in range(DRAWS):
                 words = " ".join(PERTURBATIONS[kind](tokens, rng))
-                negative = words if set_apart else attach_marks(words)
-                if not same_words(negative, caption):
+                negative = words if set_apart else attach_punctuation(words)
+                if not equal_when_normalized(negative, caption):
                     return negative
         return None

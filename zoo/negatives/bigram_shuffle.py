@@ -3,7 +3,7 @@
 import re
 from random import Random
 
-from zoo.language.text import same_words
+from zoo.language.text import equal_when_normalized
 from zoo.negatives.base import NegativeGenerator
 from zoo.units.record import UnitRecord
 
@@ -30,19 +30,19 @@ class BigramShuffle(NegativeGenerator):
         """Returns the caption with its pairs of words shuffled, or None if nothing changes."""
         end = _FINAL_MARKS.search(caption)
         assert end is not None
-        words = _words(caption[: end.start()])
+        words = _words_with_punctuation(caption[: end.start()])
         pairs = [" ".join(words[i : i + 2]) for i in range(0, len(words), 2)]
         if len(set(pairs)) < 2:
             return None
         for _ in range(DRAWS):
             rng.shuffle(pairs)
             negative = " ".join(pairs).rstrip(" ,;:&-–—") + end.group().rstrip()
-            if not same_words(negative, caption):
+            if not equal_when_normalized(negative, caption):
                 return negative
         return None
 
 
-def _words(text: str) -> list[str]:
+def _words_with_punctuation(text: str) -> list[str]:
     """Splits at whitespace; separate punctuation marks are joined to the word before."""
     words: list[str] = []
     for part in text.split():

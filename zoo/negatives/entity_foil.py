@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from random import Random
 
-from zoo.language.text import cased_like, correct_article, same_words
+from zoo.language.text import match_case, correct_article, equal_when_normalized
 from zoo.negatives.base import NegativeGenerator
 from zoo.units.record import Entity, UnitRecord
 
@@ -25,13 +25,13 @@ class EntityFoilInPlace(NegativeGenerator):
         """Returns the caption with one entity replaced, or None if no foil fits."""
         entities = [entity for entity in record.entities if entity.foils] if record else []
         for entity in rng.sample(entities, len(entities)):
-            places = list(_places(entity, caption))
+            places = list(_find_mentions(entity, caption))
             if not places:
                 continue
             start, end = rng.choice(places)
             for foil in rng.sample(entity.foils, len(entity.foils)):
                 negative = replace_in_caption(caption, start, end, foil.text)
-                if not same_words(negative, caption):
+                if not equal_when_normalized(negative, caption):
                     return negative
         return None
 
@@ -50,11 +50,11 @@ def replace_in_caption(caption: str, start: int, end: int, foil: str) -> str:
     caption_article = re.search(r"\b(?:an?|the)\s+$", caption[:start], re.IGNORECASE)
     if caption_article:
         foil = _LEADING_ARTICLE.sub("", foil, count=1) if _LEADING_ARTICLE.match(foil) else foil
-    foil = cased_like(foil, caption[start:end])
+    foil = match_case(foil, caption[start:end])
     return correct_article(caption[:start] + foil + caption[end:], start)
 
 
-def _places(entity: Entity, caption: str) -> list[tuple[int, int]]:
+def _find_mentions(entity: Entity, caption: str) -> list[tuple[int, int]]:
     pattern = _pattern(entity.text)
     return [match.span() for match in pattern.finditer(caption)] if pattern else []
 

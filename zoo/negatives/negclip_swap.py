@@ -6,7 +6,7 @@ from random import Random
 
 from zoo.language.tagger import Tagger, Token
 from zoo.language.taggers import default_tagger
-from zoo.language.text import only_reordered, replace_spans, same_words
+from zoo.language.text import differ_only_in_list_order, replace_spans, equal_when_normalized
 from zoo.negatives.base import NegativeGenerator
 from zoo.units.record import UnitRecord
 
@@ -43,7 +43,7 @@ class NegCLIPSwap(NegativeGenerator):
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
         """Returns the caption with two members of a kind swapped, or None if it has no pair."""
         categories = [
-            spans for spans in swappable(self.tagger.tokens(caption)).values() if len(spans) > 1
+            spans for spans in swappable_spans(self.tagger.tokens(caption)).values() if len(spans) > 1
         ]
         for spans in rng.sample(categories, len(categories)):
             for span in rng.sample(spans, len(spans)):
@@ -58,12 +58,12 @@ class NegCLIPSwap(NegativeGenerator):
         return None
 
     def _is_equivalent(self, swap: str, caption: str) -> bool:
-        return same_words(swap, caption) or (
-            not self.reorder_lists and only_reordered(swap, caption)
+        return equal_when_normalized(swap, caption) or (
+            not self.reorder_lists and differ_only_in_list_order(swap, caption)
         )
 
 
-def swappable(tokens: Sequence[Token]) -> dict[str, list[Span]]:
+def swappable_spans(tokens: Sequence[Token]) -> dict[str, list[Span]]:
     """Returns the spans that may be swapped, by kind.
 
     A span is the position of its first character and the position after its last.
@@ -71,10 +71,10 @@ def swappable(tokens: Sequence[Token]) -> dict[str, list[Span]]:
     return {
         "noun_phrase": [
             (tokens[i].start, tokens[j - 1].end)
-            for i, j in _noun_phrases(tokens)
+            for i, j in _noun_phrase_token_ranges(tokens)
             if j - i >= MIN_PHRASE
         ],
-        "verb_phrase": [(tokens[i].start, tokens[j - 1].end) for i, j in _verb_phrases(tokens)],
+        "verb_phrase": [(tokens[i].start, tokens[j - 1].end) for i, j in _verb_phrase_token_ranges(tokens)],
         "noun": _spans_with_tags(tokens, "NN"),
         "plural_noun": _spans_with_tags(tokens, "NNS"),
         "adverb": _spans_with_tags(tokens, "RB", "RBR", "RBS", "WRB"),
@@ -86,7 +86,7 @@ def _spans_with_tags(tokens: Sequence[Token], *tags: str) -> list[Span]:
     return [(token.start, token.end) for token in tokens if token.tag in tags]
 
 
-def _noun_phrases(tokens: Sequence[Token]) -> list[Span]:
+def _noun_phrase_token_ranges(tokens: Sequence[Token]) -> list[Span]:
     starts = [i for i, token in enumerate(tokens) if token.chunk == "B-NP"]
     ends = [
         next((j for j in range(i + 1, len(tokens)) if tokens[j].chunk != "I-NP"), len(tokens))
@@ -100,11 +100,11 @@ _VERB_PHRASE = re.compile(r"v?a*x*v+")
 _BE = frozenset({"is", "are", "was", "were", "be", "been", "being", "am", "'s", "’s"})
 
 
-def _verb_phrases(tokens: Sequence[Token]) -> list[Span]:
-    return [match.span() for match in _VERB_PHRASE.finditer("".join(map(_part_of_speech, tokens)))]
+def _verb_phrase_token_ranges(tokens: Sequence[Token]) -> list[Span]:
+    return [match.span() for match in _VERB_PHRASE.finditer("".join(map(_part_of_speech_letter, tokens)))]
 
 
-def _part_of_speech(token: Token) -> str:
+def _part_of_speech_letter(token: Token) -> str:
     if token.tag == "MD" or (token.tag.startswith("VB") and token.text.lower() in _BE):
         return "x"
     return "v" if token.tag.startswith("VB") else "a" if token.tag.startswith("RB") else "-"

@@ -10,10 +10,10 @@ from pathlib import Path
 from random import Random
 
 from zoo.errors import ZooError
-from zoo.language.prepositions import other_prepositions, preposition_words
+from zoo.language.prepositions import other_prepositions, preposition_length
 from zoo.language.tagger import Tagger, Token
 from zoo.language.taggers import recorded_tagger
-from zoo.language.text import cased_like, correct_article, same_words
+from zoo.language.text import match_case, correct_article, equal_when_normalized
 from zoo.negatives.base import NegativeGenerator
 from zoo.negatives.table import HOW_TO_MAKE, ReplacementTable, open_table
 from zoo.support.ranges import ClosedUnitInterval, NonNegativeInt
@@ -85,7 +85,7 @@ class Replace(NegativeGenerator):
         table = open_table(self.table)
         sample = captions[:: -(-len(captions) // CHECKED) or 1]
         keys = [
-            (part.word, part.tag)
+            (part.lowercase_text, part.tag)
             for caption in sample
             for part in replaceable_words(self.tagger.tokens(caption))
             if part.tag is not None
@@ -113,9 +113,9 @@ class Replace(NegativeGenerator):
             (part,) = rng.choices(parts, draws)
             new = _draw_replacement(table, part, rng)
             negative = correct_article(
-                caption[: part.start] + cased_like(new, part.text) + caption[part.end :], part.start
+                caption[: part.start] + match_case(new, part.text) + caption[part.end :], part.start
             )
-            if not same_words(negative, caption):
+            if not equal_when_normalized(negative, caption):
                 return negative
         return None
 
@@ -137,7 +137,7 @@ class ReplaceableWord:
     tag: str | None
 
     @property
-    def word(self) -> str:
+    def lowercase_text(self) -> str:
         """The text in lower case."""
         return self.text.lower()
 
@@ -151,12 +151,12 @@ def replaceable_words(tokens: Sequence[Token]) -> list[ReplaceableWord]:
     take "it" for the abbreviation IT and replace it.
     """
     words = [token.text.lower() for token in tokens]
-    heads = _heads(tokens)
+    heads = _head_noun_indices(tokens)
     parts, at = [], 0
     while at < len(tokens):
         token = tokens[at]
         n_words = (
-            0 if token.tag == "RP" or _is_infinitive(tokens, at) else preposition_words(words, at)
+            0 if token.tag == "RP" or _is_infinitive_marker(tokens, at) else preposition_length(words, at)
         )
         if n_words > 1 or (n_words and token.tag in ("IN", "TO")):
             parts.append(
@@ -184,7 +184,7 @@ _MODIFIERS = frozenset({"JJ", "JJR", "JJS", "VBN", "VBG"})
 _BE = frozenset({"is", "are", "was", "were", "be", "been", "being", "am", "'s", "’s"})
 
 
-def _heads(tokens: Sequence[Token]) -> set[int]:
+def _head_noun_indices(tokens: Sequence[Token]) -> set[int]:
     heads: dict[int, int] = {}
     phrase = 0
     for i, token in enumerate(tokens):
@@ -194,7 +194,7 @@ def _heads(tokens: Sequence[Token]) -> set[int]:
     return set(heads.values())
 
 
-def _is_infinitive(tokens: Sequence[Token], at: int) -> bool:
+def _is_infinitive_marker(tokens: Sequence[Token], at: int) -> bool:
     return tokens[at].tag == "TO" and at + 1 < len(tokens) and tokens[at + 1].tag == "VB"
 
 
@@ -206,24 +206,24 @@ def _is_main_verb(tokens: Sequence[Token], at: int) -> bool:
 
 def _n_alternatives(table: ReplacementTable, part: ReplaceableWord) -> int:
     return (
-        len(other_prepositions(part.word))
+        len(other_prepositions(part.lowercase_text))
         if part.tag is None
-        else table.count((part.word, part.tag))
+        else table.count_alternatives((part.lowercase_text, part.tag))
     )
 
 
 def _draw_replacement(table: ReplacementTable, part: ReplaceableWord, rng: Random) -> str:
     """Draws by weight; half of the time takes a second draw that differs from the first."""
-    first_draw = _draw(table, part, rng)
+    first_draw = _draw_by_weight(table, part, rng)
     if _n_alternatives(table, part) < 2 or rng.random() < 0.5:
         return first_draw
-    while (second_draw := _draw(table, part, rng)) == first_draw:
+    while (second_draw := _draw_by_weight(table, part, rng)) == first_draw:
         pass
     return second_draw
 
 
-def _draw(table: ReplacementTable, part: ReplaceableWord, rng: Random) -> str:
+def _draw_by_weight(table: ReplacementTable, part: ReplaceableWord, rng: Random) -> str:
     if part.tag is not None:
-        return table.draw((part.word, part.tag), rng)
-    alternatives = other_prepositions(part.word)
+        return table.draw((part.lowercase_text, part.tag), rng)
+    alternatives = other_prepositions(part.lowercase_text)
     return rng.choices(list(alternatives), list(alternatives.values()))[0]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
-from zoo.language.text import same_words
+from zoo.language.text import equal_when_normalized
 from zoo.negatives.base import NegativeGenerator
 from zoo.support.caption_texts import read_texts_by_caption
 from zoo.units.record import UnitRecord
@@ -30,9 +30,9 @@ class Replay(NegativeGenerator):
         self._negatives = read_texts_by_caption(
             self.file,
             "negative",
-            same_words,
+            equal_when_normalized,
             optional=True,
-            source=f"`zoo negatives export CAPTIONS --out {file}` creates it",
+            source_hint=f"`zoo negatives export CAPTIONS --out {file}` creates it",
             advice="export the file again",
         )
 
@@ -50,7 +50,7 @@ class Replay(NegativeGenerator):
             ZooError: Captions are missing from the file, and `strict` is set.
         """
         if self.strict:
-            self._negatives.check(captions, "export the negatives of these captions")
+            self._negatives.check_captions(captions, "export the negatives of these captions")
 
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
         """Draws a negative of the caption from the file.

@@ -21,7 +21,7 @@ from zoo.support.files import write_bytes
 VERSION = 1
 HOW_TO_MAKE = "run `zoo negatives build CAPTIONS --out TABLE` to make one"
 
-Key = tuple[str, str]
+TaggedWord = tuple[str, str]
 
 
 class ReplacementTable:
@@ -67,33 +67,33 @@ class ReplacementTable:
         self._ids, self._texts = lists.values.indices.to_numpy(), lists.values.dictionary
         self._cumulative = cumulative.values.to_numpy()
 
-    def __contains__(self, key: Key) -> bool:
+    def __contains__(self, key: TaggedWord) -> bool:
         return key in self._rows
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def count(self, key: Key) -> int:
+    def count_alternatives(self, key: TaggedWord) -> int:
         """Returns the number of alternatives of a word; 0 for a word that is not in the table."""
         row = self._rows.get(key)
         return 0 if row is None else self._offsets[row + 1] - self._offsets[row]
 
-    def alternatives(self, key: Key) -> dict[str, float]:
+    def alternatives(self, key: TaggedWord) -> dict[str, float]:
         """Returns the alternatives of a word in the table, with their weights."""
-        start, end = self._span(key)
+        start, end = self._alternatives_range(key)
         weights = np.diff(self._cumulative[start:end], prepend=0.0)
         return {self._text(start + i): float(weight) for i, weight in enumerate(weights)}
 
-    def draw(self, key: Key, rng: Random) -> str:
+    def draw(self, key: TaggedWord, rng: Random) -> str:
         """Draws an alternative of a word by weight; the word must have one."""
-        start, end = self._span(key)
+        start, end = self._alternatives_range(key)
         cumulative = self._cumulative[start:end]
         return self._text(
             start
             + int(np.searchsorted(cumulative, rng.random() * float(cumulative[-1]), side="right"))
         )
 
-    def _span(self, key: Key) -> tuple[int, int]:
+    def _alternatives_range(self, key: TaggedWord) -> tuple[int, int]:
         row = self._rows[key]
         return self._offsets[row], self._offsets[row + 1]
 
@@ -109,7 +109,7 @@ def open_table(path: Path) -> ReplacementTable:
 
 def write_table(
     path: Path,
-    entries: Mapping[Key, Mapping[str, float]] | Iterable[tuple[Key, Mapping[str, float]]],
+    entries: Mapping[TaggedWord, Mapping[str, float]] | Iterable[tuple[TaggedWord, Mapping[str, float]]],
     **made_by: str,
 ) -> None:
     """Writes a table. The file appears only when it is complete.

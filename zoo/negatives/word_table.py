@@ -9,15 +9,15 @@ from typing import IO, Any
 from zoo.errors import ZooError
 from zoo.language.inflection import inflect
 from zoo.language.tagger import Tagger
-from zoo.language.text import same_words
+from zoo.language.text import equal_when_normalized
 from zoo.language.wordnet import Part, WordNet
 from zoo.negatives.replace import replaceable_words
-from zoo.negatives.table import Key, write_table
+from zoo.negatives.table import TaggedWord, write_table
 
 _PART_OF_TAG: dict[str, Part] = {"N": "n", "V": "v", "J": "a"}
 
 
-def vocabulary(captions: Iterable[str], tagger: Tagger) -> list[Key]:
+def replaceable_vocabulary(captions: Iterable[str], tagger: Tagger) -> list[TaggedWord]:
     """Returns every word and tag of the captions that Replace may change, sorted.
 
     Prepositions are excluded, since they are not looked up.
@@ -28,7 +28,7 @@ def vocabulary(captions: Iterable[str], tagger: Tagger) -> list[Key]:
     """
     return sorted(
         {
-            (part.word, part.tag)
+            (part.lowercase_text, part.tag)
             for caption in captions
             for part in replaceable_words(tagger.tokens(caption))
             if part.tag is not None
@@ -36,7 +36,7 @@ def vocabulary(captions: Iterable[str], tagger: Tagger) -> list[Key]:
     )
 
 
-def replacements(key: Key, wordnet: WordNet, **rule: Any) -> dict[str, float]:
+def replacements(key: TaggedWord, wordnet: WordNet, **rule: Any) -> dict[str, float]:
     """Returns the alternatives of a word, in the form of the word, with their weights.
 
     Args:
@@ -48,14 +48,14 @@ def replacements(key: Key, wordnet: WordNet, **rule: Any) -> dict[str, float]:
     weights: dict[str, float] = {}
     for base, weight in wordnet.alternatives(word, _PART_OF_TAG[tag[0]], **rule).items():
         form = inflect(base, tag)
-        if not same_words(form, word):
+        if not equal_when_normalized(form, word):
             weights[form] = weights.get(form, 0.0) + weight
     return weights
 
 
 def build_table(
-    keys: Sequence[Key],
-    look_up: Callable[[Key], dict[str, float]],
+    keys: Sequence[TaggedWord],
+    look_up: Callable[[TaggedWord], dict[str, float]],
     out: Path,
     progress: Callable[[int], object] = lambda done: None,
     **made_by: str,
@@ -124,7 +124,7 @@ def _resume_file(file: IO[bytes], head: bytes) -> int:
     return n_lines
 
 
-def _read_entries(file: IO[bytes], keys: Sequence[Key]) -> Iterator[tuple[Key, dict[str, float]]]:
+def _read_entries(file: IO[bytes], keys: Sequence[TaggedWord]) -> Iterator[tuple[TaggedWord, dict[str, float]]]:
     for key, line in zip(keys, file, strict=True):
         word, tag, alternatives = json.loads(line)
         if (word, tag) != key:

@@ -88,14 +88,14 @@ class CECLIP(Objective):
         global_loss = negclip_loss if self.global_negatives else clip_loss
         parts = {"global": global_loss(batch, scores)}
         if self.lambda_imc:
-            parts["intra_modal"] = self.lambda_imc * self.intra_modal(right, batch, scores)
+            parts["intra_modal"] = self.lambda_imc * self.intra_modal_loss(right, batch, scores)
         if self.lambda_cmr:
             parts["ranking"] = self.lambda_cmr * self.ranking(right, wrong, scores)
             if self.training:
-                self.move_thresholds(right, wrong, scores)
+                self.update_thresholds(right, wrong, scores)
         return Loss(sum(parts.values(), start=parts["global"].new_zeros(())), parts)
 
-    def intra_modal(self, right: Block, batch: Batch, scores: Scores) -> Tensor:
+    def intra_modal_loss(self, right: Block, batch: Batch, scores: Scores) -> Tensor:
         """Computes L_IMC: each caption with its image against the negatives of all rows."""
         cosines = scores.texts_against_texts(batch.captions, batch.negatives)
         # cosines between texts have no bias; in every other term the bias cancels
@@ -113,7 +113,7 @@ class CECLIP(Objective):
         return scores.mean(counted, scores.rows[:, None].expand_as(counted))
 
     @torch.no_grad()
-    def move_thresholds(self, right: Block, wrong: Block, scores: Scores) -> None:
+    def update_thresholds(self, right: Block, wrong: Block, scores: Scores) -> None:
         """Sets the thresholds of the next step; kinds missing in this step keep theirs."""
         means = scores.column_means(
             torch.cat([right.logits, wrong.logits], dim=1),

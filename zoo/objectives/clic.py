@@ -54,7 +54,7 @@ class CLIC(Objective):
             return Loss(total, {"contrast": total, "own_negatives": zero, "invariance": zero})
         texts = [batch.captions, *batch.positives.T]
         contrast = torch.stack([self.contrast(t, scores) for t in texts]).mean()  # Eq. 4
-        negative_losses = [self.own_negatives(t, batch, scores) for t in texts]
+        negative_losses = [self.own_negatives_loss(t, batch, scores) for t in texts]
         separate = torch.stack(negative_losses).mean()  # Eq. 5
         parts = {
             "contrast": self.lambda_cont * contrast,
@@ -70,7 +70,7 @@ class CLIC(Objective):
         text_to_image = scores.texts_against_images(texts).cross_entropy(valid)
         return (scores.mean(image_to_text, valid) + scores.mean(text_to_image, valid)) / 2
 
-    def own_negatives(self, texts: Tensor, batch: Batch, scores: Scores) -> Tensor:
+    def own_negatives_loss(self, texts: Tensor, batch: Batch, scores: Scores) -> Tensor:
         """Computes a term of Eq. 5, over the p-th texts, rows of the text bank, `[B]`."""
         valid = scores.rows & (texts >= 0)
         block = scores.own_texts(texts).concatenate(scores.own_texts(batch.negatives))

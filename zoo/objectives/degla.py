@@ -65,18 +65,18 @@ class DeGLA(Objective):
         """Computes the loss; see `Objective.forward`."""
         parts = {
             "global": negclip_loss(batch, scores),
-            "image_grounded": self.lambda_igc * self.image_grounded(batch, scores),
-            "text_grounded": self.lambda_tgc * self.text_grounded(batch, scores),
+            "image_grounded": self.lambda_igc * self.image_grounded_loss(batch, scores),
+            "text_grounded": self.lambda_tgc * self.text_grounded_loss(batch, scores),
             "distillation": self.lambda_distill * self.distillation(batch, scores),
         }
         return Loss(sum(parts.values(), start=parts["global"].new_zeros(())), parts)
 
-    def image_grounded(self, batch: Batch, scores: Scores) -> Tensor:
+    def image_grounded_loss(self, batch: Batch, scores: Scores) -> Tensor:
         """Computes L_IGC, a scalar in nats."""
         block = scores.own_texts(batch.captions).concatenate(scores.own_texts(batch.negatives))
         return scores.mean(block.with_first_as_match().cross_entropy(scores.rows), scores.rows)
 
-    def text_grounded(self, batch: Batch, scores: Scores) -> Tensor:
+    def text_grounded_loss(self, batch: Batch, scores: Scores) -> Tensor:
         """Computes L_TGC, a scalar in nats."""
         captions = scores.text_vectors(batch.captions)  # [B, D]
         teacher_captions = scores.text_vectors(batch.captions, teacher=True)
@@ -84,7 +84,7 @@ class DeGLA(Objective):
             (captions * teacher_captions).sum(-1, keepdim=True), None, scores.rows[:, None]
         )
         if self.public_code:
-            wrong = self.public_negatives(batch, scores)
+            wrong = self.public_negative_cosines(batch, scores)
         else:
             negatives = scores.text_vectors(batch.negatives)  # [B, K, D]
             cosines = (captions[:, None] * negatives).sum(-1)
@@ -93,7 +93,7 @@ class DeGLA(Objective):
         scaled = replace(answers, logits=self.text_scale * answers.logits)
         return scores.mean(scaled.cross_entropy(scores.rows), scores.rows)
 
-    def public_negatives(self, batch: Batch, scores: Scores) -> Block:
+    def public_negative_cosines(self, batch: Batch, scores: Scores) -> Block:
         """Compares captions with the negatives that the public code uses for L_TGC.
 
         Args:

@@ -24,7 +24,7 @@ from torch import Tensor
 
 from zoo.batch import Batch, TokenKey, TowerShapes
 from zoo.errors import ZooError
-from zoo.heads.base import Head, without_autocast
+from zoo.heads.base import Head, without_autocast_and_tf32
 from zoo.needs import Needs
 from zoo.objectives.base import Loss, Objective
 from zoo.objectives.clip import clip_loss
@@ -139,14 +139,14 @@ class FSCCLIP(Objective):
             block = scores.own_texts(batch.captions).concatenate(
                 scores.own_texts(batch.negatives)
             )  # [B, 1 + K]
-            parts["global_negatives"] = self.lambda_g * self.negative_loss(block, scores)  # Eq. 4
+            parts["global_negatives"] = self.lambda_g * self.hard_negative_loss(block, scores)  # Eq. 4
         if self.lambda_l:
             texts = torch.cat([batch.captions[:, None], batch.negatives], dim=1)
             block = Block(self.local_logits(texts, scores), None, texts >= 0)
-            parts["local_negatives"] = self.lambda_l * self.negative_loss(block, scores)  # Eq. 5
+            parts["local_negatives"] = self.lambda_l * self.hard_negative_loss(block, scores)  # Eq. 5
         return Loss(sum(parts.values(), start=parts["clip"].new_zeros(())), parts)  # Eq. 11
 
-    def negative_loss(self, block: Block, scores: Scores) -> Tensor:
+    def hard_negative_loss(self, block: Block, scores: Scores) -> Tensor:
         """Computes a hard-negative loss, Eq. 4 with the focal term of Eq. 9.
 
         Args:
@@ -157,7 +157,7 @@ class FSCCLIP(Objective):
             The mean over rows, a scalar in nats.
         """
         has_negative = scores.rows & block.candidate[:, 1:].any(1)
-        losses = smoothed_focal(block.logits, block.candidate, has_negative, self.gamma, self.beta)
+        losses = smoothed_focal_loss(block.logits, block.candidate, has_negative, self.gamma, self.beta)
         return scores.mean(losses, has_negative if self.mean_over == "negative" else scores.rows)
 
     def local_logits(self, rows: Tensor, scores: Scores) -> Tensor:
@@ -179,16 +179,16 @@ class FSCCLIP(Objective):
         mask = texts.masks[self.text_key]  # [B, K, W]
         if not self.start_token:
             mask = mask & (torch.arange(mask.shape[-1], device=mask.device) > 0)
-        with without_autocast(patches):
+        with without_autocast_and_tf32(patches):
             patches, words = (
                 x if x.dtype is torch.float64 else x.float() for x in (patches, words)
             )
             similarity = torch.einsum("bkwd,bpd->bkwp", words, patches)
-            weights = attention(  # Eq. 6
+            weights = attention_weights(  # Eq. 6
                 similarity.detach() if self.detach_map else similarity,
                 patch_mask[:, None, None],
                 self.weights,
-                rounding(words, patches, patch_mask),
+                rounding_bound(words, patches, patch_mask),
             )
             aligned = torch.einsum("bkwp,bpd->bkwd", weights, patches)  # Eq. 7
             scale = (
@@ -207,7 +207,7 @@ class FSCCLIP(Objective):
 
 
 @torch.no_grad()
-def rounding(words: Tensor, patches: Tensor, patch_mask: Tensor) -> Tensor:
+def rounding_bound(words: Tensor, patches: Tensor, patch_mask: Tensor) -> Tensor:
     """Bounds the difference that rounding makes between a word's products with equal patches.
 
     Args:
@@ -224,8 +224,8 @@ def rounding(words: Tensor, patches: Tensor, patch_mask: Tensor) -> Tensor:
     return bound * (2 * math.sqrt(words.shape[-1]) * torch.finfo(words.dtype).eps)
 
 
-def attention(
-    similarity: Tensor, mask: Tensor, weights: Weights, rounding: Tensor | float
+def attention_weights(
+    similarity: Tensor, mask: Tensor, weights: Weights, tolerance: Tensor | float
 ) -> Tensor:
     """Turns a similarity map into attention weights, Eqs. 6 and 7.
 
@@ -243,7 +243,7 @@ def attention(
         return similarity.masked_fill(~mask, -torch.inf).softmax(-1)
     low = similarity.masked_fill(~mask, torch.inf).amin(-1, keepdim=True)
     high = similarity.masked_fill(~mask, -torch.inf).amax(-1, keepdim=True)
-    constant = high - low <= rounding
+    constant = high - low <= tolerance
     normalised = (similarity - low) / torch.where(constant, 1.0, high - low)
     if weights == "minmax_sparse":
         normalised = normalised * (normalised >= 1 / mask.sum(-1, keepdim=True))
@@ -251,7 +251,7 @@ def attention(
     return normalised / normalised.sum(-1, keepdim=True)
 
 
-def smoothed_focal(
+def smoothed_focal_loss(
     logits: Tensor, candidate: Tensor, valid: Tensor, gamma: float, beta: float
 ) -> Tensor:
     """Computes the focal loss of each row, Eq. 9, with the smoothed labels of Eq. 10.

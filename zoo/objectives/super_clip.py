@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from zoo.batch import Batch, TokenKey, TowerShapes
 from zoo.errors import ZooError
-from zoo.heads.base import Head, without_autocast
+from zoo.heads.base import Head, without_autocast_and_tf32
 from zoo.needs import Needs
 from zoo.objectives.base import Loss, Objective
 from zoo.objectives.clip import clip_loss
@@ -66,13 +66,13 @@ class SuperCLIP(Objective):
             ZooError: The batch holds encoded texts without token ids.
         """
         global_loss = clip_loss(batch, scores)
-        class_loss = self.lambda_class * self.classification(batch, scores)
+        class_loss = self.lambda_class * self.classification_loss(batch, scores)
         return Loss(global_loss + class_loss, {"clip": global_loss, "classification": class_loss})
 
-    def classification(self, batch: Batch, scores: Scores) -> Tensor:
+    def classification_loss(self, batch: Batch, scores: Scores) -> Tensor:
         """Computes L_class, a scalar in nats."""
         assert self.words is not None
-        present = self.present(batch)  # [B, V]
+        present = self.token_presence(batch)  # [B, V]
         n = scores.count(scores.rows)
         if self.training:
             shares = scores.column_means(present, scores.rows[:, None].expand_as(present))
@@ -82,13 +82,13 @@ class SuperCLIP(Objective):
         weights = ((self.steps + smoothing) / (self.token_shares + smoothing)).log()
         labels = F.normalize(present * weights, p=1, dim=1)
         patches, mask = scores.images.tokens[PATCHES], scores.images.masks[PATCHES][..., None]
-        with without_autocast(patches):
+        with without_autocast_and_tf32(patches):
             patches = patches if patches.dtype is torch.float64 else patches.float()
             mean_patch = (patches * mask).sum(1) / mask.sum(1).clamp(min=1)
             log_p = self.words(mean_patch).log_softmax(1)
         return scores.mean(-(labels * log_p).sum(1), scores.rows)
 
-    def present(self, batch: Batch) -> Tensor:
+    def token_presence(self, batch: Batch) -> Tensor:
         """Returns which tokens each caption contains, 1 or 0, `[B, V]`."""
         if batch.bank is None:
             raise ZooError(

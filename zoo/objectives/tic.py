@@ -49,10 +49,10 @@ class TIC(Objective):
     def forward(self, batch: Batch, scores: Scores) -> Loss:
         """Computes the loss; see `Objective.forward`."""
         clip = clip_loss(batch, scores)
-        contrast = self.lambda_tic * self.between_captions(batch, scores)
+        contrast = self.lambda_tic * self.caption_contrast_loss(batch, scores)
         return Loss(clip + contrast, {"clip": clip, "between_captions": contrast})
 
-    def between_captions(self, batch: Batch, scores: Scores) -> Tensor:
+    def caption_contrast_loss(self, batch: Batch, scores: Scores) -> Tensor:
         """Computes L_TIC over the captions of all ranks, a scalar in nats."""
         block = scores.texts_against_texts(batch.captions, batch.captions)
         is_candidate = block.candidate & ~block.is_match & (block.logits <= self.most_alike)

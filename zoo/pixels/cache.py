@@ -63,7 +63,7 @@ class ImageCache(metaclass=RangedType):
 
 
 @dataclass(frozen=True)
-class KeptSet:
+class CachedImageSet:
     """A set of images in a cache.
 
     Attributes:
@@ -77,7 +77,7 @@ class KeptSet:
     bytes: int
 
 
-def kept_sets(folder: Path) -> list[KeptSet]:
+def cached_image_sets(folder: Path) -> list[CachedImageSet]:
     """Returns the sets of images in a cache, largest first.
 
     Args:
@@ -88,11 +88,11 @@ def kept_sets(folder: Path) -> list[KeptSet]:
         index = pixels.with_name("index.npy")
         if not pixels.parent.name.startswith(".") and index.is_file():
             n = len(np.load(index, mmap_mode="r"))
-            sets.append(KeptSet(pixels.parent, n, pixels.stat().st_size))
+            sets.append(CachedImageSet(pixels.parent, n, pixels.stat().st_size))
     return sorted(sets, key=lambda kept: (-kept.bytes, kept.folder))
 
 
-class KeptPixels:
+class CachedPixels:
     """The pixels of a set of images in a cache.
 
     Args:
@@ -132,7 +132,7 @@ def cached_pixels(
     finder: ImageFinder,
     workers: int = 0,
     tolerate_broken: bool = False,
-) -> KeptPixels:
+) -> CachedPixels:
     """Returns the cached pixels of images. If needed, one process decodes them while others wait.
 
     Args:
@@ -152,7 +152,7 @@ def cached_pixels(
         "version": VERSION,
         "side": side,
         "libraries": {name: version(name) for name in ("pillow", "torch", "torchvision")},
-        "images": [_name(ref, finder) for ref in distinct],
+        "images": [_image_fingerprint(ref, finder) for ref in distinct],
     }
     content = json.dumps(claims).encode()
     folder = Path(cache.folder) / hashlib.sha256(content).hexdigest()[:16]
@@ -163,10 +163,10 @@ def cached_pixels(
             with write_atomically(folder, "which starts from the beginning", folder=True) as part:
                 _write(part, cache, side, distinct, finder, workers, tolerate_broken)
                 (part / "manifest.json").write_bytes(content)
-    return KeptPixels(folder, {ref: row for row, ref in enumerate(distinct)})
+    return CachedPixels(folder, {ref: row for row, ref in enumerate(distinct)})
 
 
-def check_cache(cache: ImageCache | None, decoder: Decoder, stored: bool) -> None:
+def check_cache(cache: ImageCache | None, decoder: Decoder, features_are_stored: bool) -> None:
     """Checks that an image cache is compatible with the other settings.
 
     Args:
@@ -184,17 +184,17 @@ def check_cache(cache: ImageCache | None, decoder: Decoder, stored: bool) -> Non
             "data.image_cache requires the torchvision decoder, but data.decoder is pil: set it to "
             "torchvision, or data.image_cache to null"
         )
-    if stored:
+    if features_are_stored:
         raise ZooError(
             "data.features encodes every image only once, so data.image_cache has no use: set one "
             "of the two to null"
         )
 
 
-def _name(ref: ImageRef, finder: ImageFinder) -> str:
+def _image_fingerprint(ref: ImageRef, finder: ImageFinder) -> str:
     path = finder.find(ref)
     if path is None:
-        raise ZooError(f"image {ref} is missing: {finder.hint(ref)}")
+        raise ZooError(f"image {ref} is missing: {finder.missing_image_advice(ref)}")
     stat = path.stat()
     return f"{ref} {stat.st_size} {stat.st_mtime_ns} {finder.decoding_of(ref)}"
 
@@ -235,7 +235,7 @@ def _check_size(
 
 def _cached_bytes(cache: ImageCache) -> int:
     """Returns the total size of all cached sets in bytes."""
-    return sum(kept_set.bytes for kept_set in kept_sets(Path(cache.folder)))
+    return sum(kept_set.bytes for kept_set in cached_image_sets(Path(cache.folder)))
 
 
 def _write(

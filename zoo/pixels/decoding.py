@@ -55,7 +55,7 @@ def pixels_of(finder: ImageFinder, ref: ImageRef) -> Tensor:
     """
     pixels = None
     if ref.crop is None and not finder.decoding_of(ref).upright:
-        pixels = _of_jpeg(finder, ref)
+        pixels = _decode_jpeg(finder, ref)
     return pil_to_tensor(finder.load(ref)) if pixels is None else pixels
 
 
@@ -85,14 +85,14 @@ def _jpeg_decoder() -> Callable[[Tensor], Tensor]:
     return partial(decoders.decode_jpeg, mode="UNCHANGED")
 
 
-def _of_jpeg(finder: ImageFinder, ref: ImageRef) -> Tensor | None:
+def _decode_jpeg(finder: ImageFinder, ref: ImageRef) -> Tensor | None:
     try:
         content = finder.content(ref)
     except OSError:
         return None
     if not content.startswith(JPEG):
         return None
-    size = _stated_size(content)
+    size = _jpeg_header_size(content)
     max_pixels = Image.MAX_IMAGE_PIXELS
     if size is None or (max_pixels is not None and size[0] * size[1] > 2 * max_pixels):
         return None  # PIL rejects images with more than twice its limit
@@ -105,7 +105,7 @@ def _of_jpeg(finder: ImageFinder, ref: ImageRef) -> Tensor | None:
     return pixels.expand(3, -1, -1) if len(pixels) in (GREY, COLOUR) else None
 
 
-def _stated_size(content: bytes) -> tuple[int, int] | None:
+def _jpeg_header_size(content: bytes) -> tuple[int, int] | None:
     """Returns the height and width in the frame header of a JPEG, or None if it is not found.
 
     This is a hundred times faster than opening the file with PIL.

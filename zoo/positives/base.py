@@ -21,7 +21,7 @@ class PositiveGenerator(Configurable, ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def positive(self, caption: str, others: Sequence[str], rng: Random) -> str | None:
+    def positive(self, caption: str, image_captions: Sequence[str], rng: Random) -> str | None:
         """Finds one positive of a caption.
 
         Args:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from random import Random
 
 from zoo.errors import ZooError
-from zoo.language.text import same_words
+from zoo.language.text import equal_when_normalized
 from zoo.positives.base import PositiveGenerator
 
 
@@ -13,9 +13,9 @@ class OtherCaption(PositiveGenerator):
 
     name = "other_caption"
 
-    def positive(self, caption: str, others: Sequence[str], rng: Random) -> str | None:
+    def positive(self, caption: str, image_captions: Sequence[str], rng: Random) -> str | None:
         """Draws another caption of the image; see `PositiveGenerator.positive`."""
-        different = [text for text in others if not same_words(text, caption)]
+        different = [text for text in image_captions if not equal_when_normalized(text, caption)]
         return rng.choice(different) if different else None
 
     def check(

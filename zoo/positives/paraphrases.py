@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
 
-from zoo.language.text import same_words
+from zoo.language.text import equal_when_normalized
 from zoo.positives.base import PositiveGenerator
 from zoo.support.caption_texts import read_texts_by_caption
 
@@ -29,9 +29,9 @@ class Paraphrases(PositiveGenerator):
         self._positives = read_texts_by_caption(
             self.file,
             "positive",
-            same_words,
+            equal_when_normalized,
             optional=False,
-            source='give JSON lines of {"caption": .., "positive": ..}',
+            source_hint='give JSON lines of {"caption": .., "positive": ..}',
             advice="fix the line",
         )
 
@@ -52,8 +52,8 @@ class Paraphrases(PositiveGenerator):
             ZooError: Captions are missing from the file, and `strict` is set.
         """
         if self.strict:
-            self._positives.check(captions, "add them")
+            self._positives.check_captions(captions, "add them")
 
-    def positive(self, caption: str, others: Sequence[str], rng: Random) -> str | None:
+    def positive(self, caption: str, image_captions: Sequence[str], rng: Random) -> str | None:
         """Draws a paraphrase of the caption from the file; see `PositiveGenerator.positive`."""
         return self._positives.draw(caption, rng)

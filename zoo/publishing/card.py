@@ -11,7 +11,7 @@ import yaml
 from zoo import __version__
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.catalogue.entry import ModelEntry
-from zoo.backbones.hugging_face import check_exportable, preparation
+from zoo.backbones.hugging_face import check_exportable, image_processor_config
 from zoo.errors import ZooError
 from zoo.module import ZooModule
 from zoo.results.metrics import Metric
@@ -31,7 +31,7 @@ OWN_HEADS = "open_clip and transformers score by the cosine of both vectors"
 
 
 @dataclass(frozen=True)
-class Loading:
+class LoadingInstructions:
     """A way to load an exported folder.
 
     Attributes:
@@ -46,20 +46,20 @@ class Loading:
 
 
 LOADINGS = {
-    "open_clip": Loading(
+    "open_clip": LoadingInstructions(
         "In open_clip, from this folder; from the hub by `hf-hub:USER/NAME` in the place of "
         "`local-dir:FOLDER`:",
         "import open_clip\n\n"
         'model, _, preprocess = open_clip.create_model_and_transforms("local-dir:FOLDER")\n'
         'tokenizer = open_clip.get_tokenizer("local-dir:FOLDER")',
     ),
-    "hf": Loading(
+    "hf": LoadingInstructions(
         "In transformers, from this folder; from the hub by `USER/NAME` in the place of `FOLDER`:",
         "from transformers import CLIPModel, CLIPProcessor\n\n"
         'model = CLIPModel.from_pretrained("FOLDER")\n'
         'processor = CLIPProcessor.from_pretrained("FOLDER")',
     ),
-    "onnx": Loading(
+    "onnx": LoadingInstructions(
         "In onnxruntime, from this folder, which `hf download USER/NAME --local-dir FOLDER` "
         "brings. `image.onnx` and `text.onnx` give vectors of any number of images and texts, "
         "`head.onnx` scores all pairs of them:",
@@ -85,14 +85,14 @@ LOADINGS = {
     ),
 }
 WITHOUT_TOKENIZER = {
-    "hf": Loading(
+    "hf": LoadingInstructions(
         "In transformers, from this folder; from the hub by `USER/NAME` in the place of `FOLDER`. "
         "Its tokenizer is not CLIP's and does not lie here: texts are to be given as its ids.",
         "from transformers import CLIPImageProcessor, CLIPModel\n\n"
         'model = CLIPModel.from_pretrained("FOLDER")\n'
         'processor = CLIPImageProcessor.from_pretrained("FOLDER")',
     ),
-    "onnx": Loading(
+    "onnx": LoadingInstructions(
         "In onnxruntime, from this folder, which `hf download USER/NAME --local-dir FOLDER` "
         "brings. `image.onnx` and `text.onnx` give vectors of any number of images and texts, "
         "`head.onnx` scores all pairs of them. Its tokenizer is not CLIP's and does not lie here: "
@@ -106,12 +106,12 @@ WITHOUT_TOKENIZER = {
         ")",
     ),
 }
-TO_TRANSFORMERS = Loading(
+TO_TRANSFORMERS = LoadingInstructions(
     "In transformers, from a folder that zoo writes of this one:",
     "zoo export FOLDER FOLDER_HF --format hf",
     "bash",
 )
-IN_ZOO = Loading(
+IN_ZOO = LoadingInstructions(
     "In zoo, with its head; `hf download USER/NAME --local-dir FOLDER` brings the folder:",
     'import zoo\n\nmodel = zoo.load("FOLDER")\n'
     'model.score("horse.jpg", ["a person on the horse", "a horse on the person"])',
@@ -163,20 +163,20 @@ def write_card(
         model_name=name,
         eval_results=evaluations or None,
     )
-    data_description = _short(module.origin.get("data") or {})
+    data_description = _shorten_paths(module.origin.get("data") or {})
     card = ModelCard.from_template(
         data,
         template_path=str(TEMPLATE),
         name=name,
-        description=_says(module, entry),
-        loadings=list(_loadings(folder, format, module.backbone)),
+        description=_describe_model(module, entry),
+        loadings=list(_loading_instructions(folder, format, module.backbone)),
         scoring="" if format == "onnx" else _scoring(module),
-        model=list(_model(module, base)),
+        model=list(_model_rows(module, base)),
         trained_on=_trained_on(module, entry),
-        data=list(_data(data_description)),
-        recipe=yaml.safe_dump(_short(recipe), sort_keys=False).rstrip() if trained else "",
+        data=list(_data_rows(data_description)),
+        recipe=yaml.safe_dump(_shorten_paths(recipe), sort_keys=False).rstrip() if trained else "",
         measured=_results_section(results),
-        runs=[_figures(run) for run in results],
+        runs=[_results_tables(run) for run in results],
         licence=_licence(licence, weights),
     )
     (folder / CARD).write_text(str(card).rstrip() + "\n", encoding="utf-8")
@@ -218,7 +218,7 @@ def _base_on_hub(weights: Mapping[str, Any]) -> str | None:
     return config.get("hf_hub", "").rstrip("/") or None
 
 
-def _says(module: ZooModule, entry: ModelEntry | None) -> str:
+def _describe_model(module: ZooModule, entry: ModelEntry | None) -> str:
     if entry is not None:
         return f"{entry.description} ({entry.paper}). Written by zoo {__version__}."
     origins = set(module.weights.values())
@@ -238,7 +238,7 @@ def _scoring(module: ZooModule) -> str:
     return f"{OWN_HEADS}. The head {head} scores otherwise, and zoo alone loads it."
 
 
-def _loadings(folder: Path, format: str, backbone: Backbone) -> Iterator[Loading]:
+def _loading_instructions(folder: Path, format: str, backbone: Backbone) -> Iterator[LoadingInstructions]:
     """Yields the ways to load a folder, depending on its files."""
     tokenized = format == "open_clip" or (folder / "tokenizer_config.json").is_file()
     yield (LOADINGS if tokenized else WITHOUT_TOKENIZER)[format]
@@ -249,18 +249,18 @@ def _loadings(folder: Path, format: str, backbone: Backbone) -> Iterator[Loading
         return
     try:
         check_exportable(backbone.name, backbone.architecture)
-        preparation(backbone.preprocess, backbone.image_size[0])
+        image_processor_config(backbone.preprocess, backbone.image_size[0])
     except ZooError:
         return
     yield TO_TRANSFORMERS
 
 
-def _model(module: ZooModule, base: Any) -> Iterator[tuple[str, str]]:
+def _model_rows(module: ZooModule, base: Any) -> Iterator[tuple[str, str]]:
     backbone: Backbone = module.backbone
     yield "architecture", f"{backbone.name}, {backbone.activation}"
-    yield "base", "none" if base is None else _words(_short(base))
+    yield "base", "none" if base is None else _format_value(_shorten_paths(base))
     for part, origin in module.weights.items():
-        yield f"weights of the {part}", _words(_short(origin))
+        yield f"weights of the {part}", _format_value(_shorten_paths(origin))
     yield "images", "{1} x {0} pixels".format(*backbone.image_size)
     yield "texts", f"{backbone.context} tokens"
     yield "vectors", f"{backbone.shapes.width} numbers"
@@ -279,40 +279,40 @@ def _trained_on(module: ZooModule, entry: ModelEntry | None) -> str:
     return "The checkpoint does not record its training data."
 
 
-def _data(description: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _data_rows(description: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yields rows that describe a checkpoint's data, without unused settings."""
     for setting, value in description.items():
         if setting in ("train", "val") and value:
             name = {"train": "captions", "val": "validation captions"}[setting]
             counts = {key: n for key, n in value.items() if key not in ("reader", "files") and n}
             files = ", ".join(
-                f"{file} ({_words(digest)})" for file, digest in value["files"].items()
+                f"{file} ({_format_value(digest)})" for file, digest in value["files"].items()
             )
-            yield name, _words(value["reader"])
+            yield name, _format_value(value["reader"])
             yield f"{name}, files", files
-            yield f"{name}, how many", _words(counts)
-        elif _words(value):
-            yield setting.replace("_", " "), _words(value)
+            yield f"{name}, how many", _format_value(counts)
+        elif _format_value(value):
+            yield setting.replace("_", " "), _format_value(value)
 
 
-def _words(value: Any) -> str:
+def _format_value(value: Any) -> str:
     """Formats plain values as text: a class with its arguments, without unset values."""
     if isinstance(value, Mapping):
         rest = dict(value)
         class_name = str(rest.pop("class_path", "")).rpartition(".")[2]
         init_args = rest.pop("init_args", {}) if class_name else {}
-        arguments = [f"{name}={_words(item)}" for name, item in init_args.items() if _words(item)]
+        arguments = [f"{name}={_format_value(item)}" for name, item in init_args.items() if _format_value(item)]
         parts = [
-            f"{name.replace('_', ' ')} {_words(item)}"
+            f"{name.replace('_', ' ')} {_format_value(item)}"
             for name, item in rest.items()
-            if _words(item)
+            if _format_value(item)
         ]
         call = (
             [class_name + (f"({', '.join(arguments)})" if arguments else "")] if class_name else []
         )
         return ", ".join([*call, *parts])
     if isinstance(value, list | tuple):
-        return "; ".join(filter(None, map(_words, value)))
+        return "; ".join(filter(None, map(_format_value, value)))
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     text = "" if value is None or value is False else str(value)
@@ -340,7 +340,7 @@ def _results_section(results: Sequence[Results]) -> str:
     return text
 
 
-def _figures(run: Results) -> str:
+def _results_tables(run: Results) -> str:
     return "\n\n".join(run.to_markdown(counted.preset) for counted in run.by_preset)
 
 
@@ -348,16 +348,16 @@ def _licence(licence: str | None, weights: Mapping[str, Any]) -> str:
     if licence is not None:
         return f"{licence}."
     base = weights.get("pretrained")
-    base_note = "" if base is None else f" those of the base ({_words(_short(base))}) and"
+    base_note = "" if base is None else f" those of the base ({_format_value(_shorten_paths(base))}) and"
     return f"None was given. It depends on{base_note} that of the images and captions trained on."
 
 
-def _short(value: Any) -> Any:
+def _shorten_paths(value: Any) -> Any:
     """Returns plain values with paths shortened to file names, without local folders."""
     if isinstance(value, Mapping):
-        return {name: _short(item) for name, item in value.items()}
+        return {name: _shorten_paths(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_short(item) for item in value]
+        return [_shorten_paths(item) for item in value]
     if not isinstance(value, str):
         return value
     if PurePath(value).is_absolute():

@@ -20,19 +20,19 @@ from torch import Tensor
 
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.catalogue.model import entry_of, is_published
-from zoo.backbones.factory import quiet
+from zoo.backbones.factory import silence_open_clip
 from zoo.backbones.fingerprint import weights_hash
 from zoo.backbones.hugging_face import (
     check_exportable,
-    features,
+    unwrap_embeddings,
     hugging_face_config,
-    preparation,
-    vocabulary,
-    without_bars,
+    image_processor_config,
+    clip_vocabulary_and_merges,
+    without_progress_bars,
 )
 from zoo.backbones.hugging_face_names import hugging_face_state
 from zoo.backbones.weights import DESCRIPTION
-from zoo.checkpoints.exported import OPEN_CLIP, write_description
+from zoo.checkpoints.exported import OPEN_CLIP, write_zoo_files
 from zoo.checkpoints.files import find_checkpoint, read_checkpoint, refuse_plain_weights
 from zoo.checkpoints.load import load_checkpoint, load_published
 from zoo.errors import ZooError, import_optional
@@ -42,7 +42,7 @@ from zoo.publishing.onnx import check_onnx, refuse_unexportable_head, write_onnx
 from zoo.results.reader import read_results
 from zoo.results.report import Results
 from zoo.support.configurable import to_config
-from zoo.support.files import check_writable, temporary_path, write_error
+from zoo.support.files import check_writable, temporary_path, build_write_error
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ def export(
     checkpoint: Path,
     out: Path,
     format: Format = "open_clip",
-    measured: Sequence[Path] = (),
+    results_folders: Sequence[Path] = (),
     licence: str | None = None,
     overwrite: bool = False,
 ) -> str:
@@ -85,13 +85,13 @@ def export(
     if not published:
         advice = "describe plain weights in a YAML file (docs/guides/published.md), and export "
         refuse_plain_weights(checkpoint, f"{advice}MODEL.yaml:{checkpoint}")
-    results = {run: read_results(run) for run in measured}
+    results = {run: read_results(run) for run in results_folders}
     if format not in get_args(Format):
         raise ZooError(
             f"{format!r} is not an export format: choose {' or '.join(get_args(Format))}"
         )
     _check_licence(licence)
-    _check_out(out, overwrite)
+    _check_replaceable(out, overwrite)
     module = (load_published(str(checkpoint)) if published else load_checkpoint(checkpoint)).eval()
     backbone = module.backbone.without_adapters().eval()
     if format == "hf":
@@ -100,13 +100,13 @@ def export(
     if format == "onnx":
         refuse_unexportable_head(module)
     hashes = {weights_hash(module.backbone, module.head)}
-    _write_scale(module, backbone)
+    _copy_scale_to_backbone(module, backbone)
     hashes.add(weights_hash(backbone, module.head))
     for run, run_results in results.items():
-        _refuse_other_results(run, run_results, hashes, checkpoint)
+        _refuse_results_of_other_weights(run, run_results, hashes, checkpoint)
     base = module.recipe()["backbone"]["init_args"]["pretrained"]
     if not published:  # a module that comes from a checkpoint names no other weights
-        base = _base(checkpoint)
+        base = _initial_weights(checkpoint)
     entry = entry_of(str(checkpoint)) if published else None
     try:
         with temporary_path(out, folder=True, overwrite=overwrite) as partial:
@@ -115,19 +115,19 @@ def export(
                 write_onnx(module, backbone, partial, probes)
                 check_onnx(module, backbone, partial, probes)
             else:
-                with without_bars() if format == "hf" else nullcontext():
-                    _write(module, backbone, partial, format, base)
-                    _check(module, backbone, partial, format)
+                with without_progress_bars() if format == "hf" else nullcontext():
+                    _write_model(module, backbone, partial, format, base)
+                    _check_reload(module, backbone, partial, format)
             measured_here = [*results.values()]
             write_card(partial, out.name, format, module, measured_here, licence, entry, base)
             for file in partial.iterdir():
                 file.chmod(0o644)
             partial.chmod(0o755)
     except (OSError, SafetensorError) as error:
-        system_error = _system_error(error)
+        system_error = _find_system_error(error)
         if system_error is None:
             raise
-        raise write_error(out, system_error) from error
+        raise build_write_error(out, system_error) from error
     loaders = {
         "open_clip": f"open_clip.create_model('local-dir:{out}') and by zoo.load('{out}')",
         "hf": f"transformers.CLIPModel.from_pretrained('{out}') and by zoo.load('{out}')",
@@ -144,7 +144,7 @@ def _check_licence(licence: str | None) -> None:
         )
 
 
-def _check_out(out: Path, overwrite: bool) -> None:
+def _check_replaceable(out: Path, overwrite: bool) -> None:
     """Checks, before anything is read, that the folder can be written without losing other files.
 
     Args:
@@ -164,13 +164,13 @@ def _check_out(out: Path, overwrite: bool) -> None:
         raise ZooError(f"{out} exists: name another folder, or add --overwrite if it may be lost")
 
 
-def _base(checkpoint: Path) -> Any:
+def _initial_weights(checkpoint: Path) -> Any:
     """Returns the initial weights of a checkpoint, as in its recipe."""
     backbone = read_checkpoint(checkpoint)["hyper_parameters"]["backbone"]
     return backbone.get("init_args", {}).get("pretrained")
 
 
-def _refuse_other_results(run: Path, results: Results, hashes: set[str], checkpoint: Path) -> None:
+def _refuse_results_of_other_weights(run: Path, results: Results, hashes: set[str], checkpoint: Path) -> None:
     """Checks that results belong to the exported weights.
 
     Args:
@@ -189,7 +189,7 @@ def _refuse_other_results(run: Path, results: Results, hashes: set[str], checkpo
         )
 
 
-def _system_error(error: Exception) -> OSError | None:
+def _find_system_error(error: Exception) -> OSError | None:
     """Returns the system's error, which safetensors only mentions in its message."""
     if isinstance(error, OSError):
         return error
@@ -198,7 +198,7 @@ def _system_error(error: Exception) -> OSError | None:
 
 
 @torch.no_grad()
-def _write_scale(module: ZooModule, backbone: Backbone) -> None:
+def _copy_scale_to_backbone(module: ZooModule, backbone: Backbone) -> None:
     head = module.head
     if not head.scales_cosine:  # the towers' own temperature stays
         return
@@ -213,7 +213,7 @@ def _write_scale(module: ZooModule, backbone: Backbone) -> None:
         )
 
 
-def _write(module: ZooModule, backbone: Backbone, folder: Path, format: Format, base: Any) -> None:
+def _write_model(module: ZooModule, backbone: Backbone, folder: Path, format: Format, base: Any) -> None:
     state = {name: tensor.contiguous() for name, tensor in backbone.model.state_dict().items()}
     if format == "open_clip":
         config = {"model_cfg": backbone.architecture, "preprocess_cfg": backbone.preprocess}
@@ -229,7 +229,7 @@ def _write(module: ZooModule, backbone: Backbone, folder: Path, format: Format, 
         for name, tensor in module.state_dict().items()
         if not name.startswith("backbone.")
     }
-    write_description(folder, recipe, {**module.origin, "weights": module.weights}, full_state)
+    write_zoo_files(folder, recipe, {**module.origin, "weights": module.weights}, full_state)
 
 
 def _write_hugging_face(backbone: Backbone, state: dict[str, Tensor], folder: Path) -> None:
@@ -240,17 +240,17 @@ def _write_hugging_face(backbone: Backbone, state: dict[str, Tensor], folder: Pa
     )
     model.load_state_dict(hugging_face_state(state))
     model.save_pretrained(folder)
-    CLIPImageProcessor(**preparation(backbone.preprocess, backbone.image_size[0])).save_pretrained(
+    CLIPImageProcessor(**image_processor_config(backbone.preprocess, backbone.image_size[0])).save_pretrained(
         folder
     )
-    ids, merges = vocabulary()
+    ids, merges = clip_vocabulary_and_merges()
     if backbone.architecture["text_cfg"].get("vocab_size", len(ids)) == len(ids):
         CLIPTokenizer(vocab=ids, merges=merges, model_max_length=backbone.context).save_pretrained(
             folder
         )
 
 
-def _check(module: ZooModule, backbone: Backbone, folder: Path, format: Format) -> None:
+def _check_reload(module: ZooModule, backbone: Backbone, folder: Path, format: Format) -> None:
     """Checks that the export reloads in the other library and, with its head, in zoo.
 
     Raises:
@@ -273,8 +273,8 @@ def _check(module: ZooModule, backbone: Backbone, folder: Path, format: Format) 
             f"{len(wrong)}, such as {wrong[0]}): report this"
         )
     images, ids = _probes(backbone)
-    ours: Encoders = (_tower(backbone.model.encode_image), _tower(backbone.model.encode_text))
-    theirs = _encoders(folder, format)
+    ours: Encoders = (_normalized_encoder(backbone.model.encode_image), _normalized_encoder(backbone.model.encode_text))
+    theirs = _load_encoders(folder, format)
     for side, our_encode, their_encode, probe in zip(
         ("images", "texts"), ours, theirs, (images, ids), strict=True
     ):
@@ -302,21 +302,21 @@ def _probes(backbone: Backbone) -> tuple[Tensor, Tensor]:
     return images, ids
 
 
-def _encoders(folder: Path, format: Format) -> Encoders:
+def _load_encoders(folder: Path, format: Format) -> Encoders:
     """Returns both towers of the folder, loaded with the other library."""
     if format == "hf":
         from transformers import CLIPModel
 
         model: Any = CLIPModel.from_pretrained(folder)  # in evaluation mode
-        return _tower(model.get_image_features), _tower(model.get_text_features)
+        return _normalized_encoder(model.get_image_features), _normalized_encoder(model.get_text_features)
     import open_clip
 
-    with quiet():
+    with silence_open_clip():
         open_clip_model: Any = open_clip.create_model(f"local-dir:{folder}").eval()
-    return _tower(open_clip_model.encode_image), _tower(open_clip_model.encode_text)
+    return _normalized_encoder(open_clip_model.encode_image), _normalized_encoder(open_clip_model.encode_text)
 
 
-def _tower(encode: Callable[[Tensor], Any]) -> Callable[[Tensor], Tensor]:
+def _normalized_encoder(encode: Callable[[Tensor], Any]) -> Callable[[Tensor], Tensor]:
     """Returns a function that computes L2-normalised embeddings.
 
     Args:
@@ -325,6 +325,6 @@ def _tower(encode: Callable[[Tensor], Any]) -> Callable[[Tensor], Tensor]:
 
     @torch.no_grad()
     def normalize(x: Tensor) -> Tensor:
-        return F.normalize(features(encode(x)), dim=-1)
+        return F.normalize(unwrap_embeddings(encode(x)), dim=-1)
 
     return normalize

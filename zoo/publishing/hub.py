@@ -180,23 +180,23 @@ def _paths_of_this_machine(folder: Path) -> list[str]:
             f"{folder / DESCRIPTION} cannot be read ({' '.join(str(error).split())}): export the "
             "checkpoint again"
         ) from error
-    return sorted({path for text in _texts(described) for path in _paths(text)})
+    return sorted({path for text in _iterate_strings(described) for path in _paths(text)})
 
 
 def _paths(text: str) -> list[str]:
     return [text] if PurePath(text).is_absolute() else ABSOLUTE.findall(text)
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _iterate_strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for name, item in value.items():
             yield name
-            yield from _texts(item)
+            yield from _iterate_strings(item)
     elif isinstance(value, list):
         for item in value:
-            yield from _texts(item)
+            yield from _iterate_strings(item)
 
 
 def _megabytes(size: int) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from zoo.backbones.backbone import Backbone
-from zoo.backbones.hugging_face import preparation, vocabulary
+from zoo.backbones.hugging_face import image_processor_config, clip_vocabulary_and_merges
 from zoo.backbones.towers import ImageTower, TextTower
 from zoo.backbones.weights import DESCRIPTION
 from zoo.batch import Encoded, TokenKey
@@ -40,7 +40,7 @@ class ImageGraph(nn.Module):
 
     def forward(self, pixels: Tensor) -> list[Tensor]:
         """Returns pooled vectors, and the tokens of each key."""
-        return _flat(self.tower(pixels, frozenset(self.keys)), self.keys)
+        return _flatten_encoded(self.tower(pixels, frozenset(self.keys)), self.keys)
 
 
 class TextGraph(nn.Module):
@@ -54,7 +54,7 @@ class TextGraph(nn.Module):
     def forward(self, ids: Tensor) -> list[Tensor]:
         """Returns pooled vectors, and the tokens and masks of each key."""
         lengths = self.tower.end.lengths(ids)
-        return _flat(self.tower(ids, lengths, frozenset(self.keys)), self.keys)
+        return _flatten_encoded(self.tower(ids, lengths, frozenset(self.keys)), self.keys)
 
 
 class ScoreGraph(nn.Module):
@@ -113,18 +113,18 @@ def write_onnx(
     Raises:
         ZooError: A part cannot be written as a graph.
     """
-    images, texts, scores = _parts(module, backbone)
+    images, texts, scores = _build_graphs(module, backbone)
     pixels, ids = probes
     with torch.no_grad():
         outputs = images(pixels), texts(ids[:-1])
     n, m = (torch.export.Dim(name) for name in ("images", "texts"))
     names = (_names("image", images.keys), _names("text", texts.keys))
-    _write(images, folder / GRAPHS[0], (pixels,), ({0: n},), ["pixels"], names[0])
-    _write(texts, folder / GRAPHS[1], (ids,), ({0: m},), ["ids"], names[1])
+    _export_graph(images, folder / GRAPHS[0], (pixels,), ({0: n},), ["pixels"], names[0])
+    _export_graph(texts, folder / GRAPHS[1], (ids,), ({0: m},), ["ids"], names[1])
     shapes = tuple(
         [{0: size} for _ in tensors] for tensors, size in zip(outputs, (n, m), strict=True)
     )
-    _write(scores, folder / GRAPHS[2], outputs, shapes, [*names[0], *names[1]], ["scores"])
+    _export_graph(scores, folder / GRAPHS[2], outputs, shapes, [*names[0], *names[1]], ["scores"])
     description = {
         "recipe": module.recipe(),
         "origin": {**module.origin, "weights": module.weights},
@@ -148,7 +148,7 @@ def check_onnx(
         ZooError: They differ.
     """
     onnxruntime: Any = import_optional("onnxruntime", "export")
-    images, texts, scores = _parts(module, backbone)
+    images, texts, scores = _build_graphs(module, backbone)
     sessions = [
         onnxruntime.InferenceSession(str(folder / name), providers=["CPUExecutionProvider"])
         for name in GRAPHS
@@ -174,7 +174,7 @@ def check_onnx(
         _refuse_difference("scores", expected.numpy(), graph_scores)
 
 
-def _parts(module: ZooModule, backbone: Backbone) -> tuple[ImageGraph, TextGraph, ScoreGraph]:
+def _build_graphs(module: ZooModule, backbone: Backbone) -> tuple[ImageGraph, TextGraph, ScoreGraph]:
     needs = module.head.needs
     image_keys, text_keys = sorted(needs.image_keys), sorted(needs.text_keys)
     return (
@@ -184,7 +184,7 @@ def _parts(module: ZooModule, backbone: Backbone) -> tuple[ImageGraph, TextGraph
     )
 
 
-def _flat(items: Encoded, keys: Sequence[TokenKey]) -> list[Tensor]:
+def _flatten_encoded(items: Encoded, keys: Sequence[TokenKey]) -> list[Tensor]:
     return [items.pooled, *(part for key in keys for part in (items.tokens[key], items.masks[key]))]
 
 
@@ -200,7 +200,7 @@ def _names(side: str, keys: Sequence[TokenKey]) -> list[str]:
     return [f"{side}_pooled", *(name for pair in pairs for name in pair)]
 
 
-def _write(
+def _export_graph(
     part: nn.Module,
     file: Path,
     args: tuple[Any, ...],
@@ -231,10 +231,10 @@ def _write_preparation(backbone: Backbone, folder: Path) -> None:
     """Writes the image preprocessing, and the tokenizer if the model uses CLIP's."""
     from transformers import CLIPImageProcessor, CLIPTokenizer
 
-    prepared = preparation(backbone.preprocess, backbone.image_size[0])
+    prepared = image_processor_config(backbone.preprocess, backbone.image_size[0])
     CLIPImageProcessor(**prepared).save_pretrained(folder)
-    ids, merges = vocabulary()
-    if backbone.vocabulary == len(ids):
+    ids, merges = clip_vocabulary_and_merges()
+    if backbone.vocab_size == len(ids):
         CLIPTokenizer(vocab=ids, merges=merges, model_max_length=backbone.context).save_pretrained(
             folder
         )

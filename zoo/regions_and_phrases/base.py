@@ -42,7 +42,7 @@ class Views(Configurable, ABC):
             not change scores.
         """
 
-    def views_of(self, image: Tensor) -> list[Tensor]:
+    def checked_views(self, image: Tensor) -> list[Tensor]:
         """Returns the views of an image, after checking their number and form.
 
         Args:

@@ -103,7 +103,7 @@ class ResolvedMean:
     mean: Mean
     shares: tuple[tuple[Metric, float], ...]
     missing: tuple[str, ...]
-    left_out: tuple[str, ...]
+    omitted_members: tuple[str, ...]
 
     @property
     def is_complete(self) -> bool:
@@ -135,7 +135,7 @@ def resolve_means(means: Sequence[Mean], metrics: Sequence[Metric]) -> list[Reso
                 mean,
                 tuple(node_shares.shares),
                 tuple(node_shares.missing),
-                tuple(node_shares.left_out),
+                tuple(node_shares.omitted_members),
             )
             if any(metric.n for metric in used_metrics):
                 resolved[part] = None
@@ -202,26 +202,26 @@ def _metrics_by_run(metrics: Sequence[Metric]) -> dict[BenchmarkRun | None, list
 
 
 def _build_average(
-    preset: str, part: ResolvedMean, observations: Mapping[Metric, Observations | None]
+    preset: str, resolved_mean: ResolvedMean, observations: Mapping[Metric, Observations | None]
 ) -> Average:
-    used = [metric for metric, _ in part.shares]
+    used = [metric for metric, _ in resolved_mean.shares]
     value = low = high = None
     method = ""
-    if part.is_complete:
-        value = sum(share * (metric.value or 0) for metric, share in part.shares)
+    if resolved_mean.is_complete:
+        value = sum(share * (metric.value or 0) for metric, share in resolved_mean.shares)
         used_observations = [
             observed for observed in map(observations.get, used) if observed is not None
         ]
         if len(used_observations) == len(used):
-            low, high, method = interval(used_observations, [share for _, share in part.shares])
+            low, high, method = interval(used_observations, [share for _, share in resolved_mean.shares])
             low, high = 100 * low, 100 * high
     return Average(
         preset,
-        part.name,
+        resolved_mean.name,
         value,
-        part.mean.weighting,
-        tuple(str(m) for m in part.mean.members),
-        tuple(dict.fromkeys(part.missing or part.left_out)),
+        resolved_mean.mean.weighting,
+        tuple(str(m) for m in resolved_mean.mean.members),
+        tuple(dict.fromkeys(resolved_mean.missing or resolved_mean.omitted_members)),
         sum(metric.n for metric in used),
         sum(metric.n_total for metric in used),
         low,
@@ -243,10 +243,10 @@ class _NodeShares:
     """
 
     shares: list[tuple[Metric, float]]
-    cases: int
-    members: int
+    n_cases: int
+    n_members: int
     missing: list[str]
-    left_out: list[str] = field(default_factory=list)
+    omitted_members: list[str] = field(default_factory=list)
 
 
 def _node_shares(node: Mean | Member, metrics: Sequence[Metric]) -> _NodeShares:
@@ -272,15 +272,15 @@ def _node_shares(node: Mean | Member, metrics: Sequence[Metric]) -> _NodeShares:
             [(entry, entry.n_total / max(cases, 1)) for entry in member_metrics], cases, 1, missing
         )
     resolved = [_node_shares(member, metrics) for member in node.members]
-    left_out = [m for r in resolved for m in r.left_out]
+    left_out = [m for r in resolved for m in r.omitted_members]
     if node.partial:
         left_out += [m for r in resolved for m in r.missing]
         resolved = [r for r in resolved if r.shares and not r.missing]
-    cases = sum(r.cases for r in resolved)
+    cases = sum(r.n_cases for r in resolved)
     weights = {
         "equal": [1 for _ in resolved],
-        "cases": [r.cases for r in resolved],
-        "members": [r.members for r in resolved],
+        "cases": [r.n_cases for r in resolved],
+        "members": [r.n_members for r in resolved],
     }[node.weighting]
     member_shares = [weight / max(sum(weights), 1) for weight in weights]
     shares = [

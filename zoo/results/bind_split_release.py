@@ -46,18 +46,18 @@ def write_release(overlaps: Overlaps, table: BindingTable, out: Path) -> None:
         remove_release(out)  # a non-empty folder would not be replaced
 
 
-def is_released(out: Path) -> bool:
+def has_release(out: Path) -> bool:
     """Returns whether a folder of results has these files."""
     return (out / FOLDER / TABLE).is_file()
 
 
 def remove_release(out: Path) -> None:
     """Removes the files of an earlier run; any other folder named `familiarity` is kept."""
-    if is_released(out):
+    if has_release(out):
         shutil.rmtree(out / FOLDER, ignore_errors=True)
 
 
-def check_release(out: Path) -> None:
+def check_release_folder(out: Path) -> None:
     """Checks, before anything is computed, that the files can be written.
 
     Args:
@@ -68,7 +68,7 @@ def check_release(out: Path) -> None:
     """
     folder = out / FOLDER
     empty = folder.is_dir() and not any(folder.iterdir())
-    if folder.exists() and not empty and not is_released(out):
+    if folder.exists() and not empty and not has_release(out):
         raise ZooError(
             f"--familiar_with writes to {folder}, which exists and has no {TABLE} from an earlier "
             "run. Move it, or choose another folder with --out"

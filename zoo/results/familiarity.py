@@ -65,7 +65,7 @@ class Familiarity:
         """Returns a description of the training captions and of the extractor, for results.json."""
         return {"training_captions": self.table.about, "extractor": self._extractor.describe()}
 
-    def check(self, plan: Plan) -> None:
+    def check_plan(self, plan: Plan) -> None:
         """Checks, before anything is measured, that each benchmark has a case to split.
 
         Raises:
@@ -108,12 +108,12 @@ class Familiarity:
         return overlaps_by_subset
 
     def _case_overlap(
-        self, run_subset: RunSubset, case: str, right: Mapping[str, bool]
+        self, run_subset: RunSubset, case: str, right_by_text: Mapping[str, bool]
     ) -> CaptionOverlap:
-        bindings_by_text = self._bindings(run_subset, right)
+        bindings_by_text = self._bindings(run_subset, right_by_text)
         sides: dict[bool, list[tuple[Binding, Label]]] = {True: [], False: []}
-        for is_right, bindings in zip(right.values(), bindings_by_text, strict=True):
-            sides[is_right] += [(binding, self.table.label(binding)) for binding in bindings]
+        for is_right, bindings in zip(right_by_text.values(), bindings_by_text, strict=True):
+            sides[is_right] += [(binding, self.table.familiarity_label(binding)) for binding in bindings]
         labels = [label for side in sides.values() for _, label in side]
         case_bucket = bucket(labels) if all(bindings_by_text) else EXCLUDED
         return CaptionOverlap(case, tuple(sides[True]), tuple(sides[False]), case_bucket)
@@ -130,7 +130,7 @@ class Familiarity:
         return tuple(binding for component in components for binding in component)
 
 
-def with_buckets(cases: pa.Table, overlaps: Overlaps) -> pa.Table:
+def add_bucket_column(cases: pa.Table, overlaps: Overlaps) -> pa.Table:
     """Returns the outcomes with the bucket of each case.
 
     Args:
@@ -147,7 +147,7 @@ def with_buckets(cases: pa.Table, overlaps: Overlaps) -> pa.Table:
     return cases.set_column(index, SCHEMA.field(index), pa.array(buckets, pa.string()))
 
 
-def summary(overlaps: Overlaps) -> dict[str, dict[str, Any]]:
+def count_overlaps(overlaps: Overlaps) -> dict[str, dict[str, Any]]:
     """Returns counts of buckets and labels, by 'benchmark/subset'.
 
     If all cases of a subset are excluded, only their number is given.

@@ -9,7 +9,7 @@ from zoo.errors import ZooError
 from zoo.results.drawing import INK, STYLE, colour_and_marker
 from zoo.results.half_truth_pictures import LABELS
 from zoo.results.half_truths import ANCHOR, Diagnostic
-from zoo.results.tables import TextTable, number
+from zoo.results.tables import TextTable, format_number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -60,7 +60,7 @@ def accuracy_table(diagnostics: Mapping[str, Diagnostic]) -> TextTable:
     rows = (
         (
             row[0].name,
-            *(number(a.value) for line in row for a in (line.anchor, line.completion)),
+            *(format_number(a.value) for line in row for a in (line.anchor, line.completion)),
             f"{row[0].anchor.n:,}",
         )
         for row in zip(*lines.values(), strict=True)
@@ -68,7 +68,7 @@ def accuracy_table(diagnostics: Mapping[str, Diagnostic]) -> TextTable:
     return TextTable((*header, "n"), tuple(rows))
 
 
-def draw_accuracies(diagnostics: Mapping[str, Diagnostic]) -> "Figure":
+def draw_model_accuracies(diagnostics: Mapping[str, Diagnostic]) -> "Figure":
     """Draws both accuracies of every condition and mean, with one colour per model.
 
     Args:
@@ -79,11 +79,11 @@ def draw_accuracies(diagnostics: Mapping[str, Diagnostic]) -> "Figure":
 
     lines = {name: (*d.conditions, *d.means) for name, d in diagnostics.items()}
     first_diagnostic = next(iter(diagnostics.values()))
-    gap = [0.0] * len(first_diagnostic.conditions) + [0.6] * len(first_diagnostic.means)
-    at = np.arange(len(gap)) + np.array(gap)
+    x_offsets = [0.0] * len(first_diagnostic.conditions) + [0.6] * len(first_diagnostic.means)
+    x_positions = np.arange(len(x_offsets)) + np.array(x_offsets)
     sides = (np.arange(len(diagnostics)) - (len(diagnostics) - 1) / 2) * (0.7 / len(diagnostics))
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(max(6.0, 1.2 + 0.9 * len(gap)), 6.4), layout="constrained")
+        figure = Figure(figsize=(max(6.0, 1.2 + 0.9 * len(x_offsets)), 6.4), layout="constrained")
         panels = figure.subplots(2, sharex=True)
         for axes, (metric, description) in zip(panels, LABELS.items(), strict=True):
             for i, ((name, model_lines), side) in enumerate(zip(lines.items(), sides, strict=True)):
@@ -96,7 +96,7 @@ def draw_accuracies(diagnostics: Mapping[str, Diagnostic]) -> "Figure":
                     for end in ("value", "low", "high")
                 )
                 axes.errorbar(
-                    at + side,
+                    x_positions + side,
                     value,
                     # rounding can put an end on the wrong side of the value
                     np.maximum((value - low, high - value), 0),
@@ -111,7 +111,7 @@ def draw_accuracies(diagnostics: Mapping[str, Diagnostic]) -> "Figure":
             axes.set_title(description, loc="left", fontsize=9)
             axes.set_ylabel("%, with 95 % interval")
         model_lines = next(iter(lines.values()))
-        panels[-1].set_xticks(at, [f"{line.name}\n{line.anchor.n:,}" for line in model_lines])
+        panels[-1].set_xticks(x_positions, [f"{line.name}\n{line.anchor.n:,}" for line in model_lines])
         figure.legend(
             *panels[0].get_legend_handles_labels(),
             loc="outside upper left",

@@ -16,7 +16,7 @@ from zoo.results.html_pages import (
     mark_words,
     render_page,
     require_any_image,
-    thumbnails,
+    thumbnail_uris,
 )
 from zoo.sources.images import ImageFinder
 from zoo.support.files import write_bytes
@@ -41,7 +41,7 @@ class Card:
     half_truth: Sequence[tuple[str, bool]]
 
 
-def write(
+def write_page_and_figures(
     diagnostics: Sequence[Diagnostic],
     model: Mapping[str, Any],
     finder: ImageFinder | None,
@@ -63,8 +63,8 @@ def write(
     Raises:
         ZooError: No image is found, or a file cannot be written.
     """
-    text = page(diagnostics, model, finder, worst)
-    *paths, page_path = files(len(diagnostics), out)
+    text = render_half_truth_page(diagnostics, model, finder, worst)
+    *paths, page_path = output_paths(len(diagnostics), out)
     figures = (draw(diagnostic) for diagnostic in diagnostics for draw in DRAWN.values())
     for path, figure in zip(paths, figures, strict=True):
         write_bytes(path, png(figure))
@@ -73,7 +73,7 @@ def write(
     yield page_path
 
 
-def files(n: int, out: Path) -> list[Path]:
+def output_paths(n: int, out: Path) -> list[Path]:
     """Returns the files that `write` writes: the figures of each diagnostic, and the page.
 
     Args:
@@ -84,14 +84,14 @@ def files(n: int, out: Path) -> list[Path]:
     return [*(out / f"{name}{number}.png" for number in numbers for name in DRAWN), out / PAGE]
 
 
-def page(
+def render_half_truth_page(
     diagnostics: Sequence[Diagnostic],
     model: Mapping[str, Any],
     finder: ImageFinder | None,
     worst: int,
 ) -> str:
     """Returns the page as HTML; see `write`."""
-    worst_by_run = [diagnostic.worst(worst) for diagnostic in diagnostics]
+    worst_by_run = [diagnostic.worst_cases(worst) for diagnostic in diagnostics]
     shown_cases = [
         case
         for sections in worst_by_run
@@ -100,7 +100,7 @@ def page(
     ]
     images = dict.fromkeys((case.image for case in shown_cases), "")
     if finder is not None:
-        images = thumbnails(images, finder)
+        images = thumbnail_uris(images, finder)
         require_any_image(images, finder, f"{len(shown_cases):,} worst cases")
     cards = [
         {

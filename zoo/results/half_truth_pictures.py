@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.benchmarks.half_truth.baselines import CORPUS, LONGER
-from zoo.benchmarks.half_truth.rules import explain_condition
+from zoo.benchmarks.half_truth.rules import condition_label
 from zoo.results.drawing import INK, STYLE
 from zoo.results.half_truths import ANCHOR, COMPLETION, ENTITIES, ConditionLine, Diagnostic
 
@@ -33,18 +33,18 @@ def draw_accuracy(diagnostic: Diagnostic) -> "Figure":
     from matplotlib.figure import Figure
 
     lines = (*diagnostic.conditions, *diagnostic.means)
-    gap = [0.0] * len(diagnostic.conditions) + [0.6] * len(diagnostic.means)
-    at = np.arange(len(lines)) + np.array(gap)
+    x_offsets = [0.0] * len(diagnostic.conditions) + [0.6] * len(diagnostic.means)
+    x_positions = np.arange(len(lines)) + np.array(x_offsets)
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(max(6.0, 1.2 + 0.8 * len(lines)), 4.4), layout="constrained")
         axes = figure.add_subplot()
         for metric in LABELS:
-            _draw_accuracies(axes, at, lines, metric)
+            _draw_metric_points(axes, x_positions, lines, metric)
         for baseline in GUESSES:
-            _draw_baselines(axes, at, lines, baseline)
+            _draw_baselines(axes, x_positions, lines, baseline)
         axes.axhline(50, color=INK, linewidth=0.8, linestyle="--", label=CHANCE)
         axes.set_xticks(
-            at, [f"{explain_condition(line.name)}\n{line.anchor.n:,}" for line in lines]
+            x_positions, [f"{condition_label(line.name)}\n{line.anchor.n:,}" for line in lines]
         )
         axes.set_ylim(-4, 104)
         axes.set_ylabel("%, with 95 % interval")
@@ -66,7 +66,7 @@ def gap_limit(diagnostic: Diagnostic) -> float:
     return float(np.quantile(gaps, 0.999)) or 1.0
 
 
-def draw_gaps(diagnostic: Diagnostic, reach: float | None = None) -> "Figure":
+def draw_gaps(diagnostic: Diagnostic, axis_limit: float | None = None) -> "Figure":
     """Draws histograms of gaps, one for entity and one for relation additions.
 
     Args:
@@ -84,15 +84,15 @@ def draw_gaps(diagnostic: Diagnostic, reach: float | None = None) -> "Figure":
         ),
     }
     kinds = {name: kind_gaps for name, kind_gaps in kinds.items() if len(kind_gaps)}
-    reach = gap_limit(diagnostic) if reach is None else reach
-    edges = np.linspace(-reach, reach, BINS + 1)
+    axis_limit = gap_limit(diagnostic) if axis_limit is None else axis_limit
+    edges = np.linspace(-axis_limit, axis_limit, BINS + 1)
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(8, 0.9 + 1.8 * len(kinds)), layout="constrained")
         panels = figure.subplots(len(kinds), sharex=True, squeeze=False)[:, 0]
         for axes, (name, kind_gaps) in zip(panels, kinds.items(), strict=True):
             fooled = kind_gaps < 0
             for part, metric in ((kind_gaps[~fooled], ANCHOR), (kind_gaps[fooled], COMPLETION)):
-                clipped = np.clip(part, -reach, reach)
+                clipped = np.clip(part, -axis_limit, axis_limit)
                 axes.hist(clipped, edges, color=COLOURS[metric], histtype="stepfilled")
             axes.axvline(0, color=INK, linewidth=0.8, linestyle="--")
             axes.set_title(
@@ -106,8 +106,8 @@ def draw_gaps(diagnostic: Diagnostic, reach: float | None = None) -> "Figure":
     return figure
 
 
-def _draw_accuracies(
-    axes: "Axes", at: NDArray[np.float64], lines: Sequence[ConditionLine], metric: str
+def _draw_metric_points(
+    axes: "Axes", x_positions: NDArray[np.float64], lines: Sequence[ConditionLine], metric: str
 ) -> None:
     averages = [line.anchor if metric == ANCHOR else line.completion for line in lines]
     value, low, high = (
@@ -115,7 +115,7 @@ def _draw_accuracies(
         for end in ("value", "low", "high")
     )
     axes.errorbar(
-        at + SIDE[metric],
+        x_positions + SIDE[metric],
         value,
         # rounding can put an end on the wrong side of the value
         np.maximum((value - low, high - value), 0),
@@ -128,14 +128,14 @@ def _draw_accuracies(
 
 
 def _draw_baselines(
-    axes: "Axes", at: NDArray[np.float64], lines: Sequence[ConditionLine], baseline: str
+    axes: "Axes", x_positions: NDArray[np.float64], lines: Sequence[ConditionLine], baseline: str
 ) -> None:
     marker, label = GUESSES[baseline]
     for metric in LABELS:
-        guessed = [line.guessed.get((baseline, metric), np.nan) for line in lines]
+        guessed = [line.baselines.get((baseline, metric), np.nan) for line in lines]
         if np.isfinite(guessed).any():
             axes.scatter(
-                at + SIDE[metric],
+                x_positions + SIDE[metric],
                 guessed,
                 s=90,
                 color=COLOURS[metric],

@@ -24,7 +24,7 @@ from zoo.results.presets.preset import Preset
 from zoo.results.report import Results
 from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import Observations
-from zoo.results.tables import TextTable, interval, number
+from zoo.results.tables import TextTable, format_interval, format_number
 
 ANCHOR, COMPLETION = "half_truth", "completion"
 ENTITIES = (*ENTITY_CONDITIONS.values(), "+Rand")
@@ -86,7 +86,7 @@ class ConditionLine:
     completion: Average
     gap: float
     ties: int
-    guessed: Mapping[tuple[str, str], float]
+    baselines: Mapping[tuple[str, str], float]
     conditions: tuple[str, ...]
 
 
@@ -115,14 +115,14 @@ class Diagnostic:
         rows = (
             (
                 line.name,
-                number(line.anchor.value),
-                interval(line.anchor),
-                number(line.guessed.get((LONGER, ANCHOR))),
+                format_number(line.anchor.value),
+                format_interval(line.anchor),
+                format_number(line.baselines.get((LONGER, ANCHOR))),
                 f"{line.gap:+.4f}",
-                number(line.completion.value),
-                interval(line.completion),
-                number(line.guessed.get((LONGER, COMPLETION))),
-                number(line.guessed.get((CORPUS, COMPLETION))),
+                format_number(line.completion.value),
+                format_interval(line.completion),
+                format_number(line.baselines.get((LONGER, COMPLETION))),
+                format_number(line.baselines.get((CORPUS, COMPLETION))),
                 f"{line.anchor.n:,}",
                 f"{line.ties:,}" if line.ties else "",
             )
@@ -130,7 +130,7 @@ class Diagnostic:
         )
         return TextTable(HEADER, tuple(rows))
 
-    def worst(self, n: int) -> dict[str, list[ScoredCase]]:
+    def worst_cases(self, n: int) -> dict[str, list[ScoredCase]]:
         """Returns, per condition, the n half-truths that score highest above their anchors."""
         fooled: dict[str, list[ScoredCase]] = {line.name: [] for line in self.conditions}
         for case in self.cases:
@@ -170,7 +170,7 @@ def diagnostics(results: Results, preset: Preset) -> list[Diagnostic]:
                 f"preset {preset.name}: {preset.description}; scores are {scores}",
                 entry["notes"],
                 tuple(builder.line(name, [name]) for name in builder.conditions),
-                tuple(builder.means()),
+                tuple(builder.mean_lines()),
                 tuple(cases),
             )
         )
@@ -222,7 +222,7 @@ class _LineBuilder:
         self._anchors = {m.subset: m for m in observations if m.metric == ANCHOR}
         self.conditions = list(self._gaps)
 
-    def means(self) -> Iterator[ConditionLine]:
+    def mean_lines(self) -> Iterator[ConditionLine]:
         """Yields a line for each mean of two or more conditions."""
         entity = [name for name in self.conditions if name in ENTITIES]
         relation = [name for name in self.conditions if name not in ENTITIES]

@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from zoo.errors import ZooError
 from zoo.sources.images import BrokenImage, ImageFinder, image_ref
-from zoo.support.provenance import random_weights
+from zoo.support.provenance import describe_random_weights
 
 TEMPLATES = Path(__file__).parent / "templates"
 SIDE = 256
@@ -30,14 +30,14 @@ def render_page(page: str, **context: Any) -> str:
     return environment.get_template(page).render(**context)
 
 
-def thumbnails(images: Iterable[str], finder: ImageFinder) -> dict[str, str]:
+def thumbnail_uris(images: Iterable[str], finder: ImageFinder) -> dict[str, str]:
     """Returns each image as a small data URI; empty if it is missing.
 
     Args:
         images: Identities of the images in results or units files.
         finder: Finds the images.
     """
-    return {image: _data_uri(thumbnail(image, finder)) for image in dict.fromkeys(images)}
+    return {image: _data_uri(thumbnail_jpeg(image, finder)) for image in dict.fromkeys(images)}
 
 
 def require_any_image(data_uris: Mapping[str, str], finder: ImageFinder, subject: str) -> None:
@@ -59,7 +59,7 @@ def require_any_image(data_uris: Mapping[str, str], finder: ImageFinder, subject
         )
 
 
-def mark_words(text: str, true: str) -> list[tuple[str, bool]]:
+def mark_words(text: str, reference_text: str) -> list[tuple[str, bool]]:
     """Returns the words of a text, each with whether it differs from a reference text.
 
     Args:
@@ -67,7 +67,7 @@ def mark_words(text: str, true: str) -> list[tuple[str, bool]]:
         true: The reference text.
     """
     words = text.split()
-    matcher = SequenceMatcher(None, true.split(), words, autojunk=False)
+    matcher = SequenceMatcher(None, reference_text.split(), words, autojunk=False)
     changed = set[int]()
     for kind, _, _, start, stop in matcher.get_opcodes():
         if kind != "equal":
@@ -92,13 +92,13 @@ def describe_model(model: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             arguments = [f"{key} {value}" for key, value in text_arguments.items()]
             yield part, ", ".join([name, *arguments])
     weights = model.get("weights", {})
-    if random := random_weights(weights):
+    if random := describe_random_weights(weights):
         yield "weights", random
     elif weights:
         yield "weights", ", ".join(f"{part} {origin}" for part, origin in weights.items())
 
 
-def thumbnail(image: str, finder: ImageFinder) -> bytes | None:
+def thumbnail_jpeg(image: str, finder: ImageFinder) -> bytes | None:
     """Returns an image as a small JPEG file; None if it is missing or cannot be decoded.
 
     Args:

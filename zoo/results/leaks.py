@@ -13,7 +13,7 @@ from zoo.familiarity.images import SeenImages
 from zoo.results.metrics import Metric, MetricKey, Reference, Rules, compute_metrics
 from zoo.results.outcomes import SCHEMA
 from zoo.results.runs import BenchmarkRun
-from zoo.results.tables import TextTable, number
+from zoo.results.tables import TextTable, format_number
 
 ALL = "all"  # all subsets together
 FREE, SEEN, UNKNOWN = "free", "seen", "unknown"
@@ -67,7 +67,7 @@ class LeakMetric:
         return BenchmarkRun(self.benchmark, self.run)
 
 
-def with_seen_images(cases: pa.Table, seen: SeenImages) -> pa.Table:
+def add_leak_column(cases: pa.Table, seen: SeenImages) -> pa.Table:
     """Returns the outcomes with column `leak`: whether one of their images was seen.
 
     Args:
@@ -134,8 +134,8 @@ def leaks_table(metric_leaks: Iterable[LeakMetric], long: bool) -> TextTable:
     rows = (
         (
             *(str(leak.benchmark_run), leak.subset, leak.metric),
-            *(number(leak.full), f"{leak.n:,}", number(leak.without), f"{leak.n_without:,}"),
-            *(number(leak.seen), f"{leak.n_seen:,}", _format_difference(leak)),
+            *(format_number(leak.full), f"{leak.n:,}", format_number(leak.without), f"{leak.n_without:,}"),
+            *(format_number(leak.seen), f"{leak.n_seen:,}", _format_difference(leak)),
         )
         for leak in shown_leaks
         if long or leak.subset == ALL or leak.benchmark_run not in runs_with_total

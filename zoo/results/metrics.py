@@ -160,7 +160,7 @@ def compute_metrics(
     outcomes: pa.Table,
     rules: Rules,
     references: Mapping[tuple[BenchmarkRun, str], Reference],
-    published: Rules | None = None,
+    published_rules: Rules | None = None,
 ) -> dict[Metric, Observations | None]:
     """Computes metrics from outcomes.
 
@@ -179,7 +179,7 @@ def compute_metrics(
         part = outcomes.take(rows)
         run, subset, name = key
         reference = references.get((run, subset), Reference())
-        official = rules if published is None else published
+        official = rules if published_rules is None else published_rules
         is_comparable = rules.same_outcomes(official, part)
         outcome = judge_outcomes(part, rules.official_ties, rules.drop_identical)
         metric, observed = _build_metric(key, name, outcome, reference, is_comparable)
@@ -190,7 +190,7 @@ def compute_metrics(
             metric, observed = _build_metric(
                 (run, subset, MACRO),
                 name,
-                _group_outcomes(outcome, macro),
+                _select_macro_groups(outcome, macro),
                 reference,
                 is_comparable,
             )
@@ -242,7 +242,7 @@ def rows_by_metric(outcomes: pa.Table) -> dict[MetricKey, NDArray[np.int64]]:
     return {key: np.array(rows) for key, rows in rows_by_key.items()}
 
 
-def _group_outcomes(outcome: JudgedOutcomes, macro: MacroAverage) -> JudgedOutcomes:
+def _select_macro_groups(outcome: JudgedOutcomes, macro: MacroAverage) -> JudgedOutcomes:
     names, index, sizes = np.unique(
         outcome.group.astype(str), return_inverse=True, return_counts=True
     )
@@ -297,13 +297,13 @@ def _build_metric(
         if flag
     }
     images = len({image for images in scored.images for image in images})
-    images_of = len({image for images in outcome.images for image in images})
-    gallery = any(
+    images_total = len({image for images in outcome.images for image in images})
+    is_gallery = any(
         isinstance(import_protocol(protocol_name), Recall)
         for protocol_name in set(outcome.protocol)
     )
-    gallery_of = max(images_of, reference.n or 0) if gallery else None
-    is_complete = gallery_of is None or images == gallery_of
+    gallery_size = max(images_total, reference.n or 0) if is_gallery else None
+    is_complete = gallery_size is None or images == gallery_size
     return Metric(
         run.benchmark,
         subset,
@@ -316,11 +316,11 @@ def _build_metric(
         n_total=len(outcome.right),
         ties=int(scored.tie.sum()),
         images=images,
-        images_total=images_of,
+        images_total=images_total,
         trained_on=len(trained),
         chance=reference.chance.get(name) if chance is None else _per_cent(chance),
         published=reference.published.get(name) if is_comparable and is_complete else None,
-        gallery_size=gallery_of,
+        gallery_size=gallery_size,
         run=run.run,
         ties_right=int((scored.tie & scored.right).sum()),
     ), (None if low is None else observed)

@@ -22,12 +22,12 @@ from zoo.benchmarks.protocols.base import (
     Protocol,
     Query,
     protocol_name,
-    protocol_of,
+    resolve_protocol,
     right_above_wrong,
 )
 from zoo.errors import ZooError
 from zoo.results.runs import BenchmarkRun
-from zoo.sources.images import identity
+from zoo.sources.images import image_identity
 
 ROWS_PER_BATCH = 10_000
 _SPACE_BEFORE_PUNCTUATION = re.compile(r"\s+(?=[^\w\s])")
@@ -132,7 +132,7 @@ def outcome_rows(
     run: BenchmarkRun,
     case: Case,
     queries: Iterable[Query],
-    trained: frozenset[str],
+    trained_images: frozenset[str],
 ) -> Iterator[OutcomeRow]:
     """Yields the rows of a case.
 
@@ -142,7 +142,7 @@ def outcome_rows(
         queries: Its outcomes, or its queries if the case was not scored.
         trained: Identities of the images that the model was trained on.
     """
-    images = [identity(image) for image in case.images]
+    images = [image_identity(image) for image in case.images]
     fingerprint = case_fingerprint(case)
     protocol, drops_identical = (
         protocol_name(case.resolved_protocol),
@@ -162,7 +162,7 @@ def outcome_rows(
             metric=query.metric,
             scores=None if outcome is None else outcome.scores.tolist(),
             match=query.match.tolist(),
-            identical=identical_answers(case, query) if drops_identical else None,
+            identical=mark_identical_answers(case, query) if drops_identical else None,
             right=None if outcome is None else outcome.right,
             tie=None if outcome is None else outcome.tie,
             value=None if outcome is None else outcome.value,
@@ -170,7 +170,7 @@ def outcome_rows(
             options=query.options,
             right_options=query.right_options,
             images=image_ids,
-            trained=[image in trained for image in image_ids],
+            trained=[image in trained_images for image in image_ids],
             texts=[*case.query_texts, *(case.texts[j] for j in query.texts)],
             fingerprint=fingerprint,
             wrong_image=None if outcome is None else _item_or_none(images, outcome.wrong_image),
@@ -188,13 +188,13 @@ def case_fingerprint(case: Case) -> str:
     Cases with equal hashes are the same in two runs, whatever their ids. A gallery without one of
     its images has a different hash.
     """
-    images = [(identity(image), image.crop) for image in case.images]
+    images = [(image_identity(image), image.crop) for image in case.images]
     texts = [case.texts, *filter(None, (case.query_texts, case.prompts))]
     content = json.dumps([protocol_name(case.resolved_protocol), images, *texts]).encode()
     return hashlib.blake2b(content + np.packbits(case.match).tobytes(), digest_size=12).hexdigest()
 
 
-def identical_answers(case: Case, query: Query) -> list[bool]:
+def mark_identical_answers(case: Case, query: Query) -> list[bool]:
     """Returns which wrong answers of a query have the same text as a right answer.
 
     Whitespace before punctuation is ignored. Some permutations in the order sets of ARO equal the
@@ -331,11 +331,11 @@ def judge_outcomes(part: pa.Table, official_ties: bool, drop_identical: bool) ->
         _apply_joint_judgement(
             part, protocol_used, scored & (protocol == protocol_used), right, tie
         )
-    counted = right | (tie & np.asarray(part["tie_is_right"])) if official_ties else right
-    value = np.array(pc.coalesce(part["value"], pa.array(counted.astype(np.float64))))
+    is_right = right | (tie & np.asarray(part["tie_is_right"])) if official_ties else right
+    value = np.array(pc.coalesce(part["value"], pa.array(is_right.astype(np.float64))))
     images, trained = part["images"].to_pylist(), part["trained"].to_pylist()
     row = np.arange(len(right))
-    counts = counted, value, tie, scored, options, right_options
+    counts = is_right, value, tie, scored, options, right_options
     return JudgedOutcomes(row, *counts, group, protocol, images, trained).select(keep)
 
 
@@ -346,7 +346,7 @@ def import_protocol(text: str) -> Protocol:
         ZooError: Its class cannot be imported.
     """
     try:
-        return protocol_of(text)
+        return resolve_protocol(text)
     except ZooError as error:
         raise ZooError(
             f"cannot import the protocol that judged the cases ({error}). "

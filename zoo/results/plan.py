@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
-from zoo.benchmarks.protocols.base import protocol_name, protocol_of
-from zoo.benchmarks.roots import read_benchmark, resolve_images
+from zoo.benchmarks.protocols.base import protocol_name, resolve_protocol
+from zoo.benchmarks.roots import read_benchmark, resolve_case_images
 from zoo.errors import ZooError
 from zoo.results.runs import BenchmarkRun, runs_of
 from zoo.sources.images import ImageFinder
@@ -60,9 +60,9 @@ class Plan:
     images: list[ImageRef] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     cases: list[ScorableCase] = field(default_factory=list)
-    unscored: list[tuple[BenchmarkRun, Case]] = field(default_factory=list)
+    unscorable_cases: list[tuple[BenchmarkRun, Case]] = field(default_factory=list)
     contents: dict[BenchmarkRun, Contents] = field(default_factory=dict)
-    absent: list[tuple[BenchmarkRun, Subset]] = field(default_factory=list)
+    absent_subsets: list[tuple[BenchmarkRun, Subset]] = field(default_factory=list)
     subsets: dict[BenchmarkRun, tuple[Subset, ...]] = field(default_factory=dict)
 
 
@@ -80,24 +80,24 @@ def make_plan(benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: Im
     plan = Plan()
     image_rows: dict[ImageRef, int] = {}
     text_rows: dict[str, int] = {}
-    missing: dict[ImageRef, bool] = {}
+    is_missing: dict[ImageRef, bool] = {}
     for run, benchmark in zip(runs_of(benchmarks), benchmarks, strict=True):
-        contents = resolve_images(read_benchmark(benchmark, roots), finder)
+        contents = resolve_case_images(read_benchmark(benchmark, roots), finder)
         plan.contents[run], plan.subsets[run] = contents, benchmark.subsets
-        plan.absent += [(run, subset) for subset in contents.missing_subsets]
+        plan.absent_subsets += [(run, subset) for subset in contents.missing_subsets]
         for case in contents.cases:
             _check_case(run, case)
             for image in case.all_images:
-                if image not in missing:
-                    missing[image] = (
+                if image not in is_missing:
+                    is_missing[image] = (
                         image in contents.uncroppable_images or finder.find(image) is None
                     )
-            image_mask = np.array([not missing[image] for image in case.images])
-            if case.partners and all(missing[image] for image in case.partners):
+            image_mask = np.array([not is_missing[image] for image in case.images])
+            if case.partners and all(is_missing[image] for image in case.partners):
                 image_mask[:] = False
             for part, scorable in _split_by_images(case, image_mask):
                 if not scorable:
-                    plan.unscored.append((run, part))
+                    plan.unscorable_cases.append((run, part))
                     continue
                 images = [image_rows.setdefault(image, len(image_rows)) for image in part.images]
                 texts, asking = (
@@ -114,7 +114,7 @@ def make_plan(benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: Im
 
 def describe_missing(plan: Plan) -> list[str]:
     """Returns what cannot be measured, one phrase per benchmark and reason."""
-    absent, unscored = Counter(run for run, _ in plan.absent), Counter(r for r, _ in plan.unscored)
+    absent, unscored = Counter(run for run, _ in plan.absent_subsets), Counter(r for r, _ in plan.unscorable_cases)
     cases = unscored + Counter(question.run for question in plan.cases)
     parts = []
     for run, n in absent.items():
@@ -178,7 +178,7 @@ def _check_case(run: BenchmarkRun, case: Case) -> None:
     if not (isinstance(case.match, np.ndarray) and case.match.dtype == bool):
         raise ZooError(f"{place} has a match that is not a boolean array. Fix the reader")
     try:
-        problem = protocol_of(protocol_name(case.resolved_protocol)).invalid_reason(case.match)
+        problem = resolve_protocol(protocol_name(case.resolved_protocol)).invalid_reason(case.match)
     except ZooError as error:
         raise ZooError(f"{place}: {error}") from error
     if problem:
@@ -191,12 +191,12 @@ def _check_case(run: BenchmarkRun, case: Case) -> None:
 
 def _no_images_message(plan: Plan, finder: ImageFinder) -> str:
     roots = ", ".join(map(str, finder.roots))
-    if plan.unscored:
-        run, case = plan.unscored[0]
+    if plan.unscorable_cases:
+        run, case = plan.unscorable_cases[0]
         image = next((i for i in case.all_images if finder.find(i) is None), None)
         if image is None:
             return (
-                f"nothing can be scored: boxes of {len(plan.unscored):,} cases do not fit their "
+                f"nothing can be scored: boxes of {len(plan.unscorable_cases):,} cases do not fit their "
                 f"images, which were resized (first: {case.images[0]}, of {run}/{case.subset}). "
                 "Use the images in their published size"
             )
@@ -205,13 +205,13 @@ def _no_images_message(plan: Plan, finder: ImageFinder) -> str:
         )
         published_hint = image.source == "published" and instructions
         return (
-            f"nothing can be scored: {len(plan.unscored):,} cases were read, but no case has its "
+            f"nothing can be scored: {len(plan.unscorable_cases):,} cases were read, but no case has its "
             f"images under {roots} (first missing: {image}, of {run}/{case.subset}); "
-            f"{published_hint or finder.hint(image)}"
+            f"{published_hint or finder.missing_image_advice(image)}"
         )
-    if plan.absent:
-        _, part = plan.absent[0]
-        names = ", ".join(dict.fromkeys(str(run) for run, _ in plan.absent))
+    if plan.absent_subsets:
+        _, part = plan.absent_subsets[0]
+        names = ", ".join(dict.fromkeys(str(run) for run, _ in plan.absent_subsets))
         return (
             f"nothing can be scored: {roots} has no annotation file of {names} "
             f"(first missing: {' or '.join(part.files)}): {part.instructions}"

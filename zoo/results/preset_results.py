@@ -7,13 +7,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from zoo.benchmarks.protocols.base import protocol_of
+from zoo.benchmarks.protocols.base import resolve_protocol
 from zoo.results.averages import Average, benchmark_means, compute_averages
 from zoo.results.header import references, run_of_record
 from zoo.results.leaks import LeakMetric
 from zoo.results.metrics import Metric, compute_metrics
 from zoo.results.presets.preset import Official, Preset
-from zoo.results.splits import by_split
+from zoo.results.splits import compute_split_metrics
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class PresetResults:
     leaks: tuple[LeakMetric, ...] = ()
 
 
-def count_under_presets(
+def compute_preset_results(
     cases: pa.Table, presets: Sequence[Preset], header: Mapping[str, Any]
 ) -> tuple[PresetResults, ...]:
     """Returns metrics and averages per preset.
@@ -70,7 +70,7 @@ def count_under_presets(
                 f"{preset.description}{_describe_kept_options(preset, cases)}",
                 tuple(metrics),
                 tuple(compute_averages(preset.name, preset.means, metrics, observations)),
-                by_split(cases, preset.rules, reference_values),
+                compute_split_metrics(cases, preset.rules, reference_values),
                 tuple(benchmark_means(preset.name, metrics, observations)),
             )
         )
@@ -82,5 +82,5 @@ def _describe_kept_options(preset: Preset, cases: pa.Table) -> str:
     if not preset.rules.drop_identical:
         return ""
     keeping = pc.unique(cases.filter(cases["identical"].is_null())["protocol"]).to_pylist()
-    names = sorted({protocol_of(protocol).name for protocol in keeping})
+    names = sorted({resolve_protocol(protocol).name for protocol in keeping})
     return f", but kept by protocol {', '.join(names)}" if names else ""

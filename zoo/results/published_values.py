@@ -14,7 +14,7 @@ from msgspec import Struct
 from zoo.errors import ZooError, suggest_names
 from zoo.results.averages import Average
 from zoo.results.metrics import Metric
-from zoo.results.tables import TextTable, number
+from zoo.results.tables import TextTable, format_number
 from zoo.support.schema import Text, validate_record
 
 FOLDER = Path(__file__).parent / "figures"
@@ -61,7 +61,7 @@ def published_values(model: str) -> tuple[PublishedValue, ...]:
     Raises:
         ZooError: There are no published values of the model.
     """
-    model_figures = tuple(figure for figure in _all_figures() if figure.model == model)
+    model_figures = tuple(figure for figure in _all_published_values() if figure.model == model)
     if not model_figures:
         raise ZooError(
             f"no published values of {model!r}{suggest_names(model, published_models())}. "
@@ -72,7 +72,7 @@ def published_values(model: str) -> tuple[PublishedValue, ...]:
 
 def published_models() -> tuple[str, ...]:
     """Returns the names of the models with published values."""
-    return tuple(sorted({figure.model for figure in _all_figures()}))
+    return tuple(sorted({figure.model for figure in _all_published_values()}))
 
 
 def is_metric(name: str) -> bool:
@@ -81,11 +81,11 @@ def is_metric(name: str) -> bool:
 
 
 @cache
-def _all_figures() -> tuple[PublishedValue, ...]:
-    return tuple(figure for file in sorted(FOLDER.glob("*.yaml")) for figure in read(file))
+def _all_published_values() -> tuple[PublishedValue, ...]:
+    return tuple(figure for file in sorted(FOLDER.glob("*.yaml")) for figure in read_published_values(file))
 
 
-def read(file: Path) -> Iterator[PublishedValue]:
+def read_published_values(file: Path) -> Iterator[PublishedValue]:
     """Reads a file of published values.
 
     Args:
@@ -143,7 +143,7 @@ def published_table(
         (
             name,
             *_value_and_coverage(measured.get(("", name)) or measured[preset, name]),
-            *(number(by_model[model].value) if model in by_model else "" for model in models),
+            *(format_number(by_model[model].value) if model in by_model else "" for model in models),
             numbers[source],
         )
         for (name, source), by_model in rows.items()
@@ -163,4 +163,4 @@ def published_table(
 
 
 def _value_and_coverage(estimate: Metric | Average) -> tuple[str, str]:
-    return number(estimate.value), f"{estimate.n:,} / {estimate.n_total:,}"
+    return format_number(estimate.value), f"{estimate.n:,} / {estimate.n_total:,}"

@@ -11,7 +11,7 @@ from zoo.familiarity.buckets import EXCLUDED
 from zoo.results.comparison.alignment import align_runs
 from zoo.results.comparison.outcome_differences import AS_KEPT, jointly_scored_outcomes
 from zoo.results.metrics import MetricKey, Rules
-from zoo.results.splits import split_rows
+from zoo.results.splits import split_masks
 from zoo.results.statistics import benjamini_hochberg, mcnemar
 
 SIGNIFICANT = 0.05  # BindSplit calls a difference with q up to this value significant
@@ -67,7 +67,7 @@ class Flip:
     p: float
 
 
-def split_tests(models: Mapping[str, pa.Table], rules: Rules = AS_KEPT) -> list[SplitTest]:
+def compute_split_tests(models: Mapping[str, pa.Table], rules: Rules = AS_KEPT) -> list[SplitTest]:
     """Tests each pair of models on each split, over the questions that were scored for all models.
 
     Args:
@@ -79,8 +79,8 @@ def split_tests(models: Mapping[str, pa.Table], rules: Rules = AS_KEPT) -> list[
         ZooError: Two models were evaluated on different questions.
     """
     tables = align_runs(list(models.values()), list(models)).tables
-    split = tables[0]["bucket"].is_valid()
-    cases = dict(zip(models, (table.filter(split) for table in tables), strict=True))
+    has_bucket = tables[0]["bucket"].is_valid()
+    cases = dict(zip(models, (table.filter(has_bucket) for table in tables), strict=True))
     tests: dict[tuple[MetricKey, str], list[SplitTest]] = {}
     for (first_name, first_cases), (second_name, second_cases) in combinations(cases.items(), 2):
         for test in _pair_tests((first_name, second_name), first_cases, second_cases, rules):
@@ -160,7 +160,7 @@ def draw_ranks(tests: Sequence[SplitTest]) -> bytes:
 def _pair_tests(
     models: tuple[str, str], first_cases: pa.Table, second_cases: pa.Table, rules: Rules
 ) -> Iterator[SplitTest]:
-    for split, keep in split_rows(first_cases).items():
+    for split, keep in split_masks(first_cases).items():
         if split == EXCLUDED or not keep.any():
             continue
         rows = pa.array(keep)

@@ -22,12 +22,12 @@ from zoo.results.header import (
 from zoo.results.leaks import UNKNOWN, LeakMetric
 from zoo.results.metrics import Metric
 from zoo.results.outcomes import SCHEMA
-from zoo.results.preset_results import PresetResults, count_under_presets
+from zoo.results.preset_results import PresetResults, compute_preset_results
 from zoo.results.presets.preset import Official
 from zoo.results.report import CASES, HEADER, RESULTS, Results
 from zoo.support.class_paths import reject_untrusted_classes
 from zoo.support.text_files import parse_json
-from zoo.support.trust import trusting_code
+from zoo.support.trust import allow_all_code
 
 PREVIOUS_SCHEMA = 9
 NEVER_EMPTY = ("subset", "case", "protocol", "metric", "images", "trained", "texts")
@@ -100,10 +100,10 @@ def read_results(run: Path, trust_code: bool = False) -> Results:
             f"the results in {run} are damaged ({type(error).__name__}: {error}). "
             "Run `zoo validate` again"
         ) from error
-    with trusting_code(trust_code):
+    with allow_all_code(trust_code):
         for protocol in pc.unique(cases["protocol"]).to_pylist():
             reject_untrusted_classes(protocol, Any, str(run / CASES))
-        return Results(header, counted or count_under_presets(cases, [Official()], header), cases)
+        return Results(header, counted or compute_preset_results(cases, [Official()], header), cases)
 
 
 def _check_columns(cases: pa.Table) -> None:

@@ -17,15 +17,15 @@ from zoo.benchmarks.base import Benchmark
 from zoo.errors import ZooError, import_optional, suggest_names
 from zoo.familiarity.images import SeenImages
 from zoo.results.averages import Average
-from zoo.results.bind_split_release import check_release, is_released, remove_release, write_release
-from zoo.results.familiarity import Familiarity, summary, with_buckets
+from zoo.results.bind_split_release import check_release_folder, has_release, remove_release, write_release
+from zoo.results.familiarity import Familiarity, count_overlaps, add_bucket_column
 from zoo.results.header import EXCLUDED_IMAGES, build_header, references
-from zoo.results.leaks import compute_leaks, with_seen_images
+from zoo.results.leaks import compute_leaks, add_leak_column
 from zoo.results.metrics import Metric
 from zoo.results.plan import Plan
-from zoo.results.preset_results import PresetResults, count_under_presets
+from zoo.results.preset_results import PresetResults, compute_preset_results
 from zoo.results.presets.preset import Preset
-from zoo.results.summary_tables import all_tables, report_parts
+from zoo.results.summary_tables import preset_tables, report_parts
 from zoo.results.tables import TextTable, plain_text, print_parts
 from zoo.support.files import temporary_path
 
@@ -87,7 +87,7 @@ class Results:
         return "".join(
             table.html()
             for counted in self.by_preset
-            for table in all_tables(self.header, self.by_preset, counted)
+            for table in preset_tables(self.header, self.by_preset, counted)
         )
 
     def records(self) -> list[dict[str, Any]]:
@@ -137,7 +137,7 @@ class Results:
                 f"the results have no preset {preset!r}{suggest_names(str(preset), preset_names)}. "
                 f"Available: {', '.join(preset_names)}. Add presets with `recount` or `zoo rescore`"
             )
-        return all_tables(self.header, self.by_preset, counted)
+        return preset_tables(self.header, self.by_preset, counted)
 
     def as_json(self) -> dict[str, Any]:
         """Returns the content of results.json."""
@@ -149,7 +149,7 @@ class Results:
         The header has no excluded images, because no metric is computed without them.
         """
         header = {name: value for name, value in self.header.items() if name != EXCLUDED_IMAGES}
-        return Results(header, count_under_presets(self.cases, presets, header), self.cases)
+        return Results(header, compute_preset_results(self.cases, presets, header), self.cases)
 
 
 def print_results(results: Results, console: Console | None = None, long: bool = False) -> None:
@@ -220,11 +220,11 @@ def finish_results(
     overlaps = None
     if familiarity is not None:
         overlaps = familiarity.overlaps(results.cases)
-        description = {**familiarity.describe(), "subsets": summary(overlaps)}
+        description = {**familiarity.describe(), "subsets": count_overlaps(overlaps)}
         header = {**results.header, "familiarity": description}
-        results = Results(header, (), with_buckets(results.cases, overlaps))
+        results = Results(header, (), add_bucket_column(results.cases, overlaps))
     if seen is not None:
-        results = replace(results, cases=with_seen_images(results.cases, seen))
+        results = replace(results, cases=add_leak_column(results.cases, seen))
     results = results.recount(presets)
     if seen is not None:
         reference_values = references(results.header)
@@ -257,8 +257,8 @@ def check_overwrite(out: Path | None, overwrite: bool, splits: bool) -> None:
     if out is None:
         return
     if splits:
-        check_release(out)
-    has_results = is_released(out) or any((out / name).exists() for name in (RESULTS, CASES))
+        check_release_folder(out)
+    has_results = has_release(out) or any((out / name).exists() for name in (RESULTS, CASES))
     if has_results and not overwrite:
         raise ZooError(
             f"{out} already holds results. Choose another folder, or add --overwrite (in Python "

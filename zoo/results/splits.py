@@ -13,7 +13,7 @@ from zoo.results.metrics import Metric, Reference, Rules, compute_metrics, rows_
 from zoo.results.runs import BenchmarkRun
 
 
-def by_split(
+def compute_split_metrics(
     cases: pa.Table,
     rules: Rules,
     references: Mapping[tuple[BenchmarkRun, str], Reference],
@@ -39,10 +39,10 @@ def by_split(
         run_subset: Reference(chance=reference.chance)
         for run_subset, reference in references.items()
     }
-    cases = cases.filter(pa.array(in_split_subsets(cases)))
+    cases = cases.filter(pa.array(split_subset_mask(cases)))
     metric_by_split = {
         (*metric.key, split): replace(metric, split=split)
-        for split, keep in split_rows(cases).items()
+        for split, keep in split_masks(cases).items()
         for metric in compute_metrics(cases.filter(pa.array(keep)), rules_without_macros, chances)
     }
     return tuple(
@@ -52,7 +52,7 @@ def by_split(
     )
 
 
-def split_rows(cases: pa.Table) -> dict[str, NDArray[np.bool_]]:
+def split_masks(cases: pa.Table) -> dict[str, NDArray[np.bool_]]:
     """Returns the outcomes of each split as boolean arrays, as defined by BindSplit.
 
     `full` includes excluded cases, except for VG-Attribution, where the paper omits them. Cases
@@ -76,7 +76,7 @@ def split_rows(cases: pa.Table) -> dict[str, NDArray[np.bool_]]:
     }
 
 
-def in_split_subsets(cases: pa.Table) -> NDArray[np.bool_]:
+def split_subset_mask(cases: pa.Table) -> NDArray[np.bool_]:
     """Returns which outcomes belong to a subset with cases in a split.
 
     Args:

@@ -63,9 +63,9 @@ def interval(
     """
     outcomes = _join_observations(observations, shares)
     value = float(outcomes.weight[outcomes.group] @ outcomes.right)
-    if outcomes.groups == 1 and outcomes.images == len(outcomes.right):
+    if outcomes.n_groups == 1 and outcomes.n_images == len(outcomes.right):
         return *wilson(outcomes.right.sum(), len(outcomes.right)), "Wilson"
-    variance = outcomes.squares * _within_group_ratio(outcomes, value) * _design_effect(outcomes)
+    variance = outcomes.sum_of_squared_weights * _within_group_ratio(outcomes, value) * _design_effect(outcomes)
     return *wilson(value / variance, 1 / variance), "Wilson on the effective number of images"
 
 
@@ -101,15 +101,15 @@ class _Outcomes:
     weight: Floats
 
     @property
-    def images(self) -> int:
+    def n_images(self) -> int:
         return int(self.image.max()) + 1
 
     @property
-    def groups(self) -> int:
+    def n_groups(self) -> int:
         return len(self.size)
 
     @property
-    def squares(self) -> float:
+    def sum_of_squared_weights(self) -> float:
         """The sum of all squared weights; 1 / n if all weights are equal."""
         return float(self.size @ self.weight**2)
 
@@ -141,7 +141,7 @@ def _within_group_ratio(outcomes: _Outcomes, value: float) -> float:
     if total_variance < 1e-12:
         return 1.0
     within_variance = (outcomes.size * outcomes.weight**2) @ (rate * (1 - rate))
-    return float(within_variance / (outcomes.squares * total_variance))
+    return float(within_variance / (outcomes.sum_of_squared_weights * total_variance))
 
 
 def _design_effect(outcomes: _Outcomes) -> float:
@@ -152,17 +152,17 @@ def _design_effect(outcomes: _Outcomes) -> float:
     image. The factor includes Student's correction for its own estimate. It lies between 1 and its
     value for perfectly correlated outcomes within each image (Kish 1965).
     """
-    images, n = outcomes.images, len(outcomes.right)
+    images, n = outcomes.n_images, len(outcomes.right)
     largest_effect = float(
         np.square(sum_by_index(outcomes.image, outcomes.weight[outcomes.group])).sum()
     )
-    largest_effect /= outcomes.squares
+    largest_effect /= outcomes.sum_of_squared_weights
     student_factor = _student_correction(images - 1)
     if images == n:
         return student_factor
     residuals = _compute_residuals(outcomes)
     mean_cluster_size = float(np.square(np.bincount(outcomes.image)).sum()) / n
-    pooled, degrees = _variance_ratio(outcomes, residuals, np.ones(outcomes.groups))
+    pooled, degrees = _variance_ratio(outcomes, residuals, np.ones(outcomes.n_groups))
     correlation = min(max((pooled - 1) / (mean_cluster_size - 1), 0.0), 1.0)
     observed, observed_degrees = _variance_ratio(outcomes, residuals, outcomes.weight)
     modelled = 1 + correlation * (largest_effect - 1)
@@ -186,8 +186,8 @@ class _Residuals:
     """
 
     value: Floats
-    lost: Floats
-    squared: Floats
+    lost_variance: Floats
+    squared_counts: Floats
 
 
 def _compute_residuals(outcomes: _Outcomes) -> _Residuals:
@@ -200,7 +200,7 @@ def _compute_residuals(outcomes: _Outcomes) -> _Residuals:
     image, group, size = outcomes.image, outcomes.group, outcomes.size
     centred = outcomes.right - outcomes.right.mean()
     _, first_index, cell, cells = np.unique(
-        group * outcomes.images + image, return_index=True, return_inverse=True, return_counts=True
+        group * outcomes.n_images + image, return_index=True, return_inverse=True, return_counts=True
     )
     squared = sum_by_index(group[first_index], np.square(cells, dtype=np.float64))
     totals = sum_by_index(group, centred)
@@ -234,13 +234,13 @@ def _variance_ratio(
     """
     weighted = weight[outcomes.group] * residuals.value
     totals = np.square(sum_by_index(outcomes.image, weighted))
-    lost_variance = residuals.lost * weight**2
-    clustered = float(totals.sum() + lost_variance @ residuals.squared)
+    lost_variance = residuals.lost_variance * weight**2
+    clustered = float(totals.sum() + lost_variance @ residuals.squared_counts)
     independent = float(np.square(weighted).sum() + lost_variance @ outcomes.size)
     if independent <= 1e-12 * float(outcomes.size @ weight**2):
         return float("inf"), 0.0
-    scatter = float(np.square(totals).sum() - totals.sum() ** 2 / outcomes.images)
-    max_degrees = outcomes.images - 1.0
+    scatter = float(np.square(totals).sum() - totals.sum() ** 2 / outcomes.n_images)
+    max_degrees = outcomes.n_images - 1.0
     degrees = 2 * float(totals.sum()) ** 2 / scatter if scatter > 0 else max_degrees
     return clustered / independent, min(degrees, max_degrees)
 
@@ -281,7 +281,7 @@ def paired_test(first: ArrayLike, second: ArrayLike, image: ArrayLike) -> float:
     for step, images in zip(*np.unique(np.abs(by_image), return_counts=True), strict=True):
         if step:
             part = np.zeros(2 * step * images + 1)
-            part[:: 2 * step] = _fair_coin(int(images))
+            part[:: 2 * step] = _fair_coin_distribution(int(images))
             distribution = np.maximum(signal.convolve(distribution, part), 0.0)
     middle = len(distribution) // 2
     tail, level = distribution[middle + observed + 1 :].sum(), distribution[middle + observed]
@@ -312,7 +312,7 @@ def mcnemar(first: int, second: int) -> float:
     return float(2 * distribution.cdf(least) - distribution.pmf(least))
 
 
-def _fair_coin(n: int) -> Floats:
+def _fair_coin_distribution(n: int) -> Floats:
     """Returns the distribution of the number of heads in n throws of a fair coin."""
     heads = np.arange(n + 1)
     ways = special.gammaln(n + 1) - special.gammaln(heads + 1) - special.gammaln(n - heads + 1)

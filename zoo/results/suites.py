@@ -7,7 +7,7 @@ from zoo.benchmarks.base import Benchmark
 from zoo.errors import ZooError
 from zoo.results.averages import Mean
 from zoo.results.presets.preset import preset_of
-from zoo.support.class_names import class_of, classes
+from zoo.support.class_names import class_of, list_classes
 
 ALL, SUITE = "all", "suite:"
 
@@ -36,9 +36,9 @@ def expand_suites(entries: Iterable[str | Benchmark]) -> list[str | Benchmark]:
     return benchmarks
 
 
-def published_names() -> list[str]:
+def self_contained_benchmarks() -> list[str]:
     """Returns the names of the benchmarks that need no file from the user."""
-    names = (name for name, _, _ in classes("benchmarks"))
+    names = (name for name, _, _ in list_classes("benchmarks"))
     return [name for name in names if _needs_no_arguments(class_of(name, "benchmarks", Benchmark))]
 
 
@@ -53,7 +53,7 @@ def _needs_no_arguments(cls: type[Benchmark]) -> bool:
 def _suite_members(entry: str) -> list[str] | None:
     """Returns the benchmarks of a suite, None if the name is not a suite."""
     if entry == ALL:
-        return published_names()
+        return self_contained_benchmarks()
     if not entry.startswith(SUITE):
         return None
     preset = preset_of(entry.removeprefix(SUITE))

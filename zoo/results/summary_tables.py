@@ -31,12 +31,12 @@ from zoo.results.tables import (
     TextTable,
     averages_table,
     baselines_table,
-    interval,
+    format_interval,
     metrics_table,
-    number,
+    format_number,
     splits_table,
 )
-from zoo.support.provenance import random_weights
+from zoo.support.provenance import describe_random_weights
 
 MANY = 40  # with more metrics, the report is shortened
 MAX_MISSING_NAMES = 16  # with more, missing members are counted by benchmark
@@ -90,57 +90,57 @@ def report_parts(
     yield from map(Text, notes(header, long))
     if shorten:
         yield Text(LONG)
-    yield from map(Text, absent(header, long))
-    if missing := not_measured(header, metrics):
+    yield from map(Text, absent_file_lines(header, long))
+    if missing := describe_unmeasured(header, metrics):
         yield Text(missing, style="bold")
 
 
 def _preset_parts(
     header: Mapping[str, Any],
     presets: Sequence[PresetResults],
-    counted: PresetResults,
+    preset_results: PresetResults,
     long: bool,
     shorten: bool,
 ) -> Iterator[RenderableType]:
     """Yields the tables and lines of one preset; metrics of the first preset are not repeated."""
     first = presets[0]
-    random = random_weights(header["model"].get("weights", {}))
-    yield Text(f"preset {counted.preset}: {counted.description}")
+    random = describe_random_weights(header["model"].get("weights", {}))
+    yield Text(f"preset {preset_results.preset}: {preset_results.description}")
     if random is not None:
         yield Text(random, style="bold")
-    preset_metrics = _new_metrics(presets, counted)
-    for warning in tie_warnings(preset_metrics, counted.preset):
+    preset_metrics = _differing_metrics(presets, preset_results)
+    for warning in tie_warnings(preset_metrics, preset_results.preset):
         yield Text(warning, style="bold")
     if shorten and preset_metrics:
-        first_means = () if counted is first else first.by_benchmark
-        shown_means = [replace(average, preset=counted.preset) for average in first_means]
-        averages = [average for average in counted.by_benchmark if average not in shown_means]
+        first_means = () if preset_results is first else first.by_benchmark
+        shown_means = [replace(average, preset=preset_results.preset) for average in first_means]
+        averages = [average for average in preset_results.by_benchmark if average not in shown_means]
         if averages:
-            yield summary_table(averages, counted.metrics, header).rich()
+            yield summary_table(averages, preset_results.metrics, header).rich()
     elif preset_metrics:
         yield metrics_table(preset_metrics).rich()
-    if len(preset_metrics) < len(counted.metrics):
+    if len(preset_metrics) < len(preset_results.metrics):
         subject = "other metrics" if preset_metrics else "metrics"
         yield Text(f"all {subject} are the same as under preset {first.preset}")
-    if counted.averages:
-        shown_averages = [a for a in counted.averages if a.value is not None or not shorten]
+    if preset_results.averages:
+        shown_averages = [a for a in preset_results.averages if a.value is not None or not shorten]
         yield averages_table(shown_averages).rich()
-        yield from map(Text, _withheld_averages(counted.averages, shorten))
-    if counted.splits:
+        yield from map(Text, _withheld_averages(preset_results.averages, shorten))
+    if preset_results.splits:
         yield Text("\nby familiarity of bindings, all outcomes with equal weight")
-        yield splits_table(counted.splits).rich()
-    published = published_values_table(header, presets, counted)
-    if published.rows or (REFERENCE_MODELS in header and counted is first):
+        yield splits_table(preset_results.splits).rich()
+    published = published_values_table(header, presets, preset_results)
+    if published.rows or (REFERENCE_MODELS in header and preset_results is first):
         yield Text(f"\n{published.preamble[0]}")
         yield from [published.rich()] if published.rows else []
         yield from map(Text, published.preamble[1:])
     if EXCLUDED_IMAGES in header:
-        yield from _leak_lines(counted.leaks, header[EXCLUDED_IMAGES], long)
+        yield from _leak_lines(preset_results.leaks, header[EXCLUDED_IMAGES], long)
     yield Text("")
 
 
-def all_tables(
-    header: Mapping[str, Any], presets: Sequence[PresetResults], counted: PresetResults
+def preset_tables(
+    header: Mapping[str, Any], presets: Sequence[PresetResults], preset_results: PresetResults
 ) -> list[TextTable]:
     """Returns the tables of one preset that have rows: metrics, averages, splits, published values.
 
@@ -149,34 +149,34 @@ def all_tables(
         presets: Metrics and averages per preset.
         counted: Those of the preset.
     """
-    lines = [f"preset {counted.preset}: {counted.description}"]
-    random = random_weights(header["model"].get("weights", {}))
+    lines = [f"preset {preset_results.preset}: {preset_results.description}"]
+    random = describe_random_weights(header["model"].get("weights", {}))
     lines += [] if random is None else [random]
-    lines += tie_warnings(counted.metrics, counted.preset)
+    lines += tie_warnings(preset_results.metrics, preset_results.preset)
     tables = (
-        metrics_table(counted.metrics, lines),
-        averages_table(counted.averages),
-        splits_table(counted.splits),
-        published_values_table(header, presets, counted),
+        metrics_table(preset_results.metrics, lines),
+        averages_table(preset_results.averages),
+        splits_table(preset_results.splits),
+        published_values_table(header, presets, preset_results),
     )
     return [table for table in tables if table.rows]
 
 
 def published_values_table(
-    header: Mapping[str, Any], presets: Sequence[PresetResults], counted: PresetResults
+    header: Mapping[str, Any], presets: Sequence[PresetResults], preset_results: PresetResults
 ) -> TextTable:
     """Returns the table of published values for the metrics and averages of a preset.
 
     Metrics that equal those of the first preset are listed with the first preset only.
     """
     models = header.get(REFERENCE_MODELS, ())
-    return published_table(models, counted.preset, _new_metrics(presets, counted), counted.averages)
+    return published_table(models, preset_results.preset, _differing_metrics(presets, preset_results), preset_results.averages)
 
 
-def _new_metrics(presets: Sequence[PresetResults], counted: PresetResults) -> list[Metric]:
+def _differing_metrics(presets: Sequence[PresetResults], preset_results: PresetResults) -> list[Metric]:
     """Returns the metrics of a preset that differ from those of the first preset."""
-    first_metrics = () if counted is presets[0] else presets[0].metrics
-    return [metric for metric in counted.metrics if metric not in first_metrics]
+    first_metrics = () if preset_results is presets[0] else presets[0].metrics
+    return [metric for metric in preset_results.metrics if metric not in first_metrics]
 
 
 def summary_table(
@@ -221,13 +221,13 @@ def summary_table(
                 f"{n_subsets - len(average.missing)} of {n_subsets}"
                 if average.missing
                 else str(n_subsets),
-                number(average.value),
-                interval(average),
+                format_number(average.value),
+                format_interval(average),
                 f"{average.n:,} / {average.n_total:,}",
                 *([f"{ties[average.name]:,}" if ties[average.name] else ""] if any_ties else []),
-                number(chance),
+                format_number(chance),
                 *(_blind_cells(ceiling) if ceiling else ("", "", "")),
-                number(_text_probe(header, run, ALL_SUBSETS, metric)[0]),
+                format_number(_text_probe(header, run, ALL_SUBSETS, metric)[0]),
             )
         )
         previous_run = run
@@ -246,8 +246,8 @@ def ceilings_table(header: Mapping[str, Any], long: bool) -> TextTable:
     rows = [
         (
             *(run, "all" if subset == ALL_SUBSETS else subset, metric),
-            *(f"{ceiling.n:,}", number(ceiling.chance), *_blind_cells(ceiling)),
-            number(_text_probe(header, run, subset, metric)[0]),
+            *(f"{ceiling.n:,}", format_number(ceiling.chance), *_blind_cells(ceiling)),
+            format_number(_text_probe(header, run, subset, metric)[0]),
             "" if ceiling.best_guess is None else ceiling.best_guess[0],
         )
         for run, by_subset in _ceilings(header)
@@ -280,32 +280,32 @@ def notes(header: Mapping[str, Any], long: bool) -> Iterator[str]:
             yield f"{name}, {subject}: {note}{suffix}"
 
 
-def absent(header: Mapping[str, Any], long: bool) -> Iterator[str]:
+def absent_file_lines(header: Mapping[str, Any], long: bool) -> Iterator[str]:
     """Yields one line per group of absent files with its instructions, or a summary if many.
 
     Args:
         header: The content of results.json except metrics.
         long: Whether to print a line for each group, however many there are.
     """
-    by_how: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    subsets_by_instructions: dict[tuple[str, str], list[dict[str, Any]]] = {}
     by_run: dict[str, list[dict[str, Any]]] = {}
     for subset in header["absent"]:
         run = str(BenchmarkRun(subset["benchmark"], subset["run"]))
-        by_how.setdefault((run, subset["instructions"]), []).append(subset)
+        subsets_by_instructions.setdefault((run, subset["instructions"]), []).append(subset)
         by_run.setdefault(run, []).append(subset)
-    if not long and len(by_how) > MAX_ABSENT_LINES:
+    if not long and len(subsets_by_instructions) > MAX_ABSENT_LINES:
         sizes = (f"{run} ({_format_size(subsets, header)})" for run, subsets in by_run.items())
         yield f"absent: {', '.join(sizes)}"
         yield f"`zoo doctor --data_root {' '.join(header['data_root'])}` explains how to get them"
         return
-    for (run, instructions), subsets in by_how.items():
+    for (run, instructions), subsets in subsets_by_instructions.items():
         first_subset, n_more = subsets[0], len(subsets) - 1
         suffix = f" and {n_more} more" if n_more else ""
         files = " or ".join(first_subset["files"])
         yield f"absent: {run}/{first_subset['subset']}{suffix} ({files}): {instructions}"
 
 
-def not_measured(header: Mapping[str, Any], metrics: Iterable[Metric]) -> str:
+def describe_unmeasured(header: Mapping[str, Any], metrics: Iterable[Metric]) -> str:
     """Returns a sentence on requested cases that were not measured, empty if there are none.
 
     Args:
@@ -460,7 +460,7 @@ def _blind_cells(ceiling: Ceiling) -> tuple[str, ...]:
     """Returns the cells of CEILINGS that depend only on the file."""
     guess = ceiling.best_guess
     text_only = None if guess is None else guess[1]
-    return tuple(map(number, (ceiling.order_only, text_only, ceiling.always_first)))
+    return tuple(map(format_number, (ceiling.order_only, text_only, ceiling.always_first)))
 
 
 def _format_size(subsets: Iterable[Mapping[str, Any]], header: Mapping[str, Any]) -> str:

@@ -192,12 +192,12 @@ def metrics_table(metrics: Sequence[Metric], preamble: Sequence[str] = ()) -> Te
             str(m.benchmark_run) if m.benchmark_run != previous_run else "",
             m.subset,
             m.metric,
-            number(m.value),
-            interval(m),
+            format_number(m.value),
+            format_interval(m),
             f"{m.n:,} / {m.n_total:,}",
             f"{m.ties:,}" if m.ties else "",
-            number(m.chance),
-            number(m.published),
+            format_number(m.chance),
+            format_number(m.published),
         )
         for m, previous_run in zip(metrics, previous_runs, strict=False)
     )
@@ -218,8 +218,8 @@ def splits_table(metrics: Sequence[Metric]) -> TextTable:
         (
             *(("", "", "") if name == previous else name),
             m.split,
-            number(m.value),
-            interval(m),
+            format_number(m.value),
+            format_interval(m),
             f"{m.n:,} / {m.n_total:,}",
             *([f"{m.ties:,}" if m.ties else ""] if any_ties else []),
         )
@@ -233,8 +233,8 @@ def averages_table(averages: Iterable[Average]) -> TextTable:
     rows = (
         (
             a.name,
-            number(a.value),
-            interval(a),
+            format_number(a.value),
+            format_interval(a),
             a.weighting,
             f"{a.n:,} / {a.n_total:,}",
             _coverage_note(a),
@@ -248,19 +248,19 @@ def baselines_table(baselines: Baselines) -> TextTable:
     """Returns a table with one row per baseline and metric and one column per subset."""
     subsets = dict.fromkeys(subset for by_subset in baselines.values() for subset in by_subset)
     rows = (
-        (name, metric, *(number(by_subset.get(subset, {}).get(metric)) for subset in subsets))
+        (name, metric, *(format_number(by_subset.get(subset, {}).get(metric)) for subset in subsets))
         for name, by_subset in baselines.items()
         for metric in dict.fromkeys(metric for metrics in by_subset.values() for metric in metrics)
     )
     return TextTable(("baseline", "metric", *subsets), tuple(rows))
 
 
-def number(value: float | None) -> str:
+def format_number(value: float | None) -> str:
     """Returns a value in per cent with one decimal, empty for None."""
     return "" if value is None else f"{value:.1f}"
 
 
-def interval(estimate: Metric | Average) -> str:
+def format_interval(estimate: Metric | Average) -> str:
     """Returns a 95 % interval with one decimal, empty if there is none."""
     if estimate.low is None or estimate.high is None:
         return ""

@@ -31,7 +31,7 @@ class Trajectory:
         return [name for name in self.scores[0] if all(name in scores for scores in self.scores)]
 
 
-def show(trajectory: Trajectory) -> None:
+def print_trajectory(trajectory: Trajectory) -> None:
     """Prints a table with one row per metric and one column per alpha."""
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("%, by alpha", overflow="fold")
@@ -42,7 +42,7 @@ def show(trajectory: Trajectory) -> None:
     default_console().print(table)
 
 
-def write(trajectory: Trajectory, folder: Path) -> None:
+def write_trajectory(trajectory: Trajectory, folder: Path) -> None:
     """Writes trajectory.json and trajectory.png."""
     scores = [
         {"alpha": a, "scores": s} for a, s in zip(trajectory.alphas, trajectory.scores, strict=True)

@@ -8,11 +8,11 @@ from pathlib import Path
 from random import Random
 from typing import TypeVar
 
-from zoo.results.html_pages import mark_words, render_page, require_any_image, thumbnails
+from zoo.results.html_pages import mark_words, render_page, require_any_image, thumbnail_uris
 from zoo.results.tables import TextTable
 from zoo.sources.images import ImageFinder
-from zoo.units.counts import KINDS, Counts, kind_with_foil
-from zoo.units.extraction import stored_counts
+from zoo.units.counts import KINDS, Counts, captions_with_foil_key
+from zoo.units.extraction import total_stored_counts
 from zoo.units.overlap import RULE, Disagreement, UnitOverlap, compare_units
 from zoo.units.reader import read_units
 from zoo.units.record import UnitRecord
@@ -62,7 +62,7 @@ class UnitsReport:
     seed: int
 
     @property
-    def counts(self) -> TextTable:
+    def kinds_table(self) -> TextTable:
         """The counts of each file by kind, and of dropped items by reason."""
         return counts_table({file.name: file.counts for file in self.files})
 
@@ -99,14 +99,14 @@ class UnitsReport:
         assert comparison is not None
         first_name, second_name = (file.name for file in self.files)
         changed_note = (
-            f"; {comparison.other_text:,} have a different text under the same id and were not "
+            f"; {comparison.n_different_text:,} have a different text under the same id and were not "
             "compared"
-            if comparison.other_text
+            if comparison.n_different_text
             else ""
         )
         return (
-            f"{comparison.captions:,} captions are in both, {comparison.first:,} only in "
-            f"{first_name} and {comparison.second:,} only in {second_name}{changed_note}. "
+            f"{comparison.n_compared:,} captions are in both, {comparison.n_first_only:,} only in "
+            f"{first_name} and {comparison.n_second_only:,} only in {second_name}{changed_note}. "
             "Units differ in "
             f"{len(comparison.disagreements):,}."
         )
@@ -134,7 +134,7 @@ class UnitsReport:
         """
         records = [disagreement.record for disagreement in self.disagreements]
         records += [record for sample in self.samples.values() for record in sample]
-        images = thumbnails((record.image_id for record in records), finder)
+        images = thumbnail_uris((record.image_id for record in records), finder)
         if must_find:
             require_any_image(images, finder, f"{len(records):,} captions on the page")
         has_two_files = self.overlap is not None
@@ -142,7 +142,7 @@ class UnitsReport:
             PAGE,
             sources={file.name: file.description for file in self.files},
             names=[file.name for file in self.files],
-            counts=self.counts,
+            counts=self.kinds_table,
             notes=self.notes,
             rule=RULE,
             shared=self.shared_table() if has_two_files else None,
@@ -157,7 +157,7 @@ class UnitsReport:
         return Random(self.seed).sample(items, min(self.n, len(items)))
 
 
-def read_report(paths: Sequence[Path], n: int, seed: int) -> UnitsReport:
+def read_units_report(paths: Sequence[Path], n: int, seed: int) -> UnitsReport:
     """Reads one or two units files.
 
     Args:
@@ -178,7 +178,7 @@ def read_report(paths: Sequence[Path], n: int, seed: int) -> UnitsReport:
 
 def _read_units_file(path: Path, name: str) -> UnitsFile:
     records = read_units(path)
-    counts, stored = Counts(), stored_counts(path)
+    counts, stored = Counts(), total_stored_counts(path)
     for _ in counts.count_records(records.values()):
         pass
     # the stored counts may be outdated
@@ -199,7 +199,7 @@ def counts_table(counts: Mapping[str, Counts]) -> TextTable:
 def _count_rows(counts: Sequence[Counts]) -> Iterator[tuple[str, ...]]:
     yield "captions", *(f"{c.captions:,}" for c in counts)
     for kind in KINDS:
-        for label in (kind, kind_with_foil(kind)):
+        for label in (kind, captions_with_foil_key(kind)):
             yield (
                 f"captions with {label}",
                 *(_with_share(c.captions_with[label], c.captions) for c in counts),
@@ -239,7 +239,7 @@ def overlap_table(overlap: UnitOverlap, first: str, second: str) -> TextTable:
     """
     rows = []
     for kind, shared in overlap.shared.items():
-        parts = (shared.n_both, shared.n_first, shared.n_second)
+        parts = (shared.n_both, shared.n_first_only, shared.n_second_only)
         shares = (_with_share(n, shared.total) for n in parts)
         rows.append((kind, *shares, f"{shared.total:,}"))
     return TextTable(

@@ -50,7 +50,7 @@ def swap_attributes(caption: Caption) -> Caption:
     return (b, first), (a, second)
 
 
-def split_of(caption: Caption, held_out: frozenset[Binding]) -> str | None:
+def split_of_caption(caption: Caption, held_out: frozenset[Binding]) -> str | None:
     """Returns the split of a caption, or None if its swap has another number of held-out bindings.
 
     Args:
@@ -61,7 +61,7 @@ def split_of(caption: Caption, held_out: frozenset[Binding]) -> str | None:
     return SPLITS[n] if n == of_swap else None
 
 
-def swap_group(caption: Caption) -> tuple[Binding, ...]:
+def swap_group_key(caption: Caption) -> tuple[Binding, ...]:
     """Returns a key shared by a caption, its reversed order and the swaps of both."""
     return min(tuple(sorted(caption)), tuple(sorted(swap_attributes(caption))))
 
@@ -86,6 +86,6 @@ def draw_evaluation_groups(
         The keys of the captions from `swap_group`, so that reversed captions and swaps are
         included.
     """
-    seen_captions = (c for c in captions(attributes, objects) if split_of(c, held_out) == "seen")
-    groups = sorted(dict.fromkeys(map(swap_group, seen_captions)))
+    seen_captions = (c for c in captions(attributes, objects) if split_of_caption(c, held_out) == "seen")
+    groups = sorted(dict.fromkeys(map(swap_group_key, seen_captions)))
     return frozenset(Random(f"set aside {seed}").sample(groups, round(share * len(groups))))

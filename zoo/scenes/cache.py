@@ -24,11 +24,11 @@ from PIL import Image
 
 from zoo.errors import ZooError
 from zoo.scenes.captions import VERSION as CAPTIONS_VERSION
-from zoo.scenes.collection import Collection, Scene
+from zoo.scenes.collection import SceneCollection, Scene
 from zoo.scenes.graph import ColorShape, SceneGraph
 from zoo.scenes.grid import BindingGrid
 from zoo.scenes.pairs import KINDS
-from zoo.scenes.related import HELD_OUT, Related
+from zoo.scenes.related import HELD_OUT, RelatedScenes
 from zoo.scenes.render import render, renderer_version, use_one_thread
 from zoo.support.files import check_writable, remove_leftovers, write_bytes
 from zoo.support.progress import track
@@ -40,7 +40,7 @@ from zoo.units.reader import write_units
 VERSION = 1
 GRAPHS, CAPTIONS = "scenes.jsonl", "captions.jsonl"
 MANIFEST = "manifest.json"
-SPLITS = tuple(dict.fromkeys((*Related.splits, *BindingGrid.splits, *KINDS)))
+SPLITS = tuple(dict.fromkeys((*RelatedScenes.splits, *BindingGrid.splits, *KINDS)))
 
 Line = TypeVar("Line")
 
@@ -85,11 +85,11 @@ def render_scenes(
         ZooError: The folder was rendered with other settings, has more scenes, or cannot be
             written.
     """
-    return render_collection(folder, n, Related(seed, size, n_objects, held_out), samples, workers)
+    return render_collection(folder, n, RelatedScenes(seed, size, n_objects, held_out), samples, workers)
 
 
 def render_collection(
-    folder: str | Path, n: int, collection: Collection, samples: int, workers: int = 2
+    folder: str | Path, n_layouts: int, collection: SceneCollection, samples: int, workers: int = 2
 ) -> int:
     """Renders the scenes of a collection into a folder. Existing images are kept.
 
@@ -108,10 +108,10 @@ def render_collection(
             written.
     """
     folder, size = Path(folder), collection.size
-    for name, value in {"n": n, "size": size, "samples": samples}.items():
+    for name, value in {"n": n_layouts, "size": size, "samples": samples}.items():
         if value < 1:
             raise ZooError(f"scenes cannot be rendered with {name} {value}: give at least 1")
-    former_settings = _settings_of(folder)  # before the renderer is imported, which may be missing
+    former_settings = _read_settings(folder)  # before the renderer is imported, which may be missing
     settings = {
         "version": VERSION,
         "captions": CAPTIONS_VERSION,
@@ -121,8 +121,8 @@ def render_collection(
         "samples": samples,
         **collection.settings(),
     }
-    _check_settings(folder, settings, former_settings)
-    scenes = list(collection.scenes(n))
+    _write_or_check_settings(folder, settings, former_settings)
+    scenes = list(collection.scenes(n_layouts))
     _refuse_to_shrink(folder, len(scenes))
     remove_leftovers(folder / "images")
     missing = [
@@ -133,7 +133,7 @@ def render_collection(
     rendered = _render_jobs(missing, workers)
     for _ in track(rendered, f"rendering {size} px scenes", len(missing)):
         pass
-    _write_lists(folder, scenes, collection.splits)
+    _write_units_and_captions(folder, scenes, collection.splits)
     return len(missing)
 
 
@@ -173,7 +173,7 @@ def _read(folder: str | Path, name: str, schema: type[Line]) -> list[Line]:
     return [line for _, line in read_json_lines(path, schema, advice)]
 
 
-def _settings_of(folder: Path) -> dict[str, Any] | None:
+def _read_settings(folder: Path) -> dict[str, Any] | None:
     """Returns the settings that a folder was rendered with, or None for a new folder.
 
     Raises:
@@ -191,7 +191,7 @@ def _settings_of(folder: Path) -> dict[str, Any] | None:
         ) from error
 
 
-def _check_settings(
+def _write_or_check_settings(
     folder: Path, settings: dict[str, Any], former_settings: dict[str, Any] | None
 ) -> None:
     """Writes the settings into a new folder, or checks that they equal the existing ones."""
@@ -254,7 +254,7 @@ def _render_to(path: Path, graph: SceneGraph, size: int, samples: int) -> None:
     write_bytes(path, data.getvalue(), clean_up=False)
 
 
-def _write_lists(folder: Path, scenes: list[Scene], splits: tuple[str, ...]) -> None:
+def _write_units_and_captions(folder: Path, scenes: list[Scene], splits: tuple[str, ...]) -> None:
     write_units((d.record for scene in scenes for d in scene.descriptions), folder / "units.jsonl")
     for split in splits:
         of_split = (

@@ -79,7 +79,7 @@ class SceneDescription:
     attribute_swap: str | None
 
 
-def phrase(graph: SceneGraph, object: SceneObject) -> ObjectPhrase:
+def phrase_for_object(graph: SceneGraph, object: SceneObject) -> ObjectPhrase:
     """Returns the phrase of an object, with the attributes that are visible.
 
     It includes size and colour if they are listed in the graph, and material only for spheres: flat
@@ -94,7 +94,7 @@ def phrase(graph: SceneGraph, object: SceneObject) -> ObjectPhrase:
     return ObjectPhrase(object.shape, object.color, size, material)
 
 
-def holds(graph: SceneGraph, subject: ObjectPhrase, predicate: str, object: ObjectPhrase) -> bool:
+def statement_holds(graph: SceneGraph, subject: ObjectPhrase, predicate: str, object: ObjectPhrase) -> bool:
     """Returns whether a statement holds for some two objects of a scene.
 
     Args:
@@ -111,7 +111,7 @@ def holds(graph: SceneGraph, subject: ObjectPhrase, predicate: str, object: Obje
     )
 
 
-def describe(
+def describe_scene(
     graph: SceneGraph, image_id: str, avoid: frozenset[ColorShape] = frozenset()
 ) -> list[SceneDescription]:
     """Returns up to four relations and a conjunction as captions.
@@ -130,14 +130,14 @@ def describe(
     subject, object = rng.sample(range(len(graph.objects)), 2)
     statements.append((subject, "and", object))
     return [
-        _description(graph, rng, image_id, f"{graph.id}-{k}", statement, avoid)
+        _describe_statement(graph, rng, image_id, f"{graph.id}-{k}", statement, avoid)
         for k, statement in enumerate(statements)
     ]
 
 
 def false_phrases(
     graph: SceneGraph,
-    right: ObjectPhrase,
+    true_phrase: ObjectPhrase,
     part: str,
     avoid: frozenset[ColorShape] = frozenset(),
     shapes: tuple[str, ...] = SHAPES,
@@ -152,9 +152,9 @@ def false_phrases(
         shapes: The available shapes.
     """
     changes = (
-        ({"shape": shape} for shape in shapes) if part == "head" else _attribute_changes(right)
+        ({"shape": shape} for shape in shapes) if part == "head" else _attribute_changes(true_phrase)
     )
-    variants = (replace(right, **change) for change in changes)
+    variants = (replace(true_phrase, **change) for change in changes)
     return [
         variant
         for variant in variants
@@ -162,16 +162,16 @@ def false_phrases(
     ]
 
 
-def _attribute_changes(right: ObjectPhrase) -> Iterator[dict[str, str]]:
+def _attribute_changes(true_phrase: ObjectPhrase) -> Iterator[dict[str, str]]:
     return (
         {name: value}
         for name, values in VALUES.items()
-        if getattr(right, name) is not None
+        if getattr(true_phrase, name) is not None
         for value in values
     )
 
 
-def _description(
+def _describe_statement(
     graph: SceneGraph,
     rng: Random,
     image_id: str,
@@ -179,29 +179,29 @@ def _description(
     statement: tuple[int, str, int],
     avoid: frozenset[ColorShape],
 ) -> SceneDescription:
-    subject, object = (phrase(graph, graph.objects[i]) for i in (statement[0], statement[2]))
+    subject, object = (phrase_for_object(graph, graph.objects[i]) for i in (statement[0], statement[2]))
     predicate = statement[1]
     template = rng.choice(CONJUNCTION_TEMPLATES if predicate == "and" else RELATION_TEMPLATES)
     relation = (
-        () if predicate == "and" else (_relation(graph, rng, subject, predicate, object, avoid),)
+        () if predicate == "and" else (_relation_with_foils(graph, rng, subject, predicate, object, avoid),)
     )
     record = UnitRecord(
         caption_id,
         image_id,
         template.format(subject, predicate, object),
-        tuple(entity(graph, rng, named, avoid) for named in (subject, object)),
+        tuple(entity_with_foils(graph, rng, named, avoid) for named in (subject, object)),
         relation,
         dict(SOURCE),
     )
     a, b = replace(subject, color=object.color), replace(object, color=subject.color)
-    false = not holds(graph, a, predicate, b) and avoid.isdisjoint((a.pair, b.pair))
+    false = not statement_holds(graph, a, predicate, b) and avoid.isdisjoint((a.pair, b.pair))
     return SceneDescription(record, template.format(a, predicate, b) if false else None)
 
 
-def entity(
+def entity_with_foils(
     graph: SceneGraph,
     rng: Random,
-    right: ObjectPhrase,
+    true_phrase: ObjectPhrase,
     avoid: frozenset[ColorShape] = frozenset(),
     shapes: tuple[str, ...] = SHAPES,
 ) -> Entity:
@@ -216,15 +216,15 @@ def entity(
     """
     foils = []
     for part, edit in (("head", "object_change"), ("attribute", "attribute_change")):
-        variants = false_phrases(graph, right, part, avoid, shapes)
+        variants = false_phrases(graph, true_phrase, part, avoid, shapes)
         foils += [
             EntityFoil(str(variant), edit)
             for variant in rng.sample(variants, min(ENTITY_FOILS, len(variants)))
         ]
-    return Entity(str(right), tuple(foils))
+    return Entity(str(true_phrase), tuple(foils))
 
 
-def _relation(
+def _relation_with_foils(
     graph: SceneGraph,
     rng: Random,
     subject: ObjectPhrase,
@@ -233,13 +233,13 @@ def _relation(
     avoid: frozenset[ColorShape],
 ) -> Relation:
     foils = []
-    if not holds(graph, subject, OPPOSITE[predicate], object):
+    if not statement_holds(graph, subject, OPPOSITE[predicate], object):
         foils.append(
             RelationFoil(
                 str(subject), OPPOSITE[predicate], str(object), "predicate_change", "predicate"
             )
         )
-    if not holds(graph, object, predicate, subject):
+    if not statement_holds(graph, object, predicate, subject):
         foils.append(RelationFoil(str(object), predicate, str(subject), "argument_swap"))
     for part in ("head", "attribute"):
         for component, right in (("subject", subject), ("object", object)):

@@ -26,7 +26,7 @@ class Scene:
     descriptions: list[SceneDescription]
 
 
-class Collection(ABC):
+class SceneCollection(ABC):
     """Base of collections of scenes. The scenes depend only on the arguments.
 
     Args:
@@ -47,7 +47,7 @@ class Collection(ABC):
         """Returns further settings of the scenes and captions, as JSON data."""
 
     @abstractmethod
-    def scenes(self, n: int) -> Iterator[Scene]:
+    def scenes(self, n_layouts: int) -> Iterator[Scene]:
         """Yields the scenes of the first n layouts. A larger n only appends layouts.
 
         Args:

@@ -120,7 +120,7 @@ class Camera:
         right = _unit((forward[1], -forward[0], 0.0))
         return right, _cross(right, forward), forward
 
-    def project(self, point: Vector) -> tuple[float, float, float]:
+    def project_with_scale(self, point: Vector) -> tuple[float, float, float]:
         """Returns the position of a point in the image, and the scale there.
 
         Args:
@@ -179,12 +179,12 @@ class SceneGraph:
             object: The row of the second object.
         """
         right, _, forward = self.camera.axes
-        backward = _unit((forward[0], forward[1], 0.0))
+        ground_forward = _unit((forward[0], forward[1], 0.0))
         sign, axis = {
             "to the left of": (-1, right),
             "to the right of": (1, right),
-            "in front of": (-1, backward),
-            "behind": (1, backward),
+            "in front of": (-1, ground_forward),
+            "behind": (1, ground_forward),
         }[predicate]
         return sign * _dot(
             _minus(self.objects[subject].position, self.objects[object].position), axis
@@ -258,7 +258,7 @@ class Look:
     materials: tuple[str, ...]
 
 
-def framing(resolution: int, n_objects: int) -> Framing:
+def choose_framing(resolution: int, n_objects: int) -> Framing:
     """Returns the layout of scenes: CLEVR's view from 128 pixels on, a closer one below.
 
     Size and gloss are not visible at lower resolutions. There the view is closer and steeper, and
@@ -280,13 +280,13 @@ def framing(resolution: int, n_objects: int) -> Framing:
     )
 
 
-def draw_scene(
+def sample_scene(
     seed: int,
     index: int,
     resolution: int,
     n_objects: tuple[int, int] = (2, 4),
     excluded: frozenset[ColorShape] = frozenset(),
-    required: frozenset[ColorShape] = frozenset(),
+    required_any: frozenset[ColorShape] = frozenset(),
 ) -> SceneGraph:
     """Samples a scene. It depends only on the arguments.
 
@@ -311,7 +311,7 @@ def draw_scene(
     rng = Random(f"scene {seed} {index}")
     n = rng.randint(*n_objects)
     allowed = [pair for pair in PAIRS if pair not in excluded]
-    candidates = [pair for pair in allowed if pair in required] if required else allowed
+    candidates = [pair for pair in allowed if pair in required_any] if required_any else allowed
     if not candidates or len(allowed) < n:
         raise ZooError(
             f"cannot sample a scene of {n} objects: too many of the {len(PAIRS)} pairs of colour "
@@ -319,10 +319,10 @@ def draw_scene(
         )
     pairs = [rng.choice(candidates)]
     pairs += rng.sample([pair for pair in allowed if pair != pairs[0]], n - 1)
-    frame = framing(resolution, n)
+    frame = choose_framing(resolution, n)
     looks = [Look(*pair, frame.sizes, frame.materials) for pair in pairs]
-    graph = place_objects(
-        rng, index, frame, looks, lambda graph: are_separate(graph) and has_clear_relations(graph)
+    graph = sample_layout(
+        rng, index, frame, looks, lambda graph: are_fully_visible(graph) and has_clear_relations(graph)
     )
     if graph is None:
         raise ZooError(
@@ -332,13 +332,13 @@ def draw_scene(
     return graph
 
 
-def place_objects(
+def sample_layout(
     rng: Random,
     index: int,
     frame: Framing,
     looks: Sequence[Look],
-    fits: Callable[[SceneGraph], bool],
-    accepts: Callable[[SceneGraph], bool] = lambda graph: True,
+    accepts_partial: Callable[[SceneGraph], bool],
+    accepts_complete: Callable[[SceneGraph], bool] = lambda graph: True,
 ) -> SceneGraph | None:
     """Samples positions for objects.
 
@@ -367,12 +367,12 @@ def place_objects(
             frame.visible_attributes,
         )
         for look in looks:
-            grown = _add_object(rng, graph, frame.reach, look, fits)
-            if grown is None:
+            larger_graph = _add_object(rng, graph, frame.reach, look, accepts_partial)
+            if larger_graph is None:
                 break
-            graph = grown
+            graph = larger_graph
         else:
-            if accepts(graph):
+            if accepts_complete(graph):
                 return graph
     return None
 
@@ -382,32 +382,32 @@ def _add_object(
     graph: SceneGraph,
     reach: float,
     look: Look,
-    fits: Callable[[SceneGraph], bool],
+    accepts_partial: Callable[[SceneGraph], bool],
 ) -> SceneGraph | None:
     """Returns the graph with one more object, or None if it could not be placed."""
     for _ in range(PLACES):
-        grown = replace(graph, objects=(*graph.objects, _place(rng, reach, look)))
-        if fits(grown):
-            return grown
+        larger_graph = replace(graph, objects=(*graph.objects, _sample_object(rng, reach, look)))
+        if accepts_partial(larger_graph):
+            return larger_graph
     return None
 
 
-def are_separate(graph: SceneGraph) -> bool:
+def are_fully_visible(graph: SceneGraph) -> bool:
     """Returns whether all objects are completely in the frame and none occludes another."""
-    return is_in_frame(graph) and has_no_occlusion(graph)
+    return is_in_frame(graph) and has_disjoint_outlines(graph)
 
 
 def is_in_frame(graph: SceneGraph) -> bool:
     """Returns whether all outlines keep a distance of 3 % of the frame from its borders."""
     return all(
         abs(x) + r <= 0.94 and abs(y) + r <= 0.94
-        for x, y, r in (_disc(graph.camera, o) for o in graph.objects)
+        for x, y, r in (_project_outline(graph.camera, o) for o in graph.objects)
     )
 
 
-def has_no_occlusion(graph: SceneGraph) -> bool:
+def has_disjoint_outlines(graph: SceneGraph) -> bool:
     """Returns whether no two outlines touch, in the image or on the ground."""
-    discs = [_disc(graph.camera, o) for o in graph.objects]
+    discs = [_project_outline(graph.camera, o) for o in graph.objects]
     return all(math.dist(a[:2], b[:2]) >= a[2] + b[2] for a, b in _pairs(discs)) and all(
         math.dist(a.position[:2], b.position[:2])
         >= OUTLINE[a.shape] * a.radius + OUTLINE[b.shape] * b.radius
@@ -421,7 +421,7 @@ def has_clear_relations(graph: SceneGraph) -> bool:
     Every two objects must be separated by a margin along both ground axes, and appear in the same
     order in the image.
     """
-    projections = [graph.camera.project(o.position) for o in graph.objects]
+    projections = [graph.camera.project_with_scale(o.position) for o in graph.objects]
     for i, j in _pairs(range(len(graph.objects))):
         side_offset, depth_offset = (
             graph.offset(i, "to the right of", j),
@@ -436,7 +436,7 @@ def has_clear_relations(graph: SceneGraph) -> bool:
     return True
 
 
-def _place(rng: Random, reach: float, look: Look) -> SceneObject:
+def _sample_object(rng: Random, reach: float, look: Look) -> SceneObject:
     size = rng.choice(look.sizes)
     radius = SIZES[size]
     x, y = (rng.uniform(-reach, reach) for _ in range(2))
@@ -451,8 +451,8 @@ def _place(rng: Random, reach: float, look: Look) -> SceneObject:
     )
 
 
-def _disc(camera: Camera, object: SceneObject) -> tuple[float, float, float]:
-    x, y, enlargement = camera.project(object.position)
+def _project_outline(camera: Camera, object: SceneObject) -> tuple[float, float, float]:
+    x, y, enlargement = camera.project_with_scale(object.position)
     return x, y, OUTLINE[object.shape] * object.radius * enlargement
 
 

@@ -9,16 +9,16 @@ from typing import Any
 
 from zoo.scenes import blocks
 from zoo.scenes.blocks import Caption
-from zoo.scenes.captions import SOURCE, ObjectPhrase, SceneDescription, entity
-from zoo.scenes.collection import Collection, Scene, image_id
+from zoo.scenes.captions import SOURCE, ObjectPhrase, SceneDescription, entity_with_foils
+from zoo.scenes.collection import SceneCollection, Scene, image_id
 from zoo.scenes.graph import (
     ALL_SHAPES,
     COLORS,
     Look,
     SceneGraph,
-    are_separate,
-    framing,
-    place_objects,
+    are_fully_visible,
+    choose_framing,
+    sample_layout,
 )
 from zoo.units.record import UnitRecord
 
@@ -44,7 +44,7 @@ def all_captions() -> dict[str, Caption]:
     return {caption_text(caption): caption for caption in blocks.captions(COLORS, ALL_SHAPES)}
 
 
-class BindingGrid(Collection):
+class BindingGrid(SceneCollection):
     """Two objects of different colours and shapes; a block of 3 by 3 bindings is held out.
 
     Bindings of the block occur only in the splits `partial` and `unseen`, including swaps, units
@@ -65,8 +65,8 @@ class BindingGrid(Collection):
         evaluated = blocks.draw_evaluation_groups(COLORS, ALL_SHAPES, self.held_out, block_seed)
         self.captions: dict[str, list[Caption]] = {split: [] for split in self.splits}
         for caption in blocks.captions(COLORS, ALL_SHAPES):
-            split = blocks.split_of(caption, self.held_out)
-            if split == "seen" and blocks.swap_group(caption) not in evaluated:
+            split = blocks.split_of_caption(caption, self.held_out)
+            if split == "seen" and blocks.swap_group_key(caption) not in evaluated:
                 self.captions["train"].append(caption)
                 self.captions["val"].append(caption)
             elif split is not None:
@@ -76,15 +76,15 @@ class BindingGrid(Collection):
         """Returns what is held out."""
         return {"kind": "grid", "held_out": sorted(map(list, self.held_out))}
 
-    def scenes(self, n: int) -> Iterator[Scene]:
+    def scenes(self, n_layouts: int) -> Iterator[Scene]:
         """Yields the scenes of the first n layouts, one each, with captions in both orders."""
-        frame = framing(self.size, 2)
-        for index in range(n):
+        frame = choose_framing(self.size, 2)
+        for index in range(n_layouts):
             rng = Random(f"grid {self.seed} {index}")
             split, image = split_of(index), image_id(index)
             caption = rng.choice(self.captions[split])
             looks = [Look(*pair, frame.sizes, frame.materials) for pair in caption]
-            graph = place_objects(rng, index, frame, looks, are_separate)
+            graph = sample_layout(rng, index, frame, looks, are_fully_visible)
             assert graph is not None, "there is room for two"
             descriptions = [
                 self._describe(graph, rng, image, k, order, split)
@@ -101,7 +101,7 @@ class BindingGrid(Collection):
             image,
             caption_text(caption),
             tuple(
-                entity(graph, rng, ObjectPhrase(shape, color), avoid, ALL_SHAPES)
+                entity_with_foils(graph, rng, ObjectPhrase(shape, color), avoid, ALL_SHAPES)
                 for color, shape in caption
             ),
             (),

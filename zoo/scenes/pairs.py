@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from zoo.scenes.captions import SOURCE, SceneDescription
-from zoo.scenes.collection import Collection, Scene, image_id
+from zoo.scenes.collection import SceneCollection, Scene, image_id
 from zoo.scenes.graph import (
     ALL_SHAPES,
     COLORS,
@@ -18,9 +18,9 @@ from zoo.scenes.graph import (
     SIZES,
     Look,
     SceneGraph,
-    are_separate,
-    framing,
-    place_objects,
+    are_fully_visible,
+    choose_framing,
+    sample_layout,
 )
 from zoo.units.record import Entity, UnitRecord
 
@@ -34,7 +34,7 @@ NUMBERS = {2: "two", 3: "three", 4: "four"}
 PLURALS = {"torus": "tori"}
 
 
-class ExchangedPairs(Collection):
+class ExchangedPairs(SceneCollection):
     """Layouts of the four kinds in turn, with one split per kind and two scenes per layout.
 
     Args:
@@ -51,12 +51,12 @@ class ExchangedPairs(Collection):
         """Returns the kind of the collection."""
         return {"kind": "pairs"}
 
-    def scenes(self, n: int) -> Iterator[Scene]:
+    def scenes(self, n_layouts: int) -> Iterator[Scene]:
         """Yields the scenes of the first n layouts, two each."""
-        for index in range(n):
+        for index in range(n_layouts):
             kind = KINDS[index % len(KINDS)]
             rng = Random(f"pairs {self.seed} {index}")
-            scenes = (_exchange_counts if kind == "quantity" else _exchange_attribute)(
+            scenes = (_sample_count_pair if kind == "quantity" else _sample_attribute_pair)(
                 rng, index, kind
             )
             texts = [
@@ -74,7 +74,7 @@ Exchange = Callable[[SceneGraph], SceneGraph]
 SceneWithPhrases = tuple[SceneGraph, tuple[str, str]]
 
 
-def _exchange_attribute(
+def _sample_attribute_pair(
     rng: Random, index: int, kind: str
 ) -> tuple[SceneWithPhrases, SceneWithPhrases]:
     """Returns a scene of two objects and the same with one attribute exchanged, with phrases."""
@@ -86,16 +86,16 @@ def _exchange_attribute(
         Look(color, shape, (size,), (material,))
         for color, shape, size, material in zip(colors, shapes, sizes, materials, strict=True)
     ]
-    graph = _place_pair(rng, index, looks, lambda graph: _exchange(graph, kind))
+    graph = _sample_exchangeable_scene(rng, index, looks, lambda graph: _swap_attribute_values(graph, kind))
     values = [getattr(o, kind) for o in graph.objects]
     (a, b), (first_shape, second_shape) = values, shapes
     return (
         (graph, (f"{a} {first_shape}", f"{b} {second_shape}")),
-        (_exchange(graph, kind), (f"{b} {first_shape}", f"{a} {second_shape}")),
+        (_swap_attribute_values(graph, kind), (f"{b} {first_shape}", f"{a} {second_shape}")),
     )
 
 
-def _exchange(graph: SceneGraph, kind: str) -> SceneGraph:
+def _swap_attribute_values(graph: SceneGraph, kind: str) -> SceneGraph:
     first_object, second_object = graph.objects
     return replace(
         graph,
@@ -106,7 +106,7 @@ def _exchange(graph: SceneGraph, kind: str) -> SceneGraph:
     )
 
 
-def _exchange_counts(
+def _sample_count_pair(
     rng: Random, index: int, kind: str
 ) -> tuple[SceneWithPhrases, SceneWithPhrases]:
     """Returns a scene of two groups of equal objects and the same with their counts exchanged."""
@@ -126,22 +126,22 @@ def _exchange_counts(
             ),
         )
 
-    graph = _place_pair(rng, index, looks, exchange)
+    graph = _sample_exchangeable_scene(rng, index, looks, exchange)
     return (
-        (graph, (_group(n, *groups[0]), _group(m, *groups[1]))),
-        (exchange(graph), (_group(m, *groups[0]), _group(n, *groups[1]))),
+        (graph, (_group_phrase(n, *groups[0]), _group_phrase(m, *groups[1]))),
+        (exchange(graph), (_group_phrase(m, *groups[0]), _group_phrase(n, *groups[1]))),
     )
 
 
-def _group(n: int, color: str, shape: str) -> str:
+def _group_phrase(n: int, color: str, shape: str) -> str:
     return f"{NUMBERS[n]} {color} {PLURALS.get(shape, f'{shape}s')}"
 
 
-def _place_pair(rng: Random, index: int, looks: list[Look], exchange: Exchange) -> SceneGraph:
+def _sample_exchangeable_scene(rng: Random, index: int, looks: list[Look], exchange: Exchange) -> SceneGraph:
     """Returns a scene whose objects are separate, before and after the exchange."""
-    frame = framing(CLOSE_RESOLUTION, len(looks))
-    graph = place_objects(
-        rng, index, frame, looks, are_separate, lambda graph: are_separate(exchange(graph))
+    frame = choose_framing(CLOSE_RESOLUTION, len(looks))
+    graph = sample_layout(
+        rng, index, frame, looks, are_fully_visible, lambda graph: are_fully_visible(exchange(graph))
     )
     assert graph is not None, "there is room for six"
     return graph

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from zoo.errors import ZooError
-from zoo.scenes.captions import describe
-from zoo.scenes.collection import Collection, Scene, image_id
-from zoo.scenes.graph import ColorShape, SceneGraph, draw_scene
+from zoo.scenes.captions import describe_scene
+from zoo.scenes.collection import SceneCollection, Scene, image_id
+from zoo.scenes.graph import ColorShape, SceneGraph, sample_scene
 
 # two colours per shape and each colour at most once, so that training has all colours and shapes
 HELD_OUT: frozenset[ColorShape] = frozenset(
@@ -30,7 +30,7 @@ def split_of(index: int) -> str:
     return "held_out" if place < 3 else "test" if place < 6 else "val" if place == 6 else "train"
 
 
-class Related(Collection):
+class RelatedScenes(SceneCollection):
     """Scenes of CLEVR's shapes, with four relations and a conjunction as captions.
 
     Args:
@@ -71,15 +71,15 @@ class Related(Collection):
             "held_out": sorted(map(list, self.held_out)),
         }
 
-    def scenes(self, n: int) -> Iterator[Scene]:
+    def scenes(self, n_layouts: int) -> Iterator[Scene]:
         """Yields the scenes of the first n layouts, one each."""
-        for index in range(n):
+        for index in range(n_layouts):
             split, graph, image = split_of(index), self._graph(index), image_id(index)
             avoid = frozenset[ColorShape]() if split == "held_out" else self.held_out
-            yield Scene(image, graph, split, describe(graph, image, avoid))
+            yield Scene(image, graph, split, describe_scene(graph, image, avoid))
 
     def _graph(self, index: int) -> SceneGraph:
         arguments = self.seed, index, self.size, self.n_objects
         if self.held_out and split_of(index) == "held_out":
-            return draw_scene(*arguments, required=self.held_out)
-        return draw_scene(*arguments, excluded=self.held_out)
+            return sample_scene(*arguments, required_any=self.held_out)
+        return sample_scene(*arguments, excluded=self.held_out)

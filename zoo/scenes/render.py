@@ -108,36 +108,36 @@ def _scene(mi: Any, graph: SceneGraph, size: int) -> dict[str, Any]:
             "emitter": emitter,
         }
     for i, object in enumerate(graph.objects):
-        for j, shape in enumerate(_shapes(mi, object)):
+        for j, shape in enumerate(_object_surfaces(mi, object)):
             scene[f"object{i}_{j}"] = shape
     return scene
 
 
-def _shapes(mi: Any, object: SceneObject) -> list[Any]:
+def _object_surfaces(mi: Any, object: SceneObject) -> list[Any]:
     """Returns the surfaces of an object. A cylinder is a tube and two discs."""
     bsdf = _material(object)
     blocky = object.shape in ("cube", "cylinder")
     radius = BLOCK * object.radius if blocky else object.radius
-    place = (
+    transform = (
         mi.ScalarTransform4f()
         .translate(object.position)
         .rotate((0, 0, 1), math.degrees(object.rotation))
         .scale(radius)
     )
     if object.shape == "sphere":
-        return [{"type": "sphere", "to_world": place, "bsdf": bsdf}]
+        return [{"type": "sphere", "to_world": transform, "bsdf": bsdf}]
     if object.shape == "cube":
-        return [{"type": "cube", "to_world": place, "bsdf": bsdf}]
+        return [{"type": "cube", "to_world": transform, "bsdf": bsdf}]
     if object.shape in SOLIDS:
-        return [_mesh(mi, mesh(object.shape), place, bsdf)]
-    top, bottom = place.translate((0, 0, 1)), place.translate((0, 0, -1)).rotate((1, 0, 0), 180)
+        return [_mesh(mi, mesh(object.shape), transform, bsdf)]
+    top, bottom = transform.translate((0, 0, 1)), transform.translate((0, 0, -1)).rotate((1, 0, 0), 180)
     return [
         {
             "type": "cylinder",
             "p0": (0, 0, -1),
             "p1": (0, 0, 1),
             "radius": 1.0,
-            "to_world": place,
+            "to_world": transform,
             "bsdf": bsdf,
         },
         {"type": "disk", "to_world": top, "bsdf": bsdf},
@@ -145,13 +145,13 @@ def _shapes(mi: Any, object: SceneObject) -> list[Any]:
     ]
 
 
-def _mesh(mi: Any, surface: Mesh, place: Any, bsdf: dict[str, Any]) -> Any:
+def _mesh(mi: Any, surface: Mesh, transform: Any, bsdf: dict[str, Any]) -> Any:
     corners, triangles = surface
     properties = mi.Properties()
     properties["mesh_bsdf"] = mi.load_dict(bsdf)
     solid = mi.Mesh("solid", len(corners), len(triangles), props=properties)
     parameters = mi.traverse(solid)
-    placed = corners @ np.array(place.matrix)[:3, :3].T + np.array(place.matrix)[:3, 3]
+    placed = corners @ np.array(transform.matrix)[:3, :3].T + np.array(transform.matrix)[:3, 3]
     parameters["vertex_positions"] = placed.astype(np.float32).ravel()
     parameters["faces"] = triangles.ravel()
     parameters.update()
@@ -159,7 +159,7 @@ def _mesh(mi: Any, surface: Mesh, place: Any, bsdf: dict[str, Any]) -> Any:
 
 
 def _material(object: SceneObject) -> dict[str, Any]:
-    red, green, blue = (_linear(value / 255) for value in SRGB[object.color])
+    red, green, blue = (_srgb_to_linear(value / 255) for value in SRGB[object.color])
     if object.material == "rubber":
         # not `roughplastic`, which takes longer to load than the image takes to render
         surface = {
@@ -180,7 +180,7 @@ def _material(object: SceneObject) -> dict[str, Any]:
     return {"type": "twosided", "bsdf": surface}
 
 
-def _linear(srgb: float) -> float:
+def _srgb_to_linear(srgb: float) -> float:
     return srgb / 12.92 if srgb <= 0.04045 else float(((srgb + 0.055) / 1.055) ** 2.4)
 
 

@@ -25,7 +25,7 @@ LEGEND = (
 Ink = tuple[int, int, int]
 
 
-def contact_sheet(
+def write_contact_sheet(
     folder: str | Path, out: str | Path, n: int = 24, split: str | None = None
 ) -> Path:
     """Writes a PNG with scenes and their captions, true ones in black and a swap in red.

@@ -63,7 +63,7 @@ def check_boxes(refs: Iterable[ImageRef], size: Callable[[ImageRef], Size | None
     unfit = {
         ref
         for ref, file_size in resized.items()
-        if not _have_equal_shape(ref.size or file_size, file_size)
+        if not _have_equal_aspect_ratio(ref.size or file_size, file_size)
     }
     unknown = {ref: file_size for ref, file_size in size_by_ref.items() if ref.size is None}
     n_outside = sum(
@@ -91,7 +91,7 @@ def scale_box(box: Box, published: Size | None, size: Size) -> Box:
     return (*start, max(1, end[0] - start[0]), max(1, end[1] - start[1]))
 
 
-def _have_equal_shape(published: Size, size: Size) -> bool:
+def _have_equal_aspect_ratio(published: Size, size: Size) -> bool:
     """Returns whether two sizes have the same aspect ratio, up to rounding to pixels."""
     return abs(published[0] * size[1] - published[1] * size[0]) <= max(published)
 

@@ -9,7 +9,7 @@ from zoo.errors import ZooError
 NOT_FOUND = "No such file or directory"
 
 
-class Folders:
+class FolderLister:
     """Checks which files exist without a disk access per file.
 
     A folder is listed when it is first needed.
@@ -25,9 +25,9 @@ class Folders:
     def has(self, path: str | os.PathLike[str]) -> bool:
         """Returns whether a path is an existing file (not a folder)."""
         folder, name = os.path.split(path)
-        return name in self.files(folder)
+        return name in self.file_names(folder)
 
-    def files(self, folder: str | os.PathLike[str]) -> frozenset[str]:
+    def file_names(self, folder: str | os.PathLike[str]) -> frozenset[str]:
         """Returns the names of the files in a folder; an empty set if the folder does not exist.
 
         Raises:
@@ -42,14 +42,14 @@ class Folders:
             self._files[key] = self._files[folder_path]
         return self._files[folder_path]
 
-    def state(self, endings: Collection[str]) -> dict[str, str]:
+    def name_hashes(self, endings: Collection[str]) -> dict[str, str]:
         """Returns a hash of the file names with certain endings, for each folder listed so far.
 
         Args:
             endings: File endings, in lower case.
         """
         return {
-            os.path.abspath(folder): _state(names, endings) for folder, names in self._files.items()
+            os.path.abspath(folder): _hash_names(names, endings) for folder, names in self._files.items()
         }
 
     def _list_folder(self, folder: str) -> frozenset[str]:
@@ -84,6 +84,6 @@ def file_ending(name: str) -> str:
     return os.path.splitext(name)[1].lower()
 
 
-def _state(names: Iterable[str], endings: Collection[str]) -> str:
+def _hash_names(names: Iterable[str], endings: Collection[str]) -> str:
     matching = sorted(name for name in names if file_ending(name) in endings)
     return hashlib.sha256("/".join(matching).encode("utf-8", "surrogateescape")).hexdigest()[:16]

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TypedDict
 
-from zoo.sources.folders import Folders, file_ending
+from zoo.sources.folders import FolderLister, file_ending
 from zoo.sources.images import parse_reference
 from zoo.sources.sample import ImageRef
 
@@ -38,7 +38,7 @@ class OwnImages:
 
     def __init__(self, folder: Path) -> None:
         self._bases = (os.path.abspath(folder), os.getcwd())
-        self._folders = Folders()
+        self._folders = FolderLister()
         self._known: dict[str, ImageRef] = {}
         for watched in _WATCHERS.get():
             watched.append(self)
@@ -58,7 +58,7 @@ class OwnImages:
     def folder_state(self) -> "FolderState":
         """Returns the state of the folders that the references depend on."""
         endings = sorted({file_ending(text) for text in self._known})
-        return {"endings": endings, "folders": self._folders.state(endings)}
+        return {"endings": endings, "folders": self._folders.name_hashes(endings)}
 
     def _existing_path(self, path: str) -> str | None:
         paths = (os.path.join(base, path) for base in self._bases)
@@ -83,9 +83,9 @@ def are_unchanged(states: Iterable["FolderState"]) -> bool:
         states: The folder states from `watch_folders`.
     """
     for folder_state in states:
-        now = Folders()
+        now = FolderLister()
         for folder in folder_state["folders"]:
-            now.files(folder)
-        if now.state(folder_state["endings"]) != folder_state["folders"]:
+            now.file_names(folder)
+        if now.name_hashes(folder_state["endings"]) != folder_state["folders"]:
             return False
     return True

@@ -14,7 +14,7 @@ from PIL import Image
 
 from zoo.errors import ZooError
 from zoo.sources.boxes import scale_box
-from zoo.sources.folders import Folders
+from zoo.sources.folders import FolderLister
 from zoo.sources.listings import Listing
 from zoo.sources.remote_files import is_url
 from zoo.sources.rgb_conversion import (
@@ -124,7 +124,7 @@ def image_ref(text: str) -> ImageRef:
     )
 
 
-def identity(ref: ImageRef) -> str:
+def image_identity(ref: ImageRef) -> str:
     """Returns the text that identifies an image when images are counted and compared.
 
     This is the reference without the crop. If the path of a file identifies the data set and the
@@ -162,7 +162,7 @@ def _parse_path(path: PurePosixPath) -> ImageRef | None:
     return None
 
 
-def by_name(path: PurePosixPath) -> ImageRef | None:
+def ref_from_name(path: PurePosixPath) -> ImageRef | None:
     """Returns the published image that the name of a missing file may refer to."""
     flickr = _FLICKR_HASHED.fullmatch(path.name) or _FLICKR_PLAIN.fullmatch(path.name)
     return _parse_path(path) or (flickr_ref(path.name) if flickr else None)
@@ -227,7 +227,7 @@ class ImageFinder:
         for root in self.roots:
             if not root.is_dir():
                 raise ZooError(f"data root {root} is not a folder: give one that exists")
-        self._folders = Folders()
+        self._folders = FolderLister()
         self._by_source: dict[str, Listing] = {}
         self._tables, self._tars, self._sets = TableFiles(), Tars(), TorchvisionSets()
         self._sizes: dict[Path, tuple[int, int] | None] = {}
@@ -271,12 +271,12 @@ class ImageFinder:
         resolved = ((ref, self._resolve_reference(ref)) for ref in refs if ref.source == "file")
         return {ref: target for ref, target in resolved if target is not None}
 
-    def by_name(self, resolved: Mapping[ImageRef, ImageRef]) -> dict[ImageRef, ImageRef]:
+    def select_missing_originals(self, resolved: Mapping[ImageRef, ImageRef]) -> dict[ImageRef, ImageRef]:
         """Selects the entries of `resolve_references` whose original files are missing."""
-        missing_refs = frozenset(self.missing(resolved))
+        missing_refs = frozenset(self.find_missing(resolved))
         return {ref: target for ref, target in resolved.items() if ref in missing_refs}
 
-    def missing(self, refs: Iterable[ImageRef]) -> list[ImageRef]:
+    def find_missing(self, refs: Iterable[ImageRef]) -> list[ImageRef]:
         """Returns the references whose files are missing, in the given order."""
         return [ref for ref in refs if self.find(ref) is None]
 
@@ -302,7 +302,7 @@ class ImageFinder:
             BrokenImage: The image cannot be decoded. It is a ZooError.
             ZooError: The image is missing or is not readable.
         """
-        path = self._existing_path(ref)
+        path = self._require_path(ref)
         content = self._content(path, ref)
         try:
             with _open(content) as file:
@@ -332,7 +332,7 @@ class ImageFinder:
             ZooError: The image is missing.
             OSError: The file is not readable.
         """
-        data = self._content(self._existing_path(ref), ref)
+        data = self._content(self._require_path(ref), ref)
         if isinstance(data, Image.Image):
             return f"{data.mode}{data.size}".encode() + data.tobytes()
         return data.read_bytes() if isinstance(data, Path) else data.getvalue()
@@ -377,9 +377,9 @@ class ImageFinder:
             )
         return OrientationAndAlphaCounts(n_images, n_turned, n_transparent)
 
-    def hint(self, ref: ImageRef) -> str:
+    def missing_image_advice(self, ref: ImageRef) -> str:
         """Returns advice on a missing image, as the end of an error message."""
-        broken_link = next(self._broken_link_reason(ref), None)
+        broken_link = next(self._matching_broken_links(ref), None)
         if broken_link is not None:
             reason = self._folders.broken_links[broken_link]
             return f"fix the broken link {broken_link} ({reason})"
@@ -391,11 +391,11 @@ class ImageFinder:
         target = path.resolve()
         return any(target.is_relative_to(root.resolve()) for root in self.roots)
 
-    def _existing_path(self, ref: ImageRef) -> Path:
+    def _require_path(self, ref: ImageRef) -> Path:
         path = self.find(ref)
         if path is None:
             roots = ", ".join(map(str, self.roots)) or "the data roots (none given)"
-            raise ZooError(f"image {ref} is in none of {roots}: {self.hint(ref)}")
+            raise ZooError(f"image {ref} is in none of {roots}: {self.missing_image_advice(ref)}")
         return path
 
     def _content(self, path: Path, ref: ImageRef) -> Path | io.BytesIO | Image.Image:
@@ -428,14 +428,14 @@ class ImageFinder:
 
     def _resolve_reference(self, ref: ImageRef) -> ImageRef | None:
         path = self._file(ref.key)
-        reference = by_name(PurePosixPath(ref.key if path is None else path))
+        reference = ref_from_name(PurePosixPath(ref.key if path is None else path))
         reference_path = None if reference is None else self.find(reference)
         if reference is None or reference_path is None:
             return None
         is_same_file = path is None or os.path.abspath(path) == os.path.abspath(reference_path)
         return replace(reference, crop=ref.crop, size=ref.size) if is_same_file else None
 
-    def _broken_link_reason(self, ref: ImageRef) -> Iterator[str]:
+    def _matching_broken_links(self, ref: ImageRef) -> Iterator[str]:
         """Yields the broken links that may belong to the image."""
         if ref.source in FOLDERS:
             names = _NAMES[ref.source]

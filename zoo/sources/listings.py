@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from zoo.sources.folders import Folders
-from zoo.support.compiled_tables import Notes, Writer, build_in_memory, compile_tables, in_batches
+from zoo.sources.folders import FolderLister
+from zoo.support.compiled_tables import Notes, Writer, build_in_memory, load_or_build_tables, split_into_batches
 from zoo.support.text_files import SETTLED
-from zoo.support.text_index import INDEX, TextIndex, index_of
+from zoo.support.text_index import INDEX, TextIndex, build_text_index
 
 FILES = pa.schema([("number", pa.string()), ("folder", pa.int32()), ("name", pa.string())])
 _File = tuple[str, int, str]
@@ -33,18 +33,18 @@ class Listing:
         lister: Lists folders.
     """
 
-    def __init__(self, folders: Sequence[Path], names: re.Pattern[str], lister: Folders) -> None:
+    def __init__(self, folders: Sequence[Path], names: re.Pattern[str], lister: FolderLister) -> None:
         self.folders = [folder for folder in folders if folder.is_dir()]
         self._names, self._listed = names, lister
-        state = _state(self.folders)
+        state = _folder_times(self.folders)
         if state is None:
-            self._tables = build_in_memory(self._write)
+            self._tables = build_in_memory(self._write_tables)
         else:
-            self._tables = compile_tables(
-                "images", {"names": names.pattern, "folders": state}, self._write
+            self._tables = load_or_build_tables(
+                "images", {"names": names.pattern, "folders": state}, self._write_tables
             )
             if self._tables.notes["links"]:  # the target of a link may disappear unnoticed
-                self._tables = build_in_memory(self._write)
+                self._tables = build_in_memory(self._write_tables)
         self._files = self._tables["files"]
         self._keys = TextIndex(self._files.column("number"), self._tables["index"])
 
@@ -65,17 +65,17 @@ class Listing:
         missing: NDArray[np.bool_] = ~present.to_numpy()
         return missing
 
-    def _write(self, writer: Writer) -> Notes:
+    def _write_tables(self, writer: Writer) -> Notes:
         files: dict[str, _File] = {}
         for number, folder, name in self._scan():
             files.setdefault(number, (number, folder, name))
-        writer.write("files", FILES, map(_batch, in_batches(files.values())))
-        writer.write("index", INDEX, [index_of(files)])
+        writer.write("files", FILES, map(_batch, split_into_batches(files.values())))
+        writer.write("index", INDEX, [build_text_index(files)])
         return {"links": any(map(_has_link, self.folders))}
 
     def _scan(self) -> Iterator[_File]:
         for place, folder in enumerate(self.folders):
-            for name in sorted(self._listed.files(folder)):
+            for name in sorted(self._listed.file_names(folder)):
                 match = self._names.fullmatch(name)
                 if match is not None:
                     yield str(int(match[1])), place, name
@@ -87,7 +87,7 @@ def _batch(files: Sequence[_File]) -> pa.RecordBatch:
     )
 
 
-def _state(folders: Sequence[Path]) -> list[list[str | int]] | None:
+def _folder_times(folders: Sequence[Path]) -> list[list[str | int]] | None:
     """Returns the folders with the times of their last changes.
 
     Returns None if a folder changed so recently that its time is not reliable, or without folders.

@@ -8,7 +8,7 @@ from zoo.errors import ZooError
 from zoo.sources.image_paths import OwnImages
 from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
-from zoo.support.caption_texts import key_of, read_entries
+from zoo.support.caption_texts import caption_key, read_entries
 from zoo.support.configurable import Configurable
 
 
@@ -28,7 +28,7 @@ class NegativeImages(Configurable):
 
     def __init__(self, file: Path) -> None:
         self.file = Path(file)
-        self.images = _read(self.file)
+        self.images = _read_images_by_caption(self.file)
 
     def describe(self) -> dict[str, Any]:
         """Returns the description of the negative images for the results."""
@@ -47,16 +47,16 @@ class NegativeImages(Configurable):
         resolved = finder.resolve_references(self.images.values())
         images = {text: resolved.get(ref, ref) for text, ref in self.images.items()}
         distinct = dict.fromkeys(images.values())
-        missing = finder.missing(distinct)
+        missing = finder.find_missing(distinct)
         if missing and (not tolerate_missing or len(missing) == len(distinct)):
             raise ZooError(
                 f"{len(missing):,} of {len(distinct):,} negative images of {self.file} are missing "
-                f"({missing[0]}): {finder.hint(missing[0])}, or set data.tolerate_missing: true to "
+                f"({missing[0]}): {finder.missing_image_advice(missing[0])}, or set data.tolerate_missing: true to "
                 "skip missing images"
             )
         absent = frozenset(missing)
         present = {text: ref for text, ref in images.items() if ref not in absent}
-        return FoundImages(present, finder.by_name(resolved), len(missing))
+        return FoundImages(present, finder.select_missing_originals(resolved), len(missing))
 
 
 @dataclass(frozen=True)
@@ -76,17 +76,17 @@ class FoundImages:
 
     def image_for(self, caption: str) -> ImageRef | None:
         """Returns the negative image of a caption, or None if it has none."""
-        return self.by_caption.get(key_of(caption))
+        return self.by_caption.get(caption_key(caption))
 
 
-def _read(file: Path) -> dict[str, ImageRef]:
+def _read_images_by_caption(file: Path) -> dict[str, ImageRef]:
     image_by_caption: dict[str, str | None] = {}
     own_images = OwnImages(file.parent)
     source = 'expected JSON lines of {"caption": .., "negative_image": ..}'
     for origin, caption, image in read_entries(
-        file, "negative_image", optional=True, source=source, advice="correct the line"
+        file, "negative_image", optional=True, source_hint=source, advice="correct the line"
     ):
-        if image_by_caption.setdefault(key_of(caption), image) != image:
+        if image_by_caption.setdefault(caption_key(caption), image) != image:
             raise ZooError(
                 f"{origin} has a different negative_image for {caption[:60]!r} than an earlier "
                 "line: keep only one of the images"

@@ -34,7 +34,7 @@ class PackedCaption(Struct, frozen=True, omit_defaults=True):
     companions: tuple[int, ...] = ()
     companion_only: bool = False
 
-    def sample(self, image: ImageRef, origin: str) -> Sample:
+    def to_sample(self, image: ImageRef, origin: str) -> Sample:
         """Returns the sample, without companions.
 
         Args:
@@ -57,7 +57,7 @@ class _Captions(Struct):
     zoo_captions: tuple[PackedCaption, ...]
 
 
-def packed_captions(content: bytes, origin: str) -> tuple[PackedCaption, ...]:
+def parse_packed_captions(content: bytes, origin: str) -> tuple[PackedCaption, ...]:
     """Parses the captions of an image.
 
     Args:
@@ -75,7 +75,7 @@ def packed_captions(content: bytes, origin: str) -> tuple[PackedCaption, ...]:
         ) from error
 
 
-def samples_to_pack(
+def build_packed_captions(
     samples: Sequence[Sample], positions: Sequence[int]
 ) -> Iterator[tuple[ImageRef, PackedCaption]]:
     """Yields the image and the packed caption of each selected sample.

@@ -19,8 +19,8 @@ import msgspec
 from PIL import Image
 
 from zoo.errors import ZooError
-from zoo.sources.images import FOLDERS, BrokenImage, ImageFinder, identity
-from zoo.sources.packed import PackedCaption, samples_to_pack
+from zoo.sources.images import FOLDERS, BrokenImage, ImageFinder, image_identity
+from zoo.sources.packed import PackedCaption, build_packed_captions
 from zoo.sources.sample import ImageRef, Sample
 from zoo.sources.tar_index import SUFFIX, write_index
 from zoo.support.files import write_atomically
@@ -56,7 +56,7 @@ class PackingSettings:
     workers: int = 0
     tolerate_broken: bool = False
 
-    def file(self, ref: ImageRef) -> tuple[str, bytes] | BrokenImage:
+    def prepare_image_file(self, ref: ImageRef) -> tuple[str, bytes] | BrokenImage:
         """Returns the file ending and the bytes to pack for an image, or the error.
 
         The original bytes are kept unless the image is resized or cropped.
@@ -87,16 +87,16 @@ class PackingSettings:
     def estimate_bytes(self, images: Sequence[ImageRef]) -> int:
         """Estimates the total size of the tars in bytes from a sample of the images."""
         sample = images[:: ceil(len(images) / ESTIMATE_IMAGES)]
-        files = [file for file in map(self.file, sample) if not isinstance(file, BrokenImage)]
+        files = [file for file in map(self.prepare_image_file, sample) if not isinstance(file, BrokenImage)]
         mean = sum(len(content) + PADDING_BYTES for _, content in files) / max(len(files), 1)
         return round(mean * len(images))
 
-    def files(
+    def prepare_image_files(
         self, images: Sequence[ImageRef]
     ) -> Generator[tuple[str, bytes] | BrokenImage, None, None]:
         """Yields the result of `file` for each image, in order."""
         if not self.workers:
-            yield from map(self.file, images)
+            yield from map(self.prepare_image_file, images)
             return
         chunks = (
             images[at : at + IMAGES_PER_TASK] for at in range(0, len(images), IMAGES_PER_TASK)
@@ -105,11 +105,11 @@ class PackingSettings:
         with ProcessPoolExecutor(self.workers, get_context("spawn"), initialize_worker) as pool:
             try:
                 first_chunks = islice(chunks, QUEUED_TASKS * self.workers)
-                under_way = deque(pool.submit(self._files, chunk) for chunk in first_chunks)
-                while under_way:
-                    yield from under_way.popleft().result()
-                    under_way.extend(
-                        pool.submit(self._files, next_chunk) for next_chunk in islice(chunks, 1)
+                pending = deque(pool.submit(self._prepare_chunk, chunk) for chunk in first_chunks)
+                while pending:
+                    yield from pending.popleft().result()
+                    pending.extend(
+                        pool.submit(self._prepare_chunk, next_chunk) for next_chunk in islice(chunks, 1)
                     )
             except BrokenProcessPool as error:
                 raise ZooError(
@@ -119,8 +119,8 @@ class PackingSettings:
             finally:
                 pool.shutdown(wait=True, cancel_futures=True)
 
-    def _files(self, images: Sequence[ImageRef]) -> list[tuple[str, bytes] | BrokenImage]:
-        return [self.file(image) for image in images]
+    def _prepare_chunk(self, images: Sequence[ImageRef]) -> list[tuple[str, bytes] | BrokenImage]:
+        return [self.prepare_image_file(image) for image in images]
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class PackingCounts:
     broken: tuple[str, ...] = ()
 
 
-def pack(
+def pack_samples(
     samples: Sequence[Sample],
     positions: Sequence[int],
     out: Path,
@@ -166,7 +166,7 @@ def pack(
         ZooError: An image cannot be read, or the folder cannot be written.
     """
     captions: dict[ImageRef, list[PackedCaption]] = {}
-    for image, caption in samples_to_pack(samples, positions):
+    for image, caption in build_packed_captions(samples, positions):
         captions.setdefault(image, []).append(caption)
     n_images, n_captions = 0, 0
     broken: list[str] = []
@@ -176,7 +176,7 @@ def pack(
         write_atomically(
             out, "which starts from the beginning", folder=True, overwrite=True
         ) as part,
-        closing(packing.files(images)) as packed,  # ends the workers before an error is printed
+        closing(packing.prepare_image_files(images)) as packed,  # ends the workers before an error is printed
     ):
         files = zip(images, _keys(images), packed, strict=True)
         for number in range(n_shards):
@@ -188,7 +188,7 @@ def pack(
                             raise file
                         broken.append(str(image))
                     else:
-                        _add(tar, key, file, captions[image])
+                        _add_sample(tar, key, file, captions[image])
                         n_images, n_captions = n_images + 1, n_captions + len(captions[image])
                     if progress:
                         progress()
@@ -209,7 +209,7 @@ def _keys(images: Sequence[ImageRef]) -> Iterator[str]:
     """
     used_keys: set[str] = set()
     for number, image in enumerate(images):
-        source, _, name = identity(image).partition(":")
+        source, _, name = image_identity(image).partition(":")
         key = f"{source}/{int(name):012}" if source in FOLDERS and image.crop is None else ""
         if not key or key in used_keys:
             key = f"{number:09}"
@@ -217,7 +217,7 @@ def _keys(images: Sequence[ImageRef]) -> Iterator[str]:
         yield key
 
 
-def _add(
+def _add_sample(
     tar: tarfile.TarFile, key: str, file: tuple[str, bytes], captions: Sequence[PackedCaption]
 ) -> None:
     ending, content = file

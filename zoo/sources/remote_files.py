@@ -78,7 +78,7 @@ def list_files(folder: str, names: str) -> list[str]:
         matches = system.glob(f"{path.rstrip('/')}/{names}")
         return sorted(system.unstrip_protocol(name) for name in matches)
 
-    return _retry(folder, list_folder)
+    return _request_with_retries(folder, list_folder)
 
 
 def size_and_version(place: str) -> tuple[int, str]:
@@ -96,7 +96,7 @@ def size_and_version(place: str) -> tuple[int, str]:
             ) from error
         # mtime can be set to an earlier time; ctime changes when that happens
         return status.st_size, f"{status.st_mtime_ns} {status.st_ctime_ns}"
-    file_info = _retry(place, lambda system, path: system.info(path))
+    file_info = _request_with_retries(place, lambda system, path: system.info(path))
     if file_info.get("size") is None:
         raise ZooError(f"{place}: the server does not report the file size: download the file")
     marks = ("ETag", "etag", "Last-Modified", "LastModified", "mtime", "updated", "md5Hash")
@@ -113,7 +113,7 @@ def file_exists(place: str) -> bool:
     """
     if not is_url(place):
         return os.path.isfile(place)
-    return _retry(place, lambda system, path: bool(system.exists(path)))
+    return _request_with_retries(place, lambda system, path: bool(system.exists(path)))
 
 
 def read_range(place: str, start: int, n: int) -> bytes:
@@ -141,7 +141,7 @@ def read_range(place: str, start: int, n: int) -> bytes:
             raise OSError(f"received {len(content):,} of {n:,} bytes")
         return content
 
-    return _retry(place, fetch_part)
+    return _request_with_retries(place, fetch_part)
 
 
 @contextmanager
@@ -194,7 +194,7 @@ class _RangeStream(io.RawIOBase):
         return n
 
 
-def _retry(place: str, work: Callable[[Any, str], _Result]) -> _Result:
+def _request_with_retries(place: str, send_request: Callable[[Any, str], _Result]) -> _Result:
     """Sends a request to a server, with retries.
 
     Args:
@@ -206,7 +206,7 @@ def _retry(place: str, work: Callable[[Any, str], _Result]) -> _Result:
     """
     for number in range(TRIES):
         try:
-            return work(*_file_system(place))
+            return send_request(*_file_system(place))
         except Exception as error:
             reason = _reason(error)
             if _is_permanent(error) or number == TRIES - 1:

@@ -55,9 +55,9 @@ class OrientationAndAlphaCounts:
         transparent: Number of images that may have transparent pixels.
     """
 
-    checked: int = 0
-    rotated: int = 0
-    transparent: int = 0
+    n_checked: int = 0
+    n_rotated: int = 0
+    n_transparent: int = 0
 
     def notes(self, decoding: Decoding, upright: str, background: str) -> dict[str, str]:
         """Returns a sentence on orientation and one on transparency, if any image has them.
@@ -67,22 +67,22 @@ class OrientationAndAlphaCounts:
             upright: Name of the setting that rotates images.
             background: Name of the setting for the colour behind transparent pixels.
         """
-        sample_note = f"of {self.checked:,} images that were checked"
+        sample_note = f"of {self.n_checked:,} images that were checked"
         sentences = {}
-        if self.rotated:
+        if self.n_rotated:
             action = "rotates them" if decoding.upright else "does not rotate them"
             sentences["orientation"] = (
-                f"{self.rotated:,} {sample_note} have an EXIF orientation, and {upright}: "
+                f"{self.n_rotated:,} {sample_note} have an EXIF orientation, and {upright}: "
                 f"{str(decoding.upright).lower()} {action}"
             )
-        if self.transparent:
+        if self.n_transparent:
             action = (
                 f"shows {decoding.background} behind their transparent pixels"
                 if decoding.background
                 else "ignores their transparency"
             )
             sentences["transparency"] = (
-                f"{self.transparent:,} {sample_note} have an alpha channel, and {background}: "
+                f"{self.n_transparent:,} {sample_note} have an alpha channel, and {background}: "
                 f"{decoding.background or 'null'} {action}"
             )
         return sentences

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from zoo.language.text import same_words
+from zoo.language.text import equal_when_normalized
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -63,4 +63,4 @@ def usable_negatives(sample: Sample) -> list[str]:
 
     Case, whitespace and punctuation are ignored in the comparison.
     """
-    return [text for text in sample.negatives if not same_words(text, sample.caption)]
+    return [text for text in sample.negatives if not equal_when_normalized(text, sample.caption)]

@@ -15,7 +15,7 @@ from zoo.sources.image_paths import are_unchanged, watch_folders
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import Sample
 from zoo.sources.samples import Samples, WrongFieldType, write_samples
-from zoo.support.compiled_tables import Notes, Writer, build_in_memory, code_of, compile_tables
+from zoo.support.compiled_tables import Notes, Writer, build_in_memory, hash_modules_around, load_or_build_tables
 from zoo.support.configurable import to_config
 from zoo.support.garbage_collection import collector_off
 from zoo.support.progress import track
@@ -33,12 +33,12 @@ def cached_samples(reader: Reader) -> Samples:
         ZooError: The files are invalid, or the tables cannot be written.
     """
 
-    def make(writer: Writer) -> Notes:
+    def write_tables(writer: Writer) -> Notes:
         with collector_off(), _collect_warnings(reader) as warnings, watch_folders() as folders:
             cells: set[str] = set()
             try:
                 read = track(reader.checked_samples(), "compiling captions")
-                write_samples(writer, _record_tables(read, cells))
+                write_samples(writer, _record_parquet_files(read, cells))
             except WrongFieldType as error:
                 raise ZooError(
                     f"{type(reader).__name__}.samples() returned a field of the wrong type "
@@ -48,25 +48,25 @@ def cached_samples(reader: Reader) -> Samples:
 
     dependencies = _dependencies(reader)
     if dependencies is None:
-        return Samples(build_in_memory(make))
+        return Samples(build_in_memory(write_tables))
     new_notes: list[Notes] = []
 
     def make_first(writer: Writer) -> Notes:
-        new_notes.append(make(writer))
+        new_notes.append(write_tables(writer))
         return new_notes[0]
 
-    tables = compile_tables("captions", dependencies, make_first, _is_current)
+    tables = load_or_build_tables("captions", dependencies, make_first, _is_current)
     if not new_notes:
         for name, message in tables.notes["warnings"]:
             logging.getLogger(name).warning(message)
     return Samples(tables)
 
 
-def _record_tables(samples: Iterable[Sample], tables: set[str]) -> Iterator[Sample]:
+def _record_parquet_files(samples: Iterable[Sample], parquet_files: set[str]) -> Iterator[Sample]:
     """Yields samples, and adds the Parquet files that contain their images to `tables`."""
     for sample in samples:
         if sample.image.source == "parquet":
-            tables.add(sample.image.key.partition("#")[0])
+            parquet_files.add(sample.image.key.partition("#")[0])
         yield sample
 
 
@@ -81,7 +81,7 @@ def _dependencies(reader: Reader) -> dict[str, Any] | None:
         return None
     classes = type(reader).__mro__
     try:
-        code = code_of(*classes[: classes.index(Reader)])
+        code = hash_modules_around(*classes[: classes.index(Reader)])
         files = [[str(file), sha256(file)] for file in reader.files]
         settings = to_config(reader)
     except (OSError, TypeError, ZooError):  # the reader reports errors in files
@@ -93,19 +93,19 @@ def _dependencies(reader: Reader) -> dict[str, Any] | None:
 @contextmanager
 def _collect_warnings(reader: Reader) -> Iterator[list[tuple[str, str]]]:
     """Collects the warnings that zoo and the reader's package log, as (logger, message)."""
-    heard: list[tuple[str, str]] = []
+    messages: list[tuple[str, str]] = []
 
-    class Ear(logging.Handler):
+    class WarningHandler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            heard.append((record.name, record.getMessage()))
+            messages.append((record.name, record.getMessage()))
 
-    ear = Ear(logging.WARNING)
+    ear = WarningHandler(logging.WARNING)
     packages = {kind.__module__.partition(".")[0] for kind in (type(reader), Reader)}
     loggers = [logging.getLogger(package) for package in packages]
     for logger in loggers:
         logger.addHandler(ear)
     try:
-        yield heard
+        yield messages
     finally:
         for logger in loggers:
             logger.removeHandler(ear)

@@ -21,7 +21,7 @@ from zoo.support.compiled_tables import (
     Notes,
     Writer,
     build_in_memory,
-    in_batches,
+    split_into_batches,
 )
 
 CAPTIONS = pa.schema(
@@ -207,7 +207,7 @@ def write_samples(writer: Writer, samples: Iterable[Sample]) -> Notes:
         Unfit: A field of a sample has the wrong type.
     """
     images: dict[tuple[ImageRef, str], int] = {}
-    writer.write("captions", CAPTIONS, (_captions(batch, images) for batch in in_batches(samples)))
+    writer.write("captions", CAPTIONS, (_captions(batch, images) for batch in split_into_batches(samples)))
     writer.write("images", IMAGES, _images(images))
     return {}
 
@@ -218,7 +218,7 @@ class WrongFieldType(Exception):
 
 def _captions(samples: list[Sample], images: dict[tuple[ImageRef, str], int]) -> pa.RecordBatch:
     """Returns a batch of captions, and adds their images to `images`."""
-    with _check_field_types():
+    with _translate_type_errors():
         columns = {
             "caption": [s.caption for s in samples],
             "image": [images.setdefault((s.image, s.image_id), len(images)) for s in samples],
@@ -234,8 +234,8 @@ def _captions(samples: list[Sample], images: dict[tuple[ImageRef, str], int]) ->
 
 
 def _images(pairs: Iterable[tuple[ImageRef, str]]) -> Iterator[pa.RecordBatch]:
-    for batch_pairs in in_batches(pairs):
-        with _check_field_types():
+    for batch_pairs in split_into_batches(pairs):
+        with _translate_type_errors():
             columns = {
                 **{
                     name: [getattr(ref, name) for ref, _ in batch_pairs]
@@ -248,7 +248,7 @@ def _images(pairs: Iterable[tuple[ImageRef, str]]) -> Iterator[pa.RecordBatch]:
 
 
 @contextmanager
-def _check_field_types() -> Iterator[None]:
+def _translate_type_errors() -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, TypeError, ValueError, AttributeError) as error:

@@ -113,7 +113,7 @@ class Source:
         """Returns the source without samples that are only companions of others."""
         return self.select(~self.column("companion_only").to_numpy())
 
-    def entries(self, captions_per_image: Literal["all", "one"]) -> Groups:
+    def training_groups(self, captions_per_image: Literal["all", "one"]) -> Groups:
         """Returns groups of positions; each training row samples one position of its group.
 
         Args:
@@ -123,9 +123,9 @@ class Source:
         used = self.without_companions()
         if captions_per_image == "all":
             return Groups(used.kept, np.arange(len(used.kept) + 1))
-        return used.by_image()
+        return used.group_by_image()
 
-    def by_image(self) -> Groups:
+    def group_by_image(self) -> Groups:
         """Returns the positions in use, grouped by image, in order of first use."""
         codes = self.samples.image_codes[self.samples.image_rows[self.kept]]
         _, first_positions, groups = np.unique(codes, return_index=True, return_inverse=True)
@@ -147,7 +147,7 @@ class Source:
         }
 
 
-def read(reader: Reader) -> Source:
+def read_source(reader: Reader) -> Source:
     """Returns the source with all samples of a reader.
 
     Raises:
@@ -162,7 +162,7 @@ def read(reader: Reader) -> Source:
     return Source(reader, samples, np.arange(len(samples)))
 
 
-def with_images(source: Source, finder: ImageFinder, tolerate_missing: bool) -> Source:
+def drop_missing_images(source: Source, finder: ImageFinder, tolerate_missing: bool) -> Source:
     """Returns the source without samples whose image is missing.
 
     References to files that are images of published data sets are replaced.
@@ -188,7 +188,7 @@ def with_images(source: Source, finder: ImageFinder, tolerate_missing: bool) -> 
         first_missing = ", ".join([*map(str, missing[:3]), *(["..."] if len(missing) > 3 else [])])
         raise ZooError(
             f"{len(missing):,} of {n:,} images are missing under {roots} ({first_missing}): "
-            f"{finder.hint(missing[0])}, or set data.tolerate_missing: true to skip missing images"
+            f"{finder.missing_image_advice(missing[0])}, or set data.tolerate_missing: true to skip missing images"
         )
     is_present = ~np.isin(source.samples.image_rows[source.kept], missing_rows)
     return replace(source.select(is_present), missing=len(missing))
@@ -202,7 +202,7 @@ def resolve_images(source: Source, finder: ImageFinder) -> Source:
     if not resolved:
         return source
     return replace(
-        source, samples=source.samples.with_images(resolved), by_name=finder.by_name(resolved)
+        source, samples=source.samples.with_images(resolved), by_name=finder.select_missing_originals(resolved)
     )
 
 

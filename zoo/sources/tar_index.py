@@ -81,7 +81,7 @@ class Tars:
 
     def _open(self, place: str) -> tuple[Path, pa.Table]:
         if place not in self._indices:
-            file = index_of(place)
+            file = find_or_build_tar_index(place)
             self._indices[place] = file, read_index(file)
         return self._indices[place]
 
@@ -96,7 +96,7 @@ def _header_matches(header: bytes, name: str, size: int) -> bool:
     return info.size == size and (info.name == name or len(name.encode()) >= tarfile.LENGTH_NAME)
 
 
-def index_of(place: str) -> Path:
+def find_or_build_tar_index(place: str) -> Path:
     """Returns the file of a tar's index. One process builds it while others wait.
 
     Args:

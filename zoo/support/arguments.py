@@ -6,7 +6,7 @@ from collections.abc import Callable
 from zoo.errors import ZooError
 
 
-def whole_number(least: int) -> Callable[[str], int]:
+def integer_at_least(least: int) -> Callable[[str], int]:
     """Returns an argparse type for integers of at least `least`."""
 
     def number(text: str) -> int:

@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 
 from zoo.errors import ZooError
-from zoo.support.compiled_tables import CompiledTables, Notes, Writer, compile_tables, in_batches
+from zoo.support.compiled_tables import CompiledTables, Notes, Writer, load_or_build_tables, split_into_batches
 from zoo.support.progress import track
 from zoo.support.text_files import open_bytes, parse_json, sha256
-from zoo.support.text_index import INDEX, TextIndex, index_of
+from zoo.support.text_index import INDEX, TextIndex, build_text_index
 
 TEXTS = pa.schema([("caption", pa.string()), ("text", pa.string())])
 
@@ -32,7 +32,7 @@ class TextsByCaption:
     def __reduce__(self) -> tuple[Any, ...]:
         return TextsByCaption, (self.file, self._tables)
 
-    def check(self, captions: Sequence[str], advice: str) -> None:
+    def check_captions(self, captions: Sequence[str], advice: str) -> None:
         """Checks whether the file has the captions.
 
         Args:
@@ -42,7 +42,7 @@ class TextsByCaption:
         Raises:
             ZooError: Captions are missing from the file.
         """
-        missing = [caption for caption in captions if not self._keys.rows(key_of(caption))]
+        missing = [caption for caption in captions if not self._keys.rows(caption_key(caption))]
         if missing:
             raise ZooError(
                 f"{self.file} has no line for {len(missing):,} of {len(captions):,} captions "
@@ -51,7 +51,7 @@ class TextsByCaption:
 
     def draw(self, caption: str, rng: Random) -> str | None:
         """Draws one of the texts of a caption, or returns None if there is none."""
-        rows = (self._texts[row].as_py() for row in self._keys.rows(key_of(caption)))
+        rows = (self._texts[row].as_py() for row in self._keys.rows(caption_key(caption)))
         texts = [text for text in rows if text is not None]
         return rng.choice(texts) if texts else None
 
@@ -62,7 +62,7 @@ def read_texts_by_caption(
     is_same: Callable[[str, str], bool],
     *,
     optional: bool,
-    source: str,
+    source_hint: str,
     advice: str,
 ) -> TextsByCaption:
     """Returns the texts of a file, compiled into tables once.
@@ -82,13 +82,13 @@ def read_texts_by_caption(
 
     def read() -> Iterator[tuple[str, str | None]]:
         for origin, caption, text in read_entries(
-            file, field, optional=optional, source=source, advice=advice
+            file, field, optional=optional, source_hint=source_hint, advice=advice
         ):
             if text is not None and is_same(caption, text):
                 raise ZooError(
                     f"{origin} has the caption itself as its {field} ({text[:60]!r}): {remedy}"
                 )
-            yield key_of(caption), text
+            yield caption_key(caption), text
 
     def build(writer: Writer) -> Notes:
         captions: list[str] = []
@@ -99,24 +99,24 @@ def read_texts_by_caption(
             return pa.RecordBatch.from_pydict({"caption": keys, "text": texts}, TEXTS)
 
         lines = track(read(), f"compiling {field}s")
-        writer.write("texts", TEXTS, map(to_batch, in_batches(lines)))
-        writer.write("index", INDEX, [index_of(captions)])
+        writer.write("texts", TEXTS, map(to_batch, split_into_batches(lines)))
+        writer.write("index", INDEX, [build_text_index(captions)])
         return {}
 
     try:
         content = sha256(file)
     except OSError as error:
-        raise ZooError(f"{file} cannot be read ({error}): {source}") from error
-    return TextsByCaption(file, compile_tables(f"{field}s", {"file": content}, build))
+        raise ZooError(f"{file} cannot be read ({error}): {source_hint}") from error
+    return TextsByCaption(file, load_or_build_tables(f"{field}s", {"file": content}, build))
 
 
-def key_of(caption: str) -> str:
+def caption_key(caption: str) -> str:
     """Returns the lookup key of a caption: its words, separated by single spaces."""
     return " ".join(caption.split())
 
 
 def read_entries(
-    file: Path, field: str, *, optional: bool, source: str, advice: str
+    file: Path, field: str, *, optional: bool, source_hint: str, advice: str
 ) -> Iterator[tuple[str, str, str | None]]:
     """Yields the place, the caption and the text of each line.
 
@@ -138,7 +138,7 @@ def read_entries(
             lines = content.read().decode("utf-8").removesuffix("\n").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise ZooError(f"{file} cannot be read ({reason}): {source}") from error
+        raise ZooError(f"{file} cannot be read ({reason}): {source_hint}") from error
     for number, line in enumerate(lines, start=1):
         origin = f"{file}:{number}"
         try:

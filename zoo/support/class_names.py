@@ -50,7 +50,7 @@ PACKAGES = {  # kinds whose package has another name
 BACKBONE = "zoo.backbones.Backbone"  # named in recipes, but not listed under any kind
 
 
-def classes(kind: str) -> list[tuple[str, str, str]]:
+def list_classes(kind: str) -> list[tuple[str, str, str]]:
     """Lists the built-in and installed classes of a kind.
 
     Args:
@@ -59,11 +59,11 @@ def classes(kind: str) -> list[tuple[str, str, str]]:
     Returns:
         Name, class path and first sentence of the docstring of each class.
     """
-    return [*_built_in(kind), *_installed_now(kind)]
+    return [*_built_in_classes(kind), *_list_installed_classes(kind)]
 
 
-def _installed_now(kind: str) -> list[tuple[str, str, str]]:
-    return _installed_classes(kind, tuple(map(_place_and_time, sys.path)))
+def _list_installed_classes(kind: str) -> list[tuple[str, str, str]]:
+    return _installed_classes(kind, tuple(map(_path_and_mtime, sys.path)))
 
 
 @cache
@@ -95,7 +95,7 @@ def _is_installed(entry_point: EntryPoint) -> bool:
     )
 
 
-def is_listed(path: str) -> bool:
+def is_registered_class(path: str) -> bool:
     """Returns whether a class is part of zoo or an installed package, without importing it.
 
     It may be named by its module or by a package that exports it, as zoo.heads.cosine.Cosine and
@@ -109,15 +109,15 @@ def is_listed(path: str) -> bool:
         listed_paths = [BACKBONE]
         for kind in BASE_CLASS_BY_KIND:
             if module.startswith(f"zoo.{PACKAGES.get(kind, kind)}"):
-                listed_paths += [listed for _, listed, _ in _built_in(kind)]
+                listed_paths += [listed for _, listed, _ in _built_in_classes(kind)]
     else:
         listed_paths = [
-            listed for kind in BASE_CLASS_BY_KIND for _, listed, _ in _installed_now(kind)
+            listed for kind in BASE_CLASS_BY_KIND for _, listed, _ in _list_installed_classes(kind)
         ]
-    return any(_is_same(module, name, listed) for listed in listed_paths)
+    return any(_matches_listed_class(module, name, listed) for listed in listed_paths)
 
 
-def _is_same(module: str, name: str, listed: str) -> bool:
+def _matches_listed_class(module: str, name: str, listed: str) -> bool:
     """Returns whether a class is a listed one, named by its module or by an exporting package."""
     listed_module, _, listed_name = listed.rpartition(".")
     is_nested = f"{module}.".startswith(f"{listed_module}.") or f"{listed_module}.".startswith(
@@ -126,7 +126,7 @@ def _is_same(module: str, name: str, listed: str) -> bool:
     return name == listed_name and is_nested
 
 
-def _place_and_time(place: str) -> tuple[str, int]:
+def _path_and_mtime(place: str) -> tuple[str, int]:
     try:
         return place, os.stat(place).st_mtime_ns
     except OSError:
@@ -139,7 +139,7 @@ def class_paths(kind: str) -> dict[str, str]:
     Args:
         kind: The kind, a key of BASE_CLASS_BY_KIND.
     """
-    listed = classes(kind)
+    listed = list_classes(kind)
     short = {path.rpartition(".")[2]: path for _, path, _ in listed}
     return short | {name: path for name, path, _ in listed}
 
@@ -163,7 +163,7 @@ def class_of(name: str, kind: str, base: type) -> type[Any]:
     if "." not in path or not all(part.isidentifier() for part in path.split(".")):
         path_by_name = class_paths(kind)
         if name not in path_by_name:
-            listed = [listed for listed, _, _ in classes(kind)]
+            listed = [listed for listed, _, _ in list_classes(kind)]
             raise ZooError(
                 f"there is no {noun} "
                 f"{name!r}{suggest_names(name, listed) or suggest_names(name, path_by_name)}: "
@@ -252,7 +252,7 @@ def suggest_class(path: str) -> str:
 
 
 @cache
-def _built_in(kind: str) -> list[tuple[str, str, str]]:
+def _built_in_classes(kind: str) -> list[tuple[str, str, str]]:
     package_name = PACKAGES.get(kind, kind)
     package = Path(__file__).parents[1]
     defined = _class_nodes((package / package_name.replace(".", "/")).rglob("*.py"))
@@ -320,7 +320,7 @@ def import_all(kinds: Iterable[str] = tuple(BASE_CLASS_BY_KIND)) -> None:
         kinds: The kinds, keys of BASE_CLASS_BY_KIND.
     """
     for kind in kinds:
-        for _, path, _ in classes(kind):
+        for _, path, _ in list_classes(kind):
             try:
                 import_path(path)
             except Exception as error:
@@ -332,7 +332,7 @@ def import_all(kinds: Iterable[str] = tuple(BASE_CLASS_BY_KIND)) -> None:
                 )
 
 
-def source_arguments(path: str, passed_on_to: str = "") -> list[str] | None:
+def parse_class_arguments(path: str, kwargs_target: str = "") -> list[str] | None:
     """Returns the names of a class's arguments, read from its source without importing it.
 
     Args:
@@ -354,7 +354,7 @@ def source_arguments(path: str, passed_on_to: str = "") -> list[str] | None:
     arguments = _constructor_arguments({node.name: node for node in _class_nodes(files)}, name)
     if arguments is None or "**" not in arguments:
         return arguments
-    others = source_arguments(passed_on_to) if passed_on_to else None
+    others = parse_class_arguments(kwargs_target) if kwargs_target else None
     return None if others is None else [*arguments, *others]
 
 

@@ -18,7 +18,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import yaml
 
 from zoo.errors import ZooError
-from zoo.support.class_names import import_path, is_listed
+from zoo.support.class_names import import_path, is_registered_class
 from zoo.support.configurable import Configurable
 from zoo.support.trust import FLAG, current_trust
 
@@ -44,7 +44,7 @@ def reject_untrusted_classes(described: Any, kind: Any, source: str, flag: str =
     if current_trust().all_code:
         return
     try:
-        for path, own_flag in _classes(described, kind, flag):
+        for path, own_flag in _find_class_paths(described, kind, flag):
             if not is_trusted(path):
                 direct = f"set {own_flag} {path}, or " if own_flag else ""
                 raise ZooError(
@@ -69,7 +69,7 @@ def reject_remote_code(settings: Any, source: str) -> None:
     """
     if current_trust().all_code:
         return
-    for name, value in _settings(settings):
+    for name, value in _walk_settings(settings):
         if name == REMOTE_CODE and value:
             raise ZooError(
                 f"{source} sets {REMOTE_CODE}, which lets a tokenizer or model run custom code: "
@@ -93,11 +93,11 @@ def is_trusted(path: str) -> bool:
         trust.all_code
         or any(module == named.rpartition(".")[0] for named in trust.names)
         or (isclass(loaded) and issubclass(loaded, Configurable))
-        or is_listed(path)
+        or is_registered_class(path)
     )
 
 
-def _classes(value: Any, kind: Any, flag: str) -> Iterator[tuple[str, str]]:
+def _find_class_paths(value: Any, kind: Any, flag: str) -> Iterator[tuple[str, str]]:
     """Yields the class paths that would be imported, and the flags by which the user can set them.
 
     The caller stops at the first class that is not trusted. Classes yielded before may therefore be
@@ -111,16 +111,16 @@ def _classes(value: Any, kind: Any, flag: str) -> Iterator[tuple[str, str]]:
     cls = _class_in(kind)
     own_flag = "" if cls is None or is_dataclass(cls) else flag
     if isinstance(value, str):
-        unfolded = None if _is_plain(kind) else _unfold(value)
+        unfolded = None if _is_plain(kind) else _parse_yaml_collection(value)
         if unfolded is not None:
-            yield from _classes(unfolded, kind, flag)
+            yield from _find_class_paths(unfolded, kind, flag)
         elif not _is_plain(kind) and (not _takes_text(kind) or _is_dotted(value)):
             yield value, own_flag if _is_dotted(value) else ""
     elif isinstance(value, list | tuple | set | frozenset):
         for item in value:
-            yield from _classes(item, kind, "")
+            yield from _find_class_paths(item, kind, "")
     elif isinstance(value, argparse.Namespace):
-        yield from _classes(vars(value), kind, flag)
+        yield from _find_class_paths(vars(value), kind, flag)
     elif isinstance(value, dict):
         arguments = dict(value)
         path = arguments.pop("class_path", None)
@@ -137,21 +137,21 @@ def _classes(value: Any, kind: Any, flag: str) -> Iterator[tuple[str, str]]:
             # all values of a mapping with arbitrary keys have the same type
             inner_kind = kinds.get(name, kind if cls is None else Any)
             inner_flag = f"{flag}.{name}" if flag and str(name).isidentifier() else ""
-            yield from _classes(inner, inner_kind, inner_flag)
+            yield from _find_class_paths(inner, inner_kind, inner_flag)
 
 
-def _settings(value: Any) -> Iterator[tuple[Any, Any]]:
+def _walk_settings(value: Any) -> Iterator[tuple[Any, Any]]:
     """Yields every key and value in nested plain data."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             yield name, inner
-            yield from _settings(inner)
+            yield from _walk_settings(inner)
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from _settings(item)
+            yield from _walk_settings(item)
 
 
-def _unfold(text: str) -> Any:
+def _parse_yaml_collection(text: str) -> Any:
     """Parses a YAML list or dict; returns None for any other text."""
     try:
         value = yaml.safe_load(text)

@@ -131,7 +131,7 @@ def build_in_memory(make: Make) -> CompiledTables:
     return CompiledTables(writer.tables, notes)
 
 
-def compile_tables(
+def load_or_build_tables(
     kind: str,
     dependencies: Mapping[str, Any],
     build: Make,
@@ -150,14 +150,14 @@ def compile_tables(
     Raises:
         ZooError: The tables cannot be written, or their input is invalid.
     """
-    code = code_of(build, compile_tables)
+    code = hash_modules_around(build, load_or_build_tables)
     content = json.dumps({"version": VERSION, "code": code, **dependencies}, sort_keys=True)
     folder = tables_folder() / f"{kind}-{hashlib.sha256(content.encode()).hexdigest()[:16]}"
     with exclusive_lock(folder, f"${FOLDER_VARIABLE}"):
-        tables = _map_complete(folder)
+        tables = _map_if_intact(folder)
         if tables is not None and not is_valid(tables.notes):
             tables = None  # which also releases our lock
-            if not _drop(folder):
+            if not _delete_unless_used(folder):
                 log.warning(
                     "%s is outdated, but in use by another process: building the tables in memory, "
                     "for this process only",
@@ -172,14 +172,14 @@ def compile_tables(
                 writer = Writer(part)
                 manifest = {"of": dependencies, "notes": build(writer), "sizes": writer.sizes}
                 (part / MANIFEST).write_text(json.dumps(manifest), "utf-8")
-            make_room(folder)
+            delete_excess_tables(folder)
             tables = _map_tables(folder)
         with suppress(OSError):  # a file of another user
             os.utime(folder / MANIFEST)
     return tables
 
 
-def code_of(*parts: type | Callable[..., Any]) -> str:
+def hash_modules_around(*parts: type | Callable[..., Any]) -> str:
     """Returns a hash of the modules of classes and functions, and of all modules in their folders.
 
     Args:
@@ -195,7 +195,7 @@ def code_of(*parts: type | Callable[..., Any]) -> str:
     return hashlib.sha256(hashes.encode()).hexdigest()
 
 
-def in_batches(items: Iterable[T]) -> Iterator[list[T]]:
+def split_into_batches(items: Iterable[T]) -> Iterator[list[T]]:
     """Yields the items in lists of `ROWS`, the size of a batch of a table."""
     iterator = iter(items)
     while batch := list(islice(iterator, ROWS)):
@@ -227,7 +227,7 @@ def size_limit_gib() -> float:
 
 
 @dataclass(frozen=True)
-class CachedTables:
+class CacheSize:
     """The content of the cache.
 
     Attributes:
@@ -239,20 +239,20 @@ class CachedTables:
     bytes: int
 
 
-def cached_tables() -> CachedTables:
+def measure_cache() -> CacheSize:
     """Returns the number and the size of all cached tables."""
     sets = _table_sets()
-    return CachedTables(len(sets), sum(table_set.bytes for table_set in sets))
+    return CacheSize(len(sets), sum(table_set.bytes for table_set in sets))
 
 
-def delete_all() -> None:
+def delete_unused_tables() -> None:
     """Deletes all tables that are not in use."""
     for table_set in _table_sets():
-        _drop(table_set.folder)
+        _delete_unless_used(table_set.folder)
     remove_leftovers(tables_folder())
 
 
-def make_room(new: Path) -> None:
+def delete_excess_tables(new: Path) -> None:
     """Deletes the least recently used tables until the total size is within the limit.
 
     Tables that are in use are not deleted.
@@ -262,15 +262,15 @@ def make_room(new: Path) -> None:
     """
     sets = _table_sets()
     excess = sum(table_set.bytes for table_set in sets) - size_limit_gib() * GIB
-    for table_set in sorted(sets, key=lambda table_set: table_set.used):
-        if excess > 0 and table_set.folder != new and _drop(table_set.folder):
+    for table_set in sorted(sets, key=lambda table_set: table_set.last_used):
+        if excess > 0 and table_set.folder != new and _delete_unless_used(table_set.folder):
             excess -= table_set.bytes
 
 
 @dataclass(frozen=True)
 class _TableSet:
     folder: Path
-    used: float
+    last_used: float
     bytes: int
 
 
@@ -283,7 +283,7 @@ def _table_sets() -> list[_TableSet]:
     return table_sets
 
 
-def _drop(folder: Path) -> bool:
+def _delete_unless_used(folder: Path) -> bool:
     """Deletes a set of tables unless it is in use; returns whether it was deleted."""
     try:
         # network file systems grant an exclusive lock only on files opened for writing
@@ -297,7 +297,7 @@ def _drop(folder: Path) -> bool:
     return True
 
 
-def _map_complete(folder: Path) -> CompiledTables | None:
+def _map_if_intact(folder: Path) -> CompiledTables | None:
     """Maps the tables of a folder; returns None if they are missing or damaged."""
     try:
         return _map_tables(folder)
@@ -315,12 +315,12 @@ def _map_tables(folder: Path) -> CompiledTables:
     (folder / MANIFEST).stat()  # raises if it was deleted before it was locked
     content = json.load(manifest)
     tables = {
-        name: _table(folder / f"{name}.arrow", size) for name, size in content["sizes"].items()
+        name: _map_table(folder / f"{name}.arrow", size) for name, size in content["sizes"].items()
     }
     return CompiledTables(tables, content["notes"], folder, manifest)
 
 
-def _table(path: Path, size: int) -> pa.Table:
+def _map_table(path: Path, size: int) -> pa.Table:
     n_bytes = path.stat().st_size
     if n_bytes != size:
         raise ValueError(f"{path.name} has {n_bytes:,} bytes of {size:,}")

@@ -41,7 +41,7 @@ def leave_group() -> None:
         dist.destroy_process_group()
 
 
-def rank_lost(error: BaseException) -> str | None:
+def lost_connection_message(error: BaseException) -> str | None:
     """Returns the network error of a rank that lost the connection to another rank.
 
     Args:
@@ -102,14 +102,14 @@ def gather(x: Tensor) -> Tensor:
 class _Exchange(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
-        return _exchange(x)
+        return _all_to_all(x)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Tensor:
-        return _exchange(grad)
+        return _all_to_all(grad)
 
 
-def _exchange(x: Tensor) -> Tensor:
+def _all_to_all(x: Tensor) -> Tensor:
     # `empty_like` keeps strides, which would interleave the received slices
     x = x.contiguous()
     received = torch.empty_like(x)
@@ -152,10 +152,10 @@ def mean_over_ranks(x: Tensor) -> Tensor:
 
 def max_over_ranks(value: int, device: torch.device) -> int:
     """Returns the maximum of a number over all ranks."""
-    return largest_over_ranks([value], device)[0]
+    return elementwise_max_over_ranks([value], device)[0]
 
 
-def largest_over_ranks(values: Sequence[int], device: torch.device) -> list[int]:
+def elementwise_max_over_ranks(values: Sequence[int], device: torch.device) -> list[int]:
     """Returns the maximum of each number over all ranks. All ranks pass the same count."""
     if world_size() == 1:
         return list(values)
@@ -233,7 +233,7 @@ def shard(module: nn.Module, mesh: DeviceMesh, methods: Sequence[str] = ()) -> N
         register_fsdp_forward_method(module, method)
 
 
-def average_scalars(module: nn.Module) -> None:
+def average_scalar_gradients(module: nn.Module) -> None:
     """Averages the gradients of a sharded module's scalars over ranks.
 
     Call it after every backward pass.
@@ -251,14 +251,14 @@ def full_tensor(tensor: Tensor) -> Tensor:
     return tensor if gather_all is None else gather_all()
 
 
-def gather_parameters(module: Any, whole: bool) -> None:
+def gather_or_reshard_parameters(module: Any, gathered: bool) -> None:
     """Gathers the parameters of a sharded module for use outside `forward`, or reshards them.
 
     Args:
         module: The sharded module, on every rank.
         whole: Whether to gather the parameters; False to shard them again.
     """
-    if whole:
+    if gathered:
         module.unshard()
     else:
         module.reshard()

@@ -67,7 +67,7 @@ def write_atomically(
         with temporary_path(path, folder, clean_up, overwrite) as part:
             yield part
     except OSError as error:
-        raise write_error(path, error, resume_note) from error
+        raise build_write_error(path, error, resume_note) from error
 
 
 @contextmanager
@@ -95,11 +95,11 @@ def temporary_path(
     if clean_up:
         remove_leftovers(path.parent, path.name)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    handle = _make_locked(part, folder)
+    handle = _create_locked_path(part, folder)
     try:
         yield part
         if overwrite and path.is_dir():
-            _exchange(part, path)
+            _replace_folder(part, path)
         else:
             os.replace(part, path)
     finally:
@@ -125,7 +125,7 @@ def remove_leftovers(folder: Path, name: str | None = None) -> None:
             os.close(handle)
 
 
-def _make_locked(part: Path, folder: bool) -> int:
+def _create_locked_path(part: Path, folder: bool) -> int:
     """Creates and locks a temporary path; returns the handle that holds the lock."""
     while True:
         if folder:
@@ -143,7 +143,7 @@ def _make_locked(part: Path, folder: bool) -> int:
         os.close(handle)  # removed by another process before it was locked
 
 
-def _exchange(part: Path, path: Path) -> None:
+def _replace_folder(part: Path, path: Path) -> None:
     """Replaces a folder by another one, and removes the old one."""
     # a folder cannot be renamed to a non-empty one, so the old one is moved away first
     old = path.with_name(f".{path.name}.{os.getpid()}.old.part")
@@ -166,7 +166,7 @@ def _remove(part: Path) -> None:
         part.unlink(missing_ok=True)
 
 
-def write_error(path: Path, error: OSError, resume_note: str = "") -> ZooError:
+def build_write_error(path: Path, error: OSError, resume_note: str = "") -> ZooError:
     """Returns the error for a file or folder that could not be written.
 
     Args:
@@ -234,6 +234,6 @@ def check_writable(path: Path, overwrite: bool = False) -> None:
     elif not os.access(above, os.W_OK | os.X_OK):
         fault = errno.EACCES
     if fault:
-        raise write_error(path, OSError(fault, os.strerror(fault)))
+        raise build_write_error(path, OSError(fault, os.strerror(fault)))
     if path.exists() and not overwrite:
         raise ZooError(f"{path} exists: choose another file, or add --overwrite to replace it")

@@ -48,15 +48,15 @@ def filter_notices() -> None:
     warnings.filterwarnings("ignore", message, FutureWarning, module)
 
 
-def show_log() -> None:
+def enable_log_output() -> None:
     """Prints log messages of zoo to standard error, one line each."""
     logger = logging.getLogger("zoo")
     logger.setLevel(logging.INFO)
-    if not any(isinstance(handler, _Lines) for handler in logger.handlers):
-        logger.addHandler(_Lines())
+    if not any(isinstance(handler, _StderrHandler) for handler in logger.handlers):
+        logger.addHandler(_StderrHandler())
 
 
-class _Lines(logging.StreamHandler):  # type: ignore[type-arg]
+class _StderrHandler(logging.StreamHandler):  # type: ignore[type-arg]
     """Writes to the current `sys.stderr`."""
 
     def emit(self, record: logging.LogRecord) -> None:

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 @contextmanager
-def counting(
+def show_progress(
     description: str, total: int | None = None, shown: bool = True
 ) -> Iterator[Callable[[int], None]]:
     """Shows progress, and yields a function that advances it by a number of items.
@@ -59,7 +59,7 @@ def track(
         total: Number of items, None if unknown.
         shown: Whether to show progress; only one of several processes should.
     """
-    with counting(description, total, shown) as advance_by:
+    with show_progress(description, total, shown) as advance_by:
         for item in items:
             yield item
             advance_by(1)

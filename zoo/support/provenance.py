@@ -11,7 +11,7 @@ def describe_pretrained(source: object) -> str:
     return f"pretrained, {source}"
 
 
-def random_weights(weights: Mapping[str, str]) -> str | None:
+def describe_random_weights(weights: Mapping[str, str]) -> str | None:
     """Returns a sentence about the parts of a model that have random weights.
 
     Args:

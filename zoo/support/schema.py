@@ -58,7 +58,7 @@ def validate_record(
         message, place = _PLACE.fullmatch(str(error)).groups()  # type: ignore[union-attr]
         fault = _format_message(message, path, place or "")
         raise ZooError(
-            f"{origin}: {fault}: {advice}{_value_at(value, message, place or '')}"
+            f"{origin}: {fault}: {advice}{_value_note(value, message, place or '')}"
         ) from error
 
 
@@ -151,7 +151,7 @@ def _format_message(message: str, path: str, place: str) -> str:
     return f"{subject} {state}, but must be {expected}{mismatch[2] or ''}"
 
 
-def _value_at(value: Any, message: str, place: str) -> str:
+def _value_note(value: Any, message: str, place: str) -> str:
     """Returns a note with the wrong value, or with the existing fields if one is missing."""
     for index, name in _STEP.findall(place):
         if index and isinstance(value, Sequence):

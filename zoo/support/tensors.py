@@ -27,7 +27,7 @@ PLAIN: list[Callable[..., Any] | tuple[Callable[..., Any], str]] = [
 
 
 @contextmanager
-def plain_objects() -> Iterator[None]:
+def allow_plain_objects() -> Iterator[None]:
     """Allows `torch.load` with `weights_only` to read the types in `PLAIN`."""
     with torch.serialization.safe_globals(PLAIN):
         yield
@@ -55,7 +55,7 @@ def read_tensors(
             from safetensors.torch import load_file
 
             return dict(load_file(file))
-        with plain_objects():
+        with allow_plain_objects():
             content = torch.load(file, map_location="cpu", weights_only=True, mmap=mapped)
     except Exception as error:  # torch raises many types of errors
         if "TorchScript" in str(error):

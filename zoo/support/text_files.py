@@ -34,7 +34,7 @@ class NotJson(ValueError):
         super().__init__(reason)
         self.line = line
 
-    def at(self, path: Path) -> str:
+    def format_location(self, path: Path) -> str:
         """Returns 'FILE:LINE', or 'FILE' if the line is unknown."""
         return f"{path}:{self.line}" if self.line else str(path)
 
@@ -174,7 +174,7 @@ def read_json(path: Path, object_hook: Callable[[Object], Object] | None = None)
         return parse_json(read_bytes(path).decode("utf-8-sig"), object_hook)
     except NotJson as error:
         raise ZooError(
-            f"{error.at(path)} is not JSON ({error}): it may be incomplete, download it again"
+            f"{error.format_location(path)} is not JSON ({error}): it may be incomplete, download it again"
         ) from error
     except UnicodeDecodeError as error:
         raise ZooError(

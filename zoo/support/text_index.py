@@ -36,7 +36,7 @@ class TextIndex:
         return matches
 
 
-def index_of(keys: Iterable[str]) -> pa.RecordBatch:
+def build_text_index(keys: Iterable[str]) -> pa.RecordBatch:
     """Builds the index of the texts of a column, for `TextIndex`."""
     hashes = np.fromiter(map(_hash, keys), np.int64)
     order = np.argsort(hashes, kind="stable")

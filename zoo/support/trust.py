@@ -47,7 +47,7 @@ def current_trust() -> Trust:
 
 
 @contextmanager
-def trusting_code(trust_code: bool = True) -> Iterator[None]:
+def allow_all_code(trust_code: bool = True) -> Iterator[None]:
     """Allows downloaded files to name any class within the context.
 
     Args:
@@ -61,7 +61,7 @@ def trusting_code(trust_code: bool = True) -> Iterator[None]:
 
 
 @contextmanager
-def user_modules() -> Iterator[None]:
+def enable_user_modules() -> Iterator[None]:
     """Makes modules in the folders of `trust_names` importable within the context.
 
     A folder is appended to `sys.path` when a module is found in it, and removed at the end.

@@ -74,7 +74,7 @@ class LastCheckpoint(Ranged, StepEnd, ModelCheckpoint):
         """Returns 1 if `every_n_minutes` have passed since the last write."""
         return int(time.monotonic() - self._written >= 60 * self.every_n_minutes)
 
-    def at_step_end(self, trainer: Trainer, wanted: bool, stopping: bool) -> None:
+    def at_step_end(self, trainer: Trainer, action_requested: bool, stopping: bool) -> None:
         """Writes the checkpoint if one is due.
 
         A run that stops within an epoch is saved here: afterwards Lightning counts the epoch as
@@ -87,7 +87,7 @@ class LastCheckpoint(Ranged, StepEnd, ModelCheckpoint):
         """
         due = trainer.global_step % self.every_n_steps == 0
         is_end = trainer.should_stop or trainer.global_step == trainer.max_steps
-        if wanted or stopping or due or (is_end and not trainer.is_last_batch):
+        if action_requested or stopping or due or (is_end and not trainer.is_last_batch):
             self._save(trainer)
 
     def after_last_validation(self, trainer: Trainer) -> None:

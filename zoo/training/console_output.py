@@ -41,7 +41,7 @@ def replace_lightning_callbacks(callbacks: list[Callback]) -> None:
             else:
                 callbacks[i] = ProgressLog()
         elif type(callback) in (ModelSummary, RichModelSummary) and summary_depth(callback) == 1:
-            callbacks[i] = Summary()
+            callbacks[i] = ParameterSummary()
 
 
 class Bar(EpochBar):
@@ -95,7 +95,7 @@ class ProgressLog(ProgressBar):
         if self._training is None:
             return
         if isinstance(batch, Batch):
-            n_images = batch.filled_rows()
+            n_images = batch.count_captioned_rows()
             self._n_images = n_images if self._n_images is None else self._n_images + n_images
         self._training(trainer.global_step - self._training.done, self._details)
 
@@ -132,17 +132,17 @@ def _epoch_limit(trainer: Trainer, word: str) -> str:
     return "" if limit is None or limit < 0 else f"{word}{limit}"
 
 
-class Summary(ModelSummary):
+class ParameterSummary(ModelSummary):
     """Logs the numbers of parameters of backbone, head and objective, trained and frozen."""
 
     def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Logs a line for each part."""
         if trainer.is_global_zero:
-            for line in lines(pl_module):
+            for line in parameter_count_lines(pl_module):
                 log.info(line)
 
 
-def lines(module: nn.Module) -> Iterator[str]:
+def parameter_count_lines(module: nn.Module) -> Iterator[str]:
     """Yields a line for each part of a module: its name, parameters and saved buffers."""
     for role, part in module.named_children():
         parameters = dict(part.named_parameters())

@@ -7,7 +7,7 @@ from lightning import LightningModule, Trainer
 from torch import Tensor
 
 from zoo.errors import ZooError
-from zoo.support.distributed import largest_over_ranks
+from zoo.support.distributed import elementwise_max_over_ranks
 from zoo.training.stopping import StepEnd
 
 ADVICE = (
@@ -35,7 +35,7 @@ class Finite(StepEnd):
         """Returns 1 if this rank's loss is not finite."""
         return int(self._loss is not None and not torch.isfinite(self._loss).all())
 
-    def at_step_end(self, trainer: Trainer, wanted: bool, stopping: bool) -> None:
+    def at_step_end(self, trainer: Trainer, action_requested: bool, stopping: bool) -> None:
         """Ends the run if a loss is not finite.
 
         Args:
@@ -46,7 +46,7 @@ class Finite(StepEnd):
         Raises:
             ZooError: The loss of any rank is not finite.
         """
-        if not wanted:
+        if not action_requested:
             return
         for logger in trainer.loggers:
             logger.save()
@@ -74,8 +74,8 @@ class Finite(StepEnd):
         Raises:
             ZooError: The weights of any rank are not finite; the error is raised on every rank.
         """
-        bad = not_finite(checkpoint)
-        if any(largest_over_ranks([len(bad)], trainer.strategy.root_device)):
+        bad = nonfinite_tensor_names(checkpoint)
+        if any(elementwise_max_over_ranks([len(bad)], trainer.strategy.root_device)):
             example = f" ({bad[0]})" if bad else ""
             raise ZooError(
                 f"the weights after step {trainer.global_step - 1:,} are not finite{example}: "
@@ -95,14 +95,14 @@ class Finite(StepEnd):
         Raises:
             ZooError: `fit` would resume from weights that are not finite.
         """
-        if trainer.state.fn == "fit" and (bad := not_finite(checkpoint)):
+        if trainer.state.fn == "fit" and (bad := nonfinite_tensor_names(checkpoint)):
             raise ZooError(
                 f"the checkpoint {trainer.ckpt_path} has weights that are not finite (tensors: "
                 f"{len(bad)}, such as {bad[0]}): resume from an earlier one, and {ADVICE}"
             )
 
 
-def not_finite(checkpoint: dict[str, Any]) -> list[str]:
+def nonfinite_tensor_names(checkpoint: dict[str, Any]) -> list[str]:
     """Finds weights with NaN or infinite values.
 
     Args:

@@ -35,7 +35,7 @@ class LoggedTables(Callback):
         results = getattr(benchmarks_of(data_of(trainer)), "results", None)
         if trainer.sanity_checking or not trainer.is_global_zero or results is None:
             return
-        tables = {"benchmarks": metrics_of(results), "missed": worst_errors(results)}
+        tables = {"benchmarks": tabulate_metrics(results), "missed": worst_errors(results)}
         pictures = {
             f"half-truths, {name}": figure for name, figure in half_truth_pictures(results).items()
         }
@@ -54,7 +54,7 @@ class LoggedTables(Callback):
                     logger.log_image(name, [_pixels(figure)], step=step)
 
 
-def metrics_of(results: Results) -> TextTable:
+def tabulate_metrics(results: Results) -> TextTable:
     """Returns the metrics of the first preset as a table."""
     return metrics_table(results.metrics)
 

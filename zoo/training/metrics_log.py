@@ -27,14 +27,14 @@ class MetricsLog(CSVLogger):
         flush_logs_every_n_steps: Steps between two writes.
     """
 
-    _rows: "Rows | None" = None
+    _rows: "MetricsWriter | None" = None
 
     @property
     @rank_zero_experiment
     def experiment(self) -> ExperimentWriter:
         """The writer of metrics.csv, on the first rank."""
         if self._rows is None:
-            self._rows = Rows(self.log_dir)
+            self._rows = MetricsWriter(self.log_dir)
         return self._rows
 
     def finalize(self, status: str) -> None:
@@ -43,7 +43,7 @@ class MetricsLog(CSVLogger):
             self.save()
 
 
-class Rows(ExperimentWriter):
+class MetricsWriter(ExperimentWriter):
     """A writer that appends rows of metrics to a file.
 
     Args:

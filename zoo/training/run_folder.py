@@ -61,11 +61,11 @@ class RunFolder(SaveConfigCallback):
     """
 
     record: Settings = {}  # noqa: RUF012
-    claimed: Path | None = None
-    may_overwrite = training_began = False
+    claimed_folder: Path | None = None
+    deletes_earlier_run = training_began = False
     resumed_from_step = 0
     hours_before = 0.0
-    images_seen: int | None = None
+    images_since_start: int | None = None
     _record_written = False
     _n_images: Tensor | None = None
 
@@ -87,18 +87,18 @@ class RunFolder(SaveConfigCallback):
             return
         try:
             if logger is None:
-                self.claimed = claim_version(RUNS)
-            elif is_numbered(logger):
-                self.claimed = claim_version(folder_of_runs(trainer))
-                set_version(logger, self.claimed)
+                self.claimed_folder = claim_version_folder(RUNS)
+            elif chooses_next_version(logger):
+                self.claimed_folder = claim_version_folder(folder_of_logger_runs(trainer))
+                set_version(logger, self.claimed_folder)
             else:
-                self.claimed = run_folder(trainer)
-                self.claimed.mkdir(parents=True, exist_ok=True)
-                if not self.may_overwrite and not lies_in(checkpoint, self.claimed):
-                    self._write_record(self.claimed / RECORD)
+                self.claimed_folder = run_folder(trainer)
+                self.claimed_folder.mkdir(parents=True, exist_ok=True)
+                if not self.deletes_earlier_run and not is_checkpoint_in(checkpoint, self.claimed_folder):
+                    self._write_record(self.claimed_folder / RECORD)
         except OSError as error:
             raise ZooError(
-                f"{error.filename or folder_of_runs(trainer)} could not be created "
+                f"{error.filename or folder_of_logger_runs(trainer)} could not be created "
                 f"({error.strerror}): {advice_on(error)}"
             ) from error
 
@@ -108,30 +108,30 @@ class RunFolder(SaveConfigCallback):
             with file.open("x", encoding="utf-8") as record_file:
                 json.dump(self.record, record_file, indent=1)
         except FileExistsError as error:
-            self.claimed = None
+            self.claimed_folder = None
             raise ZooError(
                 f"another run has just started in {file.parent}: choose another "
                 "--trainer.logger.version"
             ) from error
         self._record_written = True
 
-    def release(self) -> None:
+    def remove_if_not_trained(self) -> None:
         """Removes the folder of a run that was refused before it trained."""
-        if self.claimed is None or self.training_began:
+        if self.claimed_folder is None or self.training_began:
             return
         if self._record_written:
-            (self.claimed / RECORD).unlink(missing_ok=True)
-        remove_unused(self.claimed)
+            (self.claimed_folder / RECORD).unlink(missing_ok=True)
+        remove_empty_folders(self.claimed_folder)
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Broadcasts the folder to all ranks, and sets it in the logger and the checkpoints."""
         self.began = time.monotonic()
-        folder = self.claimed
+        folder = self.claimed_folder
         if folder is None and trainer.is_global_zero:
             folder = run_folder(trainer)
         self.folder = Path(trainer.strategy.broadcast(str(folder)))
         for logger in trainer.loggers[:1]:
-            if is_numbered(logger):
+            if chooses_next_version(logger):
                 set_version(logger, self.folder)
         for callback in trainer.checkpoint_callbacks:
             if isinstance(callback, ModelCheckpoint) and callback.dirpath is None:
@@ -164,14 +164,14 @@ class RunFolder(SaveConfigCallback):
         error_message = ""
         if trainer.is_global_zero:
             try:
-                self._fill()
+                self._write_run_files()
             except ZooError as error:
                 error_message = str(error)
         error_message = trainer.strategy.broadcast(error_message)
         if error_message:
             raise ZooError(error_message)
         self.training_began = True
-        planned = self._plan(trainer)
+        planned = self._schedule_settings(trainer)
         changed = differences(
             getattr(self, "_earlier_run", {}).get("plan", planned), planned, "trainer."
         )
@@ -182,15 +182,15 @@ class RunFolder(SaveConfigCallback):
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, *args: object
     ) -> None:
         """Counts images, and logs the device hours since the first start of the run."""
-        pl_module.log(HOURS, self._hours(trainer), batch_size=1)
+        pl_module.log(HOURS, self._device_hours(trainer), batch_size=1)
         if isinstance(batch, Batch):
-            n_images = batch.filled_rows()
+            n_images = batch.count_captioned_rows()
             self._n_images = n_images if self._n_images is None else self._n_images + n_images
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Sums the images over all ranks."""
         if self._n_images is not None:
-            self.images_seen = int(sum_over_ranks(self._n_images))
+            self.images_since_start = int(sum_over_ranks(self._n_images))
 
     def on_save_checkpoint(
         self, trainer: Trainer, pl_module: LightningModule, checkpoint: Settings
@@ -198,23 +198,23 @@ class RunFolder(SaveConfigCallback):
         """Adds the folder, schedule and device hours of the run to the checkpoint."""
         checkpoint["run"] = {
             "folder": str(self.folder),
-            "plan": self._plan(trainer),
-            "device_hours": self._hours(trainer),
+            "plan": self._schedule_settings(trainer),
+            "device_hours": self._device_hours(trainer),
         }
 
-    def _hours(self, trainer: Trainer) -> float:
+    def _device_hours(self, trainer: Trainer) -> float:
         seconds = time.monotonic() - self.began
         return self.hours_before + trainer.world_size * seconds / 3600
 
-    def _plan(self, trainer: Trainer) -> Settings:
+    def _schedule_settings(self, trainer: Trainer) -> Settings:
         settings = {name: getattr(trainer, name) for name in SCHEDULE_SETTINGS}
         return {"steps": int(trainer.estimated_stepping_batches), **settings}
 
-    def _fill(self) -> None:
+    def _write_run_files(self) -> None:
         """Writes config.yaml and run.json; the config of an earlier part of the run is kept."""
         folder, config_file = self.folder, self.folder / CONFIG
         self.config.overwrite = False
-        if self.may_overwrite:
+        if self.deletes_earlier_run:
             for name in RUN_FILES:
                 (folder / name).unlink(missing_ok=True)
         if config_file.exists():
@@ -224,7 +224,7 @@ class RunFolder(SaveConfigCallback):
         write_bytes(folder / RECORD, json.dumps(self.record, indent=1).encode())
 
 
-def claim_version(root: Path) -> Path:
+def claim_version_folder(root: Path) -> Path:
     """Creates and returns the folder `version_N` under `root` with the next free number.
 
     Each of several simultaneous processes gets its own folder.
@@ -233,7 +233,7 @@ def claim_version(root: Path) -> Path:
         OSError: The folder cannot be created.
     """
     while True:
-        folder = next_version(root)
+        folder = next_version_folder(root)
         root.mkdir(parents=True, exist_ok=True)
         try:
             folder.mkdir()
@@ -242,24 +242,24 @@ def claim_version(root: Path) -> Path:
         return folder
 
 
-def remove_unused(folder: Path) -> None:
+def remove_empty_folders(folder: Path) -> None:
     """Removes a claimed folder, and then the folder of runs, if they are empty."""
     with suppress(OSError):
         folder.rmdir()
         folder.parent.rmdir()
 
 
-def is_numbered(logger: Logger) -> bool:
+def chooses_next_version(logger: Logger) -> bool:
     """Returns whether a logger takes the next free number for its folder."""
     return isinstance(logger, NUMBERED) and not has_version(logger)
 
 
-def lies_in(checkpoint: Path | None, folder: Path) -> bool:
+def is_checkpoint_in(checkpoint: Path | None, folder: Path) -> bool:
     """Returns whether a checkpoint belongs to the run in a folder."""
     return checkpoint is not None and checkpoint.resolve().is_relative_to(folder.resolve())
 
 
-def folder_of_runs(trainer: Trainer) -> Path:
+def folder_of_logger_runs(trainer: Trainer) -> Path:
     """Returns the folder of the first logger's runs, `runs` without a logger."""
     if not trainer.loggers:
         return RUNS
@@ -270,19 +270,19 @@ def folder_of_runs(trainer: Trainer) -> Path:
 def run_folder(trainer: Trainer) -> Path:
     """Returns the run folder of the first logger, the next one under `runs` without a logger."""
     if not trainer.loggers:
-        return next_version(RUNS)
+        return next_version_folder(RUNS)
     version = trainer.loggers[0].version
     name = version if isinstance(version, str) else f"version_{version}"
-    return folder_of_runs(trainer) / name
+    return folder_of_logger_runs(trainer) / name
 
 
-def next_version(root: Path) -> Path:
+def next_version_folder(root: Path) -> Path:
     """Returns the folder `version_N` under `root` with the next free number."""
     numbers = [path.name.removeprefix("version_") for path in root.glob("version_*")]
     return root / f"version_{max((int(n) for n in numbers if n.isdigit()), default=-1) + 1}"
 
 
-def check_free(
+def must_delete_run(
     trainer: Trainer, checkpoint: Path | None, overwrite: bool, record: Settings
 ) -> bool:
     """Checks that a run's folder has no other run in it.
@@ -306,7 +306,7 @@ def check_free(
     folder = run_folder(trainer)
     if not folder.is_dir() or not any(folder.iterdir()):
         return False
-    if lies_in(checkpoint, folder):
+    if is_checkpoint_in(checkpoint, folder):
         if isinstance(logger, CSVLogger) and not isinstance(logger, MetricsLog):
             raise ZooError(
                 f"{folder} has metrics of the resumed run, which Lightning's CSVLogger would "
@@ -315,7 +315,7 @@ def check_free(
             )
         return False
     if overwrite or (
-        _is_restart(record, read_record(folder)) and not (folder / CHECKPOINTS / LAST).exists()
+        _is_restart_of_job(record, read_record(folder)) and not (folder / CHECKPOINTS / LAST).exists()
     ):
         return True
     if any((folder / CHECKPOINTS).glob("*.ckpt")):
@@ -337,12 +337,12 @@ def read_record(folder: Path) -> Settings:
     return {**record, "model": translate_recipe(model), "data": translate_classes(data)}
 
 
-def runs_under(root: Path) -> list[Path]:
+def list_last_checkpoints(root: Path) -> list[Path]:
     """Returns all last checkpoints under a folder of runs, the newest first."""
     return sorted(root.glob(f"**/{LAST}"), key=lambda path: path.stat().st_mtime, reverse=True)
 
 
-def find_same_run(root: Path, record: Settings, which: str) -> Path:
+def find_checkpoint_of_same_run(root: Path, record: Settings, which: str) -> Path:
     """Finds the checkpoint for `--ckpt_path last` or `best` of `zoo fit`.
 
     Args:
@@ -357,7 +357,7 @@ def find_same_run(root: Path, record: Settings, which: str) -> Path:
         ZooError: There is none; the message lists the newest other runs and how they differ.
     """
     candidates = []
-    for checkpoint in runs_under(root):
+    for checkpoint in list_last_checkpoints(root):
         found_record = read_record(checkpoint.parent.parent)
         changes = (
             differences(identifying_settings(found_record), identifying_settings(record))
@@ -384,7 +384,7 @@ def find_same_run(root: Path, record: Settings, which: str) -> Path:
     )
 
 
-def find_restarted_run(root: Path, record: Settings) -> Path | None:
+def find_checkpoint_of_restarted_run(root: Path, record: Settings) -> Path | None:
     """Finds the checkpoint from which a job resumes that SLURM or torchrun restarted.
 
     Args:
@@ -394,16 +394,16 @@ def find_restarted_run(root: Path, record: Settings) -> Path | None:
     Returns:
         The newest checkpoint that this job wrote earlier with this recipe and data, or None.
     """
-    for checkpoint in runs_under(root):
+    for checkpoint in list_last_checkpoints(root):
         earlier_record = read_record(checkpoint.parent.parent)
-        if _is_restart(record, earlier_record) and not differences(
+        if _is_restart_of_job(record, earlier_record) and not differences(
             identifying_settings(earlier_record), identifying_settings(record)
         ):
             return checkpoint
     return None
 
 
-def job() -> str | None:
+def find_job_id() -> str | None:
     """Returns the SLURM or torchrun job that this process belongs to, None outside of a job.
 
     Raises:
@@ -423,7 +423,7 @@ def job() -> str | None:
     return None
 
 
-def _is_restart(record: Settings, earlier_record: Settings) -> bool:
+def _is_restart_of_job(record: Settings, earlier_record: Settings) -> bool:
     """Returns whether the other run was an earlier start of this job.
 
     torchrun counts restarts only on the node whose process failed, and not when a node joins, so
@@ -439,7 +439,7 @@ def identifying_settings(record: Settings) -> Settings:
     return {name: record.get(name) for name in ("model", "data")}
 
 
-def refuse_finished(checkpoint: Path, trainer: Trainer) -> None:
+def refuse_finished_run(checkpoint: Path, trainer: Trainer) -> None:
     """Refuses to resume a run that has completed all of its steps.
 
     Args:

@@ -13,7 +13,7 @@ from zoo.checkpoints.files import read_checkpoint
 from zoo.errors import ZooError
 from zoo.module import ZooModule
 from zoo.support.renames import translate_checkpoint
-from zoo.support.tensors import plain_objects
+from zoo.support.tensors import allow_plain_objects
 from zoo.training.lightning_internals import set_data_parallel_size
 
 
@@ -67,6 +67,6 @@ class Sharded(ModelParallelStrategy):
         """
         path = Path(self.broadcast(checkpoint_path))
         assert isinstance(self.lightning_module, ZooModule)
-        self.lightning_module.refuse_other_shapes(read_checkpoint(path))
-        with plain_objects():
+        self.lightning_module.refuse_mismatched_checkpoint(read_checkpoint(path))
+        with allow_plain_objects():
             return translate_checkpoint(super().load_checkpoint(path, weights_only=True))

@@ -21,7 +21,7 @@ from lightning.pytorch.trainer.states import TrainerFn
 
 from zoo.batch import Batch
 from zoo.errors import Stopped
-from zoo.support.distributed import largest_over_ranks
+from zoo.support.distributed import elementwise_max_over_ranks
 from zoo.support.signals import ImmediateStop
 from zoo.support.worker import signal_received
 from zoo.training.averaging import EMA
@@ -38,7 +38,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
 log = logging.getLogger(__name__)
 
 
-class Signals(SignalConnector):
+class DeferredSignalConnector(SignalConnector):
     """Lightning's signal connector, which stores signals during `fit` until a step ends.
 
     A second Ctrl-C ends the run at once.
@@ -70,7 +70,7 @@ class Signals(SignalConnector):
             if handler in (signal.SIG_DFL, signal.default_int_handler):
                 handler = None
             if handler is None or signum == signal.SIGTERM:
-                self.set_handler(signum, self._remember(handler))
+                self.set_handler(signum, self._build_handler(handler))
 
     @property
     def requeue_signal(self) -> int | None:
@@ -79,7 +79,7 @@ class Signals(SignalConnector):
         requeues = isinstance(environment, SLURMEnvironment) and environment.auto_requeue
         return environment.requeue_signal if requeues else None  # type: ignore[attr-defined]
 
-    def _remember(self, handler: Any) -> Callable[[int, FrameType | None], None]:
+    def _build_handler(self, handler: Any) -> Callable[[int, FrameType | None], None]:
         def remember(signum: int, frame: FrameType | None) -> None:
             if os.getpid() != self._process:
                 return
@@ -124,7 +124,7 @@ class StepEnd(Callback):
         """
         return 0
 
-    def at_step_end(self, trainer: Trainer, wanted: bool, stopping: bool) -> None:
+    def at_step_end(self, trainer: Trainer, action_requested: bool, stopping: bool) -> None:
         """Called on every rank at the end of a step.
 
         Args:
@@ -209,13 +209,13 @@ class StepLoop(TrainingEpochLoop):
         trainer: Trainer = self.trainer
         step_callbacks = [c for c in trainer.callbacks if isinstance(c, StepEnd)]  # type: ignore[attr-defined]
         signals = signal_connector(trainer)
-        assert isinstance(signals, Signals)
+        assert isinstance(signals, DeferredSignalConnector)
         device = trainer.strategy.root_device
         requests = [
             signals.received,
             *(callback.requests_action(trainer) for callback in step_callbacks),
         ]
-        stop, *any_wants = largest_over_ranks(requests, device)
+        stop, *any_wants = elementwise_max_over_ranks(requests, device)
         for callback, wants in zip(step_callbacks, any_wants, strict=True):
             callback.at_step_end(trainer, bool(wants), bool(stop))
         if stop:
@@ -269,8 +269,8 @@ class ValidationLoop(EvaluationLoop):
         if trainer.sanity_checking or not self._can_stop(batch):
             return
         signals = signal_connector(trainer)
-        assert isinstance(signals, Signals)
-        if any(largest_over_ranks([signals.received], trainer.strategy.root_device)):
+        assert isinstance(signals, DeferredSignalConnector)
+        if any(elementwise_max_over_ranks([signals.received], trainer.strategy.root_device)):
             trainer.fit_loop.epoch_loop.end_step()
 
     def _can_stop(self, batch: Any) -> bool:

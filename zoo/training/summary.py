@@ -30,11 +30,11 @@ def log_summary(trainer: Trainer) -> None:
     Args:
         trainer: The trainer, on the first rank.
     """
-    for line in lines(trainer):
+    for line in summary_lines(trainer):
         log.info(line)
 
 
-def lines(trainer: Trainer) -> Iterator[str]:
+def summary_lines(trainer: Trainer) -> Iterator[str]:
     """Yields the lines of the summary.
 
     Args:
@@ -52,7 +52,7 @@ def lines(trainer: Trainer) -> Iterator[str]:
                 f"trained to {trainer.global_step:,} steps in {took}{since_step}, "
                 f"in {callback.folder}"
             )
-            images = _describe_images(trainer, callback.images_seen, since_step)
+            images = _describe_images(trainer, callback.images_since_start, since_step)
             yield f"used {_describe_hours(trainer, seconds, since_step)}{images}"
         elif isinstance(callback, LastCheckpoint):
             last_checkpoint = callback.last_model_path
@@ -66,7 +66,7 @@ def lines(trainer: Trainer) -> Iterator[str]:
         metrics = Path(trainer.logger.log_dir) / trainer.logger.experiment.NAME_METRICS_FILE
         yield f"metrics by step: {metrics}"
         if benchmarks_of(data_of(trainer)) is not None and metrics.is_file():
-            yield from _curve_lines(metrics)
+            yield from _draw_and_describe_curves(metrics)
     if last_checkpoint:
         quoted = shlex.quote(last_checkpoint)
         yield (
@@ -92,7 +92,7 @@ def _describe_images(trainer: Trainer, n_images: int | None, since: str) -> str:
     return f", and {n_images:,} images with their captions were seen{since}, in batches of {rows:,}"
 
 
-def _curve_lines(metrics: Path) -> Iterator[str]:
+def _draw_and_describe_curves(metrics: Path) -> Iterator[str]:
     """Yields lines about the curves, and draws them next to the metrics if the disk has space."""
     curves_by_metric = read_curves(metrics)
     metric_lines = list(best_and_last_lines(curves_by_metric))

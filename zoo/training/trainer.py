@@ -9,14 +9,14 @@ from lightning.fabric.plugins import ClusterEnvironment
 from lightning.pytorch.plugins import CheckpointIO, LayerSync, Precision
 from lightning.pytorch.strategies import FSDPStrategy, Strategy
 
-from zoo.checkpoints.files import WholeCheckpointIO
+from zoo.checkpoints.files import AtomicCheckpointIO
 from zoo.errors import ZooError
 from zoo.support.ranges import NonNegativeInt, NonNegativeNumber, PositiveInt, Ranged
 from zoo.training.console_output import replace_lightning_callbacks
 from zoo.training.finite_check import Finite
 from zoo.training.lightning_internals import set_signal_connector, steps_for_logging
 from zoo.training.sharding import Sharded
-from zoo.training.stopping import Signals, StepLoop
+from zoo.training.stopping import DeferredSignalConnector, StepLoop
 
 Plugin = Precision | ClusterEnvironment | CheckpointIO | LayerSync
 
@@ -106,7 +106,7 @@ class ZooTrainer(Ranged, Trainer):
             )
         if tf32:
             torch.set_float32_matmul_precision("high")
-        plugins = [*given_plugins, WholeCheckpointIO()]
+        plugins = [*given_plugins, AtomicCheckpointIO()]
         strategy = Sharded() if strategy == "sharded" else strategy
         super().__init__(
             *args,
@@ -125,7 +125,7 @@ class ZooTrainer(Ranged, Trainer):
         )
         steps = self.fit_loop.epoch_loop
         self.fit_loop.epoch_loop = StepLoop(self, steps.min_steps, steps.max_steps)
-        set_signal_connector(self, Signals(self))
+        set_signal_connector(self, DeferredSignalConnector(self))
         replace_lightning_callbacks(self.callbacks)  # type: ignore[attr-defined]
         self.callbacks.insert(0, Finite())  # type: ignore[attr-defined]
         if str(precision).startswith("16") and not self.precision.startswith("16"):

@@ -208,7 +208,7 @@ def _check_verdict(verdict: str, choices: Collection[str], location: str) -> Non
 
 
 @dataclass(frozen=True)
-class Share:
+class VerdictShare:
     """How often a verdict was given.
 
     Attributes:
@@ -224,7 +224,7 @@ class Share:
     n: int
 
 
-def verdict_shares(rows: Iterable[SheetRow]) -> list[Share]:
+def verdict_shares(rows: Iterable[SheetRow]) -> list[VerdictShare]:
     """Counts the verdicts other than ok.
 
     Args:
@@ -253,7 +253,7 @@ def verdict_shares(rows: Iterable[SheetRow]) -> list[Share]:
     return [share for share in all_shares if share.n]
 
 
-def _count_verdict(verdict: str, group_name: str, verdicts: Collection[str]) -> Share:
-    return Share(
+def _count_verdict(verdict: str, group_name: str, verdicts: Collection[str]) -> VerdictShare:
+    return VerdictShare(
         verdict, group_name, sum(v == verdict for v in verdicts), sum(bool(v) for v in verdicts)
     )

@@ -13,7 +13,7 @@ from zoo.units.record import Entity, Relation, UnitRecord
 KINDS = ("entities", "relations")
 
 
-def kind_with_foil(kind: str) -> str:
+def captions_with_foil_key(kind: str) -> str:
     """Returns the key in `Counts.captions_with` of captions with a foil of this kind of unit."""
     return f"{kind} with a foil"
 
@@ -50,7 +50,7 @@ class Counts:
             for kind, units in zip(KINDS, kinds, strict=True):
                 self.units[kind] += len(units)
                 self.captions_with[kind] += bool(units)
-                self.captions_with[kind_with_foil(kind)] += any(unit.foils for unit in units)
+                self.captions_with[captions_with_foil_key(kind)] += any(unit.foils for unit in units)
                 self.foils.update(foil.edit for unit in units for foil in unit.foils)
             yield record
 
@@ -88,7 +88,7 @@ def write_counts(counts: Counts, units: Path) -> None:
     write_bytes(counts_path(units), counts.to_json().encode())
 
 
-def read_stored_counts(units: Path) -> Counts | None:
+def read_counts_file(units: Path) -> Counts | None:
     """Returns the counts stored next to a units file, or None if they cannot be read."""
     try:
         return parse_counts(counts_path(units).read_bytes())

@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from zoo.support.files import check_writable
-from zoo.units.counts import Counts, counts_path, parse_counts, read_stored_counts, write_counts
+from zoo.units.counts import Counts, counts_path, parse_counts, read_counts_file, write_counts
 from zoo.units.extractor import CaptionRow, UnitExtractor
-from zoo.units.parquet import SUFFIX, read_notes, write_rows
-from zoo.units.reader import to_json, unit_files, write_units
+from zoo.units.parquet import SUFFIX, read_metadata, write_unit_rows
+from zoo.units.reader import record_to_dict, unit_files, write_units
 
 COUNTS = "counts"
 
@@ -18,7 +18,7 @@ def write_extracted_units(
     captions: Sequence[CaptionRow],
     out: Path,
     progress: Callable[[int], None] | None = None,
-    notes: Mapping[str, str] | None = None,
+    extra_metadata: Mapping[str, str] | None = None,
     partial_path: Path | None = None,
 ) -> Counts:
     """Extracts units and writes one record per caption.
@@ -43,17 +43,17 @@ def write_extracted_units(
     """
     extractor.output_path = partial_path or out
     counts, dropped_before = Counts(), Counter(extractor.dropped_foils)
-    records = counts.count_records(extractor.records(captions, progress))
+    records = counts.count_records(extractor.validated_records(captions, progress))
 
-    def note_fields() -> dict[str, str]:
+    def build_metadata() -> dict[str, str]:
         counts.dropped = Counter(extractor.dropped_foils) - dropped_before
-        return {**(notes or {}), COUNTS: counts.to_json()}
+        return {**(extra_metadata or {}), COUNTS: counts.to_json()}
 
     if out.suffix == SUFFIX:
-        write_rows(map(to_json, records), out, note_fields)
+        write_unit_rows(map(record_to_dict, records), out, build_metadata)
     else:
         write_units(records, out)
-        note_fields()
+        build_metadata()
         write_counts(counts, out)
     return counts
 
@@ -72,7 +72,7 @@ def check_output(out: Path, overwrite: bool) -> None:
         check_writable(file, overwrite)
 
 
-def stored_counts(units: Path) -> Counts | None:
+def total_stored_counts(units: Path) -> Counts | None:
     """Returns the counts that `extract` stored, or None if a file has none.
 
     Args:
@@ -83,7 +83,7 @@ def stored_counts(units: Path) -> Counts | None:
     """
     total = Counts()
     for file in unit_files(units):
-        counts = parquet_counts(file) if file.suffix == SUFFIX else read_stored_counts(file)
+        counts = parquet_counts(file) if file.suffix == SUFFIX else read_counts_file(file)
         if counts is None:
             return None
         total += counts
@@ -97,6 +97,6 @@ def parquet_counts(file: Path) -> Counts | None:
         ZooError: The file cannot be read.
     """
     try:
-        return parse_counts(read_notes(file)[COUNTS])
+        return parse_counts(read_metadata(file)[COUNTS])
     except (KeyError, ValueError):
         return None

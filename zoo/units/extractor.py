@@ -79,7 +79,7 @@ class UnitExtractor(Configurable, ABC):
             if progress:
                 progress(1)
 
-    def records(
+    def validated_records(
         self, captions: Sequence[CaptionRow], progress: Callable[[int], None] | None = None
     ) -> Iterator[UnitRecord]:
         """Yields the records of `extract_all` after checking that they match the captions.

@@ -38,13 +38,13 @@ class SharedCounts:
     """
 
     n_both: int = 0
-    n_first: int = 0
-    n_second: int = 0
+    n_first_only: int = 0
+    n_second_only: int = 0
 
     @property
     def total(self) -> int:
         """The number in at least one file."""
-        return self.n_both + self.n_first + self.n_second
+        return self.n_both + self.n_first_only + self.n_second_only
 
 
 @dataclass(frozen=True)
@@ -78,10 +78,10 @@ class UnitOverlap:
         disagreements: The captions with a unit in only one file.
     """
 
-    captions: int = 0
-    first: int = 0
-    second: int = 0
-    other_text: int = 0
+    n_compared: int = 0
+    n_first_only: int = 0
+    n_second_only: int = 0
+    n_different_text: int = 0
     shared: dict[str, SharedCounts] = field(
         default_factory=lambda: {kind: SharedCounts() for kind in (ENTITIES, RELATIONS, FOILS)}
     )
@@ -99,18 +99,18 @@ def compare_units(first: Mapping[str, UnitRecord], second: Mapping[str, UnitReco
         ZooError: The files have no caption in common.
     """
     result = UnitOverlap(
-        first=len(first.keys() - second.keys()), second=len(second.keys() - first.keys())
+        n_first_only=len(first.keys() - second.keys()), n_second_only=len(second.keys() - first.keys())
     )
     for caption_id, record in first.items():
         second_record = second.get(caption_id)
         if second_record is None:
             continue
         if second_record.caption.split() != record.caption.split():
-            result.other_text += 1
+            result.n_different_text += 1
             continue
-        result.captions += 1
-        _compare(record, second_record, result)
-    if not result.captions:
+        result.n_compared += 1
+        _add_comparison(record, second_record, result)
+    if not result.n_compared:
         raise ZooError(
             f"the two units files have no caption in common (of {len(first):,} and {len(second):,} "
             "caption ids): give two files extracted from the same captions"
@@ -118,14 +118,14 @@ def compare_units(first: Mapping[str, UnitRecord], second: Mapping[str, UnitReco
     return result
 
 
-def _compare(record: UnitRecord, second_record: UnitRecord, result: UnitOverlap) -> None:
+def _add_comparison(record: UnitRecord, second_record: UnitRecord, result: UnitOverlap) -> None:
     entities = match_units(record.entities, second_record.entities)
     relations = match_units(record.relations, second_record.relations)
-    _count(result.shared[ENTITIES], entities)
-    _count(result.shared[RELATIONS], relations)
+    _add_matches(result.shared[ENTITIES], entities)
+    _add_matches(result.shared[RELATIONS], relations)
     unit_pairs: list[tuple[Entity | Relation, Entity | Relation]] = [*entities[0], *relations[0]]
     for unit, second_unit in unit_pairs:
-        _count(result.shared[FOILS], match_units(unit.foils, second_unit.foils))
+        _add_matches(result.shared[FOILS], match_units(unit.foils, second_unit.foils))
     texts = tuple(unit.text for unit, _ in unit_pairs)
     unmatched = [
         tuple(unit.text for unit in (*entities[side], *relations[side])) for side in (1, 2)
@@ -149,7 +149,7 @@ def match_units(
     pairs, first_only, second_only = [], [], list(second)
     for item in first:
         match = next(
-            (candidate for candidate in second_only if same_words(item.text, candidate.text)), None
+            (candidate for candidate in second_only if have_same_lemmas(item.text, candidate.text)), None
         )
         if match is None:
             first_only.append(item)
@@ -159,21 +159,21 @@ def match_units(
     return pairs, first_only, second_only
 
 
-def same_words(first: str, second: str) -> bool:
+def have_same_lemmas(first: str, second: str) -> bool:
     """Returns whether two texts have forms of the same words in the same order."""
-    first_words, second_words = _words(first), _words(second)
+    first_words, second_words = _compared_words(first), _compared_words(second)
     return len(first_words) == len(second_words) and all(
         lemmas(a) & lemmas(b) for a, b in zip(first_words, second_words, strict=True)
     )
 
 
-def _words(text: str) -> list[str]:
+def _compared_words(text: str) -> list[str]:
     return [word for word in _WORD.findall(text.lower()) if word not in _IGNORED_WORDS]
 
 
-def _count(
+def _add_matches(
     shared: SharedCounts, matches: tuple[Sequence[object], Sequence[object], Sequence[object]]
 ) -> None:
     shared.n_both += len(matches[0])
-    shared.n_first += len(matches[1])
-    shared.n_second += len(matches[2])
+    shared.n_first_only += len(matches[1])
+    shared.n_second_only += len(matches[2])

@@ -42,8 +42,8 @@ SCHEMA = pa.schema(
 )
 
 
-def write_rows(
-    rows: Iterable[dict[str, Any]], path: Path, notes: Callable[[], dict[str, str]]
+def write_unit_rows(
+    rows: Iterable[dict[str, Any]], path: Path, build_metadata: Callable[[], dict[str, str]]
 ) -> None:
     """Writes a units file, which appears only when it is complete.
 
@@ -67,12 +67,12 @@ def write_rows(
         if len(batch_rows) == _ROWS_PER_BATCH:
             pack()
     pack()
-    table = pa.Table.from_batches(batches).replace_schema_metadata(notes())
+    table = pa.Table.from_batches(batches).replace_schema_metadata(build_metadata())
     with write_atomically(path) as part:
         pq.write_table(table, part)
 
 
-def read_rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def read_unit_rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yields each row with its location, 'FILE[ROW]'.
 
     Args:
@@ -98,7 +98,7 @@ def read_rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             number += 1
 
 
-def read_notes(file: Path) -> dict[str, str]:
+def read_metadata(file: Path) -> dict[str, str]:
     """Returns the metadata of a file, without Parquet's own entries.
 
     Raises:

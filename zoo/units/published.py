@@ -128,14 +128,14 @@ def _convert_entity_foil(foil: str | _PublishedEntityFoil) -> EntityFoil:
 def _convert_relation(
     row: _PublishedRelation,
     location: str,
-    path: str,
+    field_path: str,
     foils_of: dict[str, tuple[EntityFoil, ...]],
     loose_foils: list[_PublishedRelationFoil],
 ) -> Relation:
     """Converts a relation. Its foils are in `row` or, in older files, in the list of all foils."""
     subject, object_ = row.subject.strip(), row.object.strip()
-    predicate = _predicate_words(
-        _required_text(row.relation_type, row.predicate, location, f"{path}.relation_type")
+    predicate = _normalise_predicate(
+        _required_text(row.relation_type, row.predicate, location, f"{field_path}.relation_type")
     )
     relation = Relation(subject, predicate, object_)
     ends = {subject, object_}
@@ -169,7 +169,7 @@ def _convert_relation_foil(row: str | _PublishedRelationFoil, relation: Relation
     if isinstance(row, str):
         return RelationFoil(
             relation.subject,
-            _predicate_words(row),
+            _normalise_predicate(row),
             relation.object,
             "predicate_change",
             "predicate",
@@ -179,7 +179,7 @@ def _convert_relation_foil(row: str | _PublishedRelationFoil, relation: Relation
         return RelationFoil(relation.object, relation.predicate, relation.subject, "argument_swap")
     foil = RelationFoil(
         _stripped_text(row.subject) or relation.subject,
-        _predicate_words(row.relation_type or row.predicate or "") or relation.predicate,
+        _normalise_predicate(row.relation_type or row.predicate or "") or relation.predicate,
         _stripped_text(row.object) or relation.object,
         edit,
     )
@@ -201,5 +201,5 @@ def _stripped_text(text: str | None) -> str:
     return (text or "").strip()
 
 
-def _predicate_words(text: str) -> str:
+def _normalise_predicate(text: str) -> str:
     return " ".join(text.replace("_", " ").split())

@@ -10,13 +10,13 @@ from typing import Any
 
 from zoo.errors import ZooError
 from zoo.support.configurable import from_config, to_config
-from zoo.support.files import write_error
+from zoo.support.files import build_write_error
 from zoo.support.ray_jobs import Ray, check_same_component
 from zoo.units.counts import Counts, parse_counts
 from zoo.units.extraction import parquet_counts, write_extracted_units
 from zoo.units.extractor import CaptionRow, UnitExtractor
 from zoo.units.llm.extractor import LanguageModelExtractor
-from zoo.units.parquet import read_notes
+from zoo.units.parquet import read_metadata
 from zoo.units.reader import SUFFIXES
 
 JOURNALS = "_journals"  # readers of Parquet folders skip names that begin with "_"
@@ -37,7 +37,7 @@ class CaptionPart:
     captions: Sequence[CaptionRow]
 
     @property
-    def name(self) -> str:
+    def file_name(self) -> str:
         """The name of its output file."""
         return f"part-{self.number:05d}.parquet"
 
@@ -73,9 +73,9 @@ def extract_on_ray(
     parts = split_into_parts(captions, ray.captions)
     notes = {"extractor": json.dumps(extractor.describe()), "captions": _digest(parts)}
     total, pending_parts = Counts(), []
-    finished_counts = _finished_parts(out, notes, overwrite)
+    finished_counts = _read_or_delete_parts(out, notes, overwrite)
     for part in parts:
-        part_counts = finished_counts.get(part.name)
+        part_counts = finished_counts.get(part.file_name)
         total += part_counts or Counts()
         pending_parts += [] if part_counts else [part]
     if progress:
@@ -117,9 +117,9 @@ class ExtractionWorker:
             int(row["part"]), [tuple(caption) for caption in json.loads(row["captions"])]
         )
         result = {"part": part.number, "fault": "", "counts": ""}
-        out = self._out / part.name
+        out = self._out / part.file_name
         try:
-            journal_path = self._out / JOURNALS / part.name
+            journal_path = self._out / JOURNALS / part.file_name
             counts = write_extracted_units(
                 self._build_extractor(), part.captions, out, None, self._notes, journal_path
             )
@@ -169,7 +169,7 @@ def _digest(parts: Sequence[CaptionPart]) -> str:
     return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
 
 
-def _finished_parts(out: Path, notes: dict[str, str], overwrite: bool) -> dict[str, Counts]:
+def _read_or_delete_parts(out: Path, notes: dict[str, str], overwrite: bool) -> dict[str, Counts]:
     """Returns the counts of the finished parts by file name.
 
     Raises:
@@ -191,7 +191,7 @@ def _finished_parts(out: Path, notes: dict[str, str], overwrite: bool) -> dict[s
             try:
                 file.unlink()
             except OSError as error:
-                raise write_error(file, error) from error
+                raise build_write_error(file, error) from error
         else:
             counts_by_name[file.name] = _read_finished_part(file, notes)
     return counts_by_name
@@ -199,7 +199,7 @@ def _finished_parts(out: Path, notes: dict[str, str], overwrite: bool) -> dict[s
 
 def _read_finished_part(file: Path, notes: dict[str, str]) -> Counts:
     """Returns the counts of a part after checking that captions and extractor are the same."""
-    part_notes, counts = read_notes(file), parquet_counts(file)
+    part_notes, counts = read_metadata(file), parquet_counts(file)
     if counts is None or part_notes.get("captions") != notes["captions"]:
         raise ZooError(
             f"{file} has other captions, or was written with another part size: {_HOW_TO_RESTART}"

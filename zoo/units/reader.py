@@ -15,7 +15,7 @@ from zoo.support.files import write_atomically
 from zoo.support.garbage_collection import collector_off
 from zoo.support.schema import Text, validate_record
 from zoo.support.text_files import numbered_lines, open_bytes, parse_json_line
-from zoo.units.parquet import SUFFIX, read_rows
+from zoo.units.parquet import SUFFIX, read_unit_rows
 from zoo.units.published import read_published
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 
@@ -129,12 +129,12 @@ def write_units(records: Iterable[UnitRecord], path: str | Path) -> int:
     count = 0
     with write_atomically(Path(path)) as part, part.open("w", encoding="utf-8") as out:
         for units in records:
-            out.write(json.dumps(to_json(units), ensure_ascii=False) + "\n")
+            out.write(json.dumps(record_to_dict(units), ensure_ascii=False) + "\n")
             count += 1
     return count
 
 
-def to_json(record: UnitRecord) -> dict[str, Any]:
+def record_to_dict(record: UnitRecord) -> dict[str, Any]:
     """Returns the record in the schema of a units file.
 
     Unknown fields of relation foils are left out.
@@ -163,7 +163,7 @@ def _read_file(file: Path) -> Iterator[tuple[str, UnitRecord]]:
     """Yields each record with its location: 'FILE:LINE', 'FILE[ENTRY]' or 'FILE[ROW]'."""
     sources: dict[str, dict[str, Any]] = {}
     if file.suffix == SUFFIX:
-        for location, row in read_rows(file):
+        for location, row in read_unit_rows(file):
             yield location, _validate_record(row, location, sources)
         return
     try:

@@ -71,7 +71,7 @@ class UnitSampler(Configurable):
     @cached_property
     def _records(self) -> UnitTable:
         records = unit_table(self.file)
-        foil_counts = records.counts["foils"]
+        foil_counts = records.sources_and_counts["foils"]
         for edit in self.edits or ():
             if edit not in foil_counts:
                 raise ZooError(
@@ -98,10 +98,10 @@ class UnitSampler(Configurable):
         for _ in range(self.n_units):
             if self.with_replacement:
                 used = set()
-            pairs.append(self._draw(record, used, rng))
+            pairs.append(self._draw_unit_and_foil(record, used, rng))
         return pairs
 
-    def _draw(self, record: UnitRecord, used: set[str], rng: Random) -> UnitAndFoil | None:
+    def _draw_unit_and_foil(self, record: UnitRecord, used: set[str], rng: Random) -> UnitAndFoil | None:
         """Draws a unit whose text is not in `used`, and adds the text to `used`."""
         kinds: list[Sequence[Unit]] = [record.relations, record.entities]
         if rng.random() >= self.p_rel:
@@ -117,7 +117,7 @@ class UnitSampler(Configurable):
         return (
             (unit.text, foil)
             if isinstance(unit, Relation)
-            else self._join(unit, foil, record, used, rng)
+            else self._join_with_entities(unit, foil, record, used, rng)
         )
 
     def _has_foil(self, unit: Unit) -> bool:
@@ -125,7 +125,7 @@ class UnitSampler(Configurable):
             return bool(unit.foils)
         return any(foil.edit in self.edits for foil in unit.foils)
 
-    def _foils(self, unit: Unit) -> dict[str, list[str]]:
+    def _foil_texts_by_edit(self, unit: Unit) -> dict[str, list[str]]:
         """Returns the texts of the unit's foils by edit."""
         foils: dict[str, list[str]] = {}
         for foil in unit.foils:
@@ -135,10 +135,10 @@ class UnitSampler(Configurable):
 
     def _draw_foil(self, unit: Unit, rng: Random) -> str | None:
         """Draws an edit first, then a foil of that edit, each uniformly."""
-        foils = self._foils(unit)
+        foils = self._foil_texts_by_edit(unit)
         return rng.choice(foils[rng.choice(list(foils))]) if foils else None
 
-    def _join(
+    def _join_with_entities(
         self, entity: Entity, foil: str | None, record: UnitRecord, used: set[str], rng: Random
     ) -> UnitAndFoil:
         """Joins the entity with up to K - 1 others, or returns it alone.
@@ -180,4 +180,4 @@ class UnitSampler(Configurable):
                     while block := data.read(1 << 20):
                         digest.update(block)
             content = digest.hexdigest()
-        return {"file": Path(self.file).name, "sha256": content, **self.records().counts}
+        return {"file": Path(self.file).name, "sha256": content, **self.records().sources_and_counts}

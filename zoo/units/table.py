@@ -18,12 +18,12 @@ from zoo.support.compiled_tables import (
     Notes,
     Writer,
     build_in_memory,
-    compile_tables,
-    in_batches,
+    load_or_build_tables,
+    split_into_batches,
 )
 from zoo.support.progress import track
 from zoo.support.text_files import sha256
-from zoo.support.text_index import INDEX, TextIndex, index_of
+from zoo.support.text_index import INDEX, TextIndex, build_text_index
 from zoo.units.counts import KINDS, Counts
 from zoo.units.reader import unit_files, unit_records
 from zoo.units.record import UnitRecord
@@ -63,7 +63,7 @@ class UnitTable(Mapping[str, UnitRecord]):
         return self.tables["units"].column("caption")
 
     @property
-    def counts(self) -> Notes:
+    def sources_and_counts(self) -> Notes:
         """The sources of the units, and the numbers of captions, units and foils by edit."""
         return self.tables.notes
 
@@ -86,7 +86,7 @@ class UnitTable(Mapping[str, UnitRecord]):
     def __len__(self) -> int:
         return len(self.caption_ids)
 
-    def count_captions(self, caption_ids: pa.ChunkedArray) -> int:
+    def count_covered_captions(self, caption_ids: pa.ChunkedArray) -> int:
         """Returns the number of captions that have a record."""
         return int(pc.sum(pc.is_in(caption_ids, self.caption_ids)).as_py() or 0)
 
@@ -107,8 +107,8 @@ def unit_table(path: str | Path) -> UnitTable:
                 sources[id(record.source)] = record.source  # records share these objects
                 yield record.caption_id, record.caption, _ENCODER.encode(record)
 
-        writer.write("units", UNITS, map(_batch, in_batches(rows())))
-        writer.write("index", INDEX, [index_of(ids)])
+        writer.write("units", UNITS, map(_batch, split_into_batches(rows())))
+        writer.write("index", INDEX, [build_text_index(ids)])
         distinct = {json.dumps(source, sort_keys=True): source for source in sources.values()}
         return {
             "sources": [distinct[key] for key in sorted(distinct)],
@@ -121,7 +121,7 @@ def unit_table(path: str | Path) -> UnitTable:
         files = [[file.name, sha256(file)] for file in unit_files(path)]
     except OSError:  # `unit_records` raises an error with details
         return UnitTable(build_in_memory(make))
-    return UnitTable(compile_tables("units", {"files": files}, make))
+    return UnitTable(load_or_build_tables("units", {"files": files}, make))
 
 
 def _batch(rows: list[tuple[str, str, bytes]]) -> pa.RecordBatch:

@@ -85,7 +85,7 @@ def test_images_that_torchvision_keeps_as_files_are_named_by_their_paths(tmp_pat
     ]
     assert case.texts == ("banded", "dotted")
     assert case.match.argmax(1).tolist() == [0, 1]
-    assert not ImageFinder([tmp_path]).missing(case.images)
+    assert not ImageFinder([tmp_path]).find_missing(case.images)
 
 
 def test_every_set_of_torchvision_is_read_by_a_class_that_is_there() -> None:
@@ -138,7 +138,7 @@ def test_the_own_folder_of_a_set_is_read_before_torchvisions(
     assert {str(image).partition("#")[0] for image in case.images} == {
         f"tar:zero_shot/cifar10/test/{n}.tar" for n in range(2)
     }
-    assert not ImageFinder([tmp_path]).missing(case.images)
+    assert not ImageFinder([tmp_path]).find_missing(case.images)
 
 
 def test_imagenet_has_open_clips_names_and_templates(tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ def test_elevater_without_its_prompts_is_absent_and_with_wrong_ones_refused(tmp_
         with pytest.raises(ZooError, match=told):
             Elevater(subsets=[name]).read(root)
     (root / "elevater/prompts.py").write_text("ten = [\n")
-    prompt_sources._literals.cache_clear()
+    prompt_sources._parse_dict_entries.cache_clear()
     with pytest.raises(ZooError, match=r"prompts\.py is not a valid Python file \(.*\): download"):
         Elevater(subsets=["cifar10"]).read(root)
 

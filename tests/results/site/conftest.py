@@ -19,7 +19,7 @@ from zoo.evaluation.engine import Evaluation
 from zoo.results.presets.preset import preset_of
 from zoo.results.reader import read_results
 from zoo.results.report import Results
-from zoo.results.site.write import write_site
+from zoo.results.site.write import write_report
 from zoo.sources.readers import CsvTable
 
 SUBSETS = [f"{kind}_{what}" for kind in ("add", "replace", "swap") for what in ("att", "obj")]
@@ -88,7 +88,7 @@ def results(runs: dict[str, Path]) -> dict[str, Results]:
 def site(results: dict[str, Results], root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the report of both runs."""
     out = tmp_path_factory.mktemp("site") / "report"
-    write_site(results, PRESET, out, roots=[root])
+    write_report(results, PRESET, out, roots=[root])
     return out
 
 

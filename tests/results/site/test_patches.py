@@ -16,7 +16,7 @@ from tests.results.site.test_write import script
 from zoo.cli import main
 from zoo.results.report import Results
 from zoo.results.site.patches import PatchMapOptions, PatchWords
-from zoo.results.site.write import write_site
+from zoo.results.site.write import write_report
 
 
 def made(image: Image.Image, texts: Sequence[str]) -> list[PatchWords]:
@@ -35,8 +35,8 @@ def site(
 ) -> Path:
     """A report with words and patches of the second run alone."""
     out = tmp_path_factory.mktemp("patches") / "report"
-    write_site(
-        dict(results), PRESET, out, roots=[root], mapped=PatchMapOptions({"second": made}, 2)
+    write_report(
+        dict(results), PRESET, out, roots=[root], patch_map_options=PatchMapOptions({"second": made}, 2)
     )
     return out
 
@@ -78,7 +78,7 @@ def test_images_that_may_not_be_copied_have_none(
     results: Mapping[str, Results], root: Path, tmp_path: Path
 ) -> None:
     mapped = PatchMapOptions({"first": made}, 2)
-    write_site(dict(results), PRESET, tmp_path / "out", roots=[root], publish=True, mapped=mapped)
+    write_report(dict(results), PRESET, tmp_path / "out", roots=[root], publish=True, patch_map_options=mapped)
     (index,) = script(tmp_path / "out" / "data" / "index.js")
     images = index["images"]
     assert index["patches"][0] != []  # of one's own images
@@ -92,7 +92,7 @@ def test_they_are_left_out_where_the_report_is_full(
 ) -> None:
     monkeypatch.setattr("zoo.results.site.write.MB", 150_000)
     mapped = PatchMapOptions({"first": made}, 9)
-    write_site(dict(results), PRESET, tmp_path / "out", roots=[root], max_size_mb=1, mapped=mapped)
+    write_report(dict(results), PRESET, tmp_path / "out", roots=[root], max_size_mb=1, patch_map_options=mapped)
     (index,) = script(tmp_path / "out" / "data" / "index.js")
     room = sum(
         len((tmp_path / "out" / "data" / f"cases_{page}.js").read_bytes())
@@ -142,7 +142,7 @@ def test_the_page_says_where_its_file_is_gone(
     browser: SimpleNamespace, results: Mapping[str, Results], root: Path, tmp_path: Path
 ) -> None:
     mapped = PatchMapOptions({"first": made}, 1)
-    write_site(dict(results), PRESET, tmp_path / "out", roots=[root], mapped=mapped)
+    write_report(dict(results), PRESET, tmp_path / "out", roots=[root], patch_map_options=mapped)
     for file in (tmp_path / "out" / "data").glob("patches_*.js"):
         file.unlink()
     view = browser.new_page()

@@ -27,7 +27,7 @@ from zoo.results.report import write_results as write_results
 from zoo.results.site.answers import UNSCORED, collect_answers
 from zoo.results.site.images import ImageLocation, PageImages
 from zoo.results.site.numbers import Links, metric_rows
-from zoo.results.site.write import word_meanings, write_site
+from zoo.results.site.write import word_meanings, write_report
 from zoo.sources.images import ImageFinder
 
 
@@ -54,7 +54,7 @@ def test_the_answers_of_a_metric_come_to_its_value(results: dict[str, Results]) 
     found = collect_answers(runs, PRESET[0].rules)
     for number, run in enumerate(runs):
         values = {(m.benchmark_run, m.subset, m.metric): m for m in run.metrics}
-        for part in found.parts:
+        for part in found.metric_ranges:
             right = found.right[number, part.start : part.start + part.n]
             metric = values[part.key]
             assert metric.n == (right != UNSCORED).sum() == part.n
@@ -70,7 +70,7 @@ def test_answers_stand_by_margin_and_have_the_texts_and_scores_of_their_case(
         {(r["benchmark"], r["subset"], r["case"], r["metric"]): r for r in run.cases.to_pylist()}
         for run in runs
     ]
-    part = next(part for part in found.parts if part.key[0].benchmark == "half_truth")
+    part = next(part for part in found.metric_ranges if part.key[0].benchmark == "half_truth")
     margins = []
     for i, answer in enumerate(found.read(runs, part.start, part.start + part.n), part.start):
         for number, of in enumerate(kept):
@@ -103,7 +103,7 @@ def test_metrics_that_are_means_of_grades_are_marked(tmp_path: Path) -> None:
     half = half.set_column(at, half.schema.field(at), pa.array([0.5, 0.0]))
     both = counted(pa.concat_tables([whole.cases, half]))
     found = collect_answers([both], PRESET[0].rules)
-    assert [(part.key[1], part.graded) for part in found.parts] == [
+    assert [(part.key[1], part.graded) for part in found.metric_ranges] == [
         ("swap_att", False),
         ("graded", True),
     ]
@@ -181,7 +181,7 @@ def test_leak_free_numbers_are_those_of_the_cases_that_they_lead_to(
 ) -> None:
     seen = SeenImages("named", frozenset(f"coco:{number}" for number in (1, 2, 3, 4, 5)))
     run = finish_results(results["first"], PRESET[:1], None, None, seen)
-    write_site({"one": run, "other": results["second"]}, PRESET[:1], tmp_path / "out")
+    write_report({"one": run, "other": results["second"]}, PRESET[:1], tmp_path / "out")
     page = (tmp_path / "out" / "index.html").read_text("utf-8")
     (table,) = re.findall(r'aria-label="Numbers of Full vs.*?</table>', page, re.DOTALL)
     rows = re.findall('<td data-value="([0-9.]+)"><a href="cases.html#([^"]+)"', table)
@@ -211,7 +211,7 @@ def test_numbers_of_seeds_are_means_and_cases_those_of_the_first(
 ) -> None:
     runs = {"one/0": results["first"], "one/1": results["second"], "other": results["second"]}
     groups = {"one": ["one/0", "one/1"], "other": ["other"]}
-    write_site(runs, PRESET[:1], tmp_path / "out", groups=groups)
+    write_report(runs, PRESET[:1], tmp_path / "out", groups=groups)
     page = (tmp_path / "out" / "index.html").read_text("utf-8")
     (index,) = script(tmp_path / "out" / "data" / "index.js")
     assert index["runs"] == ["one", "other"]
@@ -237,7 +237,7 @@ def test_numbers_of_seeds_are_means_and_cases_those_of_the_first(
 
 def test_runs_that_stand_aside_are_introduced(results: dict[str, Results], tmp_path: Path) -> None:
     runs = {**results, "start": results["first"]}
-    write_site(runs, PRESET[:1], tmp_path / "out", excluded_from_tests=["start"])
+    write_report(runs, PRESET[:1], tmp_path / "out", excluded_from_tests=["start"])
     assert "start is shown but excluded from tests" in (tmp_path / "out" / "index.html").read_text(
         "utf-8"
     )
@@ -262,7 +262,7 @@ def test_what_a_number_cannot_tell_is_said_beside_it() -> None:
 def test_columns_that_no_row_fills_are_left_out(
     alone: dict[str, Results], site: Path, tmp_path: Path
 ) -> None:
-    write_site(alone, PRESET[:1], tmp_path / "out", publish=True)
+    write_report(alone, PRESET[:1], tmp_path / "out", publish=True)
     found = []
     for folder in (tmp_path / "out", site):
         page = (folder / "index.html").read_text("utf-8")
@@ -297,7 +297,7 @@ def test_pages_name_nothing_outside_their_folder(site: Path) -> None:
 def test_a_published_report_links_images_of_others(
     alone: dict[str, Results], root: Path, tmp_path: Path
 ) -> None:
-    said = write_site(alone, PRESET[:1], tmp_path / "out", roots=[root], publish=True)
+    said = write_report(alone, PRESET[:1], tmp_path / "out", roots=[root], publish=True)
     (index,) = script(tmp_path / "out" / "data" / "index.js")
     for name, *shown in index["images"]:
         number = int(name.removeprefix("coco:"))
@@ -324,7 +324,7 @@ def test_an_image_that_is_gone_is_said(
     shutil.copytree(root / "coco", tmp_path / "coco")
     (tmp_path / "coco" / "val2017" / f"{3:012}.jpg").unlink()
     (tmp_path / "coco" / "val2017" / f"{4:012}.jpg").write_bytes(b"no image")
-    (said,) = write_site(alone, PRESET[:1], tmp_path / "out", roots=[tmp_path])
+    (said,) = write_report(alone, PRESET[:1], tmp_path / "out", roots=[tmp_path])
     assert f"2 of 12 images are not below {tmp_path} (with links resolved), or cannot be" in said
     assert "--data_root" in said
     assert said in (tmp_path / "out" / "index.html").read_text("utf-8")
@@ -357,7 +357,7 @@ def test_images_of_results_are_read_only_below_the_roots_that_are_given(
     cases = alone["alone"].cases
     cases = cases.set_column(cases.column_names.index("images"), "images", images)
     written = {"alone": replace(alone["alone"], cases=cases)}
-    (said,) = write_site(written, PRESET[:1], tmp_path / "out", roots=[tmp_path / "root"])
+    (said,) = write_report(written, PRESET[:1], tmp_path / "out", roots=[tmp_path / "root"])
     (index,) = script(tmp_path / "out" / "data" / "index.js")
     assert sum(bool(file) for _, file, _ in index["images"]) == len(inside)
     assert f"6 of 9 images are not below {tmp_path / 'root'}" in said
@@ -367,7 +367,7 @@ def test_images_of_results_are_read_only_below_the_roots_that_are_given(
 def test_without_a_data_root_pages_have_no_images_and_say_how_to_add_them(
     alone: dict[str, Results], tmp_path: Path
 ) -> None:
-    (said,) = write_site(alone, PRESET[:1], tmp_path / "out")
+    (said,) = write_report(alone, PRESET[:1], tmp_path / "out")
     assert said == (
         "12 of 12 images are not shown, since no folder of images is given: add --data_root FOLDER"
     )
@@ -392,7 +392,7 @@ def test_cases_that_alone_are_too_large_are_refused(
     with pytest.raises(
         ZooError, match=r"the cases of alone take \d MB .*more than --max_size_mb 1"
     ):
-        write_site(alone, PRESET[:1], tmp_path / "big", max_size_mb=1)
+        write_report(alone, PRESET[:1], tmp_path / "big", max_size_mb=1)
     assert not (tmp_path / "big").exists()
 
 

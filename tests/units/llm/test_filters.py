@@ -72,7 +72,7 @@ def entity(
     text: str, *foils: str, units: tuple[str, ...] = (), others: tuple[str, ...] = ()
 ) -> tuple[list[str], dict[str, int]]:
     dropped: Counter[str] = Counter()
-    made = FoilFilter([text, *units], CAPTION, others, dropped).entity(
+    made = FoilFilter([text, *units], CAPTION, others, dropped).entity_with_foils(
         text, {"foils": [{"text": foil, "edit": "object_change"} for foil in foils]}
     )
     assert made.text == text
@@ -126,7 +126,7 @@ def relation(
     answer: dict[str, Any] = {"foils": [dict(zip(names, foil, strict=True)) for foil in foils]}
     entities = [Entity(triple[2], (EntityFoil("red ball", "attribute_change"),))]
     units = [triple[0], triple[2], " ".join(triple)]
-    made = FoilFilter(units, CAPTION, others, dropped).relation(triple, answer, entities)
+    made = FoilFilter(units, CAPTION, others, dropped).relation_with_foils(triple, answer, entities)
     return list(made.foils), dict(dropped)
 
 

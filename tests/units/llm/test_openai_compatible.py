@@ -19,7 +19,7 @@ from zoo.units.llm import asker
 from zoo.units.llm.extractor import journal_key
 from zoo.units.llm.journal import Journal
 from zoo.units.llm.openai_compatible import OpenAICompatible, retry_after_seconds
-from zoo.units.reader import to_json
+from zoo.units.reader import record_to_dict
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 
 CATS = ("Two cats sleep on a grey sofa", "17#0", "17")
@@ -150,13 +150,13 @@ def extractor(url: str, **arguments: Any) -> OpenAICompatible:
 
 
 def units(record: UnitRecord) -> dict[str, Any]:
-    return {**to_json(record), "source": {}}
+    return {**record_to_dict(record), "source": {}}
 
 
 def test_three_stages_give_units_with_their_foils(server: Server) -> None:
     made = extractor(server.url, temperature=0.5, max_tokens=99, extra_body={"top_k": 5})
     record = made.extract(*CATS)
-    assert units(record) == to_json(RIGHT)
+    assert units(record) == record_to_dict(RIGHT)
     stages = [question_of(body)["stage"] for body in server.bodies]
     assert stages == ["units", "entity_foils", "entity_foils", "relation_foils"]
     first = server.bodies[0]
@@ -187,7 +187,7 @@ def test_the_address_may_stand_in_the_environment(
 ) -> None:
     assert OpenAICompatible().base_url == "http://127.0.0.1:8000/v1"
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-    assert units(OpenAICompatible().extract(*CATS)) == to_json(RIGHT)
+    assert units(OpenAICompatible().extract(*CATS)) == record_to_dict(RIGHT)
     assert OpenAICompatible(base_url="http://other/v1").base_url == "http://other/v1"
 
 
@@ -221,7 +221,7 @@ def test_a_question_that_fails_is_asked_again_and_the_reason_is_kept(
 ) -> None:
     server.first = [reply]
     made = extractor(server.url, timeout=0.5, journal=str(tmp_path / "journal"))
-    assert units(made.extract(*CATS)) == to_json(RIGHT)
+    assert units(made.extract(*CATS)) == record_to_dict(RIGHT)
     rows = [json.loads(line) for line in (tmp_path / "journal").read_text().splitlines()[1:]]
     assert [row.get("faults") for row in rows] == [[reason], None, None, None]
     seeds = {body["seed"] for body in server.bodies}
@@ -231,14 +231,14 @@ def test_a_question_that_fails_is_asked_again_and_the_reason_is_kept(
 
 def test_a_late_answer_is_an_answer(server: Server) -> None:
     server.first = [late]
-    assert units(extractor(server.url).extract(*CATS)) == to_json(RIGHT)
+    assert units(extractor(server.url).extract(*CATS)) == record_to_dict(RIGHT)
     assert len(server.bodies) == 4
 
 
 def test_control_characters_are_taken_out_and_counted(server: Server, tmp_path: Path) -> None:
     server.first = [with_control_characters]
     made = extractor(server.url, journal=str(tmp_path / "journal"))
-    assert units(made.extract(*CATS)) == to_json(RIGHT)
+    assert units(made.extract(*CATS)) == record_to_dict(RIGHT)
     assert len(server.bodies) == 4
     rows = [json.loads(line) for line in (tmp_path / "journal").read_text().splitlines()[1:]]
     assert [row.get("cleaned") for row in rows] == [True, None, None, None]
@@ -251,7 +251,7 @@ def test_duplicates_are_dropped_and_counted(
     twice["sleep on"] = {"foils": twice["sleep on"]["foils"][:3]}
     monkeypatch.setattr("tests.units.llm.test_openai_compatible.SAID", twice)
     made = extractor(server.url)
-    assert units(made.extract(*CATS)) == to_json(RIGHT)
+    assert units(made.extract(*CATS)) == record_to_dict(RIGHT)
     assert made.dropped_foils == {"duplicate_unit": 3, "duplicate": 3}
 
 
@@ -262,7 +262,7 @@ def test_a_busy_server_is_left_alone_as_long_as_it_wants(
     server.first = [status(code, **{"Retry-After": "1"})] * 4
     made = extractor(server.url, patience=0.0, journal=str(tmp_path / "journal"))
     start = time.monotonic()
-    assert units(made.extract(*CATS)) == to_json(RIGHT)
+    assert units(made.extract(*CATS)) == record_to_dict(RIGHT)
     assert time.monotonic() - start >= 4.0
     assert "faults" not in (tmp_path / "journal").read_text()  # no caption is to blame
 
@@ -290,7 +290,7 @@ def test_a_server_that_starts_slowly_is_waited_for() -> None:
     starting.start()
     try:
         made = extractor(f"http://127.0.0.1:{port}/v1", patience=30.0)
-        assert units(made.extract(*CATS)) == to_json(RIGHT)
+        assert units(made.extract(*CATS)) == record_to_dict(RIGHT)
     finally:
         starting.join()
         http.stop()  # type: ignore[no-untyped-call]
@@ -477,7 +477,7 @@ def test_a_key_is_sent_and_written_nowhere(
     made = extractor(address, api_key_env="MY_KEY", journal=str(tmp_path / "journal"))
     record = made.extract(*CATS)
     assert sent
-    written = json.dumps(to_json(record)) + (tmp_path / "journal").read_text()
+    written = json.dumps(record_to_dict(record)) + (tmp_path / "journal").read_text()
     assert "secret" not in written
 
 
@@ -487,7 +487,7 @@ def test_extraction_works_where_a_loop_runs(server: Server) -> None:
     async def notebook() -> UnitRecord:
         return extractor(server.url).extract(*CATS)
 
-    assert units(asyncio.run(notebook())) == to_json(RIGHT)
+    assert units(asyncio.run(notebook())) == record_to_dict(RIGHT)
 
 
 def test_progress_is_told_with_an_estimate_and_a_summary(

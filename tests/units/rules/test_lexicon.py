@@ -57,7 +57,7 @@ def test_plurals(noun: str, many: str) -> None:
     ],
 )
 def test_finite_verbs_get_their_ing_form(verb: str, form: str) -> None:
-    assert lexicon.participle(verb) == form
+    assert lexicon.present_participle(verb) == form
 
 
 @pytest.mark.parametrize(

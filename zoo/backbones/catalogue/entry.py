@@ -90,7 +90,7 @@ class ModelEntry(Struct, forbid_unknown_fields=True):
     notes: list[Text] = []
 
 
-def read(file: Path) -> ModelEntry:
+def read_entry(file: Path) -> ModelEntry:
     """Reads an entry.
 
     Args:
@@ -135,10 +135,10 @@ def _contradiction(entry: ModelEntry) -> str | None:
 @cache
 def entries() -> dict[str, ModelEntry]:
     """Returns the entries that come with zoo, by name."""
-    return {file.stem: read(file) for file in sorted(ENTRIES.glob("*.yaml"))}
+    return {file.stem: read_entry(file) for file in sorted(ENTRIES.glob("*.yaml"))}
 
 
-def tags() -> Iterable[str]:
+def open_clip_model_names() -> Iterable[str]:
     """Yields the names of open_clip's own weights, TAG/ARCHITECTURE."""
     import open_clip
 

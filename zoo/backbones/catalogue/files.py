@@ -4,7 +4,7 @@ import logging
 from pathlib import Path
 
 from zoo.backbones.catalogue.entry import Hub, ModelEntry
-from zoo.backbones.hub import quick_hub
+from zoo.backbones.hub import hub_offline_if_unreachable
 from zoo.backbones.weights import SUFFIXES
 from zoo.errors import ZooError
 from zoo.support.text_files import sha256
@@ -49,7 +49,7 @@ def cached_file(name: str, entry: ModelEntry) -> Path:
             f"the weights of {name} are not on huggingface.co: {source}, and name the file, as in "
             f"{name}:FILE"
         )
-    with quick_hub():
+    with hub_offline_if_unreachable():
         files = _fetch_files(name, entry.hub)
     if entry.hub.revision is None:
         log.info("%s: revision %s of %s", name, _commit_of(files[0]), entry.hub.page)
@@ -59,11 +59,11 @@ def cached_file(name: str, entry: ModelEntry) -> Path:
 def _fetch_files(name: str, hub: Hub) -> list[Path]:
     """Downloads the files of a model, in the order of the entry and from one revision."""
     if not hub.files:
-        return [_only_weights(name, hub)]
+        return [_fetch_only_weights_file(name, hub)]
     files: list[Path] = []
     for alternatives in hub.files:
         revision = _commit_of(files[0]) if files else hub.revision
-        files.append(_first_available(name, hub, alternatives, revision))
+        files.append(_fetch_first_available(name, hub, alternatives, revision))
     return files
 
 
@@ -73,7 +73,7 @@ def _commit_of(file: Path) -> str:
     return parts[parts.index("snapshots") - 1]
 
 
-def _first_available(name: str, hub: Hub, alternatives: list[str], revision: str | None) -> Path:
+def _fetch_first_available(name: str, hub: Hub, alternatives: list[str], revision: str | None) -> Path:
     """Returns the first file that exists on the hub, or in the cache if the hub is offline."""
     from huggingface_hub import constants, hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
@@ -85,15 +85,15 @@ def _first_available(name: str, hub: Hub, alternatives: list[str], revision: str
         except EntryNotFoundError as error:
             # another file must not be used if only the network failed
             if isinstance(error, LocalEntryNotFoundError) and not constants.HF_HUB_OFFLINE:
-                raise _not_had(name, hub, error) from error
+                raise _unavailable_error(name, hub, error) from error
             absent = error
         except Exception as error:
-            raise _not_had(name, hub, error) from error
+            raise _unavailable_error(name, hub, error) from error
     assert absent is not None, "an entry names at least one file"
-    raise _not_had(name, hub, absent) from absent
+    raise _unavailable_error(name, hub, absent) from absent
 
 
-def _only_weights(name: str, hub: Hub) -> Path:
+def _fetch_only_weights_file(name: str, hub: Hub) -> Path:
     """Returns the only file of weights of a repository with unknown file names."""
     from huggingface_hub import snapshot_download
 
@@ -101,7 +101,7 @@ def _only_weights(name: str, hub: Hub) -> Path:
     try:
         folder = Path(snapshot_download(hub.id, revision=hub.revision, allow_patterns=patterns))
     except Exception as error:
-        raise _not_had(name, hub, error) from error
+        raise _unavailable_error(name, hub, error) from error
     files = sorted(file for pattern in patterns for file in folder.rglob(pattern))
     if len(files) != 1:
         names = ", ".join(str(file.relative_to(folder)) for file in files) or "none"
@@ -112,7 +112,7 @@ def _only_weights(name: str, hub: Hub) -> Path:
     return files[0]
 
 
-def _not_had(name: str, hub: Hub, error: Exception) -> ZooError:
+def _unavailable_error(name: str, hub: Hub, error: Exception) -> ZooError:
     """Returns an error that explains why files of the hub are not available."""
     from huggingface_hub.errors import (
         EntryNotFoundError,

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from zoo.backbones.backbone import Backbone
-from zoo.backbones.catalogue.entry import ModelEntry, entries, read, tags
+from zoo.backbones.catalogue.entry import ModelEntry, entries, read_entry, open_clip_model_names
 from zoo.backbones.catalogue.files import cached_file, user_file
-from zoo.backbones.hugging_face import describe_folder
+from zoo.backbones.hugging_face import describe_hugging_face_folder
 from zoo.errors import ZooError, suggest_names
 from zoo.support.class_names import class_paths
 from zoo.support.class_paths import reject_untrusted_classes
@@ -15,7 +15,7 @@ from zoo.support.configurable import Configurable
 YAML = (".yaml", ".yml")
 
 
-def settings(named: str, flag: str = "") -> dict[str, Any]:
+def load_published_settings(model_spec: str, flag: str = "") -> dict[str, Any]:
     """Returns the settings of a published model, and downloads and checks its files.
 
     Args:
@@ -30,17 +30,17 @@ def settings(named: str, flag: str = "") -> dict[str, Any]:
         ZooError: There is no such model, it cannot be loaded, its weights are not available, or a
             YAML file names a class that is not trusted.
     """
-    if not isinstance(named, str) or not named:
-        raise ZooError(f"{named!r} is not a model: give a name of `zoo ls models`")
-    name, _, file = named.partition(":")
+    if not isinstance(model_spec, str) or not model_spec:
+        raise ZooError(f"{model_spec!r} is not a model: give a name of `zoo ls models`")
+    name, _, file = model_spec.partition(":")
     _refuse_path(name)
-    entry = entry_of(named)
+    entry = entry_of(model_spec)
     if entry is None:
-        return _of_open_clip(name, file)
+        return _open_clip_settings(name, file)
     if entry.unsupported is not None:
         raise ZooError(f"{name} cannot be loaded: {entry.unsupported}")
     if name not in entries():
-        _refuse_code(name, _backbone_settings(entry, Path(file)), flag)
+        _refuse_untrusted_classes(name, _backbone_settings(entry, Path(file)), flag)
     weights = user_file(name, entry, Path(file)) if file else cached_file(name, entry)
     return _backbone_settings(entry, weights)
 
@@ -51,30 +51,30 @@ def _refuse_path(name: str) -> None:
     if is_published(name) or not path.exists():
         return
     raise ZooError(
-        describe_folder(path)
+        describe_hugging_face_folder(path)
         or f"{name} is a path and not a name of `zoo ls models`: give a run, a checkpoint or an "
         "exported folder with --ckpt_path, other weights with --model.backbone.pretrained"
     )
 
 
-def is_published(named: str) -> bool:
+def is_published(model_spec: str) -> bool:
     """Returns whether a text is the name of a model, in the form of `settings`.
 
     Args:
         named: The text.
     """
-    name = named.partition(":")[0]
-    return name in entries() or Path(name).suffix in YAML or name in tags()
+    name = model_spec.partition(":")[0]
+    return name in entries() or Path(name).suffix in YAML or name in open_clip_model_names()
 
 
-def _refuse_code(name: str, settings: dict[str, Any], flag: str) -> None:
+def _refuse_untrusted_classes(name: str, settings: dict[str, Any], flag: str) -> None:
     """Rejects untrusted classes of a custom entry, before its weights are downloaded."""
     kinds = {"backbone": Backbone, "head": Configurable}
     for part, described in settings.items():
         reject_untrusted_classes(described, kinds[part], name, f"{flag}.{part}" if flag else "")
 
 
-def entry_of(named: str) -> ModelEntry | None:
+def entry_of(model_spec: str) -> ModelEntry | None:
     """Returns the entry of a published model, None for weights of open_clip.
 
     Args:
@@ -83,11 +83,11 @@ def entry_of(named: str) -> ModelEntry | None:
     Raises:
         ZooError: There is no such model, or its YAML file cannot be read.
     """
-    name, known_entries = named.partition(":")[0], entries()
+    name, known_entries = model_spec.partition(":")[0], entries()
     if "/" in name and Path(name).suffix not in YAML:
         return None
     if Path(name).suffix in YAML:
-        return read(Path(name))
+        return read_entry(Path(name))
     if name not in known_entries:
         raise ZooError(
             f"there is no model {name!r}{suggest_names(name, known_entries)}: `zoo ls models` "
@@ -120,12 +120,12 @@ def _backbone_settings(entry: ModelEntry, weights: Path) -> dict[str, Any]:
     return {"backbone": backbone, "head": head}
 
 
-def _of_open_clip(name: str, file: str) -> dict[str, Any]:
+def _open_clip_settings(name: str, file: str) -> dict[str, Any]:
     import open_clip
 
     from zoo.backbones.factory import activation_of
 
-    names = list(tags())
+    names = list(open_clip_model_names())
     if name not in names:
         raise ZooError(
             f"there is no model {name!r}{suggest_names(name, names)}: `zoo ls models` lists "

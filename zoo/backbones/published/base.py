@@ -61,7 +61,7 @@ class PublishedWeights(Configurable):
         faults += [f"it has no {key}" for key in self.extra_names if state.pop(key, None) is None]
         faults += [
             f"it has {key} outside of the model"
-            for key in weights.beside
+            for key in weights.unprefixed_names
             if key not in self.extra_names
         ]
         adapters = [key for key in state if is_adapter(key)]

@@ -94,7 +94,7 @@ def swap_cases(path: Path, subset: str) -> Iterator[Case]:
         ZooError: The file is invalid. The error names the file and the entry.
     """
     if path.suffix == ".parquet":
-        yield from _copy_cases(path, subset)
+        yield from _hub_copy_cases(path, subset)
         return
     schema: type[_RelationEntry | _AttributionEntry] = (
         _RelationEntry if subset == RELATION else _AttributionEntry
@@ -104,7 +104,7 @@ def swap_cases(path: Path, subset: str) -> Iterator[Case]:
         yield _case(image, entry, subset, str(i), place)
 
 
-def _copy_cases(path: Path, subset: str) -> Iterator[Case]:
+def _hub_copy_cases(path: Path, subset: str) -> Iterator[Case]:
     """Yields a case for each row; its id starts with "row", as the copy's order may differ."""
     schema: type[_RelationRow | _AttributionEntry]
     schema, column = (

@@ -20,7 +20,7 @@ from zoo.benchmarks.aro.order import (
     FLICKR_ORDER,
     FLICKR_ORDER_COPY,
     hub_copy_cases,
-    order_cases,
+    load_order_set,
 )
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.hub import HubDataset
@@ -147,7 +147,7 @@ class ARO(PublishedBenchmark):
             contents.notes[subset] = f"captions as perturbed in the copy on the hub ({path})"
             return contents
         tagger = self.tagger or default_tagger()
-        order = order_cases(path, subset, self.seed, tagger, self.order_dir)
+        order = load_order_set(path, subset, self.seed, tagger, self.order_dir)
         return Contents(order.cases, order.files, [], {subset: order.note})
 
     def cases(self, path: Path, subset: str) -> Iterator[Case]:

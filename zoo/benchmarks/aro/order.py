@@ -64,7 +64,7 @@ class _CopyRow(Struct):
 
 
 @dataclass(frozen=True)
-class OrderCases:
+class OrderSet:
     """An order set.
 
     Attributes:
@@ -78,9 +78,9 @@ class OrderCases:
     note: str
 
 
-def order_cases(
+def load_order_set(
     source: Path, subset: str, seed: int, tagger: Tagger, folder: Path | None
-) -> OrderCases:
+) -> OrderSet:
     """Returns one case per caption, [the caption, four perturbations], all cleaned as in ARO.
 
     An existing file of perturbed captions is reused if its name shows the same captions, seed,
@@ -102,7 +102,7 @@ def order_cases(
         return _read_order(source, subset)
     header = _build_header(source, subset, seed, tagger)
     name = f"{subset}_{header['tagger']}_seed{seed}_{header_digest(header)}.jsonl"
-    target_folder = user_cache() if folder is None else folder
+    target_folder = order_cache_folder() if folder is None else folder
     folders = [target_folder] if folder is not None else [source.parent / "order", target_folder]
     perturbed_file = next((path for path in (f / name for f in folders) if path.is_file()), None)
     if perturbed_file is None:
@@ -132,7 +132,7 @@ def hub_copy_cases(path: Path, subset: str) -> Iterator[Case]:
         yield Case(images, row.texts, match, "i2t", subset, f"row {i}", right_listed_first=True)
 
 
-def user_cache() -> Path:
+def order_cache_folder() -> Path:
     """Returns the folder for perturbed captions in the user's cache."""
     return cache_folder("aro_order")
 
@@ -176,7 +176,7 @@ def _caption_options(caption: str, rng: Random, tagger: Tagger) -> list[str]:
     ]
 
 
-def _read_order(path: Path, subset: str, source: Path | None = None) -> OrderCases:
+def _read_order(path: Path, subset: str, source: Path | None = None) -> OrderSet:
     rows = read_json_lines(path, dict[str, Any], REBUILD_ADVICE)
     place, description = next(rows, (f"{path}:1", {}))
     header = validate_record(description, _OrderFileHeader, place, REBUILD_ADVICE)
@@ -208,4 +208,4 @@ def _read_order(path: Path, subset: str, source: Path | None = None) -> OrderCas
             f"; official results use spaCy's {SPACY_MODEL}; another tagger gives other "
             "perturbations, and the effect was not measured"
         )
-    return OrderCases(cases, [path] if source is None else [source, path], note_text)
+    return OrderSet(cases, [path] if source is None else [source, path], note_text)

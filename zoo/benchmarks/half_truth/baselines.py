@@ -16,7 +16,7 @@ LONGER, CORPUS = "longer text", "corpus"
 ARTICLES = ("a", "an", "the")
 
 
-def baselines(cases: Sequence[Case], captions: Iterable[str] | None = None) -> Baselines:
+def text_only_baselines(cases: Sequence[Case], captions: Iterable[str] | None = None) -> Baselines:
     """Returns the accuracy of each guess, in per cent.
 
     By length, the longer text wins; the accuracy of the shorter one is 100 minus that. By the
@@ -28,11 +28,11 @@ def baselines(cases: Sequence[Case], captions: Iterable[str] | None = None) -> B
         captions: The caption corpus, or None.
     """
     guesses = {
-        LONGER: {"half_truth": _length_guesses(cases, 0), "completion": _length_guesses(cases, 2)}
+        LONGER: {"half_truth": _length_guess_accuracy(cases, 0), "completion": _length_guess_accuracy(cases, 2)}
     }
     if captions is not None:
-        guesses[CORPUS] = {"completion": _corpus_guesses(cases, captions)}
-    return {name: _by_condition(cases, shares) for name, shares in guesses.items()}
+        guesses[CORPUS] = {"completion": _corpus_guess_accuracy(cases, captions)}
+    return {name: _mean_by_condition(cases, shares) for name, shares in guesses.items()}
 
 
 class Corpus:
@@ -69,27 +69,27 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(word for word in re.findall(r"\w+", text.lower()) if word not in ARTICLES)
 
 
-def _length_guesses(cases: Sequence[Case], true: int) -> list[float]:
-    return [_guess(len(case.texts[true]), len(case.texts[1])) for case in cases]
+def _length_guess_accuracy(cases: Sequence[Case], true_index: int) -> list[float]:
+    return [_guess_accuracy(len(case.texts[true_index]), len(case.texts[1])) for case in cases]
 
 
-def _corpus_guesses(cases: Sequence[Case], captions: Iterable[str]) -> list[float]:
+def _corpus_guess_accuracy(cases: Sequence[Case], captions: Iterable[str]) -> list[float]:
     added = [(_added_text(case, 2), _added_text(case, 1)) for case in cases]
     corpus = Corpus(captions, (unit for pair in added for unit in pair))
-    return [_guess(corpus.frequency(true), corpus.frequency(foil)) for true, foil in added]
+    return [_guess_accuracy(corpus.frequency(true), corpus.frequency(foil)) for true, foil in added]
 
 
-def _added_text(case: Case, text: int) -> str:
+def _added_text(case: Case, text_index: int) -> str:
     """Returns the part that a text adds to the anchor, or the whole text of a relation."""
-    return case.texts[text].removeprefix(f"{case.texts[0]} and ")
+    return case.texts[text_index].removeprefix(f"{case.texts[0]} and ")
 
 
-def _guess(true: float | tuple[int, float], false: float | tuple[int, float]) -> float:
+def _guess_accuracy(true: float | tuple[int, float], false: float | tuple[int, float]) -> float:
     """Returns 1 if the true text has the higher value, 0 if the lower, 0.5 for a tie."""
     return 0.5 if true == false else float(true > false)  # type: ignore[operator]
 
 
-def _by_condition(
+def _mean_by_condition(
     cases: Sequence[Case], shares: dict[str, list[float]]
 ) -> dict[str, dict[str, float]]:
     results: dict[str, dict[str, float]] = {}

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from zoo.benchmarks.annotations import check_subsets, find_path
 from zoo.benchmarks.base import Benchmark, Contents, Subset
-from zoo.benchmarks.half_truth.baselines import baselines
-from zoo.benchmarks.half_truth.case_file import case, is_case_file, read_cases
+from zoo.benchmarks.half_truth.baselines import text_only_baselines
+from zoo.benchmarks.half_truth.case_file import half_truth_case, is_case_file, read_cases
 from zoo.benchmarks.half_truth.rules import (
     CHECKED,
     CONDITIONS,
@@ -136,7 +136,7 @@ class HalfTruth(Benchmark):
         texts = [text for text in all_texts if text.condition in self.wanted]
         images = self._images(path, texts)
         cases = [
-            case(
+            half_truth_case(
                 text.condition,
                 text.record.caption_id,
                 images[text.record.caption_id],
@@ -146,7 +146,7 @@ class HalfTruth(Benchmark):
             for text in texts
         ]
         notes = self._notes(records, texts, doubtful)
-        return Contents(cases, unit_files(path), [], notes, baselines(cases))
+        return Contents(cases, unit_files(path), [], notes, text_only_baselines(cases))
 
     def _read_case_file(self, path: Path) -> Contents:
         """Returns the cases of a case file.
@@ -242,8 +242,8 @@ class HalfTruth(Benchmark):
 
 def _omission_note(doubtful: dict[str, DoubtfulCounts]) -> dict[str, str]:
     """Returns a note on the number of foils that were left out, by condition."""
-    omitted = {name: n for name, n in doubtful.items() if n.left_out}
+    omitted = {name: n for name, n in doubtful.items() if n.n_omitted}
     if not omitted:
         return {}
-    summary = "; ".join(f"{name} {n.left_out:,} of {n.foils:,}" for name, n in omitted.items())
+    summary = "; ".join(f"{name} {n.n_omitted:,} of {n.n_foils:,}" for name, n in omitted.items())
     return {"foils left out because another caption of the image has their words": summary}

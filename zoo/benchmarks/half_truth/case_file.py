@@ -71,7 +71,7 @@ class _CaseLine(Struct):
     truth: Text
 
 
-def case(
+def half_truth_case(
     condition: str, caption_id: str, image: ImageRef, texts: tuple[str, str, str], preset: str
 ) -> Case:
     """Returns the case of one half-truth.
@@ -193,7 +193,7 @@ def read_cases(path: Path) -> tuple[CaseFileHeader, list[Case]]:
         place = f"{path}:{number}"
         line = validate_record(parse_json_line(text, place), _CaseLine, place)
         cases.append(
-            case(
+            half_truth_case(
                 line.condition,
                 line.caption_id,
                 images.ref(line.image),

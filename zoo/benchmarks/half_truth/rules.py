@@ -65,11 +65,11 @@ class DoubtfulCounts(NamedTuple):
         left_out: The number of foils that were left out because they may be true.
     """
 
-    foils: int
-    left_out: int
+    n_foils: int
+    n_omitted: int
 
 
-def paper_cases(
+def paper_texts(
     records: list[UnitRecord], max_images: int, seed: int, captions: Captions = NO_CAPTIONS
 ) -> list[HalfTruthTexts]:
     """Builds texts by the paper's rule (Appendix C): 'anchor and foil' against 'anchor'.
@@ -113,10 +113,10 @@ def _entity_cases(
     record: UnitRecord, records: list[UnitRecord], mentioned: set[str], rng: Random
 ) -> Iterator[HalfTruthTexts]:
     entities = _distinct_entities(record.entities)
-    true = {entity.text.lower() for entity in entities}
+    true_texts = {entity.text.lower() for entity in entities}
     for edit, condition in ENTITY_CONDITIONS.items():
         foils_by_text = {
-            entity.text: [f for f in entity.foils if f.edit == edit and f.text.lower() not in true]
+            entity.text: [f for f in entity.foils if f.edit == edit and f.text.lower() not in true_texts]
             for entity in entities
         }
         options = {
@@ -175,7 +175,7 @@ def condition_of(foil: RelationFoil) -> str | None:
     return "Rel:Obj" if foil.component == "object" else "Subj"
 
 
-def explain_condition(condition: str) -> str:
+def condition_label(condition: str) -> str:
     """Returns a condition and its error as a label for figures, one word per line."""
     return "\n".join([condition, *CONDITION_ERRORS.get(condition, "").split()])
 
@@ -253,19 +253,19 @@ def without_doubtful_foils(
 
 def _drop_doubtful(
     foils: Sequence[Foil],
-    true: str,
+    true_text: str,
     conditions: Sequence[str | None],
     own_forms: set[str],
     other_forms: set[str],
     counts: dict[str, DoubtfulCounts],
 ) -> tuple[Foil, ...]:
     """Returns the foils that add no word of other captions, and updates the counts by condition."""
-    known_words, kept_foils = own_forms | base_forms(true), []
+    known_words, kept_foils = own_forms | base_forms(true_text), []
     for foil, condition in zip(foils, conditions, strict=True):
         doubtful = is_supported_elsewhere(foil.text, known_words, other_forms)
         if condition is not None:
             previous = counts.get(condition, DoubtfulCounts(0, 0))
-            counts[condition] = DoubtfulCounts(previous.foils + 1, previous.left_out + doubtful)
+            counts[condition] = DoubtfulCounts(previous.n_foils + 1, previous.n_omitted + doubtful)
         if not doubtful:
             kept_foils.append(foil)
     return tuple(kept_foils)
@@ -285,7 +285,7 @@ def _join_texts(
     )
 
 
-def public_code_cases(
+def public_code_texts(
     records: list[UnitRecord], max_images: int, seed: int, captions: Captions = NO_CAPTIONS
 ) -> list[HalfTruthTexts]:
     """Builds texts like the public code: from the first match in file order, in lower case.
@@ -309,21 +309,21 @@ def public_code_cases(
         The texts, first those of entities, then those of relations.
     """
     pairs = _first_of_each_image(records, _pair_with_foil, max_images)
-    relations = _first_of_each_image(records, _relation_with_foils, max_images)
+    relations = _first_of_each_image(records, _relation_with_two_foil_kinds, max_images)
     rng = Random(seed)
     texts: list[HalfTruthTexts] = []
     for i, (record, (anchor, added)) in enumerate(pairs):
         for edit, condition in ENTITY_CONDITIONS.items():
             texts += [
                 _join_texts(record, condition, anchor.text, foil, added.text)
-                for foil in _foil_texts(added.foils, edit)[:1]
+                for foil in _worded_foil_texts(added.foils, edit)[:1]
             ]
         if len(pairs) > 1:
             other_index = rng.randrange(len(pairs) - 1)
             stranger = pairs[other_index + (other_index >= i)][1][1].text
             texts.append(_join_texts(record, "+Rand", anchor.text, stranger, added.text))
     for record, (relation, foils) in relations:
-        if not _has_content_word(relation.subject):
+        if not _passes_public_code_filter(relation.subject):
             continue
         texts += [
             HalfTruthTexts(record, c, relation.subject, foils[c], relation.text)
@@ -359,51 +359,51 @@ def _pair_with_foil(record: UnitRecord) -> tuple[Entity, Entity] | None:
             for anchor in record.entities
             for added in record.entities
             if anchor.text != added.text
-            and _has_content_word(anchor.text)
-            and _has_content_word(added.text)
-            and any(_foil_texts(added.foils, edit) for edit in ENTITY_CONDITIONS)
+            and _passes_public_code_filter(anchor.text)
+            and _passes_public_code_filter(added.text)
+            and any(_worded_foil_texts(added.foils, edit) for edit in ENTITY_CONDITIONS)
         ),
         None,
     )
 
 
-def _relation_with_foils(record: UnitRecord) -> tuple[Relation, dict[str, str]] | None:
+def _relation_with_two_foil_kinds(record: UnitRecord) -> tuple[Relation, dict[str, str]] | None:
     for relation in record.relations:
-        foils = _mechanical_foils(record, relation)
+        foils = _first_foil_by_kind(record, relation)
         if len(foils.keys() - {"Rel:Attr"}) >= 2:
             return relation, foils
     return None
 
 
-def _mechanical_foils(record: UnitRecord, relation: Relation) -> dict[str, str]:
+def _first_foil_by_kind(record: UnitRecord, relation: Relation) -> dict[str, str]:
     """Returns the first foil of each kind; arguments are replaced by foils of their entity.
 
     A negation counts as a kind but belongs to no condition.
     """
     subject, predicate, object_ = relation.subject, relation.predicate, relation.object
-    subject_foils, object_foils = _foils_of(record, subject), _foils_of(record, object_)
+    subject_foils, object_foils = _find_entity_foils(record, subject), _find_entity_foils(record, object_)
     worded_foils = [
-        f for f in relation.foils if all(map(_has_content_word, (f.subject, f.predicate, f.object)))
+        f for f in relation.foils if all(map(_passes_public_code_filter, (f.subject, f.predicate, f.object)))
     ]
     foils = {
         "Rel:Attr": [
             f"{subject} {predicate} {foil}"
-            for foil in _foil_texts(object_foils, "attribute_change")
+            for foil in _worded_foil_texts(object_foils, "attribute_change")
         ],
         "Rel:Obj": [
-            f"{subject} {predicate} {foil}" for foil in _foil_texts(object_foils, "object_change")
+            f"{subject} {predicate} {foil}" for foil in _worded_foil_texts(object_foils, "object_change")
         ],
         "Ant": [foil.text for foil in worded_foils if foil.edit in PREDICATE_EDITS],
         "negation": [foil.text for foil in worded_foils if foil.edit == "negation"],
         "Swap": [f"{object_} {predicate} {subject}"],
         "Subj": [
-            f"{foil} {predicate} {object_}" for foil in _foil_texts(subject_foils, "object_change")
+            f"{foil} {predicate} {object_}" for foil in _worded_foil_texts(subject_foils, "object_change")
         ],
     }
     return {kind: texts[0] for kind, texts in foils.items() if texts}
 
 
-def _foils_of(record: UnitRecord, text: str) -> tuple[EntityFoil, ...]:
+def _find_entity_foils(record: UnitRecord, text: str) -> tuple[EntityFoil, ...]:
     """Returns the foils of the entity with that text, else of the first one that contains it."""
     exact_matches = (entity.foils for entity in record.entities if entity.text == text)
     containing_matches = (
@@ -412,11 +412,11 @@ def _foils_of(record: UnitRecord, text: str) -> tuple[EntityFoil, ...]:
     return next(exact_matches, None) or next(containing_matches, ())
 
 
-def _foil_texts(foils: Iterable[EntityFoil], edit: str) -> list[str]:
-    return [foil.text for foil in foils if foil.edit == edit and _has_content_word(foil.text)]
+def _worded_foil_texts(foils: Iterable[EntityFoil], edit: str) -> list[str]:
+    return [foil.text for foil in foils if foil.edit == edit and _passes_public_code_filter(foil.text)]
 
 
-def _has_content_word(text: str) -> bool:
+def _passes_public_code_filter(text: str) -> bool:
     """Returns whether a text has a word of more than two letters except 'and' and 'the'.
 
     This equals the public code's filter of articles, 'and' and a short list of prepositions.
@@ -426,7 +426,7 @@ def _has_content_word(text: str) -> bool:
 
 Rule = Callable[[list[UnitRecord], int, int, Captions], list[HalfTruthTexts]]
 RULES: dict[str, Rule] = {
-    CHECKED: paper_cases,
-    "paper": paper_cases,
-    PUBLIC_CODE: public_code_cases,
+    CHECKED: paper_texts,
+    "paper": paper_texts,
+    PUBLIC_CODE: public_code_texts,
 }

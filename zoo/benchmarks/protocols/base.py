@@ -189,7 +189,7 @@ class Protocol(Configurable, ABC):
         return None
 
 
-def protocol_of(protocol: Protocol | str) -> Protocol:
+def resolve_protocol(protocol: Protocol | str) -> Protocol:
     """Returns a protocol, also if it is given by name.
 
     Args:

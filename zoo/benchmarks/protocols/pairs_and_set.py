@@ -61,8 +61,8 @@ def _own_options(table: NDArray[Kind]) -> NDArray[Kind]:
     return blocks[np.arange(images), np.arange(images)]
 
 
-def _build_query(metric: str, query: int, match: NDArray[np.bool_], images: range) -> Query:
+def _build_query(metric: str, query_index: int, match: NDArray[np.bool_], images: range) -> Query:
     options = match.shape[1] // len(match)
     texts = range(images.start * options, images.stop * options)
     right = _own_options(match)[list(images)].ravel()
-    return Query(metric, query, right, tuple(images), tuple(texts))
+    return Query(metric, query_index, right, tuple(images), tuple(texts))

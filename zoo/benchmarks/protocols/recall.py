@@ -23,11 +23,11 @@ class Ranks:
         level: Number of wrong answers with the same score as the best right one.
     """
 
-    best: NDArray[np.float32]
-    hardest: NDArray[np.float32]
-    wrong: NDArray[np.int64]
-    above: NDArray[np.int64]
-    level: NDArray[np.int64]
+    best_right_score: NDArray[np.float32]
+    hardest_wrong_score: NDArray[np.float32]
+    hardest_index: NDArray[np.int64]
+    n_above: NDArray[np.int64]
+    n_tied: NDArray[np.int64]
 
 
 class Recall(Protocol):
@@ -87,10 +87,10 @@ class Recall(Protocol):
         for query in self.queries(match):
             side, _, depth = query.metric.partition("_r@")
             side_ranks, q, k = ranks_by_side[side], query.index, int(depth)
-            scores = np.array([side_ranks.best[q], side_ranks.hardest[q]], dtype=np.float32)
-            right = bool(side_ranks.above[q] + side_ranks.level[q] < k)
-            tie = not right and bool(side_ranks.above[q] < k)
-            wrong = None if side_ranks.wrong[q] < 0 else int(side_ranks.wrong[q])
+            scores = np.array([side_ranks.best_right_score[q], side_ranks.hardest_wrong_score[q]], dtype=np.float32)
+            right = bool(side_ranks.n_above[q] + side_ranks.n_tied[q] < k)
+            tie = not right and bool(side_ranks.n_above[q] < k)
+            wrong = None if side_ranks.hardest_index[q] < 0 else int(side_ranks.hardest_index[q])
             image, text = (None, wrong) if side == "i2t" else (wrong, None)
             yield query.to_outcome(scores, right, tie, wrong_image=image, wrong_text=text)
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
-from zoo.benchmarks.annotations import locate
+from zoo.benchmarks.annotations import find_annotation_file
 from zoo.benchmarks.base import Contents, Subset
 from zoo.benchmarks.protocols.base import Protocol
 from zoo.benchmarks.protocols.classify import Classification
@@ -13,7 +13,7 @@ from zoo.benchmarks.zero_shot.labelled_images import LabelledImages
 from zoo.benchmarks.zero_shot.prompt_sources import (
     clip_benchmark_prompts,
     elevater_prompts,
-    own_prompts,
+    folder_or_default_prompts,
 )
 from zoo.benchmarks.zero_shot.prompts import ClassPrompts
 from zoo.benchmarks.zero_shot.published_sets import FOLDER, INSTRUCTIONS, PublishedSets
@@ -54,7 +54,7 @@ class ZeroShot(PublishedSets):
     def subsets(self) -> tuple[Subset, ...]:
         """The chosen sets."""
         return tuple(
-            self.subset(name, (f"{FOLDER}/{name}",), self.sets[name].n, INSTRUCTIONS)
+            self.build_subset(name, (f"{FOLDER}/{name}",), self.sets[name].n_images, INSTRUCTIONS)
             for name in self.wanted
         )
 
@@ -64,9 +64,9 @@ class ZeroShot(PublishedSets):
         """Returns the prompts of the set's folder, or CLIP_benchmark's."""
         if self.prompts == "clip_benchmark":
             return clip_benchmark_prompts(
-                folder, images, labelled_set.by_clip_benchmark, labelled_set.name
+                folder, images, labelled_set.clip_benchmark_name, labelled_set.name
             )
-        return own_prompts(folder, images, labelled_set.by_open_clip)
+        return folder_or_default_prompts(folder, images, labelled_set.is_imagenet)
 
 
 class Elevater(PublishedSets):
@@ -91,7 +91,7 @@ class Elevater(PublishedSets):
             f"and {INSTRUCTIONS}"
         )
         return tuple(
-            self.subset(name, (PROMPTS,), self.sets[name].elevater_n, instructions)
+            self.build_subset(name, (PROMPTS,), self.sets[name].elevater_n_images, instructions)
             for name in self.wanted
         )
 
@@ -99,11 +99,11 @@ class Elevater(PublishedSets):
         self, labelled_set: LabelledSet, images: LabelledImages, folder: Path, root: Path
     ) -> ClassPrompts:
         """Returns ELEVATER's prompts."""
-        file = locate(root, _PROMPTS)
+        file = find_annotation_file(root, _PROMPTS)
         assert file is not None
-        return elevater_prompts(file, labelled_set.by_elevater)
+        return elevater_prompts(file, labelled_set.elevater_name)
 
-    def protocol_of(self, labelled_set: LabelledSet, images: LabelledImages) -> Protocol:
+    def choose_protocol(self, labelled_set: LabelledSet, images: LabelledImages) -> Protocol:
         """Returns the protocol of a set, by ELEVATER's metric."""
         if labelled_set.elevater_metric == "roc_auc":
             return RocAuc()
@@ -115,6 +115,6 @@ class Elevater(PublishedSets):
 
     def read(self, root: Path) -> Contents:
         """Returns a case for each set whose images exist, if the prompts exist too."""
-        if locate(root, _PROMPTS) is None:
+        if find_annotation_file(root, _PROMPTS) is None:
             return Contents([], [], list(self.subsets))
         return super().read(root)

@@ -7,7 +7,7 @@ from zoo.benchmarks.base import Benchmark, Contents, Subset
 from zoo.benchmarks.protocols.classify import Classification
 from zoo.benchmarks.protocols.map_11 import MeanAveragePrecision11
 from zoo.benchmarks.zero_shot.layouts import read_labelled
-from zoo.benchmarks.zero_shot.prompt_sources import own_prompts
+from zoo.benchmarks.zero_shot.prompt_sources import folder_or_default_prompts
 from zoo.errors import ZooError
 
 
@@ -47,7 +47,7 @@ class ZeroShotFolder(Benchmark):
         images = read_labelled(folder.absolute(), "file") if folder.is_dir() else None
         if images is None:
             raise ZooError(f"{folder} has no labelled images: {subset.instructions}")
-        prompts = own_prompts(folder, images)
+        prompts = folder_or_default_prompts(folder, images)
         if len(prompts.names) < 2:
             raise ZooError(
                 f"{folder} has one class, {prompts.names[0]!r}: choose a folder with at least "

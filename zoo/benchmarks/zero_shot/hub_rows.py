@@ -59,7 +59,7 @@ def read_saved_dataset(folder: Path) -> LabelledImages:
     return _labelled_images(folder, refs, labels, names, [folder / STATE, folder / INFO])
 
 
-def parquet_files(folder: Path) -> list[Path]:
+def evaluation_parquet_files(folder: Path) -> list[Path]:
     """Returns the parquet files of the evaluation split, or an empty list.
 
     They are in the folder or in its folder `data`. The split is the first of test, validation and

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from zoo.benchmarks.base import Case
-from zoo.benchmarks.protocols.base import Protocol, protocol_of
+from zoo.benchmarks.protocols.base import Protocol, resolve_protocol
 from zoo.benchmarks.zero_shot.prompts import ClassPrompts
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
@@ -34,7 +34,7 @@ class LabelledImages:
     images: tuple[ImageRef, ...]
     labels: tuple[tuple[int, ...], ...]
     classes: tuple[str, ...] = ()
-    n: int | None = None
+    n_classes: int | None = None
     files: list[Path] = field(default_factory=list)
     multilabel: bool = False
 
@@ -61,9 +61,9 @@ class LabelledImages:
                 name.
         """
         k = len(prompts.names)
-        if self.n not in (None, k):
+        if self.n_classes not in (None, k):
             raise ZooError(
-                f"{self.origin} has {self.n:,} classes, but {prompts.names_from} names {k:,}: "
+                f"{self.origin} has {self.n_classes:,} classes, but {prompts.names_from} names {k:,}: "
                 "write one name per line for each class, in the order of the classes"
             )
         self._check_name_order(prompts)
@@ -77,7 +77,7 @@ class LabelledImages:
                     )
                 match[i, label] = True
         unseen = np.flatnonzero(~match.any(0))
-        if protocol_of(protocol).invalid_reason(match) and len(unseen):
+        if resolve_protocol(protocol).invalid_reason(match) and len(unseen):
             raise ZooError(
                 f"{self.origin} has no image of class {unseen[0]}, {prompts.names[unseen[0]]!r}, "
                 "and a class without images cannot rank them: add one, or delete "

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from zoo.benchmarks.zero_shot.hub_rows import STATE, parquet_files, read_parquet, read_saved_dataset
+from zoo.benchmarks.zero_shot.hub_rows import STATE, evaluation_parquet_files, read_parquet, read_saved_dataset
 from zoo.benchmarks.zero_shot.image_folder import read_image_folder
 from zoo.benchmarks.zero_shot.labelled_images import LabelledImages, single_labels
 from zoo.benchmarks.zero_shot.tars import SHARDS, read_tars
@@ -31,11 +31,11 @@ def read_labelled(folder: Path, source: str) -> LabelledImages | None:
         return read_tars(folder, split_folder)
     if (split_folder / STATE).is_file():
         return read_saved_dataset(split_folder)
-    tables = parquet_files(split_folder)
+    tables = evaluation_parquet_files(split_folder)
     return read_parquet(folder, tables) if tables else read_image_folder(split_folder, source)
 
 
-def load_set(name: str, folder: Path, root: Path) -> LabelledImages | None:
+def load_labelled_images(name: str, folder: Path, root: Path) -> LabelledImages | None:
     """Reads the images of a set.
 
     Args:

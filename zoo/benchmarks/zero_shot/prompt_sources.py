@@ -24,7 +24,7 @@ OF_DATA, CLIP_BENCHMARK = "the data", "clip_benchmark"
 DOWNLOAD_AGAIN = "download ELEVATER's prompts.py again"
 
 
-def own_prompts(folder: Path, images: LabelledImages, imagenet: bool = False) -> ClassPrompts:
+def folder_or_default_prompts(folder: Path, images: LabelledImages, imagenet: bool = False) -> ClassPrompts:
     """Returns the prompts of labelled images.
 
     Names and templates come from the files classnames.txt and templates.txt in the folder. Without
@@ -43,7 +43,7 @@ def own_prompts(folder: Path, images: LabelledImages, imagenet: bool = False) ->
     names, names_from = images.names, OF_DATA
     templates, templates_from = PLAIN, "zoo"
     if imagenet:
-        names, templates = _open_clip()
+        names, templates = _open_clip_imagenet_prompts()
         names_from = templates_from = "open_clip"
     if names_path.is_file():
         names, names_from = read_names(names_path), str(names_path)
@@ -61,7 +61,7 @@ def own_prompts(folder: Path, images: LabelledImages, imagenet: bool = False) ->
 
 
 @cache
-def _open_clip() -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _open_clip_imagenet_prompts() -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Returns ImageNet's class names and templates, without importing open_clip and torch."""
     spec = find_spec("open_clip")
     assert spec is not None
@@ -110,7 +110,7 @@ def clip_benchmark_prompts(
             (names_path,),
         )
     names = tuple(read_json(package / "en_classnames.json").get(key, ()))
-    if names and (images.n in (None, len(names)) or not images.names):
+    if names and (images.n_classes in (None, len(names)) or not images.names):
         return ClassPrompts(names, checked_templates, CLIP_BENCHMARK, CLIP_BENCHMARK)
     if not images.names:
         raise ZooError(
@@ -130,7 +130,7 @@ def elevater_prompts(path: Path, name: str) -> ClassPrompts:
     Raises:
         ZooError: The file is incomplete, or does not have the set.
     """
-    values = _literals(path)
+    values = _parse_dict_entries(path)
     classes, templates = values.get(("class_map", name)), values.get(("template_map", name))
     if not classes or not templates:
         raise ZooError(f"{path} has no class names and templates of {name!r}: {DOWNLOAD_AGAIN}")
@@ -140,7 +140,7 @@ def elevater_prompts(path: Path, name: str) -> ClassPrompts:
 
 
 @cache
-def _literals(path: Path) -> dict[tuple[str, str], Any]:
+def _parse_dict_entries(path: Path) -> dict[tuple[str, str], Any]:
     """Returns the lists in the dictionaries of a Python file, by dictionary name and key."""
     lists: dict[str, Any] = {}
     lists_by_key: dict[tuple[str, str], Any] = {}

@@ -53,7 +53,7 @@ def read_names(path: Path) -> tuple[str, ...]:
     Raises:
         ZooError: A line is blank, or the file is empty.
     """
-    return _lines(path, "name")
+    return _read_nonblank_lines(path, "name")
 
 
 def read_templates(path: Path) -> tuple[str, ...]:
@@ -62,7 +62,7 @@ def read_templates(path: Path) -> tuple[str, ...]:
     Raises:
         ZooError: A line is blank or has no placeholder for the name, or the file is empty.
     """
-    return check_templates(_lines(path, "template"), str(path))
+    return check_templates(_read_nonblank_lines(path, "template"), str(path))
 
 
 def check_templates(templates: Sequence[str], origin: str) -> tuple[str, ...]:
@@ -80,12 +80,12 @@ def check_templates(templates: Sequence[str], origin: str) -> tuple[str, ...]:
     return tuple(templates)
 
 
-def _lines(path: Path, what: str) -> tuple[str, ...]:
+def _read_nonblank_lines(path: Path, line_content: str) -> tuple[str, ...]:
     lines = [line.strip() for line in text_lines(path)]
     while lines and not lines[-1]:
         lines.pop()
     if not lines:
-        raise ZooError(f"{path} is empty: write one {what} per line")
+        raise ZooError(f"{path} is empty: write one {line_content} per line")
     if "" in lines:
-        raise ZooError(f"{path}:{lines.index('') + 1} is blank: write one {what} per line")
+        raise ZooError(f"{path}:{lines.index('') + 1} is blank: write one {line_content} per line")
     return tuple(lines)

@@ -5,14 +5,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar
 
-from zoo.benchmarks.annotations import check_subsets, count_notes
+from zoo.benchmarks.annotations import check_subsets, case_count_notes
 from zoo.benchmarks.base import Benchmark, Contents, Subset
 from zoo.benchmarks.protocols.base import Protocol
 from zoo.benchmarks.protocols.classify import Classification
 from zoo.benchmarks.protocols.map_11 import MeanAveragePrecision11
-from zoo.benchmarks.roots import cases_from_root
+from zoo.benchmarks.roots import make_image_paths_relative
 from zoo.benchmarks.zero_shot.labelled_images import LabelledImages
-from zoo.benchmarks.zero_shot.layouts import TORCHVISION, load_set
+from zoo.benchmarks.zero_shot.layouts import TORCHVISION, load_labelled_images
 from zoo.benchmarks.zero_shot.prompts import ClassPrompts
 from zoo.benchmarks.zero_shot.sets import LabelledSet
 from zoo.errors import ZooError, suggest_names
@@ -70,7 +70,7 @@ class PublishedSets(Benchmark):
             ZooError: There are none.
         """
 
-    def protocol_of(self, labelled_set: LabelledSet, images: LabelledImages) -> Protocol:
+    def choose_protocol(self, labelled_set: LabelledSet, images: LabelledImages) -> Protocol:
         """Returns the protocol of a set."""
         return MeanAveragePrecision11() if images.multilabel else Classification()
 
@@ -84,21 +84,21 @@ class PublishedSets(Benchmark):
                 continue
             labelled_set, folder = self.sets[subset.name], self._folder(subset.name, root)
             prompts = self.prompts_of(labelled_set, labelled, folder, root)
-            case = labelled.case(subset.name, prompts, self.protocol_of(labelled_set, labelled))
-            contents.cases.extend(cases_from_root([case], root, root))
+            case = labelled.case(subset.name, prompts, self.choose_protocol(labelled_set, labelled))
+            contents.cases.extend(make_image_paths_relative([case], root, root))
             files = (
                 file for file in (*labelled.files, *prompts.files) if file not in contents.files
             )
             contents.files.extend(files)
             contents.notes[f"{subset.name} prompts"] = prompts.note
             counts.append((subset, len(case.images)))
-        notes = count_notes(counts)
+        notes = case_count_notes(counts)
         contents.notes.update({key.replace(" cases", " images"): n for key, n in notes.items()})
         return contents
 
     def _find_subset(self, subset: Subset, root: Path) -> LabelledImages | None:
         folder = self._folder(subset.name, root)
-        labelled = load_set(subset.name, folder, root)
+        labelled = load_labelled_images(subset.name, folder, root)
         if labelled is None and subset.name in self.folders and folder.is_dir():
             raise ZooError(f"{folder} has no labelled images: {INSTRUCTIONS}")
         return labelled
@@ -109,7 +109,7 @@ class PublishedSets(Benchmark):
             return root / FOLDER / name
         return Path(folder).absolute() if Path(folder).is_dir() else root / folder
 
-    def subset(self, name: str, files: Iterable[str], n: int | None, instructions: str) -> Subset:
+    def build_subset(self, name: str, files: Iterable[str], n: int | None, instructions: str) -> Subset:
         """Returns the subset of a set; if the user gave its folder, that is its only file."""
         named = name in self.folders
         places = (self.folders[name],) if named else tuple(files)

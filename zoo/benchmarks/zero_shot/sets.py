@@ -22,11 +22,11 @@ class LabelledSet:
     """
 
     name: str
-    n: int | None = None
-    by_open_clip: bool = False
-    by_clip_benchmark: str = ""
-    by_elevater: str = ""
-    elevater_n: int | None = None
+    n_images: int | None = None
+    is_imagenet: bool = False
+    clip_benchmark_name: str = ""
+    elevater_name: str = ""
+    elevater_n_images: int | None = None
     elevater_metric: Metric = "accuracy"
 
 
@@ -35,8 +35,8 @@ SETS = {
     one.name: one
     for one in (
         LabelledSet("imagenet1k", 50_000, True, "imagenet1k", "imagenet-1k", 50_000),
-        LabelledSet("imagenetv2", by_open_clip=True, by_clip_benchmark="imagenet1k"),
-        LabelledSet("imagenet_sketch", by_open_clip=True, by_clip_benchmark="imagenet1k"),
+        LabelledSet("imagenetv2", is_imagenet=True, clip_benchmark_name="imagenet1k"),
+        LabelledSet("imagenet_sketch", is_imagenet=True, clip_benchmark_name="imagenet1k"),
         LabelledSet("imagenet-a"),
         LabelledSet("imagenet-o"),
         LabelledSet("imagenet-r"),
@@ -97,4 +97,4 @@ SETS = {
         ),
     )
 }
-ELEVATER = {name: one for name, one in SETS.items() if one.by_elevater}
+ELEVATER = {name: one for name, one in SETS.items() if one.elevater_name}

@@ -15,7 +15,7 @@ from typing import Any
 from zoo.cli.studies.file import FIRST
 from zoo.cli.studies.records import WHOLE
 from zoo.cli.studies.runs import Run, evaluation_arguments, fit_arguments
-from zoo.cli.studies.work import Work
+from zoo.cli.studies.work import StudyExecutor
 from zoo.errors import ZooError
 from zoo.support.files import write_bytes
 from zoo.support.trust import FLAG, current_trust
@@ -35,7 +35,7 @@ class Estimate:
         runs: The runs.
     """
 
-    def __init__(self, work: Work, runs: list[Run]) -> None:
+    def __init__(self, work: StudyExecutor, runs: list[Run]) -> None:
         self.work, self.runs = work, runs
         self.trials: dict[str, Any] = {}  # measurements of the trial of each row
 
@@ -43,7 +43,7 @@ class Estimate:
         """Returns whether a run is complete."""
         return self.work.records.stage(run) == WHOLE
 
-    def check_and_print(self, steps: int) -> None:
+    def print_and_check_estimate(self, steps: int) -> None:
         """Prints how many runs remain, and the time and disk space that they need.
 
         Args:
@@ -70,7 +70,7 @@ class Estimate:
                 "" if with_evaluation else ", without evaluation"
             )
             message += f": {duration} for the remaining {len(remaining)}, one after the other"
-        need, free = self._disk(remaining), shutil.disk_usage(self.work.place.root).free
+        need, free = self._checkpoint_bytes(remaining), shutil.disk_usage(self.work.place.root).free
         if need:
             message += f"; {need / GIGA:.1f} GB for checkpoints, {free / GIGA:.1f} GB are free"
         self.work.print_line(message)
@@ -81,7 +81,7 @@ class Estimate:
                 "keep_checkpoints: false in the study"
             )
 
-    def describe_completed(self, run: Run) -> str:
+    def describe_progress(self, run: Run) -> str:
         """Describes a run that was just completed: its time, and the time left for the others."""
         seconds = sum(self.work.records.read_record(run).get("seconds", {}).values())
         remaining = [unfinished for unfinished in self.runs if not self.is_complete(unfinished)]
@@ -120,7 +120,7 @@ class Estimate:
                 return None, False
         return seconds, with_evaluation
 
-    def _disk(self, remaining: list[Run]) -> float:
+    def _checkpoint_bytes(self, remaining: list[Run]) -> float:
         """Returns the bytes of the runs' checkpoints: the last and the best of each run."""
         share_kept = 1.0 if self.work.study.keep_checkpoints else 0.0
         sizes = [2 * float(self.trials.get(run.row, {}).get("bytes", 0.0)) for run in remaining]

@@ -62,11 +62,11 @@ class Study:
     keep_checkpoints: bool = True
     search: Search | None = None
 
-    def first_seed(self, seed: int) -> int:
+    def initial_run_seed(self, seed: int) -> int:
         """Returns the seed of the initial run that a run with this seed starts from."""
         return self.seeds[0] if self.first_once else seed
 
-    def cells(self) -> dict[str, Layers]:
+    def row_layers(self) -> dict[str, Layers]:
         """Returns the layers of every row of the table (recipes x overlays), by row name."""
         layers_by_row: dict[str, Layers] = {}
         for (recipe, recipe_layers), (overlay, overlay_layers) in product(
@@ -115,7 +115,7 @@ def read_study(names: Sequence[str], objectives: Sequence[str] = ()) -> Study:
     study_name = "+".join(path.stem for path in paths)
     rows = {
         name: _layers(study_name, f"recipes.{name}", value)
-        for name, value in _mapping(settings, "recipes")
+        for name, value in _named_items(settings, "recipes")
     }
     for objective in objectives:
         name = objective.rpartition(".")[2]
@@ -132,25 +132,25 @@ def read_study(names: Sequence[str], objectives: Sequence[str] = ()) -> Study:
         rows,
         {
             name: _layers(study_name, f"overlays.{name}", value)
-            for name, value in _mapping(settings, "overlays")
+            for name, value in _named_items(settings, "overlays")
         },
         _layers(study_name, "with", settings.get("with", [])),
         _seeds(study_name, settings.get("seeds", [0])),
         _layers(study_name, "first", settings.get("first") or []),
-        dict(_mapping(settings, "prepare")),
-        dict(_mapping(settings, "validate")),
-        dict(_mapping(settings, "compare")),
+        dict(_named_items(settings, "prepare")),
+        dict(_named_items(settings, "validate")),
+        dict(_named_items(settings, "compare")),
         **{name: settings[name] for name in VALUE_KEYS if name in settings},
     )
     _check_study(study)
     if settings.get("search"):
-        return replace(study, search=parse_search(study_name, settings["search"], study.cells()))
+        return replace(study, search=parse_search(study_name, settings["search"], study.row_layers()))
     return study
 
 
 def _read_study(path: Path) -> dict[str, Any]:
     """Returns the settings in a study file, once its keys are checked."""
-    settings = read_settings(str(path), begins="`recipes:`")
+    settings = read_settings(str(path), expected_keys="`recipes:`")
     for key, value in settings.items():
         if key not in KEYS:
             raise ZooError(
@@ -183,11 +183,11 @@ def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _mapping(settings: Mapping[str, Any], key: str) -> Sequence[tuple[str, Any]]:
+def _named_items(settings: Mapping[str, Any], key: str) -> Sequence[tuple[str, Any]]:
     return [(str(name), value) for name, value in settings.get(key, {}).items()]
 
 
-def _layers(study: str, place: str, value: Any) -> Layers:
+def _layers(study: str, setting: str, value: Any) -> Layers:
     """Returns layers, after checking that their recipes exist."""
     layers = tuple(_as_list(value))
     for layer in layers:
@@ -195,10 +195,10 @@ def _layers(study: str, place: str, value: Any) -> Layers:
             try:
                 find_recipe(layer)
             except ZooError as error:
-                raise ZooError(f"{study}, {place}: {error}") from error
+                raise ZooError(f"{study}, {setting}: {error}") from error
         elif not isinstance(layer, dict):
             raise ZooError(
-                f"{study}, {place} has {layer!r}: give names of recipes and overlays, or settings"
+                f"{study}, {setting} has {layer!r}: give names of recipes and overlays, or settings"
             )
     return layers
 
@@ -218,7 +218,7 @@ def _seeds(study: str, value: Any) -> tuple[int, ...]:
 
 
 def _check_study(study: Study) -> None:
-    study.cells()
+    study.row_layers()
     if study.checkpoint not in CHECKPOINTS:
         raise ZooError(
             f"{study.name}: checkpoint is {study.checkpoint!r}: give {' or '.join(CHECKPOINTS)}"
@@ -263,17 +263,17 @@ def split_command(command: str) -> list[str]:
         return []
 
 
-def fill_placeholders(value: Any, places: Mapping[str, str]) -> Any:
+def fill_placeholders(value: Any, replacements: Mapping[str, str]) -> Any:
     """Returns a value of a study file with its placeholders filled, in keys of mappings too."""
     if isinstance(value, str):
-        for place, text in places.items():
+        for place, text in replacements.items():
             value = value.replace(place, text)
         return value
     if isinstance(value, Mapping):
         return {
-            fill_placeholders(name, places): fill_placeholders(entry, places)
+            fill_placeholders(name, replacements): fill_placeholders(entry, replacements)
             for name, entry in value.items()
         }
     if isinstance(value, Sequence):
-        return [fill_placeholders(entry, places) for entry in value]
+        return [fill_placeholders(entry, replacements) for entry in value]
     return value

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from zoo.errors import ZooError
-from zoo.support.files import write_error
+from zoo.support.files import build_write_error
 
 
 @contextmanager
@@ -28,7 +28,7 @@ def lock_file(file: Path, wait: bool) -> Iterator[int | None]:
         file.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o666)
     except OSError as error:
-        raise write_error(file, error) from error
+        raise build_write_error(file, error) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:

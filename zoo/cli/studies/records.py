@@ -67,7 +67,7 @@ class Records:
             stage = BEGUN
         return stage
 
-    def write(self, run: Run, fields: Record) -> None:
+    def update_record(self, run: Run, fields: Record) -> None:
         """Adds to the record of a run."""
         record = {**self.read_record(run), **fields}
         write_bytes(self.file(run), (json.dumps(record, indent=1) + "\n").encode())
@@ -76,14 +76,14 @@ class Records:
         """Returns what identifies a run: its settings, data, evaluation and code."""
         settings = self.settings(run)
         measured, initial_run = validate_arguments(run, self.place), self.place.initial_run(run)
-        files = digests(self.place.fill_folders(settings["data"], run))
+        files = digests(self.place.expand_placeholders(settings["data"], run))
         return {
             "run": str(run),
             "seed": run.seed,
             "settings": settings,
             "first": None if initial_run is None else self.settings(initial_run),
-            "data": self.place.name_folders(files),
-            "measured": self.place.name_folders(measured),
+            "data": self.place.restore_placeholders(files),
+            "measured": self.place.restore_placeholders(measured),
             "code": code_version(settings),
         }
 
@@ -97,7 +97,7 @@ class Records:
         values: dict[str, Any] = self._row_settings(row_run)
         if row_initial_run is not None and initial_run is not None:
             paths = [
-                self.place.name_folders(str(self.place.last_checkpoint(initial)))
+                self.place.restore_placeholders(str(self.place.last_checkpoint(initial)))
                 for initial in (row_initial_run, initial_run)
             ]
             values = fill_placeholders(values, {paths[0]: paths[1]})
@@ -110,7 +110,7 @@ class Records:
                 parsed = parse_settings(["fit", *arguments]).as_dict()
             except ZooError as error:
                 raise ZooError(f"{self.place.study.name}, {run.row}: {error}") from error
-            settings = self.place.name_folders(json.loads(json.dumps(parsed, default=str)))
+            settings = self.place.restore_placeholders(json.loads(json.dumps(parsed, default=str)))
             for name in IGNORED_SETTINGS:
                 settings.pop(name, None)
             for name in IGNORED_OF_TRAINER:
@@ -138,7 +138,7 @@ class Records:
             )
         ]
         if self.stage(run) == WHOLE:
-            changes += _changed_since(self.place.results_folder(run) / CASES)
+            changes += _changed_benchmark_files(self.place.results_folder(run) / CASES)
         return changes, record.get("code") != current["code"]
 
 
@@ -181,7 +181,7 @@ def refuse_mismatched_runs(records: Records, runs: Iterable[Run], any_version: b
         )
 
 
-def _changed_since(cases: Path) -> Iterator[str]:
+def _changed_benchmark_files(cases: Path) -> Iterator[str]:
     """Yields the benchmark files that changed since a run was measured.
 
     Args:
@@ -203,17 +203,17 @@ def _changed_since(cases: Path) -> Iterator[str]:
 
 def digests(settings: Any) -> dict[str, str]:
     """Returns digests of the files in settings, and of the files directly in their folders."""
-    return dict(_files(settings))
+    return dict(_iterate_file_digests(settings))
 
 
-def _files(settings: Any) -> Iterator[tuple[str, str]]:
+def _iterate_file_digests(settings: Any) -> Iterator[tuple[str, str]]:
     if isinstance(settings, Mapping):
         for name, value in settings.items():
             if name not in IMAGES:
-                yield from _files(value)
+                yield from _iterate_file_digests(value)
     elif isinstance(settings, list):
         for value in settings:
-            yield from _files(value)
+            yield from _iterate_file_digests(value)
     elif isinstance(settings, str) and "/" in settings:
         path = Path(settings)
         candidates = sorted(path.iterdir()) if path.is_dir() else [path]
@@ -224,7 +224,7 @@ def _files(settings: Any) -> Iterator[tuple[str, str]]:
 
 
 @cache
-def _digest(file: Path, size: int, changed: int) -> str:
+def _digest(file: Path, size: int, mtime_ns: int) -> str:
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()[:16]
 
@@ -236,7 +236,7 @@ def code_version(settings: Any = None) -> str:
         settings: Settings, whose custom classes are included.
     """
     digest = hashlib.sha256(_sources())
-    for module in sorted(set(_modules_outside(settings))):
+    for module in sorted(set(_custom_modules(settings))):
         spec = importlib.util.find_spec(module)
         if spec is not None and spec.origin is not None and Path(spec.origin).is_file():
             digest.update(Path(spec.origin).read_bytes())
@@ -251,7 +251,7 @@ def _sources() -> bytes:
     return digest.digest()
 
 
-def _modules_outside(settings: Any) -> Iterator[str]:
+def _custom_modules(settings: Any) -> Iterator[str]:
     """Yields the modules of classes from outside zoo, Lightning and torch."""
     if isinstance(settings, Mapping):
         for name, value in settings.items():
@@ -260,7 +260,7 @@ def _modules_outside(settings: Any) -> Iterator[str]:
                 if module and module.partition(".")[0] not in ("zoo", "lightning", "torch"):
                     yield module
             else:
-                yield from _modules_outside(value)
+                yield from _custom_modules(value)
     elif isinstance(settings, list):
         for value in settings:
-            yield from _modules_outside(value)
+            yield from _custom_modules(value)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.checkpoints.files import CHECKPOINTS, LAST
-from zoo.cli.recipes import to_yaml
+from zoo.cli.recipes import to_yaml_compatible_json
 from zoo.cli.studies.file import FIRST, Layers, Study, fill_placeholders, folder_name
 
 DATA_ROOT = "${data_root}"
@@ -49,7 +49,7 @@ class WorkFolder:
     data_root: str
     study: Study
 
-    def run(self, run: Run) -> Path:
+    def run_folder(self, run: Run) -> Path:
         """Returns the run folder that `zoo fit` writes."""
         return self.root / "runs" / run.folder
 
@@ -57,25 +57,25 @@ class WorkFolder:
         """Returns the results folder of a run, which `zoo validate` writes."""
         return self.root / "measured" / run.folder
 
-    def log(self, run: Run) -> Path:
+    def log_file(self, run: Run) -> Path:
         """Returns the log file of a run's commands."""
         return self.root / "logs" / f"{run.folder}.log"
 
     def last_checkpoint(self, run: Run) -> Path:
         """Returns the checkpoint from which a run resumes."""
-        return self.run(run) / CHECKPOINTS / LAST
+        return self.run_folder(run) / CHECKPOINTS / LAST
 
     def checkpoint(self, run: Run) -> Path:
         """Returns the checkpoint that is measured."""
-        return self.run(run) / CHECKPOINTS / f"{self.study.checkpoint}.ckpt"
+        return self.run_folder(run) / CHECKPOINTS / f"{self.study.checkpoint}.ckpt"
 
     def initial_run(self, run: Run) -> Run | None:
         """Returns the initial run that a run starts from, None if there is none."""
         if not self.study.first or run.row == FIRST:
             return None
-        return Run(FIRST, self.study.first_seed(run.seed), self.study.first)
+        return Run(FIRST, self.study.initial_run_seed(run.seed), self.study.first)
 
-    def fill_folders(self, value: Any, run: Run | None = None) -> Any:
+    def expand_placeholders(self, value: Any, run: Run | None = None) -> Any:
         """Returns a value of the study file with its placeholders filled.
 
         Args:
@@ -86,7 +86,7 @@ class WorkFolder:
         places = {"${work}": str(self.root), DATA_ROOT: self.data_root, "${first}": str(checkpoint)}
         return fill_placeholders(value, places)
 
-    def name_folders(self, value: Any) -> Any:
+    def restore_placeholders(self, value: Any) -> Any:
         """Returns plain settings in which paths of these folders are placeholders again."""
         places = {str(self.root): "${work}"}
         if self.data_root != str(self.root):
@@ -107,9 +107,9 @@ def study_runs(study: Study) -> list[Run]:
 
     All rows of a seed come before the next seed, so that an early table has all rows.
     """
-    seeds = dict.fromkeys(study.first_seed(seed) for seed in study.seeds)
+    seeds = dict.fromkeys(study.initial_run_seed(seed) for seed in study.seeds)
     initial_runs = [Run(FIRST, seed, study.first) for seed in seeds] if study.first else []
-    rows = study.cells().items()
+    rows = study.row_layers().items()
     return initial_runs + [Run(row, seed, layers) for seed in study.seeds for row, layers in rows]
 
 
@@ -122,8 +122,8 @@ def fit_arguments(run: Run, place: WorkFolder) -> list[str]:
     }
     arguments = ["--data_root", place.data_root]
     for layer in (*run.layers, logger_layer):
-        filled = place.fill_folders(layer, run)
-        arguments += ["--config", filled if isinstance(filled, str) else to_yaml(filled)]
+        filled = place.expand_placeholders(layer, run)
+        arguments += ["--config", filled if isinstance(filled, str) else to_yaml_compatible_json(filled)]
     return [*arguments, "--seed_everything", str(run.seed)]
 
 
@@ -136,10 +136,10 @@ def validate_arguments(run: Run, place: WorkFolder) -> list[str]:
 
 def evaluation_arguments(run: Run, place: WorkFolder) -> list[str]:
     """Returns the arguments of `zoo validate` except the checkpoint and the output folder."""
-    return ["--data_root", place.data_root, *flags(place.fill_folders(place.study.validate, run))]
+    return ["--data_root", place.data_root, *format_flags(place.expand_placeholders(place.study.validate, run))]
 
 
-def flags(values: Mapping[str, Any]) -> list[str]:
+def format_flags(values: Mapping[str, Any]) -> list[str]:
     """Returns flags as typed; a list is joined by commas, and true has no value."""
     words = []
     for name, value in values.items():

@@ -14,13 +14,13 @@ from zoo.cli.fit import build_data, parse_settings
 from zoo.cli.studies.file import folder_name
 from zoo.cli.studies.locks import lock_file
 from zoo.cli.studies.ranges import EXAMPLE, Search
-from zoo.cli.studies.runs import Run, WorkFolder, fit_arguments, flags
-from zoo.cli.studies.work import RunFailed, Work
+from zoo.cli.studies.runs import Run, WorkFolder, fit_arguments, format_flags
+from zoo.cli.studies.work import RunFailed, StudyExecutor
 from zoo.datamodules.benchmarks import EvaluationDataModule
 from zoo.datamodules.captions import CaptionDataModule
 from zoo.errors import ZooError, import_optional, suggest_names
 from zoo.results.plan import make_plan
-from zoo.sources.images import identity
+from zoo.sources.images import image_identity
 from zoo.support.configurable import differences
 from zoo.support.files import write_bytes
 
@@ -34,7 +34,7 @@ PLACEHOLDER_MODEL = {
 }
 
 
-def search(work: Work, again: bool = False, any_version: bool = False) -> list[Path]:
+def search(work: StudyExecutor, delete_mismatched: bool = False, any_version: bool = False) -> list[Path]:
     """Searches for the best settings of each row, and writes them as one overlay per row.
 
     Args:
@@ -55,14 +55,14 @@ def search(work: Work, again: bool = False, any_version: bool = False) -> list[P
             f"{study.name} has no ranges to search: add them under `search:`, as in {EXAMPLE}"
         )
     optuna: Any = import_optional("optuna", "search")
-    cells, overlays = study.cells(), []
+    cells, overlays = study.row_layers(), []
     for row in spec.recipes or cells:
         row_run = Run(row, study.seeds[0], cells[row])
         refuse_benchmarks_images(work.place, row_run)
         with lock_file(work.place.root / "locks" / FOLDER / folder_name(row), wait=True):
             row_search = RowSearch(work, row_run, spec, optuna)
-            row_search.begin(again, any_version)
-            row_search.do()
+            row_search.check_stored_trials(delete_mismatched, any_version)
+            row_search.run_remaining_trials()
         overlays.append(row_search.write_best())
     return overlays
 
@@ -80,7 +80,7 @@ class RowSearch:
         optuna: The package.
     """
 
-    def __init__(self, work: Work, row: Run, spec: Search, optuna: Any) -> None:
+    def __init__(self, work: StudyExecutor, row: Run, spec: Search, optuna: Any) -> None:
         self.work, self.row, self.spec, self.optuna = work, row, spec, optuna
         self.file = work.place.root / FOLDER / f"{folder_name(row.row)}.journal"
         self.ranges = {
@@ -89,20 +89,20 @@ class RowSearch:
         searched = {"ranges": spec.ranges, "metric": spec.metric, "mode": spec.mode}
         self.identity = {**work.records.identity(row), "search": searched}
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        self.study = self._open_study()
+        self.optuna_study = self._open_study()
 
-    def begin(self, again: bool, any_version: bool) -> None:
+    def check_stored_trials(self, delete_mismatched: bool, any_version: bool) -> None:
         """Checks that the stored trials are of this search.
 
         Raises:
             ZooError: They were made with other settings, data, ranges or code.
         """
-        stored_identity = self.study.user_attrs.get(IDENTITY)
+        stored_identity = self.optuna_study.user_attrs.get(IDENTITY)
         if stored_identity is not None:
             if any_version:
                 stored_identity["code"] = self.identity["code"]
             changed = list(differences(stored_identity, self.identity))
-            if changed and not again:
+            if changed and not delete_mismatched:
                 raise ZooError(
                     f"{self.file} has trials of a different search ({'; '.join(changed[:3])}): "
                     "choose another --work_dir, or delete them with --rerun_mismatched"
@@ -110,26 +110,26 @@ class RowSearch:
             if not changed:
                 return
             self.work.print_line(f"{self.row.row}: search restarted")
-            for trial in self.study.trials:
-                self.work.delete_run(self._run(trial.number, {}))
+            for trial in self.optuna_study.trials:
+                self.work.delete_run(self._build_run(trial.number, {}))
             self.file.unlink()
-            self.study = self._open_study()
-        self.study.set_user_attr(IDENTITY, self.identity)
+            self.optuna_study = self._open_study()
+        self.optuna_study.set_user_attr(IDENTITY, self.identity)
 
-    def do(self) -> None:
+    def run_remaining_trials(self) -> None:
         """Runs the remaining trials."""
         for number in range(self.spec.trials):
-            if number == len(self.study.trials):
-                self.study.sampler = self.optuna.samplers.TPESampler(seed=number)
-                self.study.ask(self.ranges)
-            trial = self.study.trials[number]
+            if number == len(self.optuna_study.trials):
+                self.optuna_study.sampler = self.optuna.samplers.TPESampler(seed=number)
+                self.optuna_study.ask(self.ranges)
+            trial = self.optuna_study.trials[number]
             if trial.state.is_finished():
                 continue
-            value = self._run_trial(self._run(number, trial.params))
+            value = self._run_trial(self._build_run(number, trial.params))
             if value is None:
-                self.study.tell(number, state=self.optuna.trial.TrialState.FAIL)
+                self.optuna_study.tell(number, state=self.optuna.trial.TrialState.FAIL)
                 continue
-            self.study.tell(number, value)
+            self.optuna_study.tell(number, value)
             self.work.print_line(
                 f"{self.row.row}, trial {number + 1}/{self.spec.trials}: {self.spec.metric} "
                 f"{value:.4g} with {_format_settings(trial.params)}"
@@ -141,7 +141,7 @@ class RowSearch:
         Raises:
             ZooError: All trials failed.
         """
-        trials = self.study.trials
+        trials = self.optuna_study.trials
         completed = [trial for trial in trials if trial.value is not None]
         if not completed:
             raise ZooError(
@@ -169,19 +169,19 @@ class RowSearch:
             load_if_exists=True,
         )
 
-    def _run(self, number: int, params: Mapping[str, Any]) -> Run:
+    def _build_run(self, number: int, params: Mapping[str, Any]) -> Run:
         layers = (*self.row.layers, nest_settings(params))
         return Run(f"{FOLDER} {self.row.row} {number}", self.row.seed, layers)
 
     def _run_trial(self, run: Run) -> float | None:
         """Trains a trial and returns its value, None if it fails."""
         try:
-            self.work.execute(run, wait=True, measured=False)
-            value = last_value(self.work.place.run(run) / METRICS, self.spec.metric)
+            self.work.execute(run, wait=True, measure=False)
+            value = last_value(self.work.place.run_folder(run) / METRICS, self.spec.metric)
         except RunFailed as error:
             self.work.print_line(f"{run.row} failed: {error}")
             return None
-        shutil.rmtree(self.work.place.run(run) / CHECKPOINTS, ignore_errors=True)
+        shutil.rmtree(self.work.place.run_folder(run) / CHECKPOINTS, ignore_errors=True)
         return value
 
 
@@ -236,10 +236,10 @@ def refuse_benchmarks_images(place: WorkFolder, run: Run) -> None:
             f"{place.study.name}: {run.row} has no validation captions to choose settings by: set "
             "data.val, data.val_images or data.val_share"
         )
-    benchmark_flags = flags(
+    benchmark_flags = format_flags(
         {
             name: value
-            for name, value in place.fill_folders(place.study.validate, run).items()
+            for name, value in place.expand_placeholders(place.study.validate, run).items()
             if name.startswith("benchmarks")
         }
     )
@@ -248,8 +248,8 @@ def refuse_benchmarks_images(place: WorkFolder, run: Run) -> None:
     assert isinstance(data_of_benchmarks, EvaluationDataModule)
     evaluation = data_of_benchmarks.evaluation
     plan = make_plan(evaluation.benchmarks, evaluation.roots, evaluation.finder)
-    validation_images = {identity(image) for image in source.images}
-    shared = validation_images & set(map(identity, plan.images))
+    validation_images = {image_identity(image) for image in source.images}
+    shared = validation_images & set(map(image_identity, plan.images))
     if shared:
         raise ZooError(
             f"{place.study.name}: {len(shared):,} of {len(validation_images):,} validation images "

@@ -12,7 +12,7 @@ from zoo.errors import ZooError
 from zoo.support.trust import FLAG, current_trust
 
 
-def settings(entries: Sequence[str]) -> dict[str, Any]:
+def parse_slurm_settings(entries: Sequence[str]) -> dict[str, Any]:
     """Parses `--slurm NAME=VALUE ...` into parameters for submitit.
 
     Raises:

@@ -14,7 +14,7 @@ from zoo.results.comparison.comparison import Comparison, render_forest
 from zoo.results.presets.preset import Preset, preset_of
 from zoo.results.published_values import published_values
 from zoo.results.site.write import PAGE
-from zoo.results.site.write import write_site as write_report
+from zoo.results.site.write import write_report as write_report
 from zoo.support.arguments import split_list
 from zoo.support.files import write_bytes
 
@@ -29,15 +29,15 @@ REPORT = "report"
 START_TITLE = "start"  # the title in tables of the runs that others start from
 
 
-def check_names(study: Study) -> None:
+def check_presets_and_models(study: Study) -> None:
     """Checks, before any run, that the presets and published models of the table exist.
 
     Raises:
         ZooError: One of them is unknown.
     """
-    for model in _names(study.compare.get("reference_models", [])):
+    for model in _split_names(study.compare.get("reference_models", [])):
         published_values(model)
-    for name in _names(study.compare.get("preset", [])):
+    for name in _split_names(study.compare.get("preset", [])):
         preset_of(name)
 
 
@@ -59,16 +59,16 @@ def compare_rows(place: WorkFolder, runs: list[Run]) -> Comparison | None:
     settings = place.study.compare
     comparison = compare(
         {str(run): place.results_folder(run) for row_runs in rows.values() for run in row_runs},
-        reference_models=_names(settings.get("reference_models", [])),
-        group=_groups(rows),
+        reference_models=_split_names(settings.get("reference_models", [])),
+        group=_run_names_by_title(rows),
         presets=_presets(place),
-        metrics=_names(settings.get("metrics", [])),
+        metrics=_split_names(settings.get("metrics", [])),
         excluded_from_tests=_untested_rows(rows),
     )
-    return replace(comparison, notes=(*_incomplete_rows(runs, rows), *comparison.notes))
+    return replace(comparison, notes=(*_incomplete_row_notes(runs, rows), *comparison.notes))
 
 
-def _groups(rows: Mapping[str, Sequence[Run]]) -> dict[str, list[str]]:
+def _run_names_by_title(rows: Mapping[str, Sequence[Run]]) -> dict[str, list[str]]:
     """Returns the names of the runs by the title of their row."""
     return {_row_title(row): [str(run) for run in row_runs] for row, row_runs in rows.items()}
 
@@ -82,7 +82,7 @@ def _untested_rows(rows: Mapping[str, Sequence[Run]]) -> tuple[str, ...]:
     return (START_TITLE,) if FIRST in rows and len(rows) > 2 else ()
 
 
-def _incomplete_rows(runs: Iterable[Run], complete: Mapping[str, Sequence[Run]]) -> Iterator[str]:
+def _incomplete_row_notes(runs: Iterable[Run], complete: Mapping[str, Sequence[Run]]) -> Iterator[str]:
     """Yields a note for each row with fewer seeds than the study defines, or none."""
     planned = Counter(run.row for run in runs)
     for row, n in planned.items():
@@ -119,7 +119,7 @@ def report(place: WorkFolder, runs: list[Run]) -> Path:
         folders,
         [Path(place.data_root), place.root],
         overwrite=True,
-        groups=_groups(rows),
+        groups=_run_names_by_title(rows),
         excluded_from_tests=_untested_rows(rows),
     )
     return folder / PAGE
@@ -136,10 +136,10 @@ def _complete_runs(place: WorkFolder, runs: list[Run]) -> dict[str, list[Run]]:
 
 
 def _presets(place: WorkFolder) -> list[Preset]:
-    return [preset_of(name) for name in _names(place.study.compare.get("preset", list(PRESETS)))]
+    return [preset_of(name) for name in _split_names(place.study.compare.get("preset", list(PRESETS)))]
 
 
-def _names(value: str | list[str]) -> list[str]:
+def _split_names(value: str | list[str]) -> list[str]:
     return split_list(value, "compare") if isinstance(value, str) else value
 
 
@@ -150,7 +150,7 @@ def delete_tables(folder: Path) -> None:
     shutil.rmtree(folder / REPORT, ignore_errors=True)
 
 
-def write(comparison: Comparison, folder: Path) -> list[Path]:
+def write_tables(comparison: Comparison, folder: Path) -> list[Path]:
     """Writes a comparison as tables and figures, and returns their files."""
     for name, render in WRITTEN.items():
         write_bytes(folder / name, (render(comparison).rstrip("\n") + "\n").encode())

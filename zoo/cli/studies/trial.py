@@ -14,7 +14,7 @@ from lightning import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import Checkpoint
 
 from zoo.cli.fit import ZooCLI, build_data, parse_settings, run_cli
-from zoo.cli.user_code import user_code
+from zoo.cli.user_code import allow_user_code
 from zoo.datamodules.benchmarks import EvaluationDataModule
 from zoo.support.files import write_bytes
 from zoo.training.run_folder import RunFolder
@@ -146,5 +146,5 @@ def main(argv: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    with user_code(sys.argv[1:]) as words:
+    with allow_user_code(sys.argv[1:]) as words:
         sys.exit(main(words))

@@ -64,7 +64,7 @@ def command(arguments: list[str], log: Path, lock: int) -> int:
             raise
 
 
-class Work:
+class StudyExecutor:
     """Executes the incomplete runs of a study.
 
     Args:
@@ -77,14 +77,14 @@ class Work:
         self.records = Records(place)
         self._failed: dict[str, RunFailed] = {}
 
-    def begin(self) -> None:
+    def claim_work_folder(self) -> None:
         """Claims the work folder for this study.
 
         Raises:
             ZooError: It belongs to another study, has unrelated files, or was prepared from other
                 data.
         """
-        plan = self.check()
+        plan = self.check_work_folder()
         new_plan = {
             "study": self.study.name,
             "prepare": {**plan.get("prepare", {}), **self.study.prepare},
@@ -92,7 +92,7 @@ class Work:
         }
         self._write_plan(new_plan)
 
-    def check(self) -> dict[str, Any]:
+    def check_work_folder(self) -> dict[str, Any]:
         """Checks that the work folder belongs to this study, and returns its plan.
 
         Raises:
@@ -135,7 +135,7 @@ class Work:
                     )
                     raise ZooError(
                         f"{self._prepared_path(path)} was made from "
-                        f"{self.place.fill_folders(changed_path)}, which has changed: delete "
+                        f"{self.place.expand_placeholders(changed_path)}, which has changed: delete "
                         f"{self._prepared_path(path)}, or choose another --work_dir"
                     )
         elif self.place.root.is_dir() and any(self.place.root.iterdir()):
@@ -157,7 +157,7 @@ class Work:
         """
         for name, command_of in self.study.prepare.items():
             path = self._prepared_path(name)
-            arguments = self.place.fill_folders(split_command(command_of))
+            arguments = self.place.expand_placeholders(split_command(command_of))
             if path.exists():
                 continue
             with lock_file(self.place.root / "locks" / "prepare", wait=True) as lock:
@@ -176,7 +176,7 @@ class Work:
                 plan = json.loads((self.place.root / PLAN).read_text("utf-8"))
                 self._write_plan({**plan, "made_from": {**plan["made_from"], name: data}})
 
-    def execute(self, run: Run, wait: bool = False, measured: bool = True) -> bool:
+    def execute(self, run: Run, wait: bool = False, measure: bool = True) -> bool:
         """Trains and measures a run, starting from the stage that it reached.
 
         Args:
@@ -196,7 +196,7 @@ class Work:
             if lock is None:
                 return False
             try:
-                self._do(run, lock, measured)
+                self._execute_stages(run, lock, measure)
             except (RunFailed, ZooError) as error:
                 self._failed[str(run)] = RunFailed(str(error))
                 raise self._failed[str(run)] from error
@@ -208,17 +208,17 @@ class Work:
         Raises:
             ZooError: Another process executes it.
         """
-        with lock_file(self._lock(run), wait=False) as lock:
+        with lock_file(self._lock_path(run), wait=False) as lock:
             if lock is None:
                 raise ZooError(
                     f"{run} is being executed by another process: stop that process before "
                     "repeating the run"
                 )
             self.records.file(run).unlink(missing_ok=True)
-            shutil.rmtree(self.place.run(run), ignore_errors=True)
+            shutil.rmtree(self.place.run_folder(run), ignore_errors=True)
             shutil.rmtree(self.place.results_folder(run), ignore_errors=True)
 
-    def _do(self, run: Run, lock: int, measured: bool) -> None:
+    def _execute_stages(self, run: Run, lock: int, measure: bool) -> None:
         stage = self.records.stage(run)
         if stage == WHOLE:
             return
@@ -232,14 +232,14 @@ class Work:
                         f"{initial_run}, which it starts from, failed: {error}"
                     ) from error
             self._train(run, lock)
-        if measured:
+        if measure:
             self._measure(run, lock)
 
     def _write_plan(self, plan: Mapping[str, Any]) -> None:
         write_bytes(self.place.root / PLAN, (json.dumps(plan, indent=1) + "\n").encode())
 
     def _prepared_path(self, name: str) -> Path:
-        return Path(self.place.fill_folders(name))
+        return Path(self.place.expand_placeholders(name))
 
     def _source_digests(self, name: str) -> dict[str, str]:
         """Returns the digests of the files under the data root that a `prepare` command reads."""
@@ -248,12 +248,12 @@ class Work:
             for word in split_command(self.study.prepare[name])
             if DATA_ROOT in word and word != name
         ]
-        sources: dict[str, str] = self.place.name_folders(digests(self.place.fill_folders(inputs)))
+        sources: dict[str, str] = self.place.restore_placeholders(digests(self.place.expand_placeholders(inputs)))
         return sources
 
     @contextmanager
     def _lock_run(self, run: Run, wait: bool) -> Iterator[int | None]:
-        file = self._lock(run)
+        file = self._lock_path(run)
         with lock_file(file, wait=False) as lock:
             if lock is not None or not wait:
                 yield lock
@@ -262,15 +262,15 @@ class Work:
         with lock_file(file, wait=True) as lock:
             yield lock
 
-    def _lock(self, run: Run) -> Path:
+    def _lock_path(self, run: Run) -> Path:
         return self.place.root / "locks" / run.folder
 
     def _train(self, run: Run, lock: int) -> None:
-        checkpoint, folder = self.place.last_checkpoint(run), self.place.run(run)
+        checkpoint, folder = self.place.last_checkpoint(run), self.place.run_folder(run)
         extra: list[str] = []
         has_record = bool(self.records.stage(run))  # a folder without a record is not trusted
         if not has_record:
-            self.records.write(run, {**self.records.identity(run), "stage": BEGUN})
+            self.records.update_record(run, {**self.records.identity(run), "stage": BEGUN})
         resumes = has_record and checkpoint.is_file()
         if resumes:
             extra = ["--ckpt_path", str(folder)]
@@ -278,24 +278,24 @@ class Work:
             extra = ["--overwrite"]
         if not (resumes and _is_finished(checkpoint)):
             self._run_timed(run, "fit", [*fit_arguments(run, self.place), *extra], lock)
-        self.records.write(run, {"stage": TRAINED})
+        self.records.update_record(run, {"stage": TRAINED})
 
     def _measure(self, run: Run, lock: int) -> None:
         arguments = validate_arguments(run, self.place)
         if self.place.results_folder(run).exists():
             arguments.append("--overwrite")
         self._run_timed(run, "validate", arguments, lock)
-        self.records.write(run, {"stage": WHOLE})
+        self.records.update_record(run, {"stage": WHOLE})
         if not self.study.keep_checkpoints and run.row != FIRST:
-            shutil.rmtree(self.place.run(run) / CHECKPOINTS, ignore_errors=True)
+            shutil.rmtree(self.place.run_folder(run) / CHECKPOINTS, ignore_errors=True)
 
     def _run_timed(self, run: Run, name: str, arguments: list[str], lock: int) -> None:
         """Runs a command, and adds its duration to the run's record."""
-        log, began = self.place.log(run), time.monotonic()
+        log, began = self.place.log_file(run), time.monotonic()
         status = command([name, *arguments], log, lock)
         seconds = self.records.read_record(run).get("seconds", {})
         seconds[name] = round(seconds.get(name, 0.0) + time.monotonic() - began, 1)
-        self.records.write(run, {"seconds": seconds})
+        self.records.update_record(run, {"seconds": seconds})
         if status:
             raise RunFailed(f"{_reason(log, status)} (full log: {log})")
 

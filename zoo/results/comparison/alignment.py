@@ -34,8 +34,8 @@ class AlignedRuns:
     """
 
     tables: tuple[pa.Table, ...]
-    left_out: dict[BenchmarkSubset, tuple[int, ...]]
-    unscored: dict[BenchmarkSubset, tuple[int, ...]]
+    left_out_counts: dict[BenchmarkSubset, tuple[int, ...]]
+    unscored_counts: dict[BenchmarkSubset, tuple[int, ...]]
     unscored_by_all: dict[BenchmarkSubset, int]
 
 
@@ -106,7 +106,7 @@ def rows_by_query(run: pa.Table) -> RowsByQuery:
     return rows
 
 
-def largest_difference(first: pa.Table, second: pa.Table) -> float:
+def largest_score_difference(first: pa.Table, second: pa.Table) -> float:
     """Returns the largest absolute difference between the scores of two runs, where both scored.
 
     Args:

@@ -15,11 +15,11 @@ from zoo.results.metrics import Metric, Rules, compute_metrics
 from zoo.results.outcomes import import_protocol
 from zoo.results.presets.preset import Preset
 from zoo.results.runs import BenchmarkRun
-from zoo.results.splits import in_split_subsets, split_rows
+from zoo.results.splits import split_subset_mask, split_masks
 from zoo.results.statistics import Observations
 
 Floats = NDArray[np.float64]
-Counted = dict[Metric, Observations | None]
+MetricObservations = dict[Metric, Observations | None]
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ class CommonMetric:
     name: MetricName
     n_total: int
     weight: Floats
-    image: NDArray[np.int64]
-    part: NDArray[np.int64]
+    image_index: NDArray[np.int64]
+    metric_index: NDArray[np.int64]
     values: Floats
     missing: tuple[str, ...] = ()
     partial_gallery: bool = False
@@ -82,9 +82,9 @@ class CommonMetric:
         return len(self.weight)
 
     @property
-    def images(self) -> int:
+    def n_images(self) -> int:
         """Number of images, or sets of images."""
-        return int(self.image.max()) + 1
+        return int(self.image_index.max()) + 1
 
     @property
     def has_equal_weights(self) -> bool:
@@ -119,10 +119,10 @@ def common_metrics(
             _order_metrics(compute_metrics(table, preset.rules, references_by_part), order)
             for table in tables
         ]
-        common += _new_metrics(_from_metrics(preset.name, counted), common)
-        common += _from_means(preset, counted)
+        common += _drop_repeated_metrics(_join_run_metrics(preset.name, counted), common)
+        common += _join_run_means(preset, counted)
     for preset in presets:
-        common += _new_metrics(_from_splits(preset, tables, order), common)
+        common += _drop_repeated_metrics(_join_run_splits(preset, tables, order), common)
     return common
 
 
@@ -142,21 +142,21 @@ def metrics_without_interval(table: pa.Table) -> tuple[str, ...]:
     )
 
 
-def _order_metrics(counted: Counted, order: Mapping[tuple[BenchmarkRun, str], int]) -> Counted:
+def _order_metrics(observations: MetricObservations, order: Mapping[tuple[BenchmarkRun, str], int]) -> MetricObservations:
     after_all = len(order)
     return dict(
         sorted(
-            counted.items(),
+            observations.items(),
             key=lambda item: order.get((item[0].benchmark_run, item[0].subset), after_all),
         )
     )
 
 
-def _new_metrics(
-    metrics: Sequence[CommonMetric], before: Sequence[CommonMetric]
+def _drop_repeated_metrics(
+    metrics: Sequence[CommonMetric], previous_metrics: Sequence[CommonMetric]
 ) -> list[CommonMetric]:
     """Returns the metrics that do not equal one of another preset."""
-    earlier_metrics = {str(metric.name): metric for metric in before if not metric.name.is_mean}
+    earlier_metrics = {str(metric.name): metric for metric in previous_metrics if not metric.name.is_mean}
     return [
         metric
         for metric in metrics
@@ -167,9 +167,9 @@ def _new_metrics(
     ]
 
 
-def _from_metrics(preset: str, counted: Sequence[Counted], split: str = "") -> list[CommonMetric]:
+def _join_run_metrics(preset: str, observations_by_run: Sequence[MetricObservations], split: str = "") -> list[CommonMetric]:
     common = []
-    for run_items in zip(*(by_metric.items() for by_metric in counted), strict=True):
+    for run_items in zip(*(by_metric.items() for by_metric in observations_by_run), strict=True):
         metric = run_items[0][0]
         observed = [observations for _, observations in run_items if observations is not None]
         if len(observed) == len(run_items):
@@ -181,7 +181,7 @@ def _from_metrics(preset: str, counted: Sequence[Counted], split: str = "") -> l
     return common
 
 
-def _from_means(preset: Preset, counted: Sequence[Counted]) -> list[CommonMetric]:
+def _join_run_means(preset: Preset, observations_by_run: Sequence[MetricObservations]) -> list[CommonMetric]:
     """Returns the means that are complete and whose members all have intervals.
 
     Completeness is judged from the metrics of the first run; the other runs have the same metrics
@@ -189,8 +189,8 @@ def _from_means(preset: Preset, counted: Sequence[Counted]) -> list[CommonMetric
     """
     observed = dict(
         zip(
-            counted[0],
-            zip(*(by_metric.values() for by_metric in counted), strict=True),
+            observations_by_run[0],
+            zip(*(by_metric.values() for by_metric in observations_by_run), strict=True),
             strict=True,
         )
     )
@@ -204,31 +204,31 @@ def _from_means(preset: Preset, counted: Sequence[Counted]) -> list[CommonMetric
                     for metric, _ in part.shares
                 ],
                 [share for _, share in part.shares],
-                tuple(dict.fromkeys(part.left_out)),
+                tuple(dict.fromkeys(part.omitted_members)),
             ),
             shares=frozenset((str(metric), round(share, 12)) for metric, share in part.shares),
         )
-        for part in resolve_means(preset.means, list(counted[0]))
+        for part in resolve_means(preset.means, list(observations_by_run[0]))
         if part.is_complete and all(None not in observed[metric] for metric, _ in part.shares)
     ]
 
 
-def _from_splits(
+def _join_run_splits(
     preset: Preset, tables: Sequence[pa.Table], order: Mapping[tuple[BenchmarkRun, str], int]
 ) -> list[CommonMetric]:
     """Returns the metrics of each split, without macro averages as in `by_split`."""
     if tables[0]["bucket"].null_count == len(tables[0]):
         return []
     rules: Rules = replace(preset.rules, macros={})
-    keep = pa.array(in_split_subsets(tables[0]))
+    keep = pa.array(split_subset_mask(tables[0]))
     tables = [table.filter(keep) for table in tables]
     common = []
-    for split, in_split in split_rows(tables[0]).items():
+    for split, in_split in split_masks(tables[0]).items():
         if split != EXCLUDED and in_split.any():
             counted = [
                 compute_metrics(table.filter(pa.array(in_split)), rules, {}) for table in tables
             ]
-            common += _from_metrics(
+            common += _join_run_metrics(
                 preset.name, [_order_metrics(by_metric, order) for by_metric in counted], split
             )
     return common

@@ -12,15 +12,15 @@ from zoo.results.comparison.common_metrics import common_metrics, metrics_withou
 from zoo.results.comparison.comparison import Comparison
 from zoo.results.comparison.lines import LEVEL, ComparisonLine, compare_metrics, select_metrics
 from zoo.results.comparison.paired_tests import RESAMPLES
-from zoo.results.comparison.run_names import SEED, group_by_seed, shorten_paths
+from zoo.results.comparison.run_names import SEED, group_across_seeds, shorten_paths
 from zoo.results.metrics import compute_metrics, tie_warnings
 from zoo.results.presets.preset import Preset, preset_of
 from zoo.results.published_values import PublishedValue, published_values
-from zoo.results.ranks import SIGNIFICANT, find_flips, split_tests
+from zoo.results.ranks import SIGNIFICANT, find_flips, compute_split_tests
 from zoo.results.reader import read_results
 from zoo.results.report import Results
-from zoo.support.provenance import random_weights
-from zoo.support.trust import trusting_code
+from zoo.support.provenance import describe_random_weights
+from zoo.support.trust import allow_all_code
 
 PRESETS = ("official",)
 
@@ -66,17 +66,17 @@ def compare(
         raise ZooError(f"--resamples {resamples}: give a whole number of at least 1")
     published_figures = {model: published_values(model) for model in reference_models}
     resolved_presets = [preset_of(preset) for preset in presets]
-    with trusting_code(trust_code):
+    with allow_all_code(trust_code):
         results = read_runs(runs)
     groups = _resolve_groups(results, group)
     check_excluded_runs(list(groups), excluded_from_tests)
-    shared = align_runs([run.cases for run in results.values()], list(results))
+    aligned_runs = align_runs([run.cases for run in results.values()], list(results))
     first_run = next(iter(results.values()))
-    common = common_metrics(shared.tables, resolved_presets, first_run.header)
-    untested = metrics_without_interval(shared.tables[0])
-    if not common and untested:
+    common = common_metrics(aligned_runs.tables, resolved_presets, first_run.header)
+    untested_metrics = metrics_without_interval(aligned_runs.tables[0])
+    if not common and untested_metrics:
         raise ZooError(
-            f"{', '.join(results)} only have {', '.join(untested)} in common, for which no "
+            f"{', '.join(results)} only have {', '.join(untested_metrics)} in common, for which no "
             "interval is known: compare their reports by hand, or measure another benchmark"
         )
     if not common:
@@ -91,17 +91,17 @@ def compare(
     )
     partial_names = {metric.name for metric in common if metric.partial_gallery}
     published_lines = tuple(
-        line if line.name in partial_names else _with_published(line, published_figures)
+        line if line.name in partial_names else _add_published_values(line, published_figures)
         for line in lines
     )
     return Comparison(
         tuple(groups),
         published_lines,
         tuple(
-            _notes(
+            _comparison_notes(
                 results,
                 groups,
-                shared,
+                aligned_runs,
                 published_lines,
                 resolved_presets,
                 published_figures,
@@ -154,7 +154,7 @@ def _resolve_groups(
         ZooError: A group names an unknown run, or no two runs differ only in their seeds.
     """
     if not isinstance(group, Mapping):
-        return group_by_seed(results) if group else {name: [name] for name in results}
+        return group_across_seeds(results) if group else {name: [name] for name in results}
     unknown = next(
         (name for names in group.values() for name in names if name not in results), None
     )
@@ -204,7 +204,7 @@ def read_runs(runs: Runs, minimum: int = 2) -> dict[str, Results]:
     return results_by_name
 
 
-def _with_published(
+def _add_published_values(
     line: ComparisonLine, published_figures: Mapping[str, Sequence[PublishedValue]]
 ) -> ComparisonLine:
     """Returns the line with the published results of other models.
@@ -225,10 +225,10 @@ def _with_published(
     return replace(line, published=matches)
 
 
-def _notes(
+def _comparison_notes(
     results: Mapping[str, Results],
     groups: Mapping[str, Sequence[str]],
-    shared: AlignedRuns,
+    aligned_runs: AlignedRuns,
     lines: Sequence[ComparisonLine],
     presets: Sequence[Preset],
     reference_models: Iterable[str],
@@ -243,20 +243,20 @@ def _notes(
             yield (
                 f"{name}: mean and standard deviation of {len(seeds)} seeds ({', '.join(seeds)})"
             )
-    for name, counts in _benchmark_counts(shared.left_out):
+    for name, counts in _sum_by_benchmark(aligned_runs.left_out_counts):
         yield (
             f"{name}: left out, since another run does not have them: "
             f"{_format_run_counts(run_names, counts, 'outcomes')}"
         )
-    for name, counts in _benchmark_counts(shared.unscored):
+    for name, counts in _sum_by_benchmark(aligned_runs.unscored_counts):
         yield (
             f"{name}: left out of all runs, since not every run scored them: "
             f"{_format_run_counts(run_names, counts, 'outcomes not scored')}"
         )
-    for name, (n,) in _benchmark_counts({part: (n,) for part, n in shared.unscored_by_all.items()}):
+    for name, (n,) in _sum_by_benchmark({part: (n,) for part, n in aligned_runs.unscored_by_all.items()}):
         yield f"{name}: {n:,} outcomes were not scored in any run"
     for name, run in results.items():
-        random = random_weights(run.header["model"].get("weights", {}))
+        random = describe_random_weights(run.header["model"].get("weights", {}))
         if random is not None:
             yield f"{name}: {random}"
     for name, run in results.items():
@@ -264,7 +264,7 @@ def _notes(
             counted = compute_metrics(run.cases, presets[0].rules, {})
             for warning in tie_warnings(counted, presets[0].name):
                 yield f"{name}: {warning}"
-    if untested := metrics_without_interval(shared.tables[0]):
+    if untested := metrics_without_interval(aligned_runs.tables[0]):
         yield (
             "not compared, and left out of averages, since metrics over all images together have "
             f"no interval: {', '.join(untested)}"
@@ -272,17 +272,17 @@ def _notes(
     partial_means = [f"{line.name} ({len(line.missing)})" for line in lines if line.missing]
     if partial_means:
         yield f"averages without members that were not measured: {', '.join(partial_means)}"
-    yield from _flip_notes(results, presets[0])
+    yield from _rank_flip_notes(results, presets[0])
     yield from _legend_notes(groups, lines, reference_models)
 
 
-def _flip_notes(results: Mapping[str, Results], preset: Preset) -> Iterator[str]:
+def _rank_flip_notes(results: Mapping[str, Results], preset: Preset) -> Iterator[str]:
     """Yields the pairs of runs whose order differs between two splits, tested as in BindSplit."""
     cases = {name: run.cases for name, run in results.items()}
     first_cases = next(iter(cases.values()))
     if first_cases["bucket"].null_count == len(first_cases):
         return
-    significant_flips = find_flips(split_tests(cases, preset.rules))
+    significant_flips = find_flips(compute_split_tests(cases, preset.rules))
     for flip in significant_flips:
         yield (
             f"significant flip of {'/'.join(map(str, flip.key))}: {flip.ahead} is ahead on "
@@ -330,7 +330,7 @@ def _legend_notes(
             yield f"{model}: no published result for what the runs have in common"
 
 
-def _benchmark_counts(
+def _sum_by_benchmark(
     counts: Mapping[BenchmarkSubset, Sequence[int]],
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Yields the counts of each benchmark, with the name of its subset if it has only one."""

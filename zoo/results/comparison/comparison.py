@@ -11,7 +11,7 @@ from rich.text import Text
 from zoo.errors import import_optional
 from zoo.results.comparison.forest_plot import draw_forest_figure, render_figure
 from zoo.results.comparison.lines import ComparisonLine, Contrast, RunValue
-from zoo.results.tables import Bold, TextTable, Underlined, number, plain_text, print_parts, to_csv
+from zoo.results.tables import Bold, TextTable, Underlined, format_number, plain_text, print_parts, to_csv
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,10 +48,10 @@ class Comparison:
         return tuple(run for run in self.runs if run not in self.excluded_from_tests)
 
     @property
-    def has_counts(self) -> bool:
+    def has_right_only_counts(self) -> bool:
         """Whether tests count the queries that only one run has right (not with several seeds)."""
         seeds = max((value.seeds for line in self.lines for value in line.values), default=1)
-        tests = (test for line in self.lines for test in line.against_first())
+        tests = (test for line in self.lines for test in line.tests_against_first())
         return seeds == 1 and any(test.right_only for test in tests)
 
     def __repr__(self) -> str:
@@ -147,7 +147,7 @@ def render_forest(comparison: Comparison, kind: str) -> bytes:
     return render_figure(comparison.figure(), kind)
 
 
-def _value_table(comparison: Comparison, lines: Sequence[ComparisonLine], *words: str) -> TextTable:
+def _value_table(comparison: Comparison, lines: Sequence[ComparisonLine], *columns: str) -> TextTable:
     """Returns a table of the values of the runs and the published results of other models."""
     published_headings = [f"{model}\n({PUBLISHED})" for model in comparison.reference_models]
     rows = (
@@ -155,32 +155,32 @@ def _value_table(comparison: Comparison, lines: Sequence[ComparisonLine], *words
             *name,
             f"{line.n:,}" if line.n == line.n_total else f"{line.n:,} of {line.n_total:,}",
             *map(_format_value, line.values),
-            *(_published_values(line, model) for model in comparison.reference_models),
+            *(_format_published_values(line, model) for model in comparison.reference_models),
         )
-        for name, line in zip(_row_names(lines, len(words)), lines, strict=True)
+        for name, line in zip(_row_names(lines, len(columns)), lines, strict=True)
     )
     return TextTable(
-        (*words, "n", *comparison.runs, *published_headings), tuple(rows), n_text_columns=len(words)
+        (*columns, "n", *comparison.runs, *published_headings), tuple(rows), n_text_columns=len(columns)
     )
 
 
-def _row_names(lines: Iterable[ComparisonLine], words: int) -> Iterator[tuple[str, ...]]:
+def _row_names(lines: Iterable[ComparisonLine], n_columns: int) -> Iterator[tuple[str, ...]]:
     """Yields the names of each row, with blanks where they repeat those of the row above."""
     previous: tuple[str, ...] = ()
     for line in lines:
         row_name = line.name
-        names = (row_name.benchmark, row_name.subset, row_name.metric, row_name.split)[:words]
+        names = (row_name.benchmark, row_name.subset, row_name.metric, row_name.split)[:n_columns]
         if row_name.is_mean:
             names = (row_name.metric,)
         first_change = next(
-            (i for i, name in enumerate(names) if previous[i : i + 1] != (name,)), words
+            (i for i, name in enumerate(names) if previous[i : i + 1] != (name,)), n_columns
         )
         yield tuple("" if i < first_change else name for i, name in enumerate(names))
         previous = names
 
 
 def _format_value(value: RunValue) -> str:
-    text = number(value.value)
+    text = format_number(value.value)
     if value.deviation is not None:
         text += f" ± {value.deviation:.1f}"
     if value.best:
@@ -188,9 +188,9 @@ def _format_value(value: RunValue) -> str:
     return Underlined(text) if value.near_best else text
 
 
-def _published_values(line: ComparisonLine, model: str) -> str:
+def _format_published_values(line: ComparisonLine, model: str) -> str:
     """Returns the published result of a model; if two sources differ, both."""
-    values = (number(figure.value) for figure in line.published if figure.model == model)
+    values = (format_number(figure.value) for figure in line.published if figure.model == model)
     return " / ".join(dict.fromkeys(values))
 
 
@@ -200,7 +200,7 @@ def _difference_table(comparison: Comparison) -> TextTable:
     if not other_runs:  # only the seeds of one recipe
         return TextTable((), ())
     has_run_column = len(other_runs) > 1
-    with_counts = comparison.has_counts
+    with_counts = comparison.has_right_only_counts
     run_heading = "the run" if has_run_column else other_runs[0]
     header = (
         "metric or average",
@@ -213,7 +213,7 @@ def _difference_table(comparison: Comparison) -> TextTable:
     )
     rows = []
     for line in comparison.lines:
-        for i, test in enumerate(line.against_first()):
+        for i, test in enumerate(line.tests_against_first()):
             name = (str(line.name) if i == 0 else "", *([test.second] if has_run_column else []))
             rows.append((*name, *_difference_cells(test, with_counts)))
     return TextTable(header, tuple(rows), n_text_columns=2 if has_run_column else 1)
@@ -246,7 +246,7 @@ def format_points(difference: float | None) -> str:
 def _line_records(line: ComparisonLine) -> list[dict[str, Any]]:
     name_fields = {"kind": "mean" if line.name.is_mean else "metric", **asdict(line.name)}
     counts = {"n": line.n, "n_total": line.n_total, "images": line.images}
-    test_by_run = {test.second: test for test in line.against_first()}
+    test_by_run = {test.second: test for test in line.tests_against_first()}
     records = [
         {
             **name_fields,

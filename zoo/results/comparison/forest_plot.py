@@ -122,7 +122,7 @@ def _draw_run(
 ) -> None:
     colour, marker = colour_and_marker(i + 1)  # the first run always has the first colour
     for position, (_, line) in enumerate(rows):
-        test = line and next((t for t in line.against_first() if t.second == run), None)
+        test = line and next((t for t in line.tests_against_first() if t.second == run), None)
         if not test or test.low is None or test.high is None:
             continue
         axes.plot(

@@ -88,7 +88,7 @@ class ComparisonLine:
     published: tuple[PublishedValue, ...]
     missing: tuple[str, ...]
 
-    def against_first(self) -> list[Contrast]:
+    def tests_against_first(self) -> list[Contrast]:
         """Returns the tests of the other runs against the first."""
         return [test for test in self.tests if test.first == self.values[0].run]
 
@@ -131,7 +131,7 @@ def compare_metrics(
             )
             contrasts.append(_to_contrast((names[a], names[b]), test, interval, q_value))
         values = _run_values(metric, names, groups, contrasts, excluded_from_tests)
-        counts = metric.n, metric.n_total, metric.images
+        counts = metric.n, metric.n_total, metric.n_images
         lines.append(
             ComparisonLine(metric.name, *counts, values, tuple(contrasts), (), metric.missing)
         )

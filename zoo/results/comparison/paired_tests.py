@@ -53,11 +53,11 @@ def compare_pair(metric: CommonMetric, first: Floats, second: Floats, seed: int 
     """
     difference = float(metric.weight @ (second - first))
     if not metric.has_equal_weights or not np.isin([first, second], (0, 1)).all():
-        by_image = sum_by_index(metric.image, metric.weight * (second - first))
-        return PairedTest(difference, permutation_p_value(by_image, seed), None, None)
+        image_contributions = sum_by_index(metric.image_index, metric.weight * (second - first))
+        return PairedTest(difference, permutation_p_value(image_contributions, seed), None, None)
     right_only = int((first > second).sum()), int((second > first).sum())
     return PairedTest(
-        difference, paired_test(first, second, metric.image), right_only, mcnemar(*right_only)
+        difference, paired_test(first, second, metric.image_index), right_only, mcnemar(*right_only)
     )
 
 
@@ -84,23 +84,23 @@ def paired_interval(
         Both ends, as shares.
     """
     differences = second - first
-    weight = sum_by_index(metric.part, metric.weight)
-    means = sum_by_index(metric.part, metric.weight * differences) / weight
-    residuals = metric.weight * (differences - means[metric.part])
-    by_image = sum_by_index(metric.image, residuals)
+    weight = sum_by_index(metric.metric_index, metric.weight)
+    means = sum_by_index(metric.metric_index, metric.weight * differences) / weight
+    residuals = metric.weight * (differences - means[metric.metric_index])
+    image_contributions = sum_by_index(metric.image_index, residuals)
     generator = np.random.default_rng(seed)
-    resampled = float(weight @ means) + _resample_sums(by_image, generator, resamples)
+    resampled = float(weight @ means) + _resample_sums(image_contributions, generator, resamples)
     unseen = generator.poisson(UNSEEN, (2, resamples))
     variance_inflation = max(
-        1.0, np.square(by_image).sum() / max(np.square(residuals).sum(), 1e-300)
+        1.0, np.square(image_contributions).sum() / max(np.square(residuals).sum(), 1e-300)
     )
     resampled += variance_inflation * np.square(metric.weight).sum() * (unseen[1] - unseen[0])
-    lower_level = _lower_percentile(metric.images)
+    lower_level = _lower_quantile_level(metric.n_images)
     low, high = np.quantile(resampled, [lower_level, 1 - lower_level])
     return max(-1.0, float(low)), min(1.0, float(high))
 
 
-def permutation_p_value(by_image: Floats, seed: int = 0, draws: int = RESAMPLES) -> float:
+def permutation_p_value(image_contributions: Floats, seed: int = 0, draws: int = RESAMPLES) -> float:
     """Returns the mid-p over random permutations, which include the observed one.
 
     Args:
@@ -111,10 +111,10 @@ def permutation_p_value(by_image: Floats, seed: int = 0, draws: int = RESAMPLES)
     Returns:
         The p-value; 1 where no image distinguishes the models, as in `paired_test`.
     """
-    if not by_image.any():
+    if not image_contributions.any():
         return 1.0
-    size, images, index = _group_equal_images(np.abs(by_image))
-    observed = abs(sum_by_index(index, np.sign(by_image)) @ size)
+    size, images, index = _group_equal_images(np.abs(image_contributions))
+    observed = abs(sum_by_index(index, np.sign(image_contributions)) @ size)
     heads = np.random.default_rng(seed).binomial(images, 0.5, (draws, len(images)))
     exchanged = np.abs((2 * heads - images) @ size)
     equally_extreme = np.isclose(exchanged, observed, rtol=1e-9, atol=1e-12)
@@ -122,10 +122,10 @@ def permutation_p_value(by_image: Floats, seed: int = 0, draws: int = RESAMPLES)
     return float(more_extreme.sum() + (1 + equally_extreme.sum()) / 2) / (1 + draws)
 
 
-def _resample_sums(by_image: Floats, generator: np.random.Generator, resamples: int) -> Floats:
+def _resample_sums(image_contributions: Floats, generator: np.random.Generator, resamples: int) -> Floats:
     """Returns the sums over images that are drawn with replacement, `[resamples]`."""
-    size, images, _ = _group_equal_images(by_image)
-    counts = generator.multinomial(len(by_image), images / len(by_image), resamples)
+    size, images, _ = _group_equal_images(image_contributions)
+    counts = generator.multinomial(len(image_contributions), images / len(image_contributions), resamples)
     resampled_sums: Floats = counts @ size
     return resampled_sums
 
@@ -146,9 +146,9 @@ def _group_equal_images(values: Floats) -> tuple[Floats, NDArray[np.int64], NDAr
     return sum_by_index(index, values) / images, images, index
 
 
-def _lower_percentile(images: int) -> float:
+def _lower_quantile_level(n_images: int) -> float:
     """Returns the level of the lower percentile, which is below 2.5 % where images are few."""
-    if images < 2:
+    if n_images < 2:
         return 0.0
-    reach = special.stdtrit(images - 1, 0.975) * np.sqrt(images / (images - 1))
+    reach = special.stdtrit(n_images - 1, 0.975) * np.sqrt(n_images / (n_images - 1))
     return float(special.ndtr(-reach))

@@ -41,7 +41,7 @@ def shorten_paths(paths: Sequence[Path]) -> list[str]:
     return ["/".join(path_parts) for path_parts in parts]
 
 
-def group_by_seed(runs: Mapping[str, Results]) -> dict[str, list[str]]:
+def group_across_seeds(runs: Mapping[str, Results]) -> dict[str, list[str]]:
     """Returns the names of the runs of each group; runs of a group differ only in their seeds.
 
     Args:

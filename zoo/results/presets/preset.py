@@ -274,14 +274,14 @@ def _inherited_means(name: str, path: Path, ancestors: tuple[Path, ...]) -> Iter
 
 
 def _build_mean(
-    mean: _MeanEntry, means_by_name: Mapping[str, Mean], absent: list[str], path: Path
+    mean: _MeanEntry, means_by_name: Mapping[str, Mean], unmeasured_names: list[str], path: Path
 ) -> Mean:
-    def member(entry: str | _MeanEntry) -> Mean | Member:
+    def resolve_member(entry: str | _MeanEntry) -> Mean | Member:
         if isinstance(entry, _MeanEntry):
-            return _build_mean(entry, means_by_name, absent, path)
+            return _build_mean(entry, means_by_name, unmeasured_names, path)
         if entry in means_by_name:
             return means_by_name[entry]
-        if entry in absent:
+        if entry in unmeasured_names:
             return Member(entry, unscorable=True)
         benchmark, slash, rest = entry.partition("/")
         subset, second_slash, metric = rest.rpartition("/")
@@ -295,4 +295,4 @@ def _build_mean(
 
     if not mean.members:
         raise ZooError(f"{path}: mean {mean.name!r} has no members")
-    return Mean(mean.name, tuple(map(member, mean.members)), mean.weighting, mean.partial)
+    return Mean(mean.name, tuple(map(resolve_member, mean.members)), mean.weighting, mean.partial)

@@ -23,7 +23,7 @@ ANSWER_COLUMNS = (*CASE_COLUMNS, "scores", *WRONG_COLUMNS)
 
 
 @dataclass(frozen=True)
-class MetricAnswers:
+class MetricAnswerRange:
     """The answers that one metric counts.
 
     Attributes:
@@ -58,7 +58,7 @@ class QueryAnswers:
     texts: list[str]
     match: list[bool]
     scores: list[list[float] | None]
-    wrong: list[tuple[str | None, str | None] | None]
+    best_wrong: list[tuple[str | None, str | None] | None]
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class ReportAnswers:
         rows: Rows of each run's outcomes, `[runs, n]`; UNSCORED where it has none.
     """
 
-    parts: tuple[MetricAnswers, ...]
+    metric_ranges: tuple[MetricAnswerRange, ...]
     right: NDArray[np.int8]
     margin: NDArray[np.float64]
     split: list[str | None]
@@ -112,7 +112,7 @@ class ReportAnswers:
                 text, image = (record[name] for name in WRONG_COLUMNS)
                 wrong[run] = None if text is None and image is None else (text, image)
             case, images, texts, match = (first_record[name] for name in CASE_COLUMNS)
-            yield _select_options(QueryAnswers(case, images, texts, match, scores, wrong))
+            yield _limit_options(QueryAnswers(case, images, texts, match, scores, wrong))
 
 
 def collect_answers(results: Sequence[Results], rules: Rules) -> ReportAnswers:
@@ -149,7 +149,7 @@ def collect_answers(results: Sequence[Results], rules: Rules) -> ReportAnswers:
     rows = rows[:, selected]
     graded = {key for _, _, graded_keys in judged_runs for key in graded_keys}
     return ReportAnswers(
-        tuple(_answer_groups([names[i] for i in selected], graded)),
+        tuple(_metric_answer_ranges([names[i] for i in selected], graded)),
         right[:, selected].astype(np.int8),
         margin[:, selected],
         _query_splits(results, rows),
@@ -200,13 +200,13 @@ def _metric_positions(run: Results) -> dict[MetricKey, int]:
     return {key: i for i, key in enumerate(dict.fromkeys(metric.key for metric in run.metrics))}
 
 
-def _answer_groups(
+def _metric_answer_ranges(
     keys: Sequence[MetricKey], graded: Container[MetricKey]
-) -> Iterator[MetricAnswers]:
+) -> Iterator[MetricAnswerRange]:
     start = 0
     for i, key in enumerate(keys):
         if i + 1 == len(keys) or keys[i + 1] != key:
-            yield MetricAnswers(key, start, i + 1 - start, key in graded)
+            yield MetricAnswerRange(key, start, i + 1 - start, key in graded)
             start = i + 1
 
 
@@ -228,7 +228,7 @@ def _query_leaks(run: Results, rows: NDArray[np.int64]) -> list[str | None]:
     return [leaks[row] if row >= 0 else None for row in rows]
 
 
-def _select_options(answer: QueryAnswers) -> QueryAnswers:
+def _limit_options(answer: QueryAnswers) -> QueryAnswers:
     """Returns a query with only the right options and those that the runs score highest."""
     if len(answer.match) <= MAX_OPTIONS:
         return answer

@@ -137,7 +137,7 @@ def draw_radar(labels: Sequence[str], series: Series) -> "Figure":
 
 
 def draw_lines(
-    curves: Mapping[str, Curve], x: str, y: str, marks: bool = False, looks: Looks | None = None
+    curves: Mapping[str, Curve], x_label: str, y_label: str, marks: bool = False, looks: Looks | None = None
 ) -> "Figure":
     """Draws curves.
 
@@ -174,8 +174,8 @@ def draw_lines(
         positions = sorted({position for curve in curves.values() for position in curve.x})
         if marks and len(positions) <= MAX_TICKS:
             axes.set_xticks(positions, [f"{position:g}" for position in positions])
-        axes.set_xlabel(x)
-        axes.set_ylabel(fill(y, LABEL_WIDTH))
+        axes.set_xlabel(x_label)
+        axes.set_ylabel(fill(y_label, LABEL_WIDTH))
         axes.grid(**GRID)
         _legend(figure, handles)
     return figure
@@ -187,14 +187,14 @@ def _series_look(name: str, i: int, looks: Looks | None) -> tuple[int, int]:
 
 
 def _draw_series(
-    axes: "Axes", positions: Any, points: Sequence[Point], thickness: float, run: int, kind: int
+    axes: "Axes", positions: Any, points: Sequence[Point], thickness: float, colour_index: int, hatch_index: int
 ) -> Any:
     values = [point.value or 0.0 for point in points]
     hatch_style: dict[str, Any] = {}
-    if hatch := HATCHES[kind % len(HATCHES)]:
+    if hatch := HATCHES[hatch_index % len(HATCHES)]:
         hatch_style = {"hatch": hatch, "edgecolor": INK, "linewidth": 0}
     container = axes.barh(
-        positions, values, thickness, color=colour_and_marker(run)[0], **hatch_style
+        positions, values, thickness, color=colour_and_marker(colour_index)[0], **hatch_style
     )
     for bar, point, position in zip(container, points, positions, strict=True):
         if point.href:

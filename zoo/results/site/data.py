@@ -26,7 +26,7 @@ def write_data(
     runs: Mapping[str, Results],
     images: PageImages,
     out: Path,
-    mapped: PatchMapOptions | None = None,
+    patch_map_options: PatchMapOptions | None = None,
 ) -> int:
     """Writes the data files, and copies the images to the report.
 
@@ -49,8 +49,8 @@ def write_data(
         rows = [_answer_record(answer, numbers) for answer in page_answers]
         size += _write_script(out / FOLDER / f"cases_{page}.js", "page", page, rows)
     images.bytes_left -= size
-    patches = mapped and write_patch_maps(
-        mapped,
+    patches = patch_map_options and write_patch_maps(
+        patch_map_options,
         answers,
         runs,
         images,
@@ -64,7 +64,7 @@ def write_data(
         "size": ANSWERS_PER_FILE,
         "parts": [
             [str(part.key[0]), part.key[1], part.key[2], part.start, part.n, part.graded]
-            for part in answers.parts
+            for part in answers.metric_ranges
         ],
         "right": ["".join("-01"[right + 1] for right in run) for run in answers.right.tolist()],
         "margin": [[_rounded(margin) for margin in run] for run in answers.margin.tolist()],
@@ -79,11 +79,11 @@ def write_data(
     return size + _write_script(out / INDEX, "index", index)
 
 
-def _answer_record(answer: QueryAnswers, numbers: dict[str, int]) -> list[Any]:
+def _answer_record(answer: QueryAnswers, image_numbers: dict[str, int]) -> list[Any]:
     """Returns a query as in its file, with its images as numbers."""
 
     def image_number(image: str) -> int:
-        return numbers.setdefault(image, len(numbers))
+        return image_numbers.setdefault(image, len(image_numbers))
 
     row: list[Any] = [
         answer.case,
@@ -92,11 +92,11 @@ def _answer_record(answer: QueryAnswers, numbers: dict[str, int]) -> list[Any]:
         "".join("01"[is_right] for is_right in answer.match or ()),
         [scores and [_rounded(score) for score in scores] for scores in answer.scores],
     ]
-    if any(answer.wrong):
+    if any(answer.best_wrong):
         row.append(
             [
                 wrong and [wrong[0], None if wrong[1] is None else image_number(wrong[1])]
-                for wrong in answer.wrong
+                for wrong in answer.best_wrong
             ]
         )
     return row

@@ -13,7 +13,7 @@ SPLITS = ("seen", "unseen")
 
 
 def familiarity_section(
-    runs: Mapping[str, Results], counted: Mapping[str, Results], preset: Preset, links: Links
+    runs: Mapping[str, Results], recounted_runs: Mapping[str, Results], preset: Preset, links: Links
 ) -> Section | None:
     """Returns a section of metrics by familiarity: bindings and images seen in training or not.
 
@@ -23,7 +23,7 @@ def familiarity_section(
         preset: The first of these presets.
         links: Addresses of cases.
     """
-    candidates = _split_chart(counted, links), _leak_chart(runs, preset, links)
+    candidates = _split_chart(recounted_runs, links), _leak_chart(runs, preset, links)
     charts = [chart for chart in candidates if chart is not None]
     if not charts:
         return None
@@ -45,7 +45,7 @@ def _split_chart(runs: Mapping[str, Results], links: Links) -> Chart | None:
             if metric.split in SPLITS and metric.value is not None:
                 label = f"{metric.benchmark_run}/{metric.subset}/{metric.metric}"
                 labels[label] = None
-                href = links.metric(metric, metric.metric, i, split=metric.split)
+                href = links.metric_link(metric, metric.metric, i, split=metric.split)
                 point = Point(metric.value, metric.low, metric.high, href)
                 series = f"{name}, {metric.split}"
                 looks[series] = i, SPLITS.index(metric.split)
@@ -80,9 +80,9 @@ def _leak_chart(runs: Mapping[str, Results], preset: Preset, links: Links) -> Ch
             )
             for kind, (kind_label, value, filters) in enumerate(parts):
                 if leak.subset == ALL:
-                    href = links.subsets(leak.benchmark_run, leak.metric, i, **filters)
+                    href = links.subsets_link(leak.benchmark_run, leak.metric, i, **filters)
                 else:
-                    href = links.cases(
+                    href = links.case_link(
                         str(leak.benchmark_run), leak.subset, leak.metric, i, **filters
                     )
                 series = f"{name}, {kind_label}{preset_suffix}"

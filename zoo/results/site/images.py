@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from zoo.errors import ZooError
-from zoo.results.html_pages import thumbnail
+from zoo.results.html_pages import thumbnail_jpeg
 from zoo.sources.images import ImageFinder, image_ref
 
 FOLDER = "images"
@@ -44,8 +44,8 @@ class PageImages:
     publish: bool
     locations: dict[str, ImageLocation] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
-    over_limit: int = 0
-    linked: int = 0
+    n_over_limit: int = 0
+    n_linked: int = 0
 
     def add(self, image: str) -> None:
         """Copies or links an image, unless this was done before."""
@@ -69,9 +69,9 @@ class PageImages:
     def notes(self) -> list[str]:
         """Returns the report's notes on the images that were not copied."""
         notes, total = [], f"of {len(self.locations):,} images"
-        if self.linked:
+        if self.n_linked:
             notes.append(
-                f"{self.linked:,} {total} belong to others and are not copied; those with a known "
+                f"{self.n_linked:,} {total} belong to others and are not copied; those with a known "
                 "address at their publisher are linked"
             )
         if self.missing and self.finder is None:
@@ -87,22 +87,22 @@ class PageImages:
                 "folder with "
                 "--data_root"
             )
-        if self.over_limit:
+        if self.n_over_limit:
             notes.append(
-                f"{self.over_limit:,} {total} are not copied, to keep the report within "
+                f"{self.n_over_limit:,} {total} are not copied, to keep the report within "
                 "--max_size_mb"
             )
         return notes
 
     def _copy_or_link(self, image: str, name: str) -> ImageLocation:
         if not self.may_copy(image):
-            self.linked += 1
+            self.n_linked += 1
             return ImageLocation(link=self._publisher_address(image))
         if self.bytes_left <= 0:
-            self.over_limit += 1
+            self.n_over_limit += 1
             return ImageLocation()
         try:
-            content = None if self.finder is None else thumbnail(image, self.finder)
+            content = None if self.finder is None else thumbnail_jpeg(image, self.finder)
         except ZooError:  # its container is broken or missing
             content = None
         if content is None:

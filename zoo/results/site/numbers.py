@@ -84,9 +84,9 @@ class Links:
     """
 
     def __init__(self, answers: ReportAnswers) -> None:
-        self._parts = [part.key for part in answers.parts]
+        self._parts = [part.key for part in answers.metric_ranges]
 
-    def metric(self, metric: Metric, counted: str, run: int, **filters: str | int) -> str:
+    def metric_link(self, metric: Metric, counted_metric: str, run: int, **filters: str | int) -> str:
         """Returns the address of the cases of a metric.
 
         Args:
@@ -95,9 +95,9 @@ class Links:
             run: Number of the run.
             **filters: Further parameters of the page.
         """
-        return self.cases(str(metric.benchmark_run), metric.subset, counted, run, **filters)
+        return self.case_link(str(metric.benchmark_run), metric.subset, counted_metric, run, **filters)
 
-    def cases(
+    def case_link(
         self, benchmark: str, subset: str, metric: str, run: int, **filters: str | int
     ) -> str:
         """Returns the address of the cases of a benchmark, subset and metric; see `metric`."""
@@ -120,7 +120,7 @@ class Links:
         }
         return f"{CASES}#{urlencode(query)}"
 
-    def members(
+    def members_link(
         self,
         name: str,
         keys: Iterable[tuple[BenchmarkRun, str, str]],
@@ -139,7 +139,7 @@ class Links:
         query = {"in": ",".join(map(str, numbers)), "name": name, "a": run, **SHOW, **filters}
         return f"{CASES}#{urlencode(query)}" if numbers else ""
 
-    def subsets(
+    def subsets_link(
         self, benchmark_run: BenchmarkRun, metric: str, run: int, **filters: str | int
     ) -> str:
         """Returns the address of the cases of a metric over all subsets of a benchmark.
@@ -151,7 +151,7 @@ class Links:
             **filters: Further parameters of the page.
         """
         keys = [p for p in self._parts if (p[0], p[2]) == (benchmark_run, metric)]
-        return self.members(f"{benchmark_run}, {metric}", keys, run, **filters)
+        return self.members_link(f"{benchmark_run}, {metric}", keys, run, **filters)
 
 
 def metric_rows(groups: Mapping[str, Sequence[Results]], links: Links) -> list[ReportRow]:
@@ -167,10 +167,10 @@ def metric_rows(groups: Mapping[str, Sequence[Results]], links: Links) -> list[R
     for key in dict.fromkeys(key for runs in groups_metrics for run in runs for key in run):
         group_metrics = [[run.get(key) for run in runs] for runs in groups_metrics]
         first_metric = next(m for metrics in group_metrics for m in metrics if m is not None)
-        counted_name = _counted_metric(first_metric, all_metrics)
+        counted_name = _counted_metric_name(first_metric, all_metrics)
         cells = tuple(
             _group_cell(
-                metrics, "" if metrics[0] is None else links.metric(metrics[0], counted_name, i)
+                metrics, "" if metrics[0] is None else links.metric_link(metrics[0], counted_name, i)
             )
             for i, metrics in enumerate(group_metrics)
         )
@@ -228,7 +228,7 @@ def _cautions(metric_by_run: Mapping[str, Metric | None], chance: float | None) 
         yield "no run differs from chance"
 
 
-def _counted_metric(metric: Metric, all_metrics: Iterable[Metric]) -> str:
+def _counted_metric_name(metric: Metric, all_metrics: Iterable[Metric]) -> str:
     """Returns the metric whose cases a metric counts: itself, or the members of a macro average."""
     if metric.metric != MACRO:
         return metric.metric
@@ -265,10 +265,10 @@ def average_rows(
         cells = tuple(
             _group_cell(
                 averages,
-                links.members(
+                links.members_link(
                     name,
                     [
-                        (m.benchmark_run, m.subset, _counted_metric(m, groups[i][0].metrics))
+                        (m.benchmark_run, m.subset, _counted_metric_name(m, groups[i][0].metrics))
                         for m in members[i]
                     ],
                     i,
@@ -355,7 +355,7 @@ def run_differences(
         if row.cells[0] is not None
     }
     for line in comparison.lines:
-        for test in line.against_first():
+        for test in line.tests_against_first():
             b = comparison.runs.index(test.second)
             mean_address = mean_addresses.get((line.name.preset, line.name.metric), "")
             all_cases, *one_sided = (
@@ -365,7 +365,7 @@ def run_differences(
                 for show in ("apart", "lost", "gained")
             )
             counts = (
-                comparison.has_counts
+                comparison.has_right_only_counts
                 and test.right_only
                 and list(zip(test.right_only, one_sided, strict=True))
             )
@@ -391,4 +391,4 @@ def _pair_address(address: str, b: int, show: str) -> str:
 def _metric_address(line: ComparisonLine, links: Links, b: int, show: str) -> str:
     name = line.name
     split = {"split": name.split} if name.split not in ("", "full") else {}
-    return links.cases(name.benchmark, name.subset, name.metric, 0, b=b, show=show, **split)
+    return links.case_link(name.benchmark, name.subset, name.metric, 0, b=b, show=show, **split)

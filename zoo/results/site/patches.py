@@ -36,7 +36,7 @@ class PatchWords:
     image: Image.Image
     words: tuple[str, ...]
     similarity: NDArray[np.float32]
-    words_by: str = "cosine"
+    measure: str = "cosine"
 
 
 # from an image and texts to the maps of each text
@@ -58,11 +58,11 @@ class PatchMapOptions:
 
 
 def write_patch_maps(
-    mapped: PatchMapOptions,
+    patch_map_options: PatchMapOptions,
     answers: ReportAnswers,
     runs: Mapping[str, Results],
     images: PageImages,
-    write: Callable[..., int],
+    write_script: Callable[..., int],
 ) -> list[list[int]]:
     """Writes the maps of each run, one file per metric.
 
@@ -82,27 +82,27 @@ def write_patch_maps(
     if images.finder is None:
         return answers_with_maps
     for run, name in enumerate(runs):
-        mapper = mapped.mappers.get(name)
+        mapper = patch_map_options.mappers.get(name)
         if mapper is None:
             continue
-        for number, part in enumerate(answers.parts):
+        for number, part in enumerate(answers.metric_ranges):
             maps_by_answer: dict[int, Any] = {}
-            for i in _most_wrong(answers, run, part.start, part.n):
-                if len(maps_by_answer) == mapped.max_cases or images.bytes_left <= 0:
+            for i in _wrong_answer_indices(answers, run, part.start, part.n):
+                if len(maps_by_answer) == patch_map_options.max_cases or images.bytes_left <= 0:
                     break
                 answer = next(answers.read(results, i, i + 1))
-                case_maps = _case_maps(answer, mapper, images.finder, images, f"{run}_{i}")
+                case_maps = _write_case_maps(answer, mapper, images.finder, images, f"{run}_{i}")
                 if case_maps is not None:
                     maps_by_answer[i] = case_maps
             if maps_by_answer:
-                images.bytes_left -= write(
+                images.bytes_left -= write_script(
                     f"patches_{run}_{number}.js", "patches", run, number, maps_by_answer
                 )
                 answers_with_maps[run].extend(maps_by_answer)
     return answers_with_maps
 
 
-def _most_wrong(answers: ReportAnswers, run: int, start: int, n: int) -> Iterator[int]:
+def _wrong_answer_indices(answers: ReportAnswers, run: int, start: int, n: int) -> Iterator[int]:
     """Yields the numbers of a run's wrong answers to a metric, the lowest margin first."""
     right = answers.right[run, start : start + n]
     margin = np.nan_to_num(answers.margin[run, start : start + n], nan=np.inf)
@@ -111,7 +111,7 @@ def _most_wrong(answers: ReportAnswers, run: int, start: int, n: int) -> Iterato
             yield start + int(i)
 
 
-def _case_maps(
+def _write_case_maps(
     answer: QueryAnswers, mapper: PatchMapper, finder: ImageFinder, images: PageImages, name: str
 ) -> dict[str, Any] | None:
     """Returns the maps of a case.
@@ -135,7 +135,7 @@ def _case_maps(
         maps[0].image.save(images.out / file, quality=85)
         images.bytes_left -= (images.out / file).stat().st_size
         files.append(file.as_posix())
-        grid, kind = (maps[0].similarity.shape[1], maps[0].similarity.shape[2]), maps[0].words_by
+        grid, kind = (maps[0].similarity.shape[1], maps[0].similarity.shape[2]), maps[0].measure
         pairs += [_pair_maps(position, text, patch_words) for text, patch_words in enumerate(maps)]
     return {"images": files, "grid": grid, "pairs": pairs, "by": kind}
 

@@ -55,7 +55,7 @@ def capability_section(rows: Sequence[ReportRow], names: Sequence[str]) -> Secti
     }
     title = "By capability"
     charts = [bar_chart("capabilities", title, labels, series)]
-    spokes = _joined_labels(labels, series)
+    spokes = _join_equal_labels(labels, series)
     if len(spokes) >= MIN_SPOKES:
         numbers = {name: [points[i] for i in spokes.values()] for name, points in series.items()}
         radar_chart = Chart(
@@ -103,7 +103,7 @@ def half_truth_section(runs: Mapping[str, Results], preset: Preset, links: Links
             "half_truths",
             title,
             records,
-            lambda: half_truth_models.draw_accuracies(diagnostic_by_name),
+            lambda: half_truth_models.draw_model_accuracies(diagnostic_by_name),
         )
         charts = [models]
     else:
@@ -153,7 +153,7 @@ def retrieval_section(runs: Mapping[str, Results], links: Links) -> Section | No
                 looks[curve] = number, int(not is_image_to_text)
                 curve_metrics = galleries.setdefault((metric.benchmark_run, metric.subset), {})
                 curve_metrics.setdefault(curve, {})[int(match[2])] = metric
-                cases[curve, metric] = links.metric(metric, metric.metric, number)
+                cases[curve, metric] = links.metric_link(metric, metric.metric, number)
     charts = []
     for i, ((benchmark_run, subset), metrics_by_curve) in enumerate(galleries.items()):
         curves = {name: _recall_curve(metrics) for name, metrics in metrics_by_curve.items()}
@@ -180,7 +180,7 @@ def retrieval_section(runs: Mapping[str, Results], links: Links) -> Section | No
     return Section("retrieval", "Retrieval", description, tuple(charts))
 
 
-def training_section(logged: Curves, names: Sequence[str]) -> Section | None:
+def training_section(curves_by_run: Curves, names: Sequence[str]) -> Section | None:
     """Returns the training curves, None if nothing was logged.
 
     Args:
@@ -195,12 +195,12 @@ def training_section(logged: Curves, names: Sequence[str]) -> Section | None:
     }
     charts = []
     for name, (title, pattern) in panels.items():
-        columns = [column for log in logged.values() for column in log]
+        columns = [column for log in curves_by_run.values() for column in log]
         columns = [column for column in dict.fromkeys(columns) if re.fullmatch(pattern, column)]
         curves: dict[str, Curve] = {}
         looks: dict[str, tuple[int, int]] = {}
-        for run, log in logged.items():
-            for column, equal_columns in _equal_columns(log, columns).items():
+        for run, log in curves_by_run.items():
+            for column, equal_columns in _group_equal_columns(log, columns).items():
                 short_names = [
                     column_name if name == "loss" else column_name.partition("/")[2]
                     for column_name in equal_columns
@@ -273,7 +273,7 @@ def forest_section(comparison: Comparison | None) -> Section | None:
     return Section("forest", "", "", (forest,))
 
 
-def cost_table(runs: Mapping[str, Results], logged: Curves) -> dict[str, list[str]]:
+def cost_table(runs: Mapping[str, Results], curves_by_run: Curves) -> dict[str, list[str]]:
     """Returns the known costs of the runs: by name of the cost, one text per run.
 
     Args:
@@ -282,7 +282,7 @@ def cost_table(runs: Mapping[str, Results], logged: Curves) -> dict[str, list[st
     """
     table: dict[str, list[str]] = {}
     for i, (name, run) in enumerate(runs.items()):
-        scoring, log = run.header["scoring"], logged.get(name, {})
+        scoring, log = run.header["scoring"], curves_by_run.get(name, {})
         fields = {title: scoring[key] for key, title in SCORING.items() if key in scoring}
         cells = {k: f"{v:,}" if isinstance(v, int) else str(v) for k, v in fields.items()}
         if log:
@@ -303,7 +303,7 @@ def read_logs(runs: Mapping[str, Results]) -> Curves:
     return {name: run_curves for name, run_curves in curves_by_run.items() if run_curves}
 
 
-def _joined_labels(labels: Sequence[str], series: Series) -> dict[str, int]:
+def _join_equal_labels(labels: Sequence[str], series: Series) -> dict[str, int]:
     """Returns the index of each label; labels with the same numbers are joined into one."""
     indices_by_values: dict[tuple[float | None, ...], list[int]] = {}
     for i in range(len(labels)):
@@ -323,7 +323,7 @@ def _condition_records(
             ("A > A-", ANCHOR, line.anchor),
             ("A+ > A-", COMPLETION, line.completion),
         ):
-            cases = links.members(
+            cases = links.members_link(
                 f"{line.name}, {label}",
                 [(diagnostic.run, condition, metric) for condition in line.conditions],
                 run,
@@ -342,13 +342,13 @@ def _recall_curve(metric_by_depth: Mapping[int, Metric]) -> Curve:
     return Curve(sorted(metric_by_depth), values, *map(list, zip(*intervals, strict=True)))
 
 
-def _equal_columns(logged: Mapping[str, Curve], columns: Sequence[str]) -> dict[str, list[str]]:
+def _group_equal_columns(curves: Mapping[str, Curve], columns: Sequence[str]) -> dict[str, list[str]]:
     """Returns the columns that a run has, grouped if they are equal, by the first of each group."""
     groups: dict[str, list[str]] = {}
     for column in columns:
-        if column in logged:
+        if column in curves:
             first_column = next(
-                (candidate for candidate in groups if logged[candidate] == logged[column]), column
+                (candidate for candidate in groups if curves[candidate] == curves[column]), column
             )
             groups.setdefault(first_column, []).append(column)
     return groups

@@ -54,7 +54,7 @@ def read_log(path: Path) -> dict[str, Curve]:
     return {name: Curve(*map(list, zip(*points, strict=True))) for name, points in columns.items()}
 
 
-def read_trajectory(run: Path, results: Results) -> Trajectory | None:
+def read_trajectory(run_folder: Path, results: Results) -> Trajectory | None:
     """Returns the trajectory that `zoo merge` measured, from the results or the checkpoint folder.
 
     Args:
@@ -67,7 +67,7 @@ def read_trajectory(run: Path, results: Results) -> Trajectory | None:
     Raises:
         ZooError: It cannot be read.
     """
-    folders, checkpoint = [run], results.header["model"].get("checkpoint")
+    folders, checkpoint = [run_folder], results.header["model"].get("checkpoint")
     if checkpoint is not None:
         folders += [Path(checkpoint).parent, Path(checkpoint).parent / "merged"]
     path = next((folder / METRICS for folder in folders if (folder / METRICS).is_file()), None)

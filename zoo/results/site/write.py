@@ -41,7 +41,7 @@ from zoo.results.site.sections import (
 )
 from zoo.sources.images import ImageFinder
 from zoo.support.files import write_atomically
-from zoo.support.provenance import random_weights
+from zoo.support.provenance import describe_random_weights
 
 PAGE = "index.html"
 SCRIPTS = ("report.js", "cases.js")
@@ -88,9 +88,9 @@ class ReportContent:
         answers: The answers of the first runs to every query.
     """
 
-    measured: Mapping[str, Results]
-    members: Mapping[str, Sequence[Results]]
-    counted: Mapping[str, Results]
+    first_runs: Mapping[str, Results]
+    recounted_groups: Mapping[str, Sequence[Results]]
+    recounted_first_runs: Mapping[str, Results]
     folders: Mapping[str, Path]
     seed_groups: Mapping[str, Sequence[str]]
     presets: Sequence[Preset]
@@ -99,7 +99,7 @@ class ReportContent:
     answers: ReportAnswers
 
 
-def write_site(
+def write_report(
     runs: Mapping[str, Results],
     presets: Sequence[Preset],
     out: Path,
@@ -108,7 +108,7 @@ def write_site(
     max_size_mb: int = 100,
     publish: bool = False,
     overwrite: bool = False,
-    mapped: PatchMapOptions | None = None,
+    patch_map_options: PatchMapOptions | None = None,
     groups: Mapping[str, Sequence[str]] | None = None,
     excluded_from_tests: Sequence[str] = (),
 ) -> list[str]:
@@ -139,16 +139,16 @@ def write_site(
     with write_atomically(out, folder=True, overwrite=True) as folder:
         finder = ImageFinder(roots, confined=True) if roots else None
         images = PageImages(finder, folder, max_size_mb * MB, publish)
-        size = write_data(content.answers, content.counted, images, folder, mapped)
+        size = write_data(content.answers, content.recounted_first_runs, images, folder, patch_map_options)
         if size > max_size_mb * MB:
             raise ZooError(
-                f"the cases of {', '.join(content.measured)} take {size / MB:,.0f} MB without "
+                f"the cases of {', '.join(content.first_runs)} take {size / MB:,.0f} MB without "
                 f"their images, more than --max_size_mb {max_size_mb}: allow more, or measure "
                 "fewer benchmarks"
             )
-        page = _render_index(content, images.notes(), folder)
+        page = _render_first_page(content, images.notes(), folder)
         (folder / PAGE).write_text(page, "utf-8")
-        cases = render_page(CASES, runs=list(content.measured), groups=content.seed_groups)
+        cases = render_page(CASES, runs=list(content.first_runs), groups=content.seed_groups)
         (folder / CASES).write_text(cases, "utf-8")
         for script in SCRIPTS:
             shutil.copyfile(TEMPLATES / script, folder / script)
@@ -206,9 +206,9 @@ def _collect_content(
             "the images with --data_root, and measure again"
         )
     return ReportContent(
-        measured={group: runs[name] for group, name in first_names.items()},
-        members={group: [recounted[name] for name in names] for group, names in groups.items()},
-        counted=counted,
+        first_runs={group: runs[name] for group, name in first_names.items()},
+        recounted_groups={group: [recounted[name] for name in names] for group, names in groups.items()},
+        recounted_first_runs=counted,
         folders={
             group: run_folders[name] for group, name in first_names.items() if name in run_folders
         },
@@ -220,13 +220,13 @@ def _collect_content(
     )
 
 
-def _render_index(content: ReportContent, image_notes: Sequence[str], folder: Path) -> str:
+def _render_first_page(content: ReportContent, image_notes: Sequence[str], folder: Path) -> str:
     """Returns the first page, and writes its charts into the folder of the pages."""
     links = Links(content.answers)
-    metrics = metric_rows(content.members, links)
+    metrics = metric_rows(content.recounted_groups, links)
     averages = {
         preset.name: average_rows(
-            [[run.by_preset[i] for run in group_runs] for group_runs in content.members.values()],
+            [[run.by_preset[i] for run in group_runs] for group_runs in content.recounted_groups.values()],
             preset.means,
             links,
         )
@@ -241,12 +241,12 @@ def _render_index(content: ReportContent, image_notes: Sequence[str], folder: Pa
         PAGE,
         runs={
             name: dict(describe_model(run.header["model"]))
-            for name, run in content.measured.items()
+            for name, run in content.first_runs.items()
         },
         groups=content.seed_groups,
         excluded_from_tests=list(content.excluded_from_tests),
         preset=content.presets[0],
-        warnings=[*_run_notes(content.counted), *image_notes],
+        warnings=[*_run_notes(content.recounted_first_runs), *image_notes],
         averages={name: rows for name, rows in averages.items() if rows},
         metrics=metrics,
         differences=differences,
@@ -257,7 +257,7 @@ def _render_index(content: ReportContent, image_notes: Sequence[str], folder: Pa
             (section, [draw_chart(chart, folder) for chart in section.charts])
             for section in _sections(content, averages, links)
         ],
-        costs=cost_table(content.measured, read_logs(content.measured)),
+        costs=cost_table(content.first_runs, read_logs(content.first_runs)),
         words=word_meanings(row.names for row in metrics),
     )
 
@@ -266,7 +266,7 @@ def _sections(
     content: ReportContent, averages: Mapping[str, Sequence[ReportRow]], links: Links
 ) -> list[Section]:
     """Returns the sections that have charts."""
-    measured, counted = content.measured, content.counted
+    measured, counted = content.first_runs, content.recounted_first_runs
     sections = [
         forest_section(content.comparison),
         capability_section(averages.get(Capabilities.name, ()), list(measured)),
@@ -286,7 +286,7 @@ def _belongs_on_page(note: str) -> bool:
 
 def _run_notes(runs: Mapping[str, Results]) -> Iterator[str]:
     for name, run in runs.items():
-        random = random_weights(run.header["model"].get("weights", {}))
+        random = describe_random_weights(run.header["model"].get("weights", {}))
         if random is not None:
             yield f"{name}: {random}"
         for warning in tie_warnings(run.metrics, run.by_preset[0].preset):

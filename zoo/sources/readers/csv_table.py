@@ -45,8 +45,8 @@ class CsvTable(Reader):
     def samples(self) -> Iterator[Sample]:
         """Yields a sample for each row."""
         table = Table(self.file, self.separator)
-        image = table.column(self.image_column, "image_column", IMAGE_COLUMNS)
-        text = table.column(self.caption_column, "caption_column", CAPTION_COLUMNS)
+        image = table.choose_column(self.image_column, "image_column", IMAGE_COLUMNS)
+        text = table.choose_column(self.caption_column, "caption_column", CAPTION_COLUMNS)
         images = OwnImages(self.file.parent)
         for i, (line, row) in enumerate(table.rows()):
             origin = f"{self.file}:{line}"

@@ -45,16 +45,16 @@ def guess_reader(path: str | Path) -> Reader:
         return WebDataset(str(path))
     if path.is_dir() or kind == ".parquet":
         table = ParquetTable(path)
-        return _parquet(table) if table.files else Scenes(str(path))
+        return _parquet_reader(table) if table.files else Scenes(str(path))
     head = _head(path)
     first_line = next((line for line in head.splitlines() if line.strip()), "")
-    kind = kind or _kind(first_line)
+    kind = kind or _guess_ending(first_line)
     if kind in (".jsonl", ".ndjson"):
         return JsonLines(path)
     if kind == ".json":
-        return _json(path, head)
+        return _json_reader(path, head)
     if kind in (".csv", ".tsv"):
-        return _table(path, head.partition("\n")[0], "\t" if kind == ".tsv" else ",")
+        return _table_reader(path, head.partition("\n")[0], "\t" if kind == ".tsv" else ",")
     return FlickrToken(path) if _FLICKR_LINE.match(first_line) else PlainText(path)
 
 
@@ -74,12 +74,12 @@ def _head(path: Path) -> str:
     return head.decode("utf-8-sig", errors="replace")
 
 
-def _parquet(table: ParquetTable) -> Reader:
+def _parquet_reader(table: ParquetTable) -> Reader:
     columns = parquet_file(table.files[0]).schema_arrow.names
     return TrohnImg(table.path) if "negative_caption" in columns else table
 
 
-def _json(path: Path, head: str) -> Reader:
+def _json_reader(path: Path, head: str) -> Reader:
     if not head.lstrip().startswith("{"):
         raise ZooError(
             f"{path} is not a single JSON object: "
@@ -92,7 +92,7 @@ def _json(path: Path, head: str) -> Reader:
     )
 
 
-def _kind(first_line: str) -> str:
+def _guess_ending(first_line: str) -> str:
     """Returns the file ending that fits the first line of a file."""
     if first_line.startswith("{"):
         try:
@@ -110,7 +110,7 @@ def _columns(header: str, separator: str) -> set[str]:
     return {column.strip().strip('"') for column in header.split(separator)}
 
 
-def _table(path: Path, header: str, separator: str) -> Reader:
+def _table_reader(path: Path, header: str, separator: str) -> Reader:
     if "neg_caption" in _columns(header, separator) and separator == "\t":
         return NegClipTsv(path)
     return CsvTable(path, separator=separator)

@@ -93,10 +93,10 @@ class HubCaptions(Reader):
             for batch in arrow_batches(path):
                 for value in batch.column(text).to_pylist():
                     ref = ImageRef("parquet", f"{path}#{row}#{image}")
-                    yield from self._captions(value, ref, number, text)
+                    yield from self._row_samples(value, ref, number, text)
                     number, row = number + 1, row + 1
 
-    def _captions(self, value: Any, image: ImageRef, number: int, column: str) -> Iterator[Sample]:
+    def _row_samples(self, value: Any, image: ImageRef, number: int, column: str) -> Iterator[Sample]:
         """Yields the samples of a row.
 
         Args:

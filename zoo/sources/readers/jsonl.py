@@ -48,7 +48,7 @@ class JsonLines(Reader):
         for number, (place, line) in enumerate(read_json_lines(self.file, _CaptionLine), start=1):
             if not all(0 <= c < number for c in line.companions):
                 forward_references.append((place, line.companions))
-            yield _sample(line, number - 1, place, images)
+            yield _to_sample(line, number - 1, place, images)
         for place, companions in forward_references:
             if not all(0 <= c < number for c in companions):
                 raise ZooError(
@@ -57,7 +57,7 @@ class JsonLines(Reader):
                 )
 
 
-def _sample(line: _CaptionLine, number: int, origin: str, images: OwnImages) -> Sample:
+def _to_sample(line: _CaptionLine, number: int, origin: str, images: OwnImages) -> Sample:
     ref = images.ref(line.image)
     return Sample(
         ref,

@@ -105,7 +105,7 @@ class KarpathyJson(Reader):
             present.add(split)
             if split in self.splits:
                 n_images += 1
-                image_samples = _captions(image, split, dataset, origin, own_images)
+                image_samples = _image_samples(image, split, dataset, origin, own_images)
                 n_captions += len(image_samples)
                 yield from image_samples
         if not n_captions:
@@ -113,9 +113,9 @@ class KarpathyJson(Reader):
                 f"{self.file} has no images in split {', '.join(self.splits)}: "
                 f"its splits are {', '.join(sorted(present)) or 'missing'}"
             )
-        self._compare(dataset, n_images)
+        self._warn_on_other_counts(dataset, n_images)
 
-    def _compare(self, dataset: str, n_images: int) -> None:
+    def _warn_on_other_counts(self, dataset: str, n_images: int) -> None:
         published_counts = PUBLISHED_IMAGES.get(dataset, {})
         published = sum(published_counts.get(split, 0) for split in self.splits)
         if published_counts and n_images != published:
@@ -128,7 +128,7 @@ class KarpathyJson(Reader):
             )
 
 
-def _captions(
+def _image_samples(
     entry: Any, split: str, dataset: str, origin: str, own_images: OwnImages
 ) -> list[Sample]:
     ref = _reference(entry, dataset, origin, own_images)

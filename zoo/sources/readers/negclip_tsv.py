@@ -38,16 +38,16 @@ class NegClipTsv(Reader):
         """Returns a sample for each row."""
         table = Table(self.file, "\t")
         for column in ("title", "filepath", "neg_caption", "neg_image"):
-            table.column(column, "the header", (column,))
+            table.choose_column(column, "the header", (column,))
         rows = list(table.rows())
         samples, n_listed, n_present = [], 0, 0
         for i, (line, row) in enumerate(rows):
             origin = f"{self.file}:{line}"
-            images = _list(row["neg_image"], int, "neg_image", origin)
+            images = _parse_list(row["neg_image"], int, "neg_image", origin)
             companions = tuple(image for image in images if 0 <= image < len(rows))
             n_listed, n_present = n_listed + len(images), n_present + len(companions)
             negatives = tuple(
-                text.strip() for text in _list(row["neg_caption"], str, "neg_caption", origin)
+                text.strip() for text in _parse_list(row["neg_caption"], str, "neg_caption", origin)
             )
             ref = image_ref(row["filepath"])
             text = strip_caption(row["title"], origin)
@@ -73,7 +73,7 @@ class NegClipTsv(Reader):
         return samples
 
 
-def _list(text: str, kind: type, column: str, origin: str) -> list[Any]:
+def _parse_list(text: str, kind: type, column: str, origin: str) -> list[Any]:
     try:
         values = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):

@@ -38,7 +38,7 @@ class AnimalPair:
     """
 
     place: str
-    picture: str
+    image_path: str
     caption: Caption
 
 
@@ -61,10 +61,10 @@ class Holdout:
 
     def split_of(self, caption: Caption) -> str | None:
         """Returns `train`, `seen`, `partial` or `unseen`; None if a caption is in no split."""
-        split = blocks.split_of(caption, self.held_out)
+        split = blocks.split_of_caption(caption, self.held_out)
         return (
             "train"
-            if split == "seen" and blocks.swap_group(caption) not in self.evaluation_only
+            if split == "seen" and blocks.swap_group_key(caption) not in self.evaluation_only
             else split
         )
 
@@ -104,11 +104,11 @@ def holdout(rows: list[AnimalPair], seed: int) -> Holdout:
     if min(len(attributes), len(objects)) < blocks.BLOCK_SIDE:
         return Holdout(attributes, objects, frozenset(), frozenset())
     held_out = blocks.draw_block(attributes, objects, seed)
-    aside = blocks.draw_evaluation_groups(attributes, objects, held_out, seed)
-    return Holdout(attributes, objects, held_out, aside)
+    evaluation_groups = blocks.draw_evaluation_groups(attributes, objects, held_out, seed)
+    return Holdout(attributes, objects, held_out, evaluation_groups)
 
 
-def text(caption: Caption) -> str:
+def format_caption(caption: Caption) -> str:
     """Returns a caption in LabCLIP's wording, such as `Red Elephant and Blue Zebra`."""
     return " and ".join(f"{color} {animal}" for color, animal in caption)
 
@@ -147,15 +147,15 @@ class PUGSpare(Reader):
             split = held_out.split_of(row.caption)
             if self.split not in (None, split):
                 continue
-            image: ImageRef = images.ref(row.picture)
+            image: ImageRef = images.ref(row.image_path)
             samples.append(
                 Sample(
                     image,
-                    text(row.caption),
+                    format_caption(row.caption),
                     str(image),
                     row.place.rpartition(":")[2],
                     split,
-                    (text(blocks.swap_attributes(row.caption)),) if split is not None else (),
+                    (format_caption(blocks.swap_attributes(row.caption)),) if split is not None else (),
                     origin=row.place,
                 )
             )

@@ -35,7 +35,7 @@ class Table:
         self._rows = csv.reader(text_lines(file), delimiter=separator, strict=strict)
         self.header = next(self._read(), [])
 
-    def column(self, column: str | None, argument: str, names: Sequence[str]) -> str:
+    def choose_column(self, column: str | None, argument: str, names: Sequence[str]) -> str:
         """Returns the name of a column.
 
         Args:

@@ -77,7 +77,7 @@ def _pairs(file: Path, start: int) -> Iterator[tuple[Sample, Sample]]:
         file: The shard.
         start: Position of the first sample in the source's list.
     """
-    for i, row in enumerate(_texts(file)):
+    for i, row in enumerate(_read_text_rows(file)):
         origin, number, split = (
             f"{file}[{i}]",
             f"{file.stem}#{i}",
@@ -118,7 +118,7 @@ def _pairs(file: Path, start: int) -> Iterator[tuple[Sample, Sample]]:
         )
 
 
-def _texts(file: Path) -> list[dict[str, Any]]:
+def _read_text_rows(file: Path) -> list[dict[str, Any]]:
     try:
         shard = pq.ParquetFile(file)
         columns = shard.schema_arrow.names

@@ -14,12 +14,12 @@ from typing import Any
 import pyarrow as pa
 
 from zoo.errors import ZooError, suggest_names
-from zoo.sources.packed import PACKED, packed_captions
+from zoo.sources.packed import PACKED, parse_packed_captions
 from zoo.sources.readers.base import Reader
 from zoo.sources.remote_files import expand_braces, is_url, list_files
 from zoo.sources.sample import ImageRef, Sample
 from zoo.sources.seeds import stable_hash
-from zoo.sources.tar_index import ROWS, index_of, read_index
+from zoo.sources.tar_index import ROWS, find_or_build_tar_index, read_index
 from zoo.support.progress import track
 from zoo.support.ranges import NonNegativeInt, PositiveInt
 from zoo.support.text_files import NotJson, parse_json, strip_caption
@@ -63,7 +63,7 @@ class WebDataset(Reader):
         self.tolerate_broken = tolerate_broken
 
     @cached_property
-    def shards(self) -> dict[str, Path]:
+    def indices_by_tar(self) -> dict[str, Path]:
         """The index of each tar, by the tar's path or URL.
 
         Raises:
@@ -73,12 +73,12 @@ class WebDataset(Reader):
         if not places:
             raise ZooError(f"{self.path} has no *.tar: give a folder of tars, a tar or a pattern")
         tracked_places = track(places, "listing the members of tars", len(places))
-        return {place: index_of(place) for place in tracked_places}
+        return {place: find_or_build_tar_index(place) for place in tracked_places}
 
     @property
     def files(self) -> tuple[Path, ...]:
         """The indices of the tars, with their captions and the positions of their images."""
-        return tuple(self.shards.values())
+        return tuple(self.indices_by_tar.values())
 
     def all_splits(self) -> Reader:
         """Returns a reader of all splits and images."""
@@ -96,10 +96,10 @@ class WebDataset(Reader):
 
     def _read(self) -> Iterator["_NumberedSample"]:
         broken: list[str] = []
-        for place, index in self.shards.items():
+        for place, index in self.indices_by_tar.items():
             for group in _group_files(place, read_index(index)):
                 try:
-                    captions = list(self._captions(group))
+                    captions = list(self._numbered_samples(group))
                 except _BrokenSample as error:
                     if not self.tolerate_broken:
                         raise ZooError(
@@ -117,7 +117,7 @@ class WebDataset(Reader):
                 broken[0],
             )
 
-    def _captions(self, group: "_SampleFiles") -> Iterator["_NumberedSample"]:
+    def _numbered_samples(self, group: "_SampleFiles") -> Iterator["_NumberedSample"]:
         """Yields the captions of an image.
 
         Args:
@@ -133,10 +133,10 @@ class WebDataset(Reader):
         image = ImageRef("tar", origin)
         packed = group.texts.get(JSON) or b""
         if PACKED in packed:
-            for caption_record in packed_captions(packed, f"{group}.{JSON}"):
+            for caption_record in parse_packed_captions(packed, f"{group}.{JSON}"):
                 yield _NumberedSample(
                     caption_record.number,
-                    caption_record.sample(image, origin),
+                    caption_record.to_sample(image, origin),
                     caption_record.companions,
                 )
             return
@@ -161,7 +161,7 @@ class WebDataset(Reader):
                 f"{place} is not UTF-8 text ({error.reason} at byte {error.start})"
             ) from error
         if self.caption_field is not None:
-            text = _caption_field(text, self.caption_field, place)
+            text = _read_caption_field(text, self.caption_field, place)
         if not text.strip():
             raise _BrokenSample(f"{place} has an empty caption")
         return text
@@ -192,7 +192,7 @@ class WebDataset(Reader):
             image = numbered.sample.image_id
             if image not in captions_by_image:
                 captions_by_image[image] = []
-                heapq.heappush(ranks, (-_rank(self.seed, image), -position, image))
+                heapq.heappush(ranks, (-_sampling_rank(self.seed, image), -position, image))
                 if len(ranks) > n:
                     del captions_by_image[heapq.heappop(ranks)[-1]]
             if image in captions_by_image:
@@ -284,11 +284,11 @@ def _group_files(place: str, index: pa.Table) -> Iterator[_SampleFiles]:
     groups: dict[str, _SampleFiles] = {}
     for batch in index.select(["name", "text"]).to_batches(ROWS):
         for row in batch.to_pylist():
-            _add(groups, place, row)
+            _add_member(groups, place, row)
     yield from (group for group in groups.values() if group.names.keys() & {*IMAGES, TEXT})
 
 
-def _add(groups: dict[str, _SampleFiles], place: str, row: dict[str, Any]) -> None:
+def _add_member(groups: dict[str, _SampleFiles], place: str, row: dict[str, Any]) -> None:
     folder, slash, name = row["name"].removeprefix("./").rpartition("/")
     start, _, ending = name.partition(".")
     key, ending = f"{folder}{slash}{start}", ending.lower()
@@ -303,7 +303,7 @@ def _add(groups: dict[str, _SampleFiles], place: str, row: dict[str, Any]) -> No
         group.texts[ending] = row["text"]
 
 
-def _caption_field(text: str, name: str, place: str) -> str:
+def _read_caption_field(text: str, name: str, place: str) -> str:
     try:
         fields = parse_json(text)
     except NotJson as error:
@@ -318,5 +318,5 @@ def _caption_field(text: str, name: str, place: str) -> str:
     return str(fields[name])
 
 
-def _rank(seed: int, image: str) -> int:
+def _sampling_rank(seed: int, image: str) -> int:
     return stable_hash(f"{seed}/{PurePosixPath(image).name}")

@@ -46,7 +46,7 @@ class PromptQuestion:
 
     stage: Stage
     unit: str
-    caption: str
+    caption_key: str
     fields: Mapping[str, str]
     seed: int
 
@@ -98,7 +98,7 @@ class Asker:
             try:
                 reply = await self._backend.ask(stage, messages, question.seed + reseeded)
                 self._note_reply()
-                self._tally.reply(reply)
+                self._tally.count_reply(reply)
                 entry = replace(
                     entry,
                     tokens_in=entry.tokens_in + reply.tokens_in,
@@ -106,7 +106,7 @@ class Asker:
                 )
                 answer, had_control_characters = parse_answer(reply, stage)
             except BackendBusy as busy:
-                self._wait_for_backend(busy)
+                self._schedule_pause(busy)
             except QuestionFailed as failed:
                 self._note_reply()
                 self._tally.faults[failed.reason] += 1
@@ -119,11 +119,11 @@ class Asker:
             else:
                 entry = replace(entry, answer=answer, cleaned=had_control_characters)
                 self._tally.answers += 1
-                self._journal.append(question.caption, entry)
+                self._journal.append(question.caption_key, entry)
                 self._record_failures(stage.name)
                 return entry
 
-    def finish(self) -> None:
+    def record_remaining_failures(self) -> None:
         """Records the remaining failures at the end of a run.
 
         Raises:
@@ -136,7 +136,7 @@ class Asker:
 
     def _add_failure(self, question: PromptQuestion, entry: JournalEntry) -> JournalEntry:
         failures = self._unrecorded_failures.setdefault(entry.stage, [])
-        failures.append((question.caption, entry))
+        failures.append((question.caption_key, entry))
         if len(failures) >= MAX_CONSECUTIVE_FAILURES:
             raise self._no_answers_error(failures)
         return entry
@@ -158,7 +158,7 @@ class Asker:
         self._last_reply_time = time.monotonic()
         self._pause = _FIRST_PAUSE
 
-    def _wait_for_backend(self, busy: BackendBusy) -> None:
+    def _schedule_pause(self, busy: BackendBusy) -> None:
         """Makes all questions wait.
 
         Raises:

@@ -169,9 +169,9 @@ class LanguageModelExtractor(UnitExtractor):
             len(captions), len(pending), max(_CAPTIONS_BEFORE_ESTIMATE, self.concurrency), progress
         )
         if not pending:
-            return tally.begin("the journal")
+            return tally.log_start("the journal")
         async with self._backend() as backend:
-            tally.begin(backend.place)
+            tally.log_start(backend.place)
             asker = Asker(backend, self.prompts, journal, tally, self.patience)
             queue = iter(pending)
 
@@ -181,7 +181,7 @@ class LanguageModelExtractor(UnitExtractor):
                     while question := self._next_question(caption, entries):
                         entry = await asker.ask(question)
                         entries[entry.key] = entry
-                    tally.caption()
+                    tally.count_caption()
 
             try:
                 async with asyncio.TaskGroup() as workers:
@@ -189,7 +189,7 @@ class LanguageModelExtractor(UnitExtractor):
                         workers.create_task(work())
             except ExceptionGroup as errors:
                 raise errors.exceptions[0] from None
-            asker.finish()
+            asker.record_remaining_failures()
         _LOG.info("%s", tally.summary())
 
     def _next_question(self, row: CaptionRow, entries: EntriesByQuestion) -> PromptQuestion | None:
@@ -241,7 +241,7 @@ class LanguageModelExtractor(UnitExtractor):
         units = entries.get((UNITS.name, ""))
         unit_answer = units.answer if units and units.answer else {"entities": [], "relations": []}
         texts, triples = parse_units(unit_answer, caption, self.dropped_foils)
-        foils = FoilFilter(
+        foil_filter = FoilFilter(
             [*texts, *map(" ".join, triples)], caption, other_captions, self.dropped_foils
         )
 
@@ -249,9 +249,9 @@ class LanguageModelExtractor(UnitExtractor):
             entry = entries.get((stage, unit))
             return entry.answer if entry and entry.answer else {"foils": []}
 
-        entities = [foils.entity(text, answer(ENTITY_FOILS.name, text)) for text in texts]
+        entities = [foil_filter.entity_with_foils(text, answer(ENTITY_FOILS.name, text)) for text in texts]
         relations = tuple(
-            foils.relation(triple, answer(RELATION_FOILS.name, _relation_key(triple)), entities)
+            foil_filter.relation_with_foils(triple, answer(RELATION_FOILS.name, _relation_key(triple)), entities)
             for triple in triples
         )
         return UnitRecord(caption_id, image_id, caption, tuple(entities), relations, source)

@@ -62,7 +62,7 @@ def parse_units(
             normalise(row["object"]),
         )
         key = subject, predicate.lower(), object_
-        fault = _relation_fault(key, entities.keys())
+        fault = _relation_unit_fault(key, entities.keys())
         fault = fault or (DUPLICATE_UNIT if key in relations else None)
         if fault:
             dropped[fault] += 1
@@ -89,7 +89,7 @@ class FoilFilter:
         self._other_forms = set[str]().union(*map(base_forms, others))
         self._dropped = dropped
 
-    def entity(self, text: str, answer: dict[str, Any]) -> Entity:
+    def entity_with_foils(self, text: str, answer: dict[str, Any]) -> Entity:
         """Returns an entity with its foils.
 
         Args:
@@ -102,13 +102,13 @@ class FoilFilter:
             tuple(
                 EntityFoil(foil["text"], foil["edit"])
                 for foil in answer["foils"]
-                if self._accepts(
+                if self._accept_foil(
                     foil["text"], text, phrase_fault(original, _unify_article(foil["text"]))
                 )
             ),
         )
 
-    def relation(self, triple: Triple, answer: dict[str, Any], entities: list[Entity]) -> Relation:
+    def relation_with_foils(self, triple: Triple, answer: dict[str, Any], entities: list[Entity]) -> Relation:
         """Returns a relation with its foils.
 
         Args:
@@ -130,13 +130,13 @@ class FoilFilter:
             foils=tuple(
                 foil
                 for foil in foils
-                if self._accepts(
+                if self._accept_foil(
                     foil.text, relation.text, relation_fault(original, _unify_articles(foil))
                 )
             ),
         )
 
-    def _accepts(self, text: str, unit: str, fault: str | None) -> bool:
+    def _accept_foil(self, text: str, unit: str, fault: str | None) -> bool:
         """Returns whether a foil is kept; if so, adds its text to the texts in use."""
         key = normalise(text)
         fault = (
@@ -181,7 +181,7 @@ def _is_part_of_another(text: str, entities: Iterable[str]) -> bool:
     return any(not _AFTER_HEAD & set(words) for words in modifiers)
 
 
-def _relation_fault(key: Triple, entities: Set[str]) -> str | None:
+def _relation_unit_fault(key: Triple, entities: Set[str]) -> str | None:
     subject, predicate, object_ = key
     if not normalise(predicate):
         return EMPTY

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from zoo.errors import ZooError
-from zoo.support.files import write_error
+from zoo.support.files import build_write_error
 from zoo.support.text_files import NotJson, parse_json
 
 log = logging.getLogger(__name__)
@@ -74,11 +74,11 @@ class Journal:
         self.path = path
         self._positions: dict[str, list[tuple[int, int]]] = {}
         self._retry_failed = retry_failed
-        self._handle = _open_journal(path)
+        self._handle = _open_and_lock_journal(path)
         try:
-            self._end = self._index_entries(settings)
+            self._end = self._index_and_truncate(settings)
             if not self._end:
-                self._append({"settings": settings})
+                self._append_row({"settings": settings})
         except BaseException:
             os.close(self._handle)
             raise
@@ -97,21 +97,21 @@ class Journal:
     def __len__(self) -> int:
         return len(self._positions)
 
-    def entries(self, caption: str) -> dict[tuple[str, str], JournalEntry]:
+    def entries(self, caption_key: str) -> dict[tuple[str, str], JournalEntry]:
         """Returns the latest entry of each question about a caption, by stage and unit.
 
         Args:
             caption: The caption's key, as passed to `keep`.
         """
         entries_by_key: dict[tuple[str, str], JournalEntry] = {}
-        for start, length in self._positions.get(caption, ()):
+        for start, length in self._positions.get(caption_key, ()):
             row = json.loads(os.pread(self._handle, length, start))
             del row["caption"]
             entry = JournalEntry(**{**row, "faults": tuple(row.get("faults", ()))})
             entries_by_key[entry.key] = entry
         return entries_by_key
 
-    def append(self, caption: str, entry: JournalEntry) -> None:
+    def append(self, caption_key: str, entry: JournalEntry) -> None:
         """Writes an entry, which then survives the end of this process.
 
         Args:
@@ -124,23 +124,23 @@ class Journal:
         fields = {
             name: value for name, value in asdict(entry).items() if value not in (None, 0, ())
         }
-        self._positions.setdefault(caption, []).append(self._append({"caption": caption, **fields}))
+        self._positions.setdefault(caption_key, []).append(self._append_row({"caption": caption_key, **fields}))
 
-    def _append(self, row: dict[str, Any]) -> tuple[int, int]:
+    def _append_row(self, row: dict[str, Any]) -> tuple[int, int]:
         line = (json.dumps(row, ensure_ascii=False) + "\n").encode()
         try:
             n_written = os.write(self._handle, line)
             while n_written < len(line):
                 n_written += os.write(self._handle, line[n_written:])
         except OSError as error:
-            raise write_error(
+            raise build_write_error(
                 self.path or Path(tempfile.gettempdir()), error, _RESUME_NOTE
             ) from error
         position = self._end, len(line)
         self._end += len(line)
         return position
 
-    def _index_entries(self, settings: dict[str, Any]) -> int:
+    def _index_and_truncate(self, settings: dict[str, Any]) -> int:
         """Indexes the entries, removes an incomplete last line, and returns the file's length.
 
         A file without entries is emptied, since no answer depends on its settings.
@@ -187,7 +187,7 @@ class Journal:
                 )
 
 
-def _open_journal(path: Path | None) -> int:
+def _open_and_lock_journal(path: Path | None) -> int:
     if path is None:
         with tempfile.TemporaryFile() as file:
             return os.dup(file.fileno())
@@ -195,7 +195,7 @@ def _open_journal(path: Path | None) -> int:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
     except OSError as error:
-        raise write_error(path, error) from error
+        raise build_write_error(path, error) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:

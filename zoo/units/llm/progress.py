@@ -35,18 +35,18 @@ class Tally:
         self,
         captions: int,
         pending: int,
-        probe: int,
+        captions_before_estimate: int,
         progress: Callable[[int], None] | None = None,
     ) -> None:
         self.captions, self.pending = captions, pending
         self.done = self.replies = self.answers = self.tokens_in = self.tokens_out = 0
         self.faults: Counter[str] = Counter()
         self.waits: Counter[str] = Counter()
-        self._probe = min(probe, pending)
+        self._probe = min(captions_before_estimate, pending)
         self._progress = progress or (lambda done: None)
         self._start = self._last_log_time = time.monotonic()
 
-    def begin(self, place: str) -> None:
+    def log_start(self, place: str) -> None:
         """Logs the size of the run before the first question."""
         n_answered = self.captions - self.pending
         if n_answered:
@@ -63,22 +63,22 @@ class Tally:
             ),
         )
 
-    def reply(self, reply: Reply) -> None:
+    def count_reply(self, reply: Reply) -> None:
         """Counts a reply and its tokens, valid or not."""
         self.replies += 1
         self.tokens_in += reply.tokens_in
         self.tokens_out += reply.tokens_out
 
-    def caption(self) -> None:
+    def count_caption(self) -> None:
         """Counts a completed caption, and logs the progress at intervals."""
         self.done += 1
         self._progress(1)
         now = time.monotonic()
         if self.done == self._probe or now - self._last_log_time > _LOG_INTERVAL:
             self._last_log_time = now
-            _LOG.info("%s", self.state())
+            _LOG.info("%s", self.format_progress())
 
-    def state(self) -> str:
+    def format_progress(self) -> str:
         """Returns captions, speed, tokens and remaining time in one line."""
         speed = self.done / self.seconds
         seconds_left = (self.pending - self.done) / speed if speed else 0.0

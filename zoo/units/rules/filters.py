@@ -30,7 +30,7 @@ def phrase_fault(original: str, foil: str, compounds: Collection[str] = ()) -> s
     removed, added = changed_words(original, foil)
     if not removed and not added:
         return DUPLICATE
-    if not (_is_component(removed) or " ".join(removed) in compounds) or not _is_component(added):
+    if not (_is_word_or_compound(removed) or " ".join(removed) in compounds) or not _is_word_or_compound(added):
         return MULTIPLE_EDITS
     return NEAR_SYNONYM if same_meaning(" ".join(removed), " ".join(added)) else None
 
@@ -80,5 +80,5 @@ def changed_words(original: str, foil: str) -> tuple[list[str], list[str]]:
     return removed, added
 
 
-def _is_component(words: list[str]) -> bool:
+def _is_word_or_compound(words: list[str]) -> bool:
     return len(words) == 1 or " ".join(words) in NOUN_FOILS or " ".join(words) in ATTRIBUTE_FOILS

@@ -9,45 +9,45 @@ from zoo.units.rules.lexicon import (
     SINGULARS,
     UNCOUNTED,
     VEHICLE_SETS,
-    both_numbers,
+    singulars_and_plurals,
     word_set,
 )
 from zoo.units.rules.lexicon import FOIL_SETS as _SETS
 
 
 def _nouns(text: str) -> frozenset[str]:
-    return both_numbers(word_set(text))
+    return singulars_and_plurals(word_set(text))
 
 
-def _sets_with(*marks: str) -> frozenset[str]:
+def _words_of_sets_with(*marks: str) -> frozenset[str]:
     """Returns the words of all sets that contain one of the given words."""
-    return both_numbers(word for line in _SETS if line & set(marks) for word in line)
+    return singulars_and_plurals(word for line in _SETS if line & set(marks) for word in line)
 
 
-BEINGS = both_numbers(word for line in BEING_SETS for word in line) | word_set(words.ANIMATES)
-VEHICLES = both_numbers(word for line in VEHICLE_SETS for word in line)
+BEINGS = singulars_and_plurals(word for line in BEING_SETS for word in line) | word_set(words.ANIMATES)
+VEHICLES = singulars_and_plurals(word for line in VEHICLE_SETS for word in line)
 # nouns that move by themselves
 MOVERS = BEINGS | VEHICLES
 CHILDREN = word_set(words.CHILDREN)
 ANIMALS = (
-    _sets_with("horse", "zebra", "bear", "duck", "squirrel", "greyhound", "turtle", "puppy")
+    _words_of_sets_with("horse", "zebra", "bear", "duck", "squirrel", "greyhound", "turtle", "puppy")
     | _nouns(
         "dog cat animal pet bull pony lab labrador shepherd collie boxer beagle doberman pitbull "
         "hound husky"
     )
-) - CHILDREN | both_numbers(("puppy", "kitten"))
-COLD_BLOODED = _sets_with("turtle")
-PEOPLE = (BEINGS - ANIMALS) | both_numbers(word_set(words.PEOPLE))
+) - CHILDREN | singulars_and_plurals(("puppy", "kitten"))
+COLD_BLOODED = _words_of_sets_with("turtle")
+PEOPLE = (BEINGS - ANIMALS) | singulars_and_plurals(word_set(words.PEOPLE))
 INFANTS = _nouns("baby infant toddler puppy kitten")
-YOUNG = both_numbers(word_set("boy girl child kid youth")) | INFANTS
+YOUNG = singulars_and_plurals(word_set("boy girl child kid youth")) | INFANTS
 ROLES = _nouns(words.ROLES)
 BODY_PARTS, TRAITS = _nouns(words.BODY_PARTS), _nouns(words.TRAITS)
 # the body parts that everybody has
 LIMBS = BODY_PARTS - TRAITS
 CLOTHES = (
-    _sets_with("shirt", "pants", "dress", "hat", "glasses", "shoes", "tie", "uniform", "bracelet")
+    _words_of_sets_with("shirt", "pants", "dress", "hat", "glasses", "shoes", "tie", "uniform", "bracelet")
     | _nouns(words.WORN)
-) - both_numbers(("ring",))
+) - singulars_and_plurals(("ring",))
 SUBSTANCES = word_set(words.SUBSTANCES)
 NO_PLACES = word_set(words.NO_PLACES)
 GROUNDS, ENCLOSURES = _nouns(words.GROUNDS), _nouns(words.ENCLOSURES)
@@ -56,8 +56,8 @@ TABLES, MOUNTS, SUPPORTS = _nouns(words.TABLES), _nouns(words.MOUNTS), _nouns(wo
 WATERS = _nouns(words.WATERS)
 RIDEABLE, CLIMBABLE = _nouns(words.RIDEABLE), _nouns(words.CLIMBABLE)
 INSTRUMENTS, EVENTS = _nouns(words.INSTRUMENTS), word_set(words.EVENTS)
-FOODS = _sets_with("pizza", "cake", "apple", "broccoli", "fruit", "coffee")
-HELD_THINGS = _sets_with(
+FOODS = _words_of_sets_with("pizza", "cake", "apple", "broccoli", "fruit", "coffee")
+HELD_THINGS = _words_of_sets_with(
     *("stick", "ball", "backpack", "umbrella", "bat", "guitar", "phone", "cup", "shovel", "leash"),
     *(
         "camera",
@@ -72,7 +72,7 @@ HELD_THINGS = _sets_with(
     ),
 )
 CROWDS = word_set("people police youth teen cattle")
-HUNTERS = _nouns(words.HUNTERS) | _sets_with("greyhound")
+HUNTERS = _nouns(words.HUNTERS) | _words_of_sets_with("greyhound")
 MANUFACTURED = _nouns(words.MADE)
 PLANTS, UNPAINTED = _nouns(words.PLANTS), _nouns(words.UNPAINTED)
 PLACES = GROUNDS | ENCLOSURES | WATERS | SUBSTANCES
@@ -100,6 +100,6 @@ def is_kind(head: str, *kinds: frozenset[str]) -> bool:
     return any(head in kind or singular in kind for kind in kinds)
 
 
-def is_plural(head: str) -> bool:
+def can_take_number(head: str) -> bool:
     """Returns whether a number can count a head, unlike in "a four wheeler"."""
     return head.endswith("s") or head in PLURALS or head in UNCOUNTED or head in CROWDS

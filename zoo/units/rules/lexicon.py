@@ -61,7 +61,7 @@ def plural(noun: str) -> str:
     return f"{modifiers} {_PLURALS.get(head) or _regular_plural(head)}".strip()
 
 
-def both_numbers(nouns: Iterable[str]) -> frozenset[str]:
+def singulars_and_plurals(nouns: Iterable[str]) -> frozenset[str]:
     """Returns the nouns in singular and plural."""
     return frozenset(form for noun in nouns for form in (noun, plural(noun)))
 
@@ -85,7 +85,7 @@ FOIL_SETS = tuple(
 BEING_SETS, VEHICLE_SETS = FOIL_SETS[: len(_BEINGS)], FOIL_SETS[len(_BEINGS) :][: len(_VEHICLES)]
 
 
-def _participle(base: str) -> str:
+def _regular_participle(base: str) -> str:
     """Returns the regular -ing form of a base."""
     if base.endswith("e") and not base.endswith(("ee", "ye", "oe")):
         return base[:-1] + "ing"
@@ -99,14 +99,14 @@ def _double_consonant(base: str) -> str:
     return base + (base[-1] if short and sum(c in "aeiou" for c in base) == 1 else "")
 
 
-def _regular_verb(base: str) -> tuple[str, ...]:
+def _regular_verb_forms(base: str) -> tuple[str, ...]:
     past_form = base + "d" if base.endswith("e") else _double_consonant(base) + "ed"
     if base.endswith("y") and base[-2:-1] not in "aeiou":
         past_form = base[:-1] + "ied"
-    return base, _regular_plural(base), _participle(base), past_form
+    return base, _regular_plural(base), _regular_participle(base), past_form
 
 
-VERB_FORMS = (*_sets(words.VERBS), *map(_regular_verb, words.REGULAR_VERBS.split()))
+VERB_FORMS = (*_sets(words.VERBS), *map(_regular_verb_forms, words.REGULAR_VERBS.split()))
 BASES = {form: line[0] for line in reversed(VERB_FORMS) for form in line}
 PARTICIPLES = {line[0]: line[2] for line in VERB_FORMS}
 THIRD_PERSONS = frozenset(line[1] for line in VERB_FORMS)
@@ -160,19 +160,19 @@ def is_symmetric(predicate: str) -> bool:
     "held by" is not symmetric, since it names the actor.
     """
     parts = predicate.lower().split()
-    if names_actor(parts):
+    if is_passive_with_agent(parts):
         return False
     if any(" ".join(parts[i:]) in _SYMMETRIC_PREPOSITIONS for i in range(len(parts))):
         return True
     return len(parts) == 1 and BASES.get(parts[0]) in _SYMMETRIC_VERBS
 
 
-def names_actor(predicate: Sequence[str]) -> bool:
+def is_passive_with_agent(predicate: Sequence[str]) -> bool:
     """Returns whether a predicate is a passive with its actor: "held by", not "standing by"."""
     return len(predicate) > 1 and predicate[-1] == "by" and not predicate[-2].endswith("ing")
 
 
-def participle(verb: str) -> str:
+def present_participle(verb: str) -> str:
     """Returns the -ing form of a finite verb ("runs": "running")."""
     if verb in BASES:
         return PARTICIPLES[BASES[verb]]
@@ -183,4 +183,4 @@ def participle(verb: str) -> str:
         base = verb[:-2]
     elif verb.endswith("s") and not verb.endswith("ss"):
         base = verb[:-1]
-    return _participle(base)
+    return _regular_participle(base)

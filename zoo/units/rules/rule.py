@@ -52,7 +52,7 @@ class RuleExtractor(UnitExtractor):
         """Returns the units of one caption, which depend only on caption, seed and tagger."""
         tokens = self.tagger.tokens(caption)
         phrase_list = phrases(tokens)
-        nouns = _named_entities(phrase_list)
+        nouns = _entity_phrases(phrase_list)
         relations = _relations(phrase_list, set(nouns))
         rng = Random(f"{self.seed}:{caption}")
         mentioned = frozenset(token.text.lower() for token in tokens) & NOUN_FOILS.keys()
@@ -64,7 +64,7 @@ class RuleExtractor(UnitExtractor):
         relations_with_foils = tuple(
             Relation(
                 *(r.subject, r.predicate, r.object),
-                foils=self._relation_foils(
+                foils=self._keep_relation_foils(
                     r,
                     relation_foils(r, entities[r.subject], entities[r.object], rng),
                     (nouns[r.subject].compound_text, nouns[r.object].compound_text),
@@ -111,12 +111,12 @@ class RuleExtractor(UnitExtractor):
         return (
             foil
             for foil in foils
-            if self._keep(
+            if self._accept_foil(
                 phrase_fault(phrase.text, foil.text, (phrase.compound_text,)), foil.text, used_texts
             )
         )
 
-    def _relation_foils(
+    def _keep_relation_foils(
         self,
         relation: Relation,
         foils: Iterable[RelationFoil],
@@ -126,10 +126,10 @@ class RuleExtractor(UnitExtractor):
         return tuple(
             foil
             for foil in foils
-            if self._keep(relation_fault(relation, foil, compounds), foil.text, used_texts)
+            if self._accept_foil(relation_fault(relation, foil, compounds), foil.text, used_texts)
         )
 
-    def _keep(self, fault: str | None, text: str, used_texts: set[str]) -> bool:
+    def _accept_foil(self, fault: str | None, text: str, used_texts: set[str]) -> bool:
         """Returns whether a foil is kept; if so, adds it to `used_texts`."""
         fault = fault or (DUPLICATE if text in used_texts else None)
         if fault:
@@ -139,7 +139,7 @@ class RuleExtractor(UnitExtractor):
         return True
 
 
-def _named_entities(phrase_list: list[Phrase]) -> dict[str, Phrase]:
+def _entity_phrases(phrase_list: list[Phrase]) -> dict[str, Phrase]:
     """Returns the noun phrases that name something, by text.
 
     Of "horse" and "brown horse", only the second is returned.

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from zoo.units.rules.clauses.reading import Reading
+from zoo.units.rules.clauses.reading import ClauseState
 from zoo.units.rules.kinds import ANIMALS, BEINGS, BODY_PARTS, CLOTHES, MOUNTS, PLACES, is_kind
 from zoo.units.rules.lexicon import word_set
 from zoo.units.rules.phrases.phrase import Phrase
@@ -31,7 +31,7 @@ _SUPPORTING_PARTS = word_set(
 )
 
 
-def place_part(state: Reading, part: Phrase, previous: Phrase | None) -> None:
+def set_bearer_of_body_part(state: ClauseState, part: Phrase, previous: Phrase | None) -> None:
     """Assigns "in its mouth" to what is there ("with a ball in its mouth"), not to the owner.
 
     `previous` precedes the preposition. If it is a verb, as in "is on his knees", the subject is
@@ -49,7 +49,7 @@ def place_part(state: Reading, part: Phrase, previous: Phrase | None) -> None:
         state.bearers = []
 
 
-def is_elsewhere(phrase_list: Sequence[Phrase], i: int) -> bool:
+def is_in_background(phrase_list: Sequence[Phrase], i: int) -> bool:
     """Returns whether the noun before i is "in the background" or "behind them"."""
     next_index = i
     while next_index < len(phrase_list) and phrase_list[next_index].kind in ("verb", "preposition"):
@@ -63,7 +63,7 @@ def is_elsewhere(phrase_list: Sequence[Phrase], i: int) -> bool:
     )
 
 
-def does_something(phrase_list: Sequence[Phrase], i: int) -> bool:
+def is_acting_being(phrase_list: Sequence[Phrase], i: int) -> bool:
     """Returns whether a being before i acts, as in "with a man lying on a bench"."""
     has_participle = (
         i < len(phrase_list) and phrase_list[i].kind == "verb" and not phrase_list[i].finite
@@ -71,24 +71,24 @@ def does_something(phrase_list: Sequence[Phrase], i: int) -> bool:
     return has_participle and phrase_list[i - 1].head_text in BEINGS
 
 
-def place_on_board(state: Reading, mount: Phrase) -> None:
+def set_bearer_on_mount(state: ClauseState, mount: Phrase) -> None:
     """Assigns "on a skateboard" to the actor, not to the object of the action."""
     done_to = state.object is not None and state.bearers == [state.object]
     if done_to and state.predicate == ("on",) and is_kind(mount.head_text, _BOARDS):
         state.bearers = [] if is_kind(state.bearers[0].head_text, BEINGS) else state.actors
 
 
-def print_on_clothes(state: Reading, shown: Phrase) -> None:
+def set_bearer_of_print(state: ClauseState, shown: Phrase) -> None:
     """Assigns "with a skull" to the shirt before it, but "with blond hair" to the wearer."""
     garment = state.last_noun
-    if state.predicate != ("with",) or state.direct or garment is None or garment in state.actors:
+    if state.predicate != ("with",) or state.expects_direct_object or garment is None or garment in state.actors:
         return
     is_of_wearer = is_kind(shown.head_text, BODY_PARTS, CLOTHES, BEINGS)
     if is_kind(garment.head_text, CLOTHES) and not is_of_wearer:
         state.bearers = [garment]
 
 
-def see_picture(state: Reading, shown: Phrase) -> None:
+def handle_picture_content(state: ClauseState, shown: Phrase) -> None:
     """Handles pictures: taking one is photographing, and other verbs do not reach its content."""
     if not shown.pictured or not state.predicate:
         return

@@ -1,6 +1,6 @@
 """Prepositions in a clause: finds the bearer, whose place a preposition gives."""
 
-from zoo.units.rules.clauses.reading import Reading
+from zoo.units.rules.clauses.reading import ClauseState
 from zoo.units.rules.kinds import BEINGS, LIMBS, MOVERS, PLACES, VEHICLES, is_kind
 from zoo.units.rules.lexicon import MOTIONS, PLACEHOLDERS, word_set
 from zoo.units.rules.phrases.phrase import Phrase
@@ -14,7 +14,7 @@ _GOING = MOTIONS | {"cross"}
 _TOUCHING = frozenset({"on", "on top of", "onto", "against", "around", "over", "under"})
 
 
-def start_preposition(state: Reading, preposition: Phrase, previous: Phrase | None) -> None:
+def start_preposition(state: ClauseState, preposition: Phrase, previous: Phrase | None) -> None:
     """Reads a preposition and sets its bearers.
 
     Args:
@@ -31,9 +31,9 @@ def start_preposition(state: Reading, preposition: Phrase, previous: Phrase | No
     if state.object is not None and not of_being:
         # "does a trick on a ramp": the actor is on the ramp
         of_actor = (
-            (preposition.text == "with" and not _may_describe_object(state))
+            (preposition.text == "with" and not _with_may_describe_object(state))
             or state.object.head_text in PLACEHOLDERS
-            or _crosses(state.object, state)
+            or _is_crossed_place(state.object, state)
             or (state.verb is not None and state.verb.words == ("wearing",))
         )
         state.bearers = (
@@ -59,7 +59,7 @@ def start_preposition(state: Reading, preposition: Phrase, previous: Phrase | No
 
 
 def _bearers_of_preposition(
-    state: Reading, preposition: Phrase, previous: Phrase | None
+    state: ClauseState, preposition: Phrase, previous: Phrase | None
 ) -> list[Phrase]:
     """Returns the bearers of a preposition after a noun phrase.
 
@@ -79,10 +79,10 @@ def _bearers_of_preposition(
         return [previous] if preposition.text in _TOUCHING else []
     if _is_own_bearer(state, previous):
         return [previous]
-    return [] if state.looks_on else state.actors
+    return [] if state.has_perception_verb else state.actors
 
 
-def _is_own_bearer(state: Reading, noun: Phrase) -> bool:
+def _is_own_bearer(state: ClauseState, noun: Phrase) -> bool:
     """Returns whether a noun phrase is a bearer by itself ("behind a man in a yellow shirt").
 
     It must be the last noun phrase, able to move, and not the subject.
@@ -91,7 +91,7 @@ def _is_own_bearer(state: Reading, noun: Phrase) -> bool:
     return noun is state.last_noun and not is_subject and noun.head_text in MOVERS
 
 
-def _crosses(place: Phrase, state: Reading) -> bool:
+def _is_crossed_place(place: Phrase, state: ClauseState) -> bool:
     """Returns whether the object is where the subject goes: "crosses a river on a bridge"."""
     return (
         state.verb_base in _GOING
@@ -100,6 +100,6 @@ def _crosses(place: Phrase, state: Reading) -> bool:
     )
 
 
-def _may_describe_object(state: Reading) -> bool:
+def _with_may_describe_object(state: ClauseState) -> bool:
     """Returns whether "with" may describe the object: "holds a cake with candles"."""
     return state.verb_base in _HANDLING

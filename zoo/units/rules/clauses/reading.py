@@ -9,7 +9,7 @@ _PERCEIVING = word_set("looking staring gazing peering glancing pointing watchin
 
 
 @dataclass
-class Reading:
+class ClauseState:
     """The state of reading a clause of a caption.
 
     `subject` has the noun phrases of the clause's subject. `actors` and `object` are the subject
@@ -30,7 +30,7 @@ class Reading:
     leaves_actor_open: bool = False
 
     @property
-    def looks_on(self) -> bool:
+    def has_perception_verb(self) -> bool:
         """Whether the verb is one of perception, so that what follows may describe its object."""
         return self.verb is not None and not _PERCEIVING.isdisjoint(self.verb.words[:1])
 
@@ -40,10 +40,10 @@ class Reading:
         return None if self.verb is None else BASES.get(" ".join(self.verb.words[:1]))
 
     @property
-    def direct(self) -> bool:
+    def expects_direct_object(self) -> bool:
         """Whether the predicate is just the current verb, so that its object comes next."""
         return self.verb is not None and self.predicate == self.verb.words
 
-    def pause(self) -> None:
+    def end_clause_keep_subject(self) -> None:
         """Ends the clause but keeps its subject for the next one."""
         self.verb, self.object, self.bearers, self.predicate = None, None, [], ()

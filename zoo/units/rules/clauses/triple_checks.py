@@ -1,7 +1,7 @@
 """Checks whether a predicate really relates two noun phrases."""
 
 from zoo.units.rules import words as lists
-from zoo.units.rules.clauses.reading import Reading
+from zoo.units.rules.clauses.reading import ClauseState
 from zoo.units.rules.kinds import (
     BEINGS,
     BODY_PARTS,
@@ -13,7 +13,7 @@ from zoo.units.rules.kinds import (
     WATERS,
     is_kind,
 )
-from zoo.units.rules.lexicon import BASES, NOUN_FOILS, PREPOSITION_PHRASES, both_numbers, word_set
+from zoo.units.rules.lexicon import BASES, NOUN_FOILS, PREPOSITION_PHRASES, singulars_and_plurals, word_set
 from zoo.units.rules.phrases.phrase import Phrase
 
 _LONGEST_PREDICATE = 5
@@ -30,24 +30,24 @@ _THINGS = (CLOTHES | BODY_PARTS | frozenset(NOUN_FOILS)) - MOVERS
 _SETTINGS = (
     GROUNDS
     | WATERS
-    | both_numbers(word_set("city town building house mountain forest sky sunset scenery tree sun"))
+    | singulars_and_plurals(word_set("city town building house mountain forest sky sunset scenery tree sun"))
 ) - {"ice"}
 
 
-def is_valid_triple(bearer: Phrase, state: Reading, noun: Phrase) -> bool:
+def is_valid_triple(bearer: Phrase, state: ClauseState, noun: Phrase) -> bool:
     """Returns whether the predicate really relates the bearer to the noun phrase."""
     first_base, last_base = (
         BASES.get(" ".join(words)) for words in (state.predicate[:1], state.predicate[-1:])
     )
-    if state.verb and state.direct and (state.verb.passive or last_base in _POSTURES):
+    if state.verb and state.expects_direct_object and (state.verb.passive or last_base in _POSTURES):
         return False
     if first_base in _VERBS_OF_BEINGS and is_kind(bearer.head_text, _THINGS):
         return False
-    if state.predicate in (("with",), ("without",)) and not _has(bearer, state, noun):
+    if state.predicate in (("with",), ("without",)) and not _noun_belongs_to_bearer(bearer, state, noun):
         return False
     if (
         state.predicate == ("in",)
-        and _belongs_to_nearer_subject(bearer, state)
+        and _has_nearer_subject(bearer, state)
         and not _is_place(noun)
     ):
         return False
@@ -58,16 +58,16 @@ def is_valid_triple(bearer: Phrase, state: Reading, noun: Phrase) -> bool:
     ):
         # "swings a racket at a ball"
         return False
-    is_relation = 0 < len(state.predicate) <= _LONGEST_PREDICATE and not _ends_unseen(
+    is_relation = 0 < len(state.predicate) <= _LONGEST_PREDICATE and not _has_nonvisual_ending(
         state.predicate
     )
     return is_relation and bearer.text != noun.text
 
 
-def _has(bearer: Phrase, state: Reading, noun: Phrase) -> bool:
+def _noun_belongs_to_bearer(bearer: Phrase, state: ClauseState, noun: Phrase) -> bool:
     """Returns whether the noun after "with" belongs to the bearer."""
     if state.predicate == ("with",) and (
-        is_kind(noun.head_text, _SETTINGS) or _belongs_to_nearer_subject(bearer, state)
+        is_kind(noun.head_text, _SETTINGS) or _has_nearer_subject(bearer, state)
     ):
         return False
     location = state.last_noun
@@ -90,13 +90,13 @@ def _is_place(noun: Phrase) -> bool:
     return is_kind(noun.head_text, PLACES) and not is_kind(noun.head_text, CLOTHES)
 
 
-def _belongs_to_nearer_subject(bearer: Phrase, state: Reading) -> bool:
+def _has_nearer_subject(bearer: Phrase, state: ClauseState) -> bool:
     """Returns whether another subject is nearer: "a man and a girl in a dress"."""
     joined = len(state.subject) > 1 and state.last_noun is state.subject[-1]
     return joined and bearer is not state.last_noun
 
 
-def _ends_unseen(predicate: tuple[str, ...]) -> bool:
+def _has_nonvisual_ending(predicate: tuple[str, ...]) -> bool:
     """Returns whether the predicate ends with "of" or similar, but not with "in front of"."""
     return predicate[-1] in _NON_VISUAL_PREPOSITIONS and not any(
         predicate[-len(preposition) :] == preposition for preposition in PREPOSITION_PHRASES

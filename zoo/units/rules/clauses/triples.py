@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Sequence
 
 from zoo.units.rules.clauses.bearers import (
-    does_something,
-    is_elsewhere,
-    place_on_board,
-    place_part,
-    print_on_clothes,
-    see_picture,
+    is_acting_being,
+    is_in_background,
+    set_bearer_on_mount,
+    set_bearer_of_body_part,
+    set_bearer_of_print,
+    handle_picture_content,
 )
 from zoo.units.rules.clauses.prepositions import start_preposition
-from zoo.units.rules.clauses.reading import Reading
+from zoo.units.rules.clauses.reading import ClauseState
 from zoo.units.rules.clauses.triple_checks import is_valid_triple
 from zoo.units.rules.clauses.verbs import start_verb
 from zoo.units.rules.kinds import MOVERS
@@ -29,19 +29,19 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[tuple[Phrase, str, Phrase
     Args:
         phrase_list: The phrases of a caption, in order.
     """
-    state = Reading()
+    state = ClauseState()
     i = 0
     while i < len(phrase_list):
         phrase = phrase_list[i]
         if phrase.kind == "noun":
             start = i
             run, i = _joined_phrases(phrase_list, i, bound=bool(state.predicate))
-            place_part(state, run[0], phrase_list[start - 2] if start > 1 else None)
-            place_on_board(state, run[0])
-            print_on_clothes(state, run[0])
-            see_picture(state, run[0])
+            set_bearer_of_body_part(state, run[0], phrase_list[start - 2] if start > 1 else None)
+            set_bearer_on_mount(state, run[0])
+            set_bearer_of_print(state, run[0])
+            handle_picture_content(state, run[0])
             if state.predicate[-1:] == ("with",) and (
-                is_elsewhere(phrase_list, i) or does_something(phrase_list, i)
+                is_in_background(phrase_list, i) or is_acting_being(phrase_list, i)
             ):
                 state.bearers = []
             new_triples = [
@@ -61,14 +61,14 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[tuple[Phrase, str, Phrase
         elif phrase.kind == "preposition":
             start_preposition(state, phrase, phrase_list[i - 1] if i else None)
         elif phrase.kind == "stop":
-            state = Reading()
+            state = ClauseState()
         elif phrase.kind != "relative":
             leaves_actor_open = (
                 phrase.words == ("to",)
                 and state.object is not None
                 and phrase_list[i - 1] is state.object
             )
-            state.pause()
+            state.end_clause_keep_subject()
             state.leaves_actor_open = leaves_actor_open
         i += 1
 
@@ -106,7 +106,7 @@ def _joined_phrases(phrase_list: Sequence[Phrase], i: int, bound: bool) -> tuple
     return run, i
 
 
-def _update_state(state: Reading, run: list[Phrase], follows: bool) -> None:
+def _update_state(state: ClauseState, run: list[Phrase], follows: bool) -> None:
     """Makes a noun phrase the new subject, or the object if a verb governs it.
 
     A thing right after another noun phrase ("gives the dog a bone") is not a subject.
@@ -115,7 +115,7 @@ def _update_state(state: Reading, run: list[Phrase], follows: bool) -> None:
         state.object = None
     elif not state.predicate:
         state.subject, state.actors, state.object, state.verb = run, run, None, None
-    elif state.direct:
+    elif state.expects_direct_object:
         state.object = run[-1]
     state.governor = state.predicate[-1] if state.predicate else ""
     state.last_noun = run[-1]

@@ -1,6 +1,6 @@
 """Verbs in a clause: finds the actor of a verb."""
 
-from zoo.units.rules.clauses.reading import Reading
+from zoo.units.rules.clauses.reading import ClauseState
 from zoo.units.rules.kinds import BEINGS, MOVERS, is_kind
 from zoo.units.rules.lexicon import BASES, LOOKING_ON, word_set
 from zoo.units.rules.phrases.phrase import Phrase
@@ -11,7 +11,7 @@ _OF_THINGS = word_set(
 )
 
 
-def start_verb(state: Reading, verb: Phrase, previous: Phrase | None) -> None:
+def start_verb(state: ClauseState, verb: Phrase, previous: Phrase | None) -> None:
     """Reads a verb and sets its actors: the subject, the nearest noun phrase or nobody.
 
     Args:
@@ -36,7 +36,7 @@ def start_verb(state: Reading, verb: Phrase, previous: Phrase | None) -> None:
     is_actor_unknown = (
         state.last_noun is not None
         and state.last_noun is previous
-        and ((qualifies and (state.looks_on or of_being)) or (watches and watched is None))
+        and ((qualifies and (state.has_perception_verb or of_being)) or (watches and watched is None))
     )
     # "a man and a dog running": the participle belongs to both
     if nearest and state.last_noun is not None and state.last_noun not in state.subject:

@@ -5,7 +5,7 @@ from random import Random
 
 from zoo.units.record import EntityFoil
 from zoo.units.rules import kinds
-from zoo.units.rules.kinds import is_kind, is_plural
+from zoo.units.rules.kinds import is_kind, can_take_number
 from zoo.units.rules.lexicon import (
     ATTRIBUTE_FOILS,
     BOUND_PARTICIPLES,
@@ -63,7 +63,7 @@ def _other_attributes(phrase: Phrase, i: int) -> list[str]:
         for a in ATTRIBUTE_FOILS[attribute]
         if not any(same_meaning(a, word) for word in phrase.words)
     ]
-    if attribute in NUMBERS and not is_plural(head):
+    if attribute in NUMBERS and not can_take_number(head):
         return []
     if attribute in BOUND_PARTICIPLES and i > 0:
         # "stone paved"

@@ -13,7 +13,7 @@ from zoo.units.rules.lexicon import (
     MOTIONS,
     OF_PEOPLE,
     PARTICIPLES,
-    names_actor,
+    is_passive_with_agent,
     word_set,
 )
 
@@ -66,12 +66,12 @@ def contrary_predicates(predicate: str, subject: str, object_: str) -> Iterator[
         preposition = " ".join(words[i:])
         if preposition in CONTRARY_PREPOSITIONS:
             contrary = _contrary_preposition(words[:i], preposition, object_)
-            if contrary and not names_actor(words) and contrary.split()[0] not in words[:i]:
+            if contrary and not is_passive_with_agent(words) and contrary.split()[0] not in words[:i]:
                 yield " ".join([*words[:i], contrary])
             break
     if verb in CONTRARY_VERBS and words[0] == PARTICIPLES[verb]:
         for contrary in CONTRARY_VERBS[verb]:
-            if _can_act(contrary, words[1:], subject, object_):
+            if _is_plausible_contrary(contrary, words[1:], subject, object_):
                 yield " ".join([PARTICIPLES[contrary], *words[1:]])
 
 
@@ -155,7 +155,7 @@ _OF_BEINGS, _OF_THINGS = word_set(lists.OF_BEINGS), word_set(lists.OF_THINGS)
 _OF_VEHICLES = word_set(lists.OF_VEHICLES)
 
 
-def _can_act(contrary: str, rest: Sequence[str], subject: str, object_: str) -> bool:
+def _is_plausible_contrary(contrary: str, rest: Sequence[str], subject: str, object_: str) -> bool:
     """Returns whether the subject can do this to the object.
 
     For example, waves are not repaired, and nobody sits across a field.

@@ -3,7 +3,7 @@
 from zoo.units.record import Relation
 from zoo.units.rules import kinds, words
 from zoo.units.rules.kinds import head_of, is_kind
-from zoo.units.rules.lexicon import BASES, both_numbers, word_set
+from zoo.units.rules.lexicon import BASES, singulars_and_plurals, word_set
 
 _ANIMAL_VERBS = word_set(
     "run walk sit stand lie lay jump swim sleep rest crawl climb look watch wade leap cross graze "
@@ -13,7 +13,7 @@ _MOUTH_VERBS = word_set(
     "catch chew carry fetch hold bite lick dig chase retrieve play fight sniff shake pull"
 )
 _WATER_VERBS = word_set("swim wade surf float splash sail row paddle dive kayak wakeboard")
-_WATERFOWL = both_numbers(word_set("duck goose swan"))
+_WATERFOWL = singulars_and_plurals(word_set("duck goose swan"))
 _SLIDING_VERBS = word_set("ski snowboard skate skateboard sled surf slide snowboard grind skiing")
 _ROLE_VERBS = word_set(words.ROLE_VERBS)
 _HANDLING = word_set("hold carry throw toss catch swing wave drop lift kick")
@@ -26,12 +26,12 @@ _BALL_VERBS = word_set(
 # verbs in fixed expressions with their object
 _IDIOM_VERBS = word_set("smoke listen cut fight blow shoot light dribble speak sing cast")
 _TAKING = word_set(words.TAKING)
-_BALLS = both_numbers(
+_BALLS = singulars_and_plurals(
     word_set("ball balloon frisbee football soccer_ball basketball volleyball tennis_ball baseball")
 )
-_BAGS = both_numbers(word_set("backpack suitcase purse handbag briefcase"))
-_SEATED_IN = both_numbers(word_set("wheelchair stroller cart armchair"))
-_SLOPES = both_numbers(word_set("ramp slope escalator slide"))
+_BAGS = singulars_and_plurals(word_set("backpack suitcase purse handbag briefcase"))
+_SEATED_IN = singulars_and_plurals(word_set("wheelchair stroller cart armchair"))
+_SLOPES = singulars_and_plurals(word_set("ramp slope escalator slide"))
 _HEIGHTS = word_set("rooftop rooftops")
 _ROOTED = word_set("tree trees bush bushes statue statues fountain fountains piano pianos")
 _INSIDES = kinds.ENCLOSURES - kinds.GROUNDS - kinds.TABLES - kinds.VEHICLES - kinds.MOUNTS

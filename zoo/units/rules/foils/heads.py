@@ -5,7 +5,7 @@ from random import Random
 
 from zoo.units.record import EntityFoil
 from zoo.units.rules import kinds, words
-from zoo.units.rules.kinds import is_kind, is_plural
+from zoo.units.rules.kinds import is_kind, can_take_number
 from zoo.units.rules.lexicon import (
     COATS,
     COLOURS,
@@ -14,7 +14,7 @@ from zoo.units.rules.lexicon import (
     NUMBERS,
     QUANTITIES,
     UNCOUNTED,
-    both_numbers,
+    singulars_and_plurals,
     same_meaning,
     word_set,
 )
@@ -24,13 +24,13 @@ _FREE = word_set(words.FREE_MODIFIERS)
 _FREE_OF_ANIMALS = _FREE | COATS | QUANTITIES | {"young", "old"}
 _FREE_OF_NATURE = _FREE - {"colorful", "bright"}
 _GROWN_WILD = kinds.SUBSTANCES | kinds.PLANTS | kinds.UNPAINTED
-_GROWN = both_numbers(word_set("man woman guy gentleman lady"))
-_YOUNG = both_numbers(word_set("boy girl"))
+_GROWN = singulars_and_plurals(word_set("man woman guy gentleman lady"))
+_YOUNG = singulars_and_plurals(word_set("boy girl"))
 _OF_THE_GROWN = word_set("older old elderly middle-aged adult aged grown business")
 _OF_ONE_SEX = word_set("pregnant bearded bald mustached male female")
 _BARE = frozenset({"shirtless", "topless"})
-_FEMALE = both_numbers(word_set("woman girl lady"))
-_NEARLY_GROWN = both_numbers(word_set("teenager adult"))
+_FEMALE = singulars_and_plurals(word_set("woman girl lady"))
+_NEARLY_GROWN = singulars_and_plurals(word_set("teenager adult"))
 _SMALL = frozenset({"little", "small", "young", "younger", "tiny"})
 
 
@@ -47,14 +47,14 @@ def head_foils(phrase: Phrase, mentioned: frozenset[str], rng: Random) -> Iterat
     """
     start, end = min(phrase.compound, phrase.head[0]), phrase.head[1]
     counted = bool((NUMBERS - {"one"}) & set(phrase.words))
-    if counted and not is_plural(phrase.head_text):
+    if counted and not can_take_number(phrase.head_text):
         return
     heads = [
         h
         for h in NOUN_FOILS.get(phrase.head_text, ())
         if not (counted and h in UNCOUNTED)
         and not _is_mentioned(h, phrase.head_text, mentioned)
-        and _suits(phrase.words[:start], phrase.head_text, h)
+        and _modifiers_fit_foil(phrase.words[:start], phrase.head_text, h)
     ]
     if end < len(phrase.words):
         return
@@ -64,7 +64,7 @@ def head_foils(phrase: Phrase, mentioned: frozenset[str], rng: Random) -> Iterat
         yield EntityFoil(phrase.replace_words(start, end, head), "object_change")
 
 
-def _suits(modifiers: tuple[str, ...], head: str, foil: str) -> bool:
+def _modifiers_fit_foil(modifiers: tuple[str, ...], head: str, foil: str) -> bool:
     """Returns whether the modifiers of the head fit the foil.
 
     For example, there are no little adults and no metal hedges.
@@ -101,10 +101,10 @@ def _suits(modifiers: tuple[str, ...], head: str, foil: str) -> bool:
 def _is_mentioned(foil: str, head: str, mentioned: frozenset[str]) -> bool:
     """Returns whether a foil may name the same as the head or another noun of the caption."""
     return same_meaning(foil, head) or any(
-        same_meaning(foil, noun) and not _of_other_age(foil, noun) for noun in mentioned
+        same_meaning(foil, noun) and not _differ_in_age(foil, noun) for noun in mentioned
     )
 
 
-def _of_other_age(first: str, second: str) -> bool:
+def _differ_in_age(first: str, second: str) -> bool:
     """Returns whether one is a man or woman and the other a boy or girl."""
     return (first in _GROWN and second in _YOUNG) or (first in _YOUNG and second in _GROWN)

@@ -19,7 +19,7 @@ from zoo.units.rules.phrases.word_classes import (
     has_tag,
     is_adverb_preposition,
     is_negation,
-    preposition_phrase,
+    multiword_preposition,
 )
 
 _ADVERBIAL = word_set("outside inside")
@@ -43,7 +43,7 @@ def phrases(tokens: Sequence[Token]) -> list[Phrase]:
 
 def _next_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None, int]:
     word, tag = words[i], tags[i]
-    if multiword := preposition_phrase(words, i):
+    if multiword := multiword_preposition(words, i):
         return Phrase("preposition", multiword), i + len(multiword)
     if word == "after" and i and tags[i - 1] in VERBS and has_tag(tags, i + 1, DETERMINERS | NOUNS):
         return Phrase("preposition", (word,)), i + 1

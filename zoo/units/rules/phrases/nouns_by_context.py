@@ -21,32 +21,32 @@ from zoo.units.rules.phrases.word_classes import (
 _GOVERNING = word_set("in at of with into from near under behind between against beside")
 
 
-def is_noun(words: list[str], tags: list[str], i: int, before: str, after: str) -> bool:
+def is_mistagged_noun(words: list[str], tags: list[str], i: int, previous_tag: str, next_tag: str) -> bool:
     """Returns whether a word tagged as a verb or adjective is a noun in its context."""
     word, tag = words[i], tags[i]
     if tag == "JJ":
-        if word in ATTRIBUTE_FOILS and (word not in BEINGS or after == "CC"):
+        if word in ATTRIBUTE_FOILS and (word not in BEINGS or next_tag == "CC"):
             return False
         listed = word in NOUN_FOILS or word in BEINGS or _ends_phrase(words, tags, i)
-        return word in CLOTHES or (listed and after not in NOUNS | ADJECTIVES)
+        return word in CLOTHES or (listed and next_tag not in NOUNS | ADJECTIVES)
     if tag not in VERBS or tag == "VBG":
         return False
     return (
-        (before == "DT" and word in NOUN_FOILS and after not in NOUNS)
-        or (word in NOUN_FOILS and word not in BASES and _is_thing(words, tags, i))
-        or (word in ("top", "set", "match") and before == "NN" and after not in NOUNS)
-        or (tag == "VB" and before == "NN" and after == "." and _is_ride(words, i))
-        or (tag in ("VB", "VBP", "VBD") and _is_noun_by_context(words, tags, i, before, after))
+        (previous_tag == "DT" and word in NOUN_FOILS and next_tag not in NOUNS)
+        or (word in NOUN_FOILS and word not in BASES and _has_noun_position(words, tags, i))
+        or (word in ("top", "set", "match") and previous_tag == "NN" and next_tag not in NOUNS)
+        or (tag == "VB" and previous_tag == "NN" and next_tag == "." and _is_final_noun(words, i))
+        or (tag in ("VB", "VBP", "VBD") and _is_noun_by_context(words, tags, i, previous_tag, next_tag))
         or (tag in FINITE and _is_governed(words, tags, i))
         or (
             (tag in FINITE or word in NOUN_FOILS)
-            and after not in NOUNS
+            and next_tag not in NOUNS
             and _ends_phrase(words, tags, i)
         )
     )
 
 
-def _is_thing(words: list[str], tags: list[str], i: int) -> bool:
+def _has_noun_position(words: list[str], tags: list[str], i: int) -> bool:
     """Returns whether a listed noun is where a noun can be: "railroad tracks", not "kids sled"."""
     previous = words[i - 1] if i else ""
     if tags[i] in ("VBZ", "MD"):
@@ -85,7 +85,7 @@ def _ends_phrase(words: list[str], tags: list[str], i: int) -> bool:
     return start >= 0 and start < i - (tags[i] == "JJ") and words[start] in ("a", "an")
 
 
-def _is_ride(words: list[str], i: int) -> bool:
+def _is_final_noun(words: list[str], i: int) -> bool:
     """Returns whether a verb at the end of a caption is a noun ("on a playground ride").
 
     That requires that no being precedes it.
@@ -93,19 +93,19 @@ def _is_ride(words: list[str], i: int) -> bool:
     return words[i] in PLACEHOLDERS and words[i - 1] not in BEINGS
 
 
-def _is_noun_by_context(words: list[str], tags: list[str], i: int, before: str, after: str) -> bool:
+def _is_noun_by_context(words: list[str], tags: list[str], i: int, previous_tag: str, next_tag: str) -> bool:
     """Returns whether a verb is a noun in its context.
 
     Examples are "pulls a sled in the snow", "has a confused look on" and "hangs from outdoor play
     equipment".
     """
-    if tags[i] != "VBD" and after in NOUNS and before == "JJ":
+    if tags[i] != "VBD" and next_tag in NOUNS and previous_tag == "JJ":
         return True
     if BASES.get(words[i]) != words[i]:
         return False
-    if before == "VBG" and words[i] in NOUN_FOILS:
+    if previous_tag == "VBG" and words[i] in NOUN_FOILS:
         return True
-    if after in NOUNS and before == "NN" and words[i - 1] not in MOVERS:
+    if next_tag in NOUNS and previous_tag == "NN" and words[i - 1] not in MOVERS:
         # "blue plastic play equipment": only a plural subject takes "play"
         return "NNS" not in tags[:i] or "IN" in tags[i - 3 : i]
     start = i - 1
@@ -114,4 +114,4 @@ def _is_noun_by_context(words: list[str], tags: list[str], i: int, before: str, 
     if words[i - 1] in NOUN_FOILS and not {"CC", "NNS"}.isdisjoint(tags[: start + 1]):
         # "a girl and a boy in a hat stand"
         return False
-    return start >= 0 and tags[start] == "DT" and words[start] in ("a", "an") and after != "NNS"
+    return start >= 0 and tags[start] == "DT" and words[start] in ("a", "an") and next_tag != "NNS"

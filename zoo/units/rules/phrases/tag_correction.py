@@ -2,8 +2,8 @@
 
 from zoo.units.rules.kinds import BEINGS, CLOTHES, MOVERS
 from zoo.units.rules.lexicon import BASES, NOUNS_IN_ING, NUMBERS, word_set
-from zoo.units.rules.phrases.nouns_by_context import is_noun
-from zoo.units.rules.phrases.verbs_by_context import is_verb
+from zoo.units.rules.phrases.nouns_by_context import is_mistagged_noun
+from zoo.units.rules.phrases.verbs_by_context import is_mistagged_verb
 from zoo.units.rules.phrases.word_classes import (
     ADJECTIVES,
     AFTER_VERB,
@@ -43,9 +43,9 @@ def correct_tags(words: list[str], tags: list[str]) -> list[str]:
             tags[i] = "VBG" if builds else "NN"
         elif (tag == "NN" or word == "cross-country") and _qualifies_participle(words, tags, i):
             tags[i] = "RB"
-        elif is_noun(words, tags, i, previous_tag, next_tag):
+        elif is_mistagged_noun(words, tags, i, previous_tag, next_tag):
             tags[i] = "NNS" if tag == "VBZ" else "NN"
-        elif tag in ("NN", "NNS", "NNP", "JJ") and is_verb(words, tags, i, previous_tag, next_tag):
+        elif tag in ("NN", "NNS", "NNP", "JJ") and is_mistagged_verb(words, tags, i, previous_tag, next_tag):
             tags[i] = "VBG" if word.endswith("ing") else "VBP" if BASES.get(word) == word else "VBZ"
         elif (
             tag == "NN"

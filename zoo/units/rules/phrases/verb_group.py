@@ -1,6 +1,6 @@
 """Verb groups: a verb with its auxiliaries, as one predicate."""
 
-from zoo.units.rules.lexicon import BASES, participle, word_set
+from zoo.units.rules.lexicon import BASES, present_participle, word_set
 from zoo.units.rules.phrases.noun_phrase import qualifies_noun
 from zoo.units.rules.phrases.phrase import Phrase
 from zoo.units.rules.phrases.word_classes import (
@@ -13,7 +13,7 @@ from zoo.units.rules.phrases.word_classes import (
     has_tag,
     is_adverb_preposition,
     is_negation,
-    preposition_phrase,
+    multiword_preposition,
 )
 
 _DOING = word_set("do does did doing")
@@ -39,7 +39,7 @@ def verb_group(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None
             tags[j] != "RB"
             or is_negation(words[j])
             or is_adverb_preposition(words, tags, j)
-            or preposition_phrase(words, j)
+            or multiword_preposition(words, j)
         ):
             break
         j += 1
@@ -60,7 +60,7 @@ def verb_group(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None
         return Phrase("verb", ("with",) if group[-1][0] in _HAVING else (), finite=finite), j
     (verb, tag), *rest = main
     passive = tag == "VBN" or (group[0][0] == "being" and tag != "VBG")
-    first_word = verb if passive or _keeps_form(verb, tag) else participle(verb)
+    first_word = verb if passive or _keeps_form(verb, tag) else present_participle(verb)
     return Phrase(
         "verb",
         (first_word, *(word for word, _ in rest)),

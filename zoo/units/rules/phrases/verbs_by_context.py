@@ -37,103 +37,103 @@ _WORN_AFTER = word_set("in wearing")
 _MOSTLY_VERBS = word_set("smile smiles watch watches jump jumps point points talk talks")
 
 
-def is_verb(words: list[str], tags: list[str], i: int, before: str, after: str) -> bool:
+def is_mistagged_verb(words: list[str], tags: list[str], i: int, previous_tag: str, next_tag: str) -> bool:
     """Returns whether a word tagged as a noun or adjective is a verb in its context."""
     word = words[i]
     if (word in CLOTHES and word not in _MOSTLY_VERBS) or not i:
         return False
     if word.endswith("ing"):
-        return _is_participle(words, tags, i, before, after)
+        return _is_participle(words, tags, i, previous_tag, next_tag)
     if words[i - 1] in SUBJECT_PRONOUNS | RELATIVES and tags[i] != "JJ":
-        return after not in NOUNS or word.endswith("s")
-    if BASES.get(word) == word and before == "NN" and words[i - 1] in BEINGS:
+        return next_tag not in NOUNS or word.endswith("s")
+    if BASES.get(word) == word and previous_tag == "NN" and words[i - 1] in BEINGS:
         # "watches a boy drink from a bottle"
         watched = any(BASES.get(w) in LOOKING_ON for w in words[:i])
-        if watched and after in AFTER_VERB:
+        if watched and next_tag in AFTER_VERB:
             return True
     is_actor = words[i - 1] in BEINGS or (tags[i] == "NNS" and not _names_thing(word))
-    if before == "NN" and is_actor and word not in NOUN_FOILS and _goes_somewhere(words, i):
+    if previous_tag == "NN" and is_actor and word not in NOUN_FOILS and _is_followed_by_direction(words, i):
         # "a dog hike up", "water flows over"
         return True
-    if before == "RB" and word in THIRD_PERSONS and words[i - 2] in BEINGS:
+    if previous_tag == "RB" and word in THIRD_PERSONS and words[i - 2] in BEINGS:
         return True
-    if tags[i] != "JJ" and word in BASES and after in AFTER_VERB and _is_dressed(words, tags, i):
+    if tags[i] != "JJ" and word in BASES and next_tag in AFTER_VERB and _follows_clothing(words, tags, i):
         return True
     if word in THIRD_PERSONS:
-        return _is_third_person(words, tags, i, before, after)
-    if tags[i] == "NNS" and before == "NN" and words[i - 1] in BEINGS:
-        return after in AFTER_VERB - {","} and not _names_thing(word)
-    if before == "NNS" and tags[i] == "NN" and _are_several(words[i - 1]):
+        return _is_third_person(words, tags, i, previous_tag, next_tag)
+    if tags[i] == "NNS" and previous_tag == "NN" and words[i - 1] in BEINGS:
+        return next_tag in AFTER_VERB - {","} and not _names_thing(word)
+    if previous_tag == "NNS" and tags[i] == "NN" and _can_be_plural_subject(words[i - 1]):
         # "four boys mug for": a plural is not part of a compound
-        ends = after == "." and (word in BASES or word not in NOUN_FOILS)
-        parts = word in BODY_PARTS - _MOSTLY_VERBS and not _goes_somewhere(words, i)
-        if not parts and (ends or after in _AFTER_PLURAL_SUBJECT):
+        ends = next_tag == "." and (word in BASES or word not in NOUN_FOILS)
+        parts = word in BODY_PARTS - _MOSTLY_VERBS and not _is_followed_by_direction(words, i)
+        if not parts and (ends or next_tag in _AFTER_PLURAL_SUBJECT):
             return True
-    if tags[i] == "NNS" and before == "CC" and after in NOUNS and "VBZ" in tags[:i]:
+    if tags[i] == "NNS" and previous_tag == "CC" and next_tag in NOUNS and "VBZ" in tags[:i]:
         return not _names_thing(word) and word not in _NO_SUBJECTS
     if BASES.get(word) != word:
         return False
-    if before == "CC" and after in AFTER_VERB and not {"VB", "VBP"}.isdisjoint(tags[:i]):
+    if previous_tag == "CC" and next_tag in AFTER_VERB and not {"VB", "VBP"}.isdisjoint(tags[:i]):
         return word in _MOSTLY_VERBS or not _names_thing(word)
     of_several = i > 2 and words[i - 2] == "of" and tags[i - 3] == "NNS"
-    subject = of_several or (before == "NNS" and words[i - 1] not in _NO_SUBJECTS)
+    subject = of_several or (previous_tag == "NNS" and words[i - 1] not in _NO_SUBJECTS)
     return (subject or _follows_joined_being(words, tags, i)) and (
-        after in AFTER_VERB - {",", "."}
-        or (after == "." and words[i - 1] in BEINGS and word not in BODY_PARTS - _MOSTLY_VERBS)
-        or (after in ADJECTIVES | NOUNS and word not in NOUN_FOILS)
+        next_tag in AFTER_VERB - {",", "."}
+        or (next_tag == "." and words[i - 1] in BEINGS and word not in BODY_PARTS - _MOSTLY_VERBS)
+        or (next_tag in ADJECTIVES | NOUNS and word not in NOUN_FOILS)
     )
 
 
-def _are_several(word: str) -> bool:
+def _can_be_plural_subject(word: str) -> bool:
     return word in BEINGS or (word in CLOTHES and word not in _NO_SUBJECTS)
 
 
-def _goes_somewhere(words: list[str], i: int) -> bool:
+def _is_followed_by_direction(words: list[str], i: int) -> bool:
     return "".join(words[i + 1 : i + 2]) in _DIRECTIONS
 
 
-def _is_participle(words: list[str], tags: list[str], i: int, before: str, after: str) -> bool:
+def _is_participle(words: list[str], tags: list[str], i: int, previous_tag: str, next_tag: str) -> bool:
     word = words[i]
-    after_noun = before in NOUNS and (
-        after in ("DT", "PRP$") or (word in BASES and after in AFTER_VERB)
+    after_noun = previous_tag in NOUNS and (
+        next_tag in ("DT", "PRP$") or (word in BASES and next_tag in AFTER_VERB)
     )
     return (
         after_noun
-        or (before in (",", "CC") and word in BASES and after not in NOUNS)
-        or after in ("DT", "PRP$")
-        or (i > 0 and words[i - 1] in SUBORDINATORS | BEINGS and before in NOUNS | {"IN"})
-        or (before in ("NN", "NNS") and after == "IN" and word not in _ACTIVITIES)
-        or (after not in NOUNS and _is_dressed(words, tags, i))
+        or (previous_tag in (",", "CC") and word in BASES and next_tag not in NOUNS)
+        or next_tag in ("DT", "PRP$")
+        or (i > 0 and words[i - 1] in SUBORDINATORS | BEINGS and previous_tag in NOUNS | {"IN"})
+        or (previous_tag in ("NN", "NNS") and next_tag == "IN" and word not in _ACTIVITIES)
+        or (next_tag not in NOUNS and _follows_clothing(words, tags, i))
     )
 
 
-def _is_third_person(words: list[str], tags: list[str], i: int, before: str, after: str) -> bool:
+def _is_third_person(words: list[str], tags: list[str], i: int, previous_tag: str, next_tag: str) -> bool:
     word, previous = words[i], words[i - 1] if i else ""
-    if previous in _SINGULAR_SUBJECTS or (previous in BEINGS and before in ("NN", "JJ")):
+    if previous in _SINGULAR_SUBJECTS or (previous in BEINGS and previous_tag in ("NN", "JJ")):
         return True
     if previous == "her" and i > 1 and tags[i - 2] == "IN":
         # "the crowd behind her watches"
         return word in _MOSTLY_VERBS
-    goes = _goes_somewhere(words, i)
-    if before in ("CC", ","):
-        after_verb = before == "CC" and i > 1 and tags[i - 2] == "VBZ"
-        has_object = after in ("DT", "PRP$") or goes or words[i + 1 : i + 2] in (["at"], ["for"])
+    goes = _is_followed_by_direction(words, i)
+    if previous_tag in ("CC", ","):
+        after_verb = previous_tag == "CC" and i > 1 and tags[i - 2] == "VBZ"
+        has_object = next_tag in ("DT", "PRP$") or goes or words[i + 1 : i + 2] in (["at"], ["for"])
         return (
             after_verb
             or has_object
-            or (before == "CC" and after in AFTER_VERB and not _names_thing(word))
-            or (word in _MOSTLY_VERBS and after in AFTER_VERB | NOUNS)
+            or (previous_tag == "CC" and next_tag in AFTER_VERB and not _names_thing(word))
+            or (word in _MOSTLY_VERBS and next_tag in AFTER_VERB | NOUNS)
         )
-    if goes and before in NOUNS:
+    if goes and previous_tag in NOUNS:
         return True
-    if before == "NN" and _ends_compound(words, tags, i):
+    if previous_tag == "NN" and _ends_compound(words, tags, i):
         return False
-    return before in ("NN", "NNP", "PRP") or (
-        before == "NNS" and after in ("IN", "TO", "RP", "DT", "PRP$")
+    return previous_tag in ("NN", "NNP", "PRP") or (
+        previous_tag == "NNS" and next_tag in ("IN", "TO", "RP", "DT", "PRP$")
     )
 
 
-def _is_dressed(words: list[str], tags: list[str], i: int) -> bool:
+def _follows_clothing(words: list[str], tags: list[str], i: int) -> bool:
     """Returns whether clothes or a colour that somebody wears end before i: "in blue"."""
     if not i:
         return False

@@ -40,7 +40,7 @@ def is_negation(word: str) -> bool:
     return word in ("not", "never") or word.endswith(("n't", "n’t"))
 
 
-def preposition_phrase(words: Sequence[str], i: int) -> tuple[str, ...]:
+def multiword_preposition(words: Sequence[str], i: int) -> tuple[str, ...]:
     """Returns the preposition of several words that begins at i, or an empty tuple."""
     for preposition in _PREPOSITIONS_BY_FIRST.get(words[i], ()):
         if tuple(words[i : i + len(preposition)]) == preposition:
