@@ -66,7 +66,7 @@ def test_a_checkpoint_is_loaded_whole(
     module: ZooModule, model: Model, checkpoint: Path, pictures: list[Path]
 ) -> None:
     loaded = zoo.load(checkpoint)
-    assert loaded.module.recipe() == module.recipe()
+    assert loaded.module.constructor_config() == module.constructor_config()
     np.testing.assert_array_equal(
         loaded.score(pictures, TEXTS), Model(module).score(pictures, TEXTS)
     )

@@ -1,6 +1,6 @@
 import torch
 
-from zoo.batch import Encoded, TokenKey, concatenate, pad_to, build_text_bank
+from zoo.batch import Encoded, TokenKey, build_text_bank, concatenate, pad_to
 
 KEY = TokenKey()
 

@@ -65,7 +65,7 @@ def test_a_teacher_is_never_in_training_mode_and_never_in_the_optimiser() -> Non
     model = module().train()
     assert model.teacher is not None
     assert not any(part.training for part in model.teacher.modules())
-    groups = Optimization().groups(model.named_parameters(), model.part_of_parameter)
+    groups = Optimization().groups(model.named_parameters(), model.learning_rate_part)
     trained = {id(p) for group in groups for p in group["params"]}
     assert not trained & {id(p) for p in model.teacher.parameters()}
 

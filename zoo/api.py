@@ -26,7 +26,7 @@ from zoo.backbones.factory import architectures
 from zoo.backbones.fingerprint import weights_hash
 from zoo.backbones.settings import Augmentation, Compute, TextInput, Tuning
 from zoo.backbones.weights import SUFFIXES
-from zoo.batch import Encoded, TextBank, concatenate, build_text_bank
+from zoo.batch import Encoded, TextBank, build_text_bank, concatenate
 from zoo.checkpoints.files import NAMES
 from zoo.checkpoints.load import load_checkpoint, load_published
 from zoo.error_translation import shorten_message
@@ -99,7 +99,7 @@ class Model:
 
     def __repr__(self) -> str:
         backbone = self.module.backbone
-        weights_note = describe_random_weights(self.module.weights)
+        weights_note = describe_random_weights(self.module.weight_origins)
         parts = [
             backbone.name,
             backbone.activation,
@@ -188,7 +188,9 @@ class Model:
         return patch_words(self.module, open_picture(picture, self.decoding), list_texts(texts))
 
     @torch.no_grad()
-    def _encode_images_or_views(self, images: list[Picture], views: Views | None = None) -> Encoded | None:
+    def _encode_images_or_views(
+        self, images: list[Picture], views: Views | None = None
+    ) -> Encoded | None:
         """Encodes images, each as a whole or in views; returns None if there are none."""
         backbone, parts = self.module.backbone, []
         transform = backbone.square_transform(views.side) if views else backbone.eval_transform
@@ -204,7 +206,9 @@ class Model:
         return concatenate(parts) if parts else None
 
     @torch.no_grad()
-    def _encode_texts_or_segments(self, texts: list[str], segments: Segments | None = None) -> Encoded | None:
+    def _encode_texts_or_segments(
+        self, texts: list[str], segments: Segments | None = None
+    ) -> Encoded | None:
         """Encodes texts, each as a whole or in segments; returns None if there are none."""
         backbone = self.module.backbone
         if segments and texts:
@@ -304,7 +308,8 @@ def _refuse_unknown(source: str) -> None:
     name = source.partition(":")[0]
     raise ZooError(
         f"{name!r} is not a known architecture, published model or checkpoint"
-        f"{suggest_names(name, [*entries(), *names, *open_clip_model_names()])}: see `zoo ls backbones` and "
+        f"{suggest_names(name, [*entries(), *names, *open_clip_model_names()])}: see `zoo ls "
+        "backbones` and "
         "`zoo ls models`"
     )
 

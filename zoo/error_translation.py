@@ -200,7 +200,7 @@ def to_user_error(error: BaseException) -> ZooError | None:
     import torch
     from lightning.fabric.utilities.exceptions import MisconfigurationException
 
-    from zoo.support.distributed import rank, lost_connection_message, world_size
+    from zoo.support.distributed import lost_connection_message, rank, world_size
 
     lost_rank = lost_connection_message(error)
     if lost_rank is not None:

@@ -463,7 +463,9 @@ class Scores:
         masked = (same_image & self.mask_same_image) | (same_text & self.mask_same_text)
         return candidate & ~(masked & is_other)
 
-    def _same_image_and_text_masks(self, rows: Tensor, columns: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _same_image_and_text_masks(
+        self, rows: Tensor, columns: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """Compares rows with columns by image and by words.
 
         Args:

@@ -193,7 +193,9 @@ def _measured(step: Step, device: torch.device, steps: int) -> Measured:
     torch.manual_seed(0)
     module = built(step).to(device)
     setting = Optimization(lr=1e-4, fused=step.fused)
-    optimizer = setting.build(module.named_parameters(), module.part_of_parameter, 1000, 1.0)["optimizer"]
+    optimizer = setting.build(module.named_parameters(), module.learning_rate_part, 1000, 1.0)[
+        "optimizer"
+    ]
     batch = made(module.backbone, step.batch).to(device)
 
     def whole() -> Tensor:

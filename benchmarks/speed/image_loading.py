@@ -73,7 +73,7 @@ def ways(
     finder = ImageFinder([])
     kept = cached_pixels(ImageCache(folder), backbone.min_side_for_crops, refs, finder)
     by_pil = backbone.train_transform if training else backbone.eval_transform
-    pixels = backbone.train_pixel_transform if training else backbone.eval_pixel_transform
+    pixels = backbone.train_uint8_transform if training else backbone.eval_uint8_transform
     return {
         "pil": ImageFiles(finder, by_pil, "pil"),
         "torchvision": ImageFiles(finder, pixels, "torchvision"),

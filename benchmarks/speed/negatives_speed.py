@@ -32,7 +32,7 @@ from zoo.negatives.bigram_shuffle import BigramShuffle
 from zoo.negatives.negclip_swap import NegCLIPSwap
 from zoo.negatives.replace import Replace
 from zoo.negatives.table import ReplacementTable
-from zoo.negatives.word_table import build_table, replacements, replaceable_vocabulary
+from zoo.negatives.word_table import build_table, replaceable_vocabulary, replacements
 from zoo.sources.readers.guess import guess_reader
 
 GOAL = 5_000

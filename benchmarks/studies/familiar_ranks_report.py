@@ -6,7 +6,7 @@ from typing import Any
 import matplotlib
 from scenes_training import write_json
 
-from zoo.results.ranks import SIGNIFICANT, Flip, SplitTest, find_flips, compute_split_tests
+from zoo.results.ranks import SIGNIFICANT, Flip, SplitTest, compute_split_tests, find_flips
 from zoo.results.reader import read_results
 
 matplotlib.use("Agg")

@@ -108,7 +108,7 @@ class HeadTraining(Training):
             self.batches = Cached(self.batches, self.features())  # type: ignore[assignment]
             built = Optimization(
                 lr=plan.rate, weight_decay=1e-7, betas=(0.9, 0.95), eps=1e-8, warmup_share=0.1
-            ).build(self.module.named_parameters(), self.module.part_of_parameter, plan.steps, 1)
+            ).build(self.module.named_parameters(), self.module.learning_rate_part, plan.steps, 1)
             self.optimizer, self.schedule = built["optimizer"], built["lr_scheduler"]["scheduler"]
         else:
             self.module, self.steps = (

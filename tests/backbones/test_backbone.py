@@ -139,7 +139,7 @@ def test_a_step_changes_nothing_of_a_frozen_tower(tune: str) -> None:
     gradients(backbone, NONE)
     optimizer.step()
     changed = {
-        backbone.tower(name)
+        backbone.tower_of_parameter(name)
         for name, p in backbone.named_parameters()
         if not torch.equal(before[name], p)
     }
@@ -214,10 +214,10 @@ def test_shapes_say_what_heads_must_know() -> None:
 
 def test_a_scale_written_back_is_the_models_own() -> None:
     backbone = tiny()
-    backbone.write_scale(42.0, None)
+    backbone.write_scale_and_bias(42.0, None)
     assert backbone.shapes.scale == pytest.approx(42.0)
     with pytest.raises(ZooError, match="no logit_bias"):
-        backbone.write_scale(42.0, -3.0)
+        backbone.write_scale_and_bias(42.0, -3.0)
 
 
 def test_a_shorter_context_holds_for_tokenizer_and_tower() -> None:

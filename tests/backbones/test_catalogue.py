@@ -35,7 +35,14 @@ from tests.backbones.test_published import (
 from zoo.backbones import factory
 from zoo.backbones import hub as hub_door
 from zoo.backbones.catalogue import model
-from zoo.backbones.catalogue.entry import FACTS, Hub, ModelEntry, entries, read_entry, open_clip_model_names
+from zoo.backbones.catalogue.entry import (
+    FACTS,
+    Hub,
+    ModelEntry,
+    entries,
+    open_clip_model_names,
+    read_entry,
+)
 from zoo.backbones.catalogue.model import is_published, load_published_settings
 from zoo.backbones.hugging_face_names import hugging_face_state
 from zoo.checkpoints.load import load_published
@@ -463,7 +470,9 @@ def test_each_file_of_a_folder_is_checked_by_its_own_hash(
     hashes = {file: hashlib.sha256(file.encode()).hexdigest() for file in (image, text)}
     known(monkeypatch, tripletclip_cc3m=replace(entries()["tripletclip_cc3m"], sha256=hashes))
     named = f"tripletclip_cc3m:{tmp_path}"
-    assert load_published_settings(named)["backbone"]["pretrained"]["init_args"]["path"] == str(tmp_path)
+    assert load_published_settings(named)["backbone"]["pretrained"]["init_args"]["path"] == str(
+        tmp_path
+    )
     (tmp_path / text).write_bytes(b"other")
     with pytest.raises(ZooError, match=r"text-encoder/model\.safetensors is not the"):
         load_published_settings(named)

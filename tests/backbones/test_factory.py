@@ -12,7 +12,13 @@ import torch
 
 import zoo.backbones.factory
 from zoo.backbones.backbone import Backbone
-from zoo.backbones.factory import activation_of, resolve_architecture, build, check_tag, resolve_activation
+from zoo.backbones.factory import (
+    activation_of,
+    build,
+    check_tag,
+    resolve_activation,
+    resolve_architecture,
+)
 from zoo.errors import ZooError
 
 

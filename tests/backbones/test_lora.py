@@ -103,10 +103,12 @@ def test_only_adapters_are_trained_and_every_one_has_a_gradient() -> None:
 def test_tune_says_which_tower_is_adapted(side: Literal["image", "text"], other: str) -> None:
     backbone = tiny(tuning=Tuning(side, LoRA(targets=("attn", "c_fc"))))
     assert {
-        backbone.tower(name) for name, _ in backbone.named_parameters() if ".lora_" in name
+        backbone.tower_of_parameter(name)
+        for name, _ in backbone.named_parameters()
+        if ".lora_" in name
     } == {side}
-    assert backbone.trains(side)
-    assert not backbone.trains(other)
+    assert backbone.has_trained_parameters(side)
+    assert not backbone.has_trained_parameters(other)
 
 
 @pytest.mark.parametrize("name", ["zoo-tiny", "resnet"])
@@ -154,7 +156,9 @@ def test_chunks_change_nothing() -> None:
 def test_what_no_output_reaches_is_frozen_as_ever() -> None:
     backbone = tiny(tuning=Tuning(lora=LoRA()))
     frozen = [
-        name for name in backbone.freeze_unused(PENULTIMATE, PENULTIMATE, pooled=False) if ".lora_" in name
+        name
+        for name in backbone.freeze_unused(PENULTIMATE, PENULTIMATE, pooled=False)
+        if ".lora_" in name
     ]
     assert frozen
     assert all(".resblocks.2." in name for name in frozen)
@@ -163,7 +167,7 @@ def test_what_no_output_reaches_is_frozen_as_ever() -> None:
 def test_adapters_are_in_the_groups_of_their_towers() -> None:
     backbone = tiny(tuning=Tuning(lora=LoRA()))
     groups = Optimization(lr_image=1e-3, lr_text=1e-4).groups(
-        backbone.named_parameters(), backbone.tower
+        backbone.named_parameters(), backbone.tower_of_parameter
     )
     rates = {id(p): group["lr"] for group in groups for p in group["params"]}
     assert {name: rates[id(p)] for name, p in trained(backbone).items()} == {

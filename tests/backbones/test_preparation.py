@@ -12,7 +12,7 @@ from torchvision.transforms import RandomResizedCrop
 from torchvision.transforms.functional import pil_to_tensor
 
 from zoo.backbones import Augmentation, Backbone
-from zoo.backbones.preparation import pil_transform, pixel_transform, normalize_pixels, random_box
+from zoo.backbones.preparation import normalize_pixels, pil_transform, pixel_transform, random_box
 
 SETTINGS: dict[str, Any] = {
     "size": 64,
@@ -50,7 +50,9 @@ def test_evaluation_s_pixels_are_within_a_grey_level(
     for picture in pictures:
         pixels = pixel_transform(settings, None)(pil_to_tensor(picture))
         assert pixels.dtype == torch.uint8
-        difference = normalize_pixels(pixels[None], settings)[0] - pil_transform(settings, None)(picture)
+        difference = normalize_pixels(pixels[None], settings)[0] - pil_transform(settings, None)(
+            picture
+        )
         assert float(difference.abs().max()) < 1.01 * GREY_LEVEL
         assert float(difference.abs().mean()) < 1e-2 * GREY_LEVEL
 
@@ -68,7 +70,9 @@ def test_a_random_crop_is_that_of_pil_by_the_same_seed(pictures: list[Image.Imag
         difference = normalize_pixels(seen[-1][None], SETTINGS)[0] - wanted
         assert float(difference.abs().max()) < 1.01 * GREY_LEVEL
     torch.manual_seed(9)
-    assert not torch.equal(pixel_transform(SETTINGS, augmentation)(pil_to_tensor(picture)), seen[-1])
+    assert not torch.equal(
+        pixel_transform(SETTINGS, augmentation)(pil_to_tensor(picture)), seen[-1]
+    )
 
 
 @pytest.mark.parametrize("size", [(480, 640), (640, 427), (100, 900), (900, 100), (7, 5)])

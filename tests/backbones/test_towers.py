@@ -58,7 +58,9 @@ def equals_whole_texts(backbone: Backbone, texts: TextBank) -> None:
     backbone = copy.deepcopy(backbone).double()
     weights = torch.randn(len(texts), backbone.shapes.width, dtype=torch.float64)
     trained = [
-        p for n, p in backbone.named_parameters() if backbone.tower(n) == "text" and p.requires_grad
+        p
+        for n, p in backbone.named_parameters()
+        if backbone.tower_of_parameter(n) == "text" and p.requires_grad
     ]
     cut = backbone.encode_texts(texts).pooled
     whole = backbone.model.encode_text(texts.ids, normalize=False)
@@ -245,7 +247,7 @@ def test_tokens_that_a_tower_lacks_are_refused_with_the_arguments_that_mend_it(
     tiny: Backbone, key: TokenKey, reason: str
 ) -> None:
     with pytest.raises(ZooError, match=f"^the image tower of zoo-tiny cannot give {reason}$"):
-        tiny.check_keys(frozenset({key}), frozenset())
+        tiny.check_token_keys(frozenset({key}), frozenset())
     with pytest.raises(ZooError, match=f"^the text tower of zoo-tiny cannot give {reason}$"):
         tiny.freeze_unused(frozenset(), frozenset({key}), True)
 
@@ -255,7 +257,7 @@ def test_a_tower_without_a_cls_patch_says_which_argument_asked_for_it(tiny: Back
         ZooError,
         match=f"a CLS patch, since .*: set cls_patch of the head or objective to false, {OTHER}$",
     ):
-        tiny.check_keys(frozenset(), frozenset({TokenKey(prefix=True)}))
+        tiny.check_token_keys(frozenset(), frozenset({TokenKey(prefix=True)}))
 
 
 def test_a_resnet_says_that_it_has_no_tokens(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from zoo.benchmarks.annotations import check_user_files, unanswerable_note, find_annotation_file
+from zoo.benchmarks.annotations import check_user_files, find_annotation_file, unanswerable_note
 from zoo.benchmarks.aro.benchmark import ARO
 from zoo.benchmarks.base import Case, Subset
 from zoo.benchmarks.pairs import Pairs
@@ -41,7 +41,9 @@ def test_a_file_that_the_user_named_is_taken_from_the_working_directory_or_the_r
         == tmp_path / "root" / "mine.json"
     )
     (tmp_path / "mine.json").write_text("[]")
-    assert find_annotation_file(tmp_path / "root", subset("mine.json", named=True)) == Path("mine.json")
+    assert find_annotation_file(tmp_path / "root", subset("mine.json", named=True)) == Path(
+        "mine.json"
+    )
 
 
 @pytest.mark.parametrize(

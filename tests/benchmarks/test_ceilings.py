@@ -10,9 +10,9 @@ from zoo.benchmarks import Case, SugarCrepe
 from zoo.benchmarks import ceilings as module
 from zoo.benchmarks.ceilings import (
     ALL_SUBSETS,
-    load_or_compute_ceilings,
     ceilings_from_dict,
     ceilings_to_dict,
+    load_or_compute_ceilings,
     split_words,
 )
 from zoo.benchmarks.protocols.by_kind import ByKind
@@ -41,7 +41,9 @@ def test_a_bag_of_words_gets_96_19_per_cent_of_sugarcrepe(shared_data: Path) -> 
 
 def test_words_are_counted_whatever_their_order_case_and_marks() -> None:
     assert split_words("The dog's bone, a Dog.") == ["the", "dog's", "bone", "a", "dog"]
-    found = load_or_compute_ceilings([asking("A dog on a cat.", "a cat on a dog"), asking("a dog", "a dog dog")])
+    found = load_or_compute_ceilings(
+        [asking("A dog on a cat.", "a cat on a dog"), asking("a dog", "a dog dog")]
+    )
     assert found["a"]["i2t"].order_only == 75.0
 
 

@@ -11,7 +11,9 @@ CAPTIONS = ["A dog chases a red ball .", "the dog chases a cat", "a red car", "t
 
 
 def of(condition: str, anchor: str, half_truth: str, truth: str) -> Case:
-    return half_truth_case(condition, "1", ImageRef("coco", "1"), (anchor, half_truth, truth), "paper")
+    return half_truth_case(
+        condition, "1", ImageRef("coco", "1"), (anchor, half_truth, truth), "paper"
+    )
 
 
 CASES = [

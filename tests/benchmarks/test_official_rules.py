@@ -305,7 +305,10 @@ def test_boxes_in_images_that_were_resized_unknown_from_what_are_left_out_and_co
     contents = resolve_case_images(read_benchmark(CREPE(subsets=["atom"]), finder.roots), finder)
     asked = {case.images[0] for case in contents.cases}
     assert contents.uncroppable_images == {image for image in asked if finder.find(image)}
-    assert f"{len(contents.uncroppable_images)} were left out" in contents.notes["boxes that do not fit"]
+    assert (
+        f"{len(contents.uncroppable_images)} were left out"
+        in contents.notes["boxes that do not fit"]
+    )
 
 
 def test_hard_positives_asks_where_the_foil_stands_among_caption_and_hard_positive(

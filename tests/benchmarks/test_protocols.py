@@ -216,7 +216,10 @@ class Bare(AnyRight):
 
 
 def test_a_protocol_is_found_again_from_what_files_call_it() -> None:
-    assert [protocol_name(resolve_protocol(name)) for name in ("i2t", "ImageToText")] == ["i2t", "i2t"]
+    assert [protocol_name(resolve_protocol(name)) for name in ("i2t", "ImageToText")] == [
+        "i2t",
+        "i2t",
+    ]
     here = "tests.benchmarks.test_protocols"
     assert protocol_name(Bare()) == f"{here}.Bare"
     assert isinstance(resolve_protocol(f"{here}.Bare"), Bare)

@@ -16,7 +16,7 @@ from zoo.backbones.backbone import Backbone
 from zoo.backbones.lora import LoRA
 from zoo.backbones.published import NegCLIP
 from zoo.backbones.settings import Tuning
-from zoo.checkpoints.merge import merge
+from zoo.checkpoints.merge import write_interpolated_checkpoints
 from zoo.cli import main
 from zoo.cli.merge import parse_alphas
 from zoo.errors import ZooError
@@ -53,9 +53,12 @@ def test_alpha_0_is_the_start_alpha_1_the_tuned_model_and_between_them_is_a_stra
     start: Path, lora: LoRA | None
 ) -> None:
     file = tuned(start, lora)
-    states = [state(f) for f in merge(file, [0.0, 0.25, 1.0], start.with_name("merged"))]
+    states = [
+        state(f)
+        for f in write_interpolated_checkpoints(file, [0.0, 0.25, 1.0], start.with_name("merged"))
+    ]
     whole = zoo.load(file).module
-    ends = (Backbone("zoo-tiny", pretrained=str(start)), whole.backbone.without_adapters())
+    ends = (Backbone("zoo-tiny", pretrained=str(start)), whole.backbone.with_merged_adapters())
     for found, backbone in ((states[0], ends[0]), (states[2], ends[1])):
         assert all(
             torch.equal(found[f"backbone.{name}"], tensor)
@@ -73,7 +76,10 @@ def test_alpha_0_is_the_start_alpha_1_the_tuned_model_and_between_them_is_a_stra
 
 def test_a_change_by_adapters_grows_with_alpha_and_not_with_its_square(start: Path) -> None:
     quarter, whole = (
-        state(f) for f in merge(tuned(start, LoRA()), [0.25, 1.0], start.with_name("merged"))
+        state(f)
+        for f in write_interpolated_checkpoints(
+            tuned(start, LoRA()), [0.25, 1.0], start.with_name("merged")
+        )
     )
     name = "visual.transformer.resblocks.0.mlp.c_fc.weight"
     origin = torch.load(start)[name]
@@ -88,14 +94,16 @@ def test_a_base_that_is_given_wins_over_the_recipe(start: Path) -> None:
     other = start.with_name("other.pt")
     torch.manual_seed(12)
     torch.save(Backbone("zoo-tiny").model.state_dict(), other)
-    (file,) = merge(tuned(start), [0.0], start.with_name("merged"), str(other))
+    (file,) = write_interpolated_checkpoints(
+        tuned(start), [0.0], start.with_name("merged"), str(other)
+    )
     assert torch.equal(state(file)["backbone.model.visual.proj"], torch.load(other)["visual.proj"])
 
 
 def test_published_weights_are_the_start_of_a_run_that_named_them(start: Path) -> None:
     backbone = Backbone("zoo-tiny", NegCLIP(str(start)), activation="gelu")
     file = save(ZooModule(backbone), start.with_name("last.ckpt"))
-    (none,) = merge(file, [0.0], start.with_name("merged"))
+    (none,) = write_interpolated_checkpoints(file, [0.0], start.with_name("merged"))
     assert torch.equal(state(none)["backbone.model.visual.proj"], torch.load(start)["visual.proj"])
 
 
@@ -115,7 +123,7 @@ def test_a_base_that_frozen_weights_belie_is_refused(start: Path, lora: LoRA | N
             r"but differs\)"
         ),
     ):
-        merge(file, [0.0], start.with_name("merged"), str(other))
+        write_interpolated_checkpoints(file, [0.0], start.with_name("merged"), str(other))
     assert not start.with_name("merged").exists()
 
 
@@ -123,7 +131,9 @@ def test_what_lies_under_adapters_is_the_start_of_a_run_from_nothing(start: Path
     torch.manual_seed(13)
     module = ZooModule(Backbone("zoo-tiny", tuning=Tuning(lora=LoRA())))
     plain = module.backbone.without_adapters().model.state_dict()  # adapters begin as nothing
-    (none,) = merge(save(module, start.with_name("last.ckpt")), [0.0], start.with_name("merged"))
+    (none,) = write_interpolated_checkpoints(
+        save(module, start.with_name("last.ckpt")), [0.0], start.with_name("merged")
+    )
     found = state(none)
     assert all(torch.equal(found[f"backbone.model.{name}"], plain[name]) for name in plain)
 
@@ -153,7 +163,10 @@ def test_a_benchmark_that_cannot_be_asked_is_told_before_anything_is_written(
 
 def test_a_linear_head_starts_at_the_identity(start: Path) -> None:
     none, whole = (
-        state(f) for f in merge(tuned(start, head=Linear()), [0.0, 1.0], start.with_name("merged"))
+        state(f)
+        for f in write_interpolated_checkpoints(
+            tuned(start, head=Linear()), [0.0, 1.0], start.with_name("merged")
+        )
     )
     assert torch.equal(none["head.text_map.weight"], torch.eye(128))
     assert not torch.equal(whole["head.text_map.weight"], torch.eye(128))
@@ -162,13 +175,15 @@ def test_a_linear_head_starts_at_the_identity(start: Path) -> None:
 def test_a_head_with_a_random_start_is_refused(start: Path) -> None:
     head = CrossModal(width=16, ffn=32, attention_heads=2, layers=1)
     with pytest.raises(ZooError, match="CrossModal starts from random weights"):
-        merge(tuned(start, head=head), [0.5], start.with_name("merged"))
+        write_interpolated_checkpoints(tuned(start, head=head), [0.5], start.with_name("merged"))
     assert not start.with_name("merged").exists()
 
 
 def test_without_a_start_a_base_is_asked_for(start: Path) -> None:
     with pytest.raises(ZooError, match="set --base"):
-        merge(tuned(start, pretrained=False), [0.5], start.with_name("merged"))
+        write_interpolated_checkpoints(
+            tuned(start, pretrained=False), [0.5], start.with_name("merged")
+        )
 
 
 def test_a_start_that_is_gone_is_asked_for(start: Path) -> None:
@@ -178,7 +193,7 @@ def test_a_start_that_is_gone_is_asked_for(start: Path) -> None:
         ZooError,
         match=r"the weights that .*last\.ckpt started from cannot be loaded .*start\.pt.*--base",
     ):
-        merge(file, [0.5], start.with_name("merged"))
+        write_interpolated_checkpoints(file, [0.5], start.with_name("merged"))
 
 
 @pytest.mark.parametrize("alphas", [[], [2.0], [-0.1], [math.nan], [0.5, 0.5], [0.1, 0.1 + 1e-12]])
@@ -186,12 +201,12 @@ def test_alphas_that_are_no_shares_or_come_twice_are_refused_before_anything_is_
     alphas: list[float], tmp_path: Path
 ) -> None:
     with pytest.raises(ZooError, match=r"alphas are \[.*numbers from 0 to 1, without duplicates"):
-        merge(tmp_path / "no.ckpt", alphas, tmp_path / "merged")
+        write_interpolated_checkpoints(tmp_path / "no.ckpt", alphas, tmp_path / "merged")
 
 
 def test_alphas_that_are_near_have_files_of_their_own(start: Path) -> None:
     near = [0.1234567, 0.1234568]
-    files = merge(str(tuned(start)), near, str(start.with_name("merged")))
+    files = write_interpolated_checkpoints(str(tuned(start)), near, str(start.with_name("merged")))
     assert [file.name for file in files] == ["alpha_0.1234567.ckpt", "alpha_0.1234568.ckpt"]
     assert [torch.load(file, weights_only=True)["zoo"]["alpha"] for file in files] == near
 
@@ -201,14 +216,14 @@ def test_a_place_that_holds_no_checkpoints_is_told_before_anything_is_read(tmp_p
     with pytest.raises(
         ZooError, match=r"file/alpha_1\.ckpt could not be written \(Not a directory"
     ):
-        merge(tmp_path / "no.ckpt", [1.0], tmp_path / "file")
+        write_interpolated_checkpoints(tmp_path / "no.ckpt", [1.0], tmp_path / "file")
 
 
 def test_the_start_was_trained_on_no_images(start: Path) -> None:
     file = tuned(start)
     content = torch.load(file, weights_only=True)
     torch.save({**content, "zoo": {"trained_images": ["a", "b"]}}, file)
-    none, some = merge(file, [0.0, 0.1], start.with_name("merged"))
+    none, some = write_interpolated_checkpoints(file, [0.0, 0.1], start.with_name("merged"))
     assert zoo.load(none).module.origin["trained_images"] == []
     assert zoo.load(some).module.origin["trained_images"] == ["a", "b"]
 

@@ -101,6 +101,6 @@ def test_recipes_and_entries_with_old_names_are_read(folder: Path) -> None:
 
 def test_current_names_are_not_changed(folder: Path) -> None:
     assert not MODULES.keys() & set(MODULES.values())
-    recipe = zoo.load("exported").module.recipe()
+    recipe = zoo.load("exported").module.constructor_config()
     checkpoint = {"hyper_parameters": recipe, "zoo": {"data": {"truncation": {"truncated": 1}}}}
     assert translate_checkpoint(checkpoint) == checkpoint

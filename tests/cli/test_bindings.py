@@ -16,7 +16,11 @@ def test_a_table_of_captions_is_written_once(
     assert main(["bindings", str(captions), "--out", str(out)]) == 0
     said = capsys.readouterr().out
     assert said == f"{out}: 3 bindings of captions.txt, 1 of them with a perfect match\n"
-    assert list(read_table(out).perfect_close_counts) == [("red", "car"), ("small", "dog"), ("white", "dog")]
+    assert list(read_table(out).perfect_close_counts) == [
+        ("red", "car"),
+        ("small", "dog"),
+        ("white", "dog"),
+    ]
     assert str(tmp_path) not in out.read_text()
     assert main(["bindings", str(captions), "--out", str(out)]) == 1
     assert f"{out} exists" in capsys.readouterr().err

@@ -78,7 +78,17 @@ def test_help_and_ls_answer_at_once_since_they_load_nothing_heavy(arguments: lis
         if not name.startswith("_")
     }
     assert "zoo" in loaded
-    assert loaded <= {"zoo", "lazy_loader", "rich", "jsonargparse", "typing_extensions", "typeshed_client", "yaml", "cython_runtime", "pygments"}
+    assert loaded <= {
+        "zoo",
+        "lazy_loader",
+        "rich",
+        "jsonargparse",
+        "typing_extensions",
+        "typeshed_client",
+        "yaml",
+        "cython_runtime",
+        "pygments",
+    }
 
 
 def test_ls_shows_what_can_be_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -89,7 +89,9 @@ def test_outcomes_that_differ_are_listed_by_their_margins(
     runs: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, _ = printed(capsys, *runs, "--outcomes", "3")
-    assert "38 outcomes of unseen differ from those of seen, and scores by at most 1; smallest" in out
+    assert (
+        "38 outcomes of unseen differ from those of seen, and scores by at most 1; smallest" in out
+    )
     assert out.count("margin 0.5 in seen and -0.5 in unseen") == 3
 
 

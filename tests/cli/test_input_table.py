@@ -373,7 +373,10 @@ SMALL = list(
             ("methods_on_coco --data_root ROOT --trial x", "--trial"),
             ("methods_on_coco --data_root ROOT --slurm gpu", "give NAME=VALUE"),
             ("methods_on_coco --data_root ROOT --rerun_mismatched --any_version", "--any_version"),
-            ("methods_on_coco --objective nowhere.CLIP --data_root ROOT", "--objective nowhere.CLIP adds the run CLIP"),
+            (
+                "methods_on_coco --objective nowhere.CLIP --data_root ROOT",
+                "--objective nowhere.CLIP adds the run CLIP",
+            ),
             ("methods_on_coco --object x", "did you mean --objective"),
         ),
         rows(

@@ -14,7 +14,7 @@ from zoo.cli import main, units
 from zoo.cli.ls import LISTS, backbones, first_comment, shipped_backbones
 from zoo.cli.recipes import find_recipe, shipped_recipes, shipped_studies
 from zoo.results.presets.preset import Preset, preset_of
-from zoo.support.class_names import BASE_CLASS_BY_KIND, class_of, list_classes, import_all
+from zoo.support.class_names import BASE_CLASS_BY_KIND, class_of, import_all, list_classes
 
 
 def listed(what: str, capsys: pytest.CaptureFixture[str]) -> list[str]:

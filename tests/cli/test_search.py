@@ -16,7 +16,7 @@ from zoo.cli.studies import work
 from zoo.cli.studies.file import read_study
 from zoo.cli.studies.records import Records
 from zoo.cli.studies.runs import WorkFolder, study_runs
-from zoo.cli.studies.search import refuse_benchmarks_images, search
+from zoo.cli.studies.search import refuse_benchmark_images_in_validation, search_best_settings
 from zoo.cli.studies.work import StudyExecutor
 from zoo.errors import ZooError
 
@@ -84,7 +84,7 @@ def stored_trials(root: Path) -> list[tuple[str, dict[str, Any], float | None]]:
 
 
 def test_the_best_settings_are_written_as_an_overlay(trained: Trained, tmp_path: Path) -> None:
-    (overlay,) = search(work_of(tmp_path))
+    (overlay,) = search_best_settings(work_of(tmp_path))
     assert len(set(trained.rates)) == 4
     assert all(1e-5 <= rate <= 1e-3 for rate in trained.rates)
     best = min(trained.rates, key=lambda rate: abs(math.log10(rate) + 4))
@@ -94,23 +94,23 @@ def test_the_best_settings_are_written_as_an_overlay(trained: Trained, tmp_path:
 def test_a_killed_search_resumes_with_the_trials_of_an_uninterrupted_one(
     trained: Trained, tmp_path: Path
 ) -> None:
-    search(work_of(tmp_path / "whole"))
+    search_best_settings(work_of(tmp_path / "whole"))
     whole, trained.rates = trained.rates, []
     trained.dies_at = 2
     with pytest.raises(KeyboardInterrupt):
-        search(work_of(tmp_path / "killed"))
+        search_best_settings(work_of(tmp_path / "killed"))
     states = [state for state, _, _ in stored_trials(tmp_path / "killed")]
     assert states == ["COMPLETE", "COMPLETE", "RUNNING"]
-    search(work_of(tmp_path / "killed"))
+    search_best_settings(work_of(tmp_path / "killed"))
     assert trained.rates == whole
     assert stored_trials(tmp_path / "killed") == stored_trials(tmp_path / "whole")
-    search(work_of(tmp_path / "killed"))
+    search_best_settings(work_of(tmp_path / "killed"))
     assert trained.rates == whole
 
 
 def test_a_trial_that_fails_is_passed_over(trained: Trained, tmp_path: Path) -> None:
     trained.fails_at = 0
-    search(work_of(tmp_path))
+    search_best_settings(work_of(tmp_path))
     states = [state for state, _, _ in stored_trials(tmp_path)]
     assert states == ["FAIL", "COMPLETE", "COMPLETE", "COMPLETE"]
 
@@ -118,12 +118,12 @@ def test_a_trial_that_fails_is_passed_over(trained: Trained, tmp_path: Path) -> 
 def test_trials_of_other_ranges_are_refused_and_lost_by_again(
     trained: Trained, tmp_path: Path
 ) -> None:
-    search(work_of(tmp_path))
+    search_best_settings(work_of(tmp_path))
     other = STUDY.replace("low: 1.0e-5", "low: 1.0e-4")
     with pytest.raises(ZooError, match=r"search.ranges.model.optimizer.lr.low 0.0001, was 1e-05"):
-        search(work_of(tmp_path, other))
+        search_best_settings(work_of(tmp_path, other))
     trained.rates = []
-    search(work_of(tmp_path, other), delete_mismatched=True)
+    search_best_settings(work_of(tmp_path, other), delete_mismatched=True)
     assert len(trained.rates) == 4
     assert min(trained.rates) >= 1e-4
 
@@ -136,7 +136,7 @@ def test_settings_are_not_chosen_by_images_that_a_benchmark_asks_about(
     monkeypatch.chdir(root)
     study = read_study(["searched.yaml"])
     with pytest.raises(ZooError, match="validation images of NegCLIP are also images of"):
-        refuse_benchmarks_images(
+        refuse_benchmark_images_in_validation(
             WorkFolder(tmp_path / "work", str(root), study), study_runs(study)[0]
         )
 
@@ -187,14 +187,14 @@ def test_a_study_without_ranges_and_a_machine_without_optuna_are_one_sentence_ea
 ) -> None:
     without = "recipes: {NegCLIP: recipe.yaml}\nvalidate: {benchmarks: sugarcrepe}\n"
     with pytest.raises(ZooError, match="searched has no ranges to search"):
-        search(work_of(tmp_path, without))
+        search_best_settings(work_of(tmp_path, without))
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(
         ZooError, match=r"optuna is not installed: pip install 'clip-zoo\[search\]'"
     ):
-        search(work_of(tmp_path))
+        search_best_settings(work_of(tmp_path))
 
 
 def test_a_range_that_is_none_is_refused(trained: Trained, tmp_path: Path) -> None:
     with pytest.raises(ZooError, match=r"the range of model.optimizer.lr, .* is not valid"):
-        search(work_of(tmp_path, STUDY.replace("low:", "lowest:")))
+        search_best_settings(work_of(tmp_path, STUDY.replace("low:", "lowest:")))

@@ -104,7 +104,9 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Commands:
 
 def study_work(study: Study | None = None) -> StudyExecutor:
     root = Path("studies/s").absolute()
-    return StudyExecutor(WorkFolder(root, str(Path("the data").absolute()), study or read_study(["s.yaml"])))
+    return StudyExecutor(
+        WorkFolder(root, str(Path("the data").absolute()), study or read_study(["s.yaml"]))
+    )
 
 
 def run_of(done: StudyExecutor, name: str) -> Run:
@@ -154,7 +156,9 @@ def test_a_run_that_goes_on_keeps_the_code_that_it_was_begun_with(commands: Comm
     done = study_work()
     run = run_of(done, "A/seed_0")
     done.claim_work_folder()
-    done.records.update_record(run, {**done.records.identity(run), "stage": BEGUN, "code": "of old"})
+    done.records.update_record(
+        run, {**done.records.identity(run), "stage": BEGUN, "code": "of old"}
+    )
     done.execute(run)
     assert done.records.read_record(run)["code"] == "of old"
 

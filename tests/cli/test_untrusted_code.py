@@ -380,7 +380,9 @@ def test_packages_of_the_working_folder_offer_nothing_and_installed_ones_are_tru
     offer(folder, "unpacked")
     offer(folder / "site-packages", "installed")
     monkeypatch.syspath_prepend(str(folder / "site-packages"))
-    assert [path for _, path, _ in list_classes("heads") if "zoo." not in path] == ["installed_lab.Mine"]
+    assert [path for _, path, _ in list_classes("heads") if "zoo." not in path] == [
+        "installed_lab.Mine"
+    ]
     tampered(folder, {"head": {"class_path": "installed_lab.Mine"}})
     assert type(zoo.load("A/last.ckpt").module.head).__name__ == "Mine"
 

@@ -104,7 +104,11 @@ class FakeBackbone(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.tokenizer, self.train_transform, self.eval_transform = WordTokenizer(), noisy, still
-        self.train_pixel_transform, self.eval_pixel_transform, self.min_side_for_crops = noisy, still, 4
+        self.train_uint8_transform, self.eval_uint8_transform, self.min_side_for_crops = (
+            noisy,
+            still,
+            4,
+        )
 
 
 class Watcher(LightningModule):

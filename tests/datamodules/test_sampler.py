@@ -98,8 +98,8 @@ def test_a_batch_that_the_devices_do_not_divide_is_refused_with_the_sizes_that_t
 
 def test_a_run_goes_on_with_its_own_order_and_decoder_alone():
     before = {"batch_size": 2_000, "seed": 1, "rows": 9, "decoder": "pil"}
-    SampleOrder(2_000, 1, 9, "pil").check_same_order(before)
+    SampleOrder(2_000, 1, 9, "pil").check_same_settings(before)
     with pytest.raises(ZooError, match="had batch_size 2,000, and now it is 1"):
-        SampleOrder(1, 1, 9, "pil").check_same_order(before)
+        SampleOrder(1, 1, 9, "pil").check_same_settings(before)
     with pytest.raises(ZooError, match="had decoder pil, and now it is torchvision"):
-        SampleOrder(2_000, 1, 9).check_same_order(before)
+        SampleOrder(2_000, 1, 9).check_same_settings(before)

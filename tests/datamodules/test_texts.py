@@ -105,7 +105,9 @@ def test_units_of_another_caption_under_the_same_id_are_refused(tmp_path):
 
 def test_units_of_another_split_of_the_files_are_known(tmp_path):
     units = units_file(tmp_path, ("a", "4 dogs run"), ("b", "2 cats sit"))
-    assert set(read_checked_units(units, known(sample()), lambda: known(sample("2 cats sit", "b")))) == {
+    assert set(
+        read_checked_units(units, known(sample()), lambda: known(sample("2 cats sit", "b")))
+    ) == {
         "a",
         "b",
     }

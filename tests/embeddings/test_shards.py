@@ -96,7 +96,9 @@ def test_a_worker_is_sent_no_features(tmp_path: Path) -> None:
     shards = write_items(tmp_path, items(2000))
     sent = pickle.dumps(shards)
     assert len(sent) < 1000
-    assert torch.equal(pickle.loads(sent).rows([1500])[0].pooled, shards.read_rows([1500])[0].pooled)
+    assert torch.equal(
+        pickle.loads(sent).rows([1500])[0].pooled, shards.read_rows([1500])[0].pooled
+    )
 
 
 def test_files_are_mapped_and_not_read(tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ class InMemory(Benchmark):
     def read(self, root: Path) -> Contents:
         return Contents(list(self.cases), [], [], {})
 
-    def resolved_arguments(self) -> dict[str, object]:
+    def inferred_arguments(self) -> dict[str, object]:
         return {"cases": [case.id for case in self.cases]}
 
 
@@ -180,7 +180,7 @@ def measured(evaluation: Evaluation, backbone: FakeBackbone, head: Head) -> Resu
     """Runs the engine as Lightning would."""
     head.attach(SHAPES)
     evaluation.start(backbone, head, {})  # type: ignore[arg-type]
-    for loader in evaluation.loaders(backbone, head):  # type: ignore[arg-type]
+    for loader in evaluation.build_loaders(backbone, head):  # type: ignore[arg-type]
         for portion in loader:
             evaluation.step(backbone, head, portion)  # type: ignore[arg-type]
     return evaluation.finish(backbone, head, {"name": "fake"})  # type: ignore[arg-type]

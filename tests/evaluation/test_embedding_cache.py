@@ -53,7 +53,7 @@ def measured(engine: Evaluation, backbone: FakeBackbone, vectors: StoredVectors 
     head = cosine()
     head.attach(SHAPES)
     parts: tuple[Any, Any] = backbone, head
-    loaders = engine.loaders(*parts, vectors)
+    loaders = engine.build_loaders(*parts, vectors)
     engine.start(*parts, {})
     for loader in loaders:
         for portion in loader:
@@ -132,7 +132,7 @@ def test_an_image_that_changes_while_it_is_measured_is_not_kept(tmp_path: Path) 
     engine, head, vectors = evaluation(tmp_path, cases(images)), cosine(), kept(tmp_path)
     head.attach(SHAPES)
     parts: tuple[Any, Any] = backbone, head
-    of_images, _ = engine.loaders(*parts, vectors)
+    of_images, _ = engine.build_loaders(*parts, vectors)
     engine.start(*parts, {})
     portion = next(iter(of_images))
     (tmp_path / images[1].key).write_bytes((tmp_path / images[0].key).read_bytes())
@@ -243,7 +243,9 @@ def test_two_ranks_share_what_is_kept(tmp_path: Path) -> None:
 
 def test_heads_that_read_tokens_keep_nothing(tmp_path: Path) -> None:
     backbone: Any = FakeBackbone()
-    assert open_stored_vectors(EmbeddingCache(str(tmp_path)), backbone, TokenHead(), "32-true") is None
+    assert (
+        open_stored_vectors(EmbeddingCache(str(tmp_path)), backbone, TokenHead(), "32-true") is None
+    )
 
 
 def test_all_that_a_vector_depends_on_tells_models_apart() -> None:
@@ -303,7 +305,8 @@ def test_a_backbone_that_stands_in_no_file_keeps_nothing(
     monkeypatch.setitem(sys.modules, "notebook", ModuleType("notebook"))
     kind: Any = type("Own", (Backbone,), {"__module__": "notebook"})
     assert (
-        open_stored_vectors(EmbeddingCache(str(tmp_path)), kind("zoo-tiny"), Cosine(), "32-true") is None
+        open_stored_vectors(EmbeddingCache(str(tmp_path)), kind("zoo-tiny"), Cosine(), "32-true")
+        is None
     )
     assert "vectors are not cached: Own is not defined in a file" in caplog.text
 

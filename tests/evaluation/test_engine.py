@@ -55,7 +55,7 @@ def assert_same(first: Results, second: Results) -> None:
 def test_the_engine_finds_what_a_loop_over_cases_finds(tmp_path: Path, head: Head) -> None:
     made = cases(drawn_images(tmp_path, 7))
     found = measured(evaluation(tmp_path, made, window_bytes=4000), FakeBackbone(), head)
-    by_hand = evaluation(tmp_path, made).run(ByHand(FakeBackbone(), head))
+    by_hand = evaluation(tmp_path, made).run_plain_model(ByHand(FakeBackbone(), head))
     assert_same(found, by_hand)
     values = {f.value for f in found.metrics}
     assert len(values) > 3, "outcomes vary"
@@ -72,7 +72,7 @@ def test_it_runs_again_and_again(tmp_path: Path) -> None:
     engine, backbone = evaluation(tmp_path, cases(drawn_images(tmp_path, 5))), FakeBackbone()
     first = measured(engine, backbone, cosine())
     engine.start(backbone, cosine(), {})  # type: ignore[arg-type]
-    engine.step(backbone, cosine(), next(iter(engine.loaders(backbone, cosine())[0])))  # type: ignore[arg-type]  a sanity check, say
+    engine.step(backbone, cosine(), next(iter(engine.build_loaders(backbone, cosine())[0])))  # type: ignore[arg-type]  a sanity check, say
     assert_same(first, measured(engine, backbone, cosine()))
 
 
@@ -241,7 +241,7 @@ def test_a_run_cut_short_leaves_its_cases_unscored_and_says_so(tmp_path: Path) -
         cosine(),
     )
     engine.start(backbone, head, {})  # type: ignore[arg-type]
-    for loader in engine.loaders(backbone, head):  # type: ignore[arg-type]
+    for loader in engine.build_loaders(backbone, head):  # type: ignore[arg-type]
         engine.step(backbone, head, next(iter(loader)))  # type: ignore[arg-type]
     found = engine.finish(backbone, head, {})  # type: ignore[arg-type]
     assert found.header["scoring"]["cases not reached, the run was cut short"] > 0
@@ -257,7 +257,7 @@ def test_a_model_whose_scores_have_another_shape_is_told_the_right_one(tmp_path:
         ZooError,
         match=r"Flat returned scores of shape \(2,\) for 1 images and 2 texts: return shape \(1, 2",
     ):
-        evaluation(tmp_path, cases(drawn_images(tmp_path, 3))).run(Flat())
+        evaluation(tmp_path, cases(drawn_images(tmp_path, 3))).run_plain_model(Flat())
 
 
 def test_half_precision_towers_are_scored_in_fp32_and_said_to_be_half(tmp_path: Path) -> None:
@@ -353,7 +353,7 @@ def test_a_rank_without_items_gets_filling_that_counts_nowhere(
     monkeypatch.setattr(batches, "world_size", lambda: 4)
     monkeypatch.setattr(batches, "rank", lambda: 3)
     engine.start(backbone, head, {})  # type: ignore[arg-type]
-    loaders = engine.loaders(backbone, head)  # type: ignore[arg-type]
+    loaders = engine.build_loaders(backbone, head)  # type: ignore[arg-type]
     assert [len(loader) for loader in loaders] == [1, 1], "Lightning refuses an empty loader"
     for loader in loaders:
         for portion in loader:
@@ -375,7 +375,7 @@ def test_vectors_are_mapped_in_fp32_whatever_the_towers_ran_in(tmp_path: Path) -
     found = []
     for half in (False, True):
         engine.start(backbone, head, {})  # type: ignore[arg-type]
-        for loader in engine.loaders(backbone, head):  # type: ignore[arg-type]
+        for loader in engine.build_loaders(backbone, head):  # type: ignore[arg-type]
             for portion in loader:
                 engine.step(backbone, head, portion)  # type: ignore[arg-type]
         with torch.autocast("cpu", torch.bfloat16, enabled=half):

@@ -187,7 +187,7 @@ def test_the_scores_of_two_towers_are_those_of_a_loop_over_cases(
             loop[case.subset, case.id] = (scale * left @ right.T).numpy()
     CountedClip.counts.clear()
     results = zoo.evaluate(model, InMemory(made), tmp_path)
-    expected = evaluation(tmp_path, made).run(FromLoop(made, loop))
+    expected = evaluation(tmp_path, made).run_plain_model(FromLoop(made, loop))
     for name in ("subset", "case", "metric", "right"):
         assert results.cases[name].to_pylist() == expected.cases[name].to_pylist()
     both = zip(results.cases["scores"], expected.cases["scores"], strict=True)

@@ -65,7 +65,7 @@ def head() -> StructureGuided:
 
 def measured(engine: Evaluation, backbone: Backbone, scorer: Head) -> Results:
     scorer.attach(backbone.shapes)
-    loaders = engine.loaders(backbone, scorer)
+    loaders = engine.build_loaders(backbone, scorer)
     engine.start(backbone, scorer, {})
     for loader in loaders:
         for portion in loader:
@@ -134,7 +134,7 @@ def smooth_images(folder: Path, n: int) -> list[ImageRef]:
 def test_the_engine_finds_what_the_papers_steps_find_in_loops(tmp_path: Path) -> None:
     made = cases(smooth_images(tmp_path, 3))
     found = measured(evaluation(tmp_path, made), tower(), head())
-    by_hand = evaluation(tmp_path, made).run(ByLoops(head()))
+    by_hand = evaluation(tmp_path, made).run_plain_model(ByLoops(head()))
     assert found.cases.num_rows == by_hand.cases.num_rows > 3 * 4
     for case, other in zip(found.cases.to_pylist(), by_hand.cases.to_pylist(), strict=True):
         # PIL rounds pixels to 1/255 where tensors are not

@@ -114,7 +114,7 @@ def test_a_gallery_cut_short_is_left_unscored(tmp_path: Path) -> None:
         TokenHead(),
     )
     engine.start(backbone, head, {})  # type: ignore[arg-type]
-    for loader in engine.loaders(backbone, head):  # type: ignore[arg-type]
+    for loader in engine.build_loaders(backbone, head):  # type: ignore[arg-type]
         engine.step(backbone, head, next(iter(loader)))  # type: ignore[arg-type]
     found = engine.finish(backbone, head, {})  # type: ignore[arg-type]
     assert all(f.n == 0 for f in found.metrics if f.subset == "gallery")
@@ -136,7 +136,7 @@ def test_a_image_that_breaks_is_named(tmp_path: Path) -> None:
         TokenHead(),
     )
     engine.start(backbone, head, {})  # type: ignore[arg-type]
-    for loader in engine.loaders(backbone, head):  # type: ignore[arg-type]
+    for loader in engine.build_loaders(backbone, head):  # type: ignore[arg-type]
         for portion in loader:
             engine.step(backbone, head, portion)  # type: ignore[arg-type]
     (tmp_path / "pictures" / "2.png").write_bytes(b"no picture")

@@ -103,7 +103,7 @@ def run(
     """Runs the engine as Lightning would, loaders first."""
     head.attach(SHAPES)
     parts: tuple[Any, Any] = backbone, head
-    loaders = engine.loaders(*parts, vectors)
+    loaders = engine.build_loaders(*parts, vectors)
     engine.start(*parts, {})
     for loader in loaders:
         for portion in loader:
@@ -268,7 +268,7 @@ def test_how_much_room_tokens_take_is_said_before_any_is_encoded(
     head.attach(SHAPES)
     parts: tuple[Any, Any] = backbone, head
     with caplog.at_level(logging.INFO):
-        engine.loaders(*parts, kept(tmp_path, limit))
+        engine.build_loaders(*parts, kept(tmp_path, limit))
     (said,) = (r for r in caplog.records if "tokens of this run need up to" in r.message)
     assert said.levelname == level
     assert ("--data.cache.limit_gib" in said.message) == (level == "WARNING")
@@ -282,7 +282,7 @@ def test_what_was_dropped_since_it_was_looked_up_is_encoded(tmp_path: Path) -> N
     engine, vectors, head = evaluation(tmp_path, made), kept(tmp_path), TokenHead()
     head.attach(SHAPES)
     parts: tuple[Any, Any] = backbone, head
-    loaders = engine.loaders(*parts, vectors)
+    loaders = engine.build_loaders(*parts, vectors)
     engine.start(*parts, {})
     vectors.store.delete_all_files()
     for loader in loaders:

@@ -79,7 +79,9 @@ def test_karpathys_training_images_are_those_of_train_and_restval(
 
 
 def test_a_models_own_images_are_those_it_names_or_those_of_its_captions(shared_data: Path) -> None:
-    own = seen_images("trained", training_images=["coco:1", "val2014/COCO_val2014_000000000002.jpg"])
+    own = seen_images(
+        "trained", training_images=["coco:1", "val2014/COCO_val2014_000000000002.jpg"]
+    )
     assert own.images == {"coco:1", "coco:2"}
     reader = KarpathyJson(shared_data / "coco" / "dataset_coco_sample.json")
     read = {sample.image for sample in reader.read()}

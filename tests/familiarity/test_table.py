@@ -91,7 +91,11 @@ def test_captions_are_counted_by_their_rule_units(tmp_path: Path) -> None:
     captions.write_text("\n".join(SAID))
     table = load_binding_table(str(captions))
     assert table.perfect_close_counts[Binding("red", "car")] == (1, 1)
-    assert table.perfect_close_counts[Binding("small", "dog")] == table.perfect_close_counts[Binding("white", "dog")] == (0, 1)
+    assert (
+        table.perfect_close_counts[Binding("small", "dog")]
+        == table.perfect_close_counts[Binding("white", "dog")]
+        == (0, 1)
+    )
     assert (table.about["extractor"], table.about["n"]) == ("rule", 2)
 
 
@@ -118,7 +122,9 @@ def test_training_captions_are_those_that_a_checkpoint_names(tmp_path: Path) -> 
         "reader": to_config(PlainText(captions)),
         "files": {captions.name: sha256(captions)},
     }
-    assert load_binding_table("training", (), described).perfect_close_counts == {("red", "car"): (1, 0)}
+    assert load_binding_table("training", (), described).perfect_close_counts == {
+        ("red", "car"): (1, 0)
+    }
     captions.write_text("A blue car.\n")
     with pytest.raises(ZooError, match="is not the file that the model was trained on: restore"):
         load_binding_table("training", (), described)

@@ -193,7 +193,9 @@ def test_what_a_word_looks_at_is_rolled_through_all_blocks(arguments: dict[str, 
 def test_pooled_vectors_have_no_words_to_look_with() -> None:
     head = small(granularity="global")
     images, texts = prepared(head)
-    assert head.word_patch_scores(images, texts, torch.zeros(1).long(), torch.zeros(1).long()) is None
+    assert (
+        head.word_patch_scores(images, texts, torch.zeros(1).long(), torch.zeros(1).long()) is None
+    )
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from tests.language.tokens import split_tokens
 from zoo.language.text import (
     attach_punctuation,
-    match_case,
     choose_article,
     correct_article,
     differ_only_in_list_order,
-    replace_spans,
     equal_when_normalized,
+    match_case,
+    replace_spans,
 )
 
 AN = "apple umbrella hour honest heir SUV MP3 X-ray 8 18 80-year A uninformed only oven urn"
@@ -33,7 +33,9 @@ def test_spans_are_replaced_in_any_order_and_spacing_stays() -> None:
 
 
 def test_marks_are_put_back_beside_their_words() -> None:
-    assert attach_punctuation("a man 's hat , ( red ) ; it ’s 5 % .") == "a man's hat, (red); it’s 5%."
+    assert (
+        attach_punctuation("a man 's hat , ( red ) ; it ’s 5 % .") == "a man's hat, (red); it’s 5%."
+    )
 
 
 @given(st.lists(st.sampled_from(["a", "man", "'s", "don't", ",", ".", "(", ")", "dog", "t-shirt"])))

@@ -40,7 +40,9 @@ def test_a_swap_is_a_permutation_of_the_words_and_another_sentence(caption: str,
 @given(st.text(), st.integers(0, 5))
 def test_any_text_at_all_gives_another_sentence_or_none(text: str, seed: int) -> None:
     negative = NegCLIPSwap(TextBlobTagger()).negative(text, Random(seed))
-    assert negative is None or (sorted(negative) == sorted(text) and not equal_when_normalized(negative, text))
+    assert negative is None or (
+        sorted(negative) == sorted(text) and not equal_when_normalized(negative, text)
+    )
 
 
 def test_the_six_categories() -> None:

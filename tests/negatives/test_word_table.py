@@ -11,8 +11,8 @@ from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.language.textblob_tagger import TextBlobTagger
 from zoo.language.wordnet import WordNet
-from zoo.negatives.table import TaggedWord, ReplacementTable
-from zoo.negatives.word_table import build_table, replacements, replaceable_vocabulary
+from zoo.negatives.table import ReplacementTable, TaggedWord
+from zoo.negatives.word_table import build_table, replaceable_vocabulary, replacements
 
 KEYS = [("cat", "NN"), ("dogs", "NNS"), ("red", "JJ"), ("tall", "JJ")]
 
@@ -44,7 +44,9 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> WordNet:
 
 
 def test_the_vocabulary_is_what_may_be_replaced_by_word_and_tag() -> None:
-    found = replaceable_vocabulary(["A red dog runs in front of two dogs.", "A dog is tall"], TextBlobTagger())
+    found = replaceable_vocabulary(
+        ["A red dog runs in front of two dogs.", "A dog is tall"], TextBlobTagger()
+    )
     assert found == [("dog", "NN"), ("dogs", "NNS"), ("red", "JJ"), ("runs", "VBZ")]
 
 

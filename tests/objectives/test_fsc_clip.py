@@ -18,7 +18,13 @@ from zoo.heads.cross_modal import CrossModal
 from zoo.heads.linear import Linear
 from zoo.heads.max_sim import MaxSim
 from zoo.objectives.base import Loss
-from zoo.objectives.fsc_clip import FSCCLIP, Weights, attention_weights, rounding_bound, smoothed_focal_loss
+from zoo.objectives.fsc_clip import (
+    FSCCLIP,
+    Weights,
+    attention_weights,
+    rounding_bound,
+    smoothed_focal_losses,
+)
 from zoo.scores import Scores
 from zoo.support.configurable import to_config
 
@@ -212,13 +218,13 @@ def test_terms_of_no_weight_ask_for_nothing() -> None:
 def test_a_missing_negative_is_no_logit_of_zero() -> None:
     logits = torch.tensor([[-3.0, -5.0, 0.0]], dtype=torch.float64)
     candidate = torch.tensor([[True, True, False]])
-    loss = smoothed_focal_loss(logits, candidate, torch.tensor([True]), gamma=2.0, beta=0.0)
+    loss = smoothed_focal_losses(logits, candidate, torch.tensor([True]), gamma=2.0, beta=0.0)
     p = 1 / (1 + math.exp(-2))
     assert loss.item() == pytest.approx((1 - p) ** 2 * -math.log(p), rel=1e-12)
 
 
 def test_labels_are_smoothed_over_what_is_there() -> None:
-    loss = smoothed_focal_loss(
+    loss = smoothed_focal_losses(
         torch.zeros(1, 3),
         torch.tensor([[True, True, False]]),
         torch.tensor([True]),
@@ -231,7 +237,7 @@ def test_labels_are_smoothed_over_what_is_there() -> None:
 @pytest.mark.parametrize("gamma", [0.0, 0.5, 1.0, 2.0])
 def test_a_certain_prediction_keeps_gradients_finite(gamma: float) -> None:
     logits = torch.tensor([[500.0, -500.0]], requires_grad=True)
-    smoothed_focal_loss(
+    smoothed_focal_losses(
         logits, torch.tensor([[True, True]]), torch.tensor([True]), gamma, beta=0.0
     ).sum().backward()
     assert logits.grad.isfinite().all()
@@ -243,10 +249,12 @@ def test_attention_worked_by_hand() -> None:
         attention_weights(similarity, mask, "minmax", 0.0), torch.tensor([[0.0, 0.2, 0.8, 0.0]])
     )
     torch.testing.assert_close(
-        attention_weights(similarity, mask, "minmax_sparse", 0.0), torch.tensor([[0.0, 0.0, 1.0, 0.0]])
+        attention_weights(similarity, mask, "minmax_sparse", 0.0),
+        torch.tensor([[0.0, 0.0, 1.0, 0.0]]),
     )
     torch.testing.assert_close(
-        attention_weights(torch.ones(1, 4), mask, "minmax", 0.0), torch.tensor([[1.0, 1.0, 1.0, 0.0]]) / 3
+        attention_weights(torch.ones(1, 4), mask, "minmax", 0.0),
+        torch.tensor([[1.0, 1.0, 1.0, 0.0]]) / 3,
     )
     torch.testing.assert_close(
         attention_weights(similarity, mask, "minmax", 4.0), torch.tensor([[1.0, 1.0, 1.0, 0.0]]) / 3
@@ -278,7 +286,9 @@ def test_equal_patches_get_equal_weights_though_their_products_are_rounded(
     assert (similarity.amax(-1) > similarity.amin(-1)).float().mean() > 0.5
     patches[:, -2:] *= 1000
     real = torch.arange(49).expand(2, -1) < 47
-    found = attention_weights(similarity, real[:, None, None], kind, rounding_bound(words, patches, real))
+    found = attention_weights(
+        similarity, real[:, None, None], kind, rounding_bound(words, patches, real)
+    )
     torch.testing.assert_close(found, (real / 47)[:, None, None].expand_as(found))
 
 

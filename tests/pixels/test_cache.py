@@ -21,7 +21,14 @@ from zoo.datamodules import CaptionDataModule
 from zoo.datamodules.dataset import ImageFiles
 from zoo.errors import ZooError
 from zoo.pixels import cache as caching
-from zoo.pixels.cache import GIB, ImageCache, CachedPixels, CachedImageSet, cached_pixels, cached_image_sets
+from zoo.pixels.cache import (
+    GIB,
+    CachedImageSet,
+    CachedPixels,
+    ImageCache,
+    cached_image_sets,
+    cached_pixels,
+)
 from zoo.pixels.decoding import pixels_of
 from zoo.sources.images import BrokenImage, ImageFinder
 from zoo.sources.sample import ImageRef

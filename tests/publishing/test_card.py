@@ -20,7 +20,7 @@ from zoo.checkpoints.load import load_checkpoint
 from zoo.cli import main
 from zoo.heads.linear import Linear
 from zoo.module import ZooModule
-from zoo.publishing.card import CARD, _base_on_hub, _shorten_paths, write_card
+from zoo.publishing.card import CARD, _base_repository_on_hub, _shorten_paths, write_card
 from zoo.publishing.export import export
 from zoo.results.report import Results
 
@@ -212,9 +212,9 @@ def test_a_card_loads_no_tokenizer_where_none_could_be_written(tmp_path: Path) -
 
 def test_the_base_is_told_by_its_place_on_the_hub_where_open_clip_knows_it() -> None:
     base = {"name": "ViT-B-32", "pretrained": "openai"}
-    assert _base_on_hub(base) == "timm/vit_base_patch32_clip_224.openai"
-    assert _base_on_hub({"name": "ViT-B-32", "pretrained": "/a/file.pt"}) is None
-    assert _base_on_hub({"name": "zoo-tiny", "pretrained": None}) is None
+    assert _base_repository_on_hub(base) == "timm/vit_base_patch32_clip_224.openai"
+    assert _base_repository_on_hub({"name": "ViT-B-32", "pretrained": "/a/file.pt"}) is None
+    assert _base_repository_on_hub({"name": "zoo-tiny", "pretrained": None}) is None
 
 
 @pytest.mark.parametrize(

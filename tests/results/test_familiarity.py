@@ -15,7 +15,7 @@ from zoo.errors import ZooError
 from zoo.evaluation import Evaluation
 from zoo.familiarity.bindings import Binding
 from zoo.familiarity.table import BindingTable
-from zoo.results.familiarity import Familiarity, count_overlaps, add_bucket_column
+from zoo.results.familiarity import Familiarity, add_bucket_column, count_overlaps
 from zoo.results.metrics import Reference
 from zoo.results.outcomes import outcome_rows, outcome_table
 from zoo.results.presets.preset import Official
@@ -86,7 +86,9 @@ def test_a_split_counts_its_own_cases_and_full_of_vg_attribution_those_that_were
     familiarity = Familiarity(TABLE)
     split = add_bucket_column(cases, familiarity.overlaps(cases))
     known = {(ARO, "VG-Attribution"): Reference(published={"i2t": 63.2, "macro": 63.2})}
-    found = {metric.split: metric for metric in compute_split_metrics(split, Official().rules, known)}
+    found = {
+        metric.split: metric for metric in compute_split_metrics(split, Official().rules, known)
+    }
     assert {name: metric.n for name, metric in found.items()} == SPLIT
     assert found["full"].value == pytest.approx(100 * 4 / 7)
     assert (found["seen"].value, found["unseen"].value) == (100, 0)
@@ -124,7 +126,10 @@ def test_free_captions_are_split_by_units_and_counted_in_full() -> None:
     )
     split = add_bucket_column(cases, Familiarity(TABLE).overlaps(cases))
     assert split["bucket"].to_pylist() == ["definitely_seen", "definitely_unseen", "excluded"]
-    counts = {metric.split: metric.n_total for metric in compute_split_metrics(split, Official().rules, {})}
+    counts = {
+        metric.split: metric.n_total
+        for metric in compute_split_metrics(split, Official().rules, {})
+    }
     assert counts == {"full": 3, "seen": 1, "mixed": 0, "unseen": 1, "excluded": 1}
 
 

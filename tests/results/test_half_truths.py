@@ -181,7 +181,9 @@ def test_two_runs_of_half_truths_are_told_apart(made_root: Path, tmp_path: Path)
     both = HalfTruth(units, "paper"), HalfTruth(units, "public_code")
     found = diagnostics(measured(made_root, tmp_path / "run", *both), OFFICIAL)
     assert [d.run.run for d in found] == ["preset=paper", "preset=public_code"]
-    paths = list(write_page_and_figures(found, MODEL, ImageFinder([made_root]), 1, tmp_path / "out"))
+    paths = list(
+        write_page_and_figures(found, MODEL, ImageFinder([made_root]), 1, tmp_path / "out")
+    )
     names = ["accuracy.png", "gaps.png", "accuracy_2.png", "gaps_2.png", PAGE]
     assert [path.name for path in paths] == names
 

@@ -13,11 +13,11 @@ from zoo.errors import ZooError
 from zoo.familiarity.images import SeenImages
 from zoo.results.leaks import (
     LeakMetric,
+    add_leak_column,
     compute_leaks,
     format_unknown_counts,
     leaks_table,
     trained_images,
-    add_leak_column,
 )
 from zoo.results.metrics import MacroAverage, Rules
 from zoo.results.outcomes import OutcomeRow, outcome_rows, outcome_table

@@ -9,7 +9,7 @@ import pytest
 from zoo.benchmarks import Benchmark
 from zoo.cli import main
 from zoo.errors import ZooError
-from zoo.results.averages import Mean, Member, compute_averages
+from zoo.results.averages import Mean, Member, compute_available_averages
 from zoo.results.metrics import Metric
 from zoo.results.presets.preset import preset_of
 from zoo.support.class_names import class_of, list_classes
@@ -121,7 +121,7 @@ def test_a_partial_mean_is_taken_of_what_is_there_and_says_what_it_lacks() -> No
     members = tuple(Member("a", subset) for subset in ("x", "y", "z"))
     means = (Mean("whole", members), Mean("partial", members, partial=True))
     found = [metric("a/x/i2t", 30.0), metric("a/y/i2t", 60.0), metric("a/z/i2t", None)]
-    whole, partial = compute_averages("p", means, found)
+    whole, partial = compute_available_averages("p", means, found)
     assert (whole.value, whole.missing) == (None, ("a/z/i2t",))
     assert (partial.value, partial.missing, partial.n) == (45.0, ("a/z/i2t",), 20)
 
@@ -129,7 +129,7 @@ def test_a_partial_mean_is_taken_of_what_is_there_and_says_what_it_lacks() -> No
 def test_a_mean_of_partial_means_lacks_what_they_lack() -> None:
     both = Mean("in", (Member("a", "x"), Member("a", "y")), partial=True)
     found = [metric("a/x/i2t", 30.0), metric("b/x/i2t", 50.0)]
-    (average,) = compute_averages("p", [Mean("out", (both, Member("b", "x")))], found)
+    (average,) = compute_available_averages("p", [Mean("out", (both, Member("b", "x")))], found)
     assert (average.value, average.missing) == (40.0, ("a/y/i2t",))
 
 

@@ -19,9 +19,9 @@ from zoo.familiarity.buckets import BUCKETS
 from zoo.familiarity.table import BindingTable
 from zoo.results.familiarity import Familiarity, add_bucket_column
 from zoo.results.outcomes import SCHEMA, OutcomeRow, outcome_rows, outcome_table
-from zoo.results.ranks import Flip, SplitTest, draw_ranks, find_flips, compute_split_tests
+from zoo.results.ranks import Flip, SplitTest, compute_split_tests, draw_ranks, find_flips
 from zoo.results.runs import BenchmarkRun
-from zoo.results.statistics import mcnemar, paired_test
+from zoo.results.statistics import mcnemar_mid_p, paired_test
 from zoo.sources.sample import ImageRef
 
 RUN = BenchmarkRun("aro")
@@ -63,7 +63,7 @@ def test_published_answers_to_bivlc_have_the_mid_p_that_was_computed_by_hand(
         for model in ("ViT-B-32", "CLIP_COCO")
     )
     assert alone(first, second) == BIVLC[metric][:2]
-    assert mcnemar(*alone(first, second)) == pytest.approx(BIVLC[metric][2], rel=1e-9)
+    assert mcnemar_mid_p(*alone(first, second)) == pytest.approx(BIVLC[metric][2], rel=1e-9)
     apart = paired_test(first, second, np.arange(len(first)))
     assert apart == pytest.approx(BIVLC[metric][2], rel=1e-6)
 
@@ -81,7 +81,7 @@ def test_published_answers_to_sugarcrepe_have_the_mid_p_that_was_computed_by_han
         for model in ("ViT-B-32", "CLIP_COCO")
     )
     assert alone(first, second) == SUGARCREPE[subset][:2]
-    assert mcnemar(*alone(first, second)) == pytest.approx(SUGARCREPE[subset][2], rel=1e-9)
+    assert mcnemar_mid_p(*alone(first, second)) == pytest.approx(SUGARCREPE[subset][2], rel=1e-9)
 
 
 @pytest.mark.parametrize(("first", "second"), [(1, 1), (3, 0), (0, 4), (5, 5), (7, 2), (1, 30)])
@@ -93,13 +93,13 @@ def test_mid_p_counts_outcomes_further_apart_and_half_of_those_as_far_apart(
         share = 1.0 if abs(2 * k - n) > abs(first - second) else 0.5
         if abs(2 * k - n) >= abs(first - second):
             expected += share * stats.binom.pmf(k, n, 0.5)
-    assert mcnemar(first, second) == mcnemar(second, first) == pytest.approx(expected)
+    assert mcnemar_mid_p(first, second) == mcnemar_mid_p(second, first) == pytest.approx(expected)
     answers = np.array([True] * first + [False] * second)
     assert paired_test(answers, ~answers, np.arange(n)) == pytest.approx(expected)
 
 
 def test_mid_p_is_1_where_no_question_distinguishes_the_models() -> None:
-    assert mcnemar(0, 0) == 1.0
+    assert mcnemar_mid_p(0, 0) == 1.0
 
 
 def outcomes(right: list[bool], texts: list[tuple[str, str]] | None = None) -> pa.Table:
@@ -184,9 +184,9 @@ def test_p_values_are_adjusted_over_the_pairs_of_models_on_one_split() -> None:
 
 def test_a_flip_is_significant_on_both_splits_and_of_opposite_sign() -> None:
     tests = compute_split_tests(made_models())
-    seen = mcnemar(0, 14)
+    seen = mcnemar_mid_p(0, 14)
     assert find_flips(tests) == [
-        Flip(PLACE, ("full", "seen"), "taxed", "plain", max(seen, mcnemar(60, 14))),
+        Flip(PLACE, ("full", "seen"), "taxed", "plain", max(seen, mcnemar_mid_p(60, 14))),
         Flip(PLACE, ("seen", "mixed"), "plain", "taxed", seen),
     ]
     insignificant = [test for test in tests if test.split != "seen"]

@@ -33,7 +33,7 @@ from zoo.cli.rescore import main
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.results import report, summary_tables
-from zoo.results.averages import benchmark_means
+from zoo.results.averages import summarize_runs
 from zoo.results.comparison.alignment import align_runs
 from zoo.results.comparison.common_metrics import common_metrics
 from zoo.results.comparison.outcome_differences import outcome_differences
@@ -391,7 +391,7 @@ def tied(tmp_path: Path) -> Results:
         for case in cases(drawn_images(tmp_path, 3), retrieval=False)
         if case.subset in ("pairs", "choices")
     ]
-    return evaluation(tmp_path, made, presets=["official", "strict"]).run(Flat())
+    return evaluation(tmp_path, made, presets=["official", "strict"]).run_plain_model(Flat())
 
 
 def test_a_benchmark_of_ties_is_named_with_its_share_and_the_preset_that_counts_them_wrong(
@@ -499,7 +499,7 @@ def test_a_benchmark_has_one_chance_level_in_every_table(tmp_path: Path) -> None
 def test_the_chance_of_a_benchmark_weighs_its_subsets_by_their_cases() -> None:
     few = replace(METRIC, subset="few", n_total=25, chance=50.0)
     many = replace(METRIC, subset="many", n_total=75, chance=10.0)
-    mean = benchmark_means("official", (few, many), {})
+    mean = summarize_runs("official", (few, many), {})
     (row,) = summary_table(list(mean), (few, many), {"benchmarks": {}}).rows
     assert row[6] == "20.0"
 

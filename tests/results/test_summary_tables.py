@@ -6,7 +6,7 @@ import pytest
 
 from zoo.benchmarks.ceilings import Ceiling, ceilings_to_dict
 from zoo.results import summary_tables
-from zoo.results.averages import Average, benchmark_means
+from zoo.results.averages import Average, summarize_runs
 from zoo.results.header import TEXT_PROBE
 from zoo.results.metrics import Metric
 from zoo.results.outcomes import SCHEMA
@@ -40,16 +40,16 @@ def header(**more: Any) -> dict[str, Any]:
 
 
 def test_a_mean_of_a_benchmark_weighs_what_was_scored_by_its_cases() -> None:
-    (mean,) = benchmark_means("official", METRICS, {})
+    (mean,) = summarize_runs("official", METRICS, {})
     assert (mean.name, mean.value, mean.n, mean.n_total) == ("b/i2t", 50.0, 40, 40)
     assert (len(mean.members), mean.missing) == (3, ("b/swap_att/i2t",))
 
 
 def test_a_gallery_that_lacks_images_enters_no_mean() -> None:
     whole, part = metric("w", 10.0, 9, gallery_size=9), metric("p", 90.0, 9, gallery_size=20)
-    (mean,) = benchmark_means("official", (whole, part), {})
+    (mean,) = summarize_runs("official", (whole, part), {})
     assert mean.value == 10.0
-    assert list(benchmark_means("official", (part,), {})) == []
+    assert list(summarize_runs("official", (part,), {})) == []
 
 
 def test_many_metrics_are_shown_by_benchmark_with_what_the_blind_get_and_each_at_length(
@@ -58,9 +58,9 @@ def test_many_metrics_are_shown_by_benchmark_with_what_the_blind_get_and_each_at
     monkeypatch.setattr(summary_tables, "MANY", 2)
     withheld = Average("a", "mean", None, "equal", ("x",), ("b/swap_att/i2t",), 1, 1)
     counted = PresetResults(
-        "a", "first", METRICS, (withheld,), (), tuple(benchmark_means("a", METRICS, {}))
+        "a", "first", METRICS, (withheld,), (), tuple(summarize_runs("a", METRICS, {}))
     )
-    other = PresetResults("c", "x", METRICS, (), (), tuple(benchmark_means("c", METRICS, {})))
+    other = PresetResults("c", "x", METRICS, (), (), tuple(summarize_runs("c", METRICS, {})))
     results = Results(header(), (counted, other), SCHEMA.empty_table())
     short = " ".join(repr(results).split())
     assert "b i2t 2 of 3 50.0 40 / 40 50.0 96.0 60.0" in short

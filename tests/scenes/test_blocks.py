@@ -42,7 +42,9 @@ def test_what_is_set_aside_has_all_orders_and_swaps_and_leaves_every_binding_to_
     held_out = blocks.draw_block(COLORS, ALL_SHAPES, seed)
     aside = blocks.draw_evaluation_groups(COLORS, ALL_SHAPES, held_out, seed)
     seen = [
-        c for c in blocks.captions(COLORS, ALL_SHAPES) if blocks.split_of_caption(c, held_out) == "seen"
+        c
+        for c in blocks.captions(COLORS, ALL_SHAPES)
+        if blocks.split_of_caption(c, held_out) == "seen"
     ]
     asked = {c for c in seen if blocks.swap_group_key(c) in aside}
     assert len(asked) == 4 * len(aside) == 184

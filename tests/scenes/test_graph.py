@@ -14,8 +14,8 @@ from zoo.scenes.graph import (
     Camera,
     SceneGraph,
     SceneObject,
-    sample_scene,
     choose_framing,
+    sample_scene,
 )
 
 

@@ -16,13 +16,13 @@ from zoo.cli.doctor import examine_benchmark
 from zoo.errors import ZooError
 from zoo.results.plan import make_plan
 from zoo.sources.image_paths import OwnImages
-from zoo.sources.images import ImageFinder, image_ref
+from zoo.sources.images import ImageFinder, infer_image_ref
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.csv_table import CsvTable
 from zoo.sources.readers.jsonl import JsonLines
 from zoo.sources.readers.karpathy import KarpathyJson
 from zoo.sources.sample import ImageRef
-from zoo.sources.source import Source, read_source, drop_missing_images
+from zoo.sources.source import Source, drop_missing_images, read_source
 
 COCO, FLICKR8K, FLICKR30K = "000000000724.jpg", "1007129816_e794419615.jpg", "1007129816.jpg"
 PUBLISHED, EDITED = (255, 0, 0), (0, 0, 255)
@@ -107,7 +107,7 @@ def test_a_published_name_is_taken_for_the_published_image_where_nothing_is_ther
     found, colour = source(root, made(root.parent / "mine", name))
     assert colour == PUBLISHED
     assert (str(found.samples[0].image), found.samples[0].image_id) == (known, known)
-    assert {to: path.key for path, to in found.by_name.items()} == {image_ref(known): name}
+    assert {to: path.key for path, to in found.by_name.items()} == {infer_image_ref(known): name}
     assert found.describe()["images_by_name"] == 1
 
 

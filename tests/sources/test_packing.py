@@ -57,7 +57,7 @@ def test_captions_are_read_as_they_were_packed(tmp_path: Path) -> None:
     found = packed(samples, tmp_path / "out", finder, per_shard=2)
     same = [replace(s, image=o.image, origin=o.origin) for s, o in zip(found, samples, strict=True)]
     assert same == samples
-    contents = [finder.content(s.image) for s in found]
+    contents = [finder.read_stored_bytes(s.image) for s in found]
     assert contents == [picture(1), picture(2, "PNG"), picture(60), picture(1)]
     assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [
         f"0000{n}.tar{ending}" for n in (0, 1) for ending in ("", ".arrow")
@@ -100,7 +100,7 @@ def test_processes_pack_the_same_bytes(tmp_path: Path, monkeypatch: pytest.Monke
 class Deadly(ImageFinder):
     """Kills the process that reads an image."""
 
-    def content(self, image: ImageRef) -> bytes:
+    def read_stored_bytes(self, image: ImageRef) -> bytes:
         os.kill(os.getpid(), signal.SIGKILL)
         return b""
 
@@ -148,7 +148,7 @@ def test_larger_images_are_resized_to_their_shorter_side_and_keep_their_orientat
     (found,) = packed([sample], tmp_path / "out", ImageFinder([]), side=20, quality=90)
     made = io.BytesIO()
     image.resize((45, 20), Image.Resampling.BICUBIC).save(made, "JPEG", quality=90, exif=turned)
-    content = ImageFinder([]).content(found.image)
+    content = ImageFinder([]).read_stored_bytes(found.image)
     assert content == made.getvalue()
     assert Image.open(io.BytesIO(content)).getexif()[0x0112] == 6
 
@@ -253,5 +253,7 @@ def test_a_folder_with_other_files_is_not_written_over(tmp_path: Path) -> None:
 def test_units_in_a_folder_are_put_beside_as_a_folder(tmp_path: Path) -> None:
     (tmp_path / "made").mkdir()
     (tmp_path / "made" / "0.jsonl").write_text("units")
-    pack_samples([], [], tmp_path / "out", PackingSettings(ImageFinder([])), {"units": tmp_path / "made"})
+    pack_samples(
+        [], [], tmp_path / "out", PackingSettings(ImageFinder([])), {"units": tmp_path / "made"}
+    )
     assert (tmp_path / "out" / "units" / "0.jsonl").read_text() == "units"

@@ -43,10 +43,10 @@ def test_shards_at_a_url_are_those_of_the_folder(tmp_path: Path) -> None:
             s.caption_id for s in guess_reader(folder).read()
         ]
         finder = ImageFinder([])
-        assert finder.content(samples[4].image) == picture(4)
+        assert finder.read_stored_bytes(samples[4].image) == picture(4)
         assert finder.find(samples[4].image) == reader.files[1]
         before = len(asked)
-        assert finder.content(samples[5].image) == picture(5)
+        assert finder.read_stored_bytes(samples[5].image) == picture(5)
         assert asked[before:] == ["GET /00001.tar"]
         WebDataset(f"{url}/00000.tar").read()
         assert not any("GET /00000.tar" in line for line in asked[before:])

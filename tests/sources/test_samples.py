@@ -28,7 +28,7 @@ from zoo.sources.readers.negclip_tsv import NegClipTsv
 from zoo.sources.sample import ImageRef, Sample, usable_negatives
 from zoo.sources.sample_cache import cached_samples
 from zoo.sources.samples import CaptionColumn, Samples
-from zoo.sources.source import read_source, split_by_image, drop_missing_images
+from zoo.sources.source import drop_missing_images, read_source, split_by_image
 from zoo.support.compiled_tables import ROWS
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

@@ -37,7 +37,7 @@ def test_a_caption_of_each_key_comes_in_the_order_of_the_tars(tmp_path: Path) ->
     assert samples[4].origin == f"{folder}/00001.tar#000000004.jpg"
     finder = ImageFinder([])
     assert [finder.load(s.image).width for s in samples] == [8 + i for i in range(6)]
-    assert finder.content(samples[4].image) == picture(4)
+    assert finder.read_stored_bytes(samples[4].image) == picture(4)
     assert finder.find_missing([s.image for s in samples]) == []
 
 

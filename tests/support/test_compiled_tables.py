@@ -29,10 +29,10 @@ from zoo.support.compiled_tables import (
     Notes,
     Writer,
     build_in_memory,
-    measure_cache,
+    delete_unused_tables,
     hash_modules_around,
     load_or_build_tables,
-    delete_unused_tables,
+    measure_cache,
 )
 
 SCHEMA = pa.schema([("n", pa.int64())])

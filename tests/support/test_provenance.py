@@ -56,7 +56,9 @@ def test_a_model_without_weights_is_random_and_says_so_when_loaded(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with caplog.at_level(logging.WARNING):
-        assert zoo.load("zoo-tiny", device="cpu").module.weights == dict.fromkeys(TOWERS, RANDOM)
+        assert zoo.load("zoo-tiny", device="cpu").module.weight_origins == dict.fromkeys(
+            TOWERS, RANDOM
+        )
     assert SAID in caplog.text
 
 
@@ -87,13 +89,13 @@ def test_a_file_of_weights_is_pretrained_and_a_checkpoint_of_random_ones_is_not(
 ) -> None:
     plain, of_random = tmp_path / "plain.pt", tmp_path / "random.ckpt"
     torch.save(small().model.state_dict(), plain)
-    found = small(pretrained=str(plain), activation="gelu").weight_provenance
+    found = small(pretrained=str(plain), activation="gelu").origin_by_tower
     assert found == dict.fromkeys(TOWERS, f"pretrained, {plain}")
     module = ZooModule(small())
     checkpoint = {"state_dict": dict(module.state_dict())}
     module.on_save_checkpoint(checkpoint)
     torch.save(checkpoint, of_random)
-    assert small(pretrained=str(of_random)).weight_provenance == dict.fromkeys(TOWERS, RANDOM)
+    assert small(pretrained=str(of_random)).origin_by_tower == dict.fromkeys(TOWERS, RANDOM)
 
 
 def test_a_trained_checkpoint_keeps_which_towers_are_still_random(
@@ -101,9 +103,9 @@ def test_a_trained_checkpoint_keeps_which_towers_are_still_random(
 ) -> None:
     file = fit(made_root / "recipe.yaml", tmp_path, "--model.backbone.tuning.towers", "text")
     expected = {TOWERS[0]: RANDOM, TOWERS[1]: TRAINED}
-    assert load_checkpoint(file).weights == expected
+    assert load_checkpoint(file).weight_origins == expected
     export(file, tmp_path / "exported")
-    assert load_checkpoint(tmp_path / "exported").weights == expected
+    assert load_checkpoint(tmp_path / "exported").weight_origins == expected
 
 
 def test_a_measurement_says_random_weights_in_table_results_and_log(

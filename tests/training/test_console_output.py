@@ -12,7 +12,7 @@ from torch import nn
 
 from zoo.cli import main
 from zoo.support import progress
-from zoo.training.console_output import Bar, ProgressLog, ParameterSummary, parameter_count_lines
+from zoo.training.console_output import Bar, ParameterSummary, ProgressLog, parameter_count_lines
 from zoo.training.trainer import ZooTrainer
 
 NOISE = ("FLOPs", "train mode", "v_num", "`Trainer.fit` stopped", "to estimate", "Trainable")

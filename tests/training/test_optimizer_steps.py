@@ -81,7 +81,7 @@ def hold(
     matrices = {id(p) for p in named.values() if p.ndim >= 2}
     trained = {id(p) for p in named.values() if p.requires_grad}
     peaks = {part: optimization.peak(part) for part in ("image", "text", "head")}
-    part_of = {id(p): module.part_of_parameter(name) for name, p in named.items()}
+    part_of = {id(p): module.learning_rate_part(name) for name, p in named.items()}
     assert len(groups.steps) == len(shares)
     for step, share in zip(groups.steps, shares, strict=True):
         assert {id(p) for group in step for p in group["params"]} == trained

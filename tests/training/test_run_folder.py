@@ -252,7 +252,12 @@ def test_a_job_of_torchrun_goes_on_with_its_own_run_whatever_it_counts(
     assert find_job_id() == "torchrun mine"
     own = tmp_path / "own" / "checkpoints" / "last.ckpt"
     assert find_checkpoint_of_restarted_run(tmp_path, {**recipe, "job": find_job_id()}) == own
-    assert find_checkpoint_of_restarted_run(tmp_path, {"model": {"seed": 1}, "data": {}, "job": find_job_id()}) is None
+    assert (
+        find_checkpoint_of_restarted_run(
+            tmp_path, {"model": {"seed": 1}, "data": {}, "job": find_job_id()}
+        )
+        is None
+    )
 
 
 def test_restarts_of_a_job_without_a_name_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,14 @@ import pytest
 
 from tests.units.records import CATS
 from zoo.errors import ZooError
-from zoo.units.overlap import ENTITIES, FOILS, RELATIONS, SharedCounts, compare_units, have_same_lemmas
+from zoo.units.overlap import (
+    ENTITIES,
+    FOILS,
+    RELATIONS,
+    SharedCounts,
+    compare_units,
+    have_same_lemmas,
+)
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 
 BY_MODEL = replace(
@@ -52,7 +59,9 @@ def test_texts_are_the_same_by_forms_of_their_words_in_order(
 def test_units_and_their_foils_are_matched_within_a_caption() -> None:
     found = compare_units({"17#0": CATS}, {"17#0": BY_MODEL})
     assert found.shared == {
-        ENTITIES: SharedCounts(n_both=1, n_first_only=1, n_second_only=1),  # "grey sofa" against "the sofa"
+        ENTITIES: SharedCounts(
+            n_both=1, n_first_only=1, n_second_only=1
+        ),  # "grey sofa" against "the sofa"
         RELATIONS: SharedCounts(n_both=1, n_first_only=0, n_second_only=0),
         # "three cats" and "play on" of the first, "a red sofa" of the second
         FOILS: SharedCounts(n_both=2, n_first_only=2, n_second_only=1),
@@ -73,7 +82,12 @@ def test_captions_of_one_file_and_those_of_another_text_are_counted_and_not_comp
     found = compare_units(
         first, {"1": record("1", "dog"), "2": other, "4": record("4"), "5": record("5")}
     )
-    assert (found.n_compared, found.n_first_only, found.n_second_only, found.n_different_text) == (1, 1, 2, 1)
+    assert (found.n_compared, found.n_first_only, found.n_second_only, found.n_different_text) == (
+        1,
+        1,
+        2,
+        1,
+    )
     assert found.shared[ENTITIES] == SharedCounts(n_both=1, n_first_only=0, n_second_only=0)
     assert found.disagreements == []
 

@@ -36,7 +36,9 @@ def sampler(**arguments: Any) -> UnitSampler:
 def draws(record: UnitRecord, n: int, **arguments: Any) -> list[tuple[str, str | None]]:
     """The first draw of n independent captions."""
     return [
-        pair for seed in range(n) if (pair := sampler(**arguments).sample(record, Random(seed))[0])
+        pair
+        for seed in range(n)
+        if (pair := sampler(**arguments).draw_units(record, Random(seed))[0])
     ]
 
 
@@ -51,8 +53,8 @@ def test_draws_are_minimal_edits_of_units_of_the_record_and_never_repeat(
     record: UnitRecord, n_units: int, most: int, p_rel: float, seed: int
 ) -> None:
     drawing = sampler(n_units=n_units, max_conjunction=most, p_rel=p_rel, with_replacement=False)
-    pairs = drawing.sample(record, Random(seed))
-    assert pairs == drawing.sample(record, Random(seed))
+    pairs = drawing.draw_units(record, Random(seed))
+    assert pairs == drawing.draw_units(record, Random(seed))
     assert len(pairs) == n_units
     drawn = [pair for pair in pairs if pair]
     assert pairs[len(drawn) :] == [None] * (n_units - len(drawn))
@@ -79,7 +81,7 @@ def allowed(record: UnitRecord, most: int) -> set[tuple[str, str | None]]:
 
 
 def test_without_replacement_relations_come_first_and_entities_once_they_are_used_up() -> None:
-    pairs = sampler(n_units=4, conjunction_share=0.0, with_replacement=False).sample(
+    pairs = sampler(n_units=4, conjunction_share=0.0, with_replacement=False).draw_units(
         CATS, Random(0)
     )
     assert pairs[0] is not None
@@ -90,7 +92,7 @@ def test_without_replacement_relations_come_first_and_entities_once_they_are_use
 
 @pytest.mark.parametrize("p_rel", [0.0, 0.3, 1.0])
 def test_p_rel_is_the_share_of_relations_in_every_draw(p_rel: float) -> None:
-    drawn = [sampler(n_units=3, p_rel=p_rel).sample(CATS, Random(seed)) for seed in range(1000)]
+    drawn = [sampler(n_units=3, p_rel=p_rel).draw_units(CATS, Random(seed)) for seed in range(1000)]
     for k in range(3):
         share = sum("sleep" in pairs[k][0] for pairs in drawn if pairs[k]) / 1000
         assert share == pytest.approx(p_rel, abs=0.05)
@@ -99,7 +101,7 @@ def test_p_rel_is_the_share_of_relations_in_every_draw(p_rel: float) -> None:
 def test_a_unit_without_a_foil_comes_after_all_units_with_one() -> None:
     record = UnitRecord("1", "1", "c", (Entity("sky"), CATS.entities[0], CATS.entities[1]))
     for seed in range(20):
-        pairs = sampler(n_units=3, conjunction_share=0.0, with_replacement=False).sample(
+        pairs = sampler(n_units=3, conjunction_share=0.0, with_replacement=False).draw_units(
             record, Random(seed)
         )
         assert pairs[2] == ("sky", None)
@@ -136,7 +138,7 @@ def test_conjunctions_come_at_their_share_and_in_both_orders() -> None:
 def test_no_two_conjunctions_have_the_same_members() -> None:
     record = UnitRecord("1", "1", "c", ROOM.entities[:2])
     for seed in range(30):
-        pairs = sampler(n_units=2, conjunction_share=1.0, with_replacement=False).sample(
+        pairs = sampler(n_units=2, conjunction_share=1.0, with_replacement=False).draw_units(
             record, Random(seed)
         )
         members = [frozenset(pair[0].split(" and ")) for pair in pairs if pair]
@@ -168,7 +170,7 @@ def test_a_foil_never_meets_itself_in_a_conjunction() -> None:
 
 
 def test_with_replacement_a_unit_may_come_again() -> None:
-    pairs = sampler(n_units=3).sample(CATS, Random(0))
+    pairs = sampler(n_units=3).draw_units(CATS, Random(0))
     assert [pair and pair[0] for pair in pairs] == ["two cats sleep on grey sofa"] * 3
 
 

@@ -46,7 +46,7 @@ def add_adapters(
     Args:
         model: The open_clip model. It is changed in place.
         lora: Rank and alpha of the adapters, and the last names of the layers that get one.
-        tower: Maps a module's name to its tower, `image` or `text`.
+        tower_of: Maps a module's name to its tower, `image` or `text`.
         tuned: The towers that get adapters.
 
     Raises:
@@ -69,7 +69,9 @@ def add_adapters(
                 f"backbone.tuning.lora.targets names no layer of the {side} tower: add some of "
                 f"{list_layers(tower_layers)}, or change backbone.tuning.towers"
             )
-    adapted = [name for name in layers if tower_of(name) in tuned and last_part(name) in lora.targets]
+    adapted = [
+        name for name in layers if tower_of(name) in tuned and last_part(name) in lora.targets
+    ]
     attention_part = next(
         (
             name

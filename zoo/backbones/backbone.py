@@ -18,7 +18,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from zoo.backbones.construction import apply_lora, compile_blocks, construct_model
 from zoo.backbones.factory import Activation
 from zoo.backbones.lora import merge_adapters
-from zoo.backbones.preparation import pil_transform, pixel_transform, normalize_pixels
+from zoo.backbones.preparation import normalize_pixels, pil_transform, pixel_transform
 from zoo.backbones.published.base import PublishedWeights
 from zoo.backbones.settings import Augmentation, Compute, TextInput, Tuning
 from zoo.backbones.tokenizer import Tokenizer, build_tokenizer
@@ -100,7 +100,11 @@ class Backbone(Configurable, nn.Module):
         super().__init__()
         _check_group_types(tuning=tuning, text=text, augmentation=augmentation, compute=compute)
         built = construct_model(name, pretrained, activation, preprocess, text)
-        self.name, self.activation, self.weight_origins = built.name, built.activation, built.weight_origins
+        self.name, self.activation, self.weight_origins = (
+            built.name,
+            built.activation,
+            built.weight_origins,
+        )
         self._open_clip_name, self._config = built.open_clip_name, built.config
         self.tuning, self.text, self.augmentation = tuning, built.text, augmentation
         self.compute = compute
@@ -112,15 +116,18 @@ class Backbone(Configurable, nn.Module):
             "context_length", 77
         )
         self.text_lengths = [*sorted(n for n in text.lengths if n < self.context), self.context]
-        self._refuse_chunked_batch_norm()
-        apply_lora(self.model, tuning, lambda name: self.tower(f"model.{name}"))
+        self._refuse_chunked_batch_norm_updates()
+        apply_lora(self.model, tuning, lambda name: self.tower_of_parameter(f"model.{name}"))
         if compute.channels_last:
             self.model.visual.to(memory_format=torch.channels_last)
         if compute.packed:
             self._enable_packing()
         compile_blocks((self._images, self._texts), compute.compile)
         for parameter_name, parameter in self.named_parameters():
-            if not tuning.trains(self.tower(parameter_name)) or parameter_name in TEMPERATURE:
+            if (
+                not tuning.trains(self.tower_of_parameter(parameter_name))
+                or parameter_name in TEMPERATURE
+            ):
                 parameter.requires_grad_(False)
 
     def _enable_packing(self) -> None:
@@ -132,7 +139,7 @@ class Backbone(Configurable, nn.Module):
             )
         self._texts.enable_packing(self.name)
 
-    def _refuse_chunked_batch_norm(self) -> None:
+    def _refuse_chunked_batch_norm_updates(self) -> None:
         updated = self.tuning.batch_norm == "updated" and self.compute.chunk is not None
         if updated and any(isinstance(m, _BatchNorm) for m in self.modules()):
             raise ZooError(
@@ -140,7 +147,7 @@ class Backbone(Configurable, nn.Module):
                 "set backbone.compute.chunk to null, or backbone.tuning.batch_norm to frozen"
             )
 
-    def resolved_arguments(self) -> dict[str, Any]:
+    def inferred_arguments(self) -> dict[str, Any]:
         """Returns the arguments whose values depend on the weights or on the architecture."""
         return {
             "name": self.name,
@@ -169,7 +176,7 @@ class Backbone(Configurable, nn.Module):
         text = {**self._config["text_cfg"], "context_length": self.context}
         return {**self._config, "text_cfg": text, "quick_gelu": self.activation == "quickgelu"}
 
-    def without_adapters(self) -> "Backbone":
+    def with_merged_adapters(self) -> "Backbone":
         """Returns a backbone without adapters.
 
         Returns:
@@ -185,7 +192,7 @@ class Backbone(Configurable, nn.Module):
         return backbone
 
     @property
-    def weight_provenance(self) -> dict[str, str]:
+    def origin_by_tower(self) -> dict[str, str]:
         """The origin of each tower's weights before training (`zoo.support.provenance`)."""
         if provenance.was_loaded(self.model):
             return dict.fromkeys(self.weight_origins, provenance.LOADED)
@@ -248,12 +255,12 @@ class Backbone(Configurable, nn.Module):
         return pil_transform(self.model.visual.preprocess_cfg, self.augmentation)
 
     @property
-    def eval_pixel_transform(self) -> Callable[[Tensor], Tensor]:
+    def eval_uint8_transform(self) -> Callable[[Tensor], Tensor]:
         """From an image in uint8 to `[3, H, W]` in uint8, which `encode_images` normalises."""
         return pixel_transform(self.model.visual.preprocess_cfg, None)
 
     @property
-    def train_pixel_transform(self) -> Callable[[Tensor], Tensor]:
+    def train_uint8_transform(self) -> Callable[[Tensor], Tensor]:
         """The same for training images; all its randomness comes from torch's global generator."""
         return pixel_transform(self.model.visual.preprocess_cfg, self.augmentation)
 
@@ -294,7 +301,9 @@ class Backbone(Configurable, nn.Module):
             antialias=True,
         )
 
-    def check_keys(self, image_keys: frozenset[TokenKey], text_keys: frozenset[TokenKey]) -> None:
+    def check_token_keys(
+        self, image_keys: frozenset[TokenKey], text_keys: frozenset[TokenKey]
+    ) -> None:
         """Checks that both towers can return the requested tokens.
 
         Args:
@@ -319,7 +328,7 @@ class Backbone(Configurable, nn.Module):
             Pooled vectors `[n, D]` of the tower, not normalised, and the tokens of exactly these
             keys.
         """
-        return self._encode(
+        return self._encode_in_chunks(
             "image",
             lambda rows: self._images(self._normalize_uint8(images[rows]), keys),
             torch.arange(len(images), device=images.device),
@@ -350,7 +359,9 @@ class Backbone(Configurable, nn.Module):
         elif self.trims_padding and len(bank):
             groups = group_by_length(bank.lengths, self.text_lengths)
         parts = [
-            self._encode("text", partial(self._encode_trimmed_texts, bank, keys, cut), rows)
+            self._encode_in_chunks(
+                "text", partial(self._encode_trimmed_texts, bank, keys, cut), rows
+            )
             for cut, rows in groups
         ]
         return restore_order(parts, [rows for _, rows in groups])
@@ -371,18 +382,20 @@ class Backbone(Configurable, nn.Module):
     ) -> Encoded:
         return self._texts(bank.ids[rows, :cut], bank.lengths[rows], keys)
 
-    def _encode(
+    def _encode_in_chunks(
         self, tower: Literal["image", "text"], run: Callable[[Tensor], Encoded], rows: Tensor
     ) -> Encoded:
-        return in_chunks(run, rows, self.compute.chunk, self.trains(tower))
+        return in_chunks(run, rows, self.compute.chunk, self.has_trained_parameters(tower))
 
-    def trains(self, tower: str) -> bool:
+    def has_trained_parameters(self, tower: str) -> bool:
         """Returns whether any parameter of a tower, `image` or `text`, is trained."""
         return any(
-            p.requires_grad for name, p in self.named_parameters() if self.tower(name) == tower
+            p.requires_grad
+            for name, p in self.named_parameters()
+            if self.tower_of_parameter(name) == tower
         )
 
-    def tower(self, parameter_name: str) -> Literal["image", "text"]:
+    def tower_of_parameter(self, parameter_name: str) -> Literal["image", "text"]:
         """Returns the tower of a parameter by its name; the temperature counts as text."""
         return "image" if parameter_name.startswith("model.visual.") else "text"
 
@@ -407,7 +420,7 @@ class Backbone(Configurable, nn.Module):
         Raises:
             ZooError: A tower cannot return the tokens.
         """
-        self.check_keys(image_keys, text_keys)
+        self.check_token_keys(image_keys, text_keys)
         outputs = self._encode_blank_items(image_keys, text_keys, pooled, pooled or pooled_texts)
         reached = {id(p) for p in _leaves(outputs)}
         frozen = []
@@ -448,7 +461,7 @@ class Backbone(Configurable, nn.Module):
             ("image", [self.model.visual]),
             ("text", [m for n, m in self.model.named_children() if n != "visual"]),
         ):
-            if not self.trains(tower):
+            if not self.has_trained_parameters(tower):
                 for module in modules:
                     module.eval()
         if self.tuning.batch_norm == "frozen":
@@ -458,7 +471,7 @@ class Backbone(Configurable, nn.Module):
         return self
 
     @torch.no_grad()
-    def write_scale(self, scale: float, bias: float | None) -> None:
+    def write_scale_and_bias(self, scale: float, bias: float | None) -> None:
         """Writes a head's scale and bias into the open_clip model, for export.
 
         Args:

@@ -10,11 +10,11 @@ from torch import nn
 
 from zoo.backbones.factory import (
     Activation,
-    resolve_architecture,
     build,
     check_tag,
-    validate_preprocess,
     resolve_activation,
+    resolve_architecture,
+    validate_preprocess,
 )
 from zoo.backbones.published.base import PublishedWeights
 from zoo.backbones.settings import TextInput, Tuning
@@ -33,12 +33,12 @@ class BuiltModel:
 
     Attributes:
         name: The architecture.
-        known_as: The name that open_clip knows it by.
+        open_clip_name: The name that open_clip knows it by.
         config: Its configuration, in open_clip's format.
         model: The model, with its weights.
         activation: The activation of its blocks.
         text: How texts become token ids, with the settings of the weights.
-        came: The origin of each tower's weights (`zoo.support.provenance`).
+        weight_origins: The origin of each tower's weights (`zoo.support.provenance`).
     """
 
     name: str
@@ -109,7 +109,9 @@ def construct_model(
     )
 
 
-def _read_pretrained(pretrained: str | PublishedWeights | None, open_clip_name: str) -> Weights | None:
+def _read_pretrained(
+    pretrained: str | PublishedWeights | None, open_clip_name: str
+) -> Weights | None:
     """Returns the weights of a file or a publication; None for those of a tag, and random ones."""
     if isinstance(pretrained, PublishedWeights):
         return pretrained.read(open_clip_name)
@@ -160,7 +162,7 @@ def apply_lora(model: nn.Module, tuning: Tuning, tower_of: Callable[[str], str])
     Args:
         model: The open_clip model. It is changed in place.
         tuning: What is trained.
-        tower: Maps a module's name to its tower, `image` or `text`.
+        tower_of: Maps a module's name to its tower, `image` or `text`.
 
     Raises:
         ZooError: Adapters need an extra that is not installed, or cannot be put in.

@@ -105,7 +105,9 @@ def _read_architecture(file: Path) -> dict[str, Any]:
             "JSON file"
         ) from error
     except NotJson as error:
-        raise ZooError(f"{error.format_location(file)} is not valid JSON ({error}): fix the file") from error
+        raise ZooError(
+            f"{error.format_location(file)} is not valid JSON ({error}): fix the file"
+        ) from error
     except ValueError as error:
         raise ZooError(f"{file} is not a text file ({error}): fix the file") from error
     missing = [
@@ -198,8 +200,8 @@ def resolve_activation(
         pretrained: A tag, a file or None.
         asked: The user's argument.
         recorded: The activation that the file records.
-        named: Whether the user chose the architecture. Then a name that ends in -quickgelu sets
-            the activation.
+        is_name_given: Whether the user chose the architecture. Then a name that ends in -quickgelu
+            sets the activation.
 
     Returns:
         The activation to build with.

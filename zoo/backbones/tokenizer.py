@@ -117,7 +117,7 @@ def build_tokenizer(
         name: A known architecture.
         text_config: Its `text_cfg`.
         folder: The folder of a Hugging Face tokenizer in place of the architecture's own.
-        vocabulary: How many ids the tower has.
+        vocab_size: How many ids the tower has.
         context: The longest text, in tokens.
         end: Where texts end.
 

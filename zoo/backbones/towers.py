@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from zoo.backbones.packed import Packing, supports_packing, run_blocks
+from zoo.backbones.packed import Packing, run_blocks, supports_packing
 from zoo.backbones.tokenizer import TextEnd
 from zoo.batch import Encoded, TokenKey, concatenate
 from zoo.errors import ZooError
@@ -207,9 +207,9 @@ class TextTower(Tower):
 
     Attributes:
         end: How its texts end.
-        cuts: Whether shorter input gives the same result. It does in towers with a causal mask that
-            pool at the end of the text, and in Hugging Face's, which mask padding. The towers of
-            SigLIP and CoCa read their padding.
+        trims_padding: Whether shorter input gives the same result. It does in towers with a causal
+            mask that pool at the end of the text, and in Hugging Face's, which mask padding. The
+            towers of SigLIP and CoCa read their padding.
         packed: Whether its texts are packed into one sequence without padding.
     """
 

@@ -59,9 +59,9 @@ class Weights:
         state: The tensors by name.
         activation: The activation they were trained with; None if the file does not record it.
         prefix: The prefix that the names had.
-        beside: The names without the prefix. They are in the state as well.
+        unprefixed_names: The names without the prefix. They are in the state as well.
         preprocess: open_clip's preprocessing of images; None if the file does not record it.
-        came: The origin of the weights that a checkpoint of zoo records
+        weight_origins: The origin of the weights that a checkpoint of zoo records
             (`zoo.support.provenance`); None for any other file.
         tokenizer: The folder of the tokenizer that they were trained with instead of the
             architecture's own.

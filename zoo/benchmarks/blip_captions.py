@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from zoo.errors import ZooError
-from zoo.sources.images import image_ref
+from zoo.sources.images import infer_image_ref
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import Text, read_list
 
@@ -36,7 +36,7 @@ def read_blip_captions(path: Path) -> list[CaptionedImage]:
     """
     records: dict[ImageRef, CaptionedImage] = {}
     for place, entry in read_list(path, _CaptionFileEntry, "write a text or delete it"):
-        image = image_ref(entry.image)
+        image = infer_image_ref(entry.image)
         if image in records:
             raise ZooError(f"{place}: image {image} occurs twice: put its captions into one record")
         records[image] = CaptionedImage(image, entry.caption)

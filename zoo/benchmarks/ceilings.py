@@ -74,7 +74,9 @@ class _BlindChances:
     right_position: int | None = None
 
 
-def load_or_compute_ceilings(cases: Sequence[Case], declared: Declared = MappingProxyType({})) -> Ceilings:
+def load_or_compute_ceilings(
+    cases: Sequence[Case], declared: Declared = MappingProxyType({})
+) -> Ceilings:
     """Returns the ceilings by subset and metric; `ALL_SUBSETS` has those of all cases together.
 
     Those of many cases are cached on disk, under a hash of the cases.
@@ -142,21 +144,23 @@ def compute_ceilings(cases: Iterable[Case], declared: Declared) -> Ceilings:
         protocol = case.protocol if isinstance(case.protocol, str) else protocol_name(case.protocol)
         key = protocol, case.match.shape
         if key not in choosing:
-            choosing[key] = solvable_metrics(case)
+            choosing[key] = metrics_a_perfect_model_solves(case)
         for query in case.queries():
             if query.metric not in choosing[key]:
                 continue
             options = len(query.match) if query.options is None else query.options
             kind = protocol, case.subset, query.metric, options, query.right_options or 0
             if kind not in chances:
-                chances[kind] = _chance(case, *kind[2:], declared)
+                chances[kind] = _known_chance_level(case, *kind[2:], declared)
             blind_query = _blind_chances(case, query, texts, chances[kind])
             if blind_query is not None:
                 blind_queries.setdefault(case.subset, {}).setdefault(query.metric, []).append(
                     blind_query
                 )
     by_subset = {
-        subset: {metric: _mean_ceiling(metric_queries) for metric, metric_queries in by_metric.items()}
+        subset: {
+            metric: _mean_ceiling(metric_queries) for metric, metric_queries in by_metric.items()
+        }
         for subset, by_metric in blind_queries.items()
     }
     if len(blind_queries) < 2:
@@ -205,13 +209,13 @@ class _TextStatistics:
         return self._guesses[text]
 
 
-def solvable_metrics(case: Case) -> frozenset[str]:
+def metrics_a_perfect_model_solves(case: Case) -> frozenset[str]:
     """Returns the metrics that a perfect model answers: their queries choose the right answers."""
     judged = case.judge(case.match.astype(np.float32))
     return frozenset(outcome.metric for outcome in judged if outcome.right)
 
 
-def _chance(
+def _known_chance_level(
     case: Case, metric: str, options: int, right_options: int, declared: Declared
 ) -> float | None:
     """Returns the chance level of a query from 0 to 1, None if it is unknown."""
@@ -296,7 +300,9 @@ def chance_right_above_wrong(right: Sequence[float], wrong: Sequence[float]) -> 
 def _mean_ceiling(blind_chances: Sequence[_BlindChances]) -> Ceiling:
     order = [query.order_only for query in blind_chances if query.order_only is not None]
     guessed = [query.text_only for query in blind_chances if query.text_only is not None]
-    places = Counter(query.right_position for query in blind_chances if query.right_position is not None)
+    places = Counter(
+        query.right_position for query in blind_chances if query.right_position is not None
+    )
     return Ceiling(
         len(blind_chances),
         _mean_per_cent([query.chance for query in blind_chances]),

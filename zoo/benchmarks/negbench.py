@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 from msgspec import Struct
 
-from zoo.benchmarks.annotations import unanswerable_note, position_note
+from zoo.benchmarks.annotations import position_note, unanswerable_note
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.csv_rows import parse_texts, read_csv
 from zoo.benchmarks.protocols.by_kind import ByKind

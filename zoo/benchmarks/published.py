@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from zoo.benchmarks.annotations import (
+    case_count_notes,
     check_subsets,
     check_user_files,
-    case_count_notes,
-    unanswerable_note,
     find_annotation_file,
+    unanswerable_note,
     with_user_files,
 )
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
@@ -79,7 +79,9 @@ class PublishedBenchmark(Benchmark):
                 contents.missing_subsets.append(subset)
                 continue
             subset_contents = self.read_subset(path, subset.name)
-            contents.cases.extend(make_image_paths_relative(subset_contents.cases, root, path.parent))
+            contents.cases.extend(
+                make_image_paths_relative(subset_contents.cases, root, path.parent)
+            )
             contents.files.extend(subset_contents.files)
             contents.notes.update(subset_contents.notes)
             contents.limits.update(subset_contents.limits)

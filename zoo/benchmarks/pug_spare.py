@@ -9,7 +9,13 @@ from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.benchmarks.bindings import BindingImage, binding_cases
 from zoo.errors import ZooError
 from zoo.scenes import blocks
-from zoo.sources.readers.pug_spare import AnimalPair, Holdout, holdout, read_animal_pairs, format_caption
+from zoo.sources.readers.pug_spare import (
+    AnimalPair,
+    Holdout,
+    format_caption,
+    holdout,
+    read_animal_pairs,
+)
 from zoo.sources.sample import ImageRef
 
 INSTRUCTIONS = (

@@ -23,7 +23,7 @@ def resolve_case_images(contents: Contents, finder: ImageFinder) -> Contents:
         images that are identified only by name, custom images with an orientation or transparency,
         and boxes in images that were resized.
     """
-    resolved = finder.resolve_references(_distinct_images(contents.cases))
+    resolved = finder.match_published_images(_distinct_images(contents.cases))
     notes = dict(contents.notes)
     absent = finder.find_missing(resolved)
     if absent:
@@ -36,8 +36,8 @@ def resolve_case_images(contents: Contents, finder: ImageFinder) -> Contents:
         cases = [_with_images(case, lambda image: resolved.get(image, image)) for case in cases]
     contents = _limit_cases(replace(contents, cases=cases, notes=notes), finder)
     images = _distinct_images(contents.cases)
-    box_check = check_boxes(images, finder.size)
-    notes = contents.notes | finder.count_orientation_and_alpha(images).notes(
+    box_check = check_boxes(images, finder.read_file_dimensions)
+    notes = contents.notes | finder.sample_orientation_and_alpha(images).notes(
         finder.decoding, "upright", "background"
     )
     return replace(

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from zoo.benchmarks.annotations import unanswerable_note
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.published import PublishedBenchmark
-from zoo.sources.images import image_ref, visual_genome_ref
+from zoo.sources.images import infer_image_ref, visual_genome_ref
 from zoo.sources.sample import ImageRef
 from zoo.support.ranges import PositiveInt
 from zoo.support.schema import read_list
@@ -115,5 +115,5 @@ def _image(name: str, subset: str, place: str) -> ImageRef:
         return ImageRef("published", f"swig/images_512/{Path(name).name}")
     if source != "hake":
         return visual_genome_ref(name, place)
-    image = image_ref(f"hake/{name}")
+    image = infer_image_ref(f"hake/{name}")
     return image if image.source == "coco" else ImageRef("published", image.key)

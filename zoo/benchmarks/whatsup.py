@@ -201,12 +201,15 @@ def _set_contents(
     return Contents(cases, [path], [], notes)
 
 
-def _object_pair_and_preposition(entry: _ControlledEntry, place: str, prepositions: tuple[str, ...]) -> tuple[str, str]:
+def _object_pair_and_preposition(
+    entry: _ControlledEntry, place: str, prepositions: tuple[str, ...]
+) -> tuple[str, str]:
     """Returns the two objects of an image and its preposition, from its file name."""
     first_object, *middle_words, second_object = PurePosixPath(entry.image_path).stem.split("_")
     if not middle_words or middle_words[0] not in prepositions:
         raise ZooError(
-            f"{place}: {entry.image_path!r} does not have a preposition ({', '.join(prepositions)}) "
+            f"{place}: {entry.image_path!r} does not have a preposition "
+            f"({', '.join(prepositions)}) "
             "between two objects: download the file again"
         )
     return f"{first_object}_{second_object}", middle_words[0]

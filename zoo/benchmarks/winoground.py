@@ -85,7 +85,9 @@ class Winoground(Benchmark):
             for case in (_jsonl_cases if file.suffix == ".jsonl" else _parquet_cases)(file)
         ]
         notes = case_count_notes([(SUBSET, len(cases))])
-        return Contents(list(make_image_paths_relative(cases, root, files[0].parent)), files, [], notes)
+        return Contents(
+            list(make_image_paths_relative(cases, root, files[0].parent)), files, [], notes
+        )
 
     def _find_files(self, root: Path) -> list[Path]:
         if self.file is not None:

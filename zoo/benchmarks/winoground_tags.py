@@ -3,7 +3,12 @@
 from dataclasses import replace
 from pathlib import Path
 
-from zoo.benchmarks.annotations import check_kind, check_subsets, case_count_notes, find_annotation_file
+from zoo.benchmarks.annotations import (
+    case_count_notes,
+    check_kind,
+    check_subsets,
+    find_annotation_file,
+)
 from zoo.benchmarks.base import Benchmark, Contents, Subset
 from zoo.benchmarks.winoground import INSTRUCTIONS, SUBSET, Winoground
 from zoo.support.schema import read_object
@@ -63,7 +68,10 @@ class WinogroundTags(Benchmark):
 
     def read(self, root: Path) -> Contents:
         """Returns the cases of each tag, if the tags and Winoground exist."""
-        path, winoground = find_annotation_file(root, self.subsets[0]), Winoground(self.file).read(root)
+        path, winoground = (
+            find_annotation_file(root, self.subsets[0]),
+            Winoground(self.file).read(root),
+        )
         if path is None or not winoground.cases:
             return Contents([], [], list(self.subsets))
         tags = {

@@ -109,7 +109,9 @@ def read_export(folder: Path) -> dict[str, Any]:
     try:
         description = parse_json((folder / DESCRIPTION).read_text("utf-8"))
     except (OSError, ValueError) as error:
-        if not (folder / DESCRIPTION).exists() and (message := describe_hugging_face_folder(folder)):
+        if not (folder / DESCRIPTION).exists() and (
+            message := describe_hugging_face_folder(folder)
+        ):
             raise ZooError(message) from error
         raise ZooError(
             f"{folder} was not written by `zoo export` ({' '.join(str(error).split())}): give a "

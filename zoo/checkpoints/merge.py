@@ -28,12 +28,12 @@ from zoo.support.files import check_writable
 State = dict[str, Tensor]
 
 
-def merged_checkpoint_path(out: Path, alpha: float) -> Path:
+def interpolated_checkpoint_path(out: Path, alpha: float) -> Path:
     """Returns the checkpoint that a merge into the folder `out` writes for an alpha."""
     return out / f"alpha_{alpha:.9g}.ckpt"
 
 
-def merge(
+def write_interpolated_checkpoints(
     checkpoint: str | Path,
     alphas: Sequence[float],
     out: str | Path,
@@ -58,12 +58,15 @@ def merge(
     """
     checkpoint, out = Path(checkpoint), Path(out)
     base = None if base is None else str(base)
-    files = [merged_checkpoint_path(out, alpha) for alpha in alphas]
+    files = [interpolated_checkpoint_path(out, alpha) for alpha in alphas]
     if not files or len(set(files)) < len(files) or not all(0 <= alpha <= 1 for alpha in alphas):
         raise ZooError(f"alphas are {list(alphas)}: give numbers from 0 to 1, without duplicates")
     check_writable(files[0], overwrite=True)
     module = load_checkpoint(checkpoint)
-    (start, untuned), tuned = _load_initial_state(checkpoint, module, base), _state_with_merged_adapters(module)
+    (start, untuned), tuned = (
+        _load_initial_state_and_origins(checkpoint, module, base),
+        _state_with_merged_adapters(module),
+    )
     unmatched = [
         name for name in tuned if name not in start or start[name].shape != tuned[name].shape
     ]
@@ -73,14 +76,19 @@ def merge(
             "set --base to the weights that it started from"
         )
     changed = [
-        name for name, tensor in _frozen_tower_weights(module).items() if not torch.equal(tensor, start[name])
+        name
+        for name, tensor in _frozen_parameters(module).items()
+        if not torch.equal(tensor, start[name])
     ]
     if changed:
         raise ZooError(
             f"{checkpoint} was not trained from {base or 'the weights in its recipe'} "
             f"({changed[0]} was frozen but differs): set --base to the weights that it started from"
         )
-    recipe = {**module.recipe(), "backbone": to_config(module.backbone.without_adapters())}
+    recipe = {
+        **module.constructor_config(),
+        "backbone": to_config(module.backbone.with_merged_adapters()),
+    }
     origin = {
         name: part
         for name, part in read_checkpoint(checkpoint).get("zoo", {}).items()
@@ -123,7 +131,9 @@ def interpolate_states(start: State, tuned: State, alpha: float) -> State:
     }
 
 
-def _load_initial_state(checkpoint: Path, module: ZooModule, base: str | None) -> tuple[State, dict[str, str]]:
+def _load_initial_state_and_origins(
+    checkpoint: Path, module: ZooModule, base: str | None
+) -> tuple[State, dict[str, str]]:
     """Returns the state of the module before training, and the origin of its weights."""
     recipe = read_checkpoint(checkpoint)["hyper_parameters"]
     recorded = recipe["backbone"]["init_args"]
@@ -201,7 +211,7 @@ def _state_with_merged_adapters(module: ZooModule) -> State:
     """Returns the module's state with adapters merged."""
     towers = {
         f"backbone.{name}": tensor
-        for name, tensor in module.backbone.without_adapters().state_dict().items()
+        for name, tensor in module.backbone.with_merged_adapters().state_dict().items()
     }
     return towers | {
         name: tensor
@@ -216,10 +226,10 @@ def _backbone_before_adapters(backbone: Backbone) -> Backbone:
     for name, parameter in copied.named_parameters():
         if "lora_B" in name:
             parameter.data.zero_()
-    return copied.without_adapters()
+    return copied.with_merged_adapters()
 
 
-def _frozen_tower_weights(module: ZooModule) -> State:
+def _frozen_parameters(module: ZooModule) -> State:
     """Returns the towers' weights that were frozen in training, by name."""
     if module.backbone.tuning.lora is None:
         frozen = {

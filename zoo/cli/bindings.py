@@ -30,7 +30,8 @@ def main(argv: list[str]) -> int:
     write_table(table, out_path)
     perfect = sum(perfect > 0 for perfect, _ in table.perfect_close_counts.values())
     print(
-        f"{out_path}: {len(table.perfect_close_counts):,} bindings of {table.about['captions']}, {perfect:,} of "
+        f"{out_path}: {len(table.perfect_close_counts):,} bindings of {table.about['captions']}, "
+        f"{perfect:,} of "
         "them with a perfect match"
     )
     return 0

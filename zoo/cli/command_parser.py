@@ -121,7 +121,7 @@ def pass_arguments(class_settings: Namespace, flag: str, **own: Any) -> None:
     """Passes the values of a command's own flags to a class that was named.
 
     Args:
-        maker: The parsed class and its arguments.
+        class_settings: The parsed class and its arguments.
         flag: The flag that named the class.
         **own: The values by argument; None for a flag that was not given.
 
@@ -133,7 +133,8 @@ def pass_arguments(class_settings: Namespace, flag: str, **own: Any) -> None:
             continue
         if name not in class_settings.get("init_args", ()):
             raise ZooError(
-                f"{flag} {class_settings.class_path.rpartition('.')[2]} takes no {name}: remove --{name}"
+                f"{flag} {class_settings.class_path.rpartition('.')[2]} takes no {name}: remove "
+                f"--{name}"
             )
         class_settings.init_args[name] = value
 

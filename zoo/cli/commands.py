@@ -36,7 +36,7 @@ def run_command(argv: list[str], signal_handler: ImmediateStop) -> int:
 
     Args:
         argv: The command and its arguments.
-        ending: Handles signals, and knows what was saved.
+        signal_handler: Handles signals, and knows what was saved.
 
     Returns:
         The exit status.

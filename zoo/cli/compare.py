@@ -17,9 +17,9 @@ from zoo.results.comparison.paired_tests import RESAMPLES
 from zoo.results.comparison.run_names import SEED
 from zoo.results.metrics import Rules
 from zoo.results.presets.preset import preset_of
-from zoo.results.ranks import draw_ranks, compute_split_tests
+from zoo.results.ranks import compute_split_tests, draw_ranks
 from zoo.results.report import Results
-from zoo.support.arguments import split_list, integer_at_least
+from zoo.support.arguments import integer_at_least, split_list
 from zoo.support.files import check_writable, write_bytes
 
 FORMATTERS = {

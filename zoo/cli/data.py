@@ -11,7 +11,7 @@ from zoo.sources.images import ImageFinder
 from zoo.sources.packing import PackingSettings, check_output_folder, pack_samples
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.remote_files import is_url
-from zoo.sources.source import Source, read_source, drop_missing_images
+from zoo.sources.source import Source, drop_missing_images, read_source
 from zoo.support.class_names import import_all
 from zoo.support.files import check_writable
 from zoo.support.log import enable_log_output
@@ -63,7 +63,9 @@ def main(argv: list[str]) -> int:
         built_args.tolerate_broken,
     )
     n = len(source.images)
-    _check_and_log_size(out_folder, packing.estimate_bytes(source.images), n, -(-n // built_args.per_shard))
+    _check_and_log_size(
+        out_folder, packing.estimate_bytes(source.images), n, -(-n // built_args.per_shard)
+    )
     with show_progress("images", n) as advance:
         packed = pack_samples(
             source.samples, row_indices, out_folder, packing, extra_files, lambda: advance(1)

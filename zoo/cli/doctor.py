@@ -42,7 +42,7 @@ class Finding:
         subset: The subset's name.
         case_count: The number of cases in its annotations, 0 if these are absent.
         scorable: How many of them have all their images.
-        published: The number of cases in the published file, None if unknown.
+        published_count: The number of cases in the published file, None if unknown.
         images: The images that the cases use.
         found_images: Those of them that exist.
         download_hint: How to get the files.
@@ -98,7 +98,9 @@ def main(argv: list[str]) -> int:
         console.print(table)
     _print_list(console, "created from the annotations", _derived_notes(findings))
     _print_list(console, "broken", broken)
-    _print_list(console, "missing annotations, and how to get them", _describe_missing_annotations(findings))
+    _print_list(
+        console, "missing annotations, and how to get them", _describe_missing_annotations(findings)
+    )
     _print_list(console, "missing images", _describe_missing_images(findings, finder))
     _print_list(console, "cached training images", _describe_image_sets(args.image_cache))
     _print_list(

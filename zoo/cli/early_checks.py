@@ -49,7 +49,9 @@ def find_mistake(argv: list[str]) -> str | None:
     roots = [value for name, value in flags if name == "data_root"]
     for path, settings in recipes:
         for setting, value in _flatten(settings):
-            mistake = _check_and_record_class(setting, value, classes) or _check_setting(setting, classes)
+            mistake = _check_and_record_class(setting, value, classes) or _check_setting(
+                setting, classes
+            )
             if mistake is not None:
                 is_inline = path.lstrip().startswith("{")
                 return f"{'--config' if is_inline else path}: {mistake}"

@@ -25,7 +25,7 @@ from zoo.module import ZooModule
 from zoo.support.class_names import import_all
 from zoo.support.distributed import leave_group
 from zoo.support.files import remove_leftovers
-from zoo.support.log import filter_notices, enable_log_output
+from zoo.support.log import enable_log_output, filter_notices
 from zoo.support.ranges import describe_restriction
 from zoo.training.callbacks import BestCheckpoint, LastCheckpoint
 from zoo.training.lightning_internals import set_version
@@ -33,13 +33,13 @@ from zoo.training.logged_tables import LoggedTables, can_show_tables
 from zoo.training.run_folder import (
     IGNORED_DATA_SETTINGS,
     RunFolder,
-    must_delete_run,
+    chooses_next_version,
     claim_version_folder,
     find_checkpoint_of_restarted_run,
     find_checkpoint_of_same_run,
-    folder_of_logger_runs,
-    chooses_next_version,
     find_job_id,
+    folder_of_logger_runs,
+    must_delete_run,
     refuse_finished_run,
     remove_empty_folders,
 )
@@ -188,7 +188,9 @@ class ZooCLI(LightningCLI):
         for callback in self.trainer.callbacks:  # type: ignore[attr-defined]
             if isinstance(callback, RunFolder):
                 callback.record = record
-                callback.deletes_earlier_run = must_delete_run(self.trainer, path, settings.overwrite, record)
+                callback.deletes_earlier_run = must_delete_run(
+                    self.trainer, path, settings.overwrite, record
+                )
                 if self.trainer.is_global_zero:
                     callback.claim(self.trainer, path)
         return path

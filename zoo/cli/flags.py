@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from zoo.support.arguments import split_list, integer_at_least
+from zoo.support.arguments import integer_at_least, split_list
 
 BOTH = ("fit", "validate")
 

@@ -53,7 +53,9 @@ def main(argv: list[str]) -> int:
         print_table(("list", "entries", "contents", "used with"), _list_rows(), fold_column=3)
         print("\n`zoo ls LIST` shows one list, for example `zoo ls objectives`")
     elif list_name in BY_NAME:
-        rows = ((name, command_line_name(path), text) for name, path, text in list_classes(list_name))
+        rows = (
+            (name, command_line_name(path), text) for name, path, text in list_classes(list_name)
+        )
         print_table(("name", "class", "description"), rows)
     elif list_name in BASE_CLASS_BY_KIND:
         print_table(
@@ -104,13 +106,15 @@ def parser() -> CommandParser:
     return parser
 
 
-def print_table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]], fold_column: int = -1) -> None:
+def print_table(
+    header: tuple[str, ...], rows: Iterable[tuple[str, ...]], fold_column: int = -1
+) -> None:
     """Prints a table whose names are never wrapped.
 
     Args:
         header: The columns.
         rows: The lines.
-        fold: The index of the column that is wrapped on a narrow terminal.
+        fold_column: The index of the column that is wrapped on a narrow terminal.
     """
     table = Table(box=None, pad_edge=False)
     for i, column in enumerate(header):

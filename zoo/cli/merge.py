@@ -8,7 +8,7 @@ from pathlib import Path
 from zoo.api import Model, evaluate
 from zoo.checkpoints.files import find_checkpoint
 from zoo.checkpoints.load import load_checkpoint
-from zoo.checkpoints.merge import merged_checkpoint_path, merge
+from zoo.checkpoints.merge import interpolated_checkpoint_path, write_interpolated_checkpoints
 from zoo.cli.command_parser import CommandParser
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
@@ -39,7 +39,7 @@ def main(argv: list[str]) -> int:
     if args.benchmarks is not None:
         # check the benchmarks before many large checkpoints are written
         Evaluation(list(split_list(args.benchmarks, "--benchmarks")), args.data_root).prepare()
-    files = merge(args.ckpt_path, alphas, out_folder, args.base)
+    files = write_interpolated_checkpoints(args.ckpt_path, alphas, out_folder, args.base)
     for file in files:
         print(file)
     if args.benchmarks is not None:
@@ -92,7 +92,7 @@ def parser() -> CommandParser:
 
 def _refuse_existing(out: Path, alphas: Sequence[float], overwrite: bool) -> None:
     """Raises ZooError, before any work, if files of another merge would be overwritten."""
-    files = [merged_checkpoint_path(out, alpha) for alpha in alphas]
+    files = [interpolated_checkpoint_path(out, alpha) for alpha in alphas]
     results = [file.with_suffix("") / name for file in files for name in (RESULTS, CASES)]
     outputs = [*files, *results, out / METRICS, out / PICTURE]
     existing = next((path for path in outputs if path.exists()), None)

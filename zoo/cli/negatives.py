@@ -375,7 +375,7 @@ def _build_table(samples: Sequence[Sample], arguments: Namespace) -> None:
     from zoo.language.inflection import describe_inflection_library
     from zoo.language.wordnet import WordNet
     from zoo.negatives.table import ReplacementTable
-    from zoo.negatives.word_table import build_table, replacements, replaceable_vocabulary
+    from zoo.negatives.word_table import build_table, replaceable_vocabulary, replacements
 
     tagger = arguments.tagger or default_tagger()
     wordnet = WordNet(arguments.wordnet)

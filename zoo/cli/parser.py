@@ -79,7 +79,9 @@ def order_flags(argv: list[str]) -> list[str]:
     _refuse_tokens_without_cache(flags)
     recipe, path = checkpoint_arguments(command, flags)
     by_layer = sorted(flags, key=_flag_precedence)
-    ordered = (_model_as_config_flag(flag) if _name(flag) == "--model" else flag for flag in by_layer)
+    ordered = (
+        _model_as_config_flag(flag) if _name(flag) == "--model" else flag for flag in by_layer
+    )
     return [command, *recipe, *(a for flag in ordered for a in flag), *path]
 
 
@@ -94,7 +96,10 @@ def _trust_named_classes(words: list[str], flags: list[list[str]]) -> None:
 
 def _model_as_config_flag(flag: list[str]) -> list[str]:
     """Returns the settings of the published model that a flag names, as a `--config` flag."""
-    return ["--config", to_yaml_compatible_json({"model": settings_of_model(_value(flag), "--model")})]
+    return [
+        "--config",
+        to_yaml_compatible_json({"model": settings_of_model(_value(flag), "--model")}),
+    ]
 
 
 def _refuse_two_models(flags: list[list[str]]) -> None:

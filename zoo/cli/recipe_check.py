@@ -126,11 +126,15 @@ def _data_needs(settings: Namespace) -> Iterator[RecipeNeed]:
         yield RecipeNeed("data", _error_message(error), False)
         return
     if not isinstance(data, CaptionDataModule):
-        yield RecipeNeed("data", f"{type(data).__name__} is not a CaptionDataModule and is not checked")
+        yield RecipeNeed(
+            "data", f"{type(data).__name__} is not a CaptionDataModule and is not checked"
+        )
         return
     roots = [Path(root) for root in data.roots]
     yield from (
-        RecipeNeed("data root", f"{root} is not a folder", False) for root in roots if not root.is_dir()
+        RecipeNeed("data root", f"{root} is not a folder", False)
+        for root in roots
+        if not root.is_dir()
     )
     sources: list[Source] = []
     for label, reader in (
@@ -292,7 +296,9 @@ def _weights_need(backbone: Namespace) -> Iterator[RecipeNeed]:
     elif pretrained is None:
         yield RecipeNeed("weights", f"randomly initialized {name}")
     elif Path(pretrained).is_file():
-        yield RecipeNeed("weights", f"{pretrained}, {Path(pretrained).stat().st_size / GIB:.2f} GiB")
+        yield RecipeNeed(
+            "weights", f"{pretrained}, {Path(pretrained).stat().st_size / GIB:.2f} GiB"
+        )
     else:
         try:
             check_tag(name, pretrained)

@@ -146,7 +146,7 @@ def read_settings(
     Args:
         name: The file, or the name of the text in messages.
         text: The content; None reads the file.
-        begins: The keys with which such a file begins, for messages.
+        expected_keys: The keys with which such a file begins, for messages.
 
     Returns:
         The settings.
@@ -171,7 +171,8 @@ def read_settings(
     if not isinstance(settings, dict):
         content = "nothing" if settings is None else f"a {type(settings).__name__}"
         raise ZooError(
-            f"{name} holds {content} instead of a mapping of settings: begin it with {expected_keys}"
+            f"{name} holds {content} instead of a mapping of settings: begin it with "
+            f"{expected_keys}"
         )
     return settings
 

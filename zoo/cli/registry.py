@@ -11,7 +11,7 @@ class Command:
 
     Args:
         summary: What it does, in one line of `zoo --help`.
-        unsaved: The message for a user who interrupts it before anything is saved, if any.
+        interrupt_hint: The message for a user who interrupts it before anything is saved, if any.
     """
 
     summary: str

@@ -12,7 +12,7 @@ from zoo.results.presets.preset import preset_of
 from zoo.results.report import Results
 from zoo.results.site.patches import PatchMapOptions, PatchMapper
 from zoo.results.site.write import PAGE, check_report_folder, write_report
-from zoo.support.arguments import split_list, integer_at_least
+from zoo.support.arguments import integer_at_least, split_list
 
 
 def main(argv: list[str]) -> int:
@@ -58,7 +58,8 @@ def _patch_word_mappers(runs: Mapping[str, Results]) -> dict[str, PatchMapper]:
     from zoo.evaluation.patch_words import patch_word_function
 
     mapper_by_run = {
-        name: patch_word_function(load_model_of_results(run.header["model"])) for name, run in runs.items()
+        name: patch_word_function(load_model_of_results(run.header["model"]))
+        for name, run in runs.items()
     }
     mappers = {
         name: run_mapper for name, run_mapper in mapper_by_run.items() if run_mapper is not None

@@ -16,9 +16,15 @@ from zoo.cli.studies.estimate import Estimate
 from zoo.cli.studies.file import Study, folder_name, read_study
 from zoo.cli.studies.records import WHOLE, Records, refuse_mismatched_runs
 from zoo.cli.studies.runs import Run, WorkFolder, study_runs, with_initial_runs
-from zoo.cli.studies.search import search
+from zoo.cli.studies.search import search_best_settings
 from zoo.cli.studies.slurm import parse_slurm_settings, submit, without_slurm
-from zoo.cli.studies.tables import check_presets_and_models, compare_rows, delete_tables, report, write_tables
+from zoo.cli.studies.tables import (
+    check_presets_and_models,
+    compare_rows,
+    delete_tables,
+    report,
+    write_tables,
+)
 from zoo.cli.studies.work import RunFailed, StudyExecutor
 from zoo.errors import ZooError
 from zoo.results.comparison.comparison import print_comparison
@@ -54,9 +60,11 @@ def main(argv: list[str]) -> int:
     else:
         selected = runs if args.run_number is None else [runs[args.run_number]]
         selected_and_initial_runs = with_initial_runs(selected, place)
-        _prepare(work, [run for run in selected_and_initial_runs if work.records.stage(run) != WHOLE])
+        _prepare(
+            work, [run for run in selected_and_initial_runs if work.records.stage(run) != WHOLE]
+        )
         if args.search:
-            for file in search(work, args.rerun_mismatched, args.any_version):
+            for file in search_best_settings(work, args.rerun_mismatched, args.any_version):
                 _print_now(str(file))
             return 0
         if args.rerun_mismatched:
@@ -181,7 +189,7 @@ def _prepare(work: StudyExecutor, remaining_runs: Sequence[Run]) -> None:
     Rows that need such files are checked once these exist.
     """
     work.check_work_folder()
-    is_prepared = work.is_prepared()
+    is_prepared = work.has_prepared_files()
     check_rows(work.place, remaining_runs, builds=is_prepared)
     work.claim_work_folder()
     if not is_prepared:
@@ -190,7 +198,10 @@ def _prepare(work: StudyExecutor, remaining_runs: Sequence[Run]) -> None:
 
 
 def _submit(
-    place: WorkFolder, argv: Sequence[str], remaining_numbers: Sequence[int], given: Mapping[str, Any]
+    place: WorkFolder,
+    argv: Sequence[str],
+    remaining_numbers: Sequence[int],
+    given: Mapping[str, Any],
 ) -> None:
     if not remaining_numbers:
         _print_now("all runs are finished: remove --slurm to see the table")

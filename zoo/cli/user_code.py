@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from zoo.support.trust import FLAG, trust_names, allow_all_code, enable_user_modules
+from zoo.support.trust import FLAG, allow_all_code, enable_user_modules, trust_names
 
 # first parts of flags that name classes or whose arguments do
 NAMING_FLAGS = {

@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from zoo.backbones.factory import Activation, activation_of, resolve_architecture, build
+from zoo.backbones.factory import Activation, activation_of, build, resolve_architecture
 from zoo.backbones.towers import ImageTower, TextTower
 
 HALF, FULL = 2, 4  # bytes

@@ -82,7 +82,7 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
             stored = open_stored_vectors(
                 self.cache, module.backbone, module.head, precision, self.evaluation.decoder
             )
-        return self.evaluation.loaders(module.backbone, module.head, stored)
+        return self.evaluation.build_loaders(module.backbone, module.head, stored)
 
     def teardown(self, stage: str) -> None:
         """Prints the table of results, unless `quiet`."""

@@ -18,10 +18,10 @@ from zoo.caption_data import CaptionData
 from zoo.datamodules.checks import (
     TruncationCount,
     check_companions,
-    count_truncated_captions,
     check_image_count,
     check_negative_images,
     check_texts,
+    count_truncated_captions,
     note_large_batch,
     notes_on_images,
     refuse_with_joined,
@@ -39,13 +39,13 @@ from zoo.datamodules.features import Features, FeatureStore, StoredImages, check
 from zoo.datamodules.joined import AlternatingDataset, JoinedDataset
 from zoo.datamodules.sampler import BatchLoader, GlobalBatchSampler, SampleOrder, local_batch_size
 from zoo.datamodules.texts import CaptionTexts, FixedCaptionTexts, ImageCaptions
-from zoo.datamodules.units import read_checked_units, check_units_file
+from zoo.datamodules.units import check_units_file, read_checked_units
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.module import ZooModule
 from zoo.needs import Capabilities
 from zoo.negatives.base import NegativeGenerator
-from zoo.pixels.cache import ImageCache, CachedPixels, cached_pixels, check_cache
+from zoo.pixels.cache import CachedPixels, ImageCache, cached_pixels, check_cache
 from zoo.positives.base import PositiveGenerator
 from zoo.sources.images import ImageFinder
 from zoo.sources.negative_images import FoundImages, NegativeImages
@@ -53,7 +53,7 @@ from zoo.sources.readers.base import Reader
 from zoo.sources.rgb_conversion import Decoding
 from zoo.sources.sample_cache import cached_samples
 from zoo.sources.samples import Rows
-from zoo.sources.source import Source, read_source, split_by_image, drop_missing_images
+from zoo.sources.source import Source, drop_missing_images, read_source, split_by_image
 from zoo.support.configurable import to_config
 from zoo.support.ranges import NonNegativeInt, OpenUnitInterval, PositiveInt, Ranged
 from zoo.units.record import UnitRecord
@@ -247,7 +247,9 @@ class CaptionDataModule(Ranged, CaptionData):
             # splits of one reader share its samples
             read_once = {id(split.samples): split.samples for split in splits}.values()
             whole_readers = (split.reader.all_splits() for split in splits)
-            records = read_checked_units(self.units, read_once, lambda: map(cached_samples, whole_readers))
+            records = read_checked_units(
+                self.units, read_once, lambda: map(cached_samples, whole_readers)
+            )
         kind = CaptionTexts if self.resample and self.features is None else FixedCaptionTexts
         return kind(
             self.seed,
@@ -319,14 +321,20 @@ class CaptionDataModule(Ranged, CaptionData):
         """Checks the captions against the settings, and yields notes on what is left out or cut."""
         train, val = self.sources
         yield from note_large_batch(
-            self.batch_size, len(train.training_groups(self.captions_per_image)), self.captions_per_image
+            self.batch_size,
+            len(train.training_groups(self.captions_per_image)),
+            self.captions_per_image,
         )
         if self.hard_images:
             yield from check_companions(train)
         yield from check_texts(train, self.texts)
         if self.negative_images is not None:
-            yield from check_negative_images(train, self.found_negative_images, self.negative_images.file)
-        self.truncated = count_truncated_captions(self._splits, self._backbone.tokenizer, self.truncation)
+            yield from check_negative_images(
+                train, self.found_negative_images, self.negative_images.file
+            )
+        self.truncated = count_truncated_captions(
+            self._splits, self._backbone.tokenizer, self.truncation
+        )
         yield from self.truncated.notes()
         yield from notes_on_images(train, val, self.found_negative_images, self.finder)
 
@@ -338,7 +346,7 @@ class CaptionDataModule(Ranged, CaptionData):
         """
         loader = self._loader(self.sources[0], self.batch_size, is_validation=False)
         if self._resumed is not None:
-            self._order.check_same_order(self._resumed)
+            self._order.check_same_settings(self._resumed)
             loader.load_state_dict(self._resumed)
         return loader
 
@@ -350,7 +358,7 @@ class CaptionDataModule(Ranged, CaptionData):
             loaders.append(self._loader(source, self.val_batch_size, is_validation=True))
         if self.evaluation is not None:
             self.evaluation.trained_images = frozenset(self.trained_images())
-            loaders += self.evaluation.loaders(self._backbone, self._module.head)
+            loaders += self.evaluation.build_loaders(self._backbone, self._module.head)
         return loaders
 
     def _loader(self, source: Source, batch_size: int, is_validation: bool) -> BatchLoader:
@@ -398,7 +406,7 @@ class CaptionDataModule(Ranged, CaptionData):
         backbone = self._backbone
         if self.decoder == "pil":
             return backbone.eval_transform if is_validation else backbone.train_transform
-        return backbone.eval_pixel_transform if is_validation else backbone.train_pixel_transform
+        return backbone.eval_uint8_transform if is_validation else backbone.train_uint8_transform
 
     def _load_cached_pixels(self, source: Source) -> CachedPixels | None:
         if self.image_cache is None:

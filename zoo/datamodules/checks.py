@@ -218,7 +218,7 @@ def notes_on_images(
         image for source in (train, val) if source is not None for image in source.images
     ]
     images = dict.fromkeys([*caption_images, *negative.by_caption.values()])
-    metadata = finder.count_orientation_and_alpha(images)
+    metadata = finder.sample_orientation_and_alpha(images)
     yield from metadata.notes(finder.decoding, "data.upright", "data.background").values()
     if val is not None:
         held_out = val.image_ids

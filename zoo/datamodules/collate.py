@@ -27,12 +27,14 @@ class Collate:
         """Returns the images of the batch, from those of its rows."""
         return torch.stack(images)
 
-    def collate_texts(self, distinct: list[str], text_count: int) -> tuple[TextBank | Encoded, Tensor, Tensor]:
+    def collate_texts(
+        self, distinct: list[str], text_count: int
+    ) -> tuple[TextBank | Encoded, Tensor, Tensor]:
         """Puts texts into a bank.
 
         Args:
             distinct: Distinct texts of the batch.
-            asked: Number of texts in the batch before duplicates were removed.
+            text_count: Number of texts in the batch before duplicates were removed.
 
         Returns:
             The bank, its hashes, and the row in it of each distinct text.
@@ -100,5 +102,7 @@ class StoredCollate(Collate):
 
     def collate_texts(self, distinct: list[str], asked: int) -> tuple[Encoded, Tensor, Tensor]:
         """Returns the encoded texts, their hashes, and the row of each distinct text."""
-        items, hashes = self.stored_texts.read_rows([self.stored_texts.row(text) for text in distinct])
+        items, hashes = self.stored_texts.read_rows(
+            [self.stored_texts.row(text) for text in distinct]
+        )
         return items, hashes, torch.arange(len(distinct))

@@ -17,7 +17,7 @@ from torchvision.transforms.functional import pil_to_tensor
 
 from zoo.backbones.preparation import Decoder
 from zoo.batch import MISSING, Batch
-from zoo.datamodules.sampler import Place
+from zoo.datamodules.sampler import SamplePosition
 from zoo.datamodules.texts import CaptionTexts
 from zoo.pixels.cache import CachedPixels
 from zoo.pixels.decoding import decode_image
@@ -166,7 +166,7 @@ class CaptionDataset(Dataset[list[BatchRow]]):
     def __len__(self) -> int:
         return len(self.entries)
 
-    def __getitem__(self, place: Place) -> list[BatchRow]:
+    def __getitem__(self, place: SamplePosition) -> list[BatchRow]:
         epoch, index = self._epoch_and_index(place)
         if self.companions is None:
             return [self._row(epoch, index)]
@@ -177,7 +177,7 @@ class CaptionDataset(Dataset[list[BatchRow]]):
             self._row(epoch, self._draw(hard, epoch, index, "companion") if hard else MISSING),
         ]
 
-    def _epoch_and_index(self, place: Place) -> tuple[int, int]:
+    def _epoch_and_index(self, place: SamplePosition) -> tuple[int, int]:
         """Returns the epoch of a place and its position in the samples."""
         epoch, entry = place[:2]
         if entry == MISSING:

@@ -101,7 +101,9 @@ class ItemEncoder:
             ZooError: An image is missing or cannot be decoded.
         """
         backbone = self.backbone
-        transform = backbone.eval_transform if self.decoder == "pil" else backbone.eval_pixel_transform
+        transform = (
+            backbone.eval_transform if self.decoder == "pil" else backbone.eval_uint8_transform
+        )
         images = _Decoded(refs, self.finder, transform, self.decoder)
         loader = DataLoader(images, IMAGE_BATCH, num_workers=self.workers, collate_fn=list)
         for batch in track(loader, "encoding images", len(loader), rank() == 0):

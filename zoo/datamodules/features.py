@@ -66,7 +66,7 @@ class StoredImages:
     """The rows of images in the store, which replace decoded and transformed images.
 
     Args:
-        stored: Rows in the store, by reference.
+        store_rows: Rows in the store, by reference.
         blank: The image of a filling row.
     """
 
@@ -149,7 +149,7 @@ class FeatureStore:
             ZooError: On every rank, if the store would exceed its limit (before anything is
                 encoded), a file cannot be written, or an image is broken and not tolerated.
         """
-        names = {ref: _image_name(ref, finder) for ref in images}
+        names = {ref: _stored_image_name(ref, finder) for ref in images}
         new_images = [ref for ref, name in names.items() if name not in self.images]
         new_texts = [text for text in dict.fromkeys(texts) if text not in self.texts]
         if new_images or new_texts:
@@ -188,7 +188,10 @@ class FeatureStore:
             item = probe.blank_text(frozenset(self.texts.keys))
             widths = sum(t.shape[-1] for t in item.tokens.values())
             lengths = (
-                sum(int(probe.tokenize(batch).lengths.sum()) for batch in slice_batches(texts, TEXTS_A_FILE))
+                sum(
+                    int(probe.tokenize(batch).lengths.sum())
+                    for batch in slice_batches(texts, TEXTS_A_FILE)
+                )
                 if widths
                 else 0
             )
@@ -203,12 +206,12 @@ class FeatureStore:
             )
 
     def _write_batches(
-        self, shards: MappedShards, batches: Iterable[NamedItems], items_per_file: int
+        self, shards: MappedShards, batches: Iterable[NamedItems], min_items_per_file: int
     ) -> None:
         waiting: list[NamedItems] = []
         for batch in batches:
             waiting.append(batch)
-            if sum(len(part.names) for part in waiting) >= items_per_file:
+            if sum(len(part.names) for part in waiting) >= min_items_per_file:
                 self._write_file(shards, waiting)
                 waiting = []
         if waiting:
@@ -218,12 +221,17 @@ class FeatureStore:
         names, items, hashes = zip(*batches, strict=True)
         encoded = convert_precision(concatenate(list(items)), self.settings.precision)
         # padding is not stored, nor other tokens that no head reads
-        shards.add_file([n for part in names for n in part], encoded, torch.cat(hashes), encoded.masks)
+        shards.add_file(
+            [n for part in names for n in part], encoded, torch.cat(hashes), encoded.masks
+        )
 
-    def _refuse_absent(self, images: int, texts: int, tolerate_broken: bool) -> None:
-        if texts or (images and not tolerate_broken):
+    def _refuse_absent(
+        self, n_absent_images: int, n_absent_texts: int, tolerate_broken: bool
+    ) -> None:
+        if n_absent_texts or (n_absent_images and not tolerate_broken):
             raise ZooError(
-                f"{images:,} images and {texts:,} texts that other processes encoded are missing "
+                f"{n_absent_images:,} images and {n_absent_texts:,} texts that other processes "
+                "encoded are missing "
                 f"in {self.folder}: set data.features.folder to a folder that all processes share"
             )
 
@@ -249,13 +257,13 @@ def check_features_constant(backbone: Backbone, strategy: Strategy, resamples_te
     Args:
         backbone: The backbone.
         strategy: Lightning's strategy.
-        redrawn: Whether texts are drawn again in every epoch.
+        resamples_texts: Whether texts are drawn again in every epoch.
 
     Raises:
         ZooError: They do not, since towers are trained or sharded, or images or texts change.
     """
     reason = "data.features encodes images and texts once"
-    if any(backbone.trains(tower) for tower in ("image", "text")):
+    if any(backbone.has_trained_parameters(tower) for tower in ("image", "text")):
         raise ZooError(
             f"{reason}, and model.backbone.tuning.towers is {backbone.tuning.towers}: "
             "set it to none, or data.features to null"
@@ -318,18 +326,18 @@ def _write_or_check_manifest(folder: Path, claims: dict[str, Any]) -> None:
     for name, value in claims.items():
         if recorded.get(name) != value:
             raise ZooError(
-                f"{folder} holds features of other {name} ({_format_value(recorded.get(name))}, "
-                f"and this run has {_format_value(value)}): set another data.features.folder, or "
+                f"{folder} holds features of other {name} ({_truncate_value(recorded.get(name))}, "
+                f"and this run has {_truncate_value(value)}): set another data.features.folder, or "
                 "delete the folder"
             )
 
 
-def _format_value(value: Any) -> str:
+def _truncate_value(value: Any) -> str:
     text = str(value)
     return text if len(text) <= 60 else f"{text[:12]}..."
 
 
-def _image_name(ref: ImageRef, finder: ImageFinder) -> str:
+def _stored_image_name(ref: ImageRef, finder: ImageFinder) -> str:
     path = finder.find(ref)
     if path is None:
         raise ZooError(f"image {ref} is missing: {finder.missing_image_advice(ref)}")

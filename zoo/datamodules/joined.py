@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from zoo.datamodules.dataset import BatchRow, CaptionDataset
-from zoo.datamodules.sampler import Place
+from zoo.datamodules.sampler import SamplePosition
 from zoo.sources.seeds import seed_of
 
 SIDE_BY_SIDE, STACKED = 2, 1  # axes of an image [3, H, W]
@@ -27,7 +27,7 @@ class JoinedDataset(CaptionDataset):
     random order. Rows have no units and no negative images.
     """
 
-    def single_row(self, place: Place) -> BatchRow:
+    def single_row(self, place: SamplePosition) -> BatchRow:
         """Returns the row of an entry's own image and caption, without other texts."""
         row = super()._row(*self._epoch_and_index(place))
         return replace(
@@ -95,7 +95,7 @@ class AlternatingDataset(Dataset[list[BatchRow]]):
     def __len__(self) -> int:
         return len(self.joined)
 
-    def __getitem__(self, place: Place) -> list[BatchRow]:
+    def __getitem__(self, place: SamplePosition) -> list[BatchRow]:
         step = place[2] // self.batches_per_step
         return [self.joined.single_row(place)] if step % 2 else self.joined[place]
 

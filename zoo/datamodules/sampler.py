@@ -17,10 +17,10 @@ from zoo.sources.seeds import seed_of, stable_hash
 from zoo.support.worker import Loader
 
 # epoch, entry and, from the sampler, the number of the batch in its epoch
-Place = tuple[int, ...]
+SamplePosition = tuple[int, ...]
 
 
-class GlobalBatchSampler(DistributedSampler[Place]):
+class GlobalBatchSampler(DistributedSampler[SamplePosition]):
     """Yields (epoch, entry, batch) places of this rank's rows, batch by batch.
 
     Entry -1 fills the last batch. The order is a function of (seed, epoch). It is a
@@ -63,7 +63,7 @@ class GlobalBatchSampler(DistributedSampler[Place]):
         epoch, batches = self._resume
         return batches if epoch == self.epoch else 0
 
-    def __iter__(self) -> Iterator[Place]:
+    def __iter__(self) -> Iterator[SamplePosition]:
         epoch = 0 if self.fixed else self.epoch
         generator = torch.Generator()
         generator.manual_seed(stable_hash(seed_of(self.seed, epoch, 0, "order")))
@@ -109,16 +109,16 @@ class SampleOrder:
     Attributes:
         batch_size: Rows of the batch over all ranks.
         seed: Seed of the order.
-        rows: Number of rows of an epoch.
+        n_rows: Number of rows of an epoch.
         decoder: The decoder of images; the pixels of decoders differ slightly.
     """
 
     batch_size: int
     seed: int
-    rows: int
+    n_rows: int
     decoder: Decoder = "torchvision"
 
-    def check_same_order(self, resumed: Mapping[str, int | str]) -> None:
+    def check_same_settings(self, resumed: Mapping[str, int | str]) -> None:
         """Checks that a resumed run had this order.
 
         Args:
@@ -150,7 +150,7 @@ class BatchLoader(Loader):
         collate: Builds a batch from rows.
         workers: Number of processes that load data.
         pin_memory: Whether batches are copied to pinned memory.
-        seen: A function that is called with every batch in the main process.
+        on_batch: A function that is called with every batch in the main process.
     """
 
     sampler: GlobalBatchSampler

@@ -26,11 +26,13 @@ class CaptionTexts:
     Args:
         seed: Seed of all draws.
         generators: Generators of sentence negatives, one column each.
-        from_source: Whether one of the sample's own negatives is drawn, as the first column.
+        use_source_negatives: Whether one of the sample's own negatives is drawn, as the first
+            column.
         units: Draws units and foils; None for no units.
         records: Records of units by caption id.
         positive_generators: Generators of further positives, one column each.
-        of_image: The captions of each image by its id, if there are generators of positives.
+        captions_of_image: The captions of each image by its id, if there are generators of
+            positives.
     """
 
     seed: int = 0
@@ -44,7 +46,9 @@ class CaptionTexts:
     @property
     def negative_names(self) -> tuple[str, ...]:
         """The names of the sources of negatives, one per column."""
-        return (SOURCE_NEGATIVES,) * self.use_source_negatives + tuple(g.name for g in self.generators)
+        return (SOURCE_NEGATIVES,) * self.use_source_negatives + tuple(
+            g.name for g in self.generators
+        )
 
     @property
     def n_units(self) -> int:
@@ -65,7 +69,9 @@ class CaptionTexts:
         for k, generator in enumerate(self.generators):
             draws = self._random(epoch, index, f"negative/{k}")
             negative = generator.negative(sample.caption, draws, record)
-            texts.append(_check_text(negative, f"{type(generator).__name__}.negative", sample.caption))
+            texts.append(
+                _check_text(negative, f"{type(generator).__name__}.negative", sample.caption)
+            )
         return texts
 
     def positives(self, sample: Sample, epoch: int, index: int) -> list[str | None]:
@@ -75,7 +81,9 @@ class CaptionTexts:
             draws = self._random(epoch, index, f"positive/{k}")
             captions = self.captions_of_image.get(sample.image_id, (sample.caption,))
             positive = generator.positive(sample.caption, captions, draws)
-            texts.append(_check_text(positive, f"{type(generator).__name__}.positive", sample.caption))
+            texts.append(
+                _check_text(positive, f"{type(generator).__name__}.positive", sample.caption)
+            )
         return texts
 
     def pairs(self, sample: Sample, epoch: int, index: int) -> list[UnitAndFoil | None]:
@@ -83,7 +91,7 @@ class CaptionTexts:
         record = self.records.get(sample.caption_id)
         if self.units is None or record is None:
             return [None] * self.n_units
-        return self.units.sample(record, self._random(epoch, index, "units"))
+        return self.units.draw_units(record, self._random(epoch, index, "units"))
 
     def _random(self, epoch: int, index: int, purpose: str) -> Random:
         return Random(seed_of(self.seed, epoch, index, purpose))

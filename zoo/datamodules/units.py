@@ -57,8 +57,8 @@ def read_checked_units(
     Args:
         units: Draws units from a units file.
         samples: Samples in use.
-        others: Reads further samples that units may belong to (other splits of the files). It is
-            only called if a record needs them.
+        read_other_samples: Reads further samples that units may belong to (other splits of the
+            files). It is only called if a record needs them.
 
     Raises:
         ZooError: A record belongs to an unknown caption, or its words differ from the caption's, or

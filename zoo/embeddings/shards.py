@@ -178,7 +178,7 @@ class MappedShards:
             names: Names of the items.
             items: The items.
             hashes: Their hashes, `[n]`.
-            stored: Which tokens are stored by key, `[n, L]`.
+            stored_masks: Which tokens are stored by key, `[n, L]`.
 
         Raises:
             ZooError: The file cannot be written.
@@ -248,7 +248,9 @@ class CachedShards:
                 self._locations = {n: p for n, p in self._locations.items() if p[0] != file}
                 continue
             record_use(file)
-            damaged = {row for row in rows if shard.compute_checksum(row) != int(shard.checksums[row])}
+            damaged = {
+                row for row in rows if shard.compute_checksum(row) != int(shard.checksums[row])
+            }
             if damaged:
                 log.warning(
                     "%s holds %d damaged items, which will be encoded again", file, len(damaged)
@@ -287,10 +289,14 @@ class CachedShards:
                 if lengths is None
                 else longest < torch.tensor(lengths)[:, None]
             )
-        for rows in _group_by_size(_estimate_item_sizes(items, stored_masks), self.store.limit // SHARE):
+        for rows in _group_by_size(
+            _estimate_item_sizes(items, stored_masks), self.store.limit // SHARE
+        ):
             at = torch.tensor(rows)
             group_names = [names[row] for row in rows]
-            content = _to_bytes(group_names, items.rows(at), {k: m[at] for k, m in stored_masks.items()})
+            content = _to_bytes(
+                group_names, items.rows(at), {k: m[at] for k, m in stored_masks.items()}
+            )
             file = self.folder / f"{time.time_ns():020}-{zlib.crc32(content):08x}{SUFFIX}"
             self.store.add(file, content)
             self._locations |= {name: (file, row) for row, name in enumerate(group_names)}
@@ -322,7 +328,7 @@ def _to_bytes(
     Args:
         names: Names of the items.
         items: The items.
-        stored: Which tokens are stored by key, `[n, L]`.
+        stored_masks: Which tokens are stored by key, `[n, L]`.
         hashes: Hashes of the items; None for zeros.
     """
     zeros = torch.zeros(len(names), dtype=torch.long)
@@ -348,7 +354,7 @@ def _gather_items(
 
     Args:
         shards: The files, at least one.
-        places: The file of each item and its row in the file.
+        locations: The file of each item and its row in the file.
         as_fp32: Whether numbers are converted to fp32.
     """
     like, n = shards[0], len(locations)

@@ -18,7 +18,7 @@ from safetensors import SafetensorError, safe_open
 
 from zoo.errors import ZooError
 from zoo.support.caches import exclusive_lock
-from zoo.support.files import remove_leftovers, write_bytes, build_write_error
+from zoo.support.files import build_write_error, remove_leftovers, write_bytes
 
 log = logging.getLogger(__name__)
 

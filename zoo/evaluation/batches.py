@@ -16,7 +16,7 @@ from zoo.backbones.backbone import Backbone
 from zoo.backbones.preparation import Decoder
 from zoo.backbones.tokenizer import Tokenize
 from zoo.backbones.truncation import find_truncated
-from zoo.batch import MISSING, PIECES, Encoded, TextBank, concatenate, build_text_bank
+from zoo.batch import MISSING, PIECES, Encoded, TextBank, build_text_bank, concatenate
 from zoo.errors import ZooError
 from zoo.needs import Needs
 from zoo.pixels.decoding import decode_image
@@ -112,8 +112,8 @@ class Tile:
         images: Rows of the plan's images; empty if they are those of the previous tile.
         texts: Rows of the plan's texts.
         pairs: Which of the gallery's pairs these are, `[P]`.
-        i: Rows of the pairs among the tile's images, `[P]`.
-        j: Rows of the pairs among the tile's texts, `[P]`.
+        image_index: Rows of the pairs among the tile's images, `[P]`.
+        text_index: Rows of the pairs among the tile's texts, `[P]`.
     """
 
     images: tuple[int, ...]
@@ -133,8 +133,8 @@ class BatchBuilder:
         finder: Finds and opens images.
         transform: From a decoded image to a tensor `[3, H, W]`.
         tokenizer: From texts to ids `[n, L]`, lengths `[n]` and hashes `[n]`.
-        square: The transform of images before views are made, in windows and tiles; None if there
-            are no views.
+        square_transform: The transform of images before views are made, in windows and tiles; None
+            if there are no views.
         segments: The segments of each text, in windows and tiles; None if texts are not split.
         decoder: The decoder of images.
         known_images: Rows of images whose encodings are stored, which windows and tiles do not
@@ -153,14 +153,16 @@ class BatchBuilder:
     known_images: Set[int] = frozenset()
     known_texts: Set[int] = frozenset()
 
-    def rows_to_load(self, images: Sequence[int], texts: Sequence[int]) -> tuple[list[int], list[int]]:
+    def rows_to_load(
+        self, images: Sequence[int], texts: Sequence[int]
+    ) -> tuple[list[int], list[int]]:
         """Returns the rows of images and of texts that windows and tiles load."""
         return (
             [row for row in images if row not in self.known_images],
             [row for row in texts if row not in self.known_texts],
         )
 
-    def of_images(self, rows: Sequence[int]) -> EvaluationBatch:
+    def build_image_batch(self, rows: Sequence[int]) -> EvaluationBatch:
         """Returns the images of those rows; filling is the first image."""
         return self._of_images(rows, self.transform)
 
@@ -172,9 +174,11 @@ class BatchBuilder:
             return EvaluationBatch(error=str(error))
         return EvaluationBatch(image_rows=torch.tensor(rows), pixels=torch.stack(pixels))
 
-    def of_texts(self, rows: Sequence[int]) -> EvaluationBatch:
+    def build_text_batch(self, rows: Sequence[int]) -> EvaluationBatch:
         """Returns the texts of those rows; filling is the first text."""
-        bank, bank_rows = build_text_bank(*self.tokenizer([self.texts[max(row, 0)] for row in rows]))
+        bank, bank_rows = build_text_bank(
+            *self.tokenizer([self.texts[max(row, 0)] for row in rows])
+        )
         return EvaluationBatch(text_rows=torch.tensor(rows), texts=bank, bank_rows=bank_rows)
 
     def _of_segments(
@@ -188,20 +192,24 @@ class BatchBuilder:
         """Returns all images and texts that the window's questions need."""
         if not window.questions:
             return EvaluationBatch()
-        return replace(self.of_rows(window.images, window.texts), questions=window.questions)
+        return replace(
+            self.build_scoring_batch(window.images, window.texts), questions=window.questions
+        )
 
     def of_tile(self, tile: Tile) -> EvaluationBatch:
         """Returns the tile's texts, and its images if it has any."""
-        return self.of_rows(tile.images, tile.texts)
+        return self.build_scoring_batch(tile.images, tile.texts)
 
-    def of_rows(self, image_rows: Sequence[int], text_rows: Sequence[int]) -> EvaluationBatch:
+    def build_scoring_batch(
+        self, image_rows: Sequence[int], text_rows: Sequence[int]
+    ) -> EvaluationBatch:
         """Returns a batch of the images and texts of a window or a tile."""
         new_images, new_texts = self.rows_to_load(image_rows, text_rows)
         images = texts = EvaluationBatch()
         if new_images:
             images = self._of_images(new_images, self.square_transform or self.transform)
         if new_texts and self.segments is None:
-            texts = self.of_texts(new_texts)
+            texts = self.build_text_batch(new_texts)
         elif new_texts and self.segments is not None:
             texts = self._of_segments(new_texts, self.segments)
         return EvaluationBatch(
@@ -247,7 +255,7 @@ class LoaderFactory:
     text_batch: int
     workers: int
 
-    def items(
+    def item_loaders(
         self,
         questions: Iterable[ScorableCase],
         known_images: Set[int] = frozenset(),
@@ -266,20 +274,20 @@ class LoaderFactory:
         images = sorted({row for q in all_questions for row in q.images.tolist()} - known_images)
         texts = sorted({row for q in all_questions for row in q.all_texts.tolist()} - known_texts)
         by_length = sorted(texts, key=lambda row: len(self.builder.texts[row]))
-        text_loader = _rank_loader(
-            by_length, FILLING, self.builder.of_texts, self.text_batch, min(self.workers, 1)
+        text_loader = _build_rank_loader(
+            by_length, FILLING, self.builder.build_text_batch, self.text_batch, min(self.workers, 1)
         )
         if not images:
             return [text_loader]
-        of_images = self.builder.of_images
+        of_images = self.builder.build_image_batch
         return [
-            _rank_loader(images, FILLING, of_images, self.image_batch, self.workers),
+            _build_rank_loader(images, FILLING, of_images, self.image_batch, self.workers),
             text_loader,
         ]
 
     def window_loader(self, entries: Sequence[Window]) -> DataLoader[Any]:
         """Returns a loader of the batches of windows."""
-        return _rank_loader(entries, Window(), self.builder.of_window, None, self.workers)
+        return _build_rank_loader(entries, Window(), self.builder.of_window, None, self.workers)
 
     def tile_loader(self, tiles: Sequence[Tile]) -> DataLoader[Any]:
         """Returns a loader of the batches of tiles, in order, all on this rank."""
@@ -288,9 +296,9 @@ class LoaderFactory:
         )
 
 
-def _rank_loader(
+def _build_rank_loader(
     entries: Sequence[Any],
-    filling: Any,
+    idle_entry: Any,
     make: Callable[[Any], EvaluationBatch],
     batch: int | None,
     workers: int,
@@ -299,12 +307,12 @@ def _rank_loader(
 
     Args:
         entries: Rows or windows of the plan.
-        filling: The entry of a rank that would have none, since Lightning rejects empty loaders.
+        idle_entry: The entry of a rank that would have none, since Lightning rejects empty loaders.
         make: Builds a batch of the entries that are loaded at once.
         batch: Number of entries that are loaded at once; None loads single entries.
         workers: Number of worker processes.
     """
-    data = EntryDataset([*entries, *[filling] * max(0, world_size() - len(entries))])
+    data = EntryDataset([*entries, *[idle_entry] * max(0, world_size() - len(entries))])
     return Loader(
         data,
         batch,
@@ -353,7 +361,7 @@ def encode_views(backbone: Backbone, images: Tensor, views: Views, batch_size: i
         backbone: Encodes them.
         images: Images that are prepared for views, `[n, 3, side, side]`.
         views: Makes the views.
-        at_once: Number of views that are resized and encoded at once.
+        batch_size: Number of views that are resized and encoded at once.
 
     Returns:
         The pooled vectors of the images' views as PIECES.
@@ -394,7 +402,7 @@ def encode_segments(backbone: Backbone, bank: TextBank, rows: Tensor, batch_size
         backbone: Encodes them.
         bank: The distinct segments.
         rows: The segments of each text, as rows of the bank, `[m, S]`; MISSING if it has fewer.
-        at_once: Number of segments that are encoded at once.
+        batch_size: Number of segments that are encoded at once.
 
     Returns:
         The pooled vectors of the texts' segments as PIECES.

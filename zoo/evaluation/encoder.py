@@ -33,7 +33,7 @@ class Encoder:
 
     Attributes:
         loader_factory: Creates the batches.
-        stored: The stored tokens, to which new ones are added; None if none are stored.
+        stored_tokens: The stored tokens, to which new ones are added; None if none are stored.
     """
 
     loader_factory: LoaderFactory
@@ -77,7 +77,7 @@ class Encoder:
         if any(deleted):
             full_builder = replace(builder, known_images=frozenset(), known_texts=frozenset())
             deleted_batch = (
-                full_builder.of_rows(*deleted)
+                full_builder.build_scoring_batch(*deleted)
                 .check_decoded()
                 .to(next(backbone.parameters()).device)
             )

@@ -28,7 +28,7 @@ from zoo.evaluation.embedding_cache import EmbeddingCache
 from zoo.evaluation.encoder import Encoder
 from zoo.evaluation.model_adapters import TwoTowers
 from zoo.evaluation.pooled import Pooled
-from zoo.evaluation.scoring import device_of, bytes_per_image_and_text, score_by_plain_model
+from zoo.evaluation.scoring import bytes_per_image_and_text, device_of, score_by_plain_model
 from zoo.evaluation.shortlist import ShortListed
 from zoo.evaluation.stored_embeddings import (
     StoredTokens,
@@ -40,7 +40,7 @@ from zoo.evaluation.strategy import Strategy
 from zoo.evaluation.token_windows import Windowed, windows
 from zoo.evaluation.vectors import StoredItems
 from zoo.familiarity.captions import TRAINING, load_binding_table, training_captions_description
-from zoo.familiarity.images import TRAINED, SeenImages, seen_images, count_by_source
+from zoo.familiarity.images import TRAINED, SeenImages, count_by_source, seen_images
 from zoo.heads.base import Head
 from zoo.needs import Needs
 from zoo.regions_and_phrases.base import Segments
@@ -52,7 +52,7 @@ from zoo.results.presets.preset import Preset, preset_of
 from zoo.results.published_values import published_values
 from zoo.results.report import Results, build_results, check_overwrite
 from zoo.results.suites import expand_suites
-from zoo.sources.images import ImageFinder, image_identity, image_ref
+from zoo.sources.images import ImageFinder, image_identity, infer_image_ref
 from zoo.sources.rgb_conversion import Decoding
 from zoo.support.distributed import gather_objects, gather_results, rank
 from zoo.support.garbage_collection import collector_off
@@ -182,13 +182,13 @@ class Evaluation(Ranged):
             if self.familiar_with != TRAINING:
                 self.read_familiar_captions()
             if self.exclude_images != TRAINED:
-                self.find_excluded_images()
+                self.read_excluded_images()
 
     def read_familiar_captions(self, caption_record: Mapping[str, Any] | None = None) -> None:
         """Reads the captions that `familiar_with` names, once.
 
         Args:
-            trained: The checkpoint's record of its training captions, None if it has none.
+            caption_record: The checkpoint's record of its training captions, None if it has none.
 
         Raises:
             ZooError: The captions are missing or have no bindings, or a benchmark has no case to
@@ -199,11 +199,11 @@ class Evaluation(Ranged):
             self.familiarity = Familiarity(table)
             self.familiarity.check_plan(self.plan)
 
-    def find_excluded_images(self, caption_record: Mapping[str, Any] | None = None) -> None:
+    def read_excluded_images(self, caption_record: Mapping[str, Any] | None = None) -> None:
         """Reads the images that `exclude_images` names, once.
 
         Args:
-            captions: The checkpoint's record of its training captions, None if it has none.
+            caption_record: The checkpoint's record of its training captions, None if it has none.
 
         Raises:
             ZooError: The images are missing, or the model has no record of them.
@@ -229,7 +229,7 @@ class Evaluation(Ranged):
         if self.results is None:
             check_overwrite(self.out, self.overwrite, self.familiar_with is not None)
 
-    def loaders(
+    def build_loaders(
         self, backbone: Backbone, head: Head, stored: StoredVectors | None = None
     ) -> list[DataLoader[Any]]:
         """Returns the loaders of batches for `step`; every rank calls this.
@@ -250,7 +250,7 @@ class Evaluation(Ranged):
             self._items_with_vectors, self._items_with_tokens = look_up_stored_items(
                 stored, backbone, head, self._keyed_plan
             )
-        strategies = self._strategies_for(backbone, head)
+        strategies = self._build_strategies(backbone, head)
         return [loader for strategy in strategies for loader in strategy.loaders()]
 
     def start(self, backbone: Backbone, head: Head, model_description: Mapping[str, Any]) -> None:
@@ -259,7 +259,7 @@ class Evaluation(Ranged):
         Args:
             backbone: Encodes images and texts.
             head: Scores the pairs.
-            about: The description of the model, including its training captions.
+            model_description: The description of the model, including its training captions.
 
         Raises:
             ZooError: `out` holds results of another run and `overwrite` is false, or cases cannot
@@ -267,15 +267,18 @@ class Evaluation(Ranged):
         """
         self.check_output_folder()
         self.read_familiar_captions(training_captions_description(model_description))
-        self.find_excluded_images(training_captions_description(model_description))
+        self.read_excluded_images(training_captions_description(model_description))
         self._exclude_unscorable(head)
-        self._strategies = self._strategies_for(backbone, head)
+        self._strategies = self._build_strategies(backbone, head)
         if head.needs.pieces and rank() == 0:
-            cost = ", ".join(f"{n:,} {name}" for name, n in self._count_pieces(head).items())
+            cost = ", ".join(f"{n:,} {name}" for name, n in self._count_encoded_items(head).items())
             log.info("evaluating with %s needs %s", type(head).__name__, cost)
         tower_digest = None if self._stored_vectors is None else self._stored_vectors.weights
         modules = (backbone, head) if tower_digest is None else (head,)
-        self._tower_precision, self._weights = "", weights_digest(*modules, after=tower_digest).hexdigest()
+        self._tower_precision, self._weights = (
+            "",
+            weights_digest(*modules, after=tower_digest).hexdigest(),
+        )
 
     @torch.no_grad()
     def step(self, backbone: Backbone, head: Head, batch: EvaluationBatch) -> None:
@@ -304,7 +307,7 @@ class Evaluation(Ranged):
         Args:
             backbone: Encodes the pairs of short lists, for heads that read tokens.
             head: Scores the pairs.
-            about: The description of the model in results.
+            model_description: The description of the model in results.
 
         Returns:
             The results, on every rank.
@@ -325,14 +328,16 @@ class Evaluation(Ranged):
             model = {**model_description, **weights}
             notes = self._describe_scoring(head, tower_precision)
             with collector_off():
-                return self._compute_and_write_results(chain.from_iterable(strategy_outcomes), model, notes)
+                return self._compute_and_write_results(
+                    chain.from_iterable(strategy_outcomes), model, notes
+                )
 
         self.results = gather_results(build_results)[0]
         self._strategies = []
         assert self.results is not None
         return self.results
 
-    def run(self, model: Any, name: str | None = None) -> Results:
+    def run_plain_model(self, model: Any, name: str | None = None) -> Results:
         """Evaluates any object with score(images, texts) -> [n, m], case by case.
 
         Args:
@@ -343,14 +348,14 @@ class Evaluation(Ranged):
             ZooError: `out` holds results of another run and `overwrite` is false, or the object's
                 scores are not numbers, or have another shape.
         """
-        self._check_foreign_settings()
+        self._check_settings_of_plain_model()
         model_name = name or f"{type(model).__module__}.{type(model).__qualname__}"
         model_description = {"model": model_name}
         self._exclude_whole_text_questions(
             f"{model_name} only scores images against texts", "evaluate a model of zoo"
         )
         self.read_familiar_captions(training_captions_description(model_description))
-        self.find_excluded_images(training_captions_description(model_description))
+        self.read_excluded_images(training_captions_description(model_description))
 
         questions = track(self.plan.cases, "cases", len(self.plan.cases))
         question_outcomes = (
@@ -362,7 +367,9 @@ class Evaluation(Ranged):
             )
             for q, question in enumerate(questions)
         )
-        self.results = self._compute_and_write_results(question_outcomes, model_description, {"pairs": "as the model gives them"})
+        self.results = self._compute_and_write_results(
+            question_outcomes, model_description, {"pairs": "as the model gives them"}
+        )
         return self.results
 
     def run_towers(
@@ -379,11 +386,11 @@ class Evaluation(Ranged):
             ZooError: `out` holds results of another run and `overwrite` is false, or the model does
                 not return one vector per image and per text.
         """
-        self._check_foreign_settings()
+        self._check_settings_of_plain_model()
         backbone, head = cast(Backbone, model), model.head
         with model.evaluation_mode():
             stored = None if cache is None else open_tower_vectors(cache, model)
-            loaders = self.loaders(backbone, head, stored)
+            loaders = self.build_loaders(backbone, head, stored)
             self.start(backbone, head, {"model": name})
             for loader, side in zip(loaders, ["images", "texts"][-len(loaders) :], strict=True):
                 with show_progress(f"encoding {side}", len(cast(Any, loader.dataset))) as advance:
@@ -392,7 +399,7 @@ class Evaluation(Ranged):
                         advance(max(len(batch.image_rows), len(batch.text_rows)))
             return self.finish(backbone, head, {"model": name})
 
-    def _check_foreign_settings(self) -> None:
+    def _check_settings_of_plain_model(self) -> None:
         """Checks that a model of another library can be evaluated with these settings.
 
         Raises:
@@ -405,7 +412,7 @@ class Evaluation(Ranged):
                 "libraries need images decoded by PIL: leave it out"
             )
 
-    def _strategies_for(self, backbone: Backbone, head: Head) -> list[Strategy]:
+    def _build_strategies(self, backbone: Backbone, head: Head) -> list[Strategy]:
         plan, needs = self._keyed_plan or self.plan, head.needs
         uses_torchvision = self.decoder == "torchvision"
         if uses_torchvision and needs.views is not None:
@@ -418,7 +425,7 @@ class Evaluation(Ranged):
             plan.images,
             plan.texts,
             self.finder,
-            backbone.eval_pixel_transform if uses_torchvision else backbone.eval_transform,
+            backbone.eval_uint8_transform if uses_torchvision else backbone.eval_transform,
             backbone.tokenizer,
             None if needs.views is None else backbone.square_transform(needs.views.side),
             segments,
@@ -446,7 +453,11 @@ class Evaluation(Ranged):
         return [
             windowed,
             ShortListed(
-                plan, self._encoder, self.shortlist, max(1, images_at_once), self._items_with_vectors
+                plan,
+                self._encoder,
+                self.shortlist,
+                max(1, images_at_once),
+                self._items_with_vectors,
             ),
         ]
 
@@ -502,7 +513,7 @@ class Evaluation(Ranged):
             self._segments = needs.segments, segments
         return segments
 
-    def _count_pieces(self, head: Head) -> dict[str, int]:
+    def _count_encoded_items(self, head: Head) -> dict[str, int]:
         """Returns the numbers of encoded pieces by name."""
         views, cost = head.needs.views, dict[str, int]()
         if views is not None:
@@ -520,7 +531,7 @@ class Evaluation(Ranged):
 
         Args:
             head: The head that scored the pairs.
-            towers: The precision in which images were encoded.
+            tower_precision: The precision in which images were encoded.
         """
         device = device_of(head)
         notes: dict[str, Any] = {
@@ -544,7 +555,7 @@ class Evaluation(Ranged):
             }
         if head.needs.segments is not None:
             notes["segments"] = head.needs.segments.describe()
-        return notes | {"pieces": self._count_pieces(head)} if head.needs.pieces else notes
+        return notes | {"pieces": self._count_encoded_items(head)} if head.needs.pieces else notes
 
     def _compute_and_write_results(
         self,
@@ -555,14 +566,18 @@ class Evaluation(Ranged):
         """Computes metrics and writes results.
 
         Args:
-            judged: Rows of questions with their outcomes. Questions that are not among them were
-                not reached.
-            about: The description of the model in results.
+            question_outcomes: Rows of questions with their outcomes. Questions that are not among
+                them were not reached.
+            model_description: The description of the model in results.
             notes: The description of the scoring in results.
         """
         remaining_questions = dict(enumerate(self.plan.cases))
-        trained_images = frozenset(image_identity(image_ref(image)) for image in self.trained_images)
-        cases = outcome_table(self._all_outcome_rows(question_outcomes, remaining_questions, trained_images))
+        trained_images = frozenset(
+            image_identity(infer_image_ref(image)) for image in self.trained_images
+        )
+        cases = outcome_table(
+            self._all_outcome_rows(question_outcomes, remaining_questions, trained_images)
+        )
         if remaining_questions:
             notes = {**notes, "cases not reached, the run was cut short": len(remaining_questions)}
         text_only = dict(
@@ -571,7 +586,10 @@ class Evaluation(Ranged):
         if text_only:
             notes = {**notes, TEXT_PROBE: text_only}
         if trained_images:
-            model_description = {**model_description, TRAINED_IMAGES: count_by_source(trained_images)}
+            model_description = {
+                **model_description,
+                TRAINED_IMAGES: count_by_source(trained_images),
+            }
         results = build_results(
             self.plan,
             self.benchmarks,
@@ -587,7 +605,8 @@ class Evaluation(Ranged):
         )
         if remaining_questions and self.require:
             raise ZooError(
-                f"{len(remaining_questions):,} cases were not scored, since the run ended early: leave "
+                f"{len(remaining_questions):,} cases were not scored, since the run ended early: "
+                "leave "
                 "--trainer.limit_val_batches or --require out"
             )
         return results
@@ -601,9 +620,9 @@ class Evaluation(Ranged):
         """Yields the rows of judged cases, and then those of all others.
 
         Args:
-            judged: Rows of questions with their outcomes.
-            unreached: All questions by row. Judged ones are removed.
-            trained: Identities of the images that the model was trained on.
+            question_outcomes: Rows of questions with their outcomes.
+            remaining_questions: All questions by row. Judged ones are removed.
+            trained_images: Identities of the images that the model was trained on.
         """
         for q, outcomes in question_outcomes:
             question = remaining_questions.pop(q)

@@ -100,7 +100,11 @@ class TwoTowers(nn.Module):
         super().__init__()
         self.model = model
         self.eval_transform, self.tokenizer = transform, tokenizer
-        self._image_encoder, self._text_encoder, self._preprocessing = image_encoder, text_encoder, preprocessing
+        self._image_encoder, self._text_encoder, self._preprocessing = (
+            image_encoder,
+            text_encoder,
+            preprocessing,
+        )
 
     @property
     def device(self) -> torch.device:

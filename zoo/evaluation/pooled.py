@@ -11,12 +11,12 @@ from zoo.benchmarks.protocols.base import Outcome
 from zoo.benchmarks.protocols.recall import Recall
 from zoo.evaluation.batches import EvaluationBatch, LoaderFactory
 from zoo.evaluation.scoring import (
-    score_prompt_means,
     check_finite,
     gallery_scorer,
     pair_scores,
     prepare_all,
     score_pairs,
+    score_prompt_means,
     score_query_texts,
 )
 from zoo.evaluation.shortlist import short_lists, short_lists_note
@@ -37,7 +37,7 @@ class Pooled(Strategy):
         plan: The plan.
         loader_factory: Loads images and texts.
         shortlist: Number of candidates on a short list.
-        stored: Stored vectors, which need not be encoded.
+        stored_items: Stored vectors, which need not be encoded.
     """
 
     def __init__(
@@ -54,7 +54,9 @@ class Pooled(Strategy):
 
     def loaders(self) -> list[DataLoader[Any]]:
         """Returns a loader of images and one of texts."""
-        return self.loader_factory.items(self.plan.cases, self.stored_items.images, self.stored_items.texts)
+        return self.loader_factory.item_loaders(
+            self.plan.cases, self.stored_items.images, self.stored_items.texts
+        )
 
     def step(
         self, head: Head, batch: EvaluationBatch, images: Encoded | None, texts: Encoded | None
@@ -91,7 +93,10 @@ class Pooled(Strategy):
             if questions[q].case.query_texts:
                 yield q, questions[q].case.judge(score_query_texts(texts, questions[q]))
             elif questions[q].case.prompts:
-                yield q, questions[q].case.judge(score_prompt_means(head, images, texts, questions[q]))
+                yield (
+                    q,
+                    questions[q].case.judge(score_prompt_means(head, images, texts, questions[q])),
+                )
         for q in reached:
             question, match = questions[q], questions[q].case.match
             protocol = question.case.resolved_protocol

@@ -217,7 +217,7 @@ def score_by_plain_model(
         name: Its name in messages.
         question: The question.
         finder: Opens the images.
-        at_once: Number of images per call.
+        batch_size: Number of images per call.
 
     Raises:
         ZooError: Its scores are not numbers, not finite, or have another shape.

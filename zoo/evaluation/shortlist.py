@@ -130,7 +130,7 @@ class ShortListed(Strategy):
         encoder: Encodes the tokens of the candidates, and loads images and texts.
         shortlist: Number of candidates on a short list.
         images_at_once: Number of images whose tokens are in memory at once.
-        stored: Stored pooled vectors, which need not be encoded.
+        stored_items: Stored pooled vectors, which need not be encoded.
     """
 
     def __init__(
@@ -142,14 +142,20 @@ class ShortListed(Strategy):
         stored_items: StoredItems,
     ) -> None:
         self.plan, self.encoder, self.loader_factory = plan, encoder, encoder.loader_factory
-        self.shortlist, self.images_at_once, self.stored_items = shortlist, images_at_once, stored_items
+        self.shortlist, self.images_at_once, self.stored_items = (
+            shortlist,
+            images_at_once,
+            stored_items,
+        )
         self.galleries = [q for q, question in enumerate(plan.cases) if question.case.is_gallery]
         self._vectors = stored_items.vectors.copy()
 
     def loaders(self) -> list[DataLoader[Any]]:
         """Returns a loader of the galleries' images and one of their texts."""
         questions = (self.plan.cases[q] for q in self.galleries)
-        return self.loader_factory.items(questions, self.stored_items.images, self.stored_items.texts)
+        return self.loader_factory.item_loaders(
+            questions, self.stored_items.images, self.stored_items.texts
+        )
 
     def step(
         self, head: Head, batch: EvaluationBatch, images: Encoded | None, texts: Encoded | None
@@ -214,7 +220,9 @@ class ShortListed(Strategy):
             assert images is not None
             assert texts is not None
             prepared_texts = answers.prepare_texts(head, texts)
-            i, j = (torch.from_numpy(rows).to(device) for rows in (tile.image_index, tile.text_index))
+            i, j = (
+                torch.from_numpy(rows).to(device) for rows in (tile.image_index, tile.text_index)
+            )
             with torch.autocast(device.type, enabled=False):
                 scores.append(
                     answers.pairs(head, images, prepared_texts, i, j).float().cpu().numpy()
@@ -226,7 +234,9 @@ class ShortListed(Strategy):
         )
 
     def _judge_galleries(
-        self, lists_by_question: Mapping[int, ShortLists], scores_by_rank: Sequence[Mapping[int, PairScores]]
+        self,
+        lists_by_question: Mapping[int, ShortLists],
+        scores_by_rank: Sequence[Mapping[int, PairScores]],
     ) -> Iterator[tuple[int, list[Outcome]]]:
         for q, lists in lists_by_question.items():
             question = self.plan.cases[q]
@@ -237,7 +247,9 @@ class ShortListed(Strategy):
             assert isinstance(protocol, Recall)
             yield (
                 q,
-                list(protocol.judge_ranks(match, *lists.ranks(match, check_finite(question, scores)))),
+                list(
+                    protocol.judge_ranks(match, *lists.ranks(match, check_finite(question, scores)))
+                ),
             )
 
 

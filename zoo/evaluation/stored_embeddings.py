@@ -125,7 +125,10 @@ class StoredVectors:
         self._store_works = True
         self._keys: dict[Side, list[str | None]] = {}
         self._shards: dict[tuple[Side, tuple[TokenKey, ...]], CachedShards] = {}
-        self._pending_vectors: dict[Side, list[tuple[list[str], Tensor]]] = {"image": [], "text": []}
+        self._pending_vectors: dict[Side, list[tuple[list[str], Tensor]]] = {
+            "image": [],
+            "text": [],
+        }
         self._finder, self._refs = ImageFinder([]), list[ImageRef]()
 
     def assign_keys(self, plan: Plan, finder: ImageFinder, tokenizer: Tokenize) -> Plan:
@@ -205,12 +208,14 @@ class StoredVectors:
         key = self._image_key(row) if side == "image" else self.key(side, row)
         return key if key == self.key(side, row) else None
 
-    def find_stored_keys(self, side: Side, token_keys: Sequence[TokenKey], keys: Iterable[str]) -> set[str]:
+    def find_stored_keys(
+        self, side: Side, token_keys: Sequence[TokenKey], keys: Iterable[str]
+    ) -> set[str]:
         """Returns which keys are stored.
 
         Args:
             side: Whether they are keys of images or of texts.
-            tokens: The tokens that are stored with them.
+            token_keys: The tokens that are stored with them.
             keys: The keys.
         """
 
@@ -243,7 +248,9 @@ class StoredVectors:
         """Returns the items of this model with some tokens, opened on first use."""
         kind = side, tuple(token_keys)
         if kind not in self._shards:
-            group = hashlib.sha256(f"{self._model} {side} {list(token_keys)}".encode()).hexdigest()[:32]
+            group = hashlib.sha256(f"{self._model} {side} {list(token_keys)}".encode()).hexdigest()[
+                :32
+            ]
             self._shards[kind] = CachedShards(self.store, group, token_keys)
         return self._shards[kind]
 
@@ -258,7 +265,7 @@ class StoredVectors:
     def _image_key(self, row: int) -> str | None:
         ref = self._refs[row]
         try:
-            content = hashlib.sha256(self._finder.content(ref)).hexdigest()
+            content = hashlib.sha256(self._finder.read_stored_bytes(ref)).hexdigest()
         except (OSError, ZooError):
             return None  # the loader reports the error
         return self._key("image", content, ref.crop, ref.size, str(self._finder.decoding_of(ref)))
@@ -346,9 +353,11 @@ class StoredTokens:
             rows: Their rows.
             items: The items, one per row.
             lengths: How many tokens of each item the tower returned, before padding; None for all.
-            but: Rows that are already stored.
+            stored_rows: Rows that are already stored.
         """
-        keys = [None if row in stored_rows else self.vectors.unchanged_key(side, row) for row in rows]
+        keys = [
+            None if row in stored_rows else self.vectors.unchanged_key(side, row) for row in rows
+        ]
         new = [i for i, key in enumerate(keys) if key is not None]
         self.vectors.put(
             side,
@@ -360,7 +369,10 @@ class StoredTokens:
 
     def _stored_rows(self, side: Side, rows: Sequence[int]) -> list[int]:
         row_of_key = self._row_of_key(side, _rank_share(rows))
-        return [row_of_key[key] for key in self.vectors.find_stored_keys(side, self._tokens[side], row_of_key)]
+        return [
+            row_of_key[key]
+            for key in self.vectors.find_stored_keys(side, self._tokens[side], row_of_key)
+        ]
 
     def _row_of_key(self, side: Side, rows: Sequence[int]) -> dict[str, int]:
         return {key: row for row in rows if (key := self.vectors.key(side, row)) is not None}
@@ -383,7 +395,10 @@ def look_up_stored_items(
         return stored.read_vectors(plan.cases), StoredItems()
     tokens = StoredTokens(stored, head.needs).find_stored_items(plan.cases)
     if rank() == 0:
-        (images, texts), (image, text) = _rows_of(plan.cases), bytes_per_image_and_text(backbone, head)
+        (images, texts), (image, text) = (
+            _rows_of(plan.cases),
+            bytes_per_image_and_text(backbone, head),
+        )
         new = (len(images) - len(tokens.images)) * image + (len(texts) - len(tokens.texts)) * text
         limit = stored.store.limit
         log.log(

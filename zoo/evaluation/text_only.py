@@ -12,7 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.benchmarks.ceilings import ALL_SUBSETS, solvable_metrics, chance_right_above_wrong
+from zoo.benchmarks.ceilings import (
+    ALL_SUBSETS,
+    chance_right_above_wrong,
+    metrics_a_perfect_model_solves,
+)
 from zoo.results.plan import ScorableCase
 from zoo.sources.images import image_identity
 from zoo.sources.seeds import stable_hash
@@ -73,7 +77,7 @@ def _queries(question: ScorableCase) -> Iterator[tuple[str, _Query]]:
     case = question.case
     if case.is_gallery or case.query_texts or case.prompts or case.resolved_protocol.by_image:
         return
-    metrics = solvable_metrics(case)
+    metrics = metrics_a_perfect_model_solves(case)
     for query in case.queries():
         n = len(query.match)
         compares_texts = len(query.images) == 1 and len(query.texts) == n
@@ -89,9 +93,13 @@ def _correct_chances(queries: Sequence[_Query], texts: TextVectors) -> list[floa
     if len(queries) < LEAST or len(set(fifths.tolist())) < FIFTHS:
         return []
     differences = np.stack([texts[q.right].mean(0) - texts[q.wrong].mean(0) for q in queries])
-    lines = [_fit_direction(differences[fifths != fifth].astype(np.float64)) for fifth in range(FIFTHS)]
+    lines = [
+        _fit_direction(differences[fifths != fifth].astype(np.float64)) for fifth in range(FIFTHS)
+    ]
     return [
-        chance_right_above_wrong(*((texts[side] @ lines[q.fold]).tolist() for side in (q.right, q.wrong)))
+        chance_right_above_wrong(
+            *((texts[side] @ lines[q.fold]).tolist() for side in (q.right, q.wrong))
+        )
         for q in queries
     ]
 

@@ -36,8 +36,8 @@ def load_binding_table(
         captions: A table of bindings, a units file, a file of captions, `coco` for COCO's training
             captions under a data root, or `training` for the training captions of the model.
         roots: Data roots.
-        trained: The description of the training captions in a checkpoint (`Source.describe`), or
-            None.
+        training_description: The description of the training captions in a checkpoint
+            (`Source.describe`), or None.
 
     Raises:
         ZooError: The captions do not exist, are not those that the model was trained on, or have no
@@ -114,7 +114,7 @@ def training_caption_reader(description: Mapping[str, Any] | None, advice: str) 
     """Returns a reader of the captions that a model was trained on.
 
     Args:
-        described: Their description in the checkpoint (`Source.describe`), or None.
+        description: Their description in the checkpoint (`Source.describe`), or None.
         advice: Advice for the user if they are not available.
 
     Raises:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from zoo.errors import ZooError
 from zoo.familiarity.captions import training_caption_reader
-from zoo.sources.images import ref_from_name, image_identity, image_ref
+from zoo.sources.images import guess_published_ref, image_identity, infer_image_ref
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.karpathy import KarpathyJson
@@ -113,7 +113,7 @@ def seen_images(
             Karpathy's train and restval under a data root, or `trained` for the training images of
             the model.
         roots: Data roots.
-        trained: The training images of the model.
+        training_images: The training images of the model.
         captions: The description of its training captions (`Source.describe`), or None.
         sources: The data sets of all its training images, if `trained` has only those that occur
             in cases; None if `trained` has all.
@@ -123,7 +123,7 @@ def seen_images(
     """
     base_folders = [*roots]
     if selection == TRAINED:
-        images = frozenset(image_identity(image_ref(image)) for image in training_images)
+        images = frozenset(image_identity(infer_image_ref(image)) for image in training_images)
         if sources:
             other_identities = frozenset(_other_identities(images, base_folders))
             return SeenImages(
@@ -134,7 +134,9 @@ def seen_images(
                 frozenset(sources),
                 partial=True,
             )
-        images = images or _reader_images(training_caption_reader(captions, f"choose images by {FLAG}"))
+        images = images or _reader_images(
+            training_caption_reader(captions, f"choose images by {FLAG}")
+        )
     elif selection == KARPATHY:
         images = _reader_images(_karpathy_reader(roots))
     elif Path(selection).suffix == ".txt":
@@ -168,8 +170,8 @@ def _parse_image_list(path: Path) -> Iterator[str]:
                 f"{VISUAL_GENOME}:{stem} or flickr:{stem}"
             )
         elif line:
-            image_by_name = None if "/" in line else ref_from_name(PurePosixPath(line))
-            image = image_by_name or image_ref(line)
+            image_by_name = None if "/" in line else guess_published_ref(PurePosixPath(line))
+            image = image_by_name or infer_image_ref(line)
             if not image.key or (image.source in NUMBERED and not image.key.isdecimal()):
                 raise ZooError(
                     f"{path}:{number}: {line} is not an image: write a number after the colon, as "

@@ -27,8 +27,8 @@ class BindingTable:
     """Counts of bindings in training captions.
 
     Attributes:
-        counts: By binding, the number of components that have only this attribute and object
-            (perfect), and of those in which the object has further attributes (close).
+        perfect_close_counts: By binding, the number of components that have only this attribute and
+            object (perfect), and of those in which the object has further attributes (close).
         about: The description of the captions and the extraction.
     """
 

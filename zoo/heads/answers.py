@@ -58,7 +58,9 @@ def _check_prepared(head: Head, method: str, items: object, n: int) -> Encoded:
     return items
 
 
-def _check_logits(head: Head, method: str, logits: object, expected_shape: tuple[int, ...]) -> Tensor:
+def _check_logits(
+    head: Head, method: str, logits: object, expected_shape: tuple[int, ...]
+) -> Tensor:
     call = f"{type(head).__name__}.{method}"
     if not isinstance(logits, Tensor):
         raise ZooError(

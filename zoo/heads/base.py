@@ -171,7 +171,9 @@ class Head(Configurable, nn.Module, ABC):
             The logits of images against texts, `[n, m]`.
         """
 
-    def word_patch_scores(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor | None:
+    def word_patch_scores(
+        self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor
+    ) -> Tensor | None:
         """Returns the similarity or the attention of each text token to each image patch.
 
         Args:

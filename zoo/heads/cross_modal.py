@@ -194,7 +194,9 @@ class CrossModal(Head):
                 f"{tokens.shape[1]}: use the image resolution that it was built for"
             )
         x = self.image_projection(tokens) + self.image_positions
-        return self._wrap_tokens(x if self.types is None else x + self.types[0], mask, self.image_key)
+        return self._wrap_tokens(
+            x if self.types is None else x + self.types[0], mask, self.image_key
+        )
 
     def prepare_texts(self, texts: Encoded) -> Encoded:
         """Returns the text's part of x, B t_w + e.
@@ -251,12 +253,16 @@ class CrossModal(Head):
         chunks = torch.split(order, self.chunk)
         longest = torch.stack([lengths[chunk[-1]] for chunk in chunks]).tolist()
         scores = [
-            checkpoint(self._score_chunk, images, texts, i[chunk], j[chunk], length, use_reentrant=False)
+            checkpoint(
+                self._score_chunk, images, texts, i[chunk], j[chunk], length, use_reentrant=False
+            )
             for chunk, length in zip(chunks, longest, strict=True)
         ]
         return self.logits(torch.cat(scores)[order.argsort()])
 
-    def word_patch_scores(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor | None:
+    def word_patch_scores(
+        self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor
+    ) -> Tensor | None:
         """Returns the attention of each word to each patch through all blocks.
 
         See `Head.patch_words`. It is attention rollout (Abnar and Zuidema, 2020): the product over
@@ -286,7 +292,9 @@ class CrossModal(Head):
             x = layer(x, src_key_padding_mask=padding)
         return rollout
 
-    def _score_chunk(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor, length: int) -> Tensor:
+    def _score_chunk(
+        self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor, length: int
+    ) -> Tensor:
         """Returns the scores [P] of pairs whose texts have at most `length` tokens."""
         x, padding = self._join_tokens(images, texts, i, j, length)
         for layer in self.encoder:

@@ -95,7 +95,10 @@ class MaxSim(Head):
         step = self._items_per_chunk(patches.shape[0] * patches.shape[1] * words.shape[1])
         columns = torch.split(torch.arange(len(texts), device=words.device), step)
         return self.logits(
-            torch.cat([self._checkpoint_score(self._score_columns, images, texts, j) for j in columns], dim=1)
+            torch.cat(
+                [self._checkpoint_score(self._score_columns, images, texts, j) for j in columns],
+                dim=1,
+            )
         )
 
     def _numbers_per_pair(self, patches: Tensor, words: Tensor) -> int:
@@ -109,7 +112,9 @@ class MaxSim(Head):
         similarity: Tensor = checkpoint(score, *arguments, use_reentrant=False)
         return similarity
 
-    def word_patch_scores(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor | None:
+    def word_patch_scores(
+        self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor
+    ) -> Tensor | None:
         """Returns the similarities whose maximum over patches enters the score.
 
         See `Head.patch_words`. A CLS patch is left out, since it has no position in the image.

@@ -62,7 +62,7 @@ class StructureGuided(MaxSim):
         # resolved by name, since importing its class would load the unit extraction rules
         self.segments = segments or class_of("Coarse", "segments", Segments)()
 
-    def resolved_arguments(self) -> dict[str, Any]:
+    def inferred_arguments(self) -> dict[str, Any]:
         """Returns the resolved views and segments, which checkpoints and results record."""
         return {"views": self.views, "segments": self.segments}
 
@@ -79,7 +79,9 @@ class StructureGuided(MaxSim):
         """Returns the segments at unit length."""
         return super().prepare_texts(_ensure_pieces(texts))
 
-    def word_patch_scores(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor | None:
+    def word_patch_scores(
+        self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor
+    ) -> Tensor | None:
         """Returns None, since views overlap and are not patches."""
         return None
 

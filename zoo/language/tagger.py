@@ -46,7 +46,7 @@ class Tagger(Configurable, ABC):
     def analyse(self, text: str) -> list[Token]:
         """Returns the tokens in order; between them there is only whitespace."""
 
-    def tokens(self, text: str) -> list[Token]:
+    def checked_tokens(self, text: str) -> list[Token]:
         """Returns the tokens of `analyse` after checking that they match the text.
 
         Raises:
@@ -56,7 +56,7 @@ class Tagger(Configurable, ABC):
         is_token_list = isinstance(result, list) and all(
             isinstance(token, Token) for token in result
         )
-        if not is_token_list or not _match_text(result, text):
+        if not is_token_list or not _tokens_match_text(result, text):
             raise ZooError(
                 f"{type(self).__name__}.analyse({text!r}) returned {result!r:.200}: a tagger "
                 "must return a list of zoo.language.Token whose positions match the text, with "
@@ -69,7 +69,7 @@ class Tagger(Configurable, ABC):
         return {"tagger": self.name, "tagger_version": self.version}
 
 
-def _match_text(tokens: list[Token], text: str) -> bool:
+def _tokens_match_text(tokens: list[Token], text: str) -> bool:
     at = 0
     for token in tokens:
         if (

@@ -88,7 +88,11 @@ class WordNet:
 
     def _frequency(self, word: str, sense: Any) -> int:
         forms = self._reader.base_forms(word, sense.pos())
-        return sum(self._lemma_frequency(lemma) for lemma in sense.lemmas() if lemma.name().lower() in forms)
+        return sum(
+            self._lemma_frequency(lemma)
+            for lemma in sense.lemmas()
+            if lemma.name().lower() in forms
+        )
 
     def _lemma_frequency(self, lemma: Any) -> int:
         # by key, since NLTK treats lemmas with the same spelling as equal
@@ -96,7 +100,9 @@ class WordNet:
 
     def _antonyms_and_cousins(self, sense: Any) -> Iterator[NameAndCount]:
         for lemma in sense.lemmas():
-            yield from ((antonym.name(), self._lemma_frequency(antonym)) for antonym in lemma.antonyms())
+            yield from (
+                (antonym.name(), self._lemma_frequency(antonym)) for antonym in lemma.antonyms()
+            )
         if sense.pos() not in "as":
             yield from (
                 (name, count) for synset, name, count in self._cousins(sense) if synset != sense

@@ -30,15 +30,17 @@ def replace_objective_state(
 
     Args:
         state: The checkpoint's tensors, changed here.
-        recorded: Class path of the objective that they were trained with.
+        recorded_class_path: Class path of the objective that they were trained with.
         objective: The objective of the run.
-        own: The module's tensors.
+        module_state: The module's tensors.
     """
     if recorded_class_path == to_config(objective)["class_path"]:
         return
     for name in [name for name in state if name.startswith(("objective.", "teacher."))]:
         del state[name]
-    state.update({name: tensor for name, tensor in module_state.items() if name.startswith("objective.")})
+    state.update(
+        {name: tensor for name, tensor in module_state.items() if name.startswith("objective.")}
+    )
     copies = {f"teacher.{name}": tensor.clone() for name, tensor in state.items()}
     state.update({name: tensor for name, tensor in copies.items() if name in module_state})
 
@@ -78,8 +80,10 @@ def refuse_other_adapters(checkpoint: Checkpoint, backbone: Configurable) -> Non
     )
     if theirs != ours:
         raise ZooError(
-            f"the checkpoint was trained with backbone.tuning.lora {_format_lora(theirs)}, but this "
-            f"run has {_format_lora(ours)}: set model.backbone.tuning.lora to the checkpoint's value, "
+            f"the checkpoint was trained with backbone.tuning.lora {_format_lora(theirs)}, but "
+            "this "
+            f"run has {_format_lora(ours)}: set model.backbone.tuning.lora to the checkpoint's "
+            "value, "
             "or set backbone.pretrained to the checkpoint, which merges its adapters"
         )
 
@@ -91,7 +95,7 @@ def refuse_other_tensors(
 
     Args:
         checkpoint: A checkpoint of Lightning.
-        own: The module's tensors.
+        module_state: The module's tensors.
         parts: Head and objective by name; their arguments are compared with the checkpoint's.
 
     Raises:

@@ -41,13 +41,13 @@ class WeightOrigins:
         """Returns whether a part has weights that are trained."""
         if part == provenance.HEAD:
             return any(p.requires_grad for p in self.head.parameters())
-        return self.backbone.trains("image" if part == provenance.IMAGE else "text")
+        return self.backbone.has_trained_parameters("image" if part == provenance.IMAGE else "text")
 
     def warn_of_random(self, only_frozen: bool = False) -> None:
         """Warns about parts with random weights.
 
         Args:
-            frozen: Whether to consider only parts that are not trained.
+            only_frozen: Whether to consider only parts that are not trained.
         """
         weights = self.origins_by_part().items()
         message = provenance.describe_random_weights(
@@ -58,6 +58,6 @@ class WeightOrigins:
 
     def _before_training(self) -> dict[str, str]:
         if not self._head_starts_at_random:
-            return self.backbone.weight_provenance
+            return self.backbone.origin_by_tower
         origin = provenance.LOADED if provenance.was_loaded(self.head) else provenance.RANDOM
-        return {**self.backbone.weight_provenance, provenance.HEAD: origin}
+        return {**self.backbone.origin_by_tower, provenance.HEAD: origin}

@@ -111,7 +111,10 @@ class ZooModule(Ranged, LightningModule):
             any(need.pooled_texts for need in needs),
         )
         self.objective.attach(
-            backbone.shapes, self.head, trains=backbone.trains("image") or backbone.trains("text")
+            backbone.shapes,
+            self.head,
+            trains=backbone.has_trained_parameters("image")
+            or backbone.has_trained_parameters("text"),
         )
         decay = needs[1].teacher
         self.teacher = None if decay is None else Teacher(backbone, decay)
@@ -163,9 +166,9 @@ class ZooModule(Ranged, LightningModule):
         epochs = total / max(
             self.trainer.num_training_batches / self.trainer.accumulate_grad_batches, 1
         )
-        return self.optimizer.build(self.named_parameters(), self.part_of_parameter, total, epochs)
+        return self.optimizer.build(self.named_parameters(), self.learning_rate_part, total, epochs)
 
-    def part_of_parameter(self, name: str) -> str:
+    def learning_rate_part(self, name: str) -> str:
         """Returns the part that a parameter belongs to.
 
         Args:
@@ -175,7 +178,7 @@ class ZooModule(Ranged, LightningModule):
             'image', 'text' or 'head'; the objective's own parameters count as the head's.
         """
         return (
-            self.backbone.tower(name.removeprefix("backbone."))
+            self.backbone.tower_of_parameter(name.removeprefix("backbone."))
             if name.startswith("backbone.")
             else "head"
         )
@@ -201,7 +204,7 @@ class ZooModule(Ranged, LightningModule):
             tokens_in_bf16=self.tokens_in_bf16,
         )
 
-    def _compute_loss(self, stage: str, batch: Batch) -> Loss:
+    def _compute_and_log_loss(self, stage: str, batch: Batch) -> Loss:
         if not isinstance(batch, Batch):
             raise ZooError(
                 f"{data_name(self.trainer)} yields a {type(batch).__name__}, but a step needs a "
@@ -256,7 +259,7 @@ class ZooModule(Ranged, LightningModule):
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Returns the loss of one batch, and logs its metrics."""
-        return self._compute_loss("train", batch).total
+        return self._compute_and_log_loss("train", batch).total
 
     def backward(self, loss: Tensor, *args: Any, **kwargs: Any) -> None:
         """Computes the gradients.
@@ -304,7 +307,7 @@ class ZooModule(Ranged, LightningModule):
             if self.trainer.state.fn == "validate" and self.trainer.is_global_zero:
                 self._weights.warn_of_random()
             if self.trainer.state.fn == "fit":
-                self._note_data()
+                self._record_training_data()
             self.evaluation.start(self.backbone, self.head, self.describe_model())
         if self.sharded:
             gather_or_reshard_parameters(
@@ -314,7 +317,7 @@ class ZooModule(Ranged, LightningModule):
     def validation_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:
         """Logs the loss of a batch of captions, or passes a benchmark's batch to the engine."""
         if isinstance(batch, Batch) or self.evaluation is None:
-            self._compute_loss("val", batch)
+            self._compute_and_log_loss("val", batch)
         else:
             self.evaluation.step(self.backbone, self.head, batch)
 
@@ -343,11 +346,11 @@ class ZooModule(Ranged, LightningModule):
             gather_or_reshard_parameters(self, gathered=False)
 
     @property
-    def weights(self) -> dict[str, str]:
+    def weight_origins(self) -> dict[str, str]:
         """The origin of every part's weights, in the terms of zoo.support.provenance."""
         return self._weights.origins_by_part()
 
-    def recipe(self) -> dict[str, Any]:
+    def constructor_config(self) -> dict[str, Any]:
         """Returns the module's parts in plain data, as in a YAML file."""
         parts = {name: to_config(getattr(self, name)) for name in PARTS}
         settings = {
@@ -364,8 +367,8 @@ class ZooModule(Ranged, LightningModule):
     def describe_model(self) -> dict[str, Any]:
         """Returns the description of the model in results: recipe, origin of weights, data."""
         return {
-            "recipe": self.recipe(),
-            "weights": self.weights,
+            "recipe": self.constructor_config(),
+            "weights": self.weight_origins,
             "origin": {k: v for k, v in self.origin.items() if k != "trained_images"},
         }
 
@@ -375,7 +378,7 @@ class ZooModule(Ranged, LightningModule):
         except RuntimeError:  # Lightning's, without a trainer
             return False
 
-    def _note_data(self) -> None:
+    def _record_training_data(self) -> None:
         """Records this run's data as the data that the weights were trained on."""
         data = data_of(self.trainer)
         if isinstance(data, CaptionData):
@@ -384,15 +387,15 @@ class ZooModule(Ranged, LightningModule):
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Adds the model's configuration and the origin of its weights and data."""
         checkpoint["hyper_parameters"] = {
-            **self.recipe(),
+            **self.constructor_config(),
             "_instantiator": "lightning.pytorch.cli.instantiate_module",
         }
         if self._has_trainer():
-            self._note_data()
+            self._record_training_data()
         checkpoint["zoo"] = {
             "version": __version__,
             "lightning": lightning.__version__,
-            "weights": self.weights,
+            "weights": self.weight_origins,
             # stored, since the initial weights are not read again
             "start_log_scale": self.head.initial_log_scale,
             **self.origin,
@@ -411,7 +414,9 @@ class ZooModule(Ranged, LightningModule):
         recorded_model = checkpoint.get("zoo", {})
         self.origin = {k: v for k, v in recorded_model.items() if k in ("data", "trained_images")}
         self._weights.recorded = recorded_model.get("weights")
-        self.head.initial_log_scale = recorded_model.get("start_log_scale", self.head.initial_log_scale)
+        self.head.initial_log_scale = recorded_model.get(
+            "start_log_scale", self.head.initial_log_scale
+        )
         recorded = recorded_part(checkpoint, "objective").get("class_path")
         if self._has_trainer() and self.trainer.state.fn == "fit":
             this_objective = to_config(self.objective)["class_path"]
@@ -423,9 +428,9 @@ class ZooModule(Ranged, LightningModule):
         replace_objective_state(
             checkpoint["state_dict"], recorded, self.objective, self.state_dict()
         )
-        self.refuse_mismatched_checkpoint(checkpoint)
+        self.refuse_mismatched_tensors(checkpoint)
 
-    def refuse_mismatched_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+    def refuse_mismatched_tensors(self, checkpoint: dict[str, Any]) -> None:
         """Checks that a checkpoint has this module's adapters and tensors.
 
         Args:

@@ -74,7 +74,7 @@ def perturbations(text: str, rng: Random, tagger: Tagger) -> list[str]:
         rng: The source of random numbers.
         tagger: The tagger for tokens and tags.
     """
-    tokens = tagger.tokens(text)
+    tokens = tagger.checked_tokens(text)
     return [" ".join(perturbation(tokens, rng)) for perturbation in PERTURBATIONS.values()]
 
 
@@ -150,7 +150,7 @@ class AROShuffle(NegativeGenerator):
 
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
         """Returns a perturbed caption, or None if no kind changes it."""
-        tokens = self.tagger.tokens(caption)
+        tokens = self.tagger.checked_tokens(caption)
         set_apart = caption.split() == [token.text for token in tokens]
         for kind in rng.sample(self.kinds, len(self.kinds)):
             for _ in range(DRAWS):

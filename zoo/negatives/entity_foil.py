@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from random import Random
 
-from zoo.language.text import match_case, correct_article, equal_when_normalized
+from zoo.language.text import correct_article, equal_when_normalized, match_case
 from zoo.negatives.base import NegativeGenerator
 from zoo.units.record import Entity, UnitRecord
 

@@ -87,12 +87,14 @@ class NegativesWorker:
         """
         captions = json.loads(part["captions"])
         try:
-            negatives = list(make_negatives(self._build_generator(), captions, self._records))
+            negatives = list(
+                make_negatives(self._load_generator_and_records(), captions, self._records)
+            )
         except ZooError as error:
             return {"fault": str(error), "negatives": ""}
         return {"fault": "", "negatives": json.dumps(negatives)}
 
-    def _build_generator(self) -> NegativeGenerator:
+    def _load_generator_and_records(self) -> NegativeGenerator:
         """Returns the generator, which is built once, and loads the records that it needs.
 
         Raises:

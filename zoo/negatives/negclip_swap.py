@@ -6,7 +6,7 @@ from random import Random
 
 from zoo.language.tagger import Tagger, Token
 from zoo.language.taggers import default_tagger
-from zoo.language.text import differ_only_in_list_order, replace_spans, equal_when_normalized
+from zoo.language.text import differ_only_in_list_order, equal_when_normalized, replace_spans
 from zoo.negatives.base import NegativeGenerator
 from zoo.units.record import UnitRecord
 
@@ -43,7 +43,9 @@ class NegCLIPSwap(NegativeGenerator):
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
         """Returns the caption with two members of a kind swapped, or None if it has no pair."""
         categories = [
-            spans for spans in swappable_spans(self.tagger.tokens(caption)).values() if len(spans) > 1
+            spans
+            for spans in swappable_spans(self.tagger.checked_tokens(caption)).values()
+            if len(spans) > 1
         ]
         for spans in rng.sample(categories, len(categories)):
             for span in rng.sample(spans, len(spans)):
@@ -74,7 +76,9 @@ def swappable_spans(tokens: Sequence[Token]) -> dict[str, list[Span]]:
             for i, j in _noun_phrase_token_ranges(tokens)
             if j - i >= MIN_PHRASE
         ],
-        "verb_phrase": [(tokens[i].start, tokens[j - 1].end) for i, j in _verb_phrase_token_ranges(tokens)],
+        "verb_phrase": [
+            (tokens[i].start, tokens[j - 1].end) for i, j in _verb_phrase_token_ranges(tokens)
+        ],
         "noun": _spans_with_tags(tokens, "NN"),
         "plural_noun": _spans_with_tags(tokens, "NNS"),
         "adverb": _spans_with_tags(tokens, "RB", "RBR", "RBS", "WRB"),
@@ -101,7 +105,10 @@ _BE = frozenset({"is", "are", "was", "were", "be", "been", "being", "am", "'s", 
 
 
 def _verb_phrase_token_ranges(tokens: Sequence[Token]) -> list[Span]:
-    return [match.span() for match in _VERB_PHRASE.finditer("".join(map(_part_of_speech_letter, tokens)))]
+    return [
+        match.span()
+        for match in _VERB_PHRASE.finditer("".join(map(_part_of_speech_letter, tokens)))
+    ]
 
 
 def _part_of_speech_letter(token: Token) -> str:

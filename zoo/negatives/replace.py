@@ -13,7 +13,7 @@ from zoo.errors import ZooError
 from zoo.language.prepositions import other_prepositions, preposition_length
 from zoo.language.tagger import Tagger, Token
 from zoo.language.taggers import recorded_tagger
-from zoo.language.text import match_case, correct_article, equal_when_normalized
+from zoo.language.text import correct_article, equal_when_normalized, match_case
 from zoo.negatives.base import NegativeGenerator
 from zoo.negatives.table import HOW_TO_MAKE, ReplacementTable, open_table
 from zoo.support.ranges import ClosedUnitInterval, NonNegativeInt
@@ -87,7 +87,7 @@ class Replace(NegativeGenerator):
         keys = [
             (part.lowercase_text, part.tag)
             for caption in sample
-            for part in replaceable_words(self.tagger.tokens(caption))
+            for part in replaceable_words(self.tagger.checked_tokens(caption))
             if part.tag is not None
         ]
         unknown = [key for key in keys if key not in table]
@@ -102,7 +102,7 @@ class Replace(NegativeGenerator):
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
         """Returns the caption with one word changed, or None if no word can be changed."""
         table = open_table(self.table)
-        tokens = self.tagger.tokens(caption)
+        tokens = self.tagger.checked_tokens(caption)
         if sum(token.chunk == "B-NP" for token in tokens) < self.min_entities:
             return None
         parts = replaceable_words(tokens)
@@ -156,7 +156,9 @@ def replaceable_words(tokens: Sequence[Token]) -> list[ReplaceableWord]:
     while at < len(tokens):
         token = tokens[at]
         n_words = (
-            0 if token.tag == "RP" or _is_infinitive_marker(tokens, at) else preposition_length(words, at)
+            0
+            if token.tag == "RP" or _is_infinitive_marker(tokens, at)
+            else preposition_length(words, at)
         )
         if n_words > 1 or (n_words and token.tag in ("IN", "TO")):
             parts.append(

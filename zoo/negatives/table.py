@@ -109,7 +109,8 @@ def open_table(path: Path) -> ReplacementTable:
 
 def write_table(
     path: Path,
-    entries: Mapping[TaggedWord, Mapping[str, float]] | Iterable[tuple[TaggedWord, Mapping[str, float]]],
+    entries: Mapping[TaggedWord, Mapping[str, float]]
+    | Iterable[tuple[TaggedWord, Mapping[str, float]]],
     **made_by: str,
 ) -> None:
     """Writes a table. The file appears only when it is complete.

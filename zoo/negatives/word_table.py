@@ -30,7 +30,7 @@ def replaceable_vocabulary(captions: Iterable[str], tagger: Tagger) -> list[Tagg
         {
             (part.lowercase_text, part.tag)
             for caption in captions
-            for part in replaceable_words(tagger.tokens(caption))
+            for part in replaceable_words(tagger.checked_tokens(caption))
             if part.tag is not None
         }
     )
@@ -124,7 +124,9 @@ def _resume_file(file: IO[bytes], head: bytes) -> int:
     return n_lines
 
 
-def _read_entries(file: IO[bytes], keys: Sequence[TaggedWord]) -> Iterator[tuple[TaggedWord, dict[str, float]]]:
+def _read_entries(
+    file: IO[bytes], keys: Sequence[TaggedWord]
+) -> Iterator[tuple[TaggedWord, dict[str, float]]]:
     for key, line in zip(keys, file, strict=True):
         word, tag, alternatives = json.loads(line)
         if (word, tag) != key:

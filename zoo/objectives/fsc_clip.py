@@ -139,11 +139,15 @@ class FSCCLIP(Objective):
             block = scores.own_texts(batch.captions).concatenate(
                 scores.own_texts(batch.negatives)
             )  # [B, 1 + K]
-            parts["global_negatives"] = self.lambda_g * self.hard_negative_loss(block, scores)  # Eq. 4
+            parts["global_negatives"] = self.lambda_g * self.hard_negative_loss(
+                block, scores
+            )  # Eq. 4
         if self.lambda_l:
             texts = torch.cat([batch.captions[:, None], batch.negatives], dim=1)
             block = Block(self.local_logits(texts, scores), None, texts >= 0)
-            parts["local_negatives"] = self.lambda_l * self.hard_negative_loss(block, scores)  # Eq. 5
+            parts["local_negatives"] = self.lambda_l * self.hard_negative_loss(
+                block, scores
+            )  # Eq. 5
         return Loss(sum(parts.values(), start=parts["clip"].new_zeros(())), parts)  # Eq. 11
 
     def hard_negative_loss(self, block: Block, scores: Scores) -> Tensor:
@@ -157,14 +161,16 @@ class FSCCLIP(Objective):
             The mean over rows, a scalar in nats.
         """
         has_negative = scores.rows & block.candidate[:, 1:].any(1)
-        losses = smoothed_focal_loss(block.logits, block.candidate, has_negative, self.gamma, self.beta)
+        losses = smoothed_focal_losses(
+            block.logits, block.candidate, has_negative, self.gamma, self.beta
+        )
         return scores.mean(losses, has_negative if self.mean_over == "negative" else scores.rows)
 
-    def local_logits(self, rows: Tensor, scores: Scores) -> Tensor:
+    def local_logits(self, text_rows: Tensor, scores: Scores) -> Tensor:
         """Computes log S_l of each image with its own texts, Eqs. 6 to 8.
 
         Args:
-            rows: Rows of the text bank, `[B, K]`.
+            text_rows: Rows of the text bank, `[B, K]`.
             scores: The scores of the batch.
 
         Returns:
@@ -172,8 +178,8 @@ class FSCCLIP(Objective):
         """
         patches = scores.images.tokens[self.image_key]  # [B, P, D]
         patch_mask = scores.images.masks[self.image_key]  # [B, P]
-        texts = scores.texts.rows(rows.reshape(-1)).map(
-            lambda t: t.reshape(*rows.shape, *t.shape[1:])
+        texts = scores.texts.rows(text_rows.reshape(-1)).map(
+            lambda t: t.reshape(*text_rows.shape, *t.shape[1:])
         )
         words = texts.tokens[self.text_key]  # [B, K, W, D]
         mask = texts.masks[self.text_key]  # [B, K, W]
@@ -188,7 +194,7 @@ class FSCCLIP(Objective):
                 similarity.detach() if self.detach_map else similarity,
                 patch_mask[:, None, None],
                 self.weights,
-                rounding_bound(words, patches, patch_mask),
+                bound_rounding_difference(words, patches, patch_mask),
             )
             aligned = torch.einsum("bkwp,bpd->bkwd", weights, patches)  # Eq. 7
             scale = (
@@ -207,7 +213,7 @@ class FSCCLIP(Objective):
 
 
 @torch.no_grad()
-def rounding_bound(words: Tensor, patches: Tensor, patch_mask: Tensor) -> Tensor:
+def bound_rounding_difference(words: Tensor, patches: Tensor, patch_mask: Tensor) -> Tensor:
     """Bounds the difference that rounding makes between a word's products with equal patches.
 
     Args:
@@ -225,33 +231,33 @@ def rounding_bound(words: Tensor, patches: Tensor, patch_mask: Tensor) -> Tensor
 
 
 def attention_weights(
-    similarity: Tensor, mask: Tensor, weights: Weights, tolerance: Tensor | float
+    similarity: Tensor, mask: Tensor, weighting: Weights, tolerance: Tensor | float
 ) -> Tensor:
     """Turns a similarity map into attention weights, Eqs. 6 and 7.
 
     Args:
         similarity: The map of a word over patches, `[..., P]`.
         mask: Which patches are real, broadcast to `similarity`.
-        weights: How the map becomes attention, as in `FSCCLIP`.
-        rounding: The largest range of values for which the map counts as constant, broadcast to
+        weighting: How the map becomes attention, as in `FSCCLIP`.
+        tolerance: The largest range of values for which the map counts as constant, broadcast to
             `[..., 1]`.
 
     Returns:
         Weights that sum to 1 over real patches; equal weights if the map is constant.
     """
-    if weights == "softmax":
+    if weighting == "softmax":
         return similarity.masked_fill(~mask, -torch.inf).softmax(-1)
     low = similarity.masked_fill(~mask, torch.inf).amin(-1, keepdim=True)
     high = similarity.masked_fill(~mask, -torch.inf).amax(-1, keepdim=True)
     constant = high - low <= tolerance
     normalised = (similarity - low) / torch.where(constant, 1.0, high - low)
-    if weights == "minmax_sparse":
+    if weighting == "minmax_sparse":
         normalised = normalised * (normalised >= 1 / mask.sum(-1, keepdim=True))
     normalised = torch.where(constant, 1.0, normalised) * mask
     return normalised / normalised.sum(-1, keepdim=True)
 
 
-def smoothed_focal_loss(
+def smoothed_focal_losses(
     logits: Tensor, candidate: Tensor, valid: Tensor, gamma: float, beta: float
 ) -> Tensor:
     """Computes the focal loss of each row, Eq. 9, with the smoothed labels of Eq. 10.

@@ -172,7 +172,7 @@ def check_cache(cache: ImageCache | None, decoder: Decoder, features_are_stored:
     Args:
         cache: The cache, or None.
         decoder: The image decoder.
-        stored: Whether images are encoded once, so that training reads no pixels.
+        features_are_stored: Whether images are encoded once, so that training reads no pixels.
 
     Raises:
         ZooError: The cache would not be used.
@@ -208,7 +208,7 @@ def _check_size(
         ZooError: The cache would exceed its limit.
     """
     sample = images[:: -(-len(images) // LOOKED_AT)]
-    sizes = [finder.size(ref) or (round(side * USUAL), side) for ref in sample]
+    sizes = [finder.read_file_dimensions(ref) or (round(side * USUAL), side) for ref in sample]
     mean = sum(math.prod(_fitted_size(w, h, side)) * 3 for w, h in sizes) / len(sizes)
     size = mean * len(images) / GIB
     used_gib = _cached_bytes(cache) / GIB

@@ -87,7 +87,7 @@ def _jpeg_decoder() -> Callable[[Tensor], Tensor]:
 
 def _decode_jpeg(finder: ImageFinder, ref: ImageRef) -> Tensor | None:
     try:
-        content = finder.content(ref)
+        content = finder.read_stored_bytes(ref)
     except OSError:
         return None
     if not content.startswith(JPEG):

@@ -26,7 +26,7 @@ class PositiveGenerator(Configurable, ABC):
 
         Args:
             caption: The caption.
-            others: The captions of the same image, including this one.
+            image_captions: The captions of the same image, including this one.
             rng: The source of random numbers.
 
         Returns:

@@ -142,14 +142,14 @@ def write_card(
     """
     from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
-    recipe = module.recipe()
+    recipe = module.constructor_config()
     weights = recipe["backbone"]["init_args"]
     weights["pretrained"] = base
     trained = _is_trained(module)
     objective = [type(module.objective).__name__] if trained else []
     licence = licence or (None if entry is None else entry.licence)
     evaluations = [
-        EvalResult(**_model_index_entry(run, metric))
+        EvalResult(**_eval_result_arguments(run, metric))
         for run in results
         for metric in run.metrics
         if metric.value is not None
@@ -158,7 +158,7 @@ def write_card(
         license=licence.lower() if licence and LICENCE.fullmatch(licence) else None,
         library_name=LIBRARIES[format],
         pipeline_tag=TASK,
-        base_model=_base_on_hub(weights),
+        base_model=_base_repository_on_hub(weights),
         tags=["clip", "compositionality", "zoo", *objective],
         model_name=name,
         eval_results=evaluations or None,
@@ -170,24 +170,24 @@ def write_card(
         name=name,
         description=_describe_model(module, entry),
         loadings=list(_loading_instructions(folder, format, module.backbone)),
-        scoring="" if format == "onnx" else _scoring(module),
+        scoring="" if format == "onnx" else _describe_library_scoring(module),
         model=list(_model_rows(module, base)),
-        trained_on=_trained_on(module, entry),
+        trained_on=_describe_training_data(module, entry),
         data=list(_data_rows(data_description)),
         recipe=yaml.safe_dump(_shorten_paths(recipe), sort_keys=False).rstrip() if trained else "",
-        measured=_results_section(results),
+        measured=_results_introduction(results),
         runs=[_results_tables(run) for run in results],
-        licence=_licence(licence, weights),
+        licence=_describe_licence(licence, weights),
     )
     (folder / CARD).write_text(str(card).rstrip() + "\n", encoding="utf-8")
 
 
 def _is_trained(module: ZooModule) -> bool:
     """Returns whether zoo trained the weights, so that objective and recipe apply to them."""
-    return TRAINED in module.weights.values() or bool(module.origin.get("data"))
+    return TRAINED in module.weight_origins.values() or bool(module.origin.get("data"))
 
 
-def _model_index_entry(run: Results, metric: Metric) -> dict[str, Any]:
+def _eval_result_arguments(run: Results, metric: Metric) -> dict[str, Any]:
     """Returns a metric as an entry of the hub's model-index, with interval and coverage."""
     return {
         "task_type": TASK,
@@ -208,20 +208,23 @@ def _model_index_entry(run: Results, metric: Metric) -> dict[str, Any]:
     }
 
 
-def _base_on_hub(weights: Mapping[str, Any]) -> str | None:
+def _base_repository_on_hub(backbone_settings: Mapping[str, Any]) -> str | None:
     """Returns the hub repository of the initial weights, None if not known."""
     import open_clip
 
-    if not isinstance(weights.get("pretrained"), str):
+    if not isinstance(backbone_settings.get("pretrained"), str):
         return None
-    config = open_clip.get_pretrained_cfg(weights["name"], weights["pretrained"]) or {}
+    config = (
+        open_clip.get_pretrained_cfg(backbone_settings["name"], backbone_settings["pretrained"])
+        or {}
+    )
     return config.get("hf_hub", "").rstrip("/") or None
 
 
 def _describe_model(module: ZooModule, entry: ModelEntry | None) -> str:
     if entry is not None:
         return f"{entry.description} ({entry.paper}). Written by zoo {__version__}."
-    origins = set(module.weights.values())
+    origins = set(module.weight_origins.values())
     training = "as it is" if origins != {RANDOM} else "with random weights"
     if TRAINED in origins:
         training = f"trained with the objective {type(module.objective).__name__}"
@@ -231,14 +234,16 @@ def _describe_model(module: ZooModule, entry: ModelEntry | None) -> str:
     )
 
 
-def _scoring(module: ZooModule) -> str:
+def _describe_library_scoring(module: ZooModule) -> str:
     head = type(module.head).__name__
     if module.head.scales_cosine:
         return f"{OWN_HEADS}, times the temperature, as the head {head} does."
     return f"{OWN_HEADS}. The head {head} scores otherwise, and zoo alone loads it."
 
 
-def _loading_instructions(folder: Path, format: str, backbone: Backbone) -> Iterator[LoadingInstructions]:
+def _loading_instructions(
+    folder: Path, format: str, backbone: Backbone
+) -> Iterator[LoadingInstructions]:
     """Yields the ways to load a folder, depending on its files."""
     tokenized = format == "open_clip" or (folder / "tokenizer_config.json").is_file()
     yield (LOADINGS if tokenized else WITHOUT_TOKENIZER)[format]
@@ -259,7 +264,7 @@ def _model_rows(module: ZooModule, base: Any) -> Iterator[tuple[str, str]]:
     backbone: Backbone = module.backbone
     yield "architecture", f"{backbone.name}, {backbone.activation}"
     yield "base", "none" if base is None else _format_value(_shorten_paths(base))
-    for part, origin in module.weights.items():
+    for part, origin in module.weight_origins.items():
         yield f"weights of the {part}", _format_value(_shorten_paths(origin))
     yield "images", "{1} x {0} pixels".format(*backbone.image_size)
     yield "texts", f"{backbone.context} tokens"
@@ -270,7 +275,7 @@ def _model_rows(module: ZooModule, base: Any) -> Iterator[tuple[str, str]]:
     yield "parameters", f"{sum(p.numel() for p in module.parameters()):,}"
 
 
-def _trained_on(module: ZooModule, entry: ModelEntry | None) -> str:
+def _describe_training_data(module: ZooModule, entry: ModelEntry | None) -> str:
     if module.origin.get("data"):
         n = len(module.origin.get("trained_images") or ())
         return f"Captions of {n:,} images; files are listed with the first digits of their SHA-256."
@@ -301,7 +306,11 @@ def _format_value(value: Any) -> str:
         rest = dict(value)
         class_name = str(rest.pop("class_path", "")).rpartition(".")[2]
         init_args = rest.pop("init_args", {}) if class_name else {}
-        arguments = [f"{name}={_format_value(item)}" for name, item in init_args.items() if _format_value(item)]
+        arguments = [
+            f"{name}={_format_value(item)}"
+            for name, item in init_args.items()
+            if _format_value(item)
+        ]
         parts = [
             f"{name.replace('_', ' ')} {_format_value(item)}"
             for name, item in rest.items()
@@ -319,7 +328,7 @@ def _format_value(value: Any) -> str:
     return " ".join(DIGEST.sub(r"\1", text).split()).replace("|", "\\|")
 
 
-def _results_section(results: Sequence[Results]) -> str:
+def _results_introduction(results: Sequence[Results]) -> str:
     if not results:
         return "Nothing was measured for this card."
     text = (
@@ -344,11 +353,13 @@ def _results_tables(run: Results) -> str:
     return "\n\n".join(run.to_markdown(counted.preset) for counted in run.by_preset)
 
 
-def _licence(licence: str | None, weights: Mapping[str, Any]) -> str:
+def _describe_licence(licence: str | None, backbone_settings: Mapping[str, Any]) -> str:
     if licence is not None:
         return f"{licence}."
-    base = weights.get("pretrained")
-    base_note = "" if base is None else f" those of the base ({_format_value(_shorten_paths(base))}) and"
+    base = backbone_settings.get("pretrained")
+    base_note = (
+        "" if base is None else f" those of the base ({_format_value(_shorten_paths(base))}) and"
+    )
     return f"None was given. It depends on{base_note} that of the images and captions trained on."
 
 

@@ -24,10 +24,10 @@ from zoo.backbones.factory import silence_open_clip
 from zoo.backbones.fingerprint import weights_hash
 from zoo.backbones.hugging_face import (
     check_exportable,
-    unwrap_embeddings,
+    clip_vocabulary_and_merges,
     hugging_face_config,
     image_processor_config,
-    clip_vocabulary_and_merges,
+    unwrap_embeddings,
     without_progress_bars,
 )
 from zoo.backbones.hugging_face_names import hugging_face_state
@@ -42,7 +42,7 @@ from zoo.publishing.onnx import check_onnx, refuse_unexportable_head, write_onnx
 from zoo.results.reader import read_results
 from zoo.results.report import Results
 from zoo.support.configurable import to_config
-from zoo.support.files import check_writable, temporary_path, build_write_error
+from zoo.support.files import build_write_error, check_writable, temporary_path
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ def export(
         out: The folder to write.
         format: `open_clip`, `hf` for Hugging Face's CLIPModel, or `onnx` for graphs of both towers
             and the head, which zoo does not load again.
-        measured: Folders of results of these weights, which are shown on the model card.
+        results_folders: Folders of results of these weights, which are shown on the model card.
         licence: The licence of the weights, by its name on the hub (`apache-2.0`).
         overwrite: Whether to replace an existing export, once the new one is complete.
 
@@ -93,7 +93,7 @@ def export(
     _check_licence(licence)
     _check_replaceable(out, overwrite)
     module = (load_published(str(checkpoint)) if published else load_checkpoint(checkpoint)).eval()
-    backbone = module.backbone.without_adapters().eval()
+    backbone = module.backbone.with_merged_adapters().eval()
     if format == "hf":
         import_optional("transformers", "hf")
         check_exportable(backbone.name, backbone.architecture)
@@ -104,7 +104,7 @@ def export(
     hashes.add(weights_hash(backbone, module.head))
     for run, run_results in results.items():
         _refuse_results_of_other_weights(run, run_results, hashes, checkpoint)
-    base = module.recipe()["backbone"]["init_args"]["pretrained"]
+    base = module.constructor_config()["backbone"]["init_args"]["pretrained"]
     if not published:  # a module that comes from a checkpoint names no other weights
         base = _initial_weights(checkpoint)
     entry = entry_of(str(checkpoint)) if published else None
@@ -170,7 +170,9 @@ def _initial_weights(checkpoint: Path) -> Any:
     return backbone.get("init_args", {}).get("pretrained")
 
 
-def _refuse_results_of_other_weights(run: Path, results: Results, hashes: set[str], checkpoint: Path) -> None:
+def _refuse_results_of_other_weights(
+    run: Path, results: Results, hashes: set[str], checkpoint: Path
+) -> None:
     """Checks that results belong to the exported weights.
 
     Args:
@@ -204,7 +206,7 @@ def _copy_scale_to_backbone(module: ZooModule, backbone: Backbone) -> None:
         return
     own_bias = getattr(backbone.model, "logit_bias", None) is not None
     bias = float(head.bias) if own_bias and head.bias is not None else None
-    backbone.write_scale(float(head.scale), bias)
+    backbone.write_scale_and_bias(float(head.scale), bias)
     if head.bias is not None and not own_bias:
         logger.warning(
             "%s has no logit_bias: the head's bias (%.3g) is in zoo's own file alone",
@@ -213,7 +215,9 @@ def _copy_scale_to_backbone(module: ZooModule, backbone: Backbone) -> None:
         )
 
 
-def _write_model(module: ZooModule, backbone: Backbone, folder: Path, format: Format, base: Any) -> None:
+def _write_model(
+    module: ZooModule, backbone: Backbone, folder: Path, format: Format, base: Any
+) -> None:
     state = {name: tensor.contiguous() for name, tensor in backbone.model.state_dict().items()}
     if format == "open_clip":
         config = {"model_cfg": backbone.architecture, "preprocess_cfg": backbone.preprocess}
@@ -221,7 +225,7 @@ def _write_model(module: ZooModule, backbone: Backbone, folder: Path, format: Fo
         save_file(state, folder / OPEN_CLIP)
     else:
         _write_hugging_face(backbone, state, folder)
-    recipe = {**module.recipe(), "backbone": to_config(backbone)}
+    recipe = {**module.constructor_config(), "backbone": to_config(backbone)}
     recipe["backbone"]["init_args"]["pretrained"] = base
     full_state = {f"backbone.model.{name}": tensor for name, tensor in state.items()}
     full_state |= {
@@ -229,7 +233,7 @@ def _write_model(module: ZooModule, backbone: Backbone, folder: Path, format: Fo
         for name, tensor in module.state_dict().items()
         if not name.startswith("backbone.")
     }
-    write_zoo_files(folder, recipe, {**module.origin, "weights": module.weights}, full_state)
+    write_zoo_files(folder, recipe, {**module.origin, "weights": module.weight_origins}, full_state)
 
 
 def _write_hugging_face(backbone: Backbone, state: dict[str, Tensor], folder: Path) -> None:
@@ -240,9 +244,9 @@ def _write_hugging_face(backbone: Backbone, state: dict[str, Tensor], folder: Pa
     )
     model.load_state_dict(hugging_face_state(state))
     model.save_pretrained(folder)
-    CLIPImageProcessor(**image_processor_config(backbone.preprocess, backbone.image_size[0])).save_pretrained(
-        folder
-    )
+    CLIPImageProcessor(
+        **image_processor_config(backbone.preprocess, backbone.image_size[0])
+    ).save_pretrained(folder)
     ids, merges = clip_vocabulary_and_merges()
     if backbone.architecture["text_cfg"].get("vocab_size", len(ids)) == len(ids):
         CLIPTokenizer(vocab=ids, merges=merges, model_max_length=backbone.context).save_pretrained(
@@ -273,7 +277,10 @@ def _check_reload(module: ZooModule, backbone: Backbone, folder: Path, format: F
             f"{len(wrong)}, such as {wrong[0]}): report this"
         )
     images, ids = _probes(backbone)
-    ours: Encoders = (_normalized_encoder(backbone.model.encode_image), _normalized_encoder(backbone.model.encode_text))
+    ours: Encoders = (
+        _normalized_encoder(backbone.model.encode_image),
+        _normalized_encoder(backbone.model.encode_text),
+    )
     theirs = _load_encoders(folder, format)
     for side, our_encode, their_encode, probe in zip(
         ("images", "texts"), ours, theirs, (images, ids), strict=True
@@ -308,12 +315,16 @@ def _load_encoders(folder: Path, format: Format) -> Encoders:
         from transformers import CLIPModel
 
         model: Any = CLIPModel.from_pretrained(folder)  # in evaluation mode
-        return _normalized_encoder(model.get_image_features), _normalized_encoder(model.get_text_features)
+        return _normalized_encoder(model.get_image_features), _normalized_encoder(
+            model.get_text_features
+        )
     import open_clip
 
     with silence_open_clip():
         open_clip_model: Any = open_clip.create_model(f"local-dir:{folder}").eval()
-    return _normalized_encoder(open_clip_model.encode_image), _normalized_encoder(open_clip_model.encode_text)
+    return _normalized_encoder(open_clip_model.encode_image), _normalized_encoder(
+        open_clip_model.encode_text
+    )
 
 
 def _normalized_encoder(encode: Callable[[Tensor], Any]) -> Callable[[Tensor], Tensor]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from zoo.backbones.backbone import Backbone
-from zoo.backbones.hugging_face import image_processor_config, clip_vocabulary_and_merges
+from zoo.backbones.hugging_face import clip_vocabulary_and_merges, image_processor_config
 from zoo.backbones.towers import ImageTower, TextTower
 from zoo.backbones.weights import DESCRIPTION
 from zoo.batch import Encoded, TokenKey
@@ -126,8 +126,8 @@ def write_onnx(
     )
     _export_graph(scores, folder / GRAPHS[2], outputs, shapes, [*names[0], *names[1]], ["scores"])
     description = {
-        "recipe": module.recipe(),
-        "origin": {**module.origin, "weights": module.weights},
+        "recipe": module.constructor_config(),
+        "origin": {**module.origin, "weights": module.weight_origins},
     }
     (folder / DESCRIPTION).write_text(json.dumps(description, indent=1), "utf-8")
     _write_preparation(backbone, folder)
@@ -174,7 +174,9 @@ def check_onnx(
         _refuse_difference("scores", expected.numpy(), graph_scores)
 
 
-def _build_graphs(module: ZooModule, backbone: Backbone) -> tuple[ImageGraph, TextGraph, ScoreGraph]:
+def _build_graphs(
+    module: ZooModule, backbone: Backbone
+) -> tuple[ImageGraph, TextGraph, ScoreGraph]:
     needs = module.head.needs
     image_keys, text_keys = sorted(needs.image_keys), sorted(needs.text_keys)
     return (

@@ -36,7 +36,7 @@ class Chunks(Segments):
     def phrases(self, text: str) -> list[str]:
         """Returns the noun phrases of the text, including their determiners."""
         spans: list[tuple[int, int]] = []
-        for token in self._tagger.tokens(text):
+        for token in self._tagger.checked_tokens(text):
             if token.chunk == "B-NP":
                 spans.append((token.start, token.end))
             elif token.chunk == "I-NP" and spans:

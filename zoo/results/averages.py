@@ -96,7 +96,7 @@ class ResolvedMean:
         mean: The mean.
         shares: Metrics with their shares in the mean, which sum to 1.
         missing: Names of the missing members, because of which the mean is withheld.
-        left_out: Names of the members that a partial mean omits.
+        omitted_members: Names of the members that a partial mean omits.
     """
 
     name: str
@@ -106,12 +106,12 @@ class ResolvedMean:
     omitted_members: tuple[str, ...]
 
     @property
-    def is_complete(self) -> bool:
+    def has_value(self) -> bool:
         """Whether the mean has members and no required one is missing."""
         return bool(self.shares) and not self.missing
 
 
-def resolve_means(means: Sequence[Mean], metrics: Sequence[Metric]) -> list[ResolvedMean]:
+def resolve_available_means(means: Sequence[Mean], metrics: Sequence[Metric]) -> list[ResolvedMean]:
     """Returns the means that have at least one member among the metrics.
 
     If a benchmark has several runs over the same subsets, each run has its own means.
@@ -121,9 +121,9 @@ def resolve_means(means: Sequence[Mean], metrics: Sequence[Metric]) -> list[Reso
         metrics: Metrics of one preset.
     """
     resolved: dict[ResolvedMean, None] = {}
-    for run, run_metrics in _metrics_by_run(metrics).items():
+    for run, run_metrics in _separate_repeated_runs(metrics).items():
         for mean in means:
-            node_shares = _node_shares(mean, run_metrics)
+            node_shares = _compute_node_shares(mean, run_metrics)
             used_metrics = [metric for metric, _ in node_shares.shares]
             name = (
                 f"{mean.name} ({run})"
@@ -142,7 +142,7 @@ def resolve_means(means: Sequence[Mean], metrics: Sequence[Metric]) -> list[Reso
     return list(resolved)
 
 
-def compute_averages(
+def compute_available_averages(
     preset: str,
     means: Sequence[Mean],
     metrics: Sequence[Metric],
@@ -157,11 +157,12 @@ def compute_averages(
         observations: Observations of the metrics; without them, averages have no intervals.
     """
     return [
-        _build_average(preset, part, observations or {}) for part in resolve_means(means, metrics)
+        _build_average(preset, part, observations or {})
+        for part in resolve_available_means(means, metrics)
     ]
 
 
-def benchmark_means(
+def summarize_runs(
     preset: str, metrics: Sequence[Metric], observations: Mapping[Metric, Observations | None]
 ) -> Iterator[Average]:
     """Yields the summary of a run: the mean of each metric of a benchmark over its scored subsets.
@@ -183,10 +184,10 @@ def benchmark_means(
                 if metric.metric == name
             )
             mean = Mean(f"{run}/{name}", members, "cases", partial=True)
-            yield from compute_averages(preset, [mean], run_metrics, observations)
+            yield from compute_available_averages(preset, [mean], run_metrics, observations)
 
 
-def _metrics_by_run(metrics: Sequence[Metric]) -> dict[BenchmarkRun | None, list[Metric]]:
+def _separate_repeated_runs(metrics: Sequence[Metric]) -> dict[BenchmarkRun | None, list[Metric]]:
     """Returns the metrics by run, without other runs of the same benchmark.
 
     If no benchmark has several runs over the same subsets, the only key is None.
@@ -207,13 +208,15 @@ def _build_average(
     used = [metric for metric, _ in resolved_mean.shares]
     value = low = high = None
     method = ""
-    if resolved_mean.is_complete:
+    if resolved_mean.has_value:
         value = sum(share * (metric.value or 0) for metric, share in resolved_mean.shares)
         used_observations = [
             observed for observed in map(observations.get, used) if observed is not None
         ]
         if len(used_observations) == len(used):
-            low, high, method = interval(used_observations, [share for _, share in resolved_mean.shares])
+            low, high, method = interval(
+                used_observations, [share for _, share in resolved_mean.shares]
+            )
             low, high = 100 * low, 100 * high
     return Average(
         preset,
@@ -236,10 +239,10 @@ class _NodeShares:
 
     Attributes:
         shares: Metrics with their shares in the mean, which sum to 1.
-        cases: Number of cases.
-        members: Number of available members.
+        n_cases: Number of cases.
+        n_members: Number of available members.
         missing: Names of the missing members, because of which the mean is withheld.
-        left_out: Names of the members that a partial mean omits.
+        omitted_members: Names of the members that a partial mean omits.
     """
 
     shares: list[tuple[Metric, float]]
@@ -249,7 +252,7 @@ class _NodeShares:
     omitted_members: list[str] = field(default_factory=list)
 
 
-def _node_shares(node: Mean | Member, metrics: Sequence[Metric]) -> _NodeShares:
+def _compute_node_shares(node: Mean | Member, metrics: Sequence[Metric]) -> _NodeShares:
     if isinstance(node, Member):
         member_metrics = [
             entry
@@ -261,7 +264,7 @@ def _node_shares(node: Mean | Member, metrics: Sequence[Metric]) -> _NodeShares:
         cases = sum(entry.n_total for entry in member_metrics)
         missing = (
             [
-                _metric_title(entry)
+                _describe_missing_metric(entry)
                 for entry in member_metrics
                 if entry.value is None or entry.partial_gallery
             ]
@@ -271,7 +274,7 @@ def _node_shares(node: Mean | Member, metrics: Sequence[Metric]) -> _NodeShares:
         return _NodeShares(
             [(entry, entry.n_total / max(cases, 1)) for entry in member_metrics], cases, 1, missing
         )
-    resolved = [_node_shares(member, metrics) for member in node.members]
+    resolved = [_compute_node_shares(member, metrics) for member in node.members]
     left_out = [m for r in resolved for m in r.omitted_members]
     if node.partial:
         left_out += [m for r in resolved for m in r.missing]
@@ -292,7 +295,7 @@ def _node_shares(node: Mean | Member, metrics: Sequence[Metric]) -> _NodeShares:
     return _NodeShares(shares, cases, len(resolved), missing, left_out)
 
 
-def _metric_title(metric: Metric) -> str:
+def _describe_missing_metric(metric: Metric) -> str:
     gallery = (
         f" (a gallery of {metric.images:,} of {metric.gallery_size:,})"
         if metric.partial_gallery

@@ -113,7 +113,9 @@ class Familiarity:
         bindings_by_text = self._bindings(run_subset, right_by_text)
         sides: dict[bool, list[tuple[Binding, Label]]] = {True: [], False: []}
         for is_right, bindings in zip(right_by_text.values(), bindings_by_text, strict=True):
-            sides[is_right] += [(binding, self.table.familiarity_label(binding)) for binding in bindings]
+            sides[is_right] += [
+                (binding, self.table.familiarity_label(binding)) for binding in bindings
+            ]
         labels = [label for side in sides.values() for _, label in side]
         case_bucket = bucket(labels) if all(bindings_by_text) else EXCLUDED
         return CaptionOverlap(case, tuple(sides[True]), tuple(sides[False]), case_bucket)

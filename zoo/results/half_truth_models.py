@@ -111,7 +111,9 @@ def draw_model_accuracies(diagnostics: Mapping[str, Diagnostic]) -> "Figure":
             axes.set_title(description, loc="left", fontsize=9)
             axes.set_ylabel("%, with 95 % interval")
         model_lines = next(iter(lines.values()))
-        panels[-1].set_xticks(x_positions, [f"{line.name}\n{line.anchor.n:,}" for line in model_lines])
+        panels[-1].set_xticks(
+            x_positions, [f"{line.name}\n{line.anchor.n:,}" for line in model_lines]
+        )
         figure.legend(
             *panels[0].get_legend_handles_labels(),
             loc="outside upper left",

@@ -71,8 +71,8 @@ def draw_gaps(diagnostic: Diagnostic, axis_limit: float | None = None) -> "Figur
 
     Args:
         diagnostic: The gaps.
-        reach: Limit of the axis on both sides of zero, to compare models; `reach_of` the diagnostic
-            if None.
+        axis_limit: Limit of the axis on both sides of zero, to compare models; `reach_of` the
+            diagnostic if None.
     """
     import matplotlib
     from matplotlib.figure import Figure

@@ -17,7 +17,7 @@ from zoo.benchmarks.half_truth.baselines import CORPUS, LONGER
 from zoo.benchmarks.half_truth.benchmark import HalfTruth
 from zoo.benchmarks.half_truth.rules import CONDITIONS, ENTITY_CONDITIONS
 from zoo.errors import ZooError
-from zoo.results.averages import Average, Mean, Member, compute_averages
+from zoo.results.averages import Average, Mean, Member, compute_available_averages
 from zoo.results.header import SCALE, references
 from zoo.results.metrics import Metric, compute_metrics
 from zoo.results.presets.preset import Preset
@@ -77,7 +77,7 @@ class ConditionLine:
         completion: How often the true completion does.
         gap: The mean gap.
         ties: Number of anchors with exactly the score of their half-truths.
-        guessed: Text-only baselines in per cent, by baseline and metric.
+        baselines: Text-only baselines in per cent, by baseline and metric.
         conditions: The conditions that it covers.
     """
 
@@ -245,7 +245,7 @@ class _LineBuilder:
             if all(metric in subsets.get(c, {}) for c in conditions)
         }
         anchor, completion = (
-            compute_averages(
+            compute_available_averages(
                 "",
                 [Mean(name, tuple(Member(HalfTruth.name, c, m) for c in conditions), weighting)],
                 list(self._observations),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.benchmarks.base import Benchmark
-from zoo.benchmarks.ceilings import load_or_compute_ceilings, ceilings_to_dict
+from zoo.benchmarks.ceilings import ceilings_to_dict, load_or_compute_ceilings
 from zoo.benchmarks.protocols.base import VERSION
 from zoo.errors import DISTRIBUTION
 from zoo.results.metrics import Reference
@@ -112,7 +112,9 @@ def _describe_benchmark(run: BenchmarkRun, benchmark: Benchmark, plan: Plan) -> 
         "citation": benchmark.citation,
         "notes": contents.notes,
         "baselines": contents.baselines,
-        "ceilings": ceilings_to_dict(load_or_compute_ceilings(contents.cases, {s.name: s.chance for s in subsets})),
+        "ceilings": ceilings_to_dict(
+            load_or_compute_ceilings(contents.cases, {s.name: s.chance for s in subsets})
+        ),
         "files": {str(path): sha256(path) for path in _list_files(contents.files)},
         "subsets": {
             subset.name: {

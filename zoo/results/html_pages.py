@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from zoo.errors import ZooError
-from zoo.sources.images import BrokenImage, ImageFinder, image_ref
+from zoo.sources.images import BrokenImage, ImageFinder, infer_image_ref
 from zoo.support.provenance import describe_random_weights
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -64,7 +64,7 @@ def mark_words(text: str, reference_text: str) -> list[tuple[str, bool]]:
 
     Args:
         text: The text.
-        true: The reference text.
+        reference_text: The reference text.
     """
     words = text.split()
     matcher = SequenceMatcher(None, reference_text.split(), words, autojunk=False)
@@ -105,7 +105,7 @@ def thumbnail_jpeg(image: str, finder: ImageFinder) -> bytes | None:
         image: Identity of the image in results or units files.
         finder: Finds the image.
     """
-    ref = image_ref(image)
+    ref = infer_image_ref(image)
     if finder.find(ref) is None:
         return None
     try:

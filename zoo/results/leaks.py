@@ -134,7 +134,12 @@ def leaks_table(metric_leaks: Iterable[LeakMetric], long: bool) -> TextTable:
     rows = (
         (
             *(str(leak.benchmark_run), leak.subset, leak.metric),
-            *(format_number(leak.full), f"{leak.n:,}", format_number(leak.without), f"{leak.n_without:,}"),
+            *(
+                format_number(leak.full),
+                f"{leak.n:,}",
+                format_number(leak.without),
+                f"{leak.n_without:,}",
+            ),
             *(format_number(leak.seen), f"{leak.n_seen:,}", _format_difference(leak)),
         )
         for leak in shown_leaks
@@ -178,7 +183,7 @@ def _metrics_by_key(
 ) -> dict[MetricKey, Metric]:
     """Returns the metrics of a part of the outcomes, by their keys."""
     kept_metrics = compute_metrics(cases.filter(pa.array(keep)), rules, references)
-    return {metric.key: metric for metric in kept_metrics}
+    return {metric.outcome_key: metric for metric in kept_metrics}
 
 
 def _build_leak(

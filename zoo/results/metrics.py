@@ -134,7 +134,7 @@ class Metric:
         return BenchmarkRun(self.benchmark, self.run)
 
     @property
-    def key(self) -> MetricKey:
+    def outcome_key(self) -> MetricKey:
         """Run, subset and metric, which outcomes, runs and pages have in common."""
         return self.benchmark_run, self.subset, self.metric
 
@@ -168,7 +168,7 @@ def compute_metrics(
         outcomes: Table of `outcomes.SCHEMA`.
         rules: Rules for right answers.
         references: Reference values, by benchmark and subset.
-        published: Rules of the published values; `rules` if None.
+        published_rules: Rules of the published values; `rules` if None.
 
     Returns:
         The metrics in the order of the outcomes, each with its observations, or None if nothing was

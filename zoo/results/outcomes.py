@@ -140,7 +140,7 @@ def outcome_rows(
         run: The benchmark run.
         case: The case.
         queries: Its outcomes, or its queries if the case was not scored.
-        trained: Identities of the images that the model was trained on.
+        trained_images: Identities of the images that the model was trained on.
     """
     images = [image_identity(image) for image in case.images]
     fingerprint = case_fingerprint(case)

@@ -51,9 +51,10 @@ class Plan:
         images: Distinct images of all questions.
         texts: Distinct texts of all questions.
         cases: Cases that can be scored.
-        unscored: Cases that cannot be scored because of missing images, each with its benchmark.
+        unscorable_cases: Cases that cannot be scored because of missing images, each with its
+            benchmark.
         contents: Contents of the benchmarks.
-        absent: Subsets without annotation files, each with its benchmark.
+        absent_subsets: Subsets without annotation files, each with its benchmark.
         subsets: Subsets by benchmark.
     """
 
@@ -114,7 +115,10 @@ def make_plan(benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: Im
 
 def describe_missing(plan: Plan) -> list[str]:
     """Returns what cannot be measured, one phrase per benchmark and reason."""
-    absent, unscored = Counter(run for run, _ in plan.absent_subsets), Counter(r for r, _ in plan.unscorable_cases)
+    absent, unscored = (
+        Counter(run for run, _ in plan.absent_subsets),
+        Counter(r for r, _ in plan.unscorable_cases),
+    )
     cases = unscored + Counter(question.run for question in plan.cases)
     parts = []
     for run, n in absent.items():
@@ -196,7 +200,8 @@ def _no_images_message(plan: Plan, finder: ImageFinder) -> str:
         image = next((i for i in case.all_images if finder.find(i) is None), None)
         if image is None:
             return (
-                f"nothing can be scored: boxes of {len(plan.unscorable_cases):,} cases do not fit their "
+                f"nothing can be scored: boxes of {len(plan.unscorable_cases):,} cases do not "
+                "fit their "
                 f"images, which were resized (first: {case.images[0]}, of {run}/{case.subset}). "
                 "Use the images in their published size"
             )
@@ -205,7 +210,8 @@ def _no_images_message(plan: Plan, finder: ImageFinder) -> str:
         )
         published_hint = image.source == "published" and instructions
         return (
-            f"nothing can be scored: {len(plan.unscorable_cases):,} cases were read, but no case has its "
+            f"nothing can be scored: {len(plan.unscorable_cases):,} cases were read, but no case "
+            "has its "
             f"images under {roots} (first missing: {image}, of {run}/{case.subset}); "
             f"{published_hint or finder.missing_image_advice(image)}"
         )

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from zoo.benchmarks.protocols.base import resolve_protocol
-from zoo.results.averages import Average, benchmark_means, compute_averages
+from zoo.results.averages import Average, compute_available_averages, summarize_runs
 from zoo.results.header import references, run_of_record
 from zoo.results.leaks import LeakMetric
 from zoo.results.metrics import Metric, compute_metrics
@@ -69,9 +69,9 @@ def compute_preset_results(
                 preset.name,
                 f"{preset.description}{_describe_kept_options(preset, cases)}",
                 tuple(metrics),
-                tuple(compute_averages(preset.name, preset.means, metrics, observations)),
+                tuple(compute_available_averages(preset.name, preset.means, metrics, observations)),
                 compute_split_metrics(cases, preset.rules, reference_values),
-                tuple(benchmark_means(preset.name, metrics, observations)),
+                tuple(summarize_runs(preset.name, metrics, observations)),
             )
         )
     return tuple(by_preset)

@@ -82,7 +82,9 @@ def is_metric(name: str) -> bool:
 
 @cache
 def _all_published_values() -> tuple[PublishedValue, ...]:
-    return tuple(figure for file in sorted(FOLDER.glob("*.yaml")) for figure in read_published_values(file))
+    return tuple(
+        figure for file in sorted(FOLDER.glob("*.yaml")) for figure in read_published_values(file)
+    )
 
 
 def read_published_values(file: Path) -> Iterator[PublishedValue]:
@@ -143,7 +145,10 @@ def published_table(
         (
             name,
             *_value_and_coverage(measured.get(("", name)) or measured[preset, name]),
-            *(format_number(by_model[model].value) if model in by_model else "" for model in models),
+            *(
+                format_number(by_model[model].value) if model in by_model else ""
+                for model in models
+            ),
             numbers[source],
         )
         for (name, source), by_model in rows.items()

@@ -12,7 +12,7 @@ from zoo.results.comparison.alignment import align_runs
 from zoo.results.comparison.outcome_differences import AS_KEPT, jointly_scored_outcomes
 from zoo.results.metrics import MetricKey, Rules
 from zoo.results.splits import split_masks
-from zoo.results.statistics import benjamini_hochberg, mcnemar
+from zoo.results.statistics import benjamini_hochberg, mcnemar_mid_p
 
 SIGNIFICANT = 0.05  # BindSplit calls a difference with q up to this value significant
 
@@ -171,4 +171,4 @@ def _pair_tests(
             if len(a):
                 wins = int((a > b).sum()), int((b > a).sum())
                 values = float(a.mean()), float(b.mean())
-                yield SplitTest(key, split, models, len(a), values, wins, mcnemar(*wins))
+                yield SplitTest(key, split, models, len(a), values, wins, mcnemar_mid_p(*wins))

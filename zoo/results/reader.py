@@ -103,7 +103,9 @@ def read_results(run: Path, trust_code: bool = False) -> Results:
     with allow_all_code(trust_code):
         for protocol in pc.unique(cases["protocol"]).to_pylist():
             reject_untrusted_classes(protocol, Any, str(run / CASES))
-        return Results(header, counted or compute_preset_results(cases, [Official()], header), cases)
+        return Results(
+            header, counted or compute_preset_results(cases, [Official()], header), cases
+        )
 
 
 def _check_columns(cases: pa.Table) -> None:

@@ -17,10 +17,15 @@ from zoo.benchmarks.base import Benchmark
 from zoo.errors import ZooError, import_optional, suggest_names
 from zoo.familiarity.images import SeenImages
 from zoo.results.averages import Average
-from zoo.results.bind_split_release import check_release_folder, has_release, remove_release, write_release
-from zoo.results.familiarity import Familiarity, count_overlaps, add_bucket_column
+from zoo.results.bind_split_release import (
+    check_release_folder,
+    has_release,
+    remove_release,
+    write_release,
+)
+from zoo.results.familiarity import Familiarity, add_bucket_column, count_overlaps
 from zoo.results.header import EXCLUDED_IMAGES, build_header, references
-from zoo.results.leaks import compute_leaks, add_leak_column
+from zoo.results.leaks import add_leak_column, compute_leaks
 from zoo.results.metrics import Metric
 from zoo.results.plan import Plan
 from zoo.results.preset_results import PresetResults, compute_preset_results

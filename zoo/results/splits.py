@@ -41,7 +41,7 @@ def compute_split_metrics(
     }
     cases = cases.filter(pa.array(split_subset_mask(cases)))
     metric_by_split = {
-        (*metric.key, split): replace(metric, split=split)
+        (*metric.outcome_key, split): replace(metric, split=split)
         for split, keep in split_masks(cases).items()
         for metric in compute_metrics(cases.filter(pa.array(keep)), rules_without_macros, chances)
     }

@@ -65,7 +65,11 @@ def interval(
     value = float(outcomes.weight[outcomes.group] @ outcomes.right)
     if outcomes.n_groups == 1 and outcomes.n_images == len(outcomes.right):
         return *wilson(outcomes.right.sum(), len(outcomes.right)), "Wilson"
-    variance = outcomes.sum_of_squared_weights * _within_group_ratio(outcomes, value) * _design_effect(outcomes)
+    variance = (
+        outcomes.sum_of_squared_weights
+        * _within_group_variance_ratio(outcomes, value)
+        * _design_effect(outcomes)
+    )
     return *wilson(value / variance, 1 / variance), "Wilson on the effective number of images"
 
 
@@ -129,7 +133,7 @@ def _join_observations(observations: Sequence[Observations], shares: Sequence[fl
     )
 
 
-def _within_group_ratio(outcomes: _Outcomes, value: float) -> float:
+def _within_group_variance_ratio(outcomes: _Outcomes, value: float) -> float:
     """Returns the variance within groups relative to the variance at the overall mean.
 
     The ratio is below 1 if groups differ. The rate of a small group is shrunk towards the overall
@@ -157,7 +161,7 @@ def _design_effect(outcomes: _Outcomes) -> float:
         np.square(sum_by_index(outcomes.image, outcomes.weight[outcomes.group])).sum()
     )
     largest_effect /= outcomes.sum_of_squared_weights
-    student_factor = _student_correction(images - 1)
+    student_factor = _student_variance_factor(images - 1)
     if images == n:
         return student_factor
     residuals = _compute_residuals(outcomes)
@@ -170,7 +174,7 @@ def _design_effect(outcomes: _Outcomes) -> float:
     effect = observed_degrees * observed + TOTALS_BORROWED * modelled
     effect /= observed_degrees + TOTALS_BORROWED
     return min(
-        effect * _student_correction(max(degrees, observed_degrees)),
+        effect * _student_variance_factor(max(degrees, observed_degrees)),
         largest_effect * student_factor,
     )
 
@@ -181,8 +185,8 @@ class _Residuals:
 
     Attributes:
         value: Residuals, `[n]`.
-        lost: Variance lost by estimating the rates from the same outcomes, `[groups]`.
-        squared: Sum over images of the squared number of outcomes, `[groups]`.
+        lost_variance: Variance lost by estimating the rates from the same outcomes, `[groups]`.
+        squared_counts: Sum over images of the squared number of outcomes, `[groups]`.
     """
 
     value: Floats
@@ -200,7 +204,10 @@ def _compute_residuals(outcomes: _Outcomes) -> _Residuals:
     image, group, size = outcomes.image, outcomes.group, outcomes.size
     centred = outcomes.right - outcomes.right.mean()
     _, first_index, cell, cells = np.unique(
-        group * outcomes.n_images + image, return_index=True, return_inverse=True, return_counts=True
+        group * outcomes.n_images + image,
+        return_index=True,
+        return_inverse=True,
+        return_counts=True,
     )
     squared = sum_by_index(group[first_index], np.square(cells, dtype=np.float64))
     totals = sum_by_index(group, centred)
@@ -245,7 +252,7 @@ def _variance_ratio(
     return clustered / independent, min(degrees, max_degrees)
 
 
-def _student_correction(degrees: float) -> float:
+def _student_variance_factor(degrees: float) -> float:
     """Returns the squared ratio of Student's quantile to the normal quantile."""
     return float((special.stdtrit(max(degrees, 1.0), 0.975) / Z) ** 2)
 
@@ -290,23 +297,23 @@ def paired_test(first: ArrayLike, second: ArrayLike, image: ArrayLike) -> float:
     return float(2 * tail + level)
 
 
-def mcnemar(first: int, second: int) -> float:
+def mcnemar_mid_p(only_first_right: int, only_second_right: int) -> float:
     """Tests whether two models are right equally often, with questions as the sampling unit.
 
     Args:
-        first: Number of questions that only the first model answers right.
-        second: Number of questions that only the second model answers right.
+        only_first_right: Number of questions that only the first model answers right.
+        only_second_right: Number of questions that only the second model answers right.
 
     Returns:
         The two-sided mid-p of McNemar's test (McNemar 1947, Lancaster 1961): the probability of
         more unequal counts, plus half the probability of equally unequal counts; 1 if the models
         agree on every question.
     """
-    discordant = first + second
+    discordant = only_first_right + only_second_right
     if not discordant:
         return 1.0
     distribution = stats.binom(discordant, 0.5)
-    least = min(first, second)
+    least = min(only_first_right, only_second_right)
     if 2 * least == discordant:  # the two tails share this outcome
         return float(1 - distribution.pmf(least) / 2)
     return float(2 * distribution.cdf(least) - distribution.pmf(least))

@@ -32,8 +32,8 @@ from zoo.results.tables import (
     averages_table,
     baselines_table,
     format_interval,
-    metrics_table,
     format_number,
+    metrics_table,
     splits_table,
 )
 from zoo.support.provenance import describe_random_weights
@@ -114,7 +114,9 @@ def _preset_parts(
     if shorten and preset_metrics:
         first_means = () if preset_results is first else first.by_benchmark
         shown_means = [replace(average, preset=preset_results.preset) for average in first_means]
-        averages = [average for average in preset_results.by_benchmark if average not in shown_means]
+        averages = [
+            average for average in preset_results.by_benchmark if average not in shown_means
+        ]
         if averages:
             yield summary_table(averages, preset_results.metrics, header).rich()
     elif preset_metrics:
@@ -147,7 +149,7 @@ def preset_tables(
     Args:
         header: The content of results.json except metrics.
         presets: Metrics and averages per preset.
-        counted: Those of the preset.
+        preset_results: Those of the preset.
     """
     lines = [f"preset {preset_results.preset}: {preset_results.description}"]
     random = describe_random_weights(header["model"].get("weights", {}))
@@ -170,10 +172,17 @@ def published_values_table(
     Metrics that equal those of the first preset are listed with the first preset only.
     """
     models = header.get(REFERENCE_MODELS, ())
-    return published_table(models, preset_results.preset, _differing_metrics(presets, preset_results), preset_results.averages)
+    return published_table(
+        models,
+        preset_results.preset,
+        _differing_metrics(presets, preset_results),
+        preset_results.averages,
+    )
 
 
-def _differing_metrics(presets: Sequence[PresetResults], preset_results: PresetResults) -> list[Metric]:
+def _differing_metrics(
+    presets: Sequence[PresetResults], preset_results: PresetResults
+) -> list[Metric]:
     """Returns the metrics of a preset that differ from those of the first preset."""
     first_metrics = () if preset_results is presets[0] else presets[0].metrics
     return [metric for metric in preset_results.metrics if metric not in first_metrics]

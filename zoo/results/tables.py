@@ -248,7 +248,11 @@ def baselines_table(baselines: Baselines) -> TextTable:
     """Returns a table with one row per baseline and metric and one column per subset."""
     subsets = dict.fromkeys(subset for by_subset in baselines.values() for subset in by_subset)
     rows = (
-        (name, metric, *(format_number(by_subset.get(subset, {}).get(metric)) for subset in subsets))
+        (
+            name,
+            metric,
+            *(format_number(by_subset.get(subset, {}).get(metric)) for subset in subsets),
+        )
         for name, by_subset in baselines.items()
         for metric in dict.fromkeys(metric for metrics in by_subset.values() for metric in metrics)
     )

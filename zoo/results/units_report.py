@@ -99,7 +99,8 @@ class UnitsReport:
         assert comparison is not None
         first_name, second_name = (file.name for file in self.files)
         changed_note = (
-            f"; {comparison.n_different_text:,} have a different text under the same id and were not "
+            f"; {comparison.n_different_text:,} have a different text under the same id and were "
+            "not "
             "compared"
             if comparison.n_different_text
             else ""

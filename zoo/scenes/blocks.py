@@ -86,6 +86,8 @@ def draw_evaluation_groups(
         The keys of the captions from `swap_group`, so that reversed captions and swaps are
         included.
     """
-    seen_captions = (c for c in captions(attributes, objects) if split_of_caption(c, held_out) == "seen")
+    seen_captions = (
+        c for c in captions(attributes, objects) if split_of_caption(c, held_out) == "seen"
+    )
     groups = sorted(dict.fromkeys(map(swap_group_key, seen_captions)))
     return frozenset(Random(f"set aside {seed}").sample(groups, round(share * len(groups))))

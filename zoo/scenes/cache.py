@@ -24,7 +24,7 @@ from PIL import Image
 
 from zoo.errors import ZooError
 from zoo.scenes.captions import VERSION as CAPTIONS_VERSION
-from zoo.scenes.collection import SceneCollection, Scene
+from zoo.scenes.collection import Scene, SceneCollection
 from zoo.scenes.graph import ColorShape, SceneGraph
 from zoo.scenes.grid import BindingGrid
 from zoo.scenes.pairs import KINDS
@@ -85,7 +85,9 @@ def render_scenes(
         ZooError: The folder was rendered with other settings, has more scenes, or cannot be
             written.
     """
-    return render_collection(folder, n, RelatedScenes(seed, size, n_objects, held_out), samples, workers)
+    return render_collection(
+        folder, n, RelatedScenes(seed, size, n_objects, held_out), samples, workers
+    )
 
 
 def render_collection(
@@ -95,7 +97,7 @@ def render_collection(
 
     Args:
         folder: The folder.
-        n: Number of layouts in the folder.
+        n_layouts: Number of layouts in the folder.
         collection: The collection.
         samples: Number of paths traced per pixel.
         workers: Number of processes that render, on one core each; 0 renders in this process.
@@ -111,7 +113,9 @@ def render_collection(
     for name, value in {"n": n_layouts, "size": size, "samples": samples}.items():
         if value < 1:
             raise ZooError(f"scenes cannot be rendered with {name} {value}: give at least 1")
-    former_settings = _read_settings(folder)  # before the renderer is imported, which may be missing
+    former_settings = _read_settings(
+        folder
+    )  # before the renderer is imported, which may be missing
     settings = {
         "version": VERSION,
         "captions": CAPTIONS_VERSION,

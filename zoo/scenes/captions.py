@@ -94,7 +94,9 @@ def phrase_for_object(graph: SceneGraph, object: SceneObject) -> ObjectPhrase:
     return ObjectPhrase(object.shape, object.color, size, material)
 
 
-def statement_holds(graph: SceneGraph, subject: ObjectPhrase, predicate: str, object: ObjectPhrase) -> bool:
+def statement_holds(
+    graph: SceneGraph, subject: ObjectPhrase, predicate: str, object: ObjectPhrase
+) -> bool:
     """Returns whether a statement holds for some two objects of a scene.
 
     Args:
@@ -146,13 +148,15 @@ def false_phrases(
 
     Args:
         graph: The scene.
-        right: The phrase.
+        true_phrase: The phrase.
         part: The part that differs, `head` or `attribute`.
         avoid: Pairs of colour and shape to leave out.
         shapes: The available shapes.
     """
     changes = (
-        ({"shape": shape} for shape in shapes) if part == "head" else _attribute_changes(true_phrase)
+        ({"shape": shape} for shape in shapes)
+        if part == "head"
+        else _attribute_changes(true_phrase)
     )
     variants = (replace(true_phrase, **change) for change in changes)
     return [
@@ -179,11 +183,15 @@ def _describe_statement(
     statement: tuple[int, str, int],
     avoid: frozenset[ColorShape],
 ) -> SceneDescription:
-    subject, object = (phrase_for_object(graph, graph.objects[i]) for i in (statement[0], statement[2]))
+    subject, object = (
+        phrase_for_object(graph, graph.objects[i]) for i in (statement[0], statement[2])
+    )
     predicate = statement[1]
     template = rng.choice(CONJUNCTION_TEMPLATES if predicate == "and" else RELATION_TEMPLATES)
     relation = (
-        () if predicate == "and" else (_relation_with_foils(graph, rng, subject, predicate, object, avoid),)
+        ()
+        if predicate == "and"
+        else (_relation_with_foils(graph, rng, subject, predicate, object, avoid),)
     )
     record = UnitRecord(
         caption_id,
@@ -210,7 +218,7 @@ def entity_with_foils(
     Args:
         graph: The scene.
         rng: Random generator for the foils.
-        right: The phrase.
+        true_phrase: The phrase.
         avoid: Pairs of colour and shape that must not occur in foils.
         shapes: The available shapes.
     """

@@ -51,7 +51,7 @@ class SceneCollection(ABC):
         """Yields the scenes of the first n layouts. A larger n only appends layouts.
 
         Args:
-            n: Number of layouts.
+            n_layouts: Number of layouts.
         """
 
 

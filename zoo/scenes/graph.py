@@ -300,7 +300,7 @@ def sample_scene(
         resolution: The side of its image, in pixels.
         n_objects: Minimum and maximum number of objects.
         excluded: Pairs of colour and shape that must not occur.
-        required: Pairs of colour and shape of which at least one must occur.
+        required_any: Pairs of colour and shape of which at least one must occur.
 
     Returns:
         The scene.
@@ -322,7 +322,11 @@ def sample_scene(
     frame = choose_framing(resolution, n)
     looks = [Look(*pair, frame.sizes, frame.materials) for pair in pairs]
     graph = sample_layout(
-        rng, index, frame, looks, lambda graph: are_fully_visible(graph) and has_clear_relations(graph)
+        rng,
+        index,
+        frame,
+        looks,
+        lambda graph: are_fully_visible(graph) and has_clear_relations(graph),
     )
     if graph is None:
         raise ZooError(
@@ -347,8 +351,8 @@ def sample_layout(
         index: The number of the scene.
         frame: The layout of the scene.
         looks: The appearance of the objects.
-        fits: Condition that is checked after each object is placed.
-        accepts: Condition that is checked for the complete scene.
+        accepts_partial: Condition that is checked after each object is placed.
+        accepts_complete: Condition that is checked for the complete scene.
 
     Returns:
         The scene, or None if the objects could not be placed.

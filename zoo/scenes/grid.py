@@ -10,7 +10,7 @@ from typing import Any
 from zoo.scenes import blocks
 from zoo.scenes.blocks import Caption
 from zoo.scenes.captions import SOURCE, ObjectPhrase, SceneDescription, entity_with_foils
-from zoo.scenes.collection import SceneCollection, Scene, image_id
+from zoo.scenes.collection import Scene, SceneCollection, image_id
 from zoo.scenes.graph import (
     ALL_SHAPES,
     COLORS,

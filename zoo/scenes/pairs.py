@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from zoo.scenes.captions import SOURCE, SceneDescription
-from zoo.scenes.collection import SceneCollection, Scene, image_id
+from zoo.scenes.collection import Scene, SceneCollection, image_id
 from zoo.scenes.graph import (
     ALL_SHAPES,
     COLORS,
@@ -47,7 +47,7 @@ class ExchangedPairs(SceneCollection):
     def __init__(self, seed: int = 0, size: int = 96) -> None:
         super().__init__(seed, size)
 
-    def settings(self) -> dict[str, Any]:
+    def kind_settings(self) -> dict[str, Any]:
         """Returns the kind of the collection."""
         return {"kind": "pairs"}
 
@@ -86,7 +86,9 @@ def _sample_attribute_pair(
         Look(color, shape, (size,), (material,))
         for color, shape, size, material in zip(colors, shapes, sizes, materials, strict=True)
     ]
-    graph = _sample_exchangeable_scene(rng, index, looks, lambda graph: _swap_attribute_values(graph, kind))
+    graph = _sample_exchangeable_scene(
+        rng, index, looks, lambda graph: _swap_attribute_values(graph, kind)
+    )
     values = [getattr(o, kind) for o in graph.objects]
     (a, b), (first_shape, second_shape) = values, shapes
     return (
@@ -137,11 +139,18 @@ def _group_phrase(n: int, color: str, shape: str) -> str:
     return f"{NUMBERS[n]} {color} {PLURALS.get(shape, f'{shape}s')}"
 
 
-def _sample_exchangeable_scene(rng: Random, index: int, looks: list[Look], exchange: Exchange) -> SceneGraph:
+def _sample_exchangeable_scene(
+    rng: Random, index: int, looks: list[Look], exchange: Exchange
+) -> SceneGraph:
     """Returns a scene whose objects are separate, before and after the exchange."""
     frame = choose_framing(CLOSE_RESOLUTION, len(looks))
     graph = sample_layout(
-        rng, index, frame, looks, are_fully_visible, lambda graph: are_fully_visible(exchange(graph))
+        rng,
+        index,
+        frame,
+        looks,
+        are_fully_visible,
+        lambda graph: are_fully_visible(exchange(graph)),
     )
     assert graph is not None, "there is room for six"
     return graph

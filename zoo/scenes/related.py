@@ -5,7 +5,7 @@ from typing import Any
 
 from zoo.errors import ZooError
 from zoo.scenes.captions import describe_scene
-from zoo.scenes.collection import SceneCollection, Scene, image_id
+from zoo.scenes.collection import Scene, SceneCollection, image_id
 from zoo.scenes.graph import ColorShape, SceneGraph, sample_scene
 
 # two colours per shape and each colour at most once, so that training has all colours and shapes

@@ -130,7 +130,10 @@ def _object_surfaces(mi: Any, object: SceneObject) -> list[Any]:
         return [{"type": "cube", "to_world": transform, "bsdf": bsdf}]
     if object.shape in SOLIDS:
         return [_mesh(mi, mesh(object.shape), transform, bsdf)]
-    top, bottom = transform.translate((0, 0, 1)), transform.translate((0, 0, -1)).rotate((1, 0, 0), 180)
+    top, bottom = (
+        transform.translate((0, 0, 1)),
+        transform.translate((0, 0, -1)).rotate((1, 0, 0), 180),
+    )
     return [
         {
             "type": "cylinder",

@@ -49,7 +49,8 @@ class FolderLister:
             endings: File endings, in lower case.
         """
         return {
-            os.path.abspath(folder): _hash_names(names, endings) for folder, names in self._files.items()
+            os.path.abspath(folder): _hash_names(names, endings)
+            for folder, names in self._files.items()
         }
 
     def _list_folder(self, folder: str) -> frozenset[str]:

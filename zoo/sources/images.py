@@ -75,7 +75,7 @@ def coco_ref(name: str, origin: str = "") -> ImageRef:
     Raises:
         ZooError: The name is not a COCO file name.
     """
-    return _reference_from_name("coco", name, origin)
+    return _build_dataset_ref("coco", name, origin)
 
 
 def flickr_ref(name: str) -> ImageRef:
@@ -87,7 +87,7 @@ def flickr_ref(name: str) -> ImageRef:
     Raises:
         ZooError: The name is not a Flickr file name.
     """
-    return _reference_from_name("flickr", name)
+    return _build_dataset_ref("flickr", name)
 
 
 def visual_genome_ref(name: str, origin: str = "") -> ImageRef:
@@ -100,10 +100,10 @@ def visual_genome_ref(name: str, origin: str = "") -> ImageRef:
     Raises:
         ZooError: The name is not a Visual Genome file name.
     """
-    return _reference_from_name("visual_genome", name, origin)
+    return _build_dataset_ref("visual_genome", name, origin)
 
 
-def image_ref(text: str) -> ImageRef:
+def infer_image_ref(text: str) -> ImageRef:
     """Returns the image reference that a path most likely means.
 
     A COCO file name is recognized in any folder. Names from Visual Genome and Flickr are recognized
@@ -120,7 +120,7 @@ def image_ref(text: str) -> ImageRef:
     return (
         ImageRef("file", text)
         if path.is_absolute()
-        else _parse_path(path) or ImageRef("file", text)
+        else _match_dataset_path(path) or ImageRef("file", text)
     )
 
 
@@ -131,49 +131,50 @@ def image_identity(ref: ImageRef) -> str:
     number of the image, these are used instead, so that the result does not depend on the path.
     """
     if ref.source == "tar":
-        return _packed_identity(ref)
+        return _tar_image_identity(ref)
     if ref.source != "file":
         return str(ref if ref.crop is None else replace(ref, crop=None))
     path = PurePosixPath(ref.key)
     return str(
         flickr_ref(path.name)
         if _FLICKR_HASHED.fullmatch(path.name)
-        else _parse_path(path) or ImageRef("file", ref.key)
+        else _match_dataset_path(path) or ImageRef("file", ref.key)
     )
 
 
-def _packed_identity(ref: ImageRef) -> str:
+def _tar_image_identity(ref: ImageRef) -> str:
     """Returns the identity of an image in a tar, where its folder may name the data set."""
-    folder, _, name = _split_archive_key(ref)[1].rpartition("/")
+    folder, _, name = _split_container_key(ref)[1].rpartition("/")
     match = _NAMES[folder].fullmatch(name) if folder in _NAMES else None
     return str(ImageRef(folder, str(int(match[1]))) if match else replace(ref, crop=None))
 
 
-def _parse_path(path: PurePosixPath) -> ImageRef | None:
+def _match_dataset_path(path: PurePosixPath) -> ImageRef | None:
     folders = " ".join(path.parts[-3:-1]).lower()
     if _COCO_NAME.fullmatch(path.name):
         return coco_ref(path.name)
     if ("visual_genome" in folders or "vg_100k" in folders) and _VISUAL_GENOME_NAME.fullmatch(
         path.name
     ):
-        return _reference_from_name("visual_genome", path.name)
+        return _build_dataset_ref("visual_genome", path.name)
     if ("flickr" in folders or "flicker8k" in folders) and _FLICKR_NAME.fullmatch(path.name):
         return flickr_ref(path.name)
     return None
 
 
-def ref_from_name(path: PurePosixPath) -> ImageRef | None:
+def guess_published_ref(path: PurePosixPath) -> ImageRef | None:
     """Returns the published image that the name of a missing file may refer to."""
     flickr = _FLICKR_HASHED.fullmatch(path.name) or _FLICKR_PLAIN.fullmatch(path.name)
-    return _parse_path(path) or (flickr_ref(path.name) if flickr else None)
+    return _match_dataset_path(path) or (flickr_ref(path.name) if flickr else None)
 
 
-def _reference_from_name(source: str, name: str, origin: str = "") -> ImageRef:
+def _build_dataset_ref(source: str, name: str, origin: str = "") -> ImageRef:
     match = _NAMES[source].fullmatch(PurePosixPath(name).name)
     if match is None:
         place = f"{origin}: " if origin else ""
         raise ZooError(
-            f"{place}{name!r} is not a file name of {source}: expected one like {_example(source)}"
+            f"{place}{name!r} is not a file name of {source}: expected one like "
+            f"{_example_file_name(source)}"
         )
     return ImageRef(source, str(int(match[1])))
 
@@ -181,10 +182,10 @@ def _reference_from_name(source: str, name: str, origin: str = "") -> ImageRef:
 def parse_reference(text: str) -> ImageRef | None:
     """Parses the output of `str(ImageRef)`; returns None for any other text."""
     source, colon, key = text.partition(":")
-    return _parse_key(source, key) if colon and source in SOURCES else None
+    return _build_ref_with_crop(source, key) if colon and source in SOURCES else None
 
 
-def _parse_key(source: str, key: str) -> ImageRef:
+def _build_ref_with_crop(source: str, key: str) -> ImageRef:
     match = re.fullmatch(r"(.*)@(\d+),(\d+),(\d+),(\d+)", key)
     if match is None:
         return ImageRef(source, key)
@@ -192,7 +193,7 @@ def _parse_key(source: str, key: str) -> ImageRef:
     return ImageRef(source, match[1], (left, top, width, height))
 
 
-def _example(source: str) -> str:
+def _example_file_name(source: str) -> str:
     return {
         "coco": "COCO_val2014_000000391895.jpg",
         "visual_genome": "2317429.jpg",
@@ -239,39 +240,43 @@ class ImageFinder:
             ZooError: The reference has an unknown source or a malformed key.
         """
         if not self.confined:
-            return self._find(ref)
-        if ref.source == "tar" and is_url(_split_archive_key(ref)[0]):
+            return self._find_unconfined(ref)
+        if ref.source == "tar" and is_url(_split_container_key(ref)[0]):
             return None
-        path = self._find(ref)
+        path = self._find_unconfined(ref)
         return path if path is not None and self._is_below_roots(path) else None
 
-    def _find(self, ref: ImageRef) -> Path | None:
+    def _find_unconfined(self, ref: ImageRef) -> Path | None:
         if ref.source in FOLDERS:
             return self._listing(ref.source).get(ref.key)
         if ref.source in ("file", "published"):
-            return self._file(ref.key)
+            return self._find_file(ref.key)
         if ref.source == "parquet":
-            return self._file(_parquet_key(ref)[0])
+            return self._find_file(_split_parquet_key(ref)[0])
         if ref.source == "tar":
-            tar = _split_archive_key(ref)[0]
+            tar = _split_container_key(ref)[0]
             # the index of a remote tar is a local file, which changes if the tar changes
-            return self._tars.index(tar) if is_url(tar) else self._file(tar)
+            return self._tars.index(tar) if is_url(tar) else self._find_file(tar)
         if ref.source == "torchvision":
-            return next(filter(Path.is_dir, self._candidates(_split_archive_key(ref)[0])), None)
+            return next(
+                filter(Path.is_dir, self._candidate_paths(_split_container_key(ref)[0])), None
+            )
         raise ZooError(
             f"{ref}: {ref.source!r} is not an image source: choose one of {', '.join(SOURCES)}"
         )
 
-    def resolve_references(self, refs: Iterable[ImageRef]) -> dict[ImageRef, ImageRef]:
+    def match_published_images(self, refs: Iterable[ImageRef]) -> dict[ImageRef, ImageRef]:
         """Maps references to files to the references of the same images in published data sets.
 
         An entry is returned for each file that is an image of COCO, Visual Genome or Flickr under
         the data roots, and for each missing file whose name is that of such an image.
         """
-        resolved = ((ref, self._resolve_reference(ref)) for ref in refs if ref.source == "file")
+        resolved = ((ref, self._match_published_image(ref)) for ref in refs if ref.source == "file")
         return {ref: target for ref, target in resolved if target is not None}
 
-    def select_missing_originals(self, resolved: Mapping[ImageRef, ImageRef]) -> dict[ImageRef, ImageRef]:
+    def select_refs_of_missing_files(
+        self, resolved: Mapping[ImageRef, ImageRef]
+    ) -> dict[ImageRef, ImageRef]:
         """Selects the entries of `resolve_references` whose original files are missing."""
         missing_refs = frozenset(self.find_missing(resolved))
         return {ref: target for ref, target in resolved.items() if ref in missing_refs}
@@ -303,7 +308,7 @@ class ImageFinder:
             ZooError: The image is missing or is not readable.
         """
         path = self._require_path(ref)
-        content = self._content(path, ref)
+        content = self._read_source(path, ref)
         try:
             with _open(content) as file:
                 image = to_rgb(file, self.decoding_of(ref))
@@ -325,19 +330,19 @@ class ImageFinder:
             ) from error
         return image
 
-    def content(self, ref: ImageRef) -> bytes:
+    def read_stored_bytes(self, ref: ImageRef) -> bytes:
         """Returns the encoded bytes of an image, from its file or its container.
 
         Raises:
             ZooError: The image is missing.
             OSError: The file is not readable.
         """
-        data = self._content(self._require_path(ref), ref)
+        data = self._read_source(self._require_path(ref), ref)
         if isinstance(data, Image.Image):
             return f"{data.mode}{data.size}".encode() + data.tobytes()
         return data.read_bytes() if isinstance(data, Path) else data.getvalue()
 
-    def size(self, ref: ImageRef) -> tuple[int, int] | None:
+    def read_file_dimensions(self, ref: ImageRef) -> tuple[int, int] | None:
         """Returns width and height of an image file, or None for damaged or packed images.
 
         Errors are reported when the image is decoded.
@@ -357,7 +362,7 @@ class ImageFinder:
         """Returns how an image is decoded: user files as configured, all others as published."""
         return self.decoding if ref.source == "file" else AS_PUBLISHED
 
-    def count_orientation_and_alpha(self, refs: Iterable[ImageRef]) -> OrientationAndAlphaCounts:
+    def sample_orientation_and_alpha(self, refs: Iterable[ImageRef]) -> OrientationAndAlphaCounts:
         """Counts the user's own images that have an EXIF orientation or transparency.
 
         At most `CHECKED_IMAGES` images are read.
@@ -398,7 +403,7 @@ class ImageFinder:
             raise ZooError(f"image {ref} is in none of {roots}: {self.missing_image_advice(ref)}")
         return path
 
-    def _content(self, path: Path, ref: ImageRef) -> Path | io.BytesIO | Image.Image:
+    def _read_source(self, path: Path, ref: ImageRef) -> Path | io.BytesIO | Image.Image:
         """Returns the file, the bytes or the decoded image of a reference.
 
         Raises:
@@ -407,16 +412,16 @@ class ImageFinder:
         if ref.source not in CONTAINERS:
             return path
         if ref.source == "torchvision":
-            name, _, number = _split_archive_key(ref)[1].partition("/")
+            name, _, number = _split_container_key(ref)[1].partition("/")
             return self._sets.image(path, name, int(number))
         if ref.source == "tar":
-            tar, name = _split_archive_key(ref)
+            tar, name = _split_container_key(ref)
             place = tar if is_url(tar) else str(path)
             data = self._tars.member(place, name)
             if data is None:
                 raise BrokenImage(f"{place} has no member {name}: download the file again")
             return io.BytesIO(data)
-        _, row, column = _parquet_key(ref)
+        _, row, column = _split_parquet_key(ref)
         value = self._tables.cell(path, row, column, str(ref))
         content = value.get("bytes") if isinstance(value, dict) else value
         if not isinstance(content, bytes):
@@ -426,9 +431,9 @@ class ImageFinder:
             )
         return io.BytesIO(content)
 
-    def _resolve_reference(self, ref: ImageRef) -> ImageRef | None:
-        path = self._file(ref.key)
-        reference = ref_from_name(PurePosixPath(ref.key if path is None else path))
+    def _match_published_image(self, ref: ImageRef) -> ImageRef | None:
+        path = self._find_file(ref.key)
+        reference = guess_published_ref(PurePosixPath(ref.key if path is None else path))
         reference_path = None if reference is None else self.find(reference)
         if reference is None or reference_path is None:
             return None
@@ -444,7 +449,7 @@ class ImageFinder:
                 if match is not None and str(int(match[1])) == ref.key:
                     yield path
         elif ref.source in ("file", "published"):
-            paths = (os.path.normpath(path) for path in self._candidates(ref.key))
+            paths = (os.path.normpath(path) for path in self._candidate_paths(ref.key))
             yield from (path for path in paths if path in self._folders.broken_links)
 
     def _listing(self, source: str) -> Listing:
@@ -453,10 +458,10 @@ class ImageFinder:
             self._by_source[source] = Listing(folders, _NAMES[source], self._folders)
         return self._by_source[source]
 
-    def _file(self, key: str) -> Path | None:
-        return next((path for path in self._candidates(key) if self._folders.has(path)), None)
+    def _find_file(self, key: str) -> Path | None:
+        return next((path for path in self._candidate_paths(key) if self._folders.has(path)), None)
 
-    def _candidates(self, key: str) -> list[Path]:
+    def _candidate_paths(self, key: str) -> list[Path]:
         path = Path(key)
         return [path] if path.is_absolute() else [root / path for root in self.roots]
 
@@ -475,14 +480,14 @@ def _open(content: Path | io.BytesIO | Image.Image) -> Image.Image:
     return Image.fromarray(np.ascontiguousarray(frame[:, :, ::-1]))
 
 
-def _split_archive_key(ref: ImageRef) -> tuple[str, str]:
+def _split_container_key(ref: ImageRef) -> tuple[str, str]:
     container, number_sign, name = ref.key.partition("#")
     if not (number_sign and name):
         raise ZooError(f"{ref} does not name a member of its container: write FILE#NAME")
     return container, name
 
 
-def _parquet_key(ref: ImageRef) -> tuple[str, int, str]:
+def _split_parquet_key(ref: ImageRef) -> tuple[str, int, str]:
     match = re.fullmatch(r"(.+)#(\d+)#(.+)", ref.key)
     if match is None:
         raise ZooError(f"{ref} does not name a row of a parquet file: write FILE#ROW#COLUMN")

@@ -16,7 +16,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from zoo.sources.folders import FolderLister
-from zoo.support.compiled_tables import Notes, Writer, build_in_memory, load_or_build_tables, split_into_batches
+from zoo.support.compiled_tables import (
+    Notes,
+    Writer,
+    build_in_memory,
+    load_or_build_tables,
+    split_into_batches,
+)
 from zoo.support.text_files import SETTLED
 from zoo.support.text_index import INDEX, TextIndex, build_text_index
 
@@ -33,7 +39,9 @@ class Listing:
         lister: Lists folders.
     """
 
-    def __init__(self, folders: Sequence[Path], names: re.Pattern[str], lister: FolderLister) -> None:
+    def __init__(
+        self, folders: Sequence[Path], names: re.Pattern[str], lister: FolderLister
+    ) -> None:
         self.folders = [folder for folder in folders if folder.is_dir()]
         self._names, self._listed = names, lister
         state = _folder_times(self.folders)

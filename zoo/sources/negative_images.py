@@ -44,19 +44,20 @@ class NegativeImages(Configurable):
         Raises:
             ZooError: Images are missing although `tolerate_missing` is false, or all are missing.
         """
-        resolved = finder.resolve_references(self.images.values())
+        resolved = finder.match_published_images(self.images.values())
         images = {text: resolved.get(ref, ref) for text, ref in self.images.items()}
         distinct = dict.fromkeys(images.values())
         missing = finder.find_missing(distinct)
         if missing and (not tolerate_missing or len(missing) == len(distinct)):
             raise ZooError(
                 f"{len(missing):,} of {len(distinct):,} negative images of {self.file} are missing "
-                f"({missing[0]}): {finder.missing_image_advice(missing[0])}, or set data.tolerate_missing: true to "
+                f"({missing[0]}): {finder.missing_image_advice(missing[0])}, or set "
+                "data.tolerate_missing: true to "
                 "skip missing images"
             )
         absent = frozenset(missing)
         present = {text: ref for text, ref in images.items() if ref not in absent}
-        return FoundImages(present, finder.select_missing_originals(resolved), len(missing))
+        return FoundImages(present, finder.select_refs_of_missing_files(resolved), len(missing))
 
 
 @dataclass(frozen=True)

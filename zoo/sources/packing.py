@@ -62,7 +62,7 @@ class PackingSettings:
         The original bytes are kept unless the image is resized or cropped.
         """
         try:
-            content = self.finder.content(ref)
+            content = self.finder.read_stored_bytes(ref)
             try:
                 with Image.open(io.BytesIO(content)) as opened:
                     ending, size = ENDINGS.get(opened.format or ""), opened.size
@@ -87,7 +87,11 @@ class PackingSettings:
     def estimate_bytes(self, images: Sequence[ImageRef]) -> int:
         """Estimates the total size of the tars in bytes from a sample of the images."""
         sample = images[:: ceil(len(images) / ESTIMATE_IMAGES)]
-        files = [file for file in map(self.prepare_image_file, sample) if not isinstance(file, BrokenImage)]
+        files = [
+            file
+            for file in map(self.prepare_image_file, sample)
+            if not isinstance(file, BrokenImage)
+        ]
         mean = sum(len(content) + PADDING_BYTES for _, content in files) / max(len(files), 1)
         return round(mean * len(images))
 
@@ -109,7 +113,8 @@ class PackingSettings:
                 while pending:
                     yield from pending.popleft().result()
                     pending.extend(
-                        pool.submit(self._prepare_chunk, next_chunk) for next_chunk in islice(chunks, 1)
+                        pool.submit(self._prepare_chunk, next_chunk)
+                        for next_chunk in islice(chunks, 1)
                     )
             except BrokenProcessPool as error:
                 raise ZooError(
@@ -176,7 +181,9 @@ def pack_samples(
         write_atomically(
             out, "which starts from the beginning", folder=True, overwrite=True
         ) as part,
-        closing(packing.prepare_image_files(images)) as packed,  # ends the workers before an error is printed
+        closing(
+            packing.prepare_image_files(images)
+        ) as packed,  # ends the workers before an error is printed
     ):
         files = zip(images, _keys(images), packed, strict=True)
         for number in range(n_shards):

@@ -199,7 +199,7 @@ def _request_with_retries(place: str, send_request: Callable[[Any, str], _Result
 
     Args:
         place: The URL.
-        work: Sends the request, given fsspec's file system and the path in it.
+        send_request: Sends the request, given fsspec's file system and the path in it.
 
     Raises:
         ZooError: All tries failed, or the error is permanent.

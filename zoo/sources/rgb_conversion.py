@@ -50,9 +50,9 @@ class OrientationAndAlphaCounts:
     """How many of the user's own images have an EXIF orientation or transparency.
 
     Attributes:
-        checked: Number of images that were read.
-        rotated: Number of images with an EXIF orientation.
-        transparent: Number of images that may have transparent pixels.
+        n_checked: Number of images that were read.
+        n_rotated: Number of images with an EXIF orientation.
+        n_transparent: Number of images that may have transparent pixels.
     """
 
     n_checked: int = 0

@@ -15,7 +15,13 @@ from zoo.sources.image_paths import are_unchanged, watch_folders
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import Sample
 from zoo.sources.samples import Samples, WrongFieldType, write_samples
-from zoo.support.compiled_tables import Notes, Writer, build_in_memory, hash_modules_around, load_or_build_tables
+from zoo.support.compiled_tables import (
+    Notes,
+    Writer,
+    build_in_memory,
+    hash_modules_around,
+    load_or_build_tables,
+)
 from zoo.support.configurable import to_config
 from zoo.support.garbage_collection import collector_off
 from zoo.support.progress import track

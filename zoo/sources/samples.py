@@ -207,7 +207,9 @@ def write_samples(writer: Writer, samples: Iterable[Sample]) -> Notes:
         Unfit: A field of a sample has the wrong type.
     """
     images: dict[tuple[ImageRef, str], int] = {}
-    writer.write("captions", CAPTIONS, (_captions(batch, images) for batch in split_into_batches(samples)))
+    writer.write(
+        "captions", CAPTIONS, (_captions(batch, images) for batch in split_into_batches(samples))
+    )
     writer.write("images", IMAGES, _images(images))
     return {}
 

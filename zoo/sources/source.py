@@ -188,7 +188,8 @@ def drop_missing_images(source: Source, finder: ImageFinder, tolerate_missing: b
         first_missing = ", ".join([*map(str, missing[:3]), *(["..."] if len(missing) > 3 else [])])
         raise ZooError(
             f"{len(missing):,} of {n:,} images are missing under {roots} ({first_missing}): "
-            f"{finder.missing_image_advice(missing[0])}, or set data.tolerate_missing: true to skip missing images"
+            f"{finder.missing_image_advice(missing[0])}, or set data.tolerate_missing: true to "
+            "skip missing images"
         )
     is_present = ~np.isin(source.samples.image_rows[source.kept], missing_rows)
     return replace(source.select(is_present), missing=len(missing))
@@ -198,11 +199,13 @@ def resolve_images(source: Source, finder: ImageFinder) -> Source:
     """Replaces references to files that are images of published data sets."""
     if not pc.any(pc.equal(source.samples.images.column("source"), "file")).as_py():
         return source  # only files can have a second reference
-    resolved = finder.resolve_references(_images(source))
+    resolved = finder.match_published_images(_images(source))
     if not resolved:
         return source
     return replace(
-        source, samples=source.samples.with_images(resolved), by_name=finder.select_missing_originals(resolved)
+        source,
+        samples=source.samples.with_images(resolved),
+        by_name=finder.select_refs_of_missing_files(resolved),
     )
 
 

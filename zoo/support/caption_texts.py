@@ -8,7 +8,13 @@ from typing import Any
 import pyarrow as pa
 
 from zoo.errors import ZooError
-from zoo.support.compiled_tables import CompiledTables, Notes, Writer, load_or_build_tables, split_into_batches
+from zoo.support.compiled_tables import (
+    CompiledTables,
+    Notes,
+    Writer,
+    load_or_build_tables,
+    split_into_batches,
+)
 from zoo.support.progress import track
 from zoo.support.text_files import open_bytes, parse_json, sha256
 from zoo.support.text_index import INDEX, TextIndex, build_text_index
@@ -72,7 +78,7 @@ def read_texts_by_caption(
         field: As for `read_entries`.
         is_same: Returns whether a text only repeats its caption, which is an error.
         optional: As for `read_entries`.
-        source: As for `read_entries`.
+        source_hint: As for `read_entries`.
         advice: As for `read_entries`.
 
     Raises:
@@ -124,7 +130,7 @@ def read_entries(
         file: JSON lines of `{"caption", field}`. Only newline characters end a line.
         field: Name of the field with the text.
         optional: Whether the text may be null.
-        source: How to get such a file, for error messages.
+        source_hint: How to get such a file, for error messages.
         advice: Advice on an invalid line, for error messages.
 
     Yields:

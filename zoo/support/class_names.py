@@ -337,7 +337,7 @@ def parse_class_arguments(path: str, kwargs_target: str = "") -> list[str] | Non
 
     Args:
         path: The dotted path of a class: that of its module, or of a package that holds it.
-        passed_on_to: The class that takes the `**kwargs` of this one; empty if it is not known.
+        kwargs_target: The class that takes the `**kwargs` of this one; empty if it is not known.
 
     Returns:
         The names, or None if the source does not list all of them, for example because of

@@ -48,7 +48,7 @@ class Configurable(metaclass=_ConfigurableType):
 
     recorded_arguments: dict[str, Any]
 
-    def resolved_arguments(self) -> dict[str, Any]:
+    def inferred_arguments(self) -> dict[str, Any]:
         """Returns arguments that were resolved during construction, with their final values."""
         return {}
 

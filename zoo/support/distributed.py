@@ -256,7 +256,7 @@ def gather_or_reshard_parameters(module: Any, gathered: bool) -> None:
 
     Args:
         module: The sharded module, on every rank.
-        whole: Whether to gather the parameters; False to shard them again.
+        gathered: Whether to gather the parameters; False to shard them again.
     """
     if gathered:
         module.unshard()

@@ -174,7 +174,8 @@ def read_json(path: Path, object_hook: Callable[[Object], Object] | None = None)
         return parse_json(read_bytes(path).decode("utf-8-sig"), object_hook)
     except NotJson as error:
         raise ZooError(
-            f"{error.format_location(path)} is not JSON ({error}): it may be incomplete, download it again"
+            f"{error.format_location(path)} is not JSON ({error}): it may be incomplete, "
+            "download it again"
         ) from error
     except UnicodeDecodeError as error:
         raise ZooError(

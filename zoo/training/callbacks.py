@@ -82,7 +82,7 @@ class LastCheckpoint(Ranged, StepEnd, ModelCheckpoint):
 
         Args:
             trainer: The trainer.
-            wanted: Whether `every_n_minutes` have passed on any rank.
+            action_requested: Whether `every_n_minutes` have passed on any rank.
             stopping: Whether the run stops here.
         """
         due = trainer.global_step % self.every_n_steps == 0
@@ -90,7 +90,7 @@ class LastCheckpoint(Ranged, StepEnd, ModelCheckpoint):
         if action_requested or stopping or due or (is_end and not trainer.is_last_batch):
             self._save(trainer)
 
-    def after_last_validation(self, trainer: Trainer) -> None:
+    def after_validation_within_epoch(self, trainer: Trainer) -> None:
         """Writes the checkpoint again, with the current best one of the run."""
         self._save(trainer)
 

@@ -40,7 +40,7 @@ class Finite(StepEnd):
 
         Args:
             trainer: The trainer.
-            wanted: Whether the loss of any rank is not finite.
+            action_requested: Whether the loss of any rank is not finite.
             stopping: Whether the run ends here anyway.
 
         Raises:

@@ -51,11 +51,11 @@ class RunFolder(SaveConfigCallback):
 
     Attributes:
         record: The settings that identify the run, set before training.
-        claimed: The folder that `claim` took, None on all ranks but the first.
+        claimed_folder: The folder that `claim` took, None on all ranks but the first.
         training_began: Whether training began in the folder.
-        images_seen: Images with their captions that this process trained on, summed over ranks;
-            None if the data does not count them, and until training ends.
-        may_overwrite: Whether existing files in the folder may be deleted.
+        images_since_start: Images with their captions that this process trained on, summed over
+            ranks; None if the data does not count them, and until training ends.
+        deletes_earlier_run: Whether existing files in the folder may be deleted.
         resumed_from_step: The step of the checkpoint that was resumed; 0 for a new run.
         hours_before: Device hours up to that checkpoint.
     """
@@ -94,7 +94,9 @@ class RunFolder(SaveConfigCallback):
             else:
                 self.claimed_folder = run_folder(trainer)
                 self.claimed_folder.mkdir(parents=True, exist_ok=True)
-                if not self.deletes_earlier_run and not is_checkpoint_in(checkpoint, self.claimed_folder):
+                if not self.deletes_earlier_run and not is_checkpoint_in(
+                    checkpoint, self.claimed_folder
+                ):
                     self._write_record(self.claimed_folder / RECORD)
         except OSError as error:
             raise ZooError(
@@ -315,7 +317,8 @@ def must_delete_run(
             )
         return False
     if overwrite or (
-        _is_restart_of_job(record, read_record(folder)) and not (folder / CHECKPOINTS / LAST).exists()
+        _is_restart_of_job(record, read_record(folder))
+        and not (folder / CHECKPOINTS / LAST).exists()
     ):
         return True
     if any((folder / CHECKPOINTS).glob("*.ckpt")):

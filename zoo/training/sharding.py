@@ -67,6 +67,6 @@ class Sharded(ModelParallelStrategy):
         """
         path = Path(self.broadcast(checkpoint_path))
         assert isinstance(self.lightning_module, ZooModule)
-        self.lightning_module.refuse_mismatched_checkpoint(read_checkpoint(path))
+        self.lightning_module.refuse_mismatched_tensors(read_checkpoint(path))
         with allow_plain_objects():
             return translate_checkpoint(super().load_checkpoint(path, weights_only=True))

@@ -70,7 +70,7 @@ class DeferredSignalConnector(SignalConnector):
             if handler in (signal.SIG_DFL, signal.default_int_handler):
                 handler = None
             if handler is None or signum == signal.SIGTERM:
-                self.set_handler(signum, self._build_handler(handler))
+                self.set_handler(signum, self._build_recording_handler(handler))
 
     @property
     def requeue_signal(self) -> int | None:
@@ -79,7 +79,9 @@ class DeferredSignalConnector(SignalConnector):
         requeues = isinstance(environment, SLURMEnvironment) and environment.auto_requeue
         return environment.requeue_signal if requeues else None  # type: ignore[attr-defined]
 
-    def _build_handler(self, handler: Any) -> Callable[[int, FrameType | None], None]:
+    def _build_recording_handler(
+        self, previous_handler: Any
+    ) -> Callable[[int, FrameType | None], None]:
         def remember(signum: int, frame: FrameType | None) -> None:
             if os.getpid() != self._process:
                 return
@@ -90,12 +92,12 @@ class DeferredSignalConnector(SignalConnector):
                 hint = "; press Ctrl-C again to stop at once" if signum == signal.SIGINT else ""
                 name = signal.Signals(signum).name
                 os.write(2, f"zoo: {name}: stopping at the end of this step{hint}\n".encode())
-            if callable(handler):
-                handler(signum, frame)
+            if callable(previous_handler):
+                previous_handler(signum, frame)
 
         return remember
 
-    def requeue(self) -> None:
+    def requeue_slurm_job(self) -> None:
         """Requeues the SLURM job, as Lightning does after its own checkpoint."""
         array = os.environ.get("SLURM_ARRAY_JOB_ID")
         task = f"{array}_{os.environ.get('SLURM_ARRAY_TASK_ID')}"
@@ -129,11 +131,11 @@ class StepEnd(Callback):
 
         Args:
             trainer: The trainer.
-            wanted: Whether `wants` returned 1 on any rank.
+            action_requested: Whether `wants` returned 1 on any rank.
             stopping: Whether the run stops here.
         """
 
-    def after_last_validation(self, trainer: Trainer) -> None:
+    def after_validation_within_epoch(self, trainer: Trainer) -> None:
         """Called on every rank after the validation of a run that ends within an epoch."""
 
     def describe_checkpoint(self, trainer: Trainer) -> str:
@@ -178,10 +180,10 @@ class StepLoop(TrainingEpochLoop):
         if self._stepped and not self.accumulates:
             self._at_step_end = True
             try:
-                self.end_step()
+                self.run_step_end_hooks()
             finally:
                 self._at_step_end = False
-        self.validates_end = not self.owes_validation and self._is_at_end()
+        self.validates_end = not self.owes_validation and self._ends_validated_run()
         super().on_advance_end(data_fetcher)
         self.owes_validation = self.validates_end = False
 
@@ -189,7 +191,7 @@ class StepLoop(TrainingEpochLoop):
         """Returns whether to validate after this batch."""
         return self.validates_end or super().is_validation_due(data_fetcher)
 
-    def _is_at_end(self) -> bool:
+    def _ends_validated_run(self) -> bool:
         """Returns whether this batch ended the last step of a run with validation."""
         trainer = self.trainer
         if not trainer.enable_validation or self.accumulates:
@@ -200,7 +202,7 @@ class StepLoop(TrainingEpochLoop):
             or (trainer.should_stop and self.may_stop_early)
         )
 
-    def end_step(self) -> None:
+    def run_step_end_hooks(self) -> None:
         """Calls the callbacks' hooks, and ends the run if any rank received a signal.
 
         Raises:
@@ -220,7 +222,7 @@ class StepLoop(TrainingEpochLoop):
             callback.at_step_end(trainer, bool(wants), bool(stop))
         if stop:
             if stop == signals.requeue_signal and trainer.is_global_zero:
-                signals.requeue()
+                signals.requeue_slurm_job()
             description = next(
                 filter(None, (c.describe_checkpoint(trainer) for c in step_callbacks)), ""
             )
@@ -295,4 +297,4 @@ class ValidationLoop(EvaluationLoop):
         if ends_run and not trainer.is_last_batch:  # otherwise written at the end of training
             for callback in trainer.callbacks:  # type: ignore[attr-defined]
                 if isinstance(callback, StepEnd):
-                    callback.after_last_validation(trainer)
+                    callback.after_validation_within_epoch(trainer)

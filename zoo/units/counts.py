@@ -50,7 +50,9 @@ class Counts:
             for kind, units in zip(KINDS, kinds, strict=True):
                 self.units[kind] += len(units)
                 self.captions_with[kind] += bool(units)
-                self.captions_with[captions_with_foil_key(kind)] += any(unit.foils for unit in units)
+                self.captions_with[captions_with_foil_key(kind)] += any(
+                    unit.foils for unit in units
+                )
                 self.foils.update(foil.edit for unit in units for foil in unit.foils)
             yield record
 

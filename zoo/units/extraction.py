@@ -30,7 +30,7 @@ def write_extracted_units(
         captions: Captions, each as (caption, caption_id, image_id), in the order of the records.
         out: The output file: Parquet if its name ends in .parquet, otherwise JSON lines.
         progress: Called with the number of captions that have just been completed.
-        notes: Further entries of a Parquet file's metadata.
+        extra_metadata: Further entries of a Parquet file's metadata.
         partial_path: The path next to which the extractor may store partial results; `out` by
             default.
 

@@ -33,8 +33,8 @@ class SharedCounts:
 
     Attributes:
         n_both: The number in both files.
-        n_first: The number in the first file only.
-        n_second: The number in the second file only.
+        n_first_only: The number in the first file only.
+        n_second_only: The number in the second file only.
     """
 
     n_both: int = 0
@@ -69,11 +69,11 @@ class UnitOverlap:
     """The overlap of two units files.
 
     Attributes:
-        captions: The number of captions in both files with the same text.
-        first: The number of captions in the first file only.
-        second: The number of captions in the second file only.
-        other_text: The number of caption ids with different texts in the two files, whose units are
-            not compared.
+        n_compared: The number of captions in both files with the same text.
+        n_first_only: The number of captions in the first file only.
+        n_second_only: The number of captions in the second file only.
+        n_different_text: The number of caption ids with different texts in the two files, whose
+            units are not compared.
         shared: The numbers of shared units by kind: `ENTITIES`, `RELATIONS` and `FOILS`.
         disagreements: The captions with a unit in only one file.
     """
@@ -99,7 +99,8 @@ def compare_units(first: Mapping[str, UnitRecord], second: Mapping[str, UnitReco
         ZooError: The files have no caption in common.
     """
     result = UnitOverlap(
-        n_first_only=len(first.keys() - second.keys()), n_second_only=len(second.keys() - first.keys())
+        n_first_only=len(first.keys() - second.keys()),
+        n_second_only=len(second.keys() - first.keys()),
     )
     for caption_id, record in first.items():
         second_record = second.get(caption_id)
@@ -149,7 +150,8 @@ def match_units(
     pairs, first_only, second_only = [], [], list(second)
     for item in first:
         match = next(
-            (candidate for candidate in second_only if have_same_lemmas(item.text, candidate.text)), None
+            (candidate for candidate in second_only if have_same_lemmas(item.text, candidate.text)),
+            None,
         )
         if match is None:
             first_only.append(item)

@@ -50,7 +50,7 @@ def write_unit_rows(
     Args:
         rows: The records, in the schema of a units file.
         path: The file.
-        notes: Called after the last row; returns the file's metadata.
+        build_metadata: Called after the last row; returns the file's metadata.
 
     Raises:
         ZooError: The file cannot be written.

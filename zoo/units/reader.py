@@ -186,7 +186,7 @@ def _read_file(file: Path) -> Iterator[tuple[str, UnitRecord]]:
         yield location, _validate_record(value, location, sources)
 
 
-def _decode_quickly(line: str, sources: dict[str, dict[str, Any]]) -> UnitRecord | None:
+def _decode_quickly(line: str, shared_sources: dict[str, dict[str, Any]]) -> UnitRecord | None:
     """Decodes a line quickly; returns None if it needs the full checks of `_validate_record`.
 
     That is the case if a key or text has an escape or is blank, missing or unknown.
@@ -199,12 +199,12 @@ def _decode_quickly(line: str, sources: dict[str, dict[str, Any]]) -> UnitRecord
         return None
     source = json.dumps(units.source, sort_keys=True)
     # the decoder accepts duplicate, unknown and missing keys, which change the number of keys
-    if line.count('":') != _count_keys(units) + source.count('":'):
+    if line.count('":') != _count_json_keys(units) + source.count('":'):
         return None
-    return replace(units, source=sources.setdefault(source, units.source))
+    return replace(units, source=shared_sources.setdefault(source, units.source))
 
 
-def _count_keys(record: UnitRecord) -> int:
+def _count_json_keys(record: UnitRecord) -> int:
     """Returns the number of keys in a record's JSON line, without those of its source."""
     entities = sum(2 + 2 * len(entity.foils) for entity in record.entities)
     foils = [foil for relation in record.relations for foil in relation.foils]

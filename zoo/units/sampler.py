@@ -81,7 +81,7 @@ class UnitSampler(Configurable):
                 )
         return records
 
-    def sample(self, record: UnitRecord, rng: Random) -> list[UnitAndFoil | None]:
+    def draw_units(self, record: UnitRecord, rng: Random) -> list[UnitAndFoil | None]:
         """Draws `n_units` units, which depend only on the record and the random state.
 
         Args:
@@ -101,7 +101,9 @@ class UnitSampler(Configurable):
             pairs.append(self._draw_unit_and_foil(record, used, rng))
         return pairs
 
-    def _draw_unit_and_foil(self, record: UnitRecord, used: set[str], rng: Random) -> UnitAndFoil | None:
+    def _draw_unit_and_foil(
+        self, record: UnitRecord, used: set[str], rng: Random
+    ) -> UnitAndFoil | None:
         """Draws a unit whose text is not in `used`, and adds the text to `used`."""
         kinds: list[Sequence[Unit]] = [record.relations, record.entities]
         if rng.random() >= self.p_rel:
@@ -180,4 +182,8 @@ class UnitSampler(Configurable):
                     while block := data.read(1 << 20):
                         digest.update(block)
             content = digest.hexdigest()
-        return {"file": Path(self.file).name, "sha256": content, **self.records().sources_and_counts}
+        return {
+            "file": Path(self.file).name,
+            "sha256": content,
+            **self.records().sources_and_counts,
+        }

@@ -10,7 +10,7 @@ from scipy.stats import mannwhitneyu
 
 from zoo.benchmarks import Case, MeanAveragePrecision11, Protocol, RocAuc
 from zoo.benchmarks.protocols.ranked_images import softmax
-from zoo.results.averages import Mean, Member, compute_averages
+from zoo.results.averages import Mean, Member, compute_available_averages
 from zoo.results.metrics import compute_metrics
 from zoo.results.outcomes import outcome_rows, outcome_table
 from zoo.results.presets.preset import preset_of
@@ -97,7 +97,7 @@ def test_they_have_no_interval_and_so_has_no_mean_that_takes_them() -> None:
     assert (metric.low, metric.high, metric.n, metric.images) == (None, None, 3, len(match))
     assert "no interval is known" in metric.interval
     mean = Mean("m", (Member("elevater", "set", "map_11"),))
-    (average,) = compute_averages("p", [mean], list(observations), observations)
+    (average,) = compute_available_averages("p", [mean], list(observations), observations)
     assert (average.value, average.low, average.interval) == (metric.value, None, "")
 
 

@@ -36,7 +36,11 @@ def site(
     """A report with words and patches of the second run alone."""
     out = tmp_path_factory.mktemp("patches") / "report"
     write_report(
-        dict(results), PRESET, out, roots=[root], patch_map_options=PatchMapOptions({"second": made}, 2)
+        dict(results),
+        PRESET,
+        out,
+        roots=[root],
+        patch_map_options=PatchMapOptions({"second": made}, 2),
     )
     return out
 
@@ -78,7 +82,14 @@ def test_images_that_may_not_be_copied_have_none(
     results: Mapping[str, Results], root: Path, tmp_path: Path
 ) -> None:
     mapped = PatchMapOptions({"first": made}, 2)
-    write_report(dict(results), PRESET, tmp_path / "out", roots=[root], publish=True, patch_map_options=mapped)
+    write_report(
+        dict(results),
+        PRESET,
+        tmp_path / "out",
+        roots=[root],
+        publish=True,
+        patch_map_options=mapped,
+    )
     (index,) = script(tmp_path / "out" / "data" / "index.js")
     images = index["images"]
     assert index["patches"][0] != []  # of one's own images
@@ -92,7 +103,14 @@ def test_they_are_left_out_where_the_report_is_full(
 ) -> None:
     monkeypatch.setattr("zoo.results.site.write.MB", 150_000)
     mapped = PatchMapOptions({"first": made}, 9)
-    write_report(dict(results), PRESET, tmp_path / "out", roots=[root], max_size_mb=1, patch_map_options=mapped)
+    write_report(
+        dict(results),
+        PRESET,
+        tmp_path / "out",
+        roots=[root],
+        max_size_mb=1,
+        patch_map_options=mapped,
+    )
     (index,) = script(tmp_path / "out" / "data" / "index.js")
     room = sum(
         len((tmp_path / "out" / "data" / f"cases_{page}.js").read_bytes())

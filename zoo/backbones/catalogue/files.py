@@ -73,7 +73,9 @@ def _commit_of(file: Path) -> str:
     return parts[parts.index("snapshots") - 1]
 
 
-def _fetch_first_available(name: str, hub: Hub, alternatives: list[str], revision: str | None) -> Path:
+def _fetch_first_available(
+    name: str, hub: Hub, alternatives: list[str], revision: str | None
+) -> Path:
     """Returns the first file that exists on the hub, or in the cache if the hub is offline."""
     from huggingface_hub import constants, hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError

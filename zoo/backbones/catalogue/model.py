@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.backbones.backbone import Backbone
-from zoo.backbones.catalogue.entry import ModelEntry, entries, read_entry, open_clip_model_names
+from zoo.backbones.catalogue.entry import ModelEntry, entries, open_clip_model_names, read_entry
 from zoo.backbones.catalogue.files import cached_file, user_file
 from zoo.backbones.hugging_face import describe_hugging_face_folder
 from zoo.errors import ZooError, suggest_names
@@ -19,8 +19,9 @@ def load_published_settings(model_spec: str, flag: str = "") -> dict[str, Any]:
     """Returns the settings of a published model, and downloads and checks its files.
 
     Args:
-        named: A name of `zoo ls models`, or a custom entry, a YAML file. Either may be followed by
-            a colon and the file of its weights. A name TAG/ARCHITECTURE is one of open_clip's.
+        model_spec: A name of `zoo ls models`, or a custom entry, a YAML file. Either may be
+            followed by a colon and the file of its weights. A name TAG/ARCHITECTURE is one of
+            open_clip's.
         flag: The command-line flag of the same settings; empty if there is none.
 
     Returns:
@@ -61,7 +62,7 @@ def is_published(model_spec: str) -> bool:
     """Returns whether a text is the name of a model, in the form of `settings`.
 
     Args:
-        named: The text.
+        model_spec: The text.
     """
     name = model_spec.partition(":")[0]
     return name in entries() or Path(name).suffix in YAML or name in open_clip_model_names()
@@ -78,7 +79,7 @@ def entry_of(model_spec: str) -> ModelEntry | None:
     """Returns the entry of a published model, None for weights of open_clip.
 
     Args:
-        named: The model, in the form of `settings`.
+        model_spec: The model, in the form of `settings`.
 
     Raises:
         ZooError: There is no such model, or its YAML file cannot be read.

@@ -11,7 +11,7 @@ from zoo.benchmarks.base import Case
 from zoo.benchmarks.hub import HubDataset
 from zoo.benchmarks.parquet_rows import read_parquet_rows, shard_paths
 from zoo.errors import ZooError
-from zoo.sources.images import image_ref
+from zoo.sources.images import infer_image_ref
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import read_list
 
@@ -100,7 +100,7 @@ def swap_cases(path: Path, subset: str) -> Iterator[Case]:
         _RelationEntry if subset == RELATION else _AttributionEntry
     )
     for i, (place, entry) in enumerate(read_list(path, schema)):
-        image = image_ref(f"visual_genome/{entry.image_path}")
+        image = infer_image_ref(f"visual_genome/{entry.image_path}")
         yield _case(image, entry, subset, str(i), place)
 
 

@@ -19,7 +19,7 @@ from zoo.errors import ZooError
 from zoo.language.spacy_tagger import SPACY_MODEL
 from zoo.language.tagger import Tagger
 from zoo.negatives.aro import perturbations, pre_caption
-from zoo.sources.images import image_ref
+from zoo.sources.images import infer_image_ref
 from zoo.support.caches import cache_folder
 from zoo.support.schema import read_json_lines, validate_record
 from zoo.support.text_files import read_bytes
@@ -188,7 +188,7 @@ def _read_order(path: Path, subset: str, source: Path | None = None) -> OrderSet
     cases = []
     for place, row in rows:
         perturbed = validate_record(row, _PerturbedRow, place, REBUILD_ADVICE)
-        image, match = image_ref(perturbed.image), np.arange(len(perturbed.texts))[None] == 0
+        image, match = infer_image_ref(perturbed.image), np.arange(len(perturbed.texts))[None] == 0
         identity = f"{image.key}#{perturbed.caption}"
         cases.append(
             Case((image,), perturbed.texts, match, "i2t", subset, identity, right_listed_first=True)

@@ -28,7 +28,10 @@ def text_only_baselines(cases: Sequence[Case], captions: Iterable[str] | None = 
         captions: The caption corpus, or None.
     """
     guesses = {
-        LONGER: {"half_truth": _length_guess_accuracy(cases, 0), "completion": _length_guess_accuracy(cases, 2)}
+        LONGER: {
+            "half_truth": _length_guess_accuracy(cases, 0),
+            "completion": _length_guess_accuracy(cases, 2),
+        }
     }
     if captions is not None:
         guesses[CORPUS] = {"completion": _corpus_guess_accuracy(cases, captions)}

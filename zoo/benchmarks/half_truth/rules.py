@@ -61,8 +61,8 @@ class DoubtfulCounts(NamedTuple):
     """Counts of the foils of a condition that may be true.
 
     Attributes:
-        foils: The number of foils.
-        left_out: The number of foils that were left out because they may be true.
+        n_foils: The number of foils.
+        n_omitted: The number of foils that were left out because they may be true.
     """
 
     n_foils: int
@@ -116,7 +116,9 @@ def _entity_cases(
     true_texts = {entity.text.lower() for entity in entities}
     for edit, condition in ENTITY_CONDITIONS.items():
         foils_by_text = {
-            entity.text: [f for f in entity.foils if f.edit == edit and f.text.lower() not in true_texts]
+            entity.text: [
+                f for f in entity.foils if f.edit == edit and f.text.lower() not in true_texts
+            ]
             for entity in entities
         }
         options = {
@@ -381,9 +383,14 @@ def _first_foil_by_kind(record: UnitRecord, relation: Relation) -> dict[str, str
     A negation counts as a kind but belongs to no condition.
     """
     subject, predicate, object_ = relation.subject, relation.predicate, relation.object
-    subject_foils, object_foils = _find_entity_foils(record, subject), _find_entity_foils(record, object_)
+    subject_foils, object_foils = (
+        _find_entity_foils(record, subject),
+        _find_entity_foils(record, object_),
+    )
     worded_foils = [
-        f for f in relation.foils if all(map(_passes_public_code_filter, (f.subject, f.predicate, f.object)))
+        f
+        for f in relation.foils
+        if all(map(_passes_public_code_filter, (f.subject, f.predicate, f.object)))
     ]
     foils = {
         "Rel:Attr": [
@@ -391,13 +398,15 @@ def _first_foil_by_kind(record: UnitRecord, relation: Relation) -> dict[str, str
             for foil in _worded_foil_texts(object_foils, "attribute_change")
         ],
         "Rel:Obj": [
-            f"{subject} {predicate} {foil}" for foil in _worded_foil_texts(object_foils, "object_change")
+            f"{subject} {predicate} {foil}"
+            for foil in _worded_foil_texts(object_foils, "object_change")
         ],
         "Ant": [foil.text for foil in worded_foils if foil.edit in PREDICATE_EDITS],
         "negation": [foil.text for foil in worded_foils if foil.edit == "negation"],
         "Swap": [f"{object_} {predicate} {subject}"],
         "Subj": [
-            f"{foil} {predicate} {object_}" for foil in _worded_foil_texts(subject_foils, "object_change")
+            f"{foil} {predicate} {object_}"
+            for foil in _worded_foil_texts(subject_foils, "object_change")
         ],
     }
     return {kind: texts[0] for kind, texts in foils.items() if texts}
@@ -413,7 +422,9 @@ def _find_entity_foils(record: UnitRecord, text: str) -> tuple[EntityFoil, ...]:
 
 
 def _worded_foil_texts(foils: Iterable[EntityFoil], edit: str) -> list[str]:
-    return [foil.text for foil in foils if foil.edit == edit and _passes_public_code_filter(foil.text)]
+    return [
+        foil.text for foil in foils if foil.edit == edit and _passes_public_code_filter(foil.text)
+    ]
 
 
 def _passes_public_code_filter(text: str) -> bool:

@@ -15,12 +15,12 @@ class Ranks:
     """The rank of each query's best right answer; all arrays are `[q]`.
 
     Attributes:
-        best: Best right score.
-        hardest: Highest wrong score.
-        wrong: Index of the wrong answer with that score, the first of several; -1 if none was
-            scored.
-        above: Number of wrong answers with a higher score than the best right one.
-        level: Number of wrong answers with the same score as the best right one.
+        best_right_score: Best right score.
+        hardest_wrong_score: Highest wrong score.
+        hardest_index: Index of the wrong answer with that score, the first of several; -1 if none
+            was scored.
+        n_above: Number of wrong answers with a higher score than the best right one.
+        n_tied: Number of wrong answers with the same score as the best right one.
     """
 
     best_right_score: NDArray[np.float32]
@@ -87,7 +87,10 @@ class Recall(Protocol):
         for query in self.queries(match):
             side, _, depth = query.metric.partition("_r@")
             side_ranks, q, k = ranks_by_side[side], query.index, int(depth)
-            scores = np.array([side_ranks.best_right_score[q], side_ranks.hardest_wrong_score[q]], dtype=np.float32)
+            scores = np.array(
+                [side_ranks.best_right_score[q], side_ranks.hardest_wrong_score[q]],
+                dtype=np.float32,
+            )
             right = bool(side_ranks.n_above[q] + side_ranks.n_tied[q] < k)
             tie = not right and bool(side_ranks.n_above[q] < k)
             wrong = None if side_ranks.hardest_index[q] < 0 else int(side_ranks.hardest_index[q])

@@ -25,7 +25,7 @@ class LabelledImages:
         images: The images.
         labels: The classes of each image, by number from 0.
         classes: Names of the classes in the data; empty if it has none.
-        n: Number of classes if the data states it; None if it follows only from the labels.
+        n_classes: Number of classes if the data states it; None if it follows only from the labels.
         files: Files with the labels of the images.
         multilabel: Whether an image may have several classes or none.
     """
@@ -63,7 +63,8 @@ class LabelledImages:
         k = len(prompts.names)
         if self.n_classes not in (None, k):
             raise ZooError(
-                f"{self.origin} has {self.n_classes:,} classes, but {prompts.names_from} names {k:,}: "
+                f"{self.origin} has {self.n_classes:,} classes, but {prompts.names_from} names "
+                f"{k:,}: "
                 "write one name per line for each class, in the order of the classes"
             )
         self._check_name_order(prompts)

@@ -2,7 +2,12 @@
 
 from pathlib import Path
 
-from zoo.benchmarks.zero_shot.hub_rows import STATE, evaluation_parquet_files, read_parquet, read_saved_dataset
+from zoo.benchmarks.zero_shot.hub_rows import (
+    STATE,
+    evaluation_parquet_files,
+    read_parquet,
+    read_saved_dataset,
+)
 from zoo.benchmarks.zero_shot.image_folder import read_image_folder
 from zoo.benchmarks.zero_shot.labelled_images import LabelledImages, single_labels
 from zoo.benchmarks.zero_shot.tars import SHARDS, read_tars

@@ -24,7 +24,9 @@ OF_DATA, CLIP_BENCHMARK = "the data", "clip_benchmark"
 DOWNLOAD_AGAIN = "download ELEVATER's prompts.py again"
 
 
-def folder_or_default_prompts(folder: Path, images: LabelledImages, imagenet: bool = False) -> ClassPrompts:
+def folder_or_default_prompts(
+    folder: Path, images: LabelledImages, imagenet: bool = False
+) -> ClassPrompts:
     """Returns the prompts of labelled images.
 
     Names and templates come from the files classnames.txt and templates.txt in the folder. Without

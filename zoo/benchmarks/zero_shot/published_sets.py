@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar
 
-from zoo.benchmarks.annotations import check_subsets, case_count_notes
+from zoo.benchmarks.annotations import case_count_notes, check_subsets
 from zoo.benchmarks.base import Benchmark, Contents, Subset
 from zoo.benchmarks.protocols.base import Protocol
 from zoo.benchmarks.protocols.classify import Classification
@@ -109,7 +109,9 @@ class PublishedSets(Benchmark):
             return root / FOLDER / name
         return Path(folder).absolute() if Path(folder).is_dir() else root / folder
 
-    def build_subset(self, name: str, files: Iterable[str], n: int | None, instructions: str) -> Subset:
+    def build_subset(
+        self, name: str, files: Iterable[str], n: int | None, instructions: str
+    ) -> Subset:
         """Returns the subset of a set; if the user gave its folder, that is its only file."""
         named = name in self.folders
         places = (self.folders[name],) if named else tuple(files)

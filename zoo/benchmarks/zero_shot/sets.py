@@ -12,12 +12,13 @@ class LabelledSet:
 
     Attributes:
         name: Its name, the same as CLIP_benchmark's if that has the set.
-        n: Number of images of its test split if all publications use the same split, else None.
-        by_open_clip: Whether its classes are ImageNet's 1,000, whose names and templates are in
+        n_images: Number of images of its test split if all publications use the same split, else
+            None.
+        is_imagenet: Whether its classes are ImageNet's 1,000, whose names and templates are in
             open_clip.
-        by_clip_benchmark: Its name in CLIP_benchmark's prompt files; empty if it is not there.
-        by_elevater: Its name in ELEVATER's toolkit; empty if it is not there.
-        elevater_n: Number of images of ELEVATER's test split.
+        clip_benchmark_name: Its name in CLIP_benchmark's prompt files; empty if it is not there.
+        elevater_name: Its name in ELEVATER's toolkit; empty if it is not there.
+        elevater_n_images: Number of images of ELEVATER's test split.
         elevater_metric: ELEVATER's metric.
     """
 

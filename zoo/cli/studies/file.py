@@ -144,7 +144,9 @@ def read_study(names: Sequence[str], objectives: Sequence[str] = ()) -> Study:
     )
     _check_study(study)
     if settings.get("search"):
-        return replace(study, search=parse_search(study_name, settings["search"], study.row_layers()))
+        return replace(
+            study, search=parse_search(study_name, settings["search"], study.row_layers())
+        )
     return study
 
 

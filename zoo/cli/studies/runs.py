@@ -123,7 +123,10 @@ def fit_arguments(run: Run, place: WorkFolder) -> list[str]:
     arguments = ["--data_root", place.data_root]
     for layer in (*run.layers, logger_layer):
         filled = place.expand_placeholders(layer, run)
-        arguments += ["--config", filled if isinstance(filled, str) else to_yaml_compatible_json(filled)]
+        arguments += [
+            "--config",
+            filled if isinstance(filled, str) else to_yaml_compatible_json(filled),
+        ]
     return [*arguments, "--seed_everything", str(run.seed)]
 
 
@@ -136,7 +139,11 @@ def validate_arguments(run: Run, place: WorkFolder) -> list[str]:
 
 def evaluation_arguments(run: Run, place: WorkFolder) -> list[str]:
     """Returns the arguments of `zoo validate` except the checkpoint and the output folder."""
-    return ["--data_root", place.data_root, *format_flags(place.expand_placeholders(place.study.validate, run))]
+    return [
+        "--data_root",
+        place.data_root,
+        *format_flags(place.expand_placeholders(place.study.validate, run)),
+    ]
 
 
 def format_flags(values: Mapping[str, Any]) -> list[str]:

@@ -34,12 +34,14 @@ PLACEHOLDER_MODEL = {
 }
 
 
-def search(work: StudyExecutor, delete_mismatched: bool = False, any_version: bool = False) -> list[Path]:
+def search_best_settings(
+    work: StudyExecutor, delete_mismatched: bool = False, any_version: bool = False
+) -> list[Path]:
     """Searches for the best settings of each row, and writes them as one overlay per row.
 
     Args:
         work: Executes the runs.
-        again: Whether to delete the trials of a different search.
+        delete_mismatched: Whether to delete the trials of a different search.
         any_version: Whether to accept trials of another version of the code.
 
     Returns:
@@ -58,12 +60,12 @@ def search(work: StudyExecutor, delete_mismatched: bool = False, any_version: bo
     cells, overlays = study.row_layers(), []
     for row in spec.recipes or cells:
         row_run = Run(row, study.seeds[0], cells[row])
-        refuse_benchmarks_images(work.place, row_run)
+        refuse_benchmark_images_in_validation(work.place, row_run)
         with lock_file(work.place.root / "locks" / FOLDER / folder_name(row), wait=True):
             row_search = RowSearch(work, row_run, spec, optuna)
-            row_search.check_stored_trials(delete_mismatched, any_version)
+            row_search.claim_stored_trials(delete_mismatched, any_version)
             row_search.run_remaining_trials()
-        overlays.append(row_search.write_best())
+        overlays.append(row_search.write_best_overlay())
     return overlays
 
 
@@ -84,14 +86,14 @@ class RowSearch:
         self.work, self.row, self.spec, self.optuna = work, row, spec, optuna
         self.file = work.place.root / FOLDER / f"{folder_name(row.row)}.journal"
         self.ranges = {
-            name: _distribution(optuna, name, bounds) for name, bounds in spec.ranges.items()
+            name: _build_distribution(optuna, name, bounds) for name, bounds in spec.ranges.items()
         }
         searched = {"ranges": spec.ranges, "metric": spec.metric, "mode": spec.mode}
         self.identity = {**work.records.identity(row), "search": searched}
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self.optuna_study = self._open_study()
 
-    def check_stored_trials(self, delete_mismatched: bool, any_version: bool) -> None:
+    def claim_stored_trials(self, delete_mismatched: bool, any_version: bool) -> None:
         """Checks that the stored trials are of this search.
 
         Raises:
@@ -135,7 +137,7 @@ class RowSearch:
                 f"{value:.4g} with {_format_settings(trial.params)}"
             )
 
-    def write_best(self) -> Path:
+    def write_best_overlay(self) -> Path:
         """Writes the best settings as an overlay, and returns its file.
 
         Raises:
@@ -197,29 +199,29 @@ def nest_settings(values: Mapping[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def last_value(metrics: Path, name: str) -> float:
+def last_value(metrics_file: Path, name: str) -> float:
     """Returns the last value that a run logged for a metric.
 
     Args:
-        metrics: The run's metrics.csv.
+        metrics_file: The run's metrics.csv.
         name: The metric.
 
     Raises:
         ZooError: The run did not log the metric.
     """
-    with metrics.open(encoding="utf-8", newline="") as file:
+    with metrics_file.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     values = [row[name] for row in rows if row.get(name)]
     if not values:
         val_columns = [column for column in (rows[0] if rows else {}) if column.startswith("val/")]
         raise ZooError(
-            f"{metrics} has no {name}{suggest_names(name, val_columns)}: choose a metric that "
+            f"{metrics_file} has no {name}{suggest_names(name, val_columns)}: choose a metric that "
             "validation logs, and check that the study has validation data"
         )
     return float(values[-1])
 
 
-def refuse_benchmarks_images(place: WorkFolder, run: Run) -> None:
+def refuse_benchmark_images_in_validation(place: WorkFolder, run: Run) -> None:
     """Refuses validation captions whose images the study's benchmarks use.
 
     Args:
@@ -266,7 +268,7 @@ def _format_settings(params: Mapping[str, Any]) -> str:
     )
 
 
-def _distribution(optuna: Any, name: str, bounds: Any) -> Any:
+def _build_distribution(optuna: Any, name: str, bounds: Any) -> Any:
     """Returns the range of a setting as a distribution of Optuna.
 
     Raises:

@@ -82,7 +82,9 @@ def _untested_rows(rows: Mapping[str, Sequence[Run]]) -> tuple[str, ...]:
     return (START_TITLE,) if FIRST in rows and len(rows) > 2 else ()
 
 
-def _incomplete_row_notes(runs: Iterable[Run], complete: Mapping[str, Sequence[Run]]) -> Iterator[str]:
+def _incomplete_row_notes(
+    runs: Iterable[Run], complete: Mapping[str, Sequence[Run]]
+) -> Iterator[str]:
     """Yields a note for each row with fewer seeds than the study defines, or none."""
     planned = Counter(run.row for run in runs)
     for row, n in planned.items():
@@ -136,7 +138,9 @@ def _complete_runs(place: WorkFolder, runs: list[Run]) -> dict[str, list[Run]]:
 
 
 def _presets(place: WorkFolder) -> list[Preset]:
-    return [preset_of(name) for name in _split_names(place.study.compare.get("preset", list(PRESETS)))]
+    return [
+        preset_of(name) for name in _split_names(place.study.compare.get("preset", list(PRESETS)))
+    ]
 
 
 def _split_names(value: str | list[str]) -> list[str]:

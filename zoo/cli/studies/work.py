@@ -32,7 +32,7 @@ class RunFailed(Exception):
     """A run ended before it was complete; the message is the reason."""
 
 
-def command(arguments: list[str], log: Path, lock: int) -> int:
+def run_zoo_command(arguments: list[str], log: Path, lock: int) -> int:
     """Runs a zoo command in a separate process, which is terminated together with this one.
 
     Args:
@@ -135,7 +135,8 @@ class StudyExecutor:
                     )
                     raise ZooError(
                         f"{self._prepared_path(path)} was made from "
-                        f"{self.place.expand_placeholders(changed_path)}, which has changed: delete "
+                        f"{self.place.expand_placeholders(changed_path)}, which has changed: "
+                        "delete "
                         f"{self._prepared_path(path)}, or choose another --work_dir"
                     )
         elif self.place.root.is_dir() and any(self.place.root.iterdir()):
@@ -145,7 +146,7 @@ class StudyExecutor:
             )
         return plan
 
-    def is_prepared(self) -> bool:
+    def has_prepared_files(self) -> bool:
         """Returns whether all files that the study prepares exist."""
         return all(self._prepared_path(path).exists() for path in self.study.prepare)
 
@@ -167,11 +168,11 @@ class StudyExecutor:
                 log = self.place.root / "logs" / "prepare.log"
                 path.parent.mkdir(parents=True, exist_ok=True)
                 data = self._source_digests(name)
-                status = command(arguments[1:], log, lock)
+                status = run_zoo_command(arguments[1:], log, lock)
                 if status or not path.exists():
                     raise ZooError(
                         f"{self.study.name}: `{shlex.join(arguments)}` did not make {path} "
-                        f"({_reason(log, status)}): see {log}"
+                        f"({_find_failure_reason(log, status)}): see {log}"
                     )
                 plan = json.loads((self.place.root / PLAN).read_text("utf-8"))
                 self._write_plan({**plan, "made_from": {**plan["made_from"], name: data}})
@@ -182,7 +183,7 @@ class StudyExecutor:
         Args:
             run: The run.
             wait: Whether to wait if another process executes the run.
-            measured: Whether to measure the run.
+            measure: Whether to measure the run.
 
         Returns:
             Whether it is done; False if another process executes it.
@@ -233,7 +234,7 @@ class StudyExecutor:
                     ) from error
             self._train(run, lock)
         if measure:
-            self._measure(run, lock)
+            self._validate_and_clean_up(run, lock)
 
     def _write_plan(self, plan: Mapping[str, Any]) -> None:
         write_bytes(self.place.root / PLAN, (json.dumps(plan, indent=1) + "\n").encode())
@@ -248,7 +249,9 @@ class StudyExecutor:
             for word in split_command(self.study.prepare[name])
             if DATA_ROOT in word and word != name
         ]
-        sources: dict[str, str] = self.place.restore_placeholders(digests(self.place.expand_placeholders(inputs)))
+        sources: dict[str, str] = self.place.restore_placeholders(
+            digests(self.place.expand_placeholders(inputs))
+        )
         return sources
 
     @contextmanager
@@ -277,27 +280,31 @@ class StudyExecutor:
         elif folder.is_dir():  # it stopped before its first checkpoint
             extra = ["--overwrite"]
         if not (resumes and _is_finished(checkpoint)):
-            self._run_timed(run, "fit", [*fit_arguments(run, self.place), *extra], lock)
+            self._run_and_record_duration(
+                run, "fit", [*fit_arguments(run, self.place), *extra], lock
+            )
         self.records.update_record(run, {"stage": TRAINED})
 
-    def _measure(self, run: Run, lock: int) -> None:
+    def _validate_and_clean_up(self, run: Run, lock: int) -> None:
         arguments = validate_arguments(run, self.place)
         if self.place.results_folder(run).exists():
             arguments.append("--overwrite")
-        self._run_timed(run, "validate", arguments, lock)
+        self._run_and_record_duration(run, "validate", arguments, lock)
         self.records.update_record(run, {"stage": WHOLE})
         if not self.study.keep_checkpoints and run.row != FIRST:
             shutil.rmtree(self.place.run_folder(run) / CHECKPOINTS, ignore_errors=True)
 
-    def _run_timed(self, run: Run, name: str, arguments: list[str], lock: int) -> None:
+    def _run_and_record_duration(
+        self, run: Run, name: str, arguments: list[str], lock: int
+    ) -> None:
         """Runs a command, and adds its duration to the run's record."""
         log, began = self.place.log_file(run), time.monotonic()
-        status = command([name, *arguments], log, lock)
+        status = run_zoo_command([name, *arguments], log, lock)
         seconds = self.records.read_record(run).get("seconds", {})
         seconds[name] = round(seconds.get(name, 0.0) + time.monotonic() - began, 1)
         self.records.update_record(run, {"seconds": seconds})
         if status:
-            raise RunFailed(f"{_reason(log, status)} (full log: {log})")
+            raise RunFailed(f"{_find_failure_reason(log, status)} (full log: {log})")
 
 
 def _is_finished(checkpoint: Path) -> bool:
@@ -306,7 +313,7 @@ def _is_finished(checkpoint: Path) -> bool:
     return bool(state["global_step"] >= state["run"]["plan"]["steps"])
 
 
-def _reason(log: Path, status: int) -> str:
+def _find_failure_reason(log: Path, status: int) -> str:
     """Returns the last error that a command printed, or the signal that killed it."""
     if status < 0:
         return f"killed by {signal.Signals(-status).name}"

@@ -26,10 +26,10 @@ class AlignedRuns:
     Attributes:
         tables: Outcomes of each run, with the same query in the same row. An outcome that one run
             did not score is unscored in all.
-        left_out: Number of outcomes of each run for queries that another run does not have, by
-            benchmark and subset.
-        unscored: Number of common outcomes that each run did not score and another run did, by
-            benchmark and subset.
+        left_out_counts: Number of outcomes of each run for queries that another run does not have,
+            by benchmark and subset.
+        unscored_counts: Number of common outcomes that each run did not score and another run did,
+            by benchmark and subset.
         unscored_by_all: Number of common outcomes that no run scored, by benchmark and subset.
     """
 

@@ -9,13 +9,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from zoo.familiarity.buckets import EXCLUDED
-from zoo.results.averages import resolve_means
+from zoo.results.averages import resolve_available_means
 from zoo.results.header import references
 from zoo.results.metrics import Metric, Rules, compute_metrics
 from zoo.results.outcomes import import_protocol
 from zoo.results.presets.preset import Preset
 from zoo.results.runs import BenchmarkRun
-from zoo.results.splits import split_subset_mask, split_masks
+from zoo.results.splits import split_masks, split_subset_mask
 from zoo.results.statistics import Observations
 
 Floats = NDArray[np.float64]
@@ -58,8 +58,9 @@ class CommonMetric:
         name: Its name.
         n_total: Number of queries in the files.
         weight: Weight of each outcome, `[n]`; the weights sum to 1.
-        image: Numbers of the images, or sets of images, that the outcomes are about, `[n]`.
-        part: Numbers of the metrics that the outcomes belong to, `[n]`; all 0 except for a mean.
+        image_index: Numbers of the images, or sets of images, that the outcomes are about, `[n]`.
+        metric_index: Numbers of the metrics that the outcomes belong to, `[n]`; all 0 except for a
+            mean.
         values: Values of the answers of each run, from 0 to 1, `[runs, n]`.
         missing: Names of the members that are missing from a partial mean.
         partial_gallery: Whether it is a recall among only some of a gallery's images.
@@ -142,7 +143,9 @@ def metrics_without_interval(table: pa.Table) -> tuple[str, ...]:
     )
 
 
-def _order_metrics(observations: MetricObservations, order: Mapping[tuple[BenchmarkRun, str], int]) -> MetricObservations:
+def _order_metrics(
+    observations: MetricObservations, order: Mapping[tuple[BenchmarkRun, str], int]
+) -> MetricObservations:
     after_all = len(order)
     return dict(
         sorted(
@@ -156,7 +159,9 @@ def _drop_repeated_metrics(
     metrics: Sequence[CommonMetric], previous_metrics: Sequence[CommonMetric]
 ) -> list[CommonMetric]:
     """Returns the metrics that do not equal one of another preset."""
-    earlier_metrics = {str(metric.name): metric for metric in previous_metrics if not metric.name.is_mean}
+    earlier_metrics = {
+        str(metric.name): metric for metric in previous_metrics if not metric.name.is_mean
+    }
     return [
         metric
         for metric in metrics
@@ -167,7 +172,9 @@ def _drop_repeated_metrics(
     ]
 
 
-def _join_run_metrics(preset: str, observations_by_run: Sequence[MetricObservations], split: str = "") -> list[CommonMetric]:
+def _join_run_metrics(
+    preset: str, observations_by_run: Sequence[MetricObservations], split: str = ""
+) -> list[CommonMetric]:
     common = []
     for run_items in zip(*(by_metric.items() for by_metric in observations_by_run), strict=True):
         metric = run_items[0][0]
@@ -181,7 +188,9 @@ def _join_run_metrics(preset: str, observations_by_run: Sequence[MetricObservati
     return common
 
 
-def _join_run_means(preset: Preset, observations_by_run: Sequence[MetricObservations]) -> list[CommonMetric]:
+def _join_run_means(
+    preset: Preset, observations_by_run: Sequence[MetricObservations]
+) -> list[CommonMetric]:
     """Returns the means that are complete and whose members all have intervals.
 
     Completeness is judged from the metrics of the first run; the other runs have the same metrics
@@ -208,8 +217,8 @@ def _join_run_means(preset: Preset, observations_by_run: Sequence[MetricObservat
             ),
             shares=frozenset((str(metric), round(share, 12)) for metric, share in part.shares),
         )
-        for part in resolve_means(preset.means, list(observations_by_run[0]))
-        if part.is_complete and all(None not in observed[metric] for metric, _ in part.shares)
+        for part in resolve_available_means(preset.means, list(observations_by_run[0]))
+        if part.has_value and all(None not in observed[metric] for metric, _ in part.shares)
     ]
 
 

@@ -16,7 +16,7 @@ from zoo.results.comparison.run_names import SEED, group_across_seeds, shorten_p
 from zoo.results.metrics import compute_metrics, tie_warnings
 from zoo.results.presets.preset import Preset, preset_of
 from zoo.results.published_values import PublishedValue, published_values
-from zoo.results.ranks import SIGNIFICANT, find_flips, compute_split_tests
+from zoo.results.ranks import SIGNIFICANT, compute_split_tests, find_flips
 from zoo.results.reader import read_results
 from zoo.results.report import Results
 from zoo.support.provenance import describe_random_weights
@@ -253,7 +253,9 @@ def _comparison_notes(
             f"{name}: left out of all runs, since not every run scored them: "
             f"{_format_run_counts(run_names, counts, 'outcomes not scored')}"
         )
-    for name, (n,) in _sum_by_benchmark({part: (n,) for part, n in aligned_runs.unscored_by_all.items()}):
+    for name, (n,) in _sum_by_benchmark(
+        {part: (n,) for part, n in aligned_runs.unscored_by_all.items()}
+    ):
         yield f"{name}: {n:,} outcomes were not scored in any run"
     for name, run in results.items():
         random = describe_random_weights(run.header["model"].get("weights", {}))

@@ -11,7 +11,15 @@ from rich.text import Text
 from zoo.errors import import_optional
 from zoo.results.comparison.forest_plot import draw_forest_figure, render_figure
 from zoo.results.comparison.lines import ComparisonLine, Contrast, RunValue
-from zoo.results.tables import Bold, TextTable, Underlined, format_number, plain_text, print_parts, to_csv
+from zoo.results.tables import (
+    Bold,
+    TextTable,
+    Underlined,
+    format_number,
+    plain_text,
+    print_parts,
+    to_csv,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -147,7 +155,9 @@ def render_forest(comparison: Comparison, kind: str) -> bytes:
     return render_figure(comparison.figure(), kind)
 
 
-def _value_table(comparison: Comparison, lines: Sequence[ComparisonLine], *columns: str) -> TextTable:
+def _value_table(
+    comparison: Comparison, lines: Sequence[ComparisonLine], *columns: str
+) -> TextTable:
     """Returns a table of the values of the runs and the published results of other models."""
     published_headings = [f"{model}\n({PUBLISHED})" for model in comparison.reference_models]
     rows = (
@@ -160,7 +170,9 @@ def _value_table(comparison: Comparison, lines: Sequence[ComparisonLine], *colum
         for name, line in zip(_row_names(lines, len(columns)), lines, strict=True)
     )
     return TextTable(
-        (*columns, "n", *comparison.runs, *published_headings), tuple(rows), n_text_columns=len(columns)
+        (*columns, "n", *comparison.runs, *published_headings),
+        tuple(rows),
+        n_text_columns=len(columns),
     )
 
 

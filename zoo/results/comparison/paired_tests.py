@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from zoo.results.comparison.common_metrics import CommonMetric
-from zoo.results.statistics import mcnemar, paired_test, sum_by_index
+from zoo.results.statistics import mcnemar_mid_p, paired_test, sum_by_index
 
 RESAMPLES = 10_000
 UNSEEN = 0.5  # outcomes added to those that only one run has right, for each run
@@ -57,7 +57,10 @@ def compare_pair(metric: CommonMetric, first: Floats, second: Floats, seed: int 
         return PairedTest(difference, permutation_p_value(image_contributions, seed), None, None)
     right_only = int((first > second).sum()), int((second > first).sum())
     return PairedTest(
-        difference, paired_test(first, second, metric.image_index), right_only, mcnemar(*right_only)
+        difference,
+        paired_test(first, second, metric.image_index),
+        right_only,
+        mcnemar_mid_p(*right_only),
     )
 
 
@@ -100,11 +103,13 @@ def paired_interval(
     return max(-1.0, float(low)), min(1.0, float(high))
 
 
-def permutation_p_value(image_contributions: Floats, seed: int = 0, draws: int = RESAMPLES) -> float:
+def permutation_p_value(
+    image_contributions: Floats, seed: int = 0, draws: int = RESAMPLES
+) -> float:
     """Returns the mid-p over random permutations, which include the observed one.
 
     Args:
-        by_image: What each image adds to the difference.
+        image_contributions: What each image adds to the difference.
         seed: Seed of the draws.
         draws: Number of permutations.
 
@@ -122,10 +127,14 @@ def permutation_p_value(image_contributions: Floats, seed: int = 0, draws: int =
     return float(more_extreme.sum() + (1 + equally_extreme.sum()) / 2) / (1 + draws)
 
 
-def _resample_sums(image_contributions: Floats, generator: np.random.Generator, resamples: int) -> Floats:
+def _resample_sums(
+    image_contributions: Floats, generator: np.random.Generator, resamples: int
+) -> Floats:
     """Returns the sums over images that are drawn with replacement, `[resamples]`."""
     size, images, _ = _group_equal_images(image_contributions)
-    counts = generator.multinomial(len(image_contributions), images / len(image_contributions), resamples)
+    counts = generator.multinomial(
+        len(image_contributions), images / len(image_contributions), resamples
+    )
     resampled_sums: Floats = counts @ size
     return resampled_sums
 

@@ -49,8 +49,8 @@ class QueryAnswers:
         texts: Its texts.
         match: Which of the scores are right.
         scores: The scores of each run; None for a run that did not score it.
-        wrong: The highest wrong answer of each run in a gallery: its text and the identity of its
-            image, one of which is None. None for a run that recorded neither.
+        best_wrong: The highest wrong answer of each run in a gallery: its text and the identity of
+            its image, one of which is None. None for a run that recorded neither.
     """
 
     case: str
@@ -66,7 +66,7 @@ class ReportAnswers:
     """The answers of runs to all queries that any of them scored, sorted by metric.
 
     Attributes:
-        parts: The metrics.
+        metric_ranges: The metrics.
         right: Whether each run is right, `[runs, n]`: 1, 0, or UNSCORED.
         margin: The worst right score minus the best wrong one, `[runs, n]`, before the head's
             scale; NaN where there is none.
@@ -197,7 +197,9 @@ def _head_scale(run: Results) -> float:
 
 def _metric_positions(run: Results) -> dict[MetricKey, int]:
     """Returns the position of each metric in the report."""
-    return {key: i for i, key in enumerate(dict.fromkeys(metric.key for metric in run.metrics))}
+    return {
+        key: i for i, key in enumerate(dict.fromkeys(metric.outcome_key for metric in run.metrics))
+    }
 
 
 def _metric_answer_ranges(

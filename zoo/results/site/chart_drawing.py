@@ -137,14 +137,18 @@ def draw_radar(labels: Sequence[str], series: Series) -> "Figure":
 
 
 def draw_lines(
-    curves: Mapping[str, Curve], x_label: str, y_label: str, marks: bool = False, looks: Looks | None = None
+    curves: Mapping[str, Curve],
+    x_label: str,
+    y_label: str,
+    marks: bool = False,
+    looks: Looks | None = None,
 ) -> "Figure":
     """Draws curves.
 
     Args:
         curves: The curves by name.
-        x: Label of the horizontal axis.
-        y: Label of the vertical axis.
+        x_label: Label of the horizontal axis.
+        y_label: Label of the vertical axis.
         marks: Whether to draw a marker for each number and a bar for its interval.
         looks: Colour and dash of each curve; by its position if None.
     """
@@ -187,7 +191,12 @@ def _series_look(name: str, i: int, looks: Looks | None) -> tuple[int, int]:
 
 
 def _draw_series(
-    axes: "Axes", positions: Any, points: Sequence[Point], thickness: float, colour_index: int, hatch_index: int
+    axes: "Axes",
+    positions: Any,
+    points: Sequence[Point],
+    thickness: float,
+    colour_index: int,
+    hatch_index: int,
 ) -> Any:
     values = [point.value or 0.0 for point in points]
     hatch_style: dict[str, Any] = {}

@@ -35,7 +35,7 @@ def write_data(
         runs: The runs by name.
         images: Copies the images.
         out: The folder of the pages.
-        mapped: The runs whose words and patches are shown; no runs if None.
+        patch_map_options: The runs whose words and patches are shown; no runs if None.
 
     Returns:
         The size of the files in bytes.

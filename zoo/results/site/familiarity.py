@@ -19,7 +19,7 @@ def familiarity_section(
 
     Args:
         runs: The runs, with the counts from when they were measured.
-        counted: The runs, counted under the presets of the report.
+        recounted_runs: The runs, counted under the presets of the report.
         preset: The first of these presets.
         links: Addresses of cases.
     """

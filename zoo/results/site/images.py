@@ -5,7 +5,7 @@ from pathlib import Path
 
 from zoo.errors import ZooError
 from zoo.results.html_pages import thumbnail_jpeg
-from zoo.sources.images import ImageFinder, image_ref
+from zoo.sources.images import ImageFinder, infer_image_ref
 
 FOLDER = "images"
 LOCAL_SOURCE = "file"  # the source of a user's own images
@@ -54,7 +54,7 @@ class PageImages:
 
     def display_name(self, image: str) -> str:
         """Returns an image's name on the pages; for a local file, its path below a data root."""
-        ref = image_ref(image)
+        ref = infer_image_ref(image)
         if ref.source != LOCAL_SOURCE:
             return image
         path = Path(ref.key).absolute()
@@ -64,14 +64,15 @@ class PageImages:
 
     def may_copy(self, image: str) -> bool:
         """Returns whether an image may be copied next to the pages."""
-        return not self.publish or image_ref(image).source == LOCAL_SOURCE
+        return not self.publish or infer_image_ref(image).source == LOCAL_SOURCE
 
     def notes(self) -> list[str]:
         """Returns the report's notes on the images that were not copied."""
         notes, total = [], f"of {len(self.locations):,} images"
         if self.n_linked:
             notes.append(
-                f"{self.n_linked:,} {total} belong to others and are not copied; those with a known "
+                f"{self.n_linked:,} {total} belong to others and are not copied; those with a "
+                "known "
                 "address at their publisher are linked"
             )
         if self.missing and self.finder is None:
@@ -115,7 +116,7 @@ class PageImages:
 
     def _publisher_address(self, image: str) -> str:
         """Returns the address of an image at its publisher; empty if that is not known."""
-        ref = image_ref(image)
+        ref = infer_image_ref(image)
         if ref.source == "flickr":
             return f"https://www.flickr.com/photo.gne?id={ref.key}"
         path = None if self.finder is None else self.finder.find(ref)

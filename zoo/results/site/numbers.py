@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import mean, stdev
 from urllib.parse import urlencode
 
-from zoo.results.averages import Average, Mean, resolve_means
+from zoo.results.averages import Average, Mean, resolve_available_means
 from zoo.results.comparison.comparison import Comparison
 from zoo.results.comparison.lines import ComparisonLine
 from zoo.results.metrics import MACRO, Metric
@@ -86,16 +86,21 @@ class Links:
     def __init__(self, answers: ReportAnswers) -> None:
         self._parts = [part.key for part in answers.metric_ranges]
 
-    def metric_link(self, metric: Metric, counted_metric: str, run: int, **filters: str | int) -> str:
+    def metric_link(
+        self, metric: Metric, counted_metric: str, run: int, **filters: str | int
+    ) -> str:
         """Returns the address of the cases of a metric.
 
         Args:
             metric: The metric.
-            counted: Name of the metric whose cases it counts; its own, except for a macro average.
+            counted_metric: Name of the metric whose cases it counts; its own, except for a macro
+                average.
             run: Number of the run.
             **filters: Further parameters of the page.
         """
-        return self.case_link(str(metric.benchmark_run), metric.subset, counted_metric, run, **filters)
+        return self.case_link(
+            str(metric.benchmark_run), metric.subset, counted_metric, run, **filters
+        )
 
     def case_link(
         self, benchmark: str, subset: str, metric: str, run: int, **filters: str | int
@@ -161,7 +166,9 @@ def metric_rows(groups: Mapping[str, Sequence[Results]], links: Links) -> list[R
         groups: Runs of each group, by name; a single run is a group of one.
         links: Addresses of cases.
     """
-    groups_metrics = [[{m.key: m for m in run.metrics} for run in runs] for runs in groups.values()]
+    groups_metrics = [
+        [{m.outcome_key: m for m in run.metrics} for run in runs] for runs in groups.values()
+    ]
     all_metrics = [m for runs in groups.values() for run in runs for m in run.metrics]
     rows = []
     for key in dict.fromkeys(key for runs in groups_metrics for run in runs for key in run):
@@ -170,7 +177,8 @@ def metric_rows(groups: Mapping[str, Sequence[Results]], links: Links) -> list[R
         counted_name = _counted_metric_name(first_metric, all_metrics)
         cells = tuple(
             _group_cell(
-                metrics, "" if metrics[0] is None else links.metric_link(metrics[0], counted_name, i)
+                metrics,
+                "" if metrics[0] is None else links.metric_link(metrics[0], counted_name, i),
             )
             for i, metrics in enumerate(group_metrics)
         )
@@ -255,7 +263,10 @@ def average_rows(
         for runs in groups
     ]
     groups_members = [
-        {part.name: [m for m, _ in part.shares] for part in resolve_means(means, runs[0].metrics)}
+        {
+            part.name: [m for m, _ in part.shares]
+            for part in resolve_available_means(means, runs[0].metrics)
+        }
         for runs in groups
     ]
     rows = []

@@ -19,7 +19,7 @@ from zoo.results.report import Results
 from zoo.results.site.answers import MAX_OPTIONS, QueryAnswers, ReportAnswers
 from zoo.results.site.images import FOLDER as IMAGES
 from zoo.results.site.images import PageImages
-from zoo.sources.images import BrokenImage, ImageFinder, image_ref
+from zoo.sources.images import BrokenImage, ImageFinder, infer_image_ref
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class PatchWords:
         image: The image as the model sees it, resized and cropped.
         words: The W tokens of the text that take part in its score.
         similarity: The head's value for each word and patch, `[W, rows, columns]`.
-        words_by: The kind of value: `cosine` or `attention`.
+        measure: The kind of value: `cosine` or `attention`.
     """
 
     image: Image.Image
@@ -67,12 +67,12 @@ def write_patch_maps(
     """Writes the maps of each run, one file per metric.
 
     Args:
-        mapped: The runs to show, and the number of cases.
+        patch_map_options: The runs to show, and the number of cases.
         answers: The answers of the runs to every query.
         runs: The runs by name.
         images: Finds images, and knows how many bytes are left.
-        write: Writes a script that calls a function of the page; takes the file name, the function
-            and its arguments, and returns the size.
+        write_script: Writes a script that calls a function of the page; takes the file name, the
+            function and its arguments, and returns the size.
 
     Returns:
         The numbers of the answers that have maps, for each run.
@@ -126,7 +126,7 @@ def _write_case_maps(
     files, pairs, grid, kind = [], [], (0, 0), ""
     for position, image in enumerate(answer.images):
         try:
-            picture = finder.load(image_ref(image))
+            picture = finder.load(infer_image_ref(image))
         except (BrokenImage, ZooError):
             return None  # reported with the copies
         maps = mapper(picture, answer.texts)

@@ -184,7 +184,7 @@ def training_section(curves_by_run: Curves, names: Sequence[str]) -> Section | N
     """Returns the training curves, None if nothing was logged.
 
     Args:
-        logged: The logs, by run.
+        curves_by_run: The logs, by run.
         names: Names of all runs, whose order gives their colours.
     """
     panels = {
@@ -278,7 +278,7 @@ def cost_table(runs: Mapping[str, Results], curves_by_run: Curves) -> dict[str, 
 
     Args:
         runs: The runs.
-        logged: The logs of training, by run.
+        curves_by_run: The logs of training, by run.
     """
     table: dict[str, list[str]] = {}
     for i, (name, run) in enumerate(runs.items()):
@@ -342,7 +342,9 @@ def _recall_curve(metric_by_depth: Mapping[int, Metric]) -> Curve:
     return Curve(sorted(metric_by_depth), values, *map(list, zip(*intervals, strict=True)))
 
 
-def _group_equal_columns(curves: Mapping[str, Curve], columns: Sequence[str]) -> dict[str, list[str]]:
+def _group_equal_columns(
+    curves: Mapping[str, Curve], columns: Sequence[str]
+) -> dict[str, list[str]]:
     """Returns the columns that a run has, grouped if they are equal, by the first of each group."""
     groups: dict[str, list[str]] = {}
     for column in columns:

@@ -58,7 +58,7 @@ def read_trajectory(run_folder: Path, results: Results) -> Trajectory | None:
     """Returns the trajectory that `zoo merge` measured, from the results or the checkpoint folder.
 
     Args:
-        run: Folder of the results.
+        run_folder: Folder of the results.
         results: The results.
 
     Returns:

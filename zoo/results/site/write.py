@@ -77,9 +77,9 @@ class ReportContent:
     """What the pages show, by the name of each run or group of runs.
 
     Attributes:
-        measured: The first run of each group, with the counts from when it was measured.
-        members: All runs of each group, counted under the presets of the report.
-        counted: The first of them.
+        first_runs: The first run of each group, with the counts from when it was measured.
+        recounted_groups: All runs of each group, counted under the presets of the report.
+        recounted_first_runs: The first of them.
         folders: Folders of the first runs that have one.
         seed_groups: Names of the runs of each group that has several.
         presets: Ways of counting and averaging.
@@ -124,7 +124,8 @@ def write_report(
         max_size_mb: Maximum size of the folder in megabytes.
         publish: Whether to link public images instead of copying them.
         overwrite: Whether to replace an existing report.
-        mapped: The runs whose words and patches are shown with the cases; no runs if None.
+        patch_map_options: The runs whose words and patches are shown with the cases; no runs if
+            None.
         groups: Names of the runs of each group, such as the seeds of a recipe, by the name of the
             group. Numbers are means over a group, everything else is from its first run. With
             None, runs are not grouped.
@@ -139,7 +140,9 @@ def write_report(
     with write_atomically(out, folder=True, overwrite=True) as folder:
         finder = ImageFinder(roots, confined=True) if roots else None
         images = PageImages(finder, folder, max_size_mb * MB, publish)
-        size = write_data(content.answers, content.recounted_first_runs, images, folder, patch_map_options)
+        size = write_data(
+            content.answers, content.recounted_first_runs, images, folder, patch_map_options
+        )
         if size > max_size_mb * MB:
             raise ZooError(
                 f"the cases of {', '.join(content.first_runs)} take {size / MB:,.0f} MB without "
@@ -207,7 +210,9 @@ def _collect_content(
         )
     return ReportContent(
         first_runs={group: runs[name] for group, name in first_names.items()},
-        recounted_groups={group: [recounted[name] for name in names] for group, names in groups.items()},
+        recounted_groups={
+            group: [recounted[name] for name in names] for group, names in groups.items()
+        },
         recounted_first_runs=counted,
         folders={
             group: run_folders[name] for group, name in first_names.items() if name in run_folders
@@ -226,7 +231,10 @@ def _render_first_page(content: ReportContent, image_notes: Sequence[str], folde
     metrics = metric_rows(content.recounted_groups, links)
     averages = {
         preset.name: average_rows(
-            [[run.by_preset[i] for run in group_runs] for group_runs in content.recounted_groups.values()],
+            [
+                [run.by_preset[i] for run in group_runs]
+                for group_runs in content.recounted_groups.values()
+            ],
             preset.means,
             links,
         )

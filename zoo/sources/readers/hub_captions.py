@@ -96,7 +96,9 @@ class HubCaptions(Reader):
                     yield from self._row_samples(value, ref, number, text)
                     number, row = number + 1, row + 1
 
-    def _row_samples(self, value: Any, image: ImageRef, number: int, column: str) -> Iterator[Sample]:
+    def _row_samples(
+        self, value: Any, image: ImageRef, number: int, column: str
+    ) -> Iterator[Sample]:
         """Yields the samples of a row.
 
         Args:

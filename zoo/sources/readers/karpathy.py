@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from zoo.errors import ZooError, suggest_names
 from zoo.sources.image_paths import OwnImages
-from zoo.sources.images import image_ref
+from zoo.sources.images import infer_image_ref
 from zoo.sources.readers.base import Reader
 from zoo.sources.sample import ImageRef, Sample
 from zoo.support.schema import validate_record
@@ -149,7 +149,7 @@ def _reference(entry: dict[str, Any], dataset: str, origin: str, own_images: Own
         return ImageRef("coco", str(validate_record(entry, _CocoImage, origin).cocoid))
     image = validate_record(entry, _NamedImage, origin)
     if dataset.startswith("flickr"):
-        return image_ref(f"{image.filepath or dataset}/{image.filename}")
+        return infer_image_ref(f"{image.filepath or dataset}/{image.filename}")
     return own_images.ref(str(PurePosixPath(image.filepath or "") / image.filename))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.errors import ZooError
-from zoo.sources.images import image_ref
+from zoo.sources.images import infer_image_ref
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.tables import Table
 from zoo.sources.sample import Sample
@@ -49,7 +49,7 @@ class NegClipTsv(Reader):
             negatives = tuple(
                 text.strip() for text in _parse_list(row["neg_caption"], str, "neg_caption", origin)
             )
-            ref = image_ref(row["filepath"])
+            ref = infer_image_ref(row["filepath"])
             text = strip_caption(row["title"], origin)
             samples.append(
                 Sample(

@@ -33,7 +33,7 @@ class AnimalPair:
 
     Attributes:
         place: 'FILE:LINE'.
-        picture: The image, as a path relative to the file's folder.
+        image_path: The image, as a path relative to the file's folder.
         caption: The two animals and their colours.
     """
 
@@ -155,7 +155,9 @@ class PUGSpare(Reader):
                     str(image),
                     row.place.rpartition(":")[2],
                     split,
-                    (format_caption(blocks.swap_attributes(row.caption)),) if split is not None else (),
+                    (format_caption(blocks.swap_attributes(row.caption)),)
+                    if split is not None
+                    else (),
                     origin=row.place,
                 )
             )

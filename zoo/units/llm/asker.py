@@ -39,7 +39,7 @@ class PromptQuestion:
     Args:
         stage: The stage of the question.
         unit: The unit that the question is about; empty if it is about the caption.
-        caption: The key of the caption.
+        caption_key: The key of the caption.
         fields: The values of the prompt's placeholders.
         seed: The sampling seed.
     """

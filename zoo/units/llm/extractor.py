@@ -249,9 +249,13 @@ class LanguageModelExtractor(UnitExtractor):
             entry = entries.get((stage, unit))
             return entry.answer if entry and entry.answer else {"foils": []}
 
-        entities = [foil_filter.entity_with_foils(text, answer(ENTITY_FOILS.name, text)) for text in texts]
+        entities = [
+            foil_filter.entity_with_foils(text, answer(ENTITY_FOILS.name, text)) for text in texts
+        ]
         relations = tuple(
-            foil_filter.relation_with_foils(triple, answer(RELATION_FOILS.name, _relation_key(triple)), entities)
+            foil_filter.relation_with_foils(
+                triple, answer(RELATION_FOILS.name, _relation_key(triple)), entities
+            )
             for triple in triples
         )
         return UnitRecord(caption_id, image_id, caption, tuple(entities), relations, source)

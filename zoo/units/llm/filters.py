@@ -108,7 +108,9 @@ class FoilFilter:
             ),
         )
 
-    def relation_with_foils(self, triple: Triple, answer: dict[str, Any], entities: list[Entity]) -> Relation:
+    def relation_with_foils(
+        self, triple: Triple, answer: dict[str, Any], entities: list[Entity]
+    ) -> Relation:
         """Returns a relation with its foils.
 
         Args:

@@ -101,7 +101,7 @@ class Journal:
         """Returns the latest entry of each question about a caption, by stage and unit.
 
         Args:
-            caption: The caption's key, as passed to `keep`.
+            caption_key: The caption's key, as passed to `keep`.
         """
         entries_by_key: dict[tuple[str, str], JournalEntry] = {}
         for start, length in self._positions.get(caption_key, ()):
@@ -115,7 +115,7 @@ class Journal:
         """Writes an entry, which then survives the end of this process.
 
         Args:
-            caption: The caption's key.
+            caption_key: The caption's key.
             entry: The outcome of a question about it.
 
         Raises:
@@ -124,7 +124,9 @@ class Journal:
         fields = {
             name: value for name, value in asdict(entry).items() if value not in (None, 0, ())
         }
-        self._positions.setdefault(caption_key, []).append(self._append_row({"caption": caption_key, **fields}))
+        self._positions.setdefault(caption_key, []).append(
+            self._append_row({"caption": caption_key, **fields})
+        )
 
     def _append_row(self, row: dict[str, Any]) -> tuple[int, int]:
         line = (json.dumps(row, ensure_ascii=False) + "\n").encode()

@@ -59,7 +59,7 @@ class OpenAICompatible(LanguageModelExtractor):
         self.extra_body = no_thinking if extra_body is None else extra_body
         self.api_key_env = api_key_env
 
-    def resolved_arguments(self) -> dict[str, Any]:
+    def inferred_arguments(self) -> dict[str, Any]:
         """Returns the address, since the environment of another machine may differ."""
         return {"base_url": self.base_url}
 

@@ -18,7 +18,8 @@ class Tally:
     Args:
         captions: The number of captions.
         pending: The number of captions with open questions.
-        probe: The number of pending captions after which the remaining time is estimated.
+        captions_before_estimate: The number of pending captions after which the remaining time is
+            estimated.
         progress: Called with the number of captions that have just been completed.
 
     Attributes:

@@ -30,7 +30,9 @@ def phrase_fault(original: str, foil: str, compounds: Collection[str] = ()) -> s
     removed, added = changed_words(original, foil)
     if not removed and not added:
         return DUPLICATE
-    if not (_is_word_or_compound(removed) or " ".join(removed) in compounds) or not _is_word_or_compound(added):
+    if not (
+        _is_word_or_compound(removed) or " ".join(removed) in compounds
+    ) or not _is_word_or_compound(added):
         return MULTIPLE_EDITS
     return NEAR_SYNONYM if same_meaning(" ".join(removed), " ".join(added)) else None
 

@@ -24,13 +24,17 @@ def _words_of_sets_with(*marks: str) -> frozenset[str]:
     return singulars_and_plurals(word for line in _SETS if line & set(marks) for word in line)
 
 
-BEINGS = singulars_and_plurals(word for line in BEING_SETS for word in line) | word_set(words.ANIMATES)
+BEINGS = singulars_and_plurals(word for line in BEING_SETS for word in line) | word_set(
+    words.ANIMATES
+)
 VEHICLES = singulars_and_plurals(word for line in VEHICLE_SETS for word in line)
 # nouns that move by themselves
 MOVERS = BEINGS | VEHICLES
 CHILDREN = word_set(words.CHILDREN)
 ANIMALS = (
-    _words_of_sets_with("horse", "zebra", "bear", "duck", "squirrel", "greyhound", "turtle", "puppy")
+    _words_of_sets_with(
+        "horse", "zebra", "bear", "duck", "squirrel", "greyhound", "turtle", "puppy"
+    )
     | _nouns(
         "dog cat animal pet bull pony lab labrador shepherd collie boxer beagle doberman pitbull "
         "hound husky"
@@ -45,7 +49,9 @@ BODY_PARTS, TRAITS = _nouns(words.BODY_PARTS), _nouns(words.TRAITS)
 # the body parts that everybody has
 LIMBS = BODY_PARTS - TRAITS
 CLOTHES = (
-    _words_of_sets_with("shirt", "pants", "dress", "hat", "glasses", "shoes", "tie", "uniform", "bracelet")
+    _words_of_sets_with(
+        "shirt", "pants", "dress", "hat", "glasses", "shoes", "tie", "uniform", "bracelet"
+    )
     | _nouns(words.WORN)
 ) - singulars_and_plurals(("ring",))
 SUBSTANCES = word_set(words.SUBSTANCES)

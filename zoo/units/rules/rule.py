@@ -50,7 +50,7 @@ class RuleExtractor(UnitExtractor):
 
     def extract(self, caption: str, caption_id: str, image_id: str) -> UnitRecord:
         """Returns the units of one caption, which depend only on caption, seed and tagger."""
-        tokens = self.tagger.tokens(caption)
+        tokens = self.tagger.checked_tokens(caption)
         phrase_list = phrases(tokens)
         nouns = _entity_phrases(phrase_list)
         relations = _relations(phrase_list, set(nouns))

@@ -81,7 +81,12 @@ def set_bearer_on_mount(state: ClauseState, mount: Phrase) -> None:
 def set_bearer_of_print(state: ClauseState, shown: Phrase) -> None:
     """Assigns "with a skull" to the shirt before it, but "with blond hair" to the wearer."""
     garment = state.last_noun
-    if state.predicate != ("with",) or state.expects_direct_object or garment is None or garment in state.actors:
+    if (
+        state.predicate != ("with",)
+        or state.expects_direct_object
+        or garment is None
+        or garment in state.actors
+    ):
         return
     is_of_wearer = is_kind(shown.head_text, BODY_PARTS, CLOTHES, BEINGS)
     if is_kind(garment.head_text, CLOTHES) and not is_of_wearer:

@@ -13,7 +13,13 @@ from zoo.units.rules.kinds import (
     WATERS,
     is_kind,
 )
-from zoo.units.rules.lexicon import BASES, NOUN_FOILS, PREPOSITION_PHRASES, singulars_and_plurals, word_set
+from zoo.units.rules.lexicon import (
+    BASES,
+    NOUN_FOILS,
+    PREPOSITION_PHRASES,
+    singulars_and_plurals,
+    word_set,
+)
 from zoo.units.rules.phrases.phrase import Phrase
 
 _LONGEST_PREDICATE = 5
@@ -30,7 +36,9 @@ _THINGS = (CLOTHES | BODY_PARTS | frozenset(NOUN_FOILS)) - MOVERS
 _SETTINGS = (
     GROUNDS
     | WATERS
-    | singulars_and_plurals(word_set("city town building house mountain forest sky sunset scenery tree sun"))
+    | singulars_and_plurals(
+        word_set("city town building house mountain forest sky sunset scenery tree sun")
+    )
 ) - {"ice"}
 
 
@@ -39,17 +47,19 @@ def is_valid_triple(bearer: Phrase, state: ClauseState, noun: Phrase) -> bool:
     first_base, last_base = (
         BASES.get(" ".join(words)) for words in (state.predicate[:1], state.predicate[-1:])
     )
-    if state.verb and state.expects_direct_object and (state.verb.passive or last_base in _POSTURES):
+    if (
+        state.verb
+        and state.expects_direct_object
+        and (state.verb.passive or last_base in _POSTURES)
+    ):
         return False
     if first_base in _VERBS_OF_BEINGS and is_kind(bearer.head_text, _THINGS):
         return False
-    if state.predicate in (("with",), ("without",)) and not _noun_belongs_to_bearer(bearer, state, noun):
-        return False
-    if (
-        state.predicate == ("in",)
-        and _has_nearer_subject(bearer, state)
-        and not _is_place(noun)
+    if state.predicate in (("with",), ("without",)) and not _noun_belongs_to_bearer(
+        bearer, state, noun
     ):
+        return False
+    if state.predicate == ("in",) and _has_nearer_subject(bearer, state) and not _is_place(noun):
         return False
     if (
         state.predicate == ("at",)

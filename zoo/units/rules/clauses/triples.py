@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 
 from zoo.units.rules.clauses.bearers import (
+    handle_picture_content,
     is_acting_being,
     is_in_background,
-    set_bearer_on_mount,
     set_bearer_of_body_part,
     set_bearer_of_print,
-    handle_picture_content,
+    set_bearer_on_mount,
 )
 from zoo.units.rules.clauses.prepositions import start_preposition
 from zoo.units.rules.clauses.reading import ClauseState

@@ -36,7 +36,9 @@ def start_verb(state: ClauseState, verb: Phrase, previous: Phrase | None) -> Non
     is_actor_unknown = (
         state.last_noun is not None
         and state.last_noun is previous
-        and ((qualifies and (state.has_perception_verb or of_being)) or (watches and watched is None))
+        and (
+            (qualifies and (state.has_perception_verb or of_being)) or (watches and watched is None)
+        )
     )
     # "a man and a dog running": the participle belongs to both
     if nearest and state.last_noun is not None and state.last_noun not in state.subject:

@@ -5,7 +5,7 @@ from random import Random
 
 from zoo.units.record import EntityFoil
 from zoo.units.rules import kinds
-from zoo.units.rules.kinds import is_kind, can_take_number
+from zoo.units.rules.kinds import can_take_number, is_kind
 from zoo.units.rules.lexicon import (
     ATTRIBUTE_FOILS,
     BOUND_PARTICIPLES,

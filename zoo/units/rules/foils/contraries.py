@@ -66,7 +66,11 @@ def contrary_predicates(predicate: str, subject: str, object_: str) -> Iterator[
         preposition = " ".join(words[i:])
         if preposition in CONTRARY_PREPOSITIONS:
             contrary = _contrary_preposition(words[:i], preposition, object_)
-            if contrary and not is_passive_with_agent(words) and contrary.split()[0] not in words[:i]:
+            if (
+                contrary
+                and not is_passive_with_agent(words)
+                and contrary.split()[0] not in words[:i]
+            ):
                 yield " ".join([*words[:i], contrary])
             break
     if verb in CONTRARY_VERBS and words[0] == PARTICIPLES[verb]:

@@ -5,7 +5,7 @@ from random import Random
 
 from zoo.units.record import EntityFoil
 from zoo.units.rules import kinds, words
-from zoo.units.rules.kinds import is_kind, can_take_number
+from zoo.units.rules.kinds import can_take_number, is_kind
 from zoo.units.rules.lexicon import (
     COATS,
     COLOURS,
@@ -14,8 +14,8 @@ from zoo.units.rules.lexicon import (
     NUMBERS,
     QUANTITIES,
     UNCOUNTED,
-    singulars_and_plurals,
     same_meaning,
+    singulars_and_plurals,
     word_set,
 )
 from zoo.units.rules.phrases.phrase import Phrase

@@ -21,7 +21,9 @@ from zoo.units.rules.phrases.word_classes import (
 _GOVERNING = word_set("in at of with into from near under behind between against beside")
 
 
-def is_mistagged_noun(words: list[str], tags: list[str], i: int, previous_tag: str, next_tag: str) -> bool:
+def is_mistagged_noun(
+    words: list[str], tags: list[str], i: int, previous_tag: str, next_tag: str
+) -> bool:
     """Returns whether a word tagged as a verb or adjective is a noun in its context."""
     word, tag = words[i], tags[i]
     if tag == "JJ":
@@ -36,7 +38,10 @@ def is_mistagged_noun(words: list[str], tags: list[str], i: int, previous_tag: s
         or (word in NOUN_FOILS and word not in BASES and _has_noun_position(words, tags, i))
         or (word in ("top", "set", "match") and previous_tag == "NN" and next_tag not in NOUNS)
         or (tag == "VB" and previous_tag == "NN" and next_tag == "." and _is_final_noun(words, i))
-        or (tag in ("VB", "VBP", "VBD") and _is_noun_by_context(words, tags, i, previous_tag, next_tag))
+        or (
+            tag in ("VB", "VBP", "VBD")
+            and _is_noun_by_context(words, tags, i, previous_tag, next_tag)
+        )
         or (tag in FINITE and _is_governed(words, tags, i))
         or (
             (tag in FINITE or word in NOUN_FOILS)
@@ -93,7 +98,9 @@ def _is_final_noun(words: list[str], i: int) -> bool:
     return words[i] in PLACEHOLDERS and words[i - 1] not in BEINGS
 
 
-def _is_noun_by_context(words: list[str], tags: list[str], i: int, previous_tag: str, next_tag: str) -> bool:
+def _is_noun_by_context(
+    words: list[str], tags: list[str], i: int, previous_tag: str, next_tag: str
+) -> bool:
     """Returns whether a verb is a noun in its context.
 
     Examples are "pulls a sled in the snow", "has a confused look on" and "hangs from outdoor play

@@ -45,7 +45,9 @@ def correct_tags(words: list[str], tags: list[str]) -> list[str]:
             tags[i] = "RB"
         elif is_mistagged_noun(words, tags, i, previous_tag, next_tag):
             tags[i] = "NNS" if tag == "VBZ" else "NN"
-        elif tag in ("NN", "NNS", "NNP", "JJ") and is_mistagged_verb(words, tags, i, previous_tag, next_tag):
+        elif tag in ("NN", "NNS", "NNP", "JJ") and is_mistagged_verb(
+            words, tags, i, previous_tag, next_tag
+        ):
             tags[i] = "VBG" if word.endswith("ing") else "VBP" if BASES.get(word) == word else "VBZ"
         elif (
             tag == "NN"

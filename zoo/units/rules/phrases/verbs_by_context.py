@@ -37,7 +37,9 @@ _WORN_AFTER = word_set("in wearing")
 _MOSTLY_VERBS = word_set("smile smiles watch watches jump jumps point points talk talks")
 
 
-def is_mistagged_verb(words: list[str], tags: list[str], i: int, previous_tag: str, next_tag: str) -> bool:
+def is_mistagged_verb(
+    words: list[str], tags: list[str], i: int, previous_tag: str, next_tag: str
+) -> bool:
     """Returns whether a word tagged as a noun or adjective is a verb in its context."""
     word = words[i]
     if (word in CLOTHES and word not in _MOSTLY_VERBS) or not i:
@@ -52,12 +54,22 @@ def is_mistagged_verb(words: list[str], tags: list[str], i: int, previous_tag: s
         if watched and next_tag in AFTER_VERB:
             return True
     is_actor = words[i - 1] in BEINGS or (tags[i] == "NNS" and not _names_thing(word))
-    if previous_tag == "NN" and is_actor and word not in NOUN_FOILS and _is_followed_by_direction(words, i):
+    if (
+        previous_tag == "NN"
+        and is_actor
+        and word not in NOUN_FOILS
+        and _is_followed_by_direction(words, i)
+    ):
         # "a dog hike up", "water flows over"
         return True
     if previous_tag == "RB" and word in THIRD_PERSONS and words[i - 2] in BEINGS:
         return True
-    if tags[i] != "JJ" and word in BASES and next_tag in AFTER_VERB and _follows_clothing(words, tags, i):
+    if (
+        tags[i] != "JJ"
+        and word in BASES
+        and next_tag in AFTER_VERB
+        and _follows_clothing(words, tags, i)
+    ):
         return True
     if word in THIRD_PERSONS:
         return _is_third_person(words, tags, i, previous_tag, next_tag)
@@ -92,7 +104,9 @@ def _is_followed_by_direction(words: list[str], i: int) -> bool:
     return "".join(words[i + 1 : i + 2]) in _DIRECTIONS
 
 
-def _is_participle(words: list[str], tags: list[str], i: int, previous_tag: str, next_tag: str) -> bool:
+def _is_participle(
+    words: list[str], tags: list[str], i: int, previous_tag: str, next_tag: str
+) -> bool:
     word = words[i]
     after_noun = previous_tag in NOUNS and (
         next_tag in ("DT", "PRP$") or (word in BASES and next_tag in AFTER_VERB)
@@ -107,7 +121,9 @@ def _is_participle(words: list[str], tags: list[str], i: int, previous_tag: str,
     )
 
 
-def _is_third_person(words: list[str], tags: list[str], i: int, previous_tag: str, next_tag: str) -> bool:
+def _is_third_person(
+    words: list[str], tags: list[str], i: int, previous_tag: str, next_tag: str
+) -> bool:
     word, previous = words[i], words[i - 1] if i else ""
     if previous in _SINGULAR_SUBJECTS or (previous in BEINGS and previous_tag in ("NN", "JJ")):
         return True
