@@ -53,6 +53,10 @@ class Block:
             torch.cat([self.candidate, other.candidate], dim=1),
         )
 
+    def with_first_as_match(self) -> "Block":
+        """Returns the block with the first column as the match of every row."""
+        return replace(self, match=self.candidate.new_zeros(len(self.logits), dtype=torch.long))
+
     @property
     def is_match(self) -> Tensor:
         """Which columns are a row's match, `[n, m]`."""

@@ -25,8 +25,8 @@ def test_a_recipe_s_step_is_planned_without_data(capsys: pytest.CaptureFixture[s
         (["abacus"], "--device abacus is unknown"),
         (["a100", "--trainer.precision", "64"], "trainer.precision is 64"),
         (
-            ["a100", "--model.backbone.name", "RN50"],
-            "RN50 has a tower that is not a plain transformer",
+            ["a100", "--model.backbone.tuning.lora.rank", "4"],
+            "zoo plan supports only full towers",
         ),
         (
             ["a100", "--data.features.folder", "F"],
@@ -39,6 +39,14 @@ def test_what_cannot_be_planned_is_told_in_a_sentence(
 ) -> None:
     assert main([*CS_CLIP, *flags]) == 1
     assert sentence in capsys.readouterr().err
+
+
+def test_a_tower_that_reads_its_padding_is_counted_at_full_length(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    name = ["--model.backbone.name", "ViT-B-16-SigLIP"]
+    out = planned(capsys, "--config", "cs_clip.yaml", *name)
+    assert "forward pass of a text, by tokens: 64 11.02 GFLOP; of an image: 35.42 GFLOP" in out
 
 
 def planned(capsys: pytest.CaptureFixture[str], *argv: str) -> str:

@@ -4,7 +4,7 @@ In shapes, n is the number of items, T the number of texts and D the width that 
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from functools import cached_property, partial
 from itertools import groupby
@@ -16,14 +16,19 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from zoo.backbones.construction import apply_lora, compile_blocks, construct_model
-from zoo.backbones.encoding import encode_in_chunks, parameters_in_graph
 from zoo.backbones.factory import Activation
 from zoo.backbones.lora import merge_adapters
 from zoo.backbones.preparation import normalize_pixels, pil_transform, pixel_transform
 from zoo.backbones.published.base import PublishedWeights
 from zoo.backbones.settings import Augmentation, Compute, TextInput, Tuning
 from zoo.backbones.tokenizer import Tokenizer, build_tokenizer
-from zoo.backbones.towers import ImageTower, TextTower, group_by_length, restore_order
+from zoo.backbones.towers import (
+    ImageTower,
+    TextTower,
+    encode_in_chunks,
+    group_by_length,
+    restore_order,
+)
 from zoo.batch import Encoded, TextBank, TokenKey, TowerShapes
 from zoo.errors import ZooError
 from zoo.support import provenance
@@ -434,7 +439,7 @@ class Backbone(Configurable, nn.Module):
         """
         self.check_token_keys(image_keys, text_keys)
         outputs = self._encode_blank_items(image_keys, text_keys, pooled, pooled or pooled_texts)
-        reached = {id(p) for p in parameters_in_graph(outputs)}
+        reached = {id(p) for p in _parameters_in_graph(outputs)}
         frozen = []
         for name, parameter in self.named_parameters():
             if id(parameter) not in reached:
@@ -503,3 +508,16 @@ class Backbone(Configurable, nn.Module):
         own_scale.fill_(math.log(scale))
         if bias is not None and own_bias is not None:
             own_bias.fill_(bias)
+
+
+def _parameters_in_graph(outputs: Sequence[Tensor]) -> Iterator[Tensor]:
+    """Yields the trained parameters that outputs depend on, the leaves of their graph."""
+    waiting = [t.grad_fn for t in outputs if t.grad_fn is not None]
+    visited = set(waiting)
+    while waiting:
+        node = waiting.pop()
+        if hasattr(node, "variable"):
+            yield node.variable
+        following = {f for f, _ in node.next_functions if f is not None} - visited
+        visited |= following
+        waiting.extend(following)

@@ -14,6 +14,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
+import torch
 from torch import nn
 
 from zoo.backbones.hub import hub_offline_if_unreachable
@@ -289,6 +290,7 @@ def build(
     activation: Activation,
     context_length: int | None,
     preprocess: dict[str, Any] | None = None,
+    device: Literal["cpu", "meta"] = "cpu",
 ) -> nn.Module:
     """Builds open_clip's model.
 
@@ -298,18 +300,24 @@ def build(
         activation: The activation of the blocks.
         context_length: The longest text in tokens; None takes the architecture's own.
         preprocess: Settings in place of those of the tag, or of open_clip's own without a tag.
+        device: The device; weights on `meta` have shapes and take no memory.
 
     Raises:
         ZooError: The weights cannot be downloaded, or the configuration cannot be built.
     """
     import open_clip
 
+    text = open_clip.get_model_config(name)["text_cfg"]
+    text_model = text.get("hf_model_name") if isinstance(text, dict) else None
+    hub = hub_offline_if_unreachable() if tag or text_model else nullcontext()
+    allocation = torch.device("meta") if device == "meta" else nullcontext()
     try:
-        with silence_open_clip(), hub_offline_if_unreachable() if tag else nullcontext():
+        with silence_open_clip(), hub, allocation:
             model: nn.Module = open_clip.create_model(
                 name,
                 pretrained=tag,
                 pretrained_text=False,
+                device=device,
                 force_context_length=context_length,
                 force_preprocess_cfg=preprocess,
                 quick_gelu=activation == "quickgelu",
@@ -320,6 +328,11 @@ def build(
             raise ZooError(
                 f"the weights {tag!r} of {name} could not be downloaded ({reason}): check the "
                 "network, or give backbone.pretrained a file"
+            ) from error
+        if text_model and isinstance(error, OSError):
+            raise ZooError(
+                f"the text tower of {name} is built as {text_model}, whose settings could not be "
+                f"read ({reason}): check the network, or choose another backbone.name"
             ) from error
         raise ZooError(
             f"{name} could not be built by open_clip ({reason}): fix its configuration or choose "
@@ -359,25 +372,8 @@ def parameters_of(name: str) -> int:
         name: The architecture, as `architecture` takes it.
 
     Raises:
-        ZooError: The name is unknown.
+        ZooError: The name is unknown, or its configuration cannot be built.
     """
-    return sum(parameters_by_tower(name).values())
-
-
-def parameters_by_tower(name: str) -> dict[str, int]:
-    """Returns how many parameters the towers of an architecture have, `image` and `text`.
-
-    Args:
-        name: The architecture, as `architecture` takes it.
-
-    Raises:
-        ZooError: The name is unknown.
-    """
-    import open_clip
-    import torch
-
-    open_clip_name, _ = resolve_architecture(name)
-    with silence_open_clip(), torch.device("meta"):
-        model = open_clip.create_model(open_clip_name, device="meta", pretrained_text=False)
-    image = sum(parameter.numel() for parameter in model.visual.parameters())
-    return {"image": image, "text": sum(p.numel() for p in model.parameters()) - image}
+    open_clip_name, config = resolve_architecture(name)
+    model = build(open_clip_name, None, activation_of(config), None, device="meta")
+    return sum(parameter.numel() for parameter in model.parameters())

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from zoo.backbones.packed import Packing, run_blocks, supports_packing
 from zoo.backbones.tokenizer import TextEnd
@@ -337,6 +338,26 @@ class TextTower(Tower):
             return x
         projected: Tensor = projection(x) if isinstance(projection, nn.Linear) else x @ projection
         return projected
+
+
+def encode_in_chunks(
+    run: Callable[[Tensor], Encoded], rows: Tensor, chunk: int | None, trained: bool
+) -> Encoded:
+    """Encodes rows, optionally in chunks, and without a graph if nothing is trained.
+
+    Args:
+        run: Encodes the items of some rows.
+        rows: The rows of all items.
+        chunk: How many are encoded at once; None encodes all at once.
+        trained: Whether the tower is trained. Its chunks then run under activation checkpointing.
+    """
+    chunks = torch.split(rows, chunk) if chunk else [rows]
+    if not torch.is_grad_enabled() or not trained:
+        with torch.no_grad():
+            return concatenate([run(part) for part in chunks])
+    if chunk is None:
+        return run(rows)
+    return concatenate([checkpoint(run, part, use_reentrant=False) for part in chunks])
 
 
 def group_by_length(lengths: Tensor, allowed: Sequence[int]) -> list[tuple[int, Tensor]]:

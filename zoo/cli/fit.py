@@ -28,6 +28,7 @@ from zoo.support.files import remove_leftovers
 from zoo.support.log import enable_log_output, filter_notices
 from zoo.support.ranges import describe_restriction
 from zoo.training.callbacks import BestCheckpoint, LastCheckpoint
+from zoo.training.lightning_internals import set_version
 from zoo.training.logged_tables import LoggedTables, can_show_tables
 from zoo.training.run_folder import (
     IGNORED_DATA_SETTINGS,
@@ -41,7 +42,6 @@ from zoo.training.run_folder import (
     must_delete_run,
     refuse_finished_run,
     remove_empty_folders,
-    set_version,
 )
 from zoo.training.summary import log_summary
 from zoo.training.trainer import ZooTrainer

@@ -8,7 +8,6 @@ from jsonargparse import Namespace
 from rich.console import Console
 from rich.table import Table
 
-from zoo.backbones.factory import parameters_by_tower, resolve_architecture
 from zoo.cli.command_parser import CommandParser
 from zoo.cli.fit import parse_settings
 from zoo.costs.devices import Arithmetic, device_of, devices
@@ -53,8 +52,11 @@ def main(argv: list[str]) -> int:
         f"{step.local:,} rows per device, {step.arithmetic}\n"
     )
     console.print(_share_table("floating-point operations per device", step.flops, "GFLOP", GIGA))
-    lengths = [*(length for length in TOKEN_COUNTS if length < step.text.tokens), step.text.tokens]
-    by_length = ", ".join(f"{n} {step.text.flops(n) / GIGA:.2f}" for n in lengths)
+    full = step.text.flops()
+    flops = {n: count for n in TOKEN_COUNTS if (count := step.text.flops(n)) < full}
+    by_length = ", ".join(
+        f"{n} {count / GIGA:.2f}" for n, count in {**flops, step.text.tokens: full}.items()
+    )
     console.print(
         f"forward pass of a text, by tokens: {by_length} GFLOP; of an image: "
         f"{step.image.flops() / GIGA:.2f} GFLOP\n",
@@ -166,11 +168,7 @@ def build_step(settings: Namespace, given: Any) -> tuple[Step, list[str]]:
             "data.features encodes images and texts only once, but zoo plan assumes that the "
             "towers run in every step: set data.features to null"
         )
-    name = backbone.get("name") or DEFAULT_BACKBONE
-    _, config = resolve_architecture(name)
-    quick = bool(config.get("quick_gelu")) or backbone.get("activation") == "quickgelu"
-    image, text = towers_of(config, quick, name)
-    by_tower = parameters_by_tower(name)
+    image, text = towers_of(backbone.get("name") or DEFAULT_BACKBONE, backbone.get("activation"))
     towers = {"both": ("image", "text"), "none": ()}.get(tuning.get("towers", "both"))
     trains = frozenset([tuning["towers"]] if towers is None else towers)
     rows = data.batch_size * (2 if data.get("hard_images") else 1)
@@ -184,8 +182,6 @@ def build_step(settings: Namespace, given: Any) -> tuple[Step, list[str]]:
     step = Step(
         image,
         text,
-        parameters=sum(by_tower.values()),
-        trained=sum(by_tower[tower] for tower in trains),
         trains=trains,
         rows=rows,
         devices=given.devices,

@@ -20,8 +20,6 @@ class Step:
     Args:
         image: The image tower.
         text: The text tower.
-        parameters: Number of parameters.
-        trained: Number of trained parameters.
         trains: The towers that are trained, 'image' and 'text'.
         rows: Rows of the global batch.
         devices: Number of devices.
@@ -35,8 +33,6 @@ class Step:
 
     image: TowerCost
     text: TowerCost
-    parameters: int
-    trained: int
     trains: frozenset[str]
     rows: int
     devices: int = 1
@@ -51,6 +47,12 @@ class Step:
     def local(self) -> int:
         """Rows of one device."""
         return self.rows // self.devices
+
+    @property
+    def trained(self) -> int:
+        """Number of trained parameters."""
+        by_tower = {"image": self.image.parameters, "text": self.text.parameters}
+        return sum(by_tower[tower] for tower in self.trains)
 
     @cached_property
     def flops(self) -> dict[str, float]:
@@ -81,15 +83,15 @@ class Step:
     def memory(self) -> dict[str, float]:
         """Peak bytes on one device, by part."""
         half = self.arithmetic == "bf16"
-        pixels = self.image.patch * (self.image.tokens - self.image.prefix)
+        parameters = self.image.parameters + self.text.parameters
         return {
-            "weights": FP32 * self.parameters,
+            "weights": FP32 * parameters,
             "gradients": FP32 * self.trained,
             "optimiser": 2 * FP32 * self.trained,
-            "weights in bf16": 2 * self.parameters if half else 0,
+            "weights in bf16": 2 * parameters if half else 0,
             "activations of images": self._activations("image", half),
             "activations of texts": self._activations("text", half),
-            "images": self.local * pixels * FP32,
+            "images": self.local * self.image.pixels * FP32,
             "scores": BLOCK_COPIES * FP32 * self._scores,
         }
 

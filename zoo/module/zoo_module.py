@@ -384,6 +384,12 @@ class ZooModule(Ranged, LightningModule):
             "origin": {k: v for k, v in self.origin.items() if k != "trained_images"},
         }
 
+    def _has_trainer(self) -> bool:
+        try:
+            return self.trainer is not None
+        except RuntimeError:  # Lightning's, without a trainer
+            return False
+
     def _record_training_data(self) -> None:
         """Records this run's data as the data that the weights were trained on."""
         data = data_of(self.trainer)
@@ -396,7 +402,7 @@ class ZooModule(Ranged, LightningModule):
             **self.constructor_config(),
             "_instantiator": "lightning.pytorch.cli.instantiate_module",
         }
-        if self._trainer is not None:
+        if self._has_trainer():
             self._record_training_data()
         checkpoint["zoo"] = {
             "version": __version__,
@@ -424,7 +430,7 @@ class ZooModule(Ranged, LightningModule):
             "start_log_scale", self.head.initial_log_scale
         )
         recorded = recorded_part(checkpoint, "objective").get("class_path")
-        if self._trainer is not None and self.trainer.state.fn == "fit":
+        if self._has_trainer() and self.trainer.state.fn == "fit":
             this_objective = to_config(self.objective)["class_path"]
             if recorded != this_objective:
                 log.warning("a run of %s is resumed with %s", recorded, this_objective)

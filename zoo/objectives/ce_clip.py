@@ -84,13 +84,6 @@ class CECLIP(Objective):
     def forward(self, batch: Batch, scores: Scores) -> Loss:
         """Computes the loss, and updates the thresholds in training; see `Objective.forward`.
 
-        Args:
-            batch: This rank's rows.
-            scores: The scores of those rows against the texts and images of all ranks.
-
-        Returns:
-            The loss.
-
         Raises:
             ZooError: There are more kinds of negatives than thresholds.
         """
@@ -118,11 +111,10 @@ class CECLIP(Objective):
         cosines = scores.texts_against_texts(batch.captions, batch.negatives)
         # cosines between texts have no bias; in every other term the bias cancels
         bias = 0.0 if scores.head.bias is None else scores.head.bias
-        image_logits = Block(right.logits - bias, torch.zeros_like(batch.captions), right.candidate)
+        image_logits = Block(right.logits - bias, None, right.candidate)
         negative_logits = Block(self.text_scale(scores) * cosines.logits, None, cosines.candidate)
-        return scores.mean(
-            image_logits.concatenate(negative_logits).cross_entropy(scores.rows), scores.rows
-        )
+        answers = image_logits.concatenate(negative_logits).with_first_as_match()
+        return scores.mean(answers.cross_entropy(scores.rows), scores.rows)
 
     def ranking(self, right: Block, wrong: Block, scores: Scores) -> Tensor:
         """Computes L_CMR: each negative should score at least a threshold below its caption."""

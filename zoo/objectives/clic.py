@@ -19,7 +19,7 @@ from zoo.batch import Batch
 from zoo.needs import Needs
 from zoo.objectives.base import Loss, Objective
 from zoo.objectives.clip import clip_loss
-from zoo.scores import Block, Scores
+from zoo.scores import Scores
 from zoo.support.ranges import NonNegativeNumber
 
 
@@ -82,8 +82,7 @@ class CLIC(Objective):
         """Computes a term of Eq. 5, over the p-th texts, rows of the text bank, `[B]`."""
         valid = scores.rows & (texts >= 0)
         block = scores.own_texts(texts).concatenate(scores.own_texts(batch.negatives))
-        block = Block(block.logits, torch.zeros_like(texts), block.candidate)
-        return scores.mean(block.cross_entropy(valid), valid)
+        return scores.mean(block.with_first_as_match().cross_entropy(valid), valid)
 
     def invariance(self, batch: Batch, scores: Scores) -> Tensor:
         """Computes Eq. 6, a scalar."""

@@ -13,6 +13,8 @@ row, m_0 = n_11, m_1 = n_12, ..., caption i gets m_(i + kB), i from 0 and k from
 of n_i1 .. n_iK.
 """
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
@@ -83,7 +85,7 @@ class DeGLA(Objective):
     def image_grounded_loss(self, batch: Batch, scores: Scores) -> Tensor:
         """Computes L_IGC, a scalar in nats."""
         block = scores.own_texts(batch.captions).concatenate(scores.own_texts(batch.negatives))
-        return first_column_cross_entropy(block.logits, block.candidate, scores)
+        return scores.mean(block.with_first_as_match().cross_entropy(scores.rows), scores.rows)
 
     def text_grounded_loss(self, batch: Batch, scores: Scores) -> Tensor:
         """Computes L_TGC, a scalar in nats."""
@@ -98,10 +100,9 @@ class DeGLA(Objective):
             negatives = scores.text_vectors(batch.negatives)  # [B, K, D]
             cosines = (captions[:, None] * negatives).sum(-1)
             wrong = Block(cosines, None, batch.negatives >= 0)
-        answers = right.concatenate(wrong)  # [B, 1 + K]
-        return first_column_cross_entropy(
-            self.text_scale * answers.logits, answers.candidate, scores
-        )
+        answers = right.concatenate(wrong).with_first_as_match()  # [B, 1 + K]
+        scaled = replace(answers, logits=self.text_scale * answers.logits)
+        return scores.mean(scaled.cross_entropy(scores.rows), scores.rows)
 
     def public_negative_cosines(self, batch: Batch, scores: Scores) -> Block:
         """Compares captions with the negatives that the public code uses for L_TGC.
@@ -128,18 +129,3 @@ class DeGLA(Objective):
         return scores.total(image_change.square().sum(-1), scores.rows) + scores.total(
             text_change.square().sum(-1), texts >= 0
         )
-
-
-def first_column_cross_entropy(logits: Tensor, exists: Tensor, scores: Scores) -> Tensor:
-    """Computes the mean cross-entropy of rows whose match is the first column.
-
-    Args:
-        logits: The scores, `[B, 1 + K]`.
-        exists: Which columns count, `[B, 1 + K]`.
-        scores: The scores of the batch.
-
-    Returns:
-        The mean over the rows of all ranks, a scalar in nats.
-    """
-    matches = torch.zeros(len(logits), dtype=torch.long, device=logits.device)
-    return scores.mean(Block(logits, matches, exists).cross_entropy(scores.rows), scores.rows)

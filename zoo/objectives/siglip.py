@@ -44,13 +44,6 @@ class SigLIP(Objective):
     def forward(self, batch: Batch, scores: Scores) -> Loss:
         """Computes the sigmoid loss; see `Objective.forward`.
 
-        Args:
-            batch: This rank's rows.
-            scores: The scores of those rows against the texts and images of all ranks.
-
-        Returns:
-            The loss.
-
         Raises:
             ZooError: The head has no bias.
         """

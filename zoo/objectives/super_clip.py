@@ -72,13 +72,6 @@ class SuperCLIP(Objective):
     def forward(self, batch: Batch, scores: Scores) -> Loss:
         """Computes the loss, and counts tokens in training; see `Objective.forward`.
 
-        Args:
-            batch: This rank's rows.
-            scores: The scores of those rows against the texts and images of all ranks.
-
-        Returns:
-            The loss.
-
         Raises:
             ZooError: The batch holds encoded texts without token ids.
         """

@@ -12,6 +12,7 @@ from lightning.pytorch.callbacks import WeightAveraging
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 from zoo.support.ranges import HalfOpenUnitInterval, Ranged
+from zoo.training.lightning_internals import has_average, swap_average
 
 
 class EMA(Ranged, WeightAveraging):
@@ -33,15 +34,15 @@ class EMA(Ranged, WeightAveraging):
     def on_validation_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Loads the average into the module."""
         super().on_validation_epoch_start(trainer, pl_module)
-        self._swapped = self._average_model is not None
+        self._swapped = has_average(self)
 
     def on_validation_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Keeps the average until the module has scored: Lightning calls callbacks first."""
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Loads the trained weights back into the module."""
-        if self._average_model is not None:
-            self._swap_models(pl_module)
+        if has_average(self):
+            swap_average(self, pl_module)
         self._swapped = False
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -50,7 +51,7 @@ class EMA(Ranged, WeightAveraging):
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Loads the average into the module; the last checkpoint still has the trained weights."""
-        self._swap_models(pl_module)
+        swap_average(self, pl_module)
         self._swapped = True
 
     def on_save_checkpoint(

@@ -10,6 +10,7 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 
 from zoo.errors import ZooError
 from zoo.support.ranges import PositiveInt, PositiveNumber, Ranged
+from zoo.training.lightning_internals import write_last_checkpoint
 from zoo.training.stopping import StepEnd, StepLoop
 
 
@@ -38,8 +39,8 @@ class LastCheckpoint(Ranged, StepEnd, ModelCheckpoint):
             every_n_train_steps=every_n_steps,
             enable_version_counter=False,
         )
-        self.every_n_minutes = every_n_minutes
-        self._written = time.monotonic()
+        self.every_n_steps, self.every_n_minutes = every_n_steps, every_n_minutes
+        self._written, self._written_step = time.monotonic(), 0
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Refuses a trainer that does not report when a step ends.
@@ -84,7 +85,7 @@ class LastCheckpoint(Ranged, StepEnd, ModelCheckpoint):
             action_requested: Whether `every_n_minutes` have passed on any rank.
             stopping: Whether the run stops here.
         """
-        due = trainer.global_step % self._every_n_train_steps == 0
+        due = trainer.global_step % self.every_n_steps == 0
         is_end = trainer.should_stop or trainer.global_step == trainer.max_steps
         if action_requested or stopping or due or (is_end and not trainer.is_last_batch):
             self._save(trainer)
@@ -105,7 +106,7 @@ class LastCheckpoint(Ranged, StepEnd, ModelCheckpoint):
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Writes the checkpoint of the last step, unless it is already written."""
-        if trainer.is_last_batch or self._last_global_step_saved != trainer.global_step:
+        if trainer.is_last_batch or self._written_step != trainer.global_step:
             self._save(trainer)
 
     def _save(self, trainer: Trainer) -> None:
@@ -113,8 +114,8 @@ class LastCheckpoint(Ranged, StepEnd, ModelCheckpoint):
             return
         for logger in trainer.loggers:
             logger.save()  # a resumed run does not log steps before its checkpoint again
-        self._save_last_checkpoint(trainer, self._monitor_candidates(trainer))
-        self._written = time.monotonic()
+        write_last_checkpoint(self, trainer)
+        self._written, self._written_step = time.monotonic(), trainer.global_step
 
 
 class BestCheckpoint(ModelCheckpoint):

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from zoo.batch import Batch
 from zoo.optim import learning_rates
 from zoo.support.progress import ProgressLines
+from zoo.training.lightning_internals import EpochBar, summary_depth
 
 LOSS = "train/loss"
 
@@ -35,21 +36,15 @@ def replace_lightning_callbacks(callbacks: list[Callback]) -> None:
     """
     for i, callback in enumerate(callbacks):
         if type(callback) is RichProgressBar:
-            callbacks[i] = (
-                Bar(
-                    callback._refresh_rate,
-                    callback._leave,
-                    callback.theme,
-                    callback._console_kwargs,
-                )
-                if sys.stdout.isatty() or Console().is_jupyter
-                else ProgressLog()
-            )
-        elif type(callback) in (ModelSummary, RichModelSummary) and callback._max_depth == 1:  # type: ignore[attr-defined]
+            if sys.stdout.isatty() or Console().is_jupyter:
+                callback.__class__ = Bar  # keeps its arguments
+            else:
+                callbacks[i] = ProgressLog()
+        elif type(callback) in (ModelSummary, RichModelSummary) and summary_depth(callback) == 1:
             callbacks[i] = ParameterSummary()
 
 
-class Bar(RichProgressBar):
+class Bar(EpochBar):
     """Lightning's bar, with epochs counted from 1 and without `v_num`, the version of the run.
 
     The number of epochs is shown only if it is limited.
@@ -61,8 +56,9 @@ class Bar(RichProgressBar):
         metrics.pop("v_num", None)
         return metrics
 
-    def _get_train_description(self, current_epoch: int) -> str:
-        described = f"Epoch {current_epoch + 1}{_epoch_limit(self.trainer, '/')}"
+    def describe_epoch(self, epoch: int) -> str:
+        """Returns the text for an epoch, counted from 0."""
+        described = f"Epoch {epoch + 1}{_epoch_limit(self.trainer, '/')}"
         return described.ljust(len(self.validation_description))  # so that bars line up
 
 

@@ -27,14 +27,20 @@ class MetricsLog(CSVLogger):
         flush_logs_every_n_steps: Steps between two writes.
     """
 
+    _rows: "MetricsWriter | None" = None
+
     @property
     @rank_zero_experiment
     def experiment(self) -> ExperimentWriter:
         """The writer of metrics.csv, on the first rank."""
-        if self._experiment is None:
-            self._experiment = MetricsWriter(self.log_dir)
-        assert isinstance(self._experiment, MetricsWriter)
-        return self._experiment
+        if self._rows is None:
+            self._rows = MetricsWriter(self.log_dir)
+        return self._rows
+
+    def finalize(self, status: str) -> None:
+        """Writes the last rows, if there is any."""
+        if self._rows is not None:
+            self.save()
 
 
 class MetricsWriter(ExperimentWriter):

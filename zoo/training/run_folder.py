@@ -25,6 +25,7 @@ from zoo.support.configurable import differences
 from zoo.support.distributed import sum_over_ranks
 from zoo.support.files import advice_on, write_bytes
 from zoo.support.renames import translate_classes, translate_recipe
+from zoo.training.lightning_internals import has_version, set_version
 from zoo.training.metrics_log import MetricsLog
 
 CONFIG, RECORD = "config.yaml", "run.json"
@@ -252,12 +253,7 @@ def remove_empty_folders(folder: Path) -> None:
 
 def chooses_next_version(logger: Logger) -> bool:
     """Returns whether a logger takes the next free number for its folder."""
-    return isinstance(logger, NUMBERED) and logger._version is None
-
-
-def set_version(logger: Logger, folder: Path) -> None:
-    """Sets the folder `version_N` as the one that a logger writes to."""
-    logger._version = int(folder.name.removeprefix("version_"))  # type: ignore[attr-defined]
+    return isinstance(logger, NUMBERED) and not has_version(logger)
 
 
 def is_checkpoint_in(checkpoint: Path | None, folder: Path) -> bool:

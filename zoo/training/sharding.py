@@ -14,6 +14,7 @@ from zoo.errors import ZooError
 from zoo.module import ZooModule
 from zoo.support.renames import translate_checkpoint
 from zoo.support.tensors import allow_plain_objects
+from zoo.training.lightning_internals import set_data_parallel_size
 
 
 class Sharded(ModelParallelStrategy):
@@ -28,7 +29,7 @@ class Sharded(ModelParallelStrategy):
 
     def setup_environment(self) -> None:
         """Counts the devices of all nodes before the process group is created."""
-        self._data_parallel_size = self.num_nodes * self.num_processes
+        set_data_parallel_size(self, self.num_nodes * self.num_processes)
         super().setup_environment()
 
     def setup(self, trainer: Trainer) -> None:

@@ -17,11 +17,7 @@ from typing import Any
 from lightning import Callback, Trainer
 from lightning.fabric.plugins.environments.slurm import SLURMEnvironment
 from lightning.pytorch.callbacks import WeightAveraging
-from lightning.pytorch.loops.evaluation_loop import _EvaluationLoop
-from lightning.pytorch.loops.fetchers import _DataFetcher
-from lightning.pytorch.loops.training_epoch_loop import _TrainingEpochLoop
-from lightning.pytorch.trainer.connectors.signal_connector import _SignalConnector
-from lightning.pytorch.trainer.states import RunningStage, TrainerFn
+from lightning.pytorch.trainer.states import TrainerFn
 
 from zoo.batch import Batch
 from zoo.errors import Stopped
@@ -29,13 +25,20 @@ from zoo.support.distributed import elementwise_max_over_ranks
 from zoo.support.signals import ImmediateStop
 from zoo.support.worker import signal_received
 from zoo.training.averaging import EMA
+from zoo.training.lightning_internals import (
+    EvaluationLoop,
+    SignalConnector,
+    TrainingEpochLoop,
+    cluster_environment,
+    signal_connector,
+)
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
 
 log = logging.getLogger(__name__)
 
 
-class DeferredSignalConnector(_SignalConnector):
+class DeferredSignalConnector(SignalConnector):
     """Lightning's signal connector, which stores signals during `fit` until a step ends.
 
     A second Ctrl-C ends the run at once.
@@ -54,7 +57,7 @@ class DeferredSignalConnector(_SignalConnector):
 
     def register_signal_handlers(self) -> None:
         """Installs handlers that store signals during `fit`; other commands keep theirs."""
-        self._original_handlers = self._get_current_signal_handlers()
+        self.store_handlers()
         self.received, self._process = 0, os.getpid()
         signal_received[0] = 0
         if self.trainer.state.fn != TrainerFn.FITTING:
@@ -67,12 +70,12 @@ class DeferredSignalConnector(_SignalConnector):
             if handler in (signal.SIG_DFL, signal.default_int_handler):
                 handler = None
             if handler is None or signum == signal.SIGTERM:
-                self._register_signal(signum, self._build_recording_handler(handler))
+                self.set_handler(signum, self._build_recording_handler(handler))
 
     @property
     def requeue_signal(self) -> int | None:
         """The signal by which SLURM asks to requeue the job; None if it does not."""
-        environment = self.trainer._accelerator_connector.cluster_environment
+        environment = cluster_environment(self.trainer)
         requeues = isinstance(environment, SLURMEnvironment) and environment.auto_requeue
         return environment.requeue_signal if requeues else None  # type: ignore[attr-defined]
 
@@ -140,7 +143,7 @@ class StepEnd(Callback):
         return ""
 
 
-class StepLoop(_TrainingEpochLoop):
+class StepLoop(TrainingEpochLoop):
     """Lightning's loop over the batches of an epoch, with hooks at the end of a step.
 
     Checkpoints that are written at the end of a step, or during the validation that follows,
@@ -161,26 +164,20 @@ class StepLoop(_TrainingEpochLoop):
 
     def __init__(self, trainer: Trainer, min_steps: int | None = None, max_steps: int = -1) -> None:
         super().__init__(trainer, min_steps, max_steps)
-        self.val_loop = ValidationLoop(
-            trainer,
-            TrainerFn.FITTING,
-            RunningStage.VALIDATING,
-            verbose=False,
-            inference_mode=False,
-        )
+        self.val_loop = ValidationLoop(trainer)
         self._at_step_end = self._stepped = False
         self.owes_validation = self.validates_end = False
 
-    def advance(self, data_fetcher: _DataFetcher) -> None:
+    def advance(self, data_fetcher: Any) -> None:
         """Processes one batch, and records whether there was one."""
         n_batches = self.batch_progress.total.ready
         super().advance(data_fetcher)
         self._stepped = self.batch_progress.total.ready > n_batches
 
-    def on_advance_end(self, data_fetcher: _DataFetcher) -> None:
+    def on_advance_end(self, data_fetcher: Any) -> None:
         """Calls the hooks if the batch ended a step, before a validation that is due."""
-        self.owes_validation = bool(super()._should_check_val_fx(data_fetcher))
-        if self._stepped and not self._should_accumulate():
+        self.owes_validation = super().is_validation_due(data_fetcher)
+        if self._stepped and not self.accumulates:
             self._at_step_end = True
             try:
                 self.run_step_end_hooks()
@@ -190,20 +187,19 @@ class StepLoop(_TrainingEpochLoop):
         super().on_advance_end(data_fetcher)
         self.owes_validation = self.validates_end = False
 
-    def _should_check_val_fx(self, data_fetcher: _DataFetcher) -> bool:
+    def is_validation_due(self, data_fetcher: Any) -> bool:
         """Returns whether to validate after this batch."""
-        return self.validates_end or bool(super()._should_check_val_fx(data_fetcher))
+        return self.validates_end or super().is_validation_due(data_fetcher)
 
     def _ends_validated_run(self) -> bool:
         """Returns whether this batch ended the last step of a run with validation."""
         trainer = self.trainer
-        if not trainer.enable_validation or self._should_accumulate():
+        if not trainer.enable_validation or self.accumulates:
             return False
-        last_of_epoch = self._num_ready_batches_reached()
         return (
             self.global_step == self.max_steps
-            or (last_of_epoch and trainer.current_epoch + 1 == trainer.max_epochs)
-            or (trainer.should_stop and trainer.fit_loop._can_stop_early)
+            or (self.is_last_of_epoch and trainer.current_epoch + 1 == trainer.max_epochs)
+            or (trainer.should_stop and self.may_stop_early)
         )
 
     def run_step_end_hooks(self) -> None:
@@ -214,7 +210,7 @@ class StepLoop(_TrainingEpochLoop):
         """
         trainer: Trainer = self.trainer
         step_callbacks = [c for c in trainer.callbacks if isinstance(c, StepEnd)]  # type: ignore[attr-defined]
-        signals = trainer._signal_connector
+        signals = signal_connector(trainer)
         assert isinstance(signals, DeferredSignalConnector)
         device = trainer.strategy.root_device
         requests = [
@@ -258,19 +254,23 @@ class StepLoop(_TrainingEpochLoop):
                 counts["completed"] -= 1
         return state
 
-    def _broadcast_sigterm_tensor(self) -> None:
-        """Does nothing: ranks agree at the end of a step on whether any received a signal."""
 
-
-class ValidationLoop(_EvaluationLoop):
+class ValidationLoop(EvaluationLoop):
     """Lightning's validation loop, which can be stopped between two batches."""
 
-    def _evaluation_step(self, batch: Any, *args: Any) -> None:
-        super()._evaluation_step(batch, *args)
+    def after_batch(self, batch: Any) -> None:
+        """Ends the run if any rank received a signal and the weights can be saved.
+
+        Args:
+            batch: The batch.
+
+        Raises:
+            Stopped: A rank received a signal.
+        """
         trainer = self.trainer
         if trainer.sanity_checking or not self._can_stop(batch):
             return
-        signals = trainer._signal_connector
+        signals = signal_connector(trainer)
         assert isinstance(signals, DeferredSignalConnector)
         if any(elementwise_max_over_ranks([signals.received], trainer.strategy.root_device)):
             trainer.fit_loop.epoch_loop.run_step_end_hooks()
@@ -286,14 +286,15 @@ class ValidationLoop(_EvaluationLoop):
         )
         return not swapped and (self.trainer.world_size == 1 or isinstance(batch, Batch))
 
-    def _on_evaluation_end(self, *args: Any, **kwargs: Any) -> None:
+    def before_end(self) -> None:
+        """Records that the validation is done, before checkpoints are written."""
+        self.trainer.fit_loop.epoch_loop.owes_validation = False
+
+    def after_end(self) -> None:
+        """Calls the callbacks' hooks if a run ends within an epoch."""
         trainer = self.trainer
-        loop = trainer.fit_loop.epoch_loop
-        loop.owes_validation = False
-        super()._on_evaluation_end(*args, **kwargs)
-        if (
-            loop.validates_end and not trainer.is_last_batch
-        ):  # otherwise written at the end of training
+        ends_run = trainer.fit_loop.epoch_loop.validates_end
+        if ends_run and not trainer.is_last_batch:  # otherwise written at the end of training
             for callback in trainer.callbacks:  # type: ignore[attr-defined]
                 if isinstance(callback, StepEnd):
                     callback.after_validation_within_epoch(trainer)

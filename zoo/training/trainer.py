@@ -14,6 +14,7 @@ from zoo.errors import ZooError
 from zoo.support.ranges import NonNegativeInt, NonNegativeNumber, PositiveInt, Ranged
 from zoo.training.console_output import replace_lightning_callbacks
 from zoo.training.finite_check import Finite
+from zoo.training.lightning_internals import set_signal_connector, steps_for_logging
 from zoo.training.sharding import Sharded
 from zoo.training.stopping import DeferredSignalConnector, StepLoop
 
@@ -124,7 +125,7 @@ class ZooTrainer(Ranged, Trainer):
         )
         steps = self.fit_loop.epoch_loop
         self.fit_loop.epoch_loop = StepLoop(self, steps.min_steps, steps.max_steps)
-        self._signal_connector = DeferredSignalConnector(self)
+        set_signal_connector(self, DeferredSignalConnector(self))
         replace_lightning_callbacks(self.callbacks)  # type: ignore[attr-defined]
         self.callbacks.insert(0, Finite())  # type: ignore[attr-defined]
         if str(precision).startswith("16") and not self.precision.startswith("16"):
@@ -139,7 +140,7 @@ class ZooTrainer(Ranged, Trainer):
 
         Every step of the first 10 is logged, every tenth of the first 100, and so on.
         """
-        step: int = self.fit_loop.epoch_loop._batches_that_stepped + 1
+        step = steps_for_logging(self) + 1
         often: int = 10 ** (len(str(step)) - 1)
         return min(self._log_every_n_steps, often)
 

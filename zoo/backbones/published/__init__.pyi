@@ -1,10 +1,10 @@
 from .base import PublishedWeights as PublishedWeights
 from .clove import CLoVe as CLoVe
-from .cs_clip import CSCLIP as CSCLIP
-from .dac import DAC as DAC
-from .fsc_clip import FSCCLIP as FSCCLIP
-from .fsc_clip import FSCCLIPLoRA as FSCCLIPLoRA
 from .hugging_face import HuggingFaceCLIP as HuggingFaceCLIP
-from .negclip import NegCLIP as NegCLIP
-from .tripletclip import TripletCLIP as TripletCLIP
-from .tsvlc import TSVLC as TSVLC
+from .hugging_face import TripletCLIP as TripletCLIP
+from .open_clip_names import CSCLIP as CSCLIP
+from .open_clip_names import DAC as DAC
+from .open_clip_names import FSCCLIP as FSCCLIP
+from .open_clip_names import TSVLC as TSVLC
+from .open_clip_names import FSCCLIPLoRA as FSCCLIPLoRA
+from .open_clip_names import NegCLIP as NegCLIP
