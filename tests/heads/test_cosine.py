@@ -1,5 +1,6 @@
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from zoo.heads.cosine import Cosine
 from zoo.heads.cross_modal import CrossModal
 from zoo.heads.linear import Linear
 from zoo.heads.max_sim import MaxSim
+from zoo.support.matmul_precision import EXACT, fp32_precisions
 from zoo.training.trainer import ZooTrainer
 
 
@@ -58,7 +60,7 @@ def test_scores_are_left_out_of_tf32(monkeypatch: pytest.MonkeyPatch) -> None:
     head = attached(Cosine())
     plain = head.logits
     monkeypatch.setattr(
-        head, "logits", lambda x: (asked.append(torch.get_float32_matmul_precision()), plain(x))[1]
+        head, "logits", lambda x: (asked.append(fp32_precisions()["products"]), plain(x))[1]
     )
     items = Encoded(torch.randn(3, WIDTH))
     before = torch.get_float32_matmul_precision()
@@ -69,7 +71,21 @@ def test_scores_are_left_out_of_tf32(monkeypatch: pytest.MonkeyPatch) -> None:
         assert torch.get_float32_matmul_precision() == "high"
     finally:
         torch.set_float32_matmul_precision(before)
-    assert asked == ["highest"]
+    assert asked == [EXACT]
+
+
+@pytest.mark.skipif(
+    not hasattr(torch.backends.cuda.matmul, "fp32_precision"), reason="torch has no other API"
+)
+def test_scores_are_left_out_of_tf32_that_the_api_of_torch_2_9_allows() -> None:
+    backend: Any = torch.backends.cuda.matmul
+    items, before = Encoded(torch.randn(3, WIDTH)), backend.fp32_precision
+    try:
+        backend.fp32_precision = "tf32"
+        attached(Cosine()).block(items, items)
+        assert fp32_precisions()["products"] == "tf32"
+    finally:
+        backend.fp32_precision = before
 
 
 def test_scale_and_bias_start_from_the_backbone_or_from_the_arguments() -> None:

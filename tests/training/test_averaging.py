@@ -2,6 +2,7 @@
 
 import signal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -54,6 +55,18 @@ class Watched(Callback):
         Watched.validated = {
             name: parameter.detach().clone() for name, parameter in pl_module.named_parameters()
         }
+
+
+def test_the_average_is_on_the_device_that_trains() -> None:
+    trainer: Any = SimpleNamespace(strategy=SimpleNamespace(root_device=torch.device("meta")))
+    callback, module = EMA(), LightningModule()
+    module.layer = torch.nn.Linear(2, 2)
+    callback.setup(trainer, module, "fit")
+    state: dict[str, Any] = {"state_dict": module.state_dict()}
+    callback.on_save_checkpoint(trainer, module, state)
+    averages = [value for value in state["state_dict"].values() if value.dim()]
+    assert len(averages) == 2
+    assert {value.device.type for value in averages} == {"meta"}
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from zoo.backbones.backbone import Backbone
 from zoo.backbones.preparation import Decoder
 from zoo.support.configurable import class_path
 from zoo.support.distributed import full_tensor
+from zoo.support.matmul_precision import fp32_precisions
 
 Digest: TypeAlias = "hashlib._Hash"
 
@@ -161,8 +162,7 @@ def _module_settings(part: nn.Module) -> dict[str, Any] | None:
 def _runtime_environment(device: torch.device, files: frozenset[str]) -> dict[str, Any]:
     """Returns what a computation depends on besides model and input."""
     return {
-        "products": torch.get_float32_matmul_precision(),
-        "tf32": [torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32],
+        "fp32": fp32_precisions(),
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,
         "libraries": {name: _version(name) for name in LIBRARIES},
         "code": _hash_sources(files),

@@ -16,6 +16,7 @@ from zoo.batch import Encoded, TowerShapes
 from zoo.errors import ZooError
 from zoo.needs import Needs
 from zoo.support.configurable import Configurable
+from zoo.support.matmul_precision import exact_fp32_products
 from zoo.support.ranges import Number, PositiveFloat, PositiveNumber
 
 
@@ -25,15 +26,8 @@ def without_autocast_and_tf32(x: Tensor) -> Iterator[None]:
 
     Scores need it: bf16 cosines have steps of 0.002 above 0.25, and of 0.004 above 0.5.
     """
-    precision = torch.get_float32_matmul_precision()
-    with torch.autocast(x.device.type, enabled=False):
-        try:
-            if precision != "highest":
-                torch.set_float32_matmul_precision("highest")
-            yield
-        finally:
-            if precision != "highest":
-                torch.set_float32_matmul_precision(precision)
+    with torch.autocast(x.device.type, enabled=False), exact_fp32_products():
+        yield
 
 
 class Head(Configurable, nn.Module, ABC):

@@ -31,6 +31,16 @@ class EMA(Ranged, WeightAveraging):
         # whether the module holds the average, and the average model the trained weights
         self._swapped = False
 
+    def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        """Creates the average on the device that trains.
+
+        Lightning would create it on the CPU, since it moves the module to its device afterwards:
+        every step would copy all weights to the host.
+        """
+        if stage == "fit":
+            pl_module.to(trainer.strategy.root_device)
+        super().setup(trainer, pl_module, stage)
+
     def on_validation_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Loads the average into the module."""
         super().on_validation_epoch_start(trainer, pl_module)
