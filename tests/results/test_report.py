@@ -481,7 +481,7 @@ def test_a_benchmark_has_one_chance_level_in_every_table(tmp_path: Path) -> None
             for i in range(3)
         ),
     ]
-    results = Evaluation([Declared(made)], str(tmp_path), workers=0).run(Flat())
+    results = Evaluation([Declared(made)], str(tmp_path), workers=0).run_plain_model(Flat())
     blind = results.header["benchmarks"]["in_memory"]["ceilings"]
     chances = {(m.subset, m.metric): m.chance for m in results.metrics}
     assert chances[("own", "text")] == 50.0  # as declared, for a protocol that says none

@@ -75,7 +75,7 @@ def main(argv: list[str]) -> int:
     if args.empty_cache and cache.store is not None:
         cache.store.delete_all_files()
     if args.empty_tables:
-        compiled_tables.delete_unused_tables()
+        compiled_tables.delete_tables_not_in_use()
     benchmark_names = args.benchmarks
     names = (
         expand_suites(split_list(benchmark_names, "--benchmarks"))

@@ -193,7 +193,7 @@ def _prepare(work: StudyExecutor, remaining_runs: Sequence[Run]) -> None:
     check_rows(work.place, remaining_runs, builds=is_prepared)
     work.claim_work_folder()
     if not is_prepared:
-        work.prepare()
+        work.prepare_files()
         check_rows(work.place, remaining_runs, builds=True)
 
 
@@ -229,7 +229,7 @@ def _execute(work: StudyExecutor, runs: list[Run], given: argparse.Namespace) ->
     done_elsewhere: list[Run] = []
     for number, run in enumerate(pending, 1):
         try:
-            if work.execute(run, wait=given.run_number is not None):
+            if work.execute_run(run, wait=given.run_number is not None):
                 _print_now(f"[{number}/{len(pending)}] {run}: {estimate.describe_progress(run)}")
             else:
                 _print_now(f"[{number}/{len(pending)}] {run}: done by another process")
@@ -239,7 +239,7 @@ def _execute(work: StudyExecutor, runs: list[Run], given: argparse.Namespace) ->
             failed[str(run)] = str(error)
     for run in done_elsewhere:
         try:
-            work.execute(run, wait=True)
+            work.execute_run(run, wait=True)
         except RunFailed as error:
             failed[str(run)] = str(error)
     return failed

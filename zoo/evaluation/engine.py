@@ -22,7 +22,7 @@ from zoo.evaluation.batches import (
     BatchBuilder,
     EvaluationBatch,
     LoaderFactory,
-    count_truncated_texts,
+    count_truncated_texts_by_subset,
 )
 from zoo.evaluation.embedding_cache import EmbeddingCache
 from zoo.evaluation.encoder import Encoder
@@ -241,7 +241,7 @@ class Evaluation(Ranged):
         """
         tokenizer = caching_tokenizer(backbone.tokenizer)
         if self._truncated_texts is None and rank() == 0:
-            self._truncated_texts = count_truncated_texts(self.plan, tokenizer)
+            self._truncated_texts = count_truncated_texts_by_subset(self.plan, tokenizer)
         self._exclude_unscorable(head)
         self._stored_vectors, self._keyed_plan = stored, self.plan
         self._items_with_vectors, self._items_with_tokens = StoredItems(), StoredItems()
