@@ -397,7 +397,9 @@ def test_a_row_that_cannot_be_run_is_named_before_any_other_is_trained(
 ) -> None:
     monkeypatch.chdir(folder)
     done: list[list[str]] = []
-    monkeypatch.setattr(work, "run_zoo_command", lambda arguments, log, lock: done.append(arguments) or 0)
+    monkeypatch.setattr(
+        work, "run_zoo_command", lambda arguments, log, lock: done.append(arguments) or 0
+    )
     first = "[recipe.yaml, {model: {objective: {class_path: NegCLIP}}}]"
     below = f"recipes: {{NegCLIP: {first}}}\nvalidate: {{benchmarks: 'pairs:pairs.csv'}}\n"
     (tmp_path / "rows.yaml").write_text(below)

@@ -346,7 +346,7 @@ MISTAKES = {
     ),
     "no captions of COCO": (
         ["aro:VG-Attribution", "coco"],
-        "COCO's training captions were not found: put coco/annotations/captions_train2014.json or ",
+        "put coco/annotations/captions_train2014.json or ",
     ),
 }
 

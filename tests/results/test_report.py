@@ -535,6 +535,6 @@ def test_what_is_missing_is_an_error_where_everything_is_required(
         zoo.evaluate(Flat(), [pairs, "winoground"], incomplete, require=True)
     argv = ["validate", "--benchmarks", pairs, "--data_root", str(incomplete), "--require"]
     assert command([*argv, "--model.backbone.name", "zoo-tiny"]) == 1
-    assert "some benchmarks cannot be run: 1 of 4 cases" in capsys.readouterr().err
+    assert "files are missing: 1 of 4 cases" in capsys.readouterr().err
     draw("red", "square", "blue", "circle").save(incomplete / "pictures" / "003.png")
     assert zoo.evaluate(Flat(), pairs, incomplete, require=True).metrics[0].n == 4

@@ -135,7 +135,8 @@ def parser() -> CommandParser:
         nargs="+",
         type=Path,
         default=[Path(".")],
-        help="one or more folders; a file is taken from the first folder that has it",
+        help="one or more folders; a file is taken from the first folder that has it (default: the "
+        "current folder)",
     )
     parser.add_argument(
         "--benchmarks",

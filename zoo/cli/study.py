@@ -115,7 +115,7 @@ def parser() -> CommandParser:
         action="append",
         default=[],
         metavar="NAME",
-        help="the dotted path of an additional objective to run in the study; may be repeated",
+        help="your own objective to train in addition, as MODULE.CLASS; may be repeated",
     )
     parser.add_argument(
         "--list", action="store_true", help="list the runs with their numbers and progress"
@@ -133,7 +133,7 @@ def parser() -> CommandParser:
         type=integer_at_least(0),
         default=5,
         metavar="N",
-        help="trial steps that estimate time and disk space beforehand; 0 skips them (default: "
+        help="first train this many steps to estimate time and disk space; 0 skips this (default: "
         "%(default)s)",
     )
     parser.add_argument(

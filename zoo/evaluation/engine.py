@@ -174,9 +174,9 @@ class Evaluation(Ranged):
                 plan = make_plan(self.benchmarks, self.roots, self.finder)
             if self.require and (missing := describe_missing(plan)):
                 raise ZooError(
-                    f"some benchmarks cannot be run: {'; '.join(missing)}. `zoo doctor "
-                    f"--data_root {' '.join(map(str, self.roots))}` explains how to get the files; "
-                    "without --require (in Python require=True) the rest is evaluated"
+                    f"files are missing: {'; '.join(missing)}. `zoo doctor --data_root "
+                    f"{' '.join(map(str, self.roots))}` explains how to get them. To evaluate the "
+                    "rest, omit --require (in Python require=True)"
                 )
             self._plan = plan
             if self.familiar_with != TRAINING:

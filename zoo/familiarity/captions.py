@@ -105,8 +105,8 @@ def _coco_reader(roots: Sequence[Path]) -> Reader:
         if karpathy.is_file():
             return KarpathyJson(karpathy, ("train",))
     raise ZooError(
-        f"COCO's training captions were not found: put {' or '.join(COCO_FILES)} under "
-        f"{', '.join(map(str, roots)) or 'a data root'}, or change --familiar_with"
+        f"COCO's training captions are not in {', '.join(map(str, roots)) or 'a data root'}: put "
+        f"{' or '.join(COCO_FILES)} there, or name their folder with --data_root"
     )
 
 

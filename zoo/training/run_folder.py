@@ -377,8 +377,8 @@ def find_checkpoint_of_same_run(root: Path, record: Settings, which: str) -> Pat
         )
     if not candidates:
         raise ZooError(
-            f"--ckpt_path {which}: there is no {LAST} under {root}: give the path of a checkpoint, "
-            "or omit the flag to start a new run"
+            f"--ckpt_path {which}: the folder {root} has no run of `zoo fit`: give the path of a "
+            "checkpoint, or omit the flag to start a new run"
         )
     raise ZooError(
         f"--ckpt_path {which}: no run under {root} has this recipe and data; the newest are "
