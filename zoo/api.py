@@ -31,7 +31,7 @@ from zoo.checkpoints.files import NAMES
 from zoo.checkpoints.load import load_checkpoint, load_published
 from zoo.error_translation import shorten_message
 from zoo.errors import ZooError, suggest_names
-from zoo.evaluation.batches import encode_segments, encode_views, segment_bank
+from zoo.evaluation.batches import build_segment_bank, encode_segments, encode_views
 from zoo.evaluation.inputs import Picture, list_images, list_texts, open_picture
 from zoo.evaluation.model_adapters import TwoTowers, adapt_model
 from zoo.evaluation.mteb import MtebEncoder
@@ -222,7 +222,9 @@ class Model:
         """Encodes texts, each as a whole or in segments; returns None if there are none."""
         backbone = self.module.backbone
         if segments and texts:
-            bank, rows = segment_bank([segments.split(text) for text in texts], backbone.tokenizer)
+            bank, rows = build_segment_bank(
+                [segments.split(text) for text in texts], backbone.tokenizer
+            )
             bank, rows = bank.map(lambda t: t.to(self.device)), rows.to(self.device)
             return encode_segments(backbone, bank, rows, self.batch_size)
         bank, rows = build_text_bank(*backbone.tokenizer(texts))

@@ -7,7 +7,7 @@ from typing import Any
 
 import matplotlib
 
-from zoo.benchmarks.half_truth.rules import CONDITIONS, condition_label
+from zoo.benchmarks.half_truth.rules import CONDITIONS, figure_label
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -217,7 +217,7 @@ def _dots(axis: Axes, by_arm: dict[str, dict[str, list[float]]], names: Sequence
                     axis.plot([place] * len(seeds), seeds, ".", color=f"C{k}", markersize=5)
     axis.axhline(50, color="gray", linewidth=0.8, linestyle="--", label="chance")
     ticks = {"half_truth": "mean", "swaps": "one\nattribute\nexchanged"}
-    axis.set_xticks(range(len(names)), [ticks.get(name, condition_label(name)) for name in names])
+    axis.set_xticks(range(len(names)), [ticks.get(name, figure_label(name)) for name in names])
     axis.tick_params(axis="x", labelsize=8)
     axis.set_xlim(-0.5, len(names) - 0.5)
     axis.set_ylim(-3, 103)

@@ -104,12 +104,12 @@ def test_a_frozen_tower_is_frozen_whole(tmp_path: Path, tune: str, custom_text: 
     listed = backbone.freeze_unused(NONE, NONE, pooled=True)
     trained = {"both": {"image", "text"}, "image": {"image"}, "text": {"text"}, "none": set()}[tune]
     for name, parameter in backbone.named_parameters():
-        expected = backbone.tower(name) in trained and name != "model.logit_scale"
+        expected = backbone.tower_of_parameter(name) in trained and name != "model.logit_scale"
         assert parameter.requires_grad == expected, name
         assert (name in listed) != expected, name
-    assert backbone.tower("model.visual.class_embedding") == "image"
+    assert backbone.tower_of_parameter("model.visual.class_embedding") == "image"
     assert (
-        backbone.tower(
+        backbone.tower_of_parameter(
             "model.text.token_embedding.weight" if custom_text else "model.token_embedding.weight"
         )
         == "text"

@@ -71,7 +71,9 @@ def test_rank_4_on_vit_b_32_trains_998_400_numbers() -> None:
     backbone = Backbone("ViT-B-32-quickgelu", tuning=Tuning(lora=LoRA(rank=4)))
     assert sum(p.numel() for p in trained(backbone).values()) == 998_400
     image = sum(
-        p.numel() for name, p in trained(backbone).items() if backbone.tower(name) == "image"
+        p.numel()
+        for name, p in trained(backbone).items()
+        if backbone.tower_of_parameter(name) == "image"
     )
     assert image == 12 * 49_152 + 15_360
 

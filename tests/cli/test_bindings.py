@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from zoo.cli import main
-from zoo.familiarity.table import read_table
+from zoo.familiarity.table import read_binding_table
 
 
 def test_a_table_of_captions_is_written_once(
@@ -16,7 +16,7 @@ def test_a_table_of_captions_is_written_once(
     assert main(["bindings", str(captions), "--out", str(out)]) == 0
     said = capsys.readouterr().out
     assert said == f"{out}: 3 bindings of captions.txt, 1 of them with a perfect match\n"
-    assert list(read_table(out).perfect_close_counts) == [
+    assert list(read_binding_table(out).perfect_close_counts) == [
         ("red", "car"),
         ("small", "dog"),
         ("white", "dog"),

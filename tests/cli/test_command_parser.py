@@ -58,8 +58,8 @@ def test_a_missing_command_is_asked_for_with_those_there_are(
     with pytest.raises(SystemExit):
         main(["units"])
     assert capsys.readouterr().err == (
-        "zoo: `zoo units` requires a command: extract or show or report or audit: `zoo units "
-        "--help` lists the arguments\n"
+        "zoo: `zoo units` needs one of the commands extract, show, report, audit, as in "
+        "`zoo units extract`: `zoo units --help` lists the commands\n"
     )
 
 
@@ -106,7 +106,7 @@ def parser() -> CommandParser:
         (["make", "--n", "-3"], "zoo: argument --n: '-3' is not an integer of at least 1"),
         (["make", "--n", "many"], "zoo: argument --n: 'many' is not an integer of at least 1"),
         (["mak"], "zoo: argument command: invalid choice: 'mak'"),
-        ([], "zoo: `zoo thing` requires a command: make"),
+        ([], "zoo: `zoo thing` needs one of the commands make, as in `zoo thing make`"),
     ],
 )
 def test_a_mistake_is_one_line(

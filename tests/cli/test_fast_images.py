@@ -61,8 +61,8 @@ def test_they_are_told_and_kept_apart_from_those_by_pil(
 def test_who_gets_pil_s_images_refuses_them(table: str) -> None:
     evaluation = Evaluation([table], ".", workers=0, fast_images=True)
     with pytest.raises(ZooError, match="need images decoded by PIL: leave it out"):
-        evaluation.run(object())
+        evaluation.run_plain_model(object())
     backbone, head = Backbone("zoo-tiny"), StructureGuided()
     head.attach(backbone.shapes)
     with pytest.raises(ZooError, match=r"StructureGuided makes views .*leave --fast_images out"):
-        evaluation.loaders(backbone, head)
+        evaluation.build_loaders(backbone, head)

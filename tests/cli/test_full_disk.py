@@ -50,9 +50,9 @@ def made() -> tuple[TemporaryDirectory[str], Path]:
     folder = Path(keep.name)
     (folder / "captions.txt").write_text(CAPTIONS)
     root = make_root(folder / "root")
-    Evaluation([Pairs(str(root / "pairs.csv"))], str(root), out=str(folder / "run"), workers=0).run(
-        Guess()
-    )
+    Evaluation(
+        [Pairs(str(root / "pairs.csv"))], str(root), out=str(folder / "run"), workers=0
+    ).run_plain_model(Guess())
     return keep, folder
 
 

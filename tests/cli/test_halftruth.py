@@ -119,7 +119,9 @@ def no_foils(root: Path) -> None:
 
 def test_units_that_give_no_such_cases_are_refused_in_a_sentence(root: Path) -> None:
     few = said(["halftruth", "build", "units.jsonl", "--out", "c.jsonl"]).sentence
-    assert few == ("zoo: --images 5000 is more than the 12 images in units.jsonl: give at most 12")
+    assert few == (
+        "zoo: units.jsonl has 12 images, fewer than the 5,000 to sample: set --images 12"
+    )
     no_foils(root)
     assert "units.jsonl has no foils" in said(build()).sentence
     assert not (root / "cases.jsonl").exists()

@@ -359,7 +359,7 @@ SMALL = list(
             ("BAD/deep.json", "deep.json"),
             ("BAD/twice.yaml", "twice.yaml"),
             ("RECIPE", "unknown key 'model'"),
-            ("small_flickr8k", "has no recipes"),
+            ("small_flickr8k", "lists no recipes"),
             ("methods_on_coco", "--data_root"),
             ("methods_on_coco nowhere.yaml", "nowhere.yaml"),
             ("methods_on_coco --data_root ROOT --run_number x", "--run_number"),

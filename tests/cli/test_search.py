@@ -61,7 +61,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> Trained:
     """Takes the place of training, and of what takes time before it."""
     pytest.importorskip("optuna", reason=NEEDED)
     command = Trained()
-    monkeypatch.setattr(work, "command", command)
+    monkeypatch.setattr(work, "run_zoo_command", command)
     monkeypatch.setattr(Records, "identity", lambda self, run: {"code": "of today"})
     monkeypatch.setattr(searching, "refuse_benchmark_images_in_validation", lambda place, run: None)
     return command
@@ -148,7 +148,7 @@ def test_a_search_trains_and_takes_the_metric_that_validation_logged(
     pytest.importorskip("optuna", reason=NEEDED)
     root = make_root(tmp_path / "root")
     monkeypatch.chdir(root)
-    monkeypatch.setattr(work, "command", lambda arguments, log, lock: main(arguments))
+    monkeypatch.setattr(work, "run_zoo_command", lambda arguments, log, lock: main(arguments))
     others = (root / "pairs.csv").read_text().replace("/pictures/", "/negative_pictures/")
     (root / "others.csv").write_text(others)
     (root / "searched.yaml").write_text(

@@ -127,7 +127,7 @@ def killed(folder: Path, patch: pytest.MonkeyPatch) -> InProcess:
     """A study that was killed as it measured its first run."""
     commands = InProcess()
     commands.dies_at = ("validate", "clip/seed_0")
-    patch.setattr(work, "command", commands)
+    patch.setattr(work, "run_zoo_command", commands)
     patch.setattr(records, "parse_settings", lambda argv: parsed(tuple(argv)))
     patch.setattr(checks, "parse_settings", lambda argv: parsed(tuple(argv)))
     pictures: dict[str, bytes] = {}
@@ -397,7 +397,9 @@ def test_a_row_that_cannot_be_run_is_named_before_any_other_is_trained(
 ) -> None:
     monkeypatch.chdir(folder)
     done: list[list[str]] = []
-    monkeypatch.setattr(work, "command", lambda arguments, log, lock: done.append(arguments) or 0)
+    monkeypatch.setattr(
+        work, "run_zoo_command", lambda arguments, log, lock: done.append(arguments) or 0
+    )
     first = "[recipe.yaml, {model: {objective: {class_path: NegCLIP}}}]"
     below = f"recipes: {{NegCLIP: {first}}}\nvalidate: {{benchmarks: 'pairs:pairs.csv'}}\n"
     (tmp_path / "rows.yaml").write_text(below)

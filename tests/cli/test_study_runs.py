@@ -93,7 +93,7 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Commands:
     Path("the data/captions.tsv").write_text("a\n")
     Path("s.yaml").write_text(STUDY)
     made = Commands()
-    monkeypatch.setattr(work, "command", made)
+    monkeypatch.setattr(work, "run_zoo_command", made)
     monkeypatch.setattr(work, "_is_finished", lambda last: last.read_text() == END)
     monkeypatch.setattr(records, "parse_settings", parsed)
     monkeypatch.setattr(tables, "render_forest", lambda comparison, kind: b"a picture")
@@ -147,7 +147,7 @@ def test_a_run_folder_without_a_record_is_not_gone_on_with(commands: Commands) -
     done.claim_work_folder()
     done.place.last_checkpoint(A).parent.mkdir(parents=True)
     done.place.last_checkpoint(A).write_text(END)
-    done.execute(run_of(done, "A/seed_0"))
+    done.execute_run(run_of(done, "A/seed_0"))
     assert ("fit", "a/seed_0") in commands.done
     assert "--overwrite" in commands.given[commands.done.index(("fit", "a/seed_0"))]
 
@@ -159,7 +159,7 @@ def test_a_run_that_goes_on_keeps_the_code_that_it_was_begun_with(commands: Comm
     done.records.update_record(
         run, {**done.records.identity(run), "stage": BEGUN, "code": "of old"}
     )
-    done.execute(run)
+    done.execute_run(run)
     assert done.records.read_record(run)["code"] == "of old"
 
 
@@ -170,11 +170,11 @@ def test_what_was_deleted_of_a_whole_run_is_done_again(
     done = study_work()
     done.claim_work_folder()
     run = run_of(done, "A/seed_0")
-    done.execute(run)
+    done.execute_run(run)
     before = len(commands.done)
     for folder in filter(None, ("measured", also)):
         (done.place.root / folder / "a/seed_0").rename(f"gone_{folder}")
-    study_work().execute(run)
+    study_work().execute_run(run)
     assert [command for command, of in commands.done[before:]] == again
     assert done.records.stage(run) == WHOLE
 
@@ -193,7 +193,7 @@ def test_runs_that_started_from_another_tower_are_refused(commands: Commands) ->
     done = study_work()
     done.claim_work_folder()
     run = run_of(done, "A/seed_1")
-    done.execute(run)
+    done.execute_run(run)
     refuse_mismatched_runs(done.records, [run], False)
     once = study_work(replace(done.study, first_once=True))
     with pytest.raises(ZooError, match=r"seed_0/checkpoints/last\.ckpt, was "):
@@ -206,7 +206,7 @@ def test_runs_are_refused_whose_benchmarks_changed_since_they_were_measured(
     done = study_work()
     done.claim_work_folder()
     run = run_of(done, "A/seed_0")
-    done.execute(run)
+    done.execute_run(run)
     asked = Path("swap_att.json")
     asked.write_text("{}")
     measured = results(outcomes([True]))
@@ -247,7 +247,7 @@ def test_a_run_that_another_process_does_is_not_done_anew(commands: Commands) ->
     done = study_work()
     done.claim_work_folder()
     run = run_of(done, "A/seed_0")
-    done.execute(run)
+    done.execute_run(run)
     lock = done.place.root / "locks" / run.folder
     with (
         lock_file(lock, wait=False),
@@ -338,5 +338,5 @@ def test_a_failure_of_a_run_is_raised_again_and_not_tried_twice(commands: Comman
     done.claim_work_folder()
     for _ in range(2):
         with pytest.raises(RunFailed, match="there is no room"):
-            done.execute(run_of(done, "A/seed_0"))
+            done.execute_run(run_of(done, "A/seed_0"))
     assert commands.done.count(("validate", "a/seed_0")) == 1

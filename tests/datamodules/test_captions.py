@@ -236,7 +236,7 @@ def test_companions_double_the_rows_of_training_alone(tmp_path):
 
 def test_the_loaders_of_an_evaluation_stand_behind_that_of_the_loss(tmp_path):
     extra = DataLoader([1])
-    evaluation = SimpleNamespace(loaders=lambda backbone, head: [extra], prepare=lambda: None)
+    evaluation = SimpleNamespace(build_loaders=lambda backbone, head: [extra], prepare=lambda: None)
     assert attached(made(tmp_path, evaluation=evaluation)).val_dataloader() == [extra]
     both = attached(made(tmp_path, evaluation=evaluation, val_images=2)).val_dataloader()
     assert (len(both), both[1]) == (2, extra)

@@ -38,7 +38,7 @@ def write_items(
 ) -> MappedShards:
     shards = MappedShards(folder, frozenset({KEY}))
     for names, encoded, hashes in parts:
-        shards.add_file(names, convert_precision(encoded, precision), hashes, encoded.masks)
+        shards.write_file(names, convert_precision(encoded, precision), hashes, encoded.masks)
     shards.remap()
     return shards
 
@@ -106,7 +106,7 @@ def test_files_are_mapped_and_not_read(tmp_path: Path) -> None:
         fields = Path("/proc/self/smaps_rollup").read_text().split()
         return int(fields[fields.index("Anonymous:") + 1])
 
-    MappedShards(tmp_path, frozenset()).add_file(
+    MappedShards(tmp_path, frozenset()).write_file(
         ["wide"], Encoded(torch.zeros(1, 1 << 24)), torch.zeros(1, dtype=torch.long), {}
     )
     before = own_memory()

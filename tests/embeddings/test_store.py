@@ -33,7 +33,7 @@ def put(cached: CachedShards, items: dict[str, torch.Tensor]) -> None:
 
 
 def get(cached: CachedShards, names: object) -> dict[str, torch.Tensor]:
-    found, items = cached.read(names)  # type: ignore[arg-type]
+    found, items = cached.read_found_items(names)  # type: ignore[arg-type]
     return {} if items is None else dict(zip(found, items.pooled, strict=True))
 
 
@@ -66,7 +66,7 @@ def test_tokens_come_back_in_their_precision_without_padding(
     cached = CachedShards(EmbeddingStore(tmp_path, 1 << 20), "model", [KEY])
     cached.write(["a", "b", "c"], items, [2, 4, 1])
     for reader in (cached, CachedShards(cached.store, "model", [KEY])):
-        names, found = reader.read(["b", "a"])
+        names, found = reader.read_found_items(["b", "a"])
         assert found is not None
         assert names == ["b", "a"]
         assert torch.equal(found.pooled, items.pooled[[1, 0]])

@@ -10,7 +10,7 @@ import pytest
 from zoo.errors import ZooError
 from zoo.familiarity.bindings import Binding
 from zoo.familiarity.captions import count_caption_bindings, load_binding_table
-from zoo.familiarity.table import count_bindings, read_table, to_csv, write_table
+from zoo.familiarity.table import count_bindings, read_binding_table, to_csv, write_binding_table
 from zoo.sources.readers.flickr_token import FlickrToken
 from zoo.sources.readers.plain_text import PlainText
 from zoo.support.configurable import to_config
@@ -49,7 +49,7 @@ def test_a_table_is_read_as_it_was_written_and_in_the_form_that_is_released(
     tmp_path: Path,
 ) -> None:
     table = count_bindings(RECORDS, {"captions": "made"})
-    write_table(table, tmp_path / "table.csv")
+    write_binding_table(table, tmp_path / "table.csv")
     again = load_binding_table(str(tmp_path / "table.csv"))
     assert again.perfect_close_counts == COUNTS
     assert again.about == {
@@ -138,7 +138,7 @@ def test_training_captions_are_those_that_a_checkpoint_names(tmp_path: Path) -> 
 def test_coco_stands_for_its_training_captions_under_a_data_root(
     shared_data: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(ZooError, match=r"COCO's training captions were not found: put coco/"):
+    with pytest.raises(ZooError, match=r"COCO's training captions are not in .*: put coco/"):
         load_binding_table("coco", [tmp_path])
     (tmp_path / "coco").mkdir()
     sample = shared_data / "coco" / "dataset_coco_sample.json"
@@ -170,7 +170,7 @@ def test_a_table_that_is_broken_or_of_another_version_is_refused(
     path = tmp_path / "table.csv"
     path.write_text(content)
     with pytest.raises(ZooError) as error:
-        read_table(path)
+        read_binding_table(path)
     assert str(error.value).startswith(str(path))
     assert BROKEN[content] in str(error.value)
 
@@ -190,4 +190,4 @@ def test_what_csv_reads_of_a_table_is_its_counts(tmp_path: Path) -> None:
     with path.open(newline="") as file:
         rows = list(csv.reader(file))[1:]
     assert {Binding(a, o): (int(p), int(c)) for a, o, p, c in rows} == table.perfect_close_counts
-    assert read_table(path).perfect_close_counts == table.perfect_close_counts
+    assert read_binding_table(path).perfect_close_counts == table.perfect_close_counts

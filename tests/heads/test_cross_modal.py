@@ -293,7 +293,7 @@ def test_activations_of_pairs_are_not_kept() -> None:
     head = small(chunk=4)
     images, texts = prepared(head)
     i, j = torch.arange(3).repeat_interleave(4), torch.arange(4).repeat(3)
-    naive = kept(lambda: head._score_chunk(images, texts, i, j, CONTEXT))
+    naive = kept(lambda: head._chunk_similarities(images, texts, i, j, CONTEXT))
     assert kept(lambda: head.block(images, texts)) < naive / 20
 
 

@@ -202,14 +202,14 @@ A, DOG = Token("a", 0, 1, "DT", "B-NP"), Token("dog", 2, 5, "NN", "I-NP")
     ],
 )
 def test_a_tagger_whose_tokens_do_not_spell_the_text_is_told_so(found: Any) -> None:
-    assert Given([A, DOG]).tokens("a dog") == [A, DOG]
+    assert Given([A, DOG]).checked_tokens("a dog") == [A, DOG]
     with pytest.raises(ZooError, match=r"^Given\.analyse\('a dog'\) returned .*a list of .*Token"):
-        Given(found).tokens("a dog")
+        Given(found).checked_tokens("a dog")
 
 
 def test_a_tagger_goes_to_another_process_and_finds_the_same() -> None:
     moved = pickle.loads(pickle.dumps(TextBlobTagger()))
-    assert moved.tokens(CAPTION) == TextBlobTagger().tokens(CAPTION)
+    assert moved.checked_tokens(CAPTION) == TextBlobTagger().checked_tokens(CAPTION)
 
 
 @pytest.fixture

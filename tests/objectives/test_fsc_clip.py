@@ -22,7 +22,7 @@ from zoo.objectives.fsc_clip import (
     FSCCLIP,
     Weights,
     attention_weights,
-    rounding_bound,
+    bound_rounding_difference,
     smoothed_focal_losses,
 )
 from zoo.scores import Scores
@@ -287,7 +287,7 @@ def test_equal_patches_get_equal_weights_though_their_products_are_rounded(
     patches[:, -2:] *= 1000
     real = torch.arange(49).expand(2, -1) < 47
     found = attention_weights(
-        similarity, real[:, None, None], kind, rounding_bound(words, patches, real)
+        similarity, real[:, None, None], kind, bound_rounding_difference(words, patches, real)
     )
     torch.testing.assert_close(found, (real / 47)[:, None, None].expand_as(found))
 
@@ -301,7 +301,7 @@ def test_a_map_that_varies_by_little_is_no_constant() -> None:
     patches[:, 47:] *= 1e6  # what is no patch says nothing about rounding
     similarity = torch.einsum("bkwd,bpd->bkwp", words, patches)[..., :47]
     spread = similarity.amax(-1) - similarity.amin(-1)
-    assert (spread > rounding_bound(words, patches, real)[..., 0]).all()
+    assert (spread > bound_rounding_difference(words, patches, real)[..., 0]).all()
 
 
 @pytest.mark.parametrize(

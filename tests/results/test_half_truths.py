@@ -52,7 +52,7 @@ class Guess:
 
 def measured(root: Path, out: Path, *benchmarks: object) -> Results:
     made = Evaluation(list(benchmarks), str(root), out=str(out), workers=0)  # type: ignore[arg-type]
-    made.run(Guess())
+    made.run_plain_model(Guess())
     return read_results(out)
 
 

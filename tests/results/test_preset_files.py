@@ -49,7 +49,7 @@ def test_a_file_says_what_counts_and_which_means_are_taken(file: Path) -> None:
     preset = preset_of(str(file))
     assert (preset.name, preset.description) == ("mine", "the mean of two sets, ties wrong")
     assert (preset.rules.official_ties, preset.rules.drop_identical) == (False, True)
-    assert preset.rules.macro("aro", "VG-Attribution").min_cases == 25  # type: ignore[union-attr]
+    assert preset.rules.macro_average("aro", "VG-Attribution").min_cases == 25  # type: ignore[union-attr]
     replace = Mean(
         "replace",
         (Member("sugarcrepe", "replace_obj"), Member("sugarcrepe", "replace_att")),

@@ -481,7 +481,7 @@ def test_a_benchmark_has_one_chance_level_in_every_table(tmp_path: Path) -> None
             for i in range(3)
         ),
     ]
-    results = Evaluation([Declared(made)], str(tmp_path), workers=0).run(Flat())
+    results = Evaluation([Declared(made)], str(tmp_path), workers=0).run_plain_model(Flat())
     blind = results.header["benchmarks"]["in_memory"]["ceilings"]
     chances = {(m.subset, m.metric): m.chance for m in results.metrics}
     assert chances[("own", "text")] == 50.0  # as declared, for a protocol that says none
@@ -535,6 +535,6 @@ def test_what_is_missing_is_an_error_where_everything_is_required(
         zoo.evaluate(Flat(), [pairs, "winoground"], incomplete, require=True)
     argv = ["validate", "--benchmarks", pairs, "--data_root", str(incomplete), "--require"]
     assert command([*argv, "--model.backbone.name", "zoo-tiny"]) == 1
-    assert "some benchmarks cannot be run: 1 of 4 cases" in capsys.readouterr().err
+    assert "files are missing: 1 of 4 cases" in capsys.readouterr().err
     draw("red", "square", "blue", "circle").save(incomplete / "pictures" / "003.png")
     assert zoo.evaluate(Flat(), pairs, incomplete, require=True).metrics[0].n == 4

@@ -7,7 +7,7 @@ from PIL import Image
 from zoo.benchmarks.scene_pairs import ScenePairs
 from zoo.errors import ZooError
 from zoo.scenes.cache import read_captions, render_collection
-from zoo.scenes.graph import REST, are_fully_visible
+from zoo.scenes.graph import REST, has_fully_visible_objects
 from zoo.scenes.pairs import KINDS, NUMBERS, PLURALS, ExchangedPairs
 
 
@@ -50,8 +50,8 @@ def test_scenes_of_a_pair_differ_in_what_is_exchanged_alone(scenes):
             assert b.position[2] == REST[b.shape] * b.radius, "on the ground"
         allowed = {"size": {"radius", "position"}, "quantity": {"color", "shape", "position"}}
         assert changed - {one.split} <= allowed.get(one.split, set()), one.split
-        assert are_fully_visible(one.graph)
-        assert are_fully_visible(other.graph)
+        assert has_fully_visible_objects(one.graph)
+        assert has_fully_visible_objects(other.graph)
 
 
 def test_segments_of_a_caption_are_its_entities(scenes):

@@ -36,7 +36,7 @@ def test_foils_and_swaps_inside_sentences_are_false_and_leave_the_rest_of_the_se
     rng, seen = Random(0), 0
     for sample in Scenes(str(rendered)).read():
         record = sampler.records()[sample.caption_id]
-        made = [data.in_sentence(record, *pair) for pair in sampler.sample(record, rng) if pair]
+        made = [data.in_sentence(record, *pair) for pair in sampler.draw_units(record, rng) if pair]
         for text in [*made, data.swapped(sample, record, rng)]:
             if text is not None:
                 seen += 1

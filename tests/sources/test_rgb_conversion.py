@@ -125,7 +125,7 @@ def test_a_run_says_how_many_carry_what_and_what_is_done(tmp_path: Path, honoure
     asked = {"upright": True, "background": "#808080"} if honoured else {}
     evaluation = Evaluation([Pairs(str(tmp_path / "p.csv"))], str(tmp_path), workers=0, **asked)  # type: ignore[arg-type]
     model = Seen()
-    results = evaluation.run(model)
+    results = evaluation.run_plain_model(model)
     notes = results.header["benchmarks"]["pairs"]["notes"]
     assert notes["orientation"].startswith(
         "1 of 3 images that were checked have an EXIF orientation"

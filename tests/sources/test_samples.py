@@ -259,7 +259,7 @@ def images(folder: Path, *some: int) -> Path:
 def test_missing_images_are_left_out_with_all_of_their_captions(tmp_path: Path) -> None:
     source = read_source(captions(tmp_path, 4))
     finder = ImageFinder([images(tmp_path, 0, 2, 3)])
-    with pytest.raises(ZooError, match=r"1 of 4 images are missing under .* \(coco:1\)"):
+    with pytest.raises(ZooError, match=r"1 of 4 images are missing in .* \(first: coco:1\)"):
         drop_missing_images(source, finder, tolerate_missing=False)
     found = drop_missing_images(source, finder, tolerate_missing=True)
     assert (found.kept.tolist(), found.missing) == ([0, 1, 4, 5, 6, 7], 1)

@@ -29,7 +29,7 @@ from zoo.support.compiled_tables import (
     Notes,
     Writer,
     build_in_memory,
-    delete_unused_tables,
+    delete_tables_not_in_use,
     hash_modules_around,
     load_or_build_tables,
     measure_cache,
@@ -179,7 +179,7 @@ def test_tables_are_dropped_where_a_lock_wants_a_file_that_may_be_written(
         plain(handle, how)
 
     monkeypatch.setattr("fcntl.flock", as_over_a_network)
-    delete_unused_tables()
+    delete_tables_not_in_use()
     assert measure_cache().sets == 0
 
 
@@ -302,7 +302,7 @@ def test_tables_not_used_for_longest_go_first_and_those_in_use_stay(
         json.loads(p.read_text())["of"]["n"] for p in module.tables_folder().glob(f"*/{MANIFEST}")
     }
     assert kept == {0, 3}
-    delete_unused_tables()
+    delete_tables_not_in_use()
     assert measure_cache().sets == 1  # the one in use
     assert of(in_use) == [0, 1, 2]
 

@@ -150,7 +150,9 @@ def test_every_command_sweeps_what_it_left_when_it_was_killed(tmp_path: Path) ->
     assert said(units).status == 0
     negatives = ["negatives", "export", captions, "--tagger", "TextBlobTagger"]
     assert said([*negatives, "--out", str(out / "n.jsonl")]).status == 0
-    Evaluation([Pairs(str(root / "pairs.csv"))], str(root), out=str(out), workers=0).run(Guess())
+    Evaluation(
+        [Pairs(str(root / "pairs.csv"))], str(root), out=str(out), workers=0
+    ).run_plain_model(Guess())
     AtomicCheckpointIO().save_checkpoint({"epoch": 1}, out / "last.ckpt")
     assert names(out) == sorted([*left, "u.jsonl.counts"])
 

@@ -69,7 +69,7 @@ def test_weights_put_in_by_hand_are_not_called_random() -> None:
 
 
 def test_a_head_is_random_only_where_it_draws_its_weights() -> None:
-    assert "head" not in ZooModule(small(), head=Linear()).weights
+    assert "head" not in ZooModule(small(), head=Linear()).weight_origins
     module = ZooModule(small(text=TextInput(lengths=[])), head=CrossModal(layers=1))
     assert module.weight_origins["head"] == RANDOM
     module.head.load_state_dict(module.head.state_dict())

@@ -95,7 +95,7 @@ class Backbone(Configurable, nn.Module):
         >>> import torch
         >>> from zoo.backbones import Backbone, Tuning
         >>> backbone = Backbone("zoo-tiny", tuning=Tuning(towers="text"))
-        >>> backbone.trains("image"), backbone.image_size
+        >>> backbone.has_trained_parameters("image"), backbone.image_size
         (False, (64, 64))
         >>> backbone.encode_images(torch.zeros(2, 3, 64, 64)).pooled.shape
         torch.Size([2, 128])

@@ -98,7 +98,7 @@ class Augmentation(metaclass=RangedType):
 
         >>> from zoo.backbones import Augmentation, Backbone
         >>> backbone = Backbone("zoo-tiny", augmentation=Augmentation(crop_scale=(0.5, 1.0)))
-        >>> backbone.image_size, backbone.least_side  # smaller images would be enlarged
+        >>> backbone.image_size, backbone.min_side_for_crops  # smaller images would be enlarged
         ((64, 64), 91)
     """
 

@@ -53,11 +53,11 @@ def build_benchmark(name: str, options: Mapping[str, Any] | None = None) -> Benc
         signature.bind(None, **arguments)
     except TypeError as error:
         advice = (
-            f"write {name}:{cls.colon_argument.upper()}"
+            f"write --benchmarks {name}:{cls.colon_argument.upper()}"
             if cls.colon_argument
             else f"set it by --benchmarks {name} --benchmarks.ARG VALUE or in YAML"
         )
-        raise ZooError(f"{name} cannot be created ({error}): {advice}") from error
+        raise ZooError(f"the arguments of {name} do not fit ({error}): {advice}") from error
     return cls(**arguments)
 
 

@@ -204,8 +204,8 @@ def newest_last_checkpoint(folder: Path) -> Path:
     checkpoints = sorted(folder.glob(f"**/{LAST}"), key=lambda p: p.stat().st_mtime)
     if not checkpoints:
         raise ZooError(
-            f"--ckpt_path last: {folder} has no last.ckpt: give the path of a checkpoint, or omit "
-            "the flag to start a new run"
+            f"--ckpt_path last: the folder {folder} has no last.ckpt: give the path of a "
+            "checkpoint, or run the command in the folder in which `zoo fit` ran"
         )
     return checkpoints[-1]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from zoo.cli.caption_arguments import add_caption_arguments
 from zoo.cli.command_parser import CommandParser
 from zoo.familiarity.captions import COCO, count_caption_bindings, load_binding_table
-from zoo.familiarity.table import write_table
+from zoo.familiarity.table import write_binding_table
 from zoo.support.class_names import import_all
 from zoo.support.files import check_ending, check_writable
 from zoo.support.log import enable_log_output
@@ -27,7 +27,7 @@ def main(argv: list[str]) -> int:
         table = load_binding_table(args.captions, [Path(root) for root in args.data_root])
     else:
         table = count_caption_bindings(args.reader(Path(args.captions)))
-    write_table(table, out_path)
+    write_binding_table(table, out_path)
     perfect = sum(perfect > 0 for perfect, _ in table.perfect_close_counts.values())
     print(
         f"{out_path}: {len(table.perfect_close_counts):,} bindings of {table.about['captions']}, "

@@ -72,8 +72,11 @@ class CommandParser(ArgumentParser):  # type: ignore[misc]
             message = re.sub(key, lambda match: flags.get(match[0], match[0]), message)
         missing_command = re.search(r'"command" to be one of \{(.*)\}, but it was not', message)
         if missing_command is not None:
-            names = " or ".join(missing_command[1].split(","))
-            message = f"`{self.prog}` requires a command: {names}"
+            names = missing_command[1].split(",")
+            message = (
+                f"`{self.prog}` needs one of the commands {', '.join(names)}, as in "
+                f"`{self.prog} {names[0]}`"
+            )
         unknown = re.search(r"nrecognized arguments: (-[^\s=]+)", message)
         advice = suggest_names(unknown[1], actions_by_option(self)) if unknown else ""
         required = re.search(r"^the following arguments are required: (.*)", message)
@@ -81,7 +84,9 @@ class CommandParser(ArgumentParser):  # type: ignore[misc]
             names = ", ".join(flags.get(key, key) for key in required[1].split(", "))
             message = f"the following arguments are required: {names}"
         if missing_command or required or (unknown and not advice):
-            advice = f": `{self.prog} --help` lists the arguments"
+            advice = (
+                f": `{self.prog} --help` lists the {'commands' if missing_command else 'flags'}"
+            )
         print(
             f"zoo: {message}{advice}" if advice else f"zoo: {shorten_message(message)}",
             file=sys.stderr,

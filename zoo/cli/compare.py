@@ -79,9 +79,10 @@ def parser() -> CommandParser:
     """Returns the parser of the command."""
     parser = CommandParser(
         prog="zoo compare",
-        description="Compare runs on the cases that all of them scored: values with the best in "
-        "bold and those not significantly different from it underlined, differences to the first "
-        "run with intervals over images, p-values, and q-values over all pairs.",
+        description="Compare runs on the cases that all of them scored. The table shows the "
+        "values, and their differences to the first run with confidence intervals, p-values and "
+        "q-values. The best value is bold. Values that do not differ significantly from it are "
+        "underlined.",
     )
     parser.add_argument(
         "runs",

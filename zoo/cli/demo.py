@@ -17,7 +17,7 @@ from rich.table import Table
 
 from zoo.backbones.backbone import Backbone
 from zoo.benchmarks.half_truth.benchmark import HalfTruth
-from zoo.benchmarks.half_truth.rules import CONDITION_ERRORS, CONDITIONS, condition_label
+from zoo.benchmarks.half_truth.rules import CONDITION_ERRORS, CONDITIONS, figure_label
 from zoo.benchmarks.scene_swaps import SceneSwaps
 from zoo.cli.command_parser import CommandParser
 from zoo.datamodules.benchmarks import EvaluationDataModule
@@ -253,7 +253,7 @@ def draw_chart(metrics: dict[str, dict[str, Metric]], path: Path) -> Path:
     axes.axhline(50, color="black", linewidth=0.8, linestyle=":")
     axes.text(-0.72, 51, "chance", fontsize=8)
     axes.set_xlim(-0.75, len(names) - 0.4)
-    axes.set_xticks(range(len(names)), map(condition_label, names), fontsize=8)
+    axes.set_xticks(range(len(names)), map(figure_label, names), fontsize=8)
     axes.set_ylim(0, 115)
     axes.set_yticks(range(0, 101, 20))
     axes.set_ylabel("accuracy, %")

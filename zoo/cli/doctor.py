@@ -75,7 +75,7 @@ def main(argv: list[str]) -> int:
     if args.empty_cache and cache.store is not None:
         cache.store.delete_all_files()
     if args.empty_tables:
-        compiled_tables.delete_unused_tables()
+        compiled_tables.delete_tables_not_in_use()
     benchmark_names = args.benchmarks
     names = (
         expand_suites(split_list(benchmark_names, "--benchmarks"))
@@ -135,7 +135,8 @@ def parser() -> CommandParser:
         nargs="+",
         type=Path,
         default=[Path(".")],
-        help="one or more folders; a file is taken from the first folder that has it",
+        help="one or more folders; a file is taken from the first folder that has it (default: the "
+        "current folder)",
     )
     parser.add_argument(
         "--benchmarks",

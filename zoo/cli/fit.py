@@ -41,7 +41,7 @@ from zoo.training.run_folder import (
     folder_of_logger_runs,
     must_delete_run,
     refuse_finished_run,
-    remove_empty_folders,
+    remove_run_folder_if_empty,
 )
 from zoo.training.summary import log_summary
 from zoo.training.trainer import ZooTrainer
@@ -239,7 +239,7 @@ class ZooCLI(LightningCLI):
     def _release_unused(self) -> None:
         """Removes the claimed folder if nothing was written to it."""
         if self.claimed_folder is not None:
-            remove_empty_folders(self.claimed_folder)
+            remove_run_folder_if_empty(self.claimed_folder)
         for callback in self.trainer.callbacks:  # type: ignore[attr-defined]
             if isinstance(callback, RunFolder):
                 callback.remove_if_not_trained()

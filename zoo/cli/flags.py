@@ -100,21 +100,22 @@ FLAGS = (
     Flag(
         "ckpt_path",
         "RUN",
-        "a run's folder, a checkpoint, `last` or `best`: to resume, or to evaluate",
+        "the run to resume or the model to evaluate: a run's folder, a checkpoint, or `last` or "
+        "`best` of the newest run",
     ),
     Flag(
         "benchmarks",
         "A,B",
-        "benchmarks to run (`zoo ls benchmarks`, `all`, or `suite:PRESET` for those of a preset); "
-        "fit runs them at every validation; may be repeated. --benchmarks.ARG VALUE sets an "
-        "argument of the preceding benchmark",
+        "benchmarks to run: names of `zoo ls benchmarks`, `all`, or `suite:PRESET` for all "
+        "benchmarks of a preset; may be repeated. --benchmarks.ARG VALUE sets an argument of the "
+        "benchmark named before it",
     ),
     Flag("out", "DIR", "the folder for results.json and cases.parquet"),
     Flag(
         "presets",
         "A,B",
-        "rules of counting (`zoo ls presets`; default: official). --presets.ARG VALUE sets an "
-        "argument of the preceding preset",
+        "how ties count and which averages are reported (`zoo ls presets`; default: official). "
+        "--presets.ARG VALUE sets an argument of the preset named before it",
     ),
     Flag(
         "familiar_with",

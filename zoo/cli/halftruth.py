@@ -109,8 +109,8 @@ def _check_units(records: Sequence[UnitRecord], arguments: Namespace) -> None:
     images = len({record.image_id for record in records})
     if images < arguments.images:
         raise ZooError(
-            f"--images {arguments.images} is more than the {images} images in {arguments.units}: "
-            f"give at most {images}"
+            f"{arguments.units} has {images:,} images, fewer than the {arguments.images:,} to "
+            f"sample: set --images {images}"
         )
     if not any(u.foils for r in records for units in (r.entities, r.relations) for u in units):
         raise ZooError(

@@ -265,13 +265,13 @@ def parser() -> CommandParser:
     build_parser.add_argument(
         "--sense_prior",
         action="store_true",
-        help="weight the senses of a word by their frequency",
+        help="prefer replacements for the common senses of a word",
     )
     build_parser.add_argument(
         "--min_count",
         type=NonNegativeInt,
         default=0,
-        help="the minimum frequency of a replacement in WordNet's texts",
+        help="omit replacements that occur fewer times in WordNet's texts (default: %(default)s)",
     )
     commands.add_subcommand(
         "preview", preview_parser, help="print captions with their negatives, and quality rates"

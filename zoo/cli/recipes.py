@@ -110,8 +110,7 @@ def load_recipe(value: str, data_roots: Sequence[str] | None) -> tuple[str, dict
         return text if current == settings else document, current
     if not data_roots:
         raise ZooError(
-            f"{Path(name).name} reads files under {DATA_ROOT_PLACEHOLDER}: give the "
-            "folder of images and captions with --data_root DIR"
+            f"{Path(name).name} needs images and captions: name their folder with --data_root DIR"
         )
     if len(data_roots) > 1:
         raise ZooError(

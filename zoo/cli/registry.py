@@ -69,7 +69,7 @@ COMMANDS = {
         "preview or export hard negative captions, or build the table of replacement words",
     ),
     "units": Command(
-        "extract units and foils from captions, or inspect a units file",
+        "extract units and foils from captions, or show, report or audit a units file",
     ),
     "data": Command(
         "pack captions and their images into tar shards, with optional resizing",
@@ -78,7 +78,7 @@ COMMANDS = {
         "count attribute-object pairs in captions, for --familiar_with",
     ),
     "halftruth": Command(
-        "write a fixed set of half-truth cases, or show the results of models on it",
+        "build a fixed set of half-truth cases, or show or compare the results of models on it",
     ),
     "scenes": Command(
         "render scenes with exact captions, units and foils",

@@ -107,7 +107,7 @@ def _add_rendering(parser: CommandParser, n: int, size: int, samples: str) -> No
         "--size",
         type=int,
         default=size,
-        help="pixels per side; from 128 on with the camera view of CLEVR",
+        help="width and height of an image in pixels; from 128 on, images have CLEVR's camera view",
     )
     parser.add_argument("--samples", type=int, help=f"light paths per pixel (default: {samples})")
     parser.add_argument("--seed", type=int, default=0, help="the seed of all sampling")

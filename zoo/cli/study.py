@@ -115,7 +115,7 @@ def parser() -> CommandParser:
         action="append",
         default=[],
         metavar="NAME",
-        help="the dotted path of an additional objective to run in the study; may be repeated",
+        help="your own objective to train in addition, as MODULE.CLASS; may be repeated",
     )
     parser.add_argument(
         "--list", action="store_true", help="list the runs with their numbers and progress"
@@ -133,7 +133,7 @@ def parser() -> CommandParser:
         type=integer_at_least(0),
         default=5,
         metavar="N",
-        help="trial steps that estimate time and disk space beforehand; 0 skips them (default: "
+        help="first train this many steps to estimate time and disk space; 0 skips this (default: "
         "%(default)s)",
     )
     parser.add_argument(
@@ -193,7 +193,7 @@ def _prepare(work: StudyExecutor, remaining_runs: Sequence[Run]) -> None:
     check_rows(work.place, remaining_runs, builds=is_prepared)
     work.claim_work_folder()
     if not is_prepared:
-        work.prepare()
+        work.prepare_files()
         check_rows(work.place, remaining_runs, builds=True)
 
 
@@ -229,7 +229,7 @@ def _execute(work: StudyExecutor, runs: list[Run], given: argparse.Namespace) ->
     done_elsewhere: list[Run] = []
     for number, run in enumerate(pending, 1):
         try:
-            if work.execute(run, wait=given.run_number is not None):
+            if work.execute_run(run, wait=given.run_number is not None):
                 _print_now(f"[{number}/{len(pending)}] {run}: {estimate.describe_progress(run)}")
             else:
                 _print_now(f"[{number}/{len(pending)}] {run}: done by another process")
@@ -239,7 +239,7 @@ def _execute(work: StudyExecutor, runs: list[Run], given: argparse.Namespace) ->
             failed[str(run)] = str(error)
     for run in done_elsewhere:
         try:
-            work.execute(run, wait=True)
+            work.execute_run(run, wait=True)
         except RunFailed as error:
             failed[str(run)] = str(error)
     return failed

@@ -233,7 +233,7 @@ class FeatureStore:
         names, items, hashes = zip(*batches, strict=True)
         encoded = convert_precision(concatenate(list(items)), self.settings.precision)
         # padding is not stored, nor other tokens that no head reads
-        shards.add_file(
+        shards.write_file(
             [n for part in names for n in part], encoded, torch.cat(hashes), encoded.masks
         )
 

@@ -78,10 +78,10 @@ class Shard:
         with safe_open(file, framework="pt") as content:
             names: list[str] = json.loads(content.metadata()["names"])
             tensors = {name: content.get_tensor(name) for name in content.keys()}  # noqa: SIM118  not a mapping
-        return cls.of_tensors(names, tensors, keys)
+        return cls.from_file_tensors(names, tensors, keys)
 
     @classmethod
-    def of_tensors(
+    def from_file_tensors(
         cls, names: list[str], tensors: Mapping[str, Tensor], keys: Sequence[TokenKey]
     ) -> "Shard":
         """Returns a shard of the tensors of a file, by their names in the file."""
@@ -165,7 +165,7 @@ class MappedShards:
         """
         return self._rows[name]
 
-    def add_file(
+    def write_file(
         self,
         names: Sequence[str],
         items: Encoded,
@@ -184,7 +184,7 @@ class MappedShards:
             ZooError: The file cannot be written.
         """
         name = blake2b(json.dumps(list(names)).encode(), digest_size=16).hexdigest()
-        content = _to_bytes(names, items, stored_masks, hashes)
+        content = _serialize_items(names, items, stored_masks, hashes)
         write_bytes(self.folder / f"{name}{SUFFIX}", content, clean_up=False)
 
     def read_rows(self, rows: Sequence[int]) -> tuple[Encoded, Tensor]:
@@ -218,14 +218,14 @@ class CachedShards:
         self._locations: dict[str, tuple[Path, int]] = {}
         remove_leftovers(self.folder)
         for file in sorted(self.folder.glob(f"*{SUFFIX}")):  # later ones replace earlier ones
-            shard = self._map_if_intact(file)
+            shard = self._map_or_delete_damaged(file)
             if shard is not None:
                 self._locations |= {name: (file, row) for row, name in enumerate(shard.names)}
 
     def __contains__(self, name: str) -> bool:
         return name in self._locations
 
-    def read(self, names: Iterable[str]) -> tuple[list[str], Encoded | None]:
+    def read_found_items(self, names: Iterable[str]) -> tuple[list[str], Encoded | None]:
         """Returns those of some items that exist and are undamaged, in their stored precision.
 
         Token sets are padded to the longest.
@@ -243,7 +243,7 @@ class CachedShards:
                 rows_by_file[file].append(row)
         shards, places, found = list[Shard](), list[tuple[int, int]](), list[str]()
         for file, rows in rows_by_file.items():
-            shard = self._map_if_intact(file)
+            shard = self._map_or_delete_damaged(file)
             if shard is None:
                 self._locations = {n: p for n, p in self._locations.items() if p[0] != file}
                 continue
@@ -267,7 +267,7 @@ class CachedShards:
         return found, _gather_items(shards, places)
 
     def write(
-        self, names: Sequence[str], items: Encoded, lengths: Sequence[int] | None = None
+        self, names: Sequence[str], items: Encoded, stored_lengths: Sequence[int] | None = None
     ) -> None:
         """Adds items, which replace those with the same names.
 
@@ -276,7 +276,7 @@ class CachedShards:
         Args:
             names: Names of the items.
             items: The items, on the CPU.
-            lengths: How many tokens of each item are stored; None for all.
+            stored_lengths: How many tokens of each item are stored; None for all.
 
         Raises:
             ZooError: The folder cannot be used.
@@ -286,22 +286,22 @@ class CachedShards:
             longest = torch.arange(mask.shape[1])
             stored_masks[key] = (
                 torch.ones_like(mask)
-                if lengths is None
-                else longest < torch.tensor(lengths)[:, None]
+                if stored_lengths is None
+                else longest < torch.tensor(stored_lengths)[:, None]
             )
-        for rows in _group_by_size(
+        for rows in _group_fitting_items(
             _estimate_item_sizes(items, stored_masks), self.store.limit // SHARE
         ):
             at = torch.tensor(rows)
             group_names = [names[row] for row in rows]
-            content = _to_bytes(
+            content = _serialize_items(
                 group_names, items.rows(at), {k: m[at] for k, m in stored_masks.items()}
             )
             file = self.folder / f"{time.time_ns():020}-{zlib.crc32(content):08x}{SUFFIX}"
             self.store.add(file, content)
             self._locations |= {name: (file, row) for row, name in enumerate(group_names)}
 
-    def _map_if_intact(self, file: Path) -> Shard | None:
+    def _map_or_delete_damaged(self, file: Path) -> Shard | None:
         """Maps a file, None if it has been deleted or is damaged."""
         try:
             return Shard.map_file(file, self.keys)
@@ -317,7 +317,7 @@ class CachedShards:
             ) from error
 
 
-def _to_bytes(
+def _serialize_items(
     names: Sequence[str],
     items: Encoded,
     stored_masks: Mapping[TokenKey, Tensor],
@@ -342,7 +342,7 @@ def _to_bytes(
         tensors[f"tokens{k}"], tensors[f"mask{k}"] = items.tokens[key][mask], items.masks[key][mask]
         tensors[f"lengths{k}"] = mask.sum(1)
     tensors = {name: t.cpu().contiguous() for name, t in tensors.items()}
-    shard = Shard.of_tensors(list(names), tensors, sorted(stored_masks))
+    shard = Shard.from_file_tensors(list(names), tensors, sorted(stored_masks))
     tensors["checksums"] = torch.tensor([shard.compute_checksum(row) for row in range(len(names))])
     return save(tensors, {"names": json.dumps(list(names))})
 
@@ -393,7 +393,7 @@ def _estimate_item_sizes(items: Encoded, stored_masks: Mapping[TokenKey, Tensor]
     return [int(size) for size in sizes]
 
 
-def _group_by_size(sizes: Sequence[int], limit: int) -> Iterator[list[int]]:
+def _group_fitting_items(sizes: Sequence[int], limit: int) -> Iterator[list[int]]:
     """Yields the positions of items in groups of limited size, without items that are too large."""
     group, group_size = list[int](), 0
     for i, size in enumerate(sizes):

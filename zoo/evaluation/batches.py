@@ -164,9 +164,9 @@ class BatchBuilder:
 
     def build_image_batch(self, rows: Sequence[int]) -> EvaluationBatch:
         """Returns the images of those rows; filling is the first image."""
-        return self._of_images(rows, self.transform)
+        return self._build_batch_of_images(rows, self.transform)
 
-    def _of_images(self, rows: Sequence[int], transform: Transform) -> EvaluationBatch:
+    def _build_batch_of_images(self, rows: Sequence[int], transform: Transform) -> EvaluationBatch:
         try:
             refs = [self.images[max(row, 0)] for row in rows]
             pixels = [transform(decode_image(self.finder, ref, self.decoder)) for ref in refs]
@@ -174,44 +174,47 @@ class BatchBuilder:
             return EvaluationBatch(error=str(error))
         return EvaluationBatch(image_rows=torch.tensor(rows), pixels=torch.stack(pixels))
 
-    def build_text_batch(self, rows: Sequence[int]) -> EvaluationBatch:
+    def build_whole_text_batch(self, rows: Sequence[int]) -> EvaluationBatch:
         """Returns the texts of those rows; filling is the first text."""
         bank, bank_rows = build_text_bank(
             *self.tokenizer([self.texts[max(row, 0)] for row in rows])
         )
         return EvaluationBatch(text_rows=torch.tensor(rows), texts=bank, bank_rows=bank_rows)
 
-    def _of_segments(
+    def _build_segment_batch(
         self, rows: Sequence[int], segments: Sequence[tuple[str, ...]]
     ) -> EvaluationBatch:
         """Returns the segments of the texts of those rows."""
-        bank, bank_rows = segment_bank([segments[row] for row in rows], self.tokenizer)
+        bank, bank_rows = build_segment_bank([segments[row] for row in rows], self.tokenizer)
         return EvaluationBatch(text_rows=torch.tensor(rows), texts=bank, bank_rows=bank_rows)
 
-    def of_window(self, window: Window) -> EvaluationBatch:
+    def build_window_batch(self, window: Window) -> EvaluationBatch:
         """Returns all images and texts that the window's questions need."""
         if not window.questions:
             return EvaluationBatch()
         return replace(
-            self.build_scoring_batch(window.images, window.texts), questions=window.questions
+            self._build_window_or_tile_batch(window.images, window.texts),
+            questions=window.questions,
         )
 
-    def of_tile(self, tile: Tile) -> EvaluationBatch:
+    def build_tile_batch(self, tile: Tile) -> EvaluationBatch:
         """Returns the tile's texts, and its images if it has any."""
-        return self.build_scoring_batch(tile.images, tile.texts)
+        return self._build_window_or_tile_batch(tile.images, tile.texts)
 
-    def build_scoring_batch(
+    def _build_window_or_tile_batch(
         self, image_rows: Sequence[int], text_rows: Sequence[int]
     ) -> EvaluationBatch:
         """Returns a batch of the images and texts of a window or a tile."""
         new_images, new_texts = self.rows_to_load(image_rows, text_rows)
         images = texts = EvaluationBatch()
         if new_images:
-            images = self._of_images(new_images, self.square_transform or self.transform)
+            images = self._build_batch_of_images(
+                new_images, self.square_transform or self.transform
+            )
         if new_texts and self.segments is None:
-            texts = self.build_text_batch(new_texts)
+            texts = self.build_whole_text_batch(new_texts)
         elif new_texts and self.segments is not None:
-            texts = self._of_segments(new_texts, self.segments)
+            texts = self._build_segment_batch(new_texts, self.segments)
         return EvaluationBatch(
             torch.tensor(image_rows, dtype=torch.long),
             images.pixels,
@@ -255,7 +258,7 @@ class LoaderFactory:
     text_batch: int
     workers: int
 
-    def item_loaders(
+    def build_item_loaders(
         self,
         questions: Iterable[ScorableCase],
         known_images: Set[int] = frozenset(),
@@ -275,7 +278,11 @@ class LoaderFactory:
         texts = sorted({row for q in all_questions for row in q.all_texts.tolist()} - known_texts)
         by_length = sorted(texts, key=lambda row: len(self.builder.texts[row]))
         text_loader = _build_rank_loader(
-            by_length, FILLING, self.builder.build_text_batch, self.text_batch, min(self.workers, 1)
+            by_length,
+            FILLING,
+            self.builder.build_whole_text_batch,
+            self.text_batch,
+            min(self.workers, 1),
         )
         if not images:
             return [text_loader]
@@ -285,14 +292,19 @@ class LoaderFactory:
             text_loader,
         ]
 
-    def window_loader(self, entries: Sequence[Window]) -> DataLoader[Any]:
+    def build_rank_window_loader(self, entries: Sequence[Window]) -> DataLoader[Any]:
         """Returns a loader of the batches of windows."""
-        return _build_rank_loader(entries, Window(), self.builder.of_window, None, self.workers)
+        return _build_rank_loader(
+            entries, Window(), self.builder.build_window_batch, None, self.workers
+        )
 
-    def tile_loader(self, tiles: Sequence[Tile]) -> DataLoader[Any]:
+    def build_tile_loader(self, tiles: Sequence[Tile]) -> DataLoader[Any]:
         """Returns a loader of the batches of tiles, in order, all on this rank."""
         return Loader(
-            EntryDataset(tiles), None, num_workers=self.workers, collate_fn=self.builder.of_tile
+            EntryDataset(tiles),
+            None,
+            num_workers=self.workers,
+            collate_fn=self.builder.build_tile_batch,
         )
 
 
@@ -322,7 +334,7 @@ def _build_rank_loader(
     )
 
 
-def encode(
+def encode_batch(
     backbone: Backbone,
     batch: EvaluationBatch,
     needs: Needs,
@@ -376,7 +388,7 @@ def encode_views(backbone: Backbone, images: Tensor, views: Views, batch_size: i
     return Encoded(vectors.new_zeros(len(images), 0), {PIECES: vectors}, {PIECES: mask})
 
 
-def segment_bank(
+def build_segment_bank(
     segments: Sequence[tuple[str, ...]], tokenizer: Tokenize
 ) -> tuple[TextBank, Tensor]:
     """Gathers the distinct segments of texts.
@@ -413,7 +425,7 @@ def encode_segments(backbone: Backbone, bank: TextBank, rows: Tensor, batch_size
     return Encoded(vectors.new_zeros(len(rows), 0), {PIECES: vectors}, {PIECES: rows != MISSING})
 
 
-def count_truncated_texts(plan: Plan, tokenizer: Tokenize) -> dict[str, int]:
+def count_truncated_texts_by_subset(plan: Plan, tokenizer: Tokenize) -> dict[str, int]:
     """Counts the distinct texts that are longer than the context and truncated.
 
     Returns the counts by 'benchmark/subset', without zeros.

@@ -7,7 +7,7 @@ import torch
 
 from zoo.backbones.backbone import Backbone
 from zoo.batch import Encoded, concatenate
-from zoo.evaluation.batches import EvaluationBatch, LoaderFactory, encode
+from zoo.evaluation.batches import EvaluationBatch, LoaderFactory, encode_batch
 from zoo.evaluation.stored_embeddings import Side, StoredTokens
 from zoo.needs import Needs
 
@@ -55,7 +55,7 @@ class Encoder:
             ZooError: An image cannot be decoded.
         """
         if self.stored_tokens is None or not needs.tokens:
-            return encode(
+            return encode_batch(
                 backbone,
                 batch,
                 needs,
@@ -77,7 +77,7 @@ class Encoder:
         if any(deleted):
             full_builder = replace(builder, known_images=frozenset(), known_texts=frozenset())
             deleted_batch = (
-                full_builder.build_scoring_batch(*deleted)
+                full_builder._build_window_or_tile_batch(*deleted)
                 .check_decoded()
                 .to(next(backbone.parameters()).device)
             )
@@ -103,7 +103,7 @@ class Encoder:
             needs: Which tokens are needed.
             rows: Rows of the images and of the texts that it has loaded.
         """
-        images, texts = encode(
+        images, texts = encode_batch(
             backbone, batch, needs, self.loader_factory.image_batch, self.loader_factory.text_batch
         )
         encoded_texts = []

@@ -22,7 +22,7 @@ from zoo.evaluation.batches import (
     BatchBuilder,
     EvaluationBatch,
     LoaderFactory,
-    count_truncated_texts,
+    count_truncated_texts_by_subset,
 )
 from zoo.evaluation.embedding_cache import EmbeddingCache
 from zoo.evaluation.encoder import Encoder
@@ -174,9 +174,9 @@ class Evaluation(Ranged):
                 plan = make_plan(self.benchmarks, self.roots, self.finder)
             if self.require and (missing := describe_missing(plan)):
                 raise ZooError(
-                    f"some benchmarks cannot be run: {'; '.join(missing)}. `zoo doctor "
-                    f"--data_root {' '.join(map(str, self.roots))}` explains how to get the files; "
-                    "without --require (in Python require=True) the rest is evaluated"
+                    f"files are missing: {'; '.join(missing)}. `zoo doctor --data_root "
+                    f"{' '.join(map(str, self.roots))}` explains how to get them. To evaluate the "
+                    "rest, omit --require (in Python require=True)"
                 )
             self._plan = plan
             if self.familiar_with != TRAINING:
@@ -241,7 +241,7 @@ class Evaluation(Ranged):
         """
         tokenizer = caching_tokenizer(backbone.tokenizer)
         if self._truncated_texts is None and rank() == 0:
-            self._truncated_texts = count_truncated_texts(self.plan, tokenizer)
+            self._truncated_texts = count_truncated_texts_by_subset(self.plan, tokenizer)
         self._exclude_unscorable(head)
         self._stored_vectors, self._keyed_plan = stored, self.plan
         self._items_with_vectors, self._items_with_tokens = StoredItems(), StoredItems()

@@ -153,7 +153,7 @@ class ShortListed(Strategy):
     def loaders(self) -> list[DataLoader[Any]]:
         """Returns a loader of the galleries' images and one of their texts."""
         questions = (self.plan.cases[q] for q in self.galleries)
-        return self.loader_factory.item_loaders(
+        return self.loader_factory.build_item_loaders(
             questions, self.stored_items.images, self.stored_items.texts
         )
 
@@ -207,7 +207,7 @@ class ShortListed(Strategy):
         )
         rank_tiles = [tile for run in runs[rank() :: world_size()] for tile in run]
         batches = track(
-            self.loader_factory.tile_loader(rank_tiles),
+            self.loader_factory.build_tile_loader(rank_tiles),
             f"{question.run}/{question.case.subset}, short-lists",
             len(rank_tiles),
             shown=rank() == 0,

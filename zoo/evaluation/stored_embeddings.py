@@ -229,7 +229,7 @@ class StoredVectors:
         self, side: Side, token_keys: Sequence[TokenKey], keys: Iterable[str]
     ) -> tuple[list[str], Encoded | None]:
         """Returns those keys that are stored, and their items; None if there are none."""
-        items = self._use_store(lambda: self._open(side, token_keys).read(keys))
+        items = self._use_store(lambda: self._open(side, token_keys).read_found_items(keys))
         return items or ([], None)
 
     def put(

@@ -41,7 +41,7 @@ class Windowed(Strategy):
 
     def loaders(self) -> list[DataLoader[Any]]:
         """Returns a loader of windows."""
-        return [self.loader_factory.window_loader(self.windows)]
+        return [self.loader_factory.build_rank_window_loader(self.windows)]
 
     def owns_batch(self, batch: EvaluationBatch) -> bool:
         """Returns whether a batch is a window."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.errors import ZooError
-from zoo.familiarity.table import BindingTable, count_bindings, is_table, read_table
+from zoo.familiarity.table import BindingTable, count_bindings, is_binding_table, read_binding_table
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.coco_captions import CocoCaptions
 from zoo.sources.readers.guess import guess_reader
@@ -48,8 +48,8 @@ def load_binding_table(
     if captions == COCO:
         return count_caption_bindings(_coco_reader(roots))
     path = Path(captions)
-    if path.is_file() and is_table(path):
-        return read_table(path)
+    if path.is_file() and is_binding_table(path):
+        return read_binding_table(path)
     if path.is_file() and _has_units(path):
         records = read_units(path)
         return count_bindings(records.values(), {"captions": path.name, "sha256": sha256(path)})
@@ -105,8 +105,8 @@ def _coco_reader(roots: Sequence[Path]) -> Reader:
         if karpathy.is_file():
             return KarpathyJson(karpathy, ("train",))
     raise ZooError(
-        f"COCO's training captions were not found: put {' or '.join(COCO_FILES)} under "
-        f"{', '.join(map(str, roots)) or 'a data root'}, or change --familiar_with"
+        f"COCO's training captions are not in {', '.join(map(str, roots)) or 'a data root'}: put "
+        f"{' or '.join(COCO_FILES)} there, or name their folder with --data_root"
     )
 
 

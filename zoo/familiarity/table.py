@@ -83,12 +83,12 @@ def to_csv(table: BindingTable, header: bool = True) -> bytes:
     return buffer.getvalue().encode()
 
 
-def write_table(table: BindingTable, path: Path) -> None:
+def write_binding_table(table: BindingTable, path: Path) -> None:
     """Writes the table atomically; raises ZooError if it cannot be written."""
     write_bytes(path, to_csv(table))
 
 
-def is_table(path: Path) -> bool:
+def is_binding_table(path: Path) -> bool:
     """Returns whether a file begins like a table of bindings; raises ZooError if unreadable."""
     if path.suffix.lower() != ".csv":
         return False
@@ -96,7 +96,7 @@ def is_table(path: Path) -> bool:
     return first_line.startswith("# {") or first_line.split(",") == [*COLUMNS]
 
 
-def read_table(path: Path) -> BindingTable:
+def read_binding_table(path: Path) -> BindingTable:
     """Reads a table written by `write`, or one in the format of BindSplit's release.
 
     Raises:

@@ -161,15 +161,15 @@ class CrossModal(Head):
                 )
         self.image_projection, self.text_projection = (nn.Linear(w, self.width) for w in widths)
         self._prefix = shapes.prefix if self.image_key.prefix else 0
-        self.image_positions, self.text_positions = (self._learned_parameter(n) for n in counts)
+        self.image_positions, self.text_positions = (self._learned_vectors(n) for n in counts)
         separators = self.separator == "token"
-        self.special = self._learned_parameter(
+        self.special = self._learned_vectors(
             1 + separators
         )  # CLS, and the separator where it is a token
-        self.special_positions = self._learned_parameter(1 + separators)
-        self.types = None if separators else self._learned_parameter(2)
+        self.special_positions = self._learned_vectors(1 + separators)
+        self.types = None if separators else self._learned_vectors(2)
 
-    def _learned_parameter(self, n: int) -> nn.Parameter:
+    def _learned_vectors(self, n: int) -> nn.Parameter:
         return nn.Parameter(torch.randn(n, self.width) * self.init_std)
 
     @property
@@ -264,7 +264,13 @@ class CrossModal(Head):
         longest = torch.stack([lengths[chunk[-1]] for chunk in chunks]).tolist()
         scores = [
             checkpoint(
-                self._score_chunk, images, texts, i[chunk], j[chunk], length, use_reentrant=False
+                self._chunk_similarities,
+                images,
+                texts,
+                i[chunk],
+                j[chunk],
+                length,
+                use_reentrant=False,
             )
             for chunk, length in zip(chunks, longest, strict=True)
         ]
@@ -291,7 +297,7 @@ class CrossModal(Head):
     def _attention_rollout(
         self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor, length: int
     ) -> Tensor:
-        x, padding = self._join_tokens(images, texts, i, j, length)
+        x, padding = self._joint_tokens_and_padding(images, texts, i, j, length)
         identity = torch.eye(x.shape[1], device=x.device)
         rollout = identity.expand(len(x), -1, -1)
         for layer in self.encoder:
@@ -302,18 +308,18 @@ class CrossModal(Head):
             x = layer(x, src_key_padding_mask=padding)
         return rollout
 
-    def _score_chunk(
+    def _chunk_similarities(
         self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor, length: int
     ) -> Tensor:
         """Returns the scores [P] of pairs whose texts have at most `length` tokens."""
-        x, padding = self._join_tokens(images, texts, i, j, length)
+        x, padding = self._joint_tokens_and_padding(images, texts, i, j, length)
         for layer in self.encoder:
             x = layer(x, src_key_padding_mask=padding)
         with without_autocast_and_tf32(x):
             similarity: Tensor = self.score(self.final_norm(x[:, 0].to(self.score.weight.dtype)))
         return similarity[:, 0]
 
-    def _join_tokens(
+    def _joint_tokens_and_padding(
         self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor, length: int
     ) -> tuple[Tensor, Tensor]:
         """Returns x for pairs whose texts have at most `length` tokens, and its padding mask."""

@@ -90,7 +90,7 @@ def export(
         raise ZooError(
             f"{format!r} is not an export format: choose {' or '.join(get_args(Format))}"
         )
-    _check_licence(licence)
+    _check_licence_name(licence)
     _check_replaceable(out, overwrite)
     module = (load_published(str(checkpoint)) if published else load_checkpoint(checkpoint)).eval()
     backbone = module.backbone.with_merged_adapters().eval()
@@ -100,18 +100,18 @@ def export(
     if format == "onnx":
         refuse_unexportable_head(module)
     hashes = {weights_hash(module.backbone, module.head)}
-    _copy_scale_to_backbone(module, backbone)
+    _copy_scale_and_bias(module, backbone)
     hashes.add(weights_hash(backbone, module.head))
     for run, run_results in results.items():
         _refuse_results_of_other_weights(run, run_results, hashes, checkpoint)
     base = module.constructor_config()["backbone"]["init_args"]["pretrained"]
     if not published:  # a module that comes from a checkpoint names no other weights
-        base = _initial_weights(checkpoint)
+        base = _initial_weights_setting(checkpoint)
     entry = entry_of(str(checkpoint)) if published else None
     try:
         with temporary_path(out, folder=True, overwrite=overwrite) as partial:
             if format == "onnx":
-                probes = _probes(backbone)
+                probes = _probe_inputs(backbone)
                 write_onnx(module, backbone, partial, probes)
                 check_onnx(module, backbone, partial, probes)
             else:
@@ -124,7 +124,7 @@ def export(
                 file.chmod(0o644)
             partial.chmod(0o755)
     except (OSError, SafetensorError) as error:
-        system_error = _find_system_error(error)
+        system_error = _parse_system_error(error)
         if system_error is None:
             raise
         raise build_write_error(out, system_error) from error
@@ -136,7 +136,7 @@ def export(
     return f"{out}: reloaded by {loaders}, with the embeddings of {checkpoint}"
 
 
-def _check_licence(licence: str | None) -> None:
+def _check_licence_name(licence: str | None) -> None:
     if licence is not None and not LICENCE.fullmatch(licence):
         raise ZooError(
             f"{licence!r} is not a licence name of the hub: give one such as apache-2.0, mit or "
@@ -164,7 +164,7 @@ def _check_replaceable(out: Path, overwrite: bool) -> None:
         raise ZooError(f"{out} exists: name another folder, or add --overwrite if it may be lost")
 
 
-def _initial_weights(checkpoint: Path) -> Any:
+def _initial_weights_setting(checkpoint: Path) -> Any:
     """Returns the initial weights of a checkpoint, as in its recipe."""
     backbone = read_checkpoint(checkpoint)["hyper_parameters"]["backbone"]
     return backbone.get("init_args", {}).get("pretrained")
@@ -191,7 +191,7 @@ def _refuse_results_of_other_weights(
         )
 
 
-def _find_system_error(error: Exception) -> OSError | None:
+def _parse_system_error(error: Exception) -> OSError | None:
     """Returns the system's error, which safetensors only mentions in its message."""
     if isinstance(error, OSError):
         return error
@@ -200,7 +200,7 @@ def _find_system_error(error: Exception) -> OSError | None:
 
 
 @torch.no_grad()
-def _copy_scale_to_backbone(module: ZooModule, backbone: Backbone) -> None:
+def _copy_scale_and_bias(module: ZooModule, backbone: Backbone) -> None:
     head = module.head
     if not head.scales_cosine:  # the towers' own temperature stays
         return
@@ -276,7 +276,7 @@ def _check_reload(module: ZooModule, backbone: Backbone, folder: Path, format: F
             "the export does not reload in zoo as it was (tensors that differ: "
             f"{len(wrong)}, such as {wrong[0]}): report this"
         )
-    images, ids = _probes(backbone)
+    images, ids = _probe_inputs(backbone)
     ours: Encoders = (
         _normalized_encoder(backbone.model.encode_image),
         _normalized_encoder(backbone.model.encode_text),
@@ -293,7 +293,7 @@ def _check_reload(module: ZooModule, backbone: Backbone, folder: Path, format: F
             )
 
 
-def _probes(backbone: Backbone) -> tuple[Tensor, Tensor]:
+def _probe_inputs(backbone: Backbone) -> tuple[Tensor, Tensor]:
     """Returns noise for images, and token ids of texts of several lengths.
 
     The texts end in the largest id.

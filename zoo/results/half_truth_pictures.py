@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.benchmarks.half_truth.baselines import CORPUS, LONGER
-from zoo.benchmarks.half_truth.rules import condition_label
+from zoo.benchmarks.half_truth.rules import figure_label
 from zoo.results.drawing import INK, STYLE
 from zoo.results.half_truths import ANCHOR, COMPLETION, ENTITIES, ConditionLine, Diagnostic
 
@@ -44,7 +44,7 @@ def draw_accuracy(diagnostic: Diagnostic) -> "Figure":
             _draw_baselines(axes, x_positions, lines, baseline)
         axes.axhline(50, color=INK, linewidth=0.8, linestyle="--", label=CHANCE)
         axes.set_xticks(
-            x_positions, [f"{condition_label(line.name)}\n{line.anchor.n:,}" for line in lines]
+            x_positions, [f"{figure_label(line.name)}\n{line.anchor.n:,}" for line in lines]
         )
         axes.set_ylim(-4, 104)
         axes.set_ylabel("%, with 95 % interval")

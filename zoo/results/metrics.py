@@ -63,11 +63,11 @@ class Rules:
     drop_identical: bool
     macros: Mapping[tuple[str, str], MacroAverage] = field(default_factory=dict)
 
-    def macro(self, benchmark: str, subset: str) -> MacroAverage | None:
+    def macro_average(self, benchmark: str, subset: str) -> MacroAverage | None:
         """Returns the macro average of a subset, None if it has none."""
         return self.macros.get((benchmark, subset), self.macros.get((benchmark, "*")))
 
-    def same_outcomes(self, other: "Rules", part: pa.Table) -> bool:
+    def gives_same_outcomes(self, other: "Rules", part: pa.Table) -> bool:
         """Returns whether other rules give the same outcomes for a metric, macro averages aside.
 
         Args:
@@ -180,13 +180,13 @@ def compute_metrics(
         run, subset, name = key
         reference = references.get((run, subset), Reference())
         official = rules if published_rules is None else published_rules
-        is_comparable = rules.same_outcomes(official, part)
+        is_comparable = rules.gives_same_outcomes(official, part)
         outcome = judge_outcomes(part, rules.official_ties, rules.drop_identical)
         metric, observed = _build_metric(key, name, outcome, reference, is_comparable)
         observations_by_metric[metric] = observed
-        macro = rules.macro(run.benchmark, subset)
+        macro = rules.macro_average(run.benchmark, subset)
         if macro is not None and macro.metric in ("", name):
-            is_comparable = is_comparable and macro == official.macro(run.benchmark, subset)
+            is_comparable = is_comparable and macro == official.macro_average(run.benchmark, subset)
             metric, observed = _build_metric(
                 (run, subset, MACRO),
                 name,

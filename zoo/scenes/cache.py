@@ -170,8 +170,8 @@ def _read(folder: str | Path, name: str, schema: type[Line]) -> list[Line]:
     path = Path(folder) / name
     if not path.is_file():
         raise ZooError(
-            f"{path} does not exist: run `zoo scenes render --out {folder}`, which also resumes an "
-            "interrupted run"
+            f"{folder} has no {name}, so that it is not a folder of rendered scenes: give a file "
+            f"of captions, or finish the scenes with `zoo scenes render --out {folder}`"
         )
     advice = "delete the file and run `zoo scenes render` again"
     return [line for _, line in read_json_lines(path, schema, advice)]

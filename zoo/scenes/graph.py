@@ -321,12 +321,12 @@ def sample_scene(
     pairs += rng.sample([pair for pair in allowed if pair != pairs[0]], n - 1)
     frame = choose_framing(resolution, n)
     looks = [Look(*pair, frame.sizes, frame.materials) for pair in pairs]
-    graph = sample_layout(
+    graph = sample_scene_of_looks(
         rng,
         index,
         frame,
         looks,
-        lambda graph: are_fully_visible(graph) and has_clear_relations(graph),
+        lambda graph: has_fully_visible_objects(graph) and has_clear_relations(graph),
     )
     if graph is None:
         raise ZooError(
@@ -336,7 +336,7 @@ def sample_scene(
     return graph
 
 
-def sample_layout(
+def sample_scene_of_looks(
     rng: Random,
     index: int,
     frame: Framing,
@@ -396,9 +396,9 @@ def _add_object(
     return None
 
 
-def are_fully_visible(graph: SceneGraph) -> bool:
+def has_fully_visible_objects(graph: SceneGraph) -> bool:
     """Returns whether all objects are completely in the frame and none occludes another."""
-    return is_in_frame(graph) and has_disjoint_outlines(graph)
+    return is_in_frame(graph) and has_separate_objects(graph)
 
 
 def is_in_frame(graph: SceneGraph) -> bool:
@@ -409,13 +409,13 @@ def is_in_frame(graph: SceneGraph) -> bool:
     )
 
 
-def has_disjoint_outlines(graph: SceneGraph) -> bool:
+def has_separate_objects(graph: SceneGraph) -> bool:
     """Returns whether no two outlines touch, in the image or on the ground."""
     discs = [_project_outline(graph.camera, o) for o in graph.objects]
-    return all(math.dist(a[:2], b[:2]) >= a[2] + b[2] for a, b in _pairs(discs)) and all(
+    return all(math.dist(a[:2], b[:2]) >= a[2] + b[2] for a, b in _unordered_pairs(discs)) and all(
         math.dist(a.position[:2], b.position[:2])
         >= OUTLINE[a.shape] * a.radius + OUTLINE[b.shape] * b.radius
-        for a, b in _pairs(graph.objects)
+        for a, b in _unordered_pairs(graph.objects)
     )
 
 
@@ -426,7 +426,7 @@ def has_clear_relations(graph: SceneGraph) -> bool:
     order in the image.
     """
     projections = [graph.camera.project_with_scale(o.position) for o in graph.objects]
-    for i, j in _pairs(range(len(graph.objects))):
+    for i, j in _unordered_pairs(range(len(graph.objects))):
         side_offset, depth_offset = (
             graph.offset(i, "to the right of", j),
             graph.offset(i, "behind", j),
@@ -460,7 +460,7 @@ def _project_outline(camera: Camera, object: SceneObject) -> tuple[float, float,
     return x, y, OUTLINE[object.shape] * object.radius * enlargement
 
 
-def _pairs(items: Any) -> Iterator[tuple[Any, Any]]:
+def _unordered_pairs(items: Any) -> Iterator[tuple[Any, Any]]:
     return ((items[i], items[j]) for i in range(len(items)) for j in range(i))
 
 

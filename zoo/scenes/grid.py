@@ -16,9 +16,9 @@ from zoo.scenes.graph import (
     COLORS,
     Look,
     SceneGraph,
-    are_fully_visible,
     choose_framing,
-    sample_layout,
+    has_fully_visible_objects,
+    sample_scene_of_looks,
 )
 from zoo.units.record import UnitRecord
 
@@ -84,7 +84,7 @@ class BindingGrid(SceneCollection):
             split, image = split_of(index), image_id(index)
             caption = rng.choice(self.captions[split])
             looks = [Look(*pair, frame.sizes, frame.materials) for pair in caption]
-            graph = sample_layout(rng, index, frame, looks, are_fully_visible)
+            graph = sample_scene_of_looks(rng, index, frame, looks, has_fully_visible_objects)
             assert graph is not None, "there is room for two"
             descriptions = [
                 self._describe(graph, rng, image, k, order, split)

@@ -18,9 +18,9 @@ from zoo.scenes.graph import (
     SIZES,
     Look,
     SceneGraph,
-    are_fully_visible,
     choose_framing,
-    sample_layout,
+    has_fully_visible_objects,
+    sample_scene_of_looks,
 )
 from zoo.units.record import Entity, UnitRecord
 
@@ -144,13 +144,13 @@ def _sample_exchangeable_scene(
 ) -> SceneGraph:
     """Returns a scene whose objects are separate, before and after the exchange."""
     frame = choose_framing(CLOSE_RESOLUTION, len(looks))
-    graph = sample_layout(
+    graph = sample_scene_of_looks(
         rng,
         index,
         frame,
         looks,
-        are_fully_visible,
-        lambda graph: are_fully_visible(exchange(graph)),
+        has_fully_visible_objects,
+        lambda graph: has_fully_visible_objects(exchange(graph)),
     )
     assert graph is not None, "there is room for six"
     return graph

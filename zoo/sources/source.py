@@ -187,7 +187,7 @@ def drop_missing_images(source: Source, finder: ImageFinder, tolerate_missing: b
         roots = ", ".join(map(str, finder.roots)) or "no data root"
         first_missing = ", ".join([*map(str, missing[:3]), *(["..."] if len(missing) > 3 else [])])
         raise ZooError(
-            f"{len(missing):,} of {n:,} images are missing under {roots} ({first_missing}): "
+            f"{len(missing):,} of {n:,} images are missing in {roots} (first: {first_missing}): "
             f"{finder.missing_image_advice(missing[0])}, or set data.tolerate_missing: true to "
             "skip missing images"
         )

@@ -120,14 +120,14 @@ class Writer:
 Make = Callable[[Writer], Notes]
 
 
-def build_in_memory(make: Make) -> CompiledTables:
+def build_in_memory(build: Make) -> CompiledTables:
     """Builds tables in memory.
 
     Args:
-        make: Writes the tables and returns notes.
+        build: Writes the tables and returns notes.
     """
     writer = Writer(None)
-    notes = make(writer)
+    notes = build(writer)
     return CompiledTables(writer.tables, notes)
 
 
@@ -245,7 +245,7 @@ def measure_cache() -> CacheSize:
     return CacheSize(len(sets), sum(table_set.bytes for table_set in sets))
 
 
-def delete_unused_tables() -> None:
+def delete_tables_not_in_use() -> None:
     """Deletes all tables that are not in use."""
     for table_set in _table_sets():
         _delete_unless_used(table_set.folder)

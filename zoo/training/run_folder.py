@@ -97,14 +97,14 @@ class RunFolder(SaveConfigCallback):
                 if not self.deletes_earlier_run and not is_checkpoint_in(
                     checkpoint, self.claimed_folder
                 ):
-                    self._write_record(self.claimed_folder / RECORD)
+                    self._claim_chosen_folder(self.claimed_folder / RECORD)
         except OSError as error:
             raise ZooError(
                 f"{error.filename or folder_of_logger_runs(trainer)} could not be created "
                 f"({error.strerror}): {advice_on(error)}"
             ) from error
 
-    def _write_record(self, file: Path) -> None:
+    def _claim_chosen_folder(self, file: Path) -> None:
         """Writes run.json into the folder that the user chose, unless another run did so first."""
         try:
             with file.open("x", encoding="utf-8") as record_file:
@@ -123,7 +123,7 @@ class RunFolder(SaveConfigCallback):
             return
         if self._record_written:
             (self.claimed_folder / RECORD).unlink(missing_ok=True)
-        remove_empty_folders(self.claimed_folder)
+        remove_run_folder_if_empty(self.claimed_folder)
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Broadcasts the folder to all ranks, and sets it in the logger and the checkpoints."""
@@ -166,14 +166,14 @@ class RunFolder(SaveConfigCallback):
         error_message = ""
         if trainer.is_global_zero:
             try:
-                self._write_run_files()
+                self._replace_run_files()
             except ZooError as error:
                 error_message = str(error)
         error_message = trainer.strategy.broadcast(error_message)
         if error_message:
             raise ZooError(error_message)
         self.training_began = True
-        planned = self._schedule_settings(trainer)
+        planned = self._trainer_settings(trainer)
         changed = differences(
             getattr(self, "_earlier_run", {}).get("plan", planned), planned, "trainer."
         )
@@ -200,7 +200,7 @@ class RunFolder(SaveConfigCallback):
         """Adds the folder, schedule and device hours of the run to the checkpoint."""
         checkpoint["run"] = {
             "folder": str(self.folder),
-            "plan": self._schedule_settings(trainer),
+            "plan": self._trainer_settings(trainer),
             "device_hours": self._device_hours(trainer),
         }
 
@@ -208,11 +208,11 @@ class RunFolder(SaveConfigCallback):
         seconds = time.monotonic() - self.began
         return self.hours_before + trainer.world_size * seconds / 3600
 
-    def _schedule_settings(self, trainer: Trainer) -> Settings:
+    def _trainer_settings(self, trainer: Trainer) -> Settings:
         settings = {name: getattr(trainer, name) for name in SCHEDULE_SETTINGS}
         return {"steps": int(trainer.estimated_stepping_batches), **settings}
 
-    def _write_run_files(self) -> None:
+    def _replace_run_files(self) -> None:
         """Writes config.yaml and run.json; the config of an earlier part of the run is kept."""
         folder, config_file = self.folder, self.folder / CONFIG
         self.config.overwrite = False
@@ -244,7 +244,7 @@ def claim_version_folder(root: Path) -> Path:
         return folder
 
 
-def remove_empty_folders(folder: Path) -> None:
+def remove_run_folder_if_empty(folder: Path) -> None:
     """Removes a claimed folder, and then the folder of runs, if they are empty."""
     with suppress(OSError):
         folder.rmdir()
@@ -377,8 +377,8 @@ def find_checkpoint_of_same_run(root: Path, record: Settings, which: str) -> Pat
         )
     if not candidates:
         raise ZooError(
-            f"--ckpt_path {which}: there is no {LAST} under {root}: give the path of a checkpoint, "
-            "or omit the flag to start a new run"
+            f"--ckpt_path {which}: the folder {root} has no run of `zoo fit`: give the path of a "
+            "checkpoint, or omit the flag to start a new run"
         )
     raise ZooError(
         f"--ckpt_path {which}: no run under {root} has this recipe and data; the newest are "

@@ -74,7 +74,9 @@ def runs(root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path
             HalfTruth(str(root / "units.jsonl"), "paper"),
             Retrieval(CsvTable(str(root / "captions.tsv"))),
         ]
-        Evaluation(benchmarks, str(root), out=str(folders[name]), workers=0).run(Guess(modulus))
+        Evaluation(benchmarks, str(root), out=str(folders[name]), workers=0).run_plain_model(
+            Guess(modulus)
+        )
     return folders
 
 

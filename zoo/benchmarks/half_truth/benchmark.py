@@ -28,8 +28,8 @@ from zoo.units.reader import read_units, unit_files
 from zoo.units.record import UnitRecord
 
 INSTRUCTIONS = (
-    "`zoo units extract CAPTIONS --out {units}` extracts the units of captions, "
-    "`zoo scenes render` writes those of scenes"
+    "`zoo halftruth build UNITS --out {units}` writes cases, `zoo units extract CAPTIONS --out "
+    "{units}` the units of captions, and `zoo scenes render` those of scenes"
 )
 MAX_IMAGES = 5_000
 NO_FOILS = "the units have no such foils"

@@ -97,11 +97,11 @@ def paper_texts(
     texts: list[HalfTruthTexts] = []
     for image_id in (i for i in by_image if i in drawn_images):
         rng = Random(f"{seed}/{image_id}")
-        image_words = _image_words(by_image[image_id], captions.get(image_id, ()))
+        image_words = _image_base_forms(by_image[image_id], captions.get(image_id, ()))
         for record in rng.sample(by_image[image_id], len(by_image[image_id])):
             new_texts = [
-                *_entity_cases(record, records, image_words, rng),
-                *_relation_cases(record, rng),
+                *_entity_texts(record, records, image_words, rng),
+                *_relation_texts(record, rng),
             ]
             if new_texts:
                 texts.extend(new_texts)
@@ -109,7 +109,7 @@ def paper_texts(
     return texts
 
 
-def _entity_cases(
+def _entity_texts(
     record: UnitRecord, records: list[UnitRecord], mentioned: set[str], rng: Random
 ) -> Iterator[HalfTruthTexts]:
     entities = _distinct_entities(record.entities)
@@ -142,7 +142,7 @@ def _entity_cases(
             yield _join_texts(record, "+Rand", anchor.text, stranger, added.text)
 
 
-def _relation_cases(record: UnitRecord, rng: Random) -> Iterator[HalfTruthTexts]:
+def _relation_texts(record: UnitRecord, rng: Random) -> Iterator[HalfTruthTexts]:
     options: dict[str, dict[str, list[tuple[Relation, list[RelationFoil]]]]] = {}
     for relation in record.relations:
         by_condition: dict[str, list[RelationFoil]] = {}
@@ -177,12 +177,12 @@ def condition_of(foil: RelationFoil) -> str | None:
     return "Rel:Obj" if foil.component == "object" else "Subj"
 
 
-def condition_label(condition: str) -> str:
+def figure_label(condition: str) -> str:
     """Returns a condition and its error as a label for figures, one word per line."""
     return "\n".join([condition, *CONDITION_ERRORS.get(condition, "").split()])
 
 
-def _image_words(records: Iterable[UnitRecord], captions: Iterable[str] = ()) -> set[str]:
+def _image_base_forms(records: Iterable[UnitRecord], captions: Iterable[str] = ()) -> set[str]:
     """Returns the base forms of all words in the captions and entities of one image."""
     texts = (
         text
@@ -235,7 +235,9 @@ def without_doubtful_foils(
         other_records = [
             other_record for other_record in by_image[record.image_id] if other_record is not record
         ]
-        other_words = _image_words(other_records, captions.get(record.image_id, ())) - caption_words
+        other_words = (
+            _image_base_forms(other_records, captions.get(record.image_id, ())) - caption_words
+        )
         entities, relations = [], []
         for entity in record.entities:
             conditions = [ENTITY_CONDITIONS.get(foil.edit) for foil in entity.foils]
@@ -311,14 +313,14 @@ def public_code_texts(
         The texts, first those of entities, then those of relations.
     """
     pairs = _first_of_each_image(records, _pair_with_foil, max_images)
-    relations = _first_of_each_image(records, _relation_with_two_foil_kinds, max_images)
+    relations = _first_of_each_image(records, _find_relation_with_two_foil_kinds, max_images)
     rng = Random(seed)
     texts: list[HalfTruthTexts] = []
     for i, (record, (anchor, added)) in enumerate(pairs):
         for edit, condition in ENTITY_CONDITIONS.items():
             texts += [
                 _join_texts(record, condition, anchor.text, foil, added.text)
-                for foil in _worded_foil_texts(added.foils, edit)[:1]
+                for foil in _foil_texts_with_content_word(added.foils, edit)[:1]
             ]
         if len(pairs) > 1:
             other_index = rng.randrange(len(pairs) - 1)
@@ -363,21 +365,23 @@ def _pair_with_foil(record: UnitRecord) -> tuple[Entity, Entity] | None:
             if anchor.text != added.text
             and _passes_public_code_filter(anchor.text)
             and _passes_public_code_filter(added.text)
-            and any(_worded_foil_texts(added.foils, edit) for edit in ENTITY_CONDITIONS)
+            and any(_foil_texts_with_content_word(added.foils, edit) for edit in ENTITY_CONDITIONS)
         ),
         None,
     )
 
 
-def _relation_with_two_foil_kinds(record: UnitRecord) -> tuple[Relation, dict[str, str]] | None:
+def _find_relation_with_two_foil_kinds(
+    record: UnitRecord,
+) -> tuple[Relation, dict[str, str]] | None:
     for relation in record.relations:
-        foils = _first_foil_by_kind(record, relation)
+        foils = _first_foil_text_by_kind(record, relation)
         if len(foils.keys() - {"Rel:Attr"}) >= 2:
             return relation, foils
     return None
 
 
-def _first_foil_by_kind(record: UnitRecord, relation: Relation) -> dict[str, str]:
+def _first_foil_text_by_kind(record: UnitRecord, relation: Relation) -> dict[str, str]:
     """Returns the first foil of each kind; arguments are replaced by foils of their entity.
 
     A negation counts as a kind but belongs to no condition.
@@ -395,18 +399,18 @@ def _first_foil_by_kind(record: UnitRecord, relation: Relation) -> dict[str, str
     foils = {
         "Rel:Attr": [
             f"{subject} {predicate} {foil}"
-            for foil in _worded_foil_texts(object_foils, "attribute_change")
+            for foil in _foil_texts_with_content_word(object_foils, "attribute_change")
         ],
         "Rel:Obj": [
             f"{subject} {predicate} {foil}"
-            for foil in _worded_foil_texts(object_foils, "object_change")
+            for foil in _foil_texts_with_content_word(object_foils, "object_change")
         ],
         "Ant": [foil.text for foil in worded_foils if foil.edit in PREDICATE_EDITS],
         "negation": [foil.text for foil in worded_foils if foil.edit == "negation"],
         "Swap": [f"{object_} {predicate} {subject}"],
         "Subj": [
             f"{foil} {predicate} {object_}"
-            for foil in _worded_foil_texts(subject_foils, "object_change")
+            for foil in _foil_texts_with_content_word(subject_foils, "object_change")
         ],
     }
     return {kind: texts[0] for kind, texts in foils.items() if texts}
@@ -421,7 +425,7 @@ def _find_entity_foils(record: UnitRecord, text: str) -> tuple[EntityFoil, ...]:
     return next(exact_matches, None) or next(containing_matches, ())
 
 
-def _worded_foil_texts(foils: Iterable[EntityFoil], edit: str) -> list[str]:
+def _foil_texts_with_content_word(foils: Iterable[EntityFoil], edit: str) -> list[str]:
     return [
         foil.text for foil in foils if foil.edit == edit and _passes_public_code_filter(foil.text)
     ]

@@ -126,7 +126,10 @@ def read_study(names: Sequence[str], objectives: Sequence[str] = ()) -> Study:
             )
         rows[name] = ({"model": {"objective": {"class_path": objective}}},)
     if not rows:
-        raise ZooError(f"{study_name} has no recipes: list what to train under `recipes:`")
+        raise ZooError(
+            f"{study_name} lists no recipes: list what to train under `recipes:`, or put a study "
+            f"before it, as in `zoo study methods_on_coco {study_name}`"
+        )
     study = Study(
         study_name,
         rows,

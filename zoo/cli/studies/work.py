@@ -90,7 +90,7 @@ class StudyExecutor:
             "prepare": {**plan.get("prepare", {}), **self.study.prepare},
             "made_from": plan.get("made_from", {}),
         }
-        self._write_plan(new_plan)
+        self._write_study_plan(new_plan)
 
     def check_work_folder(self) -> dict[str, Any]:
         """Checks that the work folder belongs to this study, and returns its plan.
@@ -150,7 +150,7 @@ class StudyExecutor:
         """Returns whether all files that the study prepares exist."""
         return all(self._prepared_path(path).exists() for path in self.study.prepare)
 
-    def prepare(self) -> None:
+    def prepare_files(self) -> None:
         """Creates missing files with the `prepare` commands, in one process at a time.
 
         Raises:
@@ -175,9 +175,9 @@ class StudyExecutor:
                         f"({_find_failure_reason(log, status)}): see {log}"
                     )
                 plan = json.loads((self.place.root / PLAN).read_text("utf-8"))
-                self._write_plan({**plan, "made_from": {**plan["made_from"], name: data}})
+                self._write_study_plan({**plan, "made_from": {**plan["made_from"], name: data}})
 
-    def execute(self, run: Run, wait: bool = False, measure: bool = True) -> bool:
+    def execute_run(self, run: Run, wait: bool = False, measure: bool = True) -> bool:
         """Trains and measures a run, starting from the stage that it reached.
 
         Args:
@@ -227,7 +227,7 @@ class StudyExecutor:
             initial_run = self.place.initial_run(run)
             if initial_run is not None:
                 try:
-                    self.execute(initial_run, wait=True)
+                    self.execute_run(initial_run, wait=True)
                 except RunFailed as error:
                     raise RunFailed(
                         f"{initial_run}, which it starts from, failed: {error}"
@@ -236,7 +236,7 @@ class StudyExecutor:
         if measure:
             self._validate_and_clean_up(run, lock)
 
-    def _write_plan(self, plan: Mapping[str, Any]) -> None:
+    def _write_study_plan(self, plan: Mapping[str, Any]) -> None:
         write_bytes(self.place.root / PLAN, (json.dumps(plan, indent=1) + "\n").encode())
 
     def _prepared_path(self, name: str) -> Path:

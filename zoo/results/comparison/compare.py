@@ -257,17 +257,17 @@ def _comparison_notes(
             yield (
                 f"{name}: mean and standard deviation of {len(seeds)} seeds ({', '.join(seeds)})"
             )
-    for name, counts in _sum_by_benchmark(aligned_runs.left_out_counts):
+    for name, counts in _labelled_sums_by_benchmark(aligned_runs.left_out_counts):
         yield (
             f"{name}: left out, since another run does not have them: "
             f"{_format_run_counts(run_names, counts, 'outcomes')}"
         )
-    for name, counts in _sum_by_benchmark(aligned_runs.unscored_counts):
+    for name, counts in _labelled_sums_by_benchmark(aligned_runs.unscored_counts):
         yield (
             f"{name}: left out of all runs, since not every run scored them: "
             f"{_format_run_counts(run_names, counts, 'outcomes not scored')}"
         )
-    for name, (n,) in _sum_by_benchmark(
+    for name, (n,) in _labelled_sums_by_benchmark(
         {part: (n,) for part, n in aligned_runs.unscored_by_all.items()}
     ):
         yield f"{name}: {n:,} outcomes were not scored in any run"
@@ -288,11 +288,11 @@ def _comparison_notes(
     partial_means = [f"{line.name} ({len(line.missing)})" for line in lines if line.missing]
     if partial_means:
         yield f"averages without members that were not measured: {', '.join(partial_means)}"
-    yield from _rank_flip_notes(results, presets[0])
+    yield from _split_rank_notes(results, presets[0])
     yield from _legend_notes(groups, lines, reference_models)
 
 
-def _rank_flip_notes(results: Mapping[str, Results], preset: Preset) -> Iterator[str]:
+def _split_rank_notes(results: Mapping[str, Results], preset: Preset) -> Iterator[str]:
     """Yields the pairs of runs whose order differs between two splits, tested as in BindSplit."""
     cases = {name: run.cases for name, run in results.items()}
     first_cases = next(iter(cases.values()))
@@ -346,7 +346,7 @@ def _legend_notes(
             yield f"{model}: no published result for what the runs have in common"
 
 
-def _sum_by_benchmark(
+def _labelled_sums_by_benchmark(
     counts: Mapping[BenchmarkSubset, Sequence[int]],
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Yields the counts of each benchmark, with the name of its subset if it has only one."""

@@ -254,7 +254,7 @@ def _render_first_page(content: ReportContent, image_notes: Sequence[str], folde
         groups=content.seed_groups,
         excluded_from_tests=list(content.excluded_from_tests),
         preset=content.presets[0],
-        warnings=[*_run_notes(content.recounted_first_runs), *image_notes],
+        warnings=[*_run_warnings(content.recounted_first_runs), *image_notes],
         averages={name: rows for name, rows in averages.items() if rows},
         metrics=metrics,
         differences=differences,
@@ -292,7 +292,7 @@ def _belongs_on_page(note: str) -> bool:
     return not note.startswith(("bold", "preset", "vs "))
 
 
-def _run_notes(runs: Mapping[str, Results]) -> Iterator[str]:
+def _run_warnings(runs: Mapping[str, Results]) -> Iterator[str]:
     for name, run in runs.items():
         random = describe_random_weights(run.header["model"].get("weights", {}))
         if random is not None:
