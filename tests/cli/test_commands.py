@@ -448,7 +448,10 @@ MISTAKES = {
         ["fit", "--config", "RECIPE", "--ckpt_path", "nowhere.ckpt"],
         "nowhere.ckpt",
     ),
-    "no checkpoint to resume": (["fit", "--config", "RECIPE", "--ckpt_path", "last"], "last.ckpt"),
+    "no checkpoint to resume": (
+        ["fit", "--config", "RECIPE", "--ckpt_path", "last"],
+        "no run of `zoo fit`",
+    ),
     "a wrong checkpoint": (["fit", "--config", "RECIPE", "--ckpt_path", "RECIPE"], "recipe.yaml"),
     "an unknown benchmark": (
         ["validate", "--benchmarks", "sugarcrape", "--model.backbone.name", "zoo-tiny"],

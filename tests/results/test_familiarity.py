@@ -346,7 +346,7 @@ MISTAKES = {
     ),
     "no captions of COCO": (
         ["aro:VG-Attribution", "coco"],
-        "put coco/annotations/captions_train2014.json or ",
+        "COCO's training captions are not in ",
     ),
 }
 

@@ -271,7 +271,7 @@ def parser() -> CommandParser:
         "--min_count",
         type=NonNegativeInt,
         default=0,
-        help="omit replacements that occur fewer times in WordNet's texts (default: %(default)s)",
+        help="omit replacements that occur fewer times in WordNet's texts",
     )
     commands.add_subcommand(
         "preview", preview_parser, help="print captions with their negatives, and quality rates"
