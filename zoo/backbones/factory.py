@@ -369,7 +369,7 @@ def parameters_of(name: str) -> int:
     """Returns how many parameters an architecture has, without allocating them.
 
     Args:
-        name: The architecture, as `architecture` takes it.
+        name: The architecture, as `resolve_architecture` takes it.
 
     Raises:
         ZooError: The name is unknown, or its configuration cannot be built.

@@ -165,9 +165,9 @@ class Contents:
         notes: Notes for the report by name, such as tagger and seed.
         baselines: The scores of guesses that never see the image.
         uncroppable_images: Images that exist but whose boxes cannot be cropped; set by
-            `resolve_images`.
+            `resolve_case_images`.
         limits: The number of cases of a subset to keep, if the official script takes the first ones
-            whose images it finds. `resolve_images` removes the others.
+            whose images it finds. `resolve_case_images` removes the others.
     """
 
     cases: list[Case]

@@ -130,7 +130,7 @@ def _digest(cases: Iterable[Case], declared: Declared) -> str:
 
 
 def compute_ceilings(cases: Iterable[Case], declared: Declared) -> Ceilings:
-    """Returns the same as `ceilings` without using the cache."""
+    """Returns the same as `load_or_compute_ceilings` without using the cache."""
     scored_cases = [
         case for case in cases if not (case.is_gallery or case.resolved_protocol.by_image)
     ]

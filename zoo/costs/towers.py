@@ -78,7 +78,7 @@ def towers_of(name: str, activation: Activation | None = None) -> tuple[TowerCos
     """Returns the image and the text tower of an architecture.
 
     Args:
-        name: The architecture, as `architecture` takes it.
+        name: The architecture, as `resolve_architecture` takes it.
         activation: The activation of the blocks; None takes the architecture's own.
 
     Raises:

@@ -172,7 +172,7 @@ class MappedShards:
         hashes: Tensor,
         stored_masks: Mapping[TokenKey, Tensor],
     ) -> None:
-        """Adds a file of items, which the next `open` maps.
+        """Writes a file of items, which the next `remap` maps.
 
         Args:
             names: Names of the items.

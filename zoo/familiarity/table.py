@@ -97,7 +97,7 @@ def is_binding_table(path: Path) -> bool:
 
 
 def read_binding_table(path: Path) -> BindingTable:
-    """Reads a table written by `write`, or one in the format of BindSplit's release.
+    """Reads a table written by `write_binding_table`, or one in the format of BindSplit's release.
 
     Raises:
         ZooError: The file has another version or is invalid.

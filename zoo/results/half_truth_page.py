@@ -74,7 +74,7 @@ def write_page_and_figures(
 
 
 def output_paths(n: int, out: Path) -> list[Path]:
-    """Returns the files that `write` writes: the figures of each diagnostic, and the page.
+    """Returns the files that `write_page_and_figures` writes: the figures of each diagnostic, and the page.
 
     Args:
         n: Number of diagnostics.
@@ -90,7 +90,7 @@ def render_half_truth_page(
     finder: ImageFinder | None,
     worst: int,
 ) -> str:
-    """Returns the page as HTML; see `write`."""
+    """Returns the page as HTML; see `write_page_and_figures`."""
     worst_by_run = [diagnostic.worst_cases(worst) for diagnostic in diagnostics]
     shown_cases = [
         case

@@ -29,7 +29,7 @@ class SplitTest:
         values: Share of right answers of each.
         right_only: Number of questions that only this model answers right (better, for graded
             answers).
-        p: The p-value of `mcnemar`.
+        p: The p-value of `mcnemar_mid_p`.
         q: The p-value adjusted over the pairs of models on this split (Benjamini and Hochberg).
     """
 

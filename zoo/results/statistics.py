@@ -275,7 +275,7 @@ def paired_test(first: ArrayLike, second: ArrayLike, image: ArrayLike) -> float:
         image: Label of the image of each question, `[n]`.
 
     Returns:
-        The two-sided mid-p (Lancaster 1961), as in `mcnemar`; 1 if the models are equal on every
+        The two-sided mid-p (Lancaster 1961), as in `mcnemar_mid_p`; 1 if the models are equal on every
         image.
     """
     _, index = np.unique(np.asarray(image), return_inverse=True)

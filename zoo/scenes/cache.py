@@ -5,7 +5,7 @@
     scenes.jsonl, captions.jsonl      graphs; captions with their split and attribute swap
     units.jsonl, units.SPLIT.jsonl    units and foils, of all splits and of one
 
-A `Collection` defines the scenes and their captions. Rendering can be interrupted at any time:
+A `SceneCollection` defines the scenes and their captions. Rendering can be interrupted at any time:
 every file is written under a temporary name and renamed. The lists are written after the images,
 and captions.jsonl at the end, so that a folder with this file is complete.
 """

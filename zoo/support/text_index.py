@@ -16,7 +16,7 @@ class TextIndex:
 
     Args:
         column: The column.
-        index: The index of the column, from `index_of`.
+        index: The index of the column, from `build_text_index`.
     """
 
     def __init__(self, column: pa.ChunkedArray, index: pa.Table) -> None:

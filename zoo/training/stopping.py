@@ -131,7 +131,7 @@ class StepEnd(Callback):
 
         Args:
             trainer: The trainer.
-            action_requested: Whether `wants` returned 1 on any rank.
+            action_requested: Whether `requests_action` returned 1 on any rank.
             stopping: Whether the run stops here.
         """
 

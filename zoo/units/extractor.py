@@ -104,7 +104,7 @@ class UnitExtractor(Configurable, ABC):
     def keep_open(self) -> AbstractContextManager[None]:
         """Keeps resources such as a model loaded within a `with` block.
 
-        Without it, every call of `records` loads them again.
+        Without it, every call of `validated_records` loads them again.
         """
         return nullcontext()
 

@@ -225,7 +225,7 @@ def _join_run_means(
 def _join_run_splits(
     preset: Preset, tables: Sequence[pa.Table], order: Mapping[tuple[BenchmarkRun, str], int]
 ) -> list[CommonMetric]:
-    """Returns the metrics of each split, without macro averages as in `by_split`."""
+    """Returns the metrics of each split, without macro averages as in `compute_split_metrics`."""
     if tables[0]["bucket"].null_count == len(tables[0]):
         return []
     rules: Rules = replace(preset.rules, macros={})
