@@ -47,8 +47,8 @@ class Head(Configurable, nn.Module, ABC):
         scales_cosine: Whether the scale is the temperature of cosines of the towers' own vectors,
             so that it may replace the backbone's. The scale of any other head is meaningless
             without the head.
-        patch_measure: What `word_patch_scores` measures between a word and a patch, as report pages name
-            it.
+        patch_measure: What `word_patch_scores` measures between a word and a patch, as report pages
+            name it.
 
     Raises:
         ZooError: The scale is not above 0, or it is trained and the argument `scale` is above

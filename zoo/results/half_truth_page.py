@@ -74,7 +74,7 @@ def write_page_and_figures(
 
 
 def output_paths(n: int, out: Path) -> list[Path]:
-    """Returns the files that `write_page_and_figures` writes: the figures of each diagnostic, and the page.
+    """Returns the files that `write_page_and_figures` writes: figures of all diagnostics, the page.
 
     Args:
         n: Number of diagnostics.

@@ -275,8 +275,8 @@ def paired_test(first: ArrayLike, second: ArrayLike, image: ArrayLike) -> float:
         image: Label of the image of each question, `[n]`.
 
     Returns:
-        The two-sided mid-p (Lancaster 1961), as in `mcnemar_mid_p`; 1 if the models are equal on every
-        image.
+        The two-sided mid-p (Lancaster 1961), as in `mcnemar_mid_p`; 1 if the models are equal on
+        every image.
     """
     _, index = np.unique(np.asarray(image), return_inverse=True)
     a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
