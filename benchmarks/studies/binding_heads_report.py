@@ -65,7 +65,7 @@ def write_report(runs: list[Run], plan: dict[str, Any], methods: tuple[str, ...]
 
 
 def gains(runs: list[Run], method: str, subset: str, share: float) -> list[tuple[float, float]]:
-    """Returns what the cosine knows of swaps and what a method adds, a seed each."""
+    """Returns what the cosine knows of swaps and what a method adds, for each seed."""
 
     def told(name: str, asked: str = "metrics") -> dict[int, float]:
         return {
@@ -86,7 +86,7 @@ def _cell(runs: list[Run], subset: str, metric: str) -> str:
 
 
 def _plot(runs: list[Run], methods: tuple[str, ...], shares: list[float], path: Path) -> None:
-    """Draws the gain over the cosine against the cosine; a dot is a tower, a line a method."""
+    """Draws the gain over the cosine against the cosine; one dot per tower, one line per method."""
     figure, axes = plt.subplots(1, len(SUBSETS), figsize=(14, 5), sharey=True)
     for axis, (subset, name) in zip(axes, SUBSETS.items(), strict=True):
         for color, method in enumerate(methods[1:]):

@@ -86,7 +86,7 @@ def _plain(flip: Flip) -> dict[str, Any]:
 def _plot(
     seeds: dict[int, dict[str, dict[str, float]]], methods: tuple[str, ...], out: Path
 ) -> None:
-    """Draws accuracy by split; a panel a seed, a line a method."""
+    """Draws accuracy by split; one panel per seed, one line per method."""
     figure, axes = plt.subplots(
         1, max(len(seeds), 1), figsize=(5 * max(len(seeds), 1), 4.5), sharey=True, squeeze=False
     )

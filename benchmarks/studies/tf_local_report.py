@@ -99,7 +99,7 @@ def _shown(metric: dict[str, float]) -> str:
 def _plot(runs: list[Run], path: Path) -> None:
     """Draws swaps and half-truths by arm.
 
-    A bar is the mean over seeds, a dot with its interval a seed.
+    A bar is the mean over seeds, each dot with its interval is a seed.
     """
     figure, axes = plt.subplots(1, len(SPLITS), figsize=(12, 4.5), sharey=True)
     for axis, (split, split_name) in zip(axes, SPLITS.items(), strict=True):

@@ -44,13 +44,13 @@ def test_they_are_told_and_kept_apart_from_those_by_pil(
     capsys.readouterr()
     told, fast = measured(table, "fast", "--fast_images")
     assert told["image_decoder"] == "torchvision"
-    assert told["kept vectors"]["images"] == 0
+    assert told["cached_vectors"]["images"] == 0
     assert "images were decoded by torchvision" in capsys.readouterr().out
     assert fast != exact
     for found, wanted in zip(fast, exact, strict=True):
         assert found == pytest.approx(wanted, abs=0.05)
     again, same = measured(table, "again", "--fast_images")
-    assert again["kept vectors"]["images"] == 3
+    assert again["cached_vectors"]["images"] == 3
     assert same == fast
     assert main(["rescore", "fast", "--out", "rescored"]) == 0
     header = json.loads(Path("rescored/results.json").read_text())

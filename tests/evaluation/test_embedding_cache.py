@@ -89,12 +89,12 @@ def test_a_second_run_encodes_nothing_and_scores_the_same_to_the_last_bit(tmp_pa
     assert seen(backbone) == (0, 1), "one text fills a loader, which may not be empty"
     assert_equal(without, first)
     assert_equal(first, second)
-    assert second.header["scoring"]["kept vectors"] == {
+    assert second.header["scoring"]["cached_vectors"] == {
         "folder": str(tmp_path / "kept"),
         "images": 7,
         "texts": once[1],
     }
-    assert "kept vectors" not in without.header["scoring"]
+    assert "cached_vectors" not in without.header["scoring"]
 
 
 def test_a_further_benchmark_encodes_what_is_new_alone(tmp_path: Path) -> None:
@@ -345,11 +345,11 @@ def test_a_model_of_zoo_is_measured_from_kept_vectors(made_root: Path, tmp_path:
     cache, pairs = EmbeddingCache(str(tmp_path)), f"pairs:{made_root / 'pairs.csv'}"
     first, second = (zoo.evaluate(model, pairs, made_root, cache=cache) for _ in range(2))
     assert_equal(first, second)
-    assert [f.header["scoring"]["kept vectors"]["images"] for f in (first, second)] == [0, 12]
+    assert [f.header["scoring"]["cached_vectors"]["images"] for f in (first, second)] == [0, 12]
     assert cache.store is not None
     entries = cache.store.summarize().entries
     with torch.no_grad():
         model.module.backbone.model.visual.proj[0] += 1
     third = zoo.evaluate(model, pairs, made_root, cache=cache)
-    assert third.header["scoring"]["kept vectors"]["images"] == 0
+    assert third.header["scoring"]["cached_vectors"]["images"] == 0
     assert cache.store.summarize().entries == 2 * entries

@@ -199,7 +199,7 @@ def test_the_cost_is_told_before_anything_is_encoded(
     with caplog.at_level(logging.INFO, logger="zoo"):
         evaluation(tmp_path, made).start(backbone, scorer, {})
     assert (
-        "evaluating with StructureGuided needs 270 views an image, 540 image passes, 2 texts, "
+        "evaluating with StructureGuided needs 270 views per image, 540 image passes, 2 texts, "
         "6 segments, 0 texts without a phrase" in caplog.text
     )
     assert backbone.images_seen == 0
@@ -259,7 +259,7 @@ def test_sugarcrepe_of_real_images_is_measured(shared_data: Path) -> None:
     found = zoo.evaluate(model, "sugarcrepe", data_root=shared_data)
     assert sum(f.n for f in found.metrics) == 481
     pieces = found.header["scoring"]["pieces"]
-    assert pieces["views an image"] == 5
+    assert pieces["views per image"] == 5
     assert pieces["image passes"] == 5 * 96
     assert pieces["segments"] > 2 * pieces["texts"]
     assert found.header["scoring"]["segments"]["maker"] == "Chunks"

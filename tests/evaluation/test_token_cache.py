@@ -129,7 +129,7 @@ def test_a_second_run_encodes_nothing_and_reads_every_bit_that_was_encoded(
     assert_equal(without, first)
     assert_equal(first, second)
     assert without.header["scoring"]["towers"] == second.header["scoring"]["towers"]
-    assert second.header["scoring"]["kept vectors"] == {
+    assert second.header["scoring"]["cached_vectors"] == {
         "folder": str(tmp_path / "kept"),
         "images": 7,
         "texts": len({text for case in made for text in case.texts}),
@@ -393,5 +393,5 @@ def test_python_asks_for_kept_tokens_as_well(made_root: Path, tmp_path: Path) ->
     cache, pairs = EmbeddingCache(str(tmp_path), tokens=True), f"pairs:{made_root / 'pairs.csv'}"
     first, second = (zoo.evaluate(model, pairs, made_root, cache=cache) for _ in range(2))
     assert_equal(first, second)
-    assert [f.header["scoring"]["kept vectors"]["images"] for f in (first, second)] == [0, 12]
+    assert [f.header["scoring"]["cached_vectors"]["images"] for f in (first, second)] == [0, 12]
     assert np.isfinite(first.cases["scores"].to_pylist()[0]).all()

@@ -88,6 +88,23 @@ def test_scores_are_left_out_of_tf32_that_the_api_of_torch_2_9_allows() -> None:
         backend.fp32_precision = before
 
 
+@pytest.mark.skipif(
+    not hasattr(torch.backends.cuda.matmul, "fp32_precision"), reason="torch has no other API"
+)
+def test_after_a_score_products_follow_the_precision_of_all_backends_as_before() -> None:
+    backends: Any = torch.backends
+    items, before = Encoded(torch.randn(3, WIDTH)), backends.cuda.matmul.fp32_precision
+    shared = backends.fp32_precision
+    try:
+        backends.cuda.matmul.fp32_precision, backends.fp32_precision = "none", "tf32"
+        attached(Cosine()).block(items, items)
+        assert fp32_precisions()["products"] == "tf32"
+        backends.fp32_precision = "ieee"
+        assert fp32_precisions()["products"] == "ieee"
+    finally:
+        backends.fp32_precision, backends.cuda.matmul.fp32_precision = shared, before
+
+
 def test_scale_and_bias_start_from_the_backbone_or_from_the_arguments() -> None:
     shapes = TowerShapes(WIDTH, 5, 3, 4, 1, 7, scale=10.0, bias=-10.0)
     published, chosen = Cosine(), Cosine(scale=2.0, bias=-1.0)

@@ -45,7 +45,7 @@ from zoo.heads.base import Head
 from zoo.needs import Needs
 from zoo.regions_and_phrases.base import Segments
 from zoo.results.familiarity import Familiarity
-from zoo.results.header import DECODED, SCALE, TEXT_PROBE, TRAINED_IMAGES, TRUNCATED
+from zoo.results.header import CACHED, DECODED, SCALE, TEXT_PROBE, TRAINED_IMAGES, TRUNCATED
 from zoo.results.outcomes import OutcomeRow, outcome_rows, outcome_table
 from zoo.results.plan import Plan, ScorableCase, describe_missing, make_plan
 from zoo.results.presets.preset import Preset, preset_of
@@ -61,7 +61,6 @@ from zoo.support.ranges import NonNegativeInt, PositiveInt, Ranged
 
 log = logging.getLogger(__name__)
 
-KEPT = "kept vectors"
 WEIGHTS = "weights_sha256"
 
 
@@ -514,10 +513,10 @@ class Evaluation(Ranged):
         return segments
 
     def _count_encoded_items(self, head: Head) -> dict[str, int]:
-        """Returns the numbers of encoded pieces by name."""
+        """Returns how many views, segments, texts and image passes are encoded."""
         views, cost = head.needs.views, dict[str, int]()
         if views is not None:
-            cost["views an image"] = views.count
+            cost["views per image"] = views.count
             cost["image passes"] = sum(s.image_passes(views.count) for s in self._strategies)
         segments = self._segments_for(head.needs)
         if segments is not None:
@@ -548,7 +547,7 @@ class Evaluation(Ranged):
         for strategy in self._strategies:
             notes |= strategy.notes(head)
         if self._stored_vectors is not None:
-            notes[KEPT] = {
+            notes[CACHED] = {
                 "folder": str(self._stored_vectors.store.folder),
                 "images": len(self._items_with_vectors.images | self._items_with_tokens.images),
                 "texts": len(self._items_with_vectors.texts | self._items_with_tokens.texts),

@@ -27,6 +27,7 @@ SHORT_LISTS = "retrieval"
 SCALE = "scale"
 DECODED = "image_decoder"  # recorded if it is not PIL
 TEXT_PROBE = "text_probe"
+CACHED = "cached_vectors"
 # key of its `model`
 TRAINED_IMAGES = "trained_images"  # number per data set that the model was trained on
 

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from zoo.errors import ZooError
 from zoo.results.averages import Average
 from zoo.results.header import (
+    CACHED,
     DECODED,
     EXCLUDED_IMAGES,
     REFERENCE_MODELS,
@@ -39,6 +40,7 @@ RENAMED_KEYS = {
         "told by texts alone": TEXT_PROBE,
         "texts over the context length, cut": TRUNCATED,
         "images decoded by": DECODED,
+        "kept vectors": CACHED,
     },
     "familiarity": {"with": "training_captions", "bindings_by": "extractor"},
     "absent": {"how": "instructions"},

@@ -26,6 +26,8 @@ def exact_fp32_products() -> Iterator[None]:
         return
     torch_backends: Any = torch.backends
     backends = [torch_backends.cuda.matmul, torch_backends.mkldnn.matmul]
+    # backends that follow the shared precision have the same value, and have to follow it again
+    shared = torch_backends.fp32_precision
     precisions = [backend.fp32_precision for backend in backends]
     try:
         for backend in backends:
@@ -33,7 +35,7 @@ def exact_fp32_products() -> Iterator[None]:
         yield
     finally:
         for backend, precision in zip(backends, precisions, strict=True):
-            backend.fp32_precision = precision
+            backend.fp32_precision = "none" if precision == shared else precision
 
 
 def fp32_precisions() -> dict[str, str]:
