@@ -8,7 +8,7 @@ width.
     s(I, T) = scale * (w . TransformerEncoder(x)_CLS + c)
 
 TF-Global reads the pooled image and text vectors instead of patches and tokens. With ViT-B/32,
-TF-Local has 13,333,505 parameters (the paper: 13.3M), and TF-Global has 13,138,433.
+TF-Local has 13,333,505 trained parameters (the paper: 13.3M), and TF-Global has 13,138,433.
 """
 
 from typing import ClassVar, Literal
@@ -281,8 +281,8 @@ class CrossModal(Head):
     ) -> Tensor | None:
         """Returns the attention of each word to each patch through all blocks.
 
-        See `Head.patch_words`. It is attention rollout (Abnar and Zuidema, 2020): the product over
-        blocks of (A + 1) / 2, where A is the mean of a block's attention over its heads. A CLS
+        See `Head.word_patch_scores`. It is attention rollout (Abnar and Zuidema, 2020): the product
+        over blocks of (A + 1) / 2, where A is the mean of a block's attention over its heads. A CLS
         patch is left out, since it has no position in the image. None for `global`.
         """
         if self.granularity == "global":
