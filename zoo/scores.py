@@ -62,7 +62,7 @@ class Block:
         """Which columns are a row's match, `[n, m]`."""
         if self.match is None:
             raise ValueError("this block has no matches")
-        return F.one_hot(self.match, self.logits.shape[1]).bool()
+        return _one_hot(self.match, self.logits.shape[1])
 
     def cross_entropy(self, valid: Tensor) -> Tensor:
         """Computes -log softmax at each row's match over its candidates.
@@ -514,7 +514,7 @@ class Scores:
             & exists[:, None]
             & gather.gather(exists)[None]
         )
-        own_column = F.one_hot(self._own_columns(len(rows)), len(columns)).bool()
+        own_column = _one_hot(self._own_columns(len(rows)), len(columns))
         return same_image, same_text, columns[None] & exists[:, None] & ~own_column
 
 
@@ -526,6 +526,11 @@ def _memory_key(rows: Tensor) -> object:
 def first_items(items: Encoded, n: int) -> Encoded:
     """Returns the first n items; of a batch's images, these are the images of its rows."""
     return items if len(items) == n else items.map(lambda t: t[:n])
+
+
+def _one_hot(indices: Tensor, n: int) -> Tensor:
+    """Returns one-hot rows, `[len(indices), n]`, in bool."""
+    return indices[:, None] == torch.arange(n, device=indices.device)
 
 
 def _unit(vectors: Tensor) -> Tensor:
