@@ -12,6 +12,7 @@ from zoo.objectives.base import Loss
 from zoo.objectives.clip import clip_loss
 from zoo.scores import Scores
 from zoo.support.distributed import sum_over_ranks
+from zoo.support.transfers import copy_without_waiting
 
 
 def compute_step_metrics(stage: str, batch: Batch, scores: Scores, loss: Loss) -> dict[str, Tensor]:
@@ -47,6 +48,12 @@ def compute_step_metrics(stage: str, batch: Batch, scores: Scores, loss: Loss) -
     return numbers
 
 
+def stack_metrics(metrics: dict[str, Tensor], loss: Loss) -> Tensor:
+    """Stacks the metrics of a step on the device of its loss, in fp32 or the loss's fp64."""
+    dtype = torch.promote_types(loss.total.dtype, torch.float32)
+    return torch.stack([value.to(loss.total.device, dtype) for value in metrics.values()])
+
+
 def deduplicated_share(texts: TextBank, device: torch.device) -> Tensor:
     """Returns the share of the batch's texts that are duplicates and were not encoded.
 
@@ -54,8 +61,7 @@ def deduplicated_share(texts: TextBank, device: torch.device) -> Tensor:
         texts: This rank's distinct texts.
         device: The device on which ranks sum.
     """
-    encoded, requested = sum_over_ranks(
-        torch.tensor([len(texts), texts.text_count], dtype=torch.float32, device=device)
-    )
+    counts = torch.tensor([len(texts), texts.text_count], dtype=torch.float32)
+    encoded, requested = sum_over_ranks(copy_without_waiting(counts, device))
     share: Tensor = 1 - encoded / requested.clamp(min=1)
     return share

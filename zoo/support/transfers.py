@@ -1,5 +1,7 @@
 """Copies between the CPU and a GPU that do not wait for what the GPU still computes."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -19,3 +21,28 @@ def copy_without_waiting(tensor: Tensor, device: torch.device) -> Tensor:
     if device.type == "cuda" and torch.cuda.is_available():
         tensor = tensor.pin_memory()
     return tensor.to(device, non_blocking=True)
+
+
+def begin_reading(numbers: Tensor) -> Callable[[], list[int]]:
+    """Begins to copy whole numbers from a device to the CPU.
+
+    Args:
+        numbers: The numbers, `[n]`.
+
+    Returns:
+        A function that waits for the copy and returns the numbers. On a GPU it waits only for what
+        the GPU was given before this call.
+    """
+    if numbers.device.type != "cuda" or not torch.cuda.is_available():
+        return numbers.tolist
+    on_host = torch.empty(numbers.shape, dtype=numbers.dtype, pin_memory=True)
+    on_host.copy_(numbers, non_blocking=True)
+    copied = torch.cuda.Event()
+    copied.record()
+
+    def read() -> list[int]:
+        copied.synchronize()
+        values: list[int] = on_host.tolist()
+        return values
+
+    return read

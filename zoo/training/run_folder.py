@@ -24,8 +24,8 @@ from zoo.errors import ZooError
 from zoo.support.configurable import differences
 from zoo.support.distributed import sum_over_ranks
 from zoo.support.files import advice_on, write_bytes
+from zoo.support.lightning_internals import has_version, set_version
 from zoo.support.renames import translate_classes, translate_recipe
-from zoo.training.lightning_internals import has_version, set_version
 from zoo.training.metrics_log import MetricsLog
 
 CONFIG, RECORD = "config.yaml", "run.json"
