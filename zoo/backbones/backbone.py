@@ -32,7 +32,7 @@ from zoo.batch import Encoded, TextBank, TokenKey, TowerShapes, concatenate
 from zoo.errors import ZooError
 from zoo.support import provenance
 from zoo.support.configurable import Configurable
-from zoo.support.transfers import copy_without_waiting
+from zoo.support.gpu import copy_without_waiting
 
 # a pass of the text tower over short texts takes a GPU as long to launch as to compute
 GROUPS_ON_GPU = 2

@@ -15,7 +15,7 @@ from torch import Tensor
 from torchvision.transforms.functional import center_crop, pil_to_tensor, to_pil_image
 
 from zoo.backbones.settings import Augmentation
-from zoo.support.transfers import copy_without_waiting
+from zoo.support.gpu import copy_without_waiting
 
 Decoder = Literal["torchvision", "pil"]
 RATIO = (3 / 4, 4 / 3)  # of a random crop's width and height, torchvision's default

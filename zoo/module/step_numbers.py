@@ -12,7 +12,7 @@ from zoo.objectives.base import Loss
 from zoo.objectives.clip import clip_loss
 from zoo.scores import Scores
 from zoo.support.distributed import sum_over_ranks
-from zoo.support.transfers import copy_without_waiting
+from zoo.support.gpu import copy_without_waiting
 
 
 def compute_step_metrics(stage: str, batch: Batch, scores: Scores, loss: Loss) -> dict[str, Tensor]:

@@ -15,7 +15,7 @@ from torch.distributed.device_mesh import DeviceMesh
 from torch.utils.data import DistributedSampler
 
 from zoo.errors import ZooError
-from zoo.support.transfers import begin_reading, copy_without_waiting
+from zoo.support.gpu import begin_reading, copy_without_waiting
 
 T = TypeVar("T")
 # error messages of gloo, NCCL and the store when another rank has ended
