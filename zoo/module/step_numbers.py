@@ -31,18 +31,20 @@ def compute_step_metrics(stage: str, batch: Batch, scores: Scores, loss: Loss) -
     if len(loss.parts) > 1:
         numbers |= {f"loss_{name}": part.detach() for name, part in loss.parts.items()}
     block = scores.images_against(batch.captions)
-    numbers["accuracy"] = scores.mean(block.correct().to(block.logits.dtype), scores.rows)
+    # values, and which of them count
+    means = {"accuracy": (block.correct().to(block.logits.dtype), scores.rows)}
     if stage == "val":
         # comparable between runs with different objectives
         numbers["loss_captions"] = clip_loss(batch, scores).detach()
     for name in ("negatives", "positives", "units", "foils"):
         indices = getattr(batch, name)
         if indices.shape[1]:
-            numbers[f"missing_{name}"] = scores.mean(
-                (indices < 0).float(), scores.rows[:, None].expand_as(indices)
-            )
-    shares = scores.false_negative_shares()
-    numbers |= {f"share_{name}": share for name, share in shares.items()}
+            valid = scores.rows[:, None].expand_as(indices)
+            means[f"missing_{name}"] = ((indices < 0).float(), valid)
+    false_negatives, is_other = scores.false_negatives()
+    means |= {f"share_{name}": (m.float(), is_other) for name, m in false_negatives.items()}
+    scores.count_together([valid for _, valid in means.values()])
+    numbers |= {name: scores.mean(values, valid) for name, (values, valid) in means.items()}
     if stage == "train" and isinstance(batch.texts, TextBank):
         numbers["deduplicated"] = deduplicated_share(batch.texts, loss.total.device)
     return numbers
