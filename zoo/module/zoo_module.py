@@ -152,9 +152,20 @@ class ZooModule(Ranged, LightningModule):
         if stage == "fit":
             data = data_of(self.trainer)
             self.check_data(data)
+            self._refuse_clipping_fused()
             if self.trainer.is_global_zero:
                 warn_of_unused_texts(self.objective, self.head, data)
                 report_frozen(self.backbone, self.frozen)
+
+    def _refuse_clipping_fused(self) -> None:
+        """Refuses what Lightning would refuse at the first step, in terms of other names."""
+        trainer = self.trainer
+        if self.optimizer.fused and trainer.gradient_clip_val and "mixed" in str(trainer.precision):
+            raise ZooError(
+                f"trainer.gradient_clip_val {trainer.gradient_clip_val} does not work with "
+                f"model.optimizer.fused in trainer.precision {trainer.precision}: set fused to "
+                "false, or gradient_clip_val to null"
+            )
 
     def check_data(self, data: object) -> None:
         """Checks that the data provides what head and objective need.
