@@ -66,7 +66,8 @@ def pixel_transform(
 def normalize_pixels(images: Tensor, settings: Mapping[str, Any]) -> Tensor:
     """Normalises pixels in uint8, `[n, 3, H, W]`, like `pil_transform`."""
     mean, std = (
-        torch.tensor(settings[name], device=images.device).view(-1, 1, 1)
+        # without blocking, since the host would wait for the GPU
+        torch.tensor(settings[name]).to(images.device, non_blocking=True).view(-1, 1, 1)
         for name in ("mean", "std")
     )
     return images.float().div_(255).sub_(mean).div_(std)
