@@ -81,19 +81,19 @@ def pairs(calls: int, chunks: int) -> Places:
 
 # how often an objective scores a block of pairs, by CrossModal in one chunk each
 BLOCKS = {
-    "CECLIP": 5,
+    "CECLIP": 4,
     "CLIC": 6,
     "CLIP": 1,
     "CSCLIP": 6,
-    "CoNCLIP": 6,
+    "CoNCLIP": 5,
     "DeGLA": 4,
     "FSCCLIP": 3,
-    "NegCLIP": 3,
-    "READCLIP": 3,
+    "NegCLIP": 2,
+    "READCLIP": 2,
     "SigLIP": 1,
     "SuperCLIP": 1,
     "TIC": 1,
-    "TripletCLIP": 5,
+    "TripletCLIP": 4,
 }
 # a teacher encodes the batch as well
 ENCODINGS = Counter({"DeGLA": 1})

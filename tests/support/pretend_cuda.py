@@ -77,13 +77,11 @@ class Record:
         mixes: Operations that mix devices, and the function that called them.
         synchronisations: What makes the host wait for the device, and the function.
         half_precision: Reductions of numbers in half precision, and the function.
-        operations: How often each operation ran that launches a kernel.
     """
 
     mixes: Counter[tuple[str, str]] = field(default_factory=Counter)
     synchronisations: Counter[tuple[str, str]] = field(default_factory=Counter)
     half_precision: Counter[tuple[str, str]] = field(default_factory=Counter)
-    operations: Counter[str] = field(default_factory=Counter)
 
 
 class PretendedTensor(Tensor):
@@ -225,11 +223,11 @@ class PretendedCuda(TorchDispatchMode):
         self, function: Any, args: Any, kwargs: Mapping[str, Any], tensors: Sequence[Tensor]
     ) -> None:
         """Records an operation that reads from the device or writes to it."""
-        name = function.name().removeprefix("aten::")
-        base = name.partition(".")[0]
-        if base not in VIEWS:
-            self.record.operations[name] += 1
-        for reason in _reasons_to_wait(name, base, args, kwargs):
+        name, base = _names(function)
+        for reason in (
+            *_waits_for_numbers(name, base, args),
+            *_waits_for_copies(base, args, kwargs),
+        ):
             self.record.synchronisations[reason, _place()] += 1
         indices = _indices(args) if base in INDEXING else []
         operands = [t for t in tensors if not any(t is index for index in indices)]
@@ -241,6 +239,29 @@ class PretendedCuda(TorchDispatchMode):
             self.record.mixes[name, _place()] += 1
         if base in REDUCTIONS and any(t.dtype in HALF for t in tensors):
             self.record.half_precision[name, _place()] += 1
+
+
+class OperationCount(TorchDispatchMode):
+    """Counts operations on the CPU by what they would do on a GPU.
+
+    Attributes:
+        kernels: How often each operation ran that launches a kernel.
+        waits: How often the host would wait for numbers, by the reason.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kernels: Counter[str] = Counter()
+        self.waits: Counter[str] = Counter()
+
+    def __torch_dispatch__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        name, base = _names(function)
+        if base not in VIEWS:
+            self.kernels[base] += 1
+        self.waits.update(_waits_for_numbers(name, base, args))
+        return function(*args, **dict(kwargs or {}))
 
 
 def leaves_of_graph(output: Tensor) -> set[int]:
@@ -261,17 +282,26 @@ def leaves_of_graph(output: Tensor) -> set[int]:
     return leaves
 
 
-def _reasons_to_wait(name: str, base: str, args: Any, kwargs: Mapping[str, Any]) -> Iterator[str]:
-    """Yields why the host waits for the device in an operation."""
+def _names(function: Any) -> tuple[str, str]:
+    """Returns the name of an operation with and without its overload."""
+    name = function.name().removeprefix("aten::")
+    return name, name.partition(".")[0]
+
+
+def _waits_for_numbers(name: str, base: str, args: Any) -> Iterator[str]:
+    """Yields why the host waits for numbers in an operation on the device."""
     if name in WAITS or base in WAITS:
         yield WAITS[name if name in WAITS else base]
+    if base in INDEXING and any(i.dtype in (torch.bool, torch.uint8) for i in _indices(args)):
+        yield "boolean index"
+
+
+def _waits_for_copies(base: str, args: Any, kwargs: Mapping[str, Any]) -> Iterator[str]:
+    """Yields why the host waits for a copy in an operation."""
     if base in INDEXING and isinstance(args[0], PretendedTensor):
-        indices = _indices(args)
-        if any(index.dtype in (torch.bool, torch.uint8) for index in indices):
-            yield "boolean index"
-        if any(index.ndim and not isinstance(index, PretendedTensor) for index in indices):
+        if any(index.ndim and not isinstance(index, PretendedTensor) for index in _indices(args)):
             yield TO_DEVICE
-    if base in ("_to_copy", "copy_"):
+    elif base in ("_to_copy", "copy_"):
         source, target = (args[1], args[0]) if base == "copy_" else (args[0], None)
         device = kwargs.get("device", source.device) if target is None else target.device
         blocks = not (kwargs.get("non_blocking") or (target is not None and any(args[2:])))
