@@ -103,13 +103,13 @@ def test_the_limit_of_graphs_is_that_of_torch_elsewhere() -> None:
     ("tuning", "chunk"),
     [
         pytest.param(Tuning(), None, id="plain"),
-        pytest.param(Tuning(lora=LoRA(rank=2)), None, id="lora"),
+        pytest.param(Tuning(lora=LoRA(rank=2)), None, id="lora", marks=pytest.mark.slow),
         pytest.param(Tuning(), 2, id="chunk"),
     ],
 )
 def test_towers_have_no_graph_break(tuning: Tuning, chunk: int | None) -> None:
     backbone = Backbone("zoo-tiny", tuning=tuning, compute=Compute(chunk, compile="eager"))
-    batch = uint8_batch(backbone)
+    batch = uint8_batch()
     assert isinstance(batch.images, Tensor)
     assert isinstance(batch.texts, TextBank)
     for keys in (NONE, PENULTIMATE):
@@ -125,7 +125,7 @@ def test_heads_have_no_graph_break_but_for_their_precision(
 ) -> None:
     backbone, head_ = Backbone("zoo-tiny"), head()
     head_.attach(backbone.shapes)
-    batch, needs = uint8_batch(backbone), head_.needs
+    batch, needs = uint8_batch(), head_.needs
     assert isinstance(batch.images, Tensor)
     assert isinstance(batch.texts, TextBank)
     images = backbone.encode_images(batch.images, needs.image_keys)
@@ -151,7 +151,7 @@ def test_a_mode_of_inductor_changes_no_vector(mode: str) -> None:
     compiled = Backbone("zoo-tiny", compute=Compute(compile=mode)).eval()
     plain = Backbone("zoo-tiny").eval()
     plain.load_state_dict(compiled.state_dict())
-    batch = uint8_batch(plain)
+    batch = uint8_batch()
     assert isinstance(batch.images, Tensor)
     with torch.no_grad():
         torch.testing.assert_close(

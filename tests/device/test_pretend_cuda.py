@@ -7,7 +7,7 @@ and the host waits for the device only where a table says why.
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -32,7 +32,7 @@ from tests.support.pretend_cuda import (
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.lora import LoRA
 from zoo.backbones.settings import Compute, TextInput, Tuning
-from zoo.batch import Batch, build_text_bank
+from zoo.batch import Batch, TextBank, build_text_bank
 from zoo.benchmarks.base import Case
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
@@ -108,9 +108,15 @@ class Step:
     unreached: list[str]
 
 
-def uint8_batch(backbone: Backbone) -> Batch:
+@cache
+def text_bank() -> TextBank:
+    """The texts, as tokenised for zoo-tiny."""
+    return build_text_bank(*Backbone("zoo-tiny").tokenizer(TEXTS))[0]
+
+
+def uint8_batch() -> Batch:
     """Three rows with everything that an objective may ask for; some is missing."""
-    bank, _ = build_text_bank(*backbone.tokenizer(TEXTS))
+    bank = text_bank()
     generator = torch.Generator().manual_seed(0)
     return Batch(
         images=torch.randint(0, 256, (5, 3, 64, 64), dtype=torch.uint8, generator=generator),
@@ -130,14 +136,14 @@ def uint8_batch(backbone: Backbone) -> Batch:
 
 def loss_on_cpu(module: ZooModule) -> float:
     with torch.no_grad():
-        encoded, scores = module.score(uint8_batch(module.backbone))
+        encoded, scores = module.score(uint8_batch())
         return loss_of(module.objective, encoded, scores).total.item()
 
 
 def steps_on_device(device: PretendedCuda, module: ZooModule) -> list[Step]:
     """Moves the module, and takes a step under the autocast of bf16-mixed and of 16-mixed."""
     module.to("cuda")
-    batch = uint8_batch(module.backbone).to("cuda")
+    batch = uint8_batch().to("cuda")
     steps = []
     for dtype in (torch.bfloat16, torch.float16):
         device.take_record()

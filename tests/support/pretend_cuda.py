@@ -8,7 +8,7 @@ Backward passes need a GPU: their graph can be inspected, not run.
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -23,7 +23,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend
 from torch.utils._python_dispatch import TorchDispatchMode, is_traceable_wrapper_subclass
-from torch.utils._pytree import tree_leaves, tree_map
 
 import zoo
 
@@ -196,7 +195,7 @@ class PretendedCuda(TorchDispatchMode):
         kwargs = dict(kwargs or {})
         if function is torch.ops.prim.device.default:
             return CUDA
-        tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)]
+        tensors = list(_tensors_in((args, kwargs)))
         if any(is_traceable_wrapper_subclass(tensor) for tensor in tensors):
             return NotImplemented  # a nested tensor runs operations on its parts
         is_pretended = any(isinstance(tensor, PretendedTensor) for tensor in tensors)
@@ -207,17 +206,15 @@ class PretendedCuda(TorchDispatchMode):
         if on_cuda and device is not None:
             kwargs["device"] = torch.device("cpu")
         run = _STAND_INS.get(function.name(), function)
-        outputs = run(*tree_map(_host_of, args), **tree_map(_host_of, kwargs))
+        outputs = run(*_map_tensors(_host_of, args), **_map_tensors(_host_of, kwargs))
         arguments = {id(_host_of(tensor)): tensor for tensor in tensors}
 
-        def pretend(output: Any) -> Any:
-            if not isinstance(output, Tensor):
-                return output
+        def pretend(output: Tensor) -> Tensor:
             if id(output) in arguments:  # an operation in place
                 return arguments[id(output)]
             return PretendedTensor(output) if on_cuda else output
 
-        return tree_map(pretend, outputs)
+        return _map_tensors(pretend, outputs)
 
     def _note(
         self, function: Any, args: Any, kwargs: Mapping[str, Any], tensors: Sequence[Tensor]
@@ -331,8 +328,30 @@ def _attend_within_texts(
 _STAND_INS: dict[str, Any] = {"aten::_flash_attention_forward": _attend_within_texts}
 
 
-def _host_of(value: Any) -> Any:
-    return value.host if isinstance(value, PretendedTensor) else value
+def _host_of(tensor: Tensor) -> Tensor:
+    return tensor.host if isinstance(tensor, PretendedTensor) else tensor
+
+
+def _tensors_in(value: Any) -> Iterator[Tensor]:
+    """Yields the tensors in the arguments of an operation."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _tensors_in(part)
+    elif isinstance(value, dict):
+        yield from _tensors_in(list(value.values()))
+
+
+def _map_tensors(change: Callable[[Tensor], Tensor], value: Any) -> Any:
+    """Returns arguments or outputs of an operation with their tensors changed."""
+    if isinstance(value, Tensor):
+        return change(value)
+    if isinstance(value, list | tuple):
+        return type(value)([_map_tensors(change, part) for part in value])
+    if isinstance(value, dict):
+        return {name: _map_tensors(change, part) for name, part in value.items()}
+    return value
 
 
 def _indices(args: Any) -> list[Tensor]:
