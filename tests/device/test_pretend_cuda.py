@@ -49,6 +49,9 @@ from zoo.regions_and_phrases.crops import Grid
 from zoo.results.report import Results
 from zoo.training.averaging import EMA
 
+pytestmark = pytest.mark.skipif(
+    not torch.backends.cuda.is_built(), reason="needs torch with CUDA's dispatch, but no GPU"
+)
 TEXTS = [
     *("a red square above a circle", "a dot", "a blue circle", "a green square"),
     "a blue square to the left of a green circle and a red dot",

@@ -3,7 +3,8 @@
 Operations on them are computed on the CPU, under the dispatch of CUDA: autocast casts as on CUDA,
 and code that asks for the device takes CUDA's branch. What would fail or be slow on a GPU is
 recorded: devices that are mixed, synchronisations of the host, and reductions in half precision.
-Backward passes need a GPU: their graph can be inspected, not run.
+Backward passes need a GPU: their graph can be inspected, not run. Attention runs as torch's
+composite of other operations, not as one kernel. torch must be a build with CUDA.
 """
 
 import sys
