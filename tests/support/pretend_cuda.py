@@ -223,7 +223,7 @@ class PretendedCuda(TorchDispatchMode):
         """Records an operation that reads from the device or writes to it."""
         name, base = _names(function)
         for reason in (
-            *_waits_for_numbers(name, base, args),
+            *_waits_for_numbers(name, base, args, kwargs or {}),
             *_waits_for_copies(base, args, kwargs),
         ):
             self.record.synchronisations[reason, _place()] += 1
@@ -258,7 +258,7 @@ class OperationCount(TorchDispatchMode):
         name, base = _names(function)
         if base not in VIEWS:
             self.kernels[base] += 1
-        self.waits.update(_waits_for_numbers(name, base, args))
+        self.waits.update(_waits_for_numbers(name, base, args, kwargs or {}))
         return function(*args, **dict(kwargs or {}))
 
 
@@ -286,8 +286,10 @@ def _names(function: Any) -> tuple[str, str]:
     return name, name.partition(".")[0]
 
 
-def _waits_for_numbers(name: str, base: str, args: Any) -> Iterator[str]:
+def _waits_for_numbers(name: str, base: str, args: Any, kwargs: Mapping[str, Any]) -> Iterator[str]:
     """Yields why the host waits for numbers in an operation on the device."""
+    if kwargs.get("output_size") is not None:
+        return  # of repeat_interleave, whose shape is known then
     if name in WAITS or base in WAITS:
         yield WAITS[name if name in WAITS else base]
     if base in INDEXING and any(i.dtype in (torch.bool, torch.uint8) for i in _indices(args)):

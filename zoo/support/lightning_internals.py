@@ -24,6 +24,7 @@ from lightning.pytorch.loops.training_epoch_loop import _TrainingEpochLoop
 from lightning.pytorch.strategies import ModelParallelStrategy
 from lightning.pytorch.trainer.connectors.signal_connector import _SignalConnector
 from lightning.pytorch.trainer.states import RunningStage, TrainerFn
+from torch.optim.swa_utils import AveragedModel
 
 SignalHandler = Callable[[int, FrameType | None], None]
 
@@ -168,6 +169,14 @@ def write_last_checkpoint(callback: ModelCheckpoint, trainer: Trainer) -> None:
 def has_average(callback: WeightAveraging) -> bool:
     """Returns whether the average exists; it begins with `fit`."""
     return callback._average_model is not None
+
+
+def begin_update_of_average(callback: WeightAveraging, trainer: Trainer) -> AveragedModel | None:
+    """Returns the average if a step ended since its last update, and records this step for it."""
+    if trainer.global_step <= callback._latest_update_step:
+        return None
+    callback._latest_update_step = trainer.global_step
+    return callback._average_model
 
 
 def swap_average(callback: WeightAveraging, module: LightningModule) -> None:

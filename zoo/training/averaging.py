@@ -7,11 +7,16 @@ After every step:
 
 from typing import Any
 
+import torch
 from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import WeightAveraging
-from torch.optim.swa_utils import get_ema_multi_avg_fn
+from torch import Tensor
 
-from zoo.support.lightning_internals import has_average, swap_average
+from zoo.support.lightning_internals import (
+    begin_update_of_average,
+    has_average,
+    swap_average,
+)
 from zoo.support.ranges import HalfOpenUnitInterval, Ranged
 
 
@@ -26,8 +31,8 @@ class EMA(Ranged, WeightAveraging):
     """
 
     def __init__(self, decay: HalfOpenUnitInterval = 0.999) -> None:
-        # interpolation keeps frozen weights bitwise identical, a weighted sum does not
-        super().__init__(use_buffers=False, multi_avg_fn=get_ema_multi_avg_fn(decay))
+        super().__init__(use_buffers=False)
+        self._decay = decay
         # whether the module holds the average, and the average model the trained weights
         self._swapped = False
 
@@ -40,6 +45,28 @@ class EMA(Ranged, WeightAveraging):
         if stage == "fit":
             pl_module.to(trainer.strategy.root_device)
         super().setup(trainer, pl_module, stage)
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        """Updates the average after a step.
+
+        torch's own update reads the number of updates from the device, which waits for it.
+        """
+        is_first = self.state_dict()["latest_update_step"] == 0
+        average = begin_update_of_average(self, trainer)
+        if average is None:
+            return
+        with torch.no_grad():
+            averaged: list[Tensor] = list(average.module.parameters())
+            weights: list[Tensor] = list(pl_module.parameters())
+            # interpolation keeps frozen weights bitwise identical, a weighted sum does not
+            torch._foreach_lerp_(averaged, weights, 1.0 if is_first else 1 - self._decay)
+            for buffer, new_buffer in zip(
+                average.module.buffers(), pl_module.buffers(), strict=True
+            ):
+                buffer.copy_(new_buffer)
+            average.n_averaged += 1
 
     def on_validation_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Loads the average into the module."""
