@@ -267,7 +267,7 @@ def use_one_core() -> None:
 
 
 class Trainers:
-    """Runs both trainers in processes of their own.
+    """Runs both trainers, each run in a new process.
 
     Args:
         open_clip: A clone of open_clip; None for the installed one.
@@ -522,7 +522,7 @@ def start_profiler(path: str) -> None:
     """Samples this process until it ends, and then writes CPU seconds by part.
 
     A signal arrives each `INTERVAL` of CPU time. While a kernel runs, it waits for the kernel's
-    end, so that a sample stands for all CPU time since the previous one.
+    end, so that a sample counts all CPU time since the previous one.
 
     Args:
         path: The JSON file to write.

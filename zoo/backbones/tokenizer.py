@@ -73,7 +73,7 @@ class Tokenizer:
         return (
             len(text) + 2 <= self.context
             and text.isascii()
-            and "&" not in text  # may begin an entity of HTML, which stands for other text
+            and "&" not in text  # may begin an entity of HTML
             and type(self.inner) is SimpleTokenizer
         )
 
