@@ -6,15 +6,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from zoo.results.statistics import (
     Observations,
+    Z,
     benjamini_hochberg,
     interval,
     paired_test,
     wilson,
 )
+
+
+def test_z_is_the_quantile_of_a_standard_normal_distribution() -> None:
+    assert float(special.ndtri(0.975)) == Z
 
 
 def test_wilson_is_its_formula() -> None:

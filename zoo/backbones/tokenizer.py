@@ -59,6 +59,24 @@ class Tokenizer:
     def __init__(self, inner: Any, context: int, end: TextEnd) -> None:
         self.inner, self.context, self.end = inner, context, end
 
+    def certainly_fits(self, text: str) -> bool:
+        """Returns whether a text is too short to be truncated, without tokenizing it.
+
+        open_clip's tokenizer makes at most one token per character of ASCII text, and two more. In
+        other text, cleaning can add characters. Nothing is known of other tokenizers.
+
+        Args:
+            text: The text.
+        """
+        from open_clip.tokenizer import SimpleTokenizer
+
+        return (
+            len(text) + 2 <= self.context
+            and text.isascii()
+            and "&" not in text  # may begin an entity of HTML
+            and type(self.inner) is SimpleTokenizer
+        )
+
     def __call__(self, texts: Sequence[str]) -> tuple[Tensor, Tensor, Tensor]:
         """Returns the token ids of texts, where they end, and their hashes.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from zoo.backbones.tokenizer import Tokenize
+from zoo.backbones.tokenizer import Tokenize, Tokenizer
 
 
 def find_truncated(captions: Sequence[str], tokenizer: Tokenize, chunk: int = 1024) -> list[int]:
@@ -19,9 +19,15 @@ def find_truncated(captions: Sequence[str], tokenizer: Tokenize, chunk: int = 10
     positions = []
     for start in range(0, len(captions), chunk):
         part = list(captions[start : start + chunk])
-        ids, lengths, _ = tokenizer(part)
+        if isinstance(tokenizer, Tokenizer):  # most captions are shorter, and need no tokens
+            rows = [i for i, caption in enumerate(part) if not tokenizer.certainly_fits(caption)]
+        else:
+            rows = list(range(len(part)))
+        ids, lengths, _ = tokenizer([part[i] for i in rows])
         full = (lengths >= ids.shape[1]).nonzero().flatten().tolist()
-        positions += [start + i for i in full if _count_tokens(part[i], tokenizer) > ids.shape[1]]
+        positions += [
+            start + rows[i] for i in full if _count_tokens(part[rows[i]], tokenizer) > ids.shape[1]
+        ]
     return positions
 
 

@@ -6,9 +6,11 @@ The module of a command is imported when the command runs.
 import sys
 
 from zoo import __version__
+from zoo.cli.postponed_imports import scipy_signal_postponed
 from zoo.cli.registry import COMMANDS, LIGHTNING, command_module
 from zoo.cli.user_code import allow_user_code
 from zoo.errors import Stopped, ZooError, suggest_names
+from zoo.support.garbage_collection import collector_off
 from zoo.support.signals import ImmediateStop, signals_raise
 
 
@@ -116,7 +118,8 @@ def dispatch(argv: list[str]) -> int:
         if (mistake := find_mistake(argv)) is not None:
             print(f"zoo: {mistake}", file=sys.stderr)
             return 2
-        from zoo.cli.fit import run
+        with collector_off(), scipy_signal_postponed():
+            from zoo.cli.fit import run
 
         return run(argv)
     status: int = command_module(name).main(rest)

@@ -25,6 +25,7 @@ from zoo.module import ZooModule
 from zoo.support.class_names import import_all
 from zoo.support.distributed import leave_group
 from zoo.support.files import remove_leftovers
+from zoo.support.garbage_collection import collector_off, imports_frozen
 from zoo.support.lightning_internals import set_version
 from zoo.support.log import enable_log_output, filter_notices
 from zoo.support.ranges import describe_restriction
@@ -86,6 +87,7 @@ class ZooCLI(LightningCLI):
             help="overwrite the results of an earlier run or evaluation",
         )
 
+    @collector_off()
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
         """Parses, and rejects two errors that jsonargparse accepts silently.
 
@@ -109,6 +111,7 @@ class ZooCLI(LightningCLI):
             if part is not None and "seed" in part and part.seed is None:
                 part.seed = settings.seed_everything or 0
 
+    @collector_off()
     def instantiate_classes(self) -> None:
         """Builds the data, checks its files, and then builds model and trainer.
 
@@ -320,8 +323,9 @@ def run_cli(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
     # a YAML may name a class only for an argument whose type is a base class
     set_parsing_settings(instantiate_subclass_spec_in_any=False)
     try:
-        arguments = order_flags(argv)
-        import_all()
+        with imports_frozen():
+            arguments = order_flags(argv)
+            import_all()
         return cli(
             ZooModule,
             LightningDataModule,
