@@ -316,14 +316,11 @@ def _attend_within_texts(
 ) -> tuple[Tensor, ...]:
     """Computes attention within each text of a sequence, as `_flash_attention_forward` does."""
     _, _, _, _, is_causal, _ = rest
-    texts = [
-        F.scaled_dot_product_attention(
-            *(x[start:end].transpose(0, 1) for x in (query, key, value)),
-            is_causal=is_causal,
-            scale=scale,
-        ).transpose(0, 1)
-        for start, end in pairwise(starts.tolist())
-    ]
+    texts = []
+    for start, end in pairwise(starts.tolist()):
+        q, k, v = (x[start:end].transpose(0, 1) for x in (query, key, value))
+        text = F.scaled_dot_product_attention(q, k, v, is_causal=is_causal, scale=scale)
+        texts.append(text.transpose(0, 1))
     return torch.cat(texts), *(query.new_empty(0) for _ in range(4))
 
 
