@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, Protocol
 
+import torch
 from lightning import LightningDataModule, Trainer
 
 from zoo.backbones.backbone import Backbone
@@ -57,6 +58,17 @@ class BenchmarkedData(LightningDataModule):
     """
 
     evaluation: Benchmarks | None = None
+
+    def transfer_batch_to_device(
+        self, batch: Any, device: torch.device, dataloader_idx: int
+    ) -> Any:
+        """Copies a batch to the device; to a GPU, while that still computes the step before.
+
+        Lightning waits for the copy of anything but a tensor.
+        """
+        if device.type == "cuda" and callable(getattr(batch, "to", None)):
+            return batch.to(device, non_blocking=True)
+        return super().transfer_batch_to_device(batch, device, dataloader_idx)
 
     def check_files(self) -> None:
         """Checks that the needed files exist, before a model is built.

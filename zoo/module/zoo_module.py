@@ -255,14 +255,6 @@ class ZooModule(Ranged, LightningModule):
         ):
             self.optimizer.override_loaded_settings(optimizer, schedule.scheduler)  # type: ignore[arg-type]
 
-    def transfer_batch_to_device(
-        self, batch: Any, device: torch.device, dataloader_idx: int
-    ) -> Any:
-        """Copies a batch to the device; on a GPU, the copy overlaps with the step before."""
-        if device.type == "cuda" and callable(getattr(batch, "to", None)):
-            return batch.to(device, non_blocking=True)
-        return super().transfer_batch_to_device(batch, device, dataloader_idx)
-
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
         """Seeds the step's noise from seed, step and rank."""
         step = self.trainer.fit_loop.epoch_loop.total_batch_idx
