@@ -105,6 +105,7 @@ def fit_arguments(
     recipe: str,
     ranks: int = 1,
     workers: int | None = None,
+    fixed_workers: bool = False,
     large: bool = False,
     bare: bool = True,
     units: dict[str, Any] | None = None,
@@ -118,6 +119,7 @@ def fit_arguments(
         recipe: The recipe.
         ranks: Processes, of which each has a batch of its own.
         workers: Workers of the loader; None for zoo's choice.
+        fixed_workers: Whether there are as many workers as for open_clip's trainer.
         large: Whether the backbone is ViT-L/14.
         bare: Whether bare towers are measured as well.
         units: Arguments of the sampler of units; None for the recipe's.
@@ -150,6 +152,7 @@ def fit_arguments(
     arguments += ["--data.batch_size", str(batch), "--trainer.max_steps", str(steps)]
     arguments += [f"--trainer.callbacks+={Steps.__module__}.{Steps.__name__}"]
     arguments += [f"--trainer.callbacks.{key}={value}" for key, value in callback.items()]
+    workers = setting.workers if fixed_workers else workers
     if workers is not None:
         arguments += ["--data.workers", str(workers)]
     return arguments, file
@@ -240,7 +243,7 @@ def fit_by_open_clip(setting: Setting) -> dict[str, Any]:
         files,
         setting.batch,
         shuffle=True,
-        num_workers=1 if setting.dry_run else 8,
+        num_workers=setting.workers,
         pin_memory=device.type == "cuda",
         drop_last=True,
     )

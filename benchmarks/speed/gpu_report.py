@@ -142,7 +142,7 @@ def with_ratio(row: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any
         return row
     values = row["values"] | {RATIO: round(ratio, 3)}
     base = next(other for other in rows if other["row"] == row["base"])
-    if "last loss" in row["values"] and "last loss" in base["values"]:
+    if row["section"] == "switches" and not row["row"].startswith("workers"):  # the same batches
         off = row["values"]["last loss"] - base["values"]["last loss"]
         values["last loss less its base's"] = f"{off:+.0e}" if off else "0"
     if "ranks" in row["values"]:

@@ -42,6 +42,7 @@ class Setting:
         large: The same for ViT-L/14.
         batch: Images of a batch where a row names 256.
         local_batch: Images of a batch of TF-Local where a row names 50.
+        workers: Workers of a loader where rows need the same number.
         images: How many JPEGs there are.
         size: Height and width of a JPEG.
         warm_up: Steps that are not measured.
@@ -55,6 +56,7 @@ class Setting:
     large: str = "ViT-L-14-quickgelu"
     batch: int = 256
     local_batch: int = 50
+    workers: int = 8
     images: int = 512
     size: tuple[int, int] = (480, 640)
     warm_up: int = 20
@@ -64,7 +66,7 @@ class Setting:
     def of_dry_run(cls, folder: Path) -> "Setting":
         """Returns the setting of a dry run on a CPU."""
         tiny = "zoo-tiny"
-        return cls("cpu", folder, 2, tiny, tiny, 8, 2, 8, (96, 128), warm_up=1, steps=2)
+        return cls("cpu", folder, 2, tiny, tiny, 8, 2, 1, 8, (96, 128), warm_up=1, steps=2)
 
     @property
     def dry_run(self) -> bool:
@@ -153,7 +155,7 @@ def _throughput() -> list[Row]:
             recipe="cs_clip.yaml",
             units={"n_units": 5, "p_rel": 0.5, "with_replacement": False},
         ),
-        fit("CLIP", "CLIP, ViT-B/32, batch 256", recipe="clip.yaml"),
+        fit("CLIP", "CLIP, ViT-B/32, batch 256, 8 workers", recipe="clip.yaml", fixed_workers=True),
         Row(
             "open_clip",
             "throughput",
@@ -200,15 +202,20 @@ def _switches() -> list[Row]:
         switch("torch.compile", limit_s=120, compiled=""),
         switch("bf16", precision="bf16-mixed"),
         switch("fp32", precision="32-true"),
-        switch("fp32, TF32 by trainer.tf32", base="fp32", tf32="trainer"),
-        switch("fp32, TF32 by torch.backends.fp32_precision", base="fp32", tf32="backends"),
+        switch("fp32, TF32 by trainer.tf32", base="fp32", precision="32-true", tf32="trainer"),
+        switch(
+            "fp32, TF32 by torch.backends.fp32_precision",
+            base="fp32",
+            precision="32-true",
+            tf32="backends",
+        ),
         *(
             Row(
                 f"workers {n}",
                 "switches",
                 f"`zoo fit` of CS-CLIP, {n} workers",
                 "gpu_fits:fit",
-                {"recipe": "cs_clip.yaml", "workers": n},
+                {"recipe": "cs_clip.yaml", "workers": n, "bare": False},
                 base="base",
             )
             for n in WORKERS

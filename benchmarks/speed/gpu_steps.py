@@ -1,7 +1,7 @@
 """Steps of the trainer on batches in memory, for `gpu.py`: the callback that measures, switches."""
 
-import contextlib
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -118,8 +118,8 @@ class Steps(Callback):
                 "step, ms": round(1000 * seconds / self.steps, 2),
                 "peak memory, MiB": self._clock.peak(),
                 "texts per image": round(self._texts / max(self._rows, 1), 2),
-                "first loss": round(float(self._losses[0]), 5),
-                "last loss": round(float(self._losses[-1]), 5),
+                "first loss": float(self._losses[0]),
+                "last loss": float(self._losses[-1]),
             }
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -247,8 +247,6 @@ def step(
         NotRunError: There is no such kernel, mode of compilation or way to TF32 here.
     """
     prepare(setting)
-    if setting.dry_run and kernel == "memory-efficient":
-        raise NotRunError("a CPU has no such kernel")
     if tf32 == "backends":
         if not hasattr(torch.backends, "fp32_precision"):
             raise NotRunError(f"torch {torch.__version__} has no torch.backends.fp32_precision")
@@ -275,9 +273,16 @@ def step(
         max_steps=warm_up + count,
         callbacks=[steps, *([EMA()] if ema else [])],
     )
-    one_kernel = contextlib.nullcontext() if kernel is None else sdpa_kernel(KERNELS[kernel])
-    with one_kernel:
+    if kernel is None:
         fit_on_batches(trainer, module, batches)
+        return steps.values
+    try:
+        with sdpa_kernel(KERNELS[kernel]):
+            fit_on_batches(trainer, module, batches)
+    except RuntimeError as error:
+        if re.search(r"no (available|viable) (kernel|backend)", str(error), re.IGNORECASE):
+            raise NotRunError("torch has no such kernel for these inputs") from error
+        raise
     return steps.values
 
 
