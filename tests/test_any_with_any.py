@@ -72,6 +72,7 @@ def one_step(module: ZooModule, datamodule: CaptionDataModule, folder: Path) -> 
     }
     trainer = Trainer(
         accelerator="cpu",
+        log_every_n_steps=1,
         max_epochs=1,
         limit_train_batches=1,
         num_sanity_val_steps=0,

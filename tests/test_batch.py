@@ -1,6 +1,6 @@
 import torch
 
-from zoo.batch import Encoded, TokenKey, build_text_bank, concatenate, pad_to
+from zoo.batch import Encoded, TextBank, TokenKey, build_text_bank, concatenate, pad_to
 
 KEY = TokenKey()
 
@@ -54,3 +54,14 @@ def test_equal_token_ids_become_one_text_in_order_of_appearance() -> None:
     assert bank.ids.tolist() == [[5, 1], [2, 2], [2, 3]]  # an equal hash alone joins nothing
     assert bank.text_count == 4
     assert torch.equal(bank.ids[rows], ids)
+
+
+def test_a_bank_that_moves_to_a_device_keeps_its_lengths_on_the_cpu() -> None:
+    """The meta device stands for a GPU."""
+    lengths = torch.tensor([3, 5])
+    bank = TextBank(torch.zeros(2, 8, dtype=torch.long), lengths, torch.arange(2))
+    assert bank.lengths_on_host() is lengths
+    moved = bank.map(lambda t: t.to("meta"))
+    assert moved.lengths.device.type == "meta"
+    assert moved.lengths_on_host().tolist() == [3, 5]
+    assert bank.map(lambda t: t[1:]).lengths_on_host().tolist() == [5]

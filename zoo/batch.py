@@ -112,19 +112,29 @@ class TextBank:
         lengths: Tokens up to and including EOT, `[T]`.
         hashes: Hashes of the ids, equal for equal texts on any rank, `[T]`.
         text_count: How many texts the batch had before duplicates were removed.
+        host_lengths: The lengths on the CPU, `[T]`; None if `lengths` are there. They decide the
+            shapes of a step, and reading them from a GPU would wait for all that it computes.
     """
 
     ids: Tensor
     lengths: Tensor
     hashes: Tensor
     text_count: int = 0
+    host_lengths: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
 
+    def lengths_on_host(self) -> Tensor:
+        """Returns the lengths on the CPU, `[T]`."""
+        return self.lengths.cpu() if self.host_lengths is None else self.host_lengths
+
     def map(self, f: Callable[[Tensor], Tensor]) -> "TextBank":
-        """Returns the same bank with `f` applied to every tensor."""
-        return TextBank(f(self.ids), f(self.lengths), f(self.hashes), self.text_count)
+        """Returns the bank with `f` applied to every tensor."""
+        lengths = f(self.lengths)
+        moved = self.lengths.device.type == "cpu" != lengths.device.type
+        host_lengths = self.lengths if moved and len(lengths) == len(self) else None
+        return TextBank(f(self.ids), lengths, f(self.hashes), self.text_count, host_lengths)
 
 
 @dataclass(frozen=True)

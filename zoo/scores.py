@@ -4,8 +4,9 @@ B rows of this rank, W ranks. The images and texts of a row stay on their rank; 
 scores, and the prepared texts that become columns.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 import torch.nn.functional as F
@@ -62,7 +63,7 @@ class Block:
         """Which columns are a row's match, `[n, m]`."""
         if self.match is None:
             raise ValueError("this block has no matches")
-        return F.one_hot(self.match, self.logits.shape[1]).bool()
+        return _one_hot(self.match, self.logits.shape[1])
 
     def cross_entropy(self, valid: Tensor) -> Tensor:
         """Computes -log softmax at each row's match over its candidates.
@@ -158,13 +159,59 @@ class Scores:
         self._texts = (
             answers.prepare_texts(head, self.texts) if prepared_texts is None else prepared_texts
         )
+        # caches keep the tensor of their key, so that its address is not reused
         self._blocks: dict[object, tuple[Tensor, Block]] = {}
         self._columns: dict[object, tuple[Tensor, Columns]] = {}
+        self._exists: dict[object, tuple[Tensor, Tensor]] = {}
+        self._counts: dict[int, tuple[Tensor, Tensor]] = {}
 
     @property
     def rows(self) -> Tensor:
         """Which rows are real, `[B]`: those with a caption. Filling rows are never candidates."""
-        return self.batch.captions >= 0
+        return self.exists(self.batch.captions)
+
+    def exists(self, rows: Tensor) -> Tensor:
+        """Returns which texts exist, of the shape of `rows`.
+
+        The same rows give the same tensor. `mean` then knows how many exist on all ranks.
+
+        Args:
+            rows: Rows of the text bank; -1 is missing.
+        """
+        key = _memory_key(rows)
+        if key not in self._exists:
+            exists = rows >= 0
+            self._exists[key] = (rows, exists)
+            if key in self._facts_of_all_ranks:
+                self._counts[id(exists)] = (exists, self._facts_of_all_ranks[key].sum())
+        return self._exists[key][1]
+
+    def gather_texts(self, *rows: Tensor) -> None:
+        """Gathers texts of all ranks in one message, in which later calls find them.
+
+        It is never needed, but saves a message for each of the rows but one.
+
+        Args:
+            rows: Rows of the text bank, each `[B]` or `[B, K]`; -1 is missing.
+        """
+        new = {_memory_key(r): r for r in rows if _memory_key(r) not in self._columns}
+        if gather.world_size() == 1 or len(new) < 2:
+            return
+        counts = [r.numel() for r in new.values()]
+        gathered = self._gathered_texts(torch.cat([r.reshape(-1) for r in new.values()]))
+
+        def split(t: Tensor) -> list[Tensor]:
+            by_rank = t.unflatten(0, (gather.world_size(), -1)).split(counts, dim=1)
+            return [part.flatten(0, 1) for part in by_rank]
+
+        pooled = split(gathered.pooled)
+        tokens = {k: split(t) for k, t in gathered.tokens.items()}
+        masks = {k: split(m) for k, m in gathered.masks.items()}
+        for i, (key, r) in enumerate(new.items()):
+            items = Encoded(
+                pooled[i], {k: t[i] for k, t in tokens.items()}, {k: m[i] for k, m in masks.items()}
+            )
+            self._columns[key] = (r, Columns(items, self._exists_on_all_ranks(r)))
 
     def images_against(self, rows: Tensor, true: bool = True) -> Block:
         """Scores this rank's images against texts of all ranks.
@@ -220,10 +267,8 @@ class Scores:
         """
         key = _memory_key(rows)
         if key not in self._columns:
-            flat = rows.reshape(-1)
-            columns = Columns(self._gathered_texts(flat), gather.gather(flat >= 0))
-            # keeping `rows` prevents its address from being reused
-            self._columns[key] = (rows, columns)
+            texts = self._gathered_texts(rows.reshape(-1))
+            self._columns[key] = (rows, Columns(texts, self._exists_on_all_ranks(rows)))
         return self._columns[key][1]
 
     def image_columns(self) -> Columns:
@@ -232,7 +277,8 @@ class Scores:
         Returns:
             The images, `W B` of them, with gradients to their ranks.
         """
-        return Columns(self._images.map(gather.gather), gather.gather(self.rows))
+        exists = self._exists_on_all_ranks(self.batch.captions)
+        return Columns(self._images.map(gather.gather), exists)
 
     def images_against_columns(self, texts: Columns) -> Block:
         """Scores this rank's images against texts that may come from other batches.
@@ -356,7 +402,7 @@ class Scores:
         return Block(
             cosines,
             self._own_columns(len(rows)) if columns.ndim == 1 else None,
-            gather.gather(flat >= 0).expand(len(rows), -1),
+            self._exists_on_all_ranks(columns).expand(len(rows), -1),
         )
 
     def mean(self, values: Tensor, valid: Tensor) -> Tensor:
@@ -390,7 +436,21 @@ class Scores:
 
     def count(self, valid: Tensor) -> Tensor:
         """Counts the valid entries of all ranks, a scalar."""
-        return gather.sum_over_ranks(valid.sum())
+        self.count_together([valid])
+        return self._counts[id(valid)][1]
+
+    def count_together(self, masks: Sequence[Tensor]) -> None:
+        """Counts the valid entries of several masks on all ranks in one message.
+
+        It is never needed, but saves a message for each mask but one: `count` and `mean` find them.
+
+        Args:
+            masks: Masks of any shape.
+        """
+        new = [mask for mask in masks if id(mask) not in self._counts]
+        if new:
+            counts = gather.sum_over_ranks(torch.stack([mask.sum() for mask in new]))
+            self._counts |= {id(m): (m, n) for m, n in zip(new, counts, strict=True)}
 
     def column_means(self, values: Tensor, valid: Tensor) -> Tensor:
         """Averages each column over the rows of all ranks, for running statistics.
@@ -407,20 +467,18 @@ class Scores:
         means: Tensor = torch.div(*gather.sum_over_ranks(sums))
         return means
 
-    def false_negative_shares(self) -> dict[str, Tensor]:
-        """Measures how many caption columns are false negatives.
+    def false_negatives(self) -> tuple[dict[str, Tensor], Tensor]:
+        """Finds caption columns that are false negatives.
 
         Returns:
-            The share of caption columns, other than a row's own, that belong to the row's image
-            (`same_image`) or have its words (`same_text`), each computed by `mean`.
+            Which caption columns belong to the row's image (`same_image`) or have its words
+            (`same_text`), each `[B, W B]`, and which are not the row's own.
         """
+        captions = self.batch.captions
         same_image, same_text, is_other = self._same_image_and_text_masks(
-            self.batch.captions, gather.gather(self.rows)
+            captions, self._exists_on_all_ranks(captions)
         )
-        return {
-            "same_image": self.mean(same_image.float(), is_other),
-            "same_text": self.mean(same_text.float(), is_other),
-        }
+        return {"same_image": same_image, "same_text": same_text}, is_other
 
     def _refuse_other(self, items: Encoded, prepared: Encoded, method: str) -> None:
         """Raises ZooError if columns do not have the form of the items that the head prepares."""
@@ -440,7 +498,6 @@ class Scores:
     ) -> Block:
         key = (kind, true, _memory_key(rows))
         if key not in self._blocks:
-            # keeping `rows` prevents its address from being reused
             self._blocks[key] = (rows, make())
         return self._blocks[key][1]
 
@@ -454,9 +511,48 @@ class Scores:
 
     def _texts_against_images(self, rows: Tensor) -> Block:
         logits = gather.transpose(self.images_against(rows).logits)
-        exists = gather.gather(self.rows)
+        exists = self._exists_on_all_ranks(self.batch.captions)
         candidate = self._without_false_negatives(exists.expand(len(rows), -1), rows, exists)
         return Block(logits, self._own_columns(len(rows)), candidate)
+
+    @cached_property
+    def _facts_of_all_ranks(self) -> dict[object, Tensor]:
+        """What ranks know of each other's rows, by the memory of a tensor of the batch.
+
+        All is gathered in one message: of rows of the text bank, which exist, `[W B]` or `[W B K]`;
+        of images, their ids, `[W B]`; of captions' hashes, the hashes.
+        """
+        if gather.world_size() == 1:
+            return {}
+        batch, n = self.batch, gather.world_size() * len(self.batch)
+        roles = (batch.captions, batch.negatives, batch.positives, batch.units, batch.foils)
+        own_facts = [*((r >= 0).long() for r in roles), batch.image_ids, self._caption_hashes]
+        widths = [fact.shape[1] if fact.ndim > 1 else 1 for fact in own_facts]
+        gathered = gather.gather(torch.cat([f.reshape(len(batch), -1) for f in own_facts], dim=1))
+        *exists, image_ids, hashes = gathered.split(widths, dim=1)
+        facts: dict[object, Tensor] = {
+            _memory_key(batch.image_ids): image_ids.reshape(n),
+            _memory_key(self._caption_hashes): hashes.reshape(n),
+        }
+        for rows, flags in zip(roles, exists, strict=True):
+            facts[_memory_key(rows)] = flags.reshape(-1).bool()
+            if rows.ndim > 1:
+                for k in range(rows.shape[1]):
+                    facts[_memory_key(rows[:, k])] = flags[:, k].bool()
+        return facts
+
+    def _exists_on_all_ranks(self, rows: Tensor) -> Tensor:
+        """Returns which texts of all ranks exist, `[W B]` or `[W B K]`."""
+        known = self._facts_of_all_ranks.get(_memory_key(rows))
+        return gather.gather(self.exists(rows).reshape(-1)) if known is None else known
+
+    @cached_property
+    def _caption_hashes(self) -> Tensor:
+        return self._hashes(self.batch.captions)
+
+    def _hashes(self, rows: Tensor) -> Tensor:
+        hashes = self.batch.hashes
+        return hashes[rows.clamp(min=0)] if len(hashes) else torch.zeros_like(rows)
 
     def _gathered_texts(self, flat: Tensor) -> Encoded:
         texts = self._texts.rows(flat)
@@ -501,20 +597,21 @@ class Scores:
             Three masks, `[B, W B]`: columns of the row's image, columns with its words, and all
             existing columns except its own.
         """
-        ids = self.batch.image_ids
-        hashes = (
-            self.batch.hashes[rows.clamp(min=0)]
-            if len(self.batch.hashes)
-            else torch.zeros_like(rows)
-        )
-        exists = rows >= 0
-        same_image = ids[:, None] == gather.gather(ids)[None]
+        ids, exists = self.batch.image_ids, self.exists(rows)
+        is_caption = _memory_key(rows) == _memory_key(self.batch.captions)
+        hashes = self._caption_hashes if is_caption else self._hashes(rows)
+        all_ids, all_hashes = (self._facts_of_all_ranks.get(_memory_key(t)) for t in (ids, hashes))
+        if all_ids is None:
+            all_ids = gather.gather(ids)
+        if all_hashes is None:
+            all_hashes = gather.gather(hashes)
+        same_image = ids[:, None] == all_ids[None]
         same_text = (
-            (hashes[:, None] == gather.gather(hashes)[None])
+            (hashes[:, None] == all_hashes[None])
             & exists[:, None]
-            & gather.gather(exists)[None]
+            & self._exists_on_all_ranks(rows)[None]
         )
-        own_column = F.one_hot(self._own_columns(len(rows)), len(columns)).bool()
+        own_column = _one_hot(self._own_columns(len(rows)), len(columns))
         return same_image, same_text, columns[None] & exists[:, None] & ~own_column
 
 
@@ -526,6 +623,11 @@ def _memory_key(rows: Tensor) -> object:
 def first_items(items: Encoded, n: int) -> Encoded:
     """Returns the first n items; of a batch's images, these are the images of its rows."""
     return items if len(items) == n else items.map(lambda t: t[:n])
+
+
+def _one_hot(indices: Tensor, n: int) -> Tensor:
+    """Returns one-hot rows, `[len(indices), n]`, in bool."""
+    return indices[:, None] == torch.arange(n, device=indices.device)
 
 
 def _unit(vectors: Tensor) -> Tensor:

@@ -89,7 +89,8 @@ def test_what_a_gpu_is_asked_is_attention_within_each_text(
         return torch.nested.nested_tensor_from_jagged(torch.cat(made), offsets).transpose(1, 2)
 
     attention = F.scaled_dot_product_attention
-    packing = Packing(torch.tensor([3, 1, 5]), 8)
+    lengths = torch.tensor([3, 1, 5])
+    packing = Packing(lengths, lengths, 8)
     torch.manual_seed(0)
     parts = [torch.randn(9, 2, 4, dtype=torch.float64) for _ in range(3)]
     padded = packing.attend(*parts)

@@ -1,6 +1,7 @@
 """Towers give what open_clip's own forward gives, over less text."""
 
 import copy
+import itertools
 import json
 from pathlib import Path
 
@@ -310,6 +311,25 @@ def test_texts_are_grouped_by_the_shortest_length_that_holds_them() -> None:
         (16, [2, 4]),
         (77, [3]),
     ]
+
+
+@pytest.mark.parametrize(
+    ("most", "cuts"), [(1, [77]), (2, [24, 77]), (3, [16, 24, 77]), (4, [8, 16, 24, 77])]
+)
+def test_at_most_so_many_groups_have_the_fewest_tokens(most: int, cuts: list[int]) -> None:
+    """One text fits in 8 tokens, four in 16, one in 24 and one in 77.
+
+    Two groups of up to 24 and 77 tokens have 6 x 24 + 77 = 221, of 16 and 77: 5 x 16 + 2 x 77.
+    """
+    lengths = torch.tensor([5, 15, 16, 20, 70, 14, 12])
+    allowed = [8, 16, 24, 77]
+    groups = group_by_length(lengths, allowed, most)
+    assert [cut for cut, _ in groups] == cuts
+    assert sorted(row for _, rows in groups for row in rows.tolist()) == list(range(7))
+    tokens = sum(cut * len(rows) for cut, rows in groups)
+    for other in itertools.combinations(allowed[:3], most - 1):
+        chosen = [*other, 77]
+        assert tokens <= sum(min(c for c in chosen if c >= n) for n in lengths.tolist())
 
 
 @pytest.mark.slow

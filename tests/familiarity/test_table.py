@@ -60,7 +60,7 @@ def test_a_table_is_read_as_it_was_written_and_in_the_form_that_is_released(
         "sha256": sha256(tmp_path / "table.csv"),
     }
     released = tmp_path / "released.csv"
-    released.write_bytes(to_csv(table, header=False))
+    released.write_bytes(to_csv(table, with_description=False))
     assert released.read_text().splitlines() == [
         "attr,obj_lemma,perfect_count,close_count",
         "red,car,2,1",
@@ -186,7 +186,7 @@ def test_what_csv_reads_of_a_table_is_its_counts(tmp_path: Path) -> None:
     records = [record(1, 'say "hi", friend', "red car")]
     table = count_bindings(records, {"captions": "made"})
     path = tmp_path / "table.csv"
-    path.write_bytes(to_csv(table, header=False))
+    path.write_bytes(to_csv(table, with_description=False))
     with path.open(newline="") as file:
         rows = list(csv.reader(file))[1:]
     assert {Binding(a, o): (int(p), int(c)) for a, o, p, c in rows} == table.perfect_close_counts

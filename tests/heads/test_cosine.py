@@ -13,7 +13,7 @@ from zoo.heads.cosine import Cosine
 from zoo.heads.cross_modal import CrossModal
 from zoo.heads.linear import Linear
 from zoo.heads.max_sim import MaxSim
-from zoo.support.matmul_precision import EXACT, fp32_precisions
+from zoo.support.gpu import EXACT, fp32_precisions
 from zoo.training.trainer import ZooTrainer
 
 

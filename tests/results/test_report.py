@@ -39,7 +39,7 @@ from zoo.results.comparison.common_metrics import common_metrics
 from zoo.results.comparison.outcome_differences import outcome_differences
 from zoo.results.comparison.paired_tests import compare_pair
 from zoo.results.header import SCHEMA_VERSION, TRUNCATED
-from zoo.results.metrics import Metric, tie_warnings
+from zoo.results.metrics import Metric, find_tie_warnings
 from zoo.results.outcomes import case_fingerprint
 from zoo.results.preset_results import compute_preset_results
 from zoo.results.presets.preset import Official, Strict, preset_of
@@ -414,11 +414,11 @@ def test_a_benchmark_of_ties_is_named_with_its_share_and_the_preset_that_counts_
 
 def test_ties_of_a_few_answers_are_counted_and_not_warned_of() -> None:
     made = replace(METRIC, ties=50, ties_right=50)
-    assert list(tie_warnings([made], "official")) == []
+    assert list(find_tie_warnings([made], "official")) == []
     mostly = replace(METRIC, ties=51, ties_right=20)
-    (said,) = tie_warnings([mostly], "official")
+    (said,) = find_tie_warnings([mostly], "official")
     assert "51.0% of the i2t answers are ties, 20 of which preset official counts as right" in said
-    (of_old,) = tie_warnings([replace(METRIC, ties=51)], "official")
+    (of_old,) = find_tie_warnings([replace(METRIC, ties=51)], "official")
     assert "which preset official may count as right" in of_old
 
 

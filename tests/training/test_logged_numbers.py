@@ -7,12 +7,15 @@ import itertools
 import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import Callback
+from lightning.pytorch.loggers import Logger
+from torch import Tensor
 from torch.utils.data import DataLoader
 
 import zoo.objectives
@@ -126,6 +129,7 @@ def numbers(
         accelerator="cpu",
         devices=ranks,
         strategy="ddp" if ranks > 1 else "auto",
+        log_every_n_steps=1,
         max_epochs=1,
         num_sanity_val_steps=0,
         callbacks=[seen, best],
@@ -274,6 +278,7 @@ def test_what_a_step_logs_is_what_loops_over_its_batch_count() -> None:
     seen = Seen()
     trainer = Trainer(
         accelerator="cpu",
+        log_every_n_steps=1,
         max_epochs=1,
         callbacks=[seen],
         logger=False,
@@ -289,19 +294,108 @@ def test_what_a_step_logs_is_what_loops_over_its_batch_count() -> None:
     assert seen.steps == [pytest.approx({f"train/{n}": v for n, v in of_step.items()}, rel=1e-5)]
 
 
-def test_texts_that_come_twice_are_told_and_so_is_the_speed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Four texts are named and three encoded, in half a second."""
+def test_texts_that_come_twice_are_counted_once() -> None:
+    """Four texts are requested and three encoded."""
     module = ZooModule(Backbone("zoo-tiny", tuning=Tuning("none")))
     captions = ["a cat", "a dog", "a cat", "a bird"]
     bank, _ = build_text_bank(*module.backbone.tokenizer(captions))
     assert deduplicated_share(bank, module.device).item() == pytest.approx(0.25)
-    told: Numbers = {}
-    monkeypatch.setattr(module, "log", lambda name, value, **_: told.update({name: float(value)}))
+
+
+class Logged(Logger):
+    """Keeps what is logged for every step."""
+
+    name, version = "kept", 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: dict[int, dict[str, float]] = {}
+
+    def log_hyperparams(self, *args: Any, **kwargs: Any) -> None:
+        """Keeps nothing."""
+
+    def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
+        assert step is not None
+        self.rows.setdefault(step, {}).update(metrics)
+
+
+class StopsAt(Callback):
+    """Stops a run after a step, as Lightning's Timer does."""
+
+    def __init__(self, step: int) -> None:
+        self.step = step
+
+    def on_train_batch_end(self, trainer: Trainer, *args: Any) -> None:
+        trainer.should_stop = trainer.global_step == self.step
+
+
+def run_of(steps: int, every: int, **settings: Any) -> tuple[Logged, list[Tensor]]:
+    """Trains on the same batch; returns what was logged, and the loss of each batch."""
+    torch.manual_seed(0)
+    case, losses, rows = random_case(4), [], Logged()
+    images, texts = (
+        Encoded(random_pooled(i, n).detach().float())
+        for i, n in enumerate((len(case.captions), case.n_texts))
+    )
+
+    class Keeps(Callback):
+        def on_train_batch_end(self, trainer: Trainer, module: Any, outputs: Any, *_: Any) -> None:
+            losses.append(outputs["loss"].detach().clone())
+
+    module = ZooModule(
+        Backbone("zoo-tiny", tuning=Tuning("none")), None, Cosine(scale=3.0), Optimization(lr=0.1)
+    )
+    trainer = Trainer(
+        accelerator="cpu",
+        max_steps=steps,
+        log_every_n_steps=every,
+        logger=rows,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        callbacks=[*settings.pop("callbacks", []), Keeps()],
+        **settings,
+    )
+    trainer.fit(module, loaded([case.batch(images, texts)] * 40))
+    return rows, losses
+
+
+def test_metrics_are_those_of_the_step_that_is_logged() -> None:
+    rows, losses = run_of(steps=9, every=3)
+    assert list(rows.rows) == [2, 5, 8]
+    for step, row in rows.rows.items():
+        assert row["train/loss"] == pytest.approx(losses[step].item())
+        assert {"train/accuracy", "train/scale", "train/lr_head"} <= row.keys()
+
+
+def test_metrics_of_a_step_of_several_batches_are_those_of_its_last() -> None:
+    rows, losses = run_of(steps=4, every=2, accumulate_grad_batches=3)
+    assert list(rows.rows) == [1, 3]
+    for step, row in rows.rows.items():
+        # Lightning divides the loss of each batch by their number
+        assert row["train/loss"] == pytest.approx(3 * losses[3 * step + 2].item())
+
+
+def test_a_step_after_which_a_run_is_stopped_repeats_no_metrics_of_another() -> None:
+    rows, _ = run_of(steps=9, every=3, callbacks=[StopsAt(5)])
+    assert "train/loss" in rows.rows[2]
+    assert not any(name.startswith("train/") for name in rows.rows.get(4, {}))
+
+
+def test_the_speed_is_that_of_all_steps_since_the_last_one_that_was_logged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two steps of three texts, each in half a second, of which the second is logged."""
+    module = ZooModule(Backbone("zoo-tiny", tuning=Tuning("none")))
+    bank, _ = build_text_bank(*module.backbone.tokenizer(["a cat", "a dog", "a bird"]))
     monkeypatch.setattr("zoo.module.zoo_module.time.perf_counter", lambda: 7.5)
-    module._step_began = 7.0
+    said: Numbers = {}
+    monkeypatch.setattr(module, "log", lambda name, value, **_: said.update({name: float(value)}))
+    monkeypatch.setattr(type(module), "trainer", SimpleNamespace(should_stop=False))
     none = torch.zeros(0, 0, dtype=torch.long)
     batch = Batch(none, bank, *[none] * 7, bank.hashes, none, 0)
-    module.on_train_batch_end(None, batch, 0)
-    assert told == {"train/texts_per_second": pytest.approx(6.0)}
+    for step_metrics in (None, ([], torch.zeros(0))):
+        module._step_began, module._step_metrics = 7.0, step_metrics
+        module.on_train_batch_end(None, batch, 0)
+    assert said == {"train/texts_per_second": pytest.approx(6.0)}
+    assert (module._texts, module._seconds) == (0, 0.0)

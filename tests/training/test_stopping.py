@@ -26,6 +26,7 @@ from zoo.checkpoints.files import best_of
 from zoo.cli import main
 from zoo.datamodules.captions import CaptionDataModule
 from zoo.training.callbacks import LastCheckpoint
+from zoo.training.stopping import StepLoop
 
 EPOCHS, STEPS = 2, 8  # four steps an epoch
 
@@ -110,6 +111,41 @@ def test_a_signal_is_answered_at_the_end_of_the_step_and_the_command_it_names_go
     best = int(min(resumed) < min(first, default=math.inf))  # which epoch's depends on the split
     kept_in = last_checkpoint(folder, best).parent
     assert best_of(last_checkpoint(folder, 1)).resolve() == (kept_in / "best.ckpt").resolve()
+
+
+@pytest.mark.parametrize(("step", "kept"), [(1, 3), (3, 4), (7, 8)])
+def test_ranks_that_agree_a_step_later_lose_nothing_either(
+    step: int,
+    kept: int,
+    folder: Path,
+    recipe: str,
+    unbroken: dict[tuple[int, str], set[str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As on a GPU; but before a validation, after steps 3 and 7, they agree at once."""
+    monkeypatch.setattr(StepLoop, "agrees_later", True)
+    assert main(["fit", "--config", recipe, *sent(signal.SIGTERM, step)]) == 128 + signal.SIGTERM
+    checkpoint = last_checkpoint(folder)
+    assert torch.load(checkpoint, weights_only=True)["global_step"] == kept
+    assert main(["fit", "--config", recipe, "--ckpt_path", str(checkpoint)]) == 0
+    assert logged(folder) == unbroken
+
+
+@pytest.mark.parametrize(("step", "ended"), [(4, 5), (5, 6), (7, 7)])
+def test_a_loss_that_is_not_finite_stops_the_run_a_step_later_where_ranks_agree_later(
+    step: int,
+    ended: int,
+    folder: Path,
+    recipe: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The step in the message is the one of the loss; step 7 is the last."""
+    monkeypatch.setattr(StepLoop, "agrees_later", True)
+    assert main(["fit", "--config", recipe, *spoilt("loss", step)]) == 1
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert message.startswith(f"zoo: the loss of step {step} is not finite (loss nan, ")
+    assert max(losses(folder)) == ended
 
 
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
@@ -259,7 +295,7 @@ def test_a_loss_that_is_no_number_stops_the_run_and_the_last_good_checkpoint_sta
     often = ["--last_checkpoint.every_n_steps", "1"]
     assert main(["fit", "--config", recipe, *often, *spoilt("loss", 5)]) == 1
     told = capsys.readouterr().err.splitlines()[-1]
-    assert told.startswith("zoo: the loss of step 5 is not finite (train/loss nan, train/loss_")
+    assert told.startswith("zoo: the loss of step 5 is not finite (loss nan, ")
     assert "model.optimizer.lr" in told
     assert "the last good checkpoint is runs/version_0/checkpoints/last.ckpt" in told
     content = torch.load(last_checkpoint(folder), weights_only=True)

@@ -6,7 +6,7 @@ In shapes, n is the number of items, T the number of texts and D the width that 
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import groupby
 from typing import Any, Literal
 
@@ -27,13 +27,15 @@ from zoo.backbones.towers import (
     TextTower,
     encode_in_chunks,
     group_by_length,
-    restore_order,
 )
-from zoo.batch import Encoded, TextBank, TokenKey, TowerShapes
+from zoo.batch import Encoded, TextBank, TokenKey, TowerShapes, concatenate
 from zoo.errors import ZooError
 from zoo.support import provenance
 from zoo.support.configurable import Configurable
+from zoo.support.gpu import copy_without_waiting
 
+# a pass of the text tower over short texts takes a GPU as long to launch as to compute
+GROUPS_ON_GPU = 2
 TEMPERATURE = ("model.logit_scale", "model.logit_bias")  # the head's to train
 
 
@@ -347,8 +349,8 @@ class Backbone(Configurable, nn.Module):
         """
         return self._encode_in_chunks(
             "image",
-            lambda rows: self._images(self._normalize_uint8(images[rows]), keys),
-            torch.arange(len(images), device=images.device),
+            lambda part: self._images(self._normalize_uint8(images[part]), keys),
+            len(images),
         )
 
     def _normalize_uint8(self, images: Tensor) -> Tensor:
@@ -370,18 +372,32 @@ class Backbone(Configurable, nn.Module):
         Returns:
             Pooled vectors `[T, D]` in the bank's order, and the tokens of exactly these keys.
         """
-        groups = [(self.context, torch.arange(len(bank), device=bank.ids.device))]
+        lengths = bank.lengths_on_host()
+        groups = [(self.context, torch.arange(len(bank)))]
         if self.compute.packed and len(bank):
-            groups = [(int(self.trimmed_lengths(bank.lengths.max()[None])), groups[0][1])]
+            groups = [(int(self.trimmed_lengths(lengths.max()[None])), groups[0][1])]
         elif self.trims_padding and len(bank):
-            groups = group_by_length(bank.lengths, self.text_lengths)
+            groups = group_by_length(lengths, self.text_lengths, self._max_groups(bank.ids.device))
+        if len(groups) == 1:
+            ids = bank.ids[:, : groups[0][0]]
+            return self._encode_trimmed_texts(ids, bank.lengths, lengths, keys)
+        order = torch.cat([rows for _, rows in groups])
+        device_order, restored = copy_without_waiting(
+            torch.stack([order, order.argsort()]), bank.ids.device
+        )
+        group_rows = device_order.split([len(rows) for _, rows in groups])
         parts = [
-            self._encode_in_chunks(
-                "text", partial(self._encode_trimmed_texts, bank, keys, cut), rows
+            self._encode_trimmed_texts(
+                bank.ids[device_rows, :cut], bank.lengths[device_rows], lengths[rows], keys
             )
-            for cut, rows in groups
+            for (cut, rows), device_rows in zip(groups, group_rows, strict=True)
         ]
-        return restore_order(parts, [rows for _, rows in groups])
+        return concatenate(parts).rows(restored)
+
+    def _max_groups(self, device: torch.device) -> int | None:
+        if self.text.max_groups is not None:
+            return self.text.max_groups
+        return GROUPS_ON_GPU if device.type == "cuda" else None
 
     def trimmed_lengths(self, lengths: Tensor) -> Tensor:
         """Returns the length to which each text is cut, the length of its token set, `[T]`.
@@ -395,14 +411,18 @@ class Backbone(Configurable, nn.Module):
         return allowed[torch.bucketize(lengths, allowed)]
 
     def _encode_trimmed_texts(
-        self, bank: TextBank, keys: frozenset[TokenKey], cut: int, rows: Tensor
+        self, ids: Tensor, lengths: Tensor, host_lengths: Tensor, keys: frozenset[TokenKey]
     ) -> Encoded:
-        return self._texts(bank.ids[rows, :cut], bank.lengths[rows], keys)
+        return self._encode_in_chunks(
+            "text",
+            lambda part: self._texts(ids[part], lengths[part], keys, host_lengths[part]),
+            len(ids),
+        )
 
     def _encode_in_chunks(
-        self, tower: Literal["image", "text"], run: Callable[[Tensor], Encoded], rows: Tensor
+        self, tower: Literal["image", "text"], run: Callable[[slice], Encoded], count: int
     ) -> Encoded:
-        return encode_in_chunks(run, rows, self.compute.chunk, self.has_trained_parameters(tower))
+        return encode_in_chunks(run, count, self.compute.chunk, self.has_trained_parameters(tower))
 
     def has_trained_parameters(self, tower: str) -> bool:
         """Returns whether any parameter of a tower, `image` or `text`, is trained."""

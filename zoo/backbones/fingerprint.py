@@ -16,7 +16,7 @@ from zoo.backbones.backbone import Backbone
 from zoo.backbones.preparation import Decoder
 from zoo.support.configurable import class_path
 from zoo.support.distributed import full_tensor
-from zoo.support.matmul_precision import fp32_precisions
+from zoo.support.gpu import fp32_precisions
 
 Digest: TypeAlias = "hashlib._Hash"
 

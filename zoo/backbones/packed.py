@@ -18,6 +18,7 @@ class Packing:
 
     Args:
         lengths: How many tokens each text has, `[n]`.
+        host_lengths: The same on the CPU, from which shapes follow without waiting for a GPU.
         cut: L.
 
     Attributes:
@@ -26,13 +27,22 @@ class Packing:
         ends: The position of the last token of each text in the sequence, `[n]`.
     """
 
-    def __init__(self, lengths: Tensor, cut: int) -> None:
-        places = torch.arange(cut, device=lengths.device)
-        self.real = places < lengths[:, None]
-        self.positions = places.expand_as(self.real)[self.real]
+    def __init__(self, lengths: Tensor, host_lengths: Tensor, cut: int) -> None:
+        device, total = lengths.device, int(host_lengths.sum())
+        self._shortest, self._longest = (
+            (int(n) for n in host_lengths.aminmax()) if len(lengths) else (0, 0)
+        )
+        self.real = torch.arange(cut, device=device) < lengths[:, None]
         self.ends = lengths.cumsum(0) - 1
         self._starts = torch.cat([lengths.new_zeros(1), self.ends + 1])
-        self._longest = int(lengths.max()) if len(lengths) else 0
+        self._texts = torch.arange(len(lengths), device=device).repeat_interleave(
+            lengths, output_size=total
+        )
+        self.positions = torch.arange(total, device=device) - self._starts[self._texts]
+
+    def pack(self, x: Tensor) -> Tensor:
+        """Packs padded texts, `[n, L, ...]`, into one sequence, `[N, ...]`."""
+        return x[self._texts, self.positions]
 
     def unpack(self, x: Tensor) -> Tensor:
         """Unpacks vectors of the sequence, `[N, ...]`, to texts that are padded with zeros.
@@ -43,7 +53,8 @@ class Packing:
         Returns:
             `[n, L, ...]`.
         """
-        return x.new_zeros(*self.real.shape, *x.shape[1:]).index_put((self.real,), x)
+        padded = x.new_zeros(*self.real.shape, *x.shape[1:])
+        return padded.index_put((self._texts, self.positions), x)
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """Computes causal attention of each token within its text.
@@ -61,12 +72,12 @@ class Packing:
             return self._attend_nested(query, key, value)
         query, key, value = (self.unpack(part).transpose(1, 2) for part in (query, key, value))
         attended = F.scaled_dot_product_attention(query, key, value, is_causal=True)
-        return attended.transpose(1, 2)[self.real]
+        return self.pack(attended.transpose(1, 2))
 
     def _attend_nested(self, *parts: Tensor) -> Tensor:
         query, key, value = (
             torch.nested.nested_tensor_from_jagged(
-                part, self._starts, max_seqlen=self._longest
+                part, self._starts, min_seqlen=self._shortest, max_seqlen=self._longest
             ).transpose(1, 2)
             for part in parts
         )

@@ -15,6 +15,7 @@ from torch import Tensor
 from torchvision.transforms.functional import center_crop, pil_to_tensor, to_pil_image
 
 from zoo.backbones.settings import Augmentation
+from zoo.support.gpu import copy_without_waiting
 
 Decoder = Literal["torchvision", "pil"]
 RATIO = (3 / 4, 4 / 3)  # of a random crop's width and height, torchvision's default
@@ -65,10 +66,8 @@ def pixel_transform(
 
 def normalize_pixels(images: Tensor, settings: Mapping[str, Any]) -> Tensor:
     """Normalises pixels in uint8, `[n, 3, H, W]`, like `pil_transform`."""
-    mean, std = (
-        torch.tensor(settings[name], device=images.device).view(-1, 1, 1)
-        for name in ("mean", "std")
-    )
+    values = torch.tensor([settings["mean"], settings["std"]])[..., None, None]
+    mean, std = copy_without_waiting(values, images.device)
     return images.float().div_(255).sub_(mean).div_(std)
 
 

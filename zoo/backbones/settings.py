@@ -63,6 +63,9 @@ class TextInput(metaclass=RangedType):
         lengths: The lengths in tokens that texts are cut to: each text to the shortest length that
             holds it. The context length is always one of them, so an empty list cuts no text.
             Towers that need their padding ignore them.
+        max_groups: How many of the lengths are used in one batch at most: each is one pass of the
+            tower. None is no limit on a CPU, and 2 on a GPU, where a pass of few texts takes as
+            long as one of many.
 
     Examples:
         Texts of up to 16 tokens, which are cut to 8 tokens if they fit:
@@ -76,6 +79,7 @@ class TextInput(metaclass=RangedType):
     tokenizer: str | None = None
     context_length: PositiveInt | None = None
     lengths: Sequence[PositiveInt] = (8, 16, 24, 32, 48)
+    max_groups: PositiveInt | None = None
 
     def __post_init__(self) -> None:
         if self.context_length is not None and not SHORTEST <= self.context_length <= LONGEST:

@@ -6,6 +6,7 @@ that both towers share.
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import torch
@@ -253,13 +254,20 @@ class TextTower(Tower):
             # open_clip's max pooling takes padding for text
             self.trims_padding = type(text.pooler).__name__ != "MaxPooler"
 
-    def __call__(self, ids: Tensor, lengths: Tensor, keys: frozenset[TokenKey]) -> Encoded:
+    def __call__(
+        self,
+        ids: Tensor,
+        lengths: Tensor,
+        keys: frozenset[TokenKey],
+        host_lengths: Tensor | None = None,
+    ) -> Encoded:
         """Encodes texts.
 
         Args:
             ids: Token ids, `[n, L]`, at full length or cut.
             lengths: How many tokens each text has, `[n]`.
             keys: The tokens to give.
+            host_lengths: The lengths on the CPU; None reads them from the device.
 
         Returns:
             Pooled vectors `[n, D]` and the tokens of every key. Masks are true from the first token
@@ -273,7 +281,8 @@ class TextTower(Tower):
             )
             return Encoded(encode(ids))
         if self.packed:
-            return self._encode_packed(ids, lengths, keys)
+            host_lengths = lengths.cpu() if host_lengths is None else host_lengths
+            return self._encode_packed(ids, Packing(lengths, host_lengths, ids.shape[1]), keys)
         text: Any = getattr(self.model, "text", self.model)
         dtype, length = text.transformer.get_cast_dtype(), ids.shape[1]
         x = text.token_embedding(ids).to(dtype) + text.positional_embedding[:length].to(dtype)
@@ -311,10 +320,10 @@ class TextTower(Tower):
             f"{reason}: set it to false"
         )
 
-    def _encode_packed(self, ids: Tensor, lengths: Tensor, keys: frozenset[TokenKey]) -> Encoded:
+    def _encode_packed(self, ids: Tensor, packing: Packing, keys: frozenset[TokenKey]) -> Encoded:
         text: Any = getattr(self.model, "text", self.model)
-        packing, dtype = Packing(lengths, ids.shape[1]), text.transformer.get_cast_dtype()
-        x = text.token_embedding(ids[packing.real]).to(dtype)
+        dtype = text.transformer.get_cast_dtype()
+        x = text.token_embedding(packing.pack(ids)).to(dtype)
         x = x + text.positional_embedding[packing.positions].to(dtype)
         x, by_layer = run_blocks(text.transformer.resblocks, x, packing, self.layers(keys))
         pooled = self._project(text.ln_final(x[packing.ends]))
@@ -341,45 +350,49 @@ class TextTower(Tower):
 
 
 def encode_in_chunks(
-    run: Callable[[Tensor], Encoded], rows: Tensor, chunk: int | None, trained: bool
+    run: Callable[[slice], Encoded], count: int, chunk: int | None, trained: bool
 ) -> Encoded:
-    """Encodes rows, optionally in chunks, and without a graph if nothing is trained.
+    """Encodes items, optionally in chunks, and without a graph if nothing is trained.
 
     Args:
-        run: Encodes the items of some rows.
-        rows: The rows of all items.
+        run: Encodes a part of the items.
+        count: How many items there are.
         chunk: How many are encoded at once; None encodes all at once.
         trained: Whether the tower is trained. Its chunks then run under activation checkpointing.
     """
-    chunks = torch.split(rows, chunk) if chunk else [rows]
+    step = chunk or max(count, 1)
+    parts = [slice(start, start + step) for start in range(0, max(count, 1), step)]
     if not torch.is_grad_enabled() or not trained:
         with torch.no_grad():
-            return concatenate([run(part) for part in chunks])
+            return concatenate([run(part) for part in parts])
     if chunk is None:
-        return run(rows)
-    return concatenate([checkpoint(run, part, use_reentrant=False) for part in chunks])
+        return run(parts[0])
+    return concatenate([checkpoint(run, part, use_reentrant=False) for part in parts])
 
 
-def group_by_length(lengths: Tensor, allowed: Sequence[int]) -> list[tuple[int, Tensor]]:
-    """Groups texts by the shortest allowed length that holds them.
+def group_by_length(
+    lengths: Tensor, allowed: Sequence[int], max_groups: int | None = None
+) -> list[tuple[int, Tensor]]:
+    """Groups texts by the shortest length that holds them.
 
     Args:
-        lengths: How many tokens each text has, `[n]`.
+        lengths: How many tokens each text has, `[n]`, on the CPU; at least one text.
         allowed: Lengths in ascending order; the last is as long as any text.
+        max_groups: How many of the allowed lengths are used at most. They are chosen so that the
+            texts have the fewest tokens. None is no limit.
 
     Returns:
         Pairs of the length to cut to and the rows of its texts.
     """
-    bounds = torch.tensor(list(allowed), device=lengths.device)
-    bucket = torch.bucketize(lengths, bounds)
-    return [(allowed[b], (bucket == b).nonzero()[:, 0]) for b in sorted(set(bucket.tolist()))]
+    shortest = torch.bucketize(lengths, torch.tensor(list(allowed)))
+    counts = dict(zip(allowed, shortest.bincount(minlength=len(allowed)).tolist(), strict=True))
+    used = [length for length, count in counts.items() if count]
+    if max_groups is not None and len(used) > max_groups:
 
+        def count_tokens(cuts: Sequence[int]) -> int:
+            return sum(counts[n] * min(cut for cut in cuts if cut >= n) for n in used)
 
-def restore_order(parts: list[Encoded], rows: list[Tensor]) -> Encoded:
-    """Concatenates the items of all parts in their original order.
-
-    Args:
-        parts: Encoded items.
-        rows: The original rows of the items of each part.
-    """
-    return concatenate(parts).rows(torch.cat(rows).argsort())
+        choices = combinations(used[:-1], max_groups - 1)
+        used = min(([*choice, used[-1]] for choice in choices), key=count_tokens)
+    bucket = torch.bucketize(lengths, torch.tensor(used))
+    return [(cut, (bucket == b).nonzero()[:, 0]) for b, cut in enumerate(used)]

@@ -25,10 +25,10 @@ from zoo.module import ZooModule
 from zoo.support.class_names import import_all
 from zoo.support.distributed import leave_group
 from zoo.support.files import remove_leftovers
+from zoo.support.lightning_internals import set_version
 from zoo.support.log import enable_log_output, filter_notices
 from zoo.support.ranges import describe_restriction
 from zoo.training.callbacks import BestCheckpoint, LastCheckpoint
-from zoo.training.lightning_internals import set_version
 from zoo.training.logged_tables import LoggedTables, can_show_tables
 from zoo.training.run_folder import (
     IGNORED_DATA_SETTINGS,

@@ -258,7 +258,7 @@ class LoaderFactory:
     text_batch: int
     workers: int
 
-    def build_item_loaders(
+    def build_rank_item_loaders(
         self,
         questions: Iterable[ScorableCase],
         known_images: Set[int] = frozenset(),

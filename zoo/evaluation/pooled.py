@@ -54,7 +54,7 @@ class Pooled(Strategy):
 
     def loaders(self) -> list[DataLoader[Any]]:
         """Returns a loader of images and one of texts."""
-        return self.loader_factory.build_item_loaders(
+        return self.loader_factory.build_rank_item_loaders(
             self.plan.cases, self.stored_items.images, self.stored_items.texts
         )
 

@@ -153,7 +153,7 @@ class ShortListed(Strategy):
     def loaders(self) -> list[DataLoader[Any]]:
         """Returns a loader of the galleries' images and one of their texts."""
         questions = (self.plan.cases[q] for q in self.galleries)
-        return self.loader_factory.build_item_loaders(
+        return self.loader_factory.build_rank_item_loaders(
             questions, self.stored_items.images, self.stored_items.texts
         )
 

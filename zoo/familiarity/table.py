@@ -66,16 +66,16 @@ def count_bindings(records: Iterable[UnitRecord], about: dict[str, Any]) -> Bind
     return BindingTable(counts, {"version": VERSION, **about, "n": captions})
 
 
-def to_csv(table: BindingTable, header: bool = True) -> bytes:
+def to_csv(table: BindingTable, with_description: bool = True) -> bytes:
     """Returns the table as CSV, one binding per line.
 
     Args:
         table: The table.
-        header: Whether the first line, after a #, describes the captions and the extraction. The
-            table released by BindSplit has no such line.
+        with_description: Whether the first line, after a #, describes the captions and the
+            extraction. The table released by BindSplit has no such line.
     """
     buffer = io.StringIO(newline="")
-    if header:
+    if with_description:
         buffer.write(f"# {json.dumps(table.about, ensure_ascii=False)}\n")
     rows = csv.writer(buffer, lineterminator="\n")
     rows.writerow(COLUMNS)
@@ -106,7 +106,7 @@ def read_binding_table(path: Path) -> BindingTable:
     description: dict[str, Any] = {"version": VERSION, "captions": "unknown"}
     start = 0
     if lines and lines[0].startswith("# "):
-        description, start = _parse_header(lines[0][2:], path), 1
+        description, start = _parse_description(lines[0][2:], path), 1
     if description["version"] != VERSION:
         raise ZooError(
             f"{path} is a table of bindings of version {description['version']}, but this version "
@@ -135,7 +135,7 @@ def read_binding_table(path: Path) -> BindingTable:
     return BindingTable(counts, {**description, "table": path.name, "sha256": sha256(path)})
 
 
-def _parse_header(line: str, path: Path) -> dict[str, Any]:
+def _parse_description(line: str, path: Path) -> dict[str, Any]:
     try:
         header = parse_json(line)
         header["version"]

@@ -16,7 +16,7 @@ from zoo.batch import Encoded, TowerShapes
 from zoo.errors import ZooError
 from zoo.needs import Needs
 from zoo.support.configurable import Configurable
-from zoo.support.matmul_precision import exact_fp32_products
+from zoo.support.gpu import exact_fp32_products
 from zoo.support.ranges import Number, PositiveFloat, PositiveNumber
 
 

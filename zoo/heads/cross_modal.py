@@ -8,7 +8,7 @@ width.
     s(I, T) = scale * (w . TransformerEncoder(x)_CLS + c)
 
 TF-Global reads the pooled image and text vectors instead of patches and tokens. With ViT-B/32,
-TF-Local has 13,333,505 parameters (the paper: 13.3M), and TF-Global has 13,138,433.
+TF-Local has 13,333,505 trained parameters (the paper: 13.3M), and TF-Global has 13,138,433.
 """
 
 from typing import ClassVar, Literal
@@ -261,7 +261,9 @@ class CrossModal(Head):
         lengths = texts.masks[self.text_key].sum(1)[j]
         order = lengths.argsort()  # each chunk is cut to its longest text
         chunks = torch.split(order, self.chunk)
-        longest = torch.stack([lengths[chunk[-1]] for chunk in chunks]).tolist()
+        last = torch.arange(1, len(chunks) + 1, device=order.device) * self.chunk - 1
+        # read once, since each reading waits for the device
+        longest = lengths[order[last.clamp(max=len(order) - 1)]].tolist()
         scores = [
             checkpoint(
                 self._chunk_similarities,
@@ -281,8 +283,8 @@ class CrossModal(Head):
     ) -> Tensor | None:
         """Returns the attention of each word to each patch through all blocks.
 
-        See `Head.patch_words`. It is attention rollout (Abnar and Zuidema, 2020): the product over
-        blocks of (A + 1) / 2, where A is the mean of a block's attention over its heads. A CLS
+        See `Head.word_patch_scores`. It is attention rollout (Abnar and Zuidema, 2020): the product
+        over blocks of (A + 1) / 2, where A is the mean of a block's attention over its heads. A CLS
         patch is left out, since it has no position in the image. None for `global`.
         """
         if self.granularity == "global":

@@ -130,7 +130,8 @@ class MaxSim(Head):
     ) -> Tensor | None:
         """Returns the similarities whose maximum over patches enters the score.
 
-        See `Head.patch_words`. A CLS patch is left out, since it has no position in the image.
+        See `Head.word_patch_scores`. A CLS patch is left out, since it has no position in the
+        image.
         """
         similarity = self._similarity(images, texts, i, j)
         return similarity[:, :, self.prefix :] if self.image_key.prefix else similarity

@@ -35,7 +35,7 @@ from zoo.module.compatibility import (
     warn_of_unused_texts,
 )
 from zoo.module.inplace_errors import translate_inplace_error
-from zoo.module.step_numbers import compute_step_metrics
+from zoo.module.step_numbers import compute_step_metrics, stack_metrics
 from zoo.module.teacher import Teacher
 from zoo.module.weights import WeightOrigins
 from zoo.needs import needs_of
@@ -52,6 +52,7 @@ from zoo.support.distributed import (
     shard,
     sum_over_ranks,
 )
+from zoo.support.lightning_internals import discard_logged_metrics, is_logged_step
 from zoo.support.ranges import NonNegativeInt, Ranged
 
 log = logging.getLogger(__name__)
@@ -134,7 +135,10 @@ class ZooModule(Ranged, LightningModule):
         # the file that the weights were read from, if Lightning did not read it
         self.checkpoint: str | None = None
         self.sharded = False
-        self._step_began = 0.0
+        # the names and values of the metrics of a step that is logged, until after its backward
+        self._step_metrics: tuple[list[str], Tensor] | None = None
+        self._step_began = self._seconds = 0.0
+        self._texts = 0
 
     def setup(self, stage: str) -> None:
         """Refuses data that the objective cannot use, and logs what is frozen or not needed.
@@ -216,43 +220,14 @@ class ZooModule(Ranged, LightningModule):
             tokens_in_bf16=self.tokens_in_bf16,
         )
 
-    def _compute_and_log_loss(self, stage: str, batch: Batch) -> Loss:
+    def _compute_loss(self, batch: Batch) -> tuple[Scores, Loss]:
         if not isinstance(batch, Batch):
             raise ZooError(
                 f"{data_name(self.trainer)} yields a {type(batch).__name__}, but a step needs a "
                 "zoo.batch.Batch: return one from the loader's collate_fn"
             )
         encoded, scores = self.score(batch)
-        loss = loss_of(self.objective, encoded, scores)
-        self.log_step(stage, batch, scores, loss)
-        return loss
-
-    def log_step(self, stage: str, batch: Batch, scores: Scores, loss: Loss) -> None:
-        """Logs the metrics of a step, as means over all ranks.
-
-        Args:
-            stage: 'train' or 'val', the prefix of the names.
-            batch: This rank's batch, as it was loaded.
-            scores: Its scores.
-            loss: Its loss.
-        """
-        numbers = compute_step_metrics(stage, batch, scores, loss)
-        if stage == "train":
-            rates = learning_rates(self.trainer.optimizers[0])
-            numbers |= {f"lr_{part}": torch.tensor(lr) for part, lr in rates.items()}
-        dtype = torch.promote_types(loss.total.dtype, torch.float32)
-        rank_values = torch.stack([value.to(self.device, dtype) for value in numbers.values()])
-        for name, value in zip(numbers, mean_over_ranks(rank_values), strict=True):
-            self.log(
-                f"{stage}/{name}",
-                value,
-                prog_bar=name == "loss",
-                on_step=stage == "train",
-                on_epoch=stage == "val",
-                sync_dist=stage == "val",  # already equal, but Lightning warns without it
-                batch_size=int(sum_over_ranks(scores.rows.sum())) if stage == "val" else len(batch),
-                add_dataloader_idx=False,
-            )
+        return scores, loss_of(self.objective, encoded, scores)
 
     def on_train_start(self) -> None:
         """Warns about random frozen weights, and restores this run's optimiser settings."""
@@ -263,15 +238,34 @@ class ZooModule(Ranged, LightningModule):
         ):
             self.optimizer.override_loaded_settings(optimizer, schedule.scheduler)  # type: ignore[arg-type]
 
+    def transfer_batch_to_device(
+        self, batch: Any, device: torch.device, dataloader_idx: int
+    ) -> Any:
+        """Copies a batch to the device; on a GPU, the copy overlaps with the step before."""
+        if device.type == "cuda" and callable(getattr(batch, "to", None)):
+            return batch.to(device, non_blocking=True)
+        return super().transfer_batch_to_device(batch, device, dataloader_idx)
+
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
         """Seeds the step's noise from seed, step and rank."""
         step = self.trainer.fit_loop.epoch_loop.total_batch_idx
         torch.manual_seed((self.seed * 1_000_003 + step) * 4_096 + rank())
         self._step_began = time.perf_counter()
 
-    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """Returns the loss of one batch, and logs its metrics."""
-        return self._compute_and_log_loss("train", batch).total
+    def training_step(self, batch: Batch, batch_idx: int) -> dict[str, Any]:
+        """Computes the loss of one batch, and its metrics in a step that is logged.
+
+        Returns:
+            `loss`, a scalar in nats, and `loss_parts`, its terms by name without gradient.
+        """
+        scores, loss = self._compute_loss(batch)
+        if is_logged_step(self.trainer):
+            metrics = compute_step_metrics("train", batch, scores, loss)
+            self._step_metrics = list(metrics), mean_over_ranks(stack_metrics(metrics, loss))
+        return {
+            "loss": loss.total,
+            "loss_parts": {name: part.detach() for name, part in loss.parts.items()},
+        }
 
     def backward(self, loss: Tensor, *args: Any, **kwargs: Any) -> None:
         """Computes the gradients.
@@ -288,9 +282,18 @@ class ZooModule(Ranged, LightningModule):
             raise mistake from error
 
     def on_after_backward(self) -> None:
-        """Averages the gradients of scalars, which are not split, over ranks."""
+        """Averages the gradients of scalars, which are not split, and logs the step's metrics."""
         if self.sharded:
             average_scalar_gradients(self)
+        if self._step_metrics is None:
+            return
+        # one copy for all: each copy from a GPU waits for all that it computes
+        names, values = self._step_metrics[0], self._step_metrics[1].cpu()
+        metrics = dict(zip(names, values, strict=True))
+        rates = learning_rates(self.trainer.optimizers[0])
+        metrics |= {f"lr_{part}": torch.tensor(lr) for part, lr in rates.items()}
+        for name, value in metrics.items():
+            self.log(f"train/{name}", value, prog_bar=name == "loss", on_step=True, batch_size=1)
 
     def optimizer_step(self, *args: Any, **kwargs: Any) -> None:
         """Takes the optimiser's step, clamps the head's scale and moves the teacher."""
@@ -302,11 +305,18 @@ class ZooModule(Ranged, LightningModule):
         self.head.clamp_scale()
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
-        """Logs how many texts were encoded per second."""
+        """Logs how many texts were encoded per second since the last step that was logged."""
         if isinstance(batch.texts, TextBank):
-            seconds = time.perf_counter() - self._step_began
-            speed = torch.tensor(len(batch.texts) / max(seconds, 1e-9), device=self.device)
+            self._texts += len(batch.texts)
+            self._seconds += time.perf_counter() - self._step_began
+        if self._step_metrics is None:
+            if self.trainer.should_stop:
+                discard_logged_metrics(self.trainer, "train/")
+            return
+        if self._texts:
+            speed = torch.tensor(self._texts / max(self._seconds, 1e-9), device=self.device)
             self.log("train/texts_per_second", sum_over_ranks(speed), batch_size=1)
+        self._step_metrics, self._texts, self._seconds = None, 0, 0.0
 
     @property
     def evaluation(self) -> Benchmarks | None:
@@ -329,9 +339,26 @@ class ZooModule(Ranged, LightningModule):
     def validation_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:
         """Logs the loss of a batch of captions, or passes a benchmark's batch to the engine."""
         if isinstance(batch, Batch) or self.evaluation is None:
-            self._compute_and_log_loss("val", batch)
+            self._log_validation_metrics(batch)
         else:
             self.evaluation.step(self.backbone, self.head, batch)
+
+    def _log_validation_metrics(self, batch: Batch) -> None:
+        scores, loss = self._compute_loss(batch)
+        metrics = compute_step_metrics("val", batch, scores, loss)
+        values = mean_over_ranks(stack_metrics(metrics, loss))
+        n_captions = int(scores.count(scores.rows))
+        for name, value in zip(metrics, values, strict=True):
+            self.log(
+                f"val/{name}",
+                value,
+                prog_bar=name == "loss",
+                on_step=False,
+                on_epoch=True,
+                sync_dist=True,  # already equal, but Lightning warns without it
+                batch_size=n_captions,
+                add_dataloader_idx=False,
+            )
 
     def on_validation_epoch_end(self) -> None:
         """Ends the benchmarks' engine, and logs their metrics while fitting."""

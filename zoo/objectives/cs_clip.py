@@ -62,6 +62,9 @@ class CSCLIP(Objective):
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
         """Computes Eq. 6; see `Objective.forward`."""
+        negatives = [batch.negatives] if self.global_negatives else []
+        units = [*batch.units.T] if self.units else []
+        scores.gather_texts(batch.captions, *negatives, *units)
         parts = {
             "global": negclip_loss(batch, scores)
             if self.global_negatives
@@ -88,7 +91,7 @@ class CSCLIP(Objective):
         Returns:
             The loss over the batch, a scalar in nats.
         """
-        valid = units >= 0
+        valid = scores.exists(units)
         candidates = scores.images_against(units)  # [B, W B]
         if self.foils:
             candidates = candidates.concatenate(

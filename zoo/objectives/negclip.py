@@ -47,6 +47,7 @@ class NegCLIP(Objective):
 
 def negclip_loss(batch: Batch, scores: Scores) -> Tensor:
     """Returns CS-CLIP's Eq. 11 over the captions and negatives of all ranks, in nats."""
+    scores.gather_texts(batch.captions, batch.negatives)
     candidates = scores.images_against(batch.captions).concatenate(
         scores.images_against(batch.negatives, true=False)
     )

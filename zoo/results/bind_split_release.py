@@ -32,7 +32,7 @@ def write_release(overlaps: Overlaps, table: BindingTable, out: Path) -> None:
         ZooError: The files cannot be written.
     """
     with write_atomically(out / FOLDER, folder=True) as folder:
-        (folder / TABLE).write_bytes(to_csv(table, header=False))
+        (folder / TABLE).write_bytes(to_csv(table, with_description=False))
         for (run, subset), cases in overlaps.items():
             split_cases = sorted((c for c in cases if c.bucket != EXCLUDED), key=_file_position)
             subset_folder = folder.joinpath(

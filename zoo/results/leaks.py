@@ -183,7 +183,7 @@ def _metrics_by_key(
 ) -> dict[MetricKey, Metric]:
     """Returns the metrics of a part of the outcomes, by their keys."""
     kept_metrics = compute_metrics(cases.filter(pa.array(keep)), rules, references)
-    return {metric.outcome_key: metric for metric in kept_metrics}
+    return {metric.metric_key: metric for metric in kept_metrics}
 
 
 def _build_leak(

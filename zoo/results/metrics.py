@@ -134,7 +134,7 @@ class Metric:
         return BenchmarkRun(self.benchmark, self.run)
 
     @property
-    def outcome_key(self) -> MetricKey:
+    def metric_key(self) -> MetricKey:
         """Run, subset and metric, which outcomes, runs and pages have in common."""
         return self.benchmark_run, self.subset, self.metric
 
@@ -175,7 +175,7 @@ def compute_metrics(
         scored or no interval is known.
     """
     observations_by_metric: dict[Metric, Observations | None] = {}
-    for key, rows in rows_by_metric(outcomes).items():
+    for key, rows in group_rows_by_metric(outcomes).items():
         part = outcomes.take(rows)
         run, subset, name = key
         reference = references.get((run, subset), Reference())
@@ -198,7 +198,7 @@ def compute_metrics(
     return observations_by_metric
 
 
-def tie_warnings(metrics: Iterable[Metric], preset: str) -> Iterator[str]:
+def find_tie_warnings(metrics: Iterable[Metric], preset: str) -> Iterator[str]:
     """Yields a warning for each benchmark where most scored answers are ties.
 
     Args:
@@ -233,7 +233,7 @@ def _tie_clause(metrics: Sequence[Metric], preset: str) -> str:
     return f"{count}which preset {preset} counts as right; {strict}"
 
 
-def rows_by_metric(outcomes: pa.Table) -> dict[MetricKey, NDArray[np.int64]]:
+def group_rows_by_metric(outcomes: pa.Table) -> dict[MetricKey, NDArray[np.int64]]:
     """Returns the row numbers of each run, subset and metric, in the order of the outcomes."""
     rows_by_key: dict[MetricKey, list[int]] = {}
     columns = (outcomes[name].to_pylist() for name in ("benchmark", "run", "subset", "metric"))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from zoo.familiarity.buckets import BUCKETS, CLOSE_ONLY, EXCLUDED, SPLITS
 from zoo.results.familiarity import PARSED
-from zoo.results.metrics import Metric, Reference, Rules, compute_metrics, rows_by_metric
+from zoo.results.metrics import Metric, Reference, Rules, compute_metrics, group_rows_by_metric
 from zoo.results.runs import BenchmarkRun
 
 
@@ -41,13 +41,13 @@ def compute_split_metrics(
     }
     cases = cases.filter(pa.array(split_subset_mask(cases)))
     metric_by_split = {
-        (*metric.outcome_key, split): replace(metric, split=split)
+        (*metric.metric_key, split): replace(metric, split=split)
         for split, keep in split_masks(cases).items()
         for metric in compute_metrics(cases.filter(pa.array(keep)), rules_without_macros, chances)
     }
     return tuple(
         metric_by_split.get((*key, split), _empty_metric(*key, split))
-        for key in rows_by_metric(cases)
+        for key in group_rows_by_metric(cases)
         for split in SPLITS
     )
 

@@ -22,7 +22,7 @@ from zoo.results.header import (
     TRUNCATED,
 )
 from zoo.results.leaks import LeakMetric, format_unknown_counts, leaks_table
-from zoo.results.metrics import Metric, tie_warnings
+from zoo.results.metrics import Metric, find_tie_warnings
 from zoo.results.preset_results import PresetResults
 from zoo.results.published_values import published_table
 from zoo.results.runs import BenchmarkRun
@@ -109,7 +109,7 @@ def _preset_parts(
     if random is not None:
         yield Text(random, style="bold")
     preset_metrics = _differing_metrics(presets, preset_results)
-    for warning in tie_warnings(preset_metrics, preset_results.preset):
+    for warning in find_tie_warnings(preset_metrics, preset_results.preset):
         yield Text(warning, style="bold")
     if shorten and preset_metrics:
         first_means = () if preset_results is first else first.by_benchmark
@@ -154,7 +154,7 @@ def preset_tables(
     lines = [f"preset {preset_results.preset}: {preset_results.description}"]
     random = describe_random_weights(header["model"].get("weights", {}))
     lines += [] if random is None else [random]
-    lines += tie_warnings(preset_results.metrics, preset_results.preset)
+    lines += find_tie_warnings(preset_results.metrics, preset_results.preset)
     tables = (
         metrics_table(preset_results.metrics, lines),
         averages_table(preset_results.averages),

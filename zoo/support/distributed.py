@@ -15,6 +15,7 @@ from torch.distributed.device_mesh import DeviceMesh
 from torch.utils.data import DistributedSampler
 
 from zoo.errors import ZooError
+from zoo.support.gpu import begin_reading, copy_without_waiting
 
 T = TypeVar("T")
 # error messages of gloo, NCCL and the store when another rank has ended
@@ -155,14 +156,38 @@ def max_over_ranks(value: int, device: torch.device) -> int:
     return elementwise_max_over_ranks([value], device)[0]
 
 
-def elementwise_max_over_ranks(values: Sequence[int], device: torch.device) -> list[int]:
+def elementwise_max_over_ranks(values: Sequence[int | Tensor], device: torch.device) -> list[int]:
     """Returns the maximum of each number over all ranks. All ranks pass the same count."""
-    if world_size() == 1:
-        return list(values)
-    largest = torch.tensor(values, device=device)
-    dist.all_reduce(largest, op=dist.ReduceOp.MAX)
-    numbers: list[int] = largest.tolist()
-    return numbers
+    return begin_elementwise_max_over_ranks(values, device)()
+
+
+def begin_elementwise_max_over_ranks(
+    values: Sequence[int | Tensor], device: torch.device
+) -> Callable[[], list[int]]:
+    """Begins to compute the maximum of each number over all ranks.
+
+    Args:
+        values: This rank's numbers, as many as those of every rank. Tensors are scalars on the
+            device: they need not be computed yet.
+        device: The rank's device.
+
+    Returns:
+        A function that waits for the maxima and returns them. On a GPU they are ready when the GPU
+        has computed all that it was given before this call.
+    """
+    tensors = [value for value in values if isinstance(value, Tensor)]
+    if world_size() == 1 and not tensors:
+        numbers = [int(value) for value in values]
+        return lambda: numbers
+    known = torch.tensor([0 if isinstance(value, Tensor) else value for value in values])
+    largest = copy_without_waiting(known, device)
+    if tensors:
+        where = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
+        for i, tensor in zip(where, tensors, strict=True):
+            largest[i] = tensor
+    if world_size() > 1:
+        dist.all_reduce(largest, op=dist.ReduceOp.MAX)
+    return begin_reading(largest)
 
 
 def gather_objects(value: Any) -> list[Any]:

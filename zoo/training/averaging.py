@@ -11,8 +11,8 @@ from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import WeightAveraging
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
+from zoo.support.lightning_internals import has_average, swap_average
 from zoo.support.ranges import HalfOpenUnitInterval, Ranged
-from zoo.training.lightning_internals import has_average, swap_average
 
 
 class EMA(Ranged, WeightAveraging):

@@ -9,8 +9,8 @@ from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
 
 from zoo.errors import ZooError
+from zoo.support.lightning_internals import write_last_checkpoint
 from zoo.support.ranges import PositiveInt, PositiveNumber, Ranged
-from zoo.training.lightning_internals import write_last_checkpoint
 from zoo.training.stopping import StepEnd, StepLoop
 
 

@@ -18,8 +18,8 @@ from torch import Tensor, nn
 
 from zoo.batch import Batch
 from zoo.optim import learning_rates
+from zoo.support.lightning_internals import EpochBar, summary_depth
 from zoo.support.progress import ProgressLines
-from zoo.training.lightning_internals import EpochBar, summary_depth
 
 LOSS = "train/loss"
 

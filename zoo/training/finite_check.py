@@ -1,5 +1,6 @@
 """Finite: stops a run whose loss or weights are NaN or infinite, before it saves them."""
 
+from collections import deque
 from typing import Any
 
 import torch
@@ -24,16 +25,23 @@ class Finite(StepEnd):
 
     def __init__(self) -> None:
         self._loss: Tensor | None = None
+        self._parts: dict[str, Tensor] = {}
+        # the last two, since on a GPU a loss is read at the end of the next step
+        self._steps: deque[tuple[int, Tensor, dict[str, Tensor]]] = deque(maxlen=2)
 
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        """Stores the loss until the step ends."""
-        self._loss = outputs["loss"] if isinstance(outputs, dict) else None
+        """Stores the loss and its parts until the step ends."""
+        of_step = outputs if isinstance(outputs, dict) else {}
+        self._loss, self._parts = of_step.get("loss"), of_step.get("loss_parts", {})
 
-    def requests_action(self, trainer: Trainer) -> int:
-        """Returns 1 if this rank's loss is not finite."""
-        return int(self._loss is not None and not torch.isfinite(self._loss).all())
+    def requests_action(self, trainer: Trainer) -> int | Tensor:
+        """Returns 1 if this rank's loss is not finite, as a tensor that may not be computed yet."""
+        if self._loss is None:
+            return 0
+        self._steps.append((trainer.global_step - 1, self._loss, self._parts))
+        return (~torch.isfinite(self._loss)).any()
 
     def at_step_end(self, trainer: Trainer, action_requested: bool, stopping: bool) -> None:
         """Ends the run if a loss is not finite.
@@ -50,16 +58,15 @@ class Finite(StepEnd):
             return
         for logger in trainer.loggers:
             logger.save()
-        parts = [
-            f"{name} {float(value):.4g}"
-            for name, value in trainer.callback_metrics.items()
-            if name.startswith("train/loss")
-        ]
-        raise ZooError(
-            f"the loss of step {trainer.global_step - 1:,} is not finite "
-            f"({', '.join(parts) or 'on another device'}): {ADVICE}; "
-            f"{_describe_checkpoint(trainer)}"
-        )
+        what = f"the loss of another device is not finite by step {trainer.global_step - 1:,}"
+        for step, loss, parts in self._steps:
+            if not torch.isfinite(loss).all():
+                values = [
+                    f"{name} {float(value):.4g}" for name, value in {"loss": loss, **parts}.items()
+                ]
+                what = f"the loss of step {step:,} is not finite ({', '.join(values)})"
+                break
+        raise ZooError(f"{what}: {ADVICE}; {_describe_checkpoint(trainer)}")
 
     def on_save_checkpoint(
         self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]

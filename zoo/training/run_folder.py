@@ -24,8 +24,8 @@ from zoo.errors import ZooError
 from zoo.support.configurable import differences
 from zoo.support.distributed import sum_over_ranks
 from zoo.support.files import advice_on, write_bytes
+from zoo.support.lightning_internals import has_version, set_version
 from zoo.support.renames import translate_classes, translate_recipe
-from zoo.training.lightning_internals import has_version, set_version
 from zoo.training.metrics_log import MetricsLog
 
 CONFIG, RECORD = "config.yaml", "run.json"
@@ -92,7 +92,7 @@ class RunFolder(SaveConfigCallback):
                 self.claimed_folder = claim_version_folder(folder_of_logger_runs(trainer))
                 set_version(logger, self.claimed_folder)
             else:
-                self.claimed_folder = run_folder(trainer)
+                self.claimed_folder = choose_run_folder(trainer)
                 self.claimed_folder.mkdir(parents=True, exist_ok=True)
                 if not self.deletes_earlier_run and not is_checkpoint_in(
                     checkpoint, self.claimed_folder
@@ -130,7 +130,7 @@ class RunFolder(SaveConfigCallback):
         self.began = time.monotonic()
         folder = self.claimed_folder
         if folder is None and trainer.is_global_zero:
-            folder = run_folder(trainer)
+            folder = choose_run_folder(trainer)
         self.folder = Path(trainer.strategy.broadcast(str(folder)))
         for logger in trainer.loggers[:1]:
             if chooses_next_version(logger):
@@ -269,7 +269,7 @@ def folder_of_logger_runs(trainer: Trainer) -> Path:
     return Path(logger.save_dir or trainer.default_root_dir) / str(logger.name)
 
 
-def run_folder(trainer: Trainer) -> Path:
+def choose_run_folder(trainer: Trainer) -> Path:
     """Returns the run folder of the first logger, the next one under `runs` without a logger."""
     if not trainer.loggers:
         return next_version_folder(RUNS)
@@ -305,7 +305,7 @@ def must_delete_run(
     logger = trainer.loggers[0] if trainer.loggers else None
     if getattr(logger, "_version", None) is None:
         return False
-    folder = run_folder(trainer)
+    folder = choose_run_folder(trainer)
     if not folder.is_dir() or not any(folder.iterdir()):
         return False
     if is_checkpoint_in(checkpoint, folder):

@@ -12,9 +12,9 @@ from lightning.pytorch.strategies import ModelParallelStrategy
 from zoo.checkpoints.files import read_checkpoint
 from zoo.errors import ZooError
 from zoo.module import ZooModule
+from zoo.support.lightning_internals import set_data_parallel_size
 from zoo.support.renames import translate_checkpoint
 from zoo.support.tensors import allow_plain_objects
-from zoo.training.lightning_internals import set_data_parallel_size
 
 
 class Sharded(ModelParallelStrategy):

@@ -18,20 +18,24 @@ from lightning import Callback, Trainer
 from lightning.fabric.plugins.environments.slurm import SLURMEnvironment
 from lightning.pytorch.callbacks import WeightAveraging
 from lightning.pytorch.trainer.states import TrainerFn
+from torch import Tensor
 
 from zoo.batch import Batch
 from zoo.errors import Stopped
-from zoo.support.distributed import elementwise_max_over_ranks
-from zoo.support.signals import ImmediateStop
-from zoo.support.worker import signal_received
-from zoo.training.averaging import EMA
-from zoo.training.lightning_internals import (
+from zoo.support.distributed import (
+    begin_elementwise_max_over_ranks,
+    elementwise_max_over_ranks,
+)
+from zoo.support.lightning_internals import (
     EvaluationLoop,
     SignalConnector,
     TrainingEpochLoop,
     cluster_environment,
     signal_connector,
 )
+from zoo.support.signals import ImmediateStop
+from zoo.support.worker import signal_received
+from zoo.training.averaging import EMA
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
 
@@ -119,10 +123,11 @@ class StepEnd(Callback):
     They run after the step's metrics are logged and before a validation that is due.
     """
 
-    def requests_action(self, trainer: Trainer) -> int:
+    def requests_action(self, trainer: Trainer) -> int | Tensor:
         """Returns 1 if this rank requests an action at the end of this step, else 0.
 
-        The maximum over ranks is passed to `at_step_end`.
+        The maximum over ranks is passed to `at_step_end`: of this step, or on a GPU of the step
+        before. A tensor is a scalar on the rank's device.
         """
         return 0
 
@@ -131,7 +136,8 @@ class StepEnd(Callback):
 
         Args:
             trainer: The trainer.
-            action_requested: Whether `requests_action` returned 1 on any rank.
+            action_requested: Whether `requests_action` returned 1 on any rank, at this step or, on
+                a GPU, at the step before.
             stopping: Whether the run stops here.
         """
 
@@ -152,20 +158,28 @@ class StepLoop(TrainingEpochLoop):
     The weights of the last step are always validated, even where Lightning would not: within an
     epoch, and after an epoch that `check_val_every_n_epoch` skips.
 
+    On a GPU, the ranks agree on signals and requests one step later, so that no step waits for the
+    GPU to finish. Before a validation and after the last step they agree at once.
+
     Args:
         trainer: The trainer.
         min_steps: Minimum number of steps, as in Lightning.
         max_steps: Maximum number of steps, -1 for no limit.
 
     Attributes:
+        agrees_later: Whether the ranks agree one step later; None if they do on a GPU.
         owes_validation: Whether Lightning validates after the step that just ended.
         validates_end: Whether the run is being validated because it ends here.
     """
+
+    agrees_later: bool | None = None
 
     def __init__(self, trainer: Trainer, min_steps: int | None = None, max_steps: int = -1) -> None:
         super().__init__(trainer, min_steps, max_steps)
         self.val_loop = ValidationLoop(trainer)
         self._at_step_end = self._stepped = False
+        # reads what was requested at the step before, if the ranks have not agreed on it yet
+        self._read_requests: Callable[[], list[int]] | None = None
         self.owes_validation = self.validates_end = False
 
     def advance(self, data_fetcher: Any) -> None:
@@ -180,7 +194,7 @@ class StepLoop(TrainingEpochLoop):
         if self._stepped and not self.accumulates:
             self._at_step_end = True
             try:
-                self.run_step_end_hooks()
+                self.run_step_end_hooks(self.owes_validation or self._ends_run())
             finally:
                 self._at_step_end = False
         self.validates_end = not self.owes_validation and self._ends_validated_run()
@@ -193,17 +207,22 @@ class StepLoop(TrainingEpochLoop):
 
     def _ends_validated_run(self) -> bool:
         """Returns whether this batch ended the last step of a run with validation."""
+        return self.trainer.enable_validation and not self.accumulates and self._ends_run()
+
+    def _ends_run(self) -> bool:
+        """Returns whether the step that just ended is the last."""
         trainer = self.trainer
-        if not trainer.enable_validation or self.accumulates:
-            return False
         return (
             self.global_step == self.max_steps
             or (self.is_last_of_epoch and trainer.current_epoch + 1 == trainer.max_epochs)
             or (trainer.should_stop and self.may_stop_early)
         )
 
-    def run_step_end_hooks(self) -> None:
+    def run_step_end_hooks(self, at_once: bool = True) -> None:
         """Calls the callbacks' hooks, and ends the run if any rank received a signal.
+
+        Args:
+            at_once: Whether the ranks agree on this step's requests now, whatever `agrees_later`.
 
         Raises:
             Stopped: A rank received a signal.
@@ -217,7 +236,11 @@ class StepLoop(TrainingEpochLoop):
             signals.received,
             *(callback.requests_action(trainer) for callback in step_callbacks),
         ]
-        stop, *any_wants = elementwise_max_over_ranks(requests, device)
+        later = device.type == "cuda" if self.agrees_later is None else self.agrees_later
+        pending = [self._read_requests, begin_elementwise_max_over_ranks(requests, device)]
+        self._read_requests = None if at_once or not later else pending.pop()
+        agreed = [read() for read in pending if read is not None]
+        stop, *any_wants = map(max, zip(*agreed, [0] * len(requests), strict=True))
         for callback, wants in zip(step_callbacks, any_wants, strict=True):
             callback.at_step_end(trainer, bool(wants), bool(stop))
         if stop:

@@ -11,10 +11,10 @@ from lightning.pytorch.strategies import FSDPStrategy, Strategy
 
 from zoo.checkpoints.files import AtomicCheckpointIO
 from zoo.errors import ZooError
+from zoo.support.lightning_internals import set_signal_connector, steps_for_logging
 from zoo.support.ranges import NonNegativeInt, NonNegativeNumber, PositiveInt, Ranged
 from zoo.training.console_output import replace_lightning_callbacks
 from zoo.training.finite_check import Finite
-from zoo.training.lightning_internals import set_signal_connector, steps_for_logging
 from zoo.training.sharding import Sharded
 from zoo.training.stopping import DeferredSignalConnector, StepLoop
 

@@ -178,7 +178,7 @@ class RowSearch:
     def _run_trial(self, run: Run) -> float | None:
         """Trains a trial and returns its value, None if it fails."""
         try:
-            self.work.execute_run(run, wait=True, measure=False)
+            self.work.execute_run(run, wait=True, validate=False)
             value = last_value(self.work.place.run_folder(run) / METRICS, self.spec.metric)
         except RunFailed as error:
             self.work.print_line(f"{run.row} failed: {error}")

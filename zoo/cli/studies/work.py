@@ -177,19 +177,19 @@ class StudyExecutor:
                 plan = json.loads((self.place.root / PLAN).read_text("utf-8"))
                 self._write_study_plan({**plan, "made_from": {**plan["made_from"], name: data}})
 
-    def execute_run(self, run: Run, wait: bool = False, measure: bool = True) -> bool:
+    def execute_run(self, run: Run, wait: bool = False, validate: bool = True) -> bool:
         """Trains and measures a run, starting from the stage that it reached.
 
         Args:
             run: The run.
             wait: Whether to wait if another process executes the run.
-            measure: Whether to measure the run.
+            validate: Whether to validate the run after training.
 
         Returns:
             Whether it is done; False if another process executes it.
 
         Raises:
-            Failed: The run failed, now or earlier in this process.
+            RunFailed: The run failed, now or earlier in this process.
         """
         if str(run) in self._failed:
             raise self._failed[str(run)]
@@ -197,7 +197,7 @@ class StudyExecutor:
             if lock is None:
                 return False
             try:
-                self._execute_stages(run, lock, measure)
+                self._execute_stages(run, lock, validate)
             except (RunFailed, ZooError) as error:
                 self._failed[str(run)] = RunFailed(str(error))
                 raise self._failed[str(run)] from error
@@ -219,7 +219,7 @@ class StudyExecutor:
             shutil.rmtree(self.place.run_folder(run), ignore_errors=True)
             shutil.rmtree(self.place.results_folder(run), ignore_errors=True)
 
-    def _execute_stages(self, run: Run, lock: int, measure: bool) -> None:
+    def _execute_stages(self, run: Run, lock: int, validate: bool) -> None:
         stage = self.records.stage(run)
         if stage == WHOLE:
             return
@@ -233,7 +233,7 @@ class StudyExecutor:
                         f"{initial_run}, which it starts from, failed: {error}"
                     ) from error
             self._train(run, lock)
-        if measure:
+        if validate:
             self._validate_and_clean_up(run, lock)
 
     def _write_study_plan(self, plan: Mapping[str, Any]) -> None:

@@ -13,7 +13,7 @@ from zoo.results.comparison.comparison import Comparison
 from zoo.results.comparison.lines import LEVEL, ComparisonLine, compare_metrics, select_metrics
 from zoo.results.comparison.paired_tests import RESAMPLES
 from zoo.results.comparison.run_names import SEED, group_across_seeds, shorten_paths
-from zoo.results.metrics import compute_metrics, tie_warnings
+from zoo.results.metrics import compute_metrics, find_tie_warnings
 from zoo.results.presets.preset import Preset, preset_of
 from zoo.results.published_values import PublishedValue, published_values
 from zoo.results.ranks import SIGNIFICANT, compute_split_tests, find_flips
@@ -278,7 +278,7 @@ def _comparison_notes(
     for name, run in results.items():
         if pc.any(run.cases["tie"]).as_py():
             counted = compute_metrics(run.cases, presets[0].rules, {})
-            for warning in tie_warnings(counted, presets[0].name):
+            for warning in find_tie_warnings(counted, presets[0].name):
                 yield f"{name}: {warning}"
     if untested := metrics_without_interval(aligned_runs.tables[0]):
         yield (
@@ -288,11 +288,11 @@ def _comparison_notes(
     partial_means = [f"{line.name} ({len(line.missing)})" for line in lines if line.missing]
     if partial_means:
         yield f"averages without members that were not measured: {', '.join(partial_means)}"
-    yield from _split_rank_notes(results, presets[0])
+    yield from _rank_flip_notes(results, presets[0])
     yield from _legend_notes(groups, lines, reference_models)
 
 
-def _split_rank_notes(results: Mapping[str, Results], preset: Preset) -> Iterator[str]:
+def _rank_flip_notes(results: Mapping[str, Results], preset: Preset) -> Iterator[str]:
     """Yields the pairs of runs whose order differs between two splits, tested as in BindSplit."""
     cases = {name: run.cases for name, run in results.items()}
     first_cases = next(iter(cases.values()))

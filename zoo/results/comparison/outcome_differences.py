@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from zoo.results.metrics import MetricKey, Rules, rows_by_metric
+from zoo.results.metrics import MetricKey, Rules, group_rows_by_metric
 from zoo.results.outcomes import JudgedOutcomes, judge_outcomes
 from zoo.results.runs import BenchmarkRun
 
@@ -78,7 +78,7 @@ def jointly_scored_outcomes(
         second: Outcomes of another run.
         rules: What counts as right.
     """
-    for key, rows in rows_by_metric(first).items():
+    for key, rows in group_rows_by_metric(first).items():
         a, b = (
             judge_outcomes(run.take(rows), rules.official_ties, rules.drop_identical)
             for run in (first, second)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from zoo.familiarity.buckets import BUCKETS, EXCLUDED
 from zoo.results.comparison.alignment import rows_by_query
 from zoo.results.header import SCALE
-from zoo.results.metrics import MetricKey, Rules, rows_by_metric
+from zoo.results.metrics import MetricKey, Rules, group_rows_by_metric
 from zoo.results.outcomes import judge_outcomes
 from zoo.results.report import Results
 
@@ -163,7 +163,7 @@ def _judge_run(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], set[MetricKey]]:
     """Returns whether each outcome of a run is right, its margin, and which metrics are graded."""
     right, graded = np.full(len(run.cases), UNSCORED), set[MetricKey]()
-    for key, rows in rows_by_metric(run.cases).items():
+    for key, rows in group_rows_by_metric(run.cases).items():
         outcome = judge_outcomes(run.cases.take(rows), rules.official_ties, rules.drop_identical)
         scored = outcome.select(outcome.scored)
         right[rows[scored.row]] = scored.right
@@ -198,7 +198,7 @@ def _head_scale(run: Results) -> float:
 def _metric_positions(run: Results) -> dict[MetricKey, int]:
     """Returns the position of each metric in the report."""
     return {
-        key: i for i, key in enumerate(dict.fromkeys(metric.outcome_key for metric in run.metrics))
+        key: i for i, key in enumerate(dict.fromkeys(metric.metric_key for metric in run.metrics))
     }
 
 

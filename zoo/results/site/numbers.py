@@ -167,7 +167,7 @@ def metric_rows(groups: Mapping[str, Sequence[Results]], links: Links) -> list[R
         links: Addresses of cases.
     """
     groups_metrics = [
-        [{m.outcome_key: m for m in run.metrics} for run in runs] for runs in groups.values()
+        [{m.metric_key: m for m in run.metrics} for run in runs] for runs in groups.values()
     ]
     all_metrics = [m for runs in groups.values() for run in runs for m in run.metrics]
     rows = []

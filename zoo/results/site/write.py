@@ -11,7 +11,7 @@ from zoo.errors import ZooError
 from zoo.results.comparison.compare import check_excluded_runs, compare
 from zoo.results.comparison.comparison import Comparison, format_p_value, format_points
 from zoo.results.html_pages import TEMPLATES, describe_model, render_page
-from zoo.results.metrics import tie_warnings
+from zoo.results.metrics import find_tie_warnings
 from zoo.results.presets.preset import Capabilities, Preset
 from zoo.results.report import Results
 from zoo.results.site.answers import ReportAnswers, collect_answers
@@ -297,7 +297,7 @@ def _run_warnings(runs: Mapping[str, Results]) -> Iterator[str]:
         random = describe_random_weights(run.header["model"].get("weights", {}))
         if random is not None:
             yield f"{name}: {random}"
-        for warning in tie_warnings(run.metrics, run.by_preset[0].preset):
+        for warning in find_tie_warnings(run.metrics, run.by_preset[0].preset):
             yield f"{name}: {warning}"
 
 

@@ -126,6 +126,24 @@ def steps_for_logging(trainer: Trainer) -> int:
     return trainer.fit_loop.epoch_loop._batches_that_stepped
 
 
+def is_logged_step(trainer: Trainer) -> bool:
+    """Returns whether Lightning logs the metrics of the training batch that is being processed.
+
+    It also logs those of the batch after which a callback stops the run, which is not known before.
+    """
+    if trainer.fit_loop._should_accumulate():
+        return False
+    fast_dev_run: int = trainer.fast_dev_run  # type: ignore[attr-defined]
+    return trainer._logger_connector.should_update_logs or bool(fast_dev_run)
+
+
+def discard_logged_metrics(trainer: Trainer, prefix: str) -> None:
+    """Discards values logged for earlier batches, which Lightning would log for this one too."""
+    for metric in trainer._results.values() if trainer._results is not None else ():
+        if metric.meta.name.startswith(prefix):
+            metric.reset()
+
+
 class EpochBar(RichProgressBar):
     """Lightning's bar, whose text for an epoch can be replaced."""
 

@@ -21,7 +21,7 @@ from lightning.pytorch.strategies import ModelParallelStrategy
 from lightning.pytorch.trainer.connectors.signal_connector import _SignalConnector
 from packaging.requirements import Requirement
 
-from zoo.training import lightning_internals
+from zoo.support import lightning_internals
 
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 CHECKED_VERSIONS = ("2.6.1", "2.6.4", "2.6.5", "2.6.6")

@@ -1,16 +1,19 @@
-"""The precision of products of fp32 matrices, by the API of torch that is in use.
+"""What is particular to a GPU: the precision of fp32 products, and copies that do not wait.
 
 Since torch 2.9 every backend has its own `fp32_precision`. The older functions raise RuntimeError
 once anything has set the new one, so that they are used only where torch has no other.
+
+A plain copy between CPU and GPU first waits for all that the GPU was given to compute.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch import Tensor
 
-EXACT = "ieee"
+EXACT = "ieee"  # the value of `fp32_precision` for fp32
 
 
 @contextmanager
@@ -51,3 +54,43 @@ def fp32_precisions() -> dict[str, str]:
         "products on a CPU": backends.mkldnn.matmul.fp32_precision,
         "convolutions": backends.cudnn.conv.fp32_precision,
     }
+
+
+def copy_without_waiting(tensor: Tensor, device: torch.device) -> Tensor:
+    """Copies a tensor from the CPU to a device; the CPU goes on at once.
+
+    Args:
+        tensor: A tensor on the CPU.
+        device: Where to copy it.
+
+    Returns:
+        The copy, or the tensor itself if it is already on the device.
+    """
+    if device.type == "cuda" and torch.cuda.is_available():
+        tensor = tensor.pin_memory()
+    return tensor.to(device, non_blocking=True)
+
+
+def begin_reading(numbers: Tensor) -> Callable[[], list[int]]:
+    """Begins to copy whole numbers from a device to the CPU.
+
+    Args:
+        numbers: The numbers, `[n]`.
+
+    Returns:
+        A function that waits for the copy and returns the numbers. On a GPU it waits only for what
+        the GPU was given before this call.
+    """
+    if numbers.device.type != "cuda" or not torch.cuda.is_available():
+        return numbers.tolist
+    on_host = torch.empty(numbers.shape, dtype=numbers.dtype, pin_memory=True)
+    on_host.copy_(numbers, non_blocking=True)
+    copied = torch.cuda.Event()
+    copied.record()
+
+    def read() -> list[int]:
+        copied.synchronize()
+        values: list[int] = on_host.tolist()
+        return values
+
+    return read
