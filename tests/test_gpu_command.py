@@ -48,7 +48,7 @@ def row(name: str, function: str, limit_s: float = 60, **arguments: Any) -> Any:
 
 def run(rows: list[Any], folder: Path, limit_s: float = 300) -> list[dict[str, Any]]:
     """Runs rows in a dry run, and makes sure that gpu.json has what is returned."""
-    setting = module("gpu_rows").Setting.of_dry_run(folder / "work")
+    setting = module("gpu_rows").Setting.for_dry_run(folder / "work")
     results = module("gpu").run(rows, setting, folder, limit_s)
     assert json.loads((folder / "gpu.json").read_text())["rows"] == results
     return results
@@ -160,8 +160,7 @@ def test_every_row_of_a_dry_run_is_measured_or_needs_what_this_machine_lacks(
     assert set(reasons.values()) <= {
         "needs 4 GPUs",
         "needs 8 GPUs",
-        "modes of torch.compile are those of inductor, which needs a GPU here",
-        "this version of zoo cannot name a mode of torch.compile",
+        "a mode of inductor needs a GPU",
     }
     killed = next(each["values"] for each in rows if each["row"] == "one rank killed, 2")
     assert killed["alive after 45 s"] == 0
@@ -172,7 +171,7 @@ def test_a_wrong_gradient_on_the_device_does_not_hold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     correctness = module("gpu_correctness")
-    setting = module("gpu_rows").Setting.of_dry_run(tmp_path)
+    setting = module("gpu_rows").Setting.for_dry_run(tmp_path)
     plain, calls = correctness.step, []
 
     def wrong(*arguments: Any, **named: Any) -> Any:
@@ -194,12 +193,12 @@ def test_a_wrong_gradient_on_the_device_does_not_hold(
 def test_a_loss_that_is_not_a_number_or_missing_does_not_hold() -> None:
     correctness = module("gpu_correctness")
     right = {"fp32 loss": 0.0, "fp32 gradient": 0.0, "bf16 loss": 0.0, "bf16 cosine": 1.0}
-    assert correctness.within_bounds(right, "Cosine")
+    assert correctness.is_within_bounds(right, "Cosine")
     for change in ({"fp32 loss": 2e-4}, {"bf16 loss": 1e-2}, {"bf16 cosine": 0.95}):
-        assert not correctness.within_bounds(right | change, "Cosine")
-    assert correctness.within_bounds(right | {"bf16 cosine": 0.95}, "MaxSim")
+        assert not correctness.is_within_bounds(right | change, "Cosine")
+    assert correctness.is_within_bounds(right | {"bf16 cosine": 0.95}, "MaxSim")
     nan = torch.tensor([float("nan")])
-    assert correctness.relative(nan, torch.ones(1)) == float("inf")
+    assert correctness.relative_difference(nan, torch.ones(1)) == float("inf")
     assert correctness.largest_difference({1: 2.0}, {1: 2.0, 2: 1.0}) == float("inf")
     assert correctness.largest_difference({1: 2.0, 2: 1.1}, {1: 2.0, 2: 1.0}) == pytest.approx(0.1)
 

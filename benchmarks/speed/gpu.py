@@ -4,11 +4,11 @@ r"""Everything that a machine with GPUs has to prove, in one command, in less th
     python benchmarks/speed/gpu.py --dry_run --out FOLDER    # on a CPU: proves that the rows run
 
 The rows are, in this order: correctness, throughput and memory of `zoo fit`, what each switch
-changes, and several GPUs. Each row runs in a process of its own, which ends at the row's deadline,
-and is written to gpu.json and gpu.md as soon as it is measured. A row that fails, hangs or takes
-its process with it is written with its error, and the next one runs. No row begins after
-`--limit_s`. What the rows print is in gpu.log, and gpu.png draws the switches. `--only` takes parts
-of the names of rows. The exit status is 1 if a row failed or a check does not hold.
+changes, and several GPUs. Each row runs in a separate process, which ends at the row's deadline,
+and is written to gpu.json and gpu.md as soon as it is measured. A row that fails, hangs or crashes
+its process is written with its error, and the next one runs. No row begins after `--limit_s`. What
+the rows print is in gpu.log, and gpu.png draws the switches. `--only` takes parts of the names of
+rows. The exit status is 1 if a row failed or a check does not hold.
 """
 
 import argparse
@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     with tempfile.TemporaryDirectory(prefix="gpu-") as folder:
         place = Path(folder)
-        setting = Setting.of_dry_run(place) if given.dry_run else Setting("cuda", place)
+        setting = Setting.for_dry_run(place) if given.dry_run else Setting("cuda", place)
         results = run(rows, setting, given.out or RESULTS, given.limit_s, command)
     if not results:
         return 2
@@ -104,7 +104,7 @@ def run(
     for row in rows:
         left = limit_s - (time.monotonic() - began)
         if left <= 0:
-            result = blank("not begun", "time was over")
+            result = result_without_values("not begun", "time was over")
         else:
             print(f"{row.name} ...", flush=True)
             result = run_in_process(row, setting, log, method, left)
@@ -118,7 +118,7 @@ def run(
 
 
 def run_in_process(row: Row, setting: Setting, log: Path, method: str, left: float) -> Result:
-    """Runs a row in a process of its own, and ends that with all that it started.
+    """Runs a row in a separate process, and ends that with all processes that it started.
 
     Args:
         row: The row.
@@ -144,7 +144,7 @@ def run_in_process(row: Row, setting: Setting, log: Path, method: str, left: flo
     limit = min(row.limit_s, left)
     try:
         ready = wait([receiver, process.sentinel], timeout=limit)
-        result = received(receiver)
+        result = receive_result(receiver)
         if ready:
             process.join(EXIT_S)
         if result is not None:
@@ -152,8 +152,12 @@ def run_in_process(row: Row, setting: Setting, log: Path, method: str, left: flo
         seconds = round(time.monotonic() - began, 1)
         if not ready:
             reason = "its deadline" if row.limit_s <= left else "the end of all rows"
-            return blank("ended", f"ended after {limit:,.0f} s, {reason}", last_line(log), seconds)
-        return blank("failed", exit_message(process.exitcode), last_line(log), seconds)
+            return result_without_values(
+                "ended", f"ended after {limit:,.0f} s, {reason}", last_line(log), seconds
+            )
+        return result_without_values(
+            "failed", exit_message(process.exitcode), last_line(log), seconds
+        )
     finally:
         if process.exitcode is None:
             end_tree(process.pid)
@@ -163,7 +167,7 @@ def run_in_process(row: Row, setting: Setting, log: Path, method: str, left: flo
         receiver.close()
 
 
-def received(receiver: Any) -> Result | None:
+def receive_result(receiver: Any) -> Result | None:
     """Returns what a process sent, or None if it sent nothing."""
     with contextlib.suppress(EOFError):
         if receiver.poll():
@@ -172,7 +176,9 @@ def received(receiver: Any) -> Result | None:
     return None
 
 
-def blank(status: str, message: str, error: str = "", seconds: float = 0.0) -> Result:
+def result_without_values(
+    status: str, message: str, error: str = "", seconds: float = 0.0
+) -> Result:
     """Returns the result of a row without values."""
     values: dict[str, Any] = {}
     return {"status": status, "message": message, "error": error, "values": values} | {
@@ -196,7 +202,7 @@ def last_line(log: Path) -> str:
 
 
 def end_tree(pid: int) -> None:
-    """Kills a process and its descendants, which may be in groups of their own."""
+    """Kills a process and its descendants, which may be in other process groups."""
     for each in [*descendants(pid), pid]:
         with contextlib.suppress(ProcessLookupError):
             os.kill(each, signal.SIGKILL)

@@ -72,7 +72,7 @@ def every_head(setting: Setting, objective: str) -> dict[str, Any]:
             continue
         for column, value in found.items():
             seen[column].append((value, name))
-        if not within_bounds(found, name):
+        if not is_within_bounds(found, name):
             beyond.append(name)
     values: dict[str, Any] = {"heads": len(heads())}
     for column, pairs in seen.items():
@@ -86,7 +86,7 @@ def every_head(setting: Setting, objective: str) -> dict[str, Any]:
     return values | {"holds": not beyond and not errors}
 
 
-def within_bounds(found: dict[str, float], head: str) -> bool:
+def is_within_bounds(found: dict[str, float], head: str) -> bool:
     """Returns whether a pair of objective and head is as close to the CPU as it has to be."""
     return (
         found["fp32 loss"] <= FP32_LOSS
@@ -123,14 +123,14 @@ def compare(module: ZooModule, batch: Batch, device: torch.device) -> dict[str, 
         found.append(step(module.to(where), batch.to(where), bf16))
     (loss, gradient), on_device, half = found
     return {
-        "fp32 loss": relative(on_device[0], loss),
-        "fp32 gradient": relative(on_device[1], gradient),
-        "bf16 loss": relative(half[0], loss),
+        "fp32 loss": relative_difference(on_device[0], loss),
+        "fp32 gradient": relative_difference(on_device[1], gradient),
+        "bf16 loss": relative_difference(half[0], loss),
         "bf16 cosine": float(torch.cosine_similarity(half[1], gradient, dim=0)),
     }
 
 
-def relative(value: Tensor, expected: Tensor) -> float:
+def relative_difference(value: Tensor, expected: Tensor) -> float:
     """Returns the length of the difference over that of what is expected, or infinity."""
     off = float((value - expected).norm() / expected.norm())
     return off if math.isfinite(off) else math.inf
@@ -194,7 +194,10 @@ def one_rank(setting: Setting) -> dict[str, Any]:
         found[strategy] = (torch.tensor(steps.losses()), weights, backend)
         leave_group()
     (losses, weights, _), (of_rank, moved, backend) = found["auto"], found["ddp"]
-    off = {"loss": relative(of_rank, losses), "weights": relative(moved, weights)}
+    off = {
+        "loss": relative_difference(of_rank, losses),
+        "weights": relative_difference(moved, weights),
+    }
     bounds = {"bounds": f"{FP32_LOSS:g} for both"}
     return {"backend": backend} | off | bounds | {"holds": max(off.values()) <= FP32_LOSS}
 

@@ -117,7 +117,7 @@ def fit_arguments(
         setting: What all rows share.
         folder: The folder of the run; made.
         recipe: The recipe.
-        ranks: Processes, of which each has a batch of its own.
+        ranks: Processes, each with a batch of the size that one process has alone.
         workers: Workers of the loader; None for zoo's choice.
         fixed_workers: Whether there are as many workers as for open_clip's trainer.
         large: Whether the backbone is ViT-L/14.
@@ -136,7 +136,7 @@ def fit_arguments(
         setting.large if large else setting.small,
         batch * steps,
         units=units,
-        chunk=None if chunk is None else setting.scaled(chunk),
+        chunk=None if chunk is None else setting.scale_batch(chunk),
     )
     file = folder / "measured.json"
     callback = {"warm_up": warm_up, "steps": counted, "file": file, "bare": bare}

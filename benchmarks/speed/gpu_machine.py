@@ -29,13 +29,13 @@ def describe(setting: Setting) -> dict[str, Any]:
         "cores": len(os.sched_getaffinity(0)),
         "torch": torch.__version__,
         "CUDA of torch": torch.version.cuda,
-        **{name: installed(package) for name, package in PACKAGES.items()},
+        **{name: package_version(package) for name, package in PACKAGES.items()},
         "clip-zoo": zoo.__version__,
         "commit": commit(),
     }
 
 
-def installed(package: str) -> str | None:
+def package_version(package: str) -> str | None:
     """Returns the version of a package, None if it is not installed."""
     try:
         return version(package)

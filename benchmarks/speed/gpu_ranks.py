@@ -26,7 +26,7 @@ ROWS = 1024  # of the batch whose loss is measured
 LINES = 40
 
 
-def require(setting: Setting, ranks: int) -> None:
+def require_gpus(setting: Setting, ranks: int) -> None:
     """Checks that there are enough GPUs.
 
     Raises:
@@ -43,7 +43,7 @@ def strategy_flags(ranks: int, strategy: str) -> list[str]:
 
 def torchrun(setting: Setting, ranks: int, strategy: str = "ddp") -> dict[str, Any]:
     """Measures `zoo fit` under torchrun; each rank has as many images as one GPU has alone."""
-    require(setting, ranks)
+    require_gpus(setting, ranks)
     folder = setting.folder / f"torchrun_{strategy}_{ranks}"
     arguments, file = fit_arguments(setting, folder, "cs_clip.yaml", ranks=ranks, bare=False)
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
@@ -68,8 +68,8 @@ def torchrun(setting: Setting, ranks: int, strategy: str = "ddp") -> dict[str, A
             print(line, end="")
             last.append(line)
     if process.returncode:
-        told = [line.strip() for line in last if line.startswith("zoo:") or "Error" in line]
-        raise RuntimeError(f"torchrun ended with {process.returncode}: {(told or [''])[-1]}")
+        messages = [line.strip() for line in last if line.startswith("zoo:") or "Error" in line]
+        raise RuntimeError(f"torchrun ended with {process.returncode}: {(messages or [''])[-1]}")
     values: dict[str, Any] = json.loads(file.read_text())
     return {"ranks": ranks, **values}
 
@@ -100,7 +100,7 @@ def kill_one(setting: Setting, ranks: int) -> dict[str, Any]:
 
     torchrun would end the others itself, so that the ranks are started without it.
     """
-    require(setting, ranks)
+    require_gpus(setting, ranks)
     folder = setting.folder / "killed"
     arguments, _ = fit_arguments(setting, folder, "cs_clip.yaml", ranks=ranks, bare=False)
     mark = folder / "killed"
@@ -121,7 +121,7 @@ def kill_one(setting: Setting, ranks: int) -> dict[str, Any]:
         time.sleep(0.05)
     processes[-1].join()
     if not mark.exists():
-        raise RuntimeError(f"rank {ranks - 1} ended by itself: {last_words(folder, ranks - 1)}")
+        raise RuntimeError(f"rank {ranks - 1} ended by itself: {last_message(folder, ranks - 1)}")
     began = time.monotonic()
     for process in processes[:-1]:
         process.join(max(0.0, began + PATIENCE_S - time.monotonic()))
@@ -134,40 +134,40 @@ def kill_one(setting: Setting, ranks: int) -> dict[str, Any]:
         "seconds until the others ended": None if alive else round(seconds, 1),
         f"alive after {PATIENCE_S:.0f} s": alive,
         "exit status of the others": ", ".join(str(p.exitcode) for p in processes[:-1]),
-        "last line of the others": last_words(folder, 0),
+        "last line of the others": last_message(folder, 0),
     }
 
 
 def run_rank(
     folder: Path, rank: int, arguments: list[str], environment: dict[str, str], setting: Setting
 ) -> None:
-    """Runs `zoo` as one rank of several; what it prints is in a file of its own."""
+    """Runs `zoo` as one rank of several; what it prints is written to a separate file."""
     os.environ.update(environment | {"LOCAL_RANK": str(rank)})
     os.chdir(folder)
     prepare(setting)
-    descriptor = os.open(printed_by(folder, rank), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    descriptor = os.open(rank_log(folder, rank), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for stream in (1, 2):
         os.dup2(descriptor, stream)
     raise SystemExit(main(arguments))
 
 
-def printed_by(folder: Path, rank: int) -> Path:
+def rank_log(folder: Path, rank: int) -> Path:
     """Returns the file of what a rank prints."""
     return folder / f"rank_{rank}.log"
 
 
-def last_words(folder: Path, rank: int) -> str:
+def last_message(folder: Path, rank: int) -> str:
     """Returns zoo's message on a rank, or else the last line that it printed."""
-    path = printed_by(folder, rank)
+    path = rank_log(folder, rank)
     lines = path.read_text(errors="replace").splitlines() if path.exists() else []
-    told = [line for line in lines if line.startswith("zoo:")]
-    return ([*lines, *told] or [""])[-1][:300]
+    messages = [line for line in lines if line.startswith("zoo:")]
+    return ([*lines, *messages] or [""])[-1][:300]
 
 
 def loss_memory_of_a_rank(setting: Setting, ranks: int) -> dict[str, Any]:
     """Measures the memory of head and objective on one of several ranks."""
-    require(setting, ranks)
+    require_gpus(setting, ranks)
     prepare(setting)
-    rows = setting.scaled(ROWS)
+    rows = setting.scale_batch(ROWS)
     found = loss_memory.measure("Cosine", rows, ranks, setting.device, start_method="fork")
     return {"ranks": ranks, "rows": rows, "peak memory, MiB": found["peak"], "loss": found["loss"]}

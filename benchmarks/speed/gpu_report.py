@@ -14,7 +14,7 @@ from typing import Any
 
 from gpu_rows import SECTIONS
 
-from zoo.results.drawing import COLOURS, INK, STYLE, png
+from zoo.results.drawing import COLOURS, INK, PAPER, STYLE, png
 from zoo.support.files import write_bytes
 
 ROOT = Path(__file__).parents[2]
@@ -31,7 +31,8 @@ INTRODUCTIONS = {
     "Bare towers: forward, backward and update of the towers alone, on batches of the same run. "
     "The ratio of open_clip's trainer is to `zoo fit` of plain CLIP.",
     "switches": "Steps of the trainer on batches in memory, without loading, in bf16 unless the "
-    "row says fp32; rows of workers are of `zoo fit`. The ratio of images per second is to the "
+    "row says fp32, and in two text groups unless it says otherwise; rows of workers are of "
+    "`zoo fit`. The ratio of images per second is to the "
     "first row, that of TF32 to fp32. On a GPU the row bf16 repeats the first one: it shows the "
     "noise.",
     "devices": "Each rank has as many images as one GPU has alone. Efficiency is the ratio of "
@@ -206,14 +207,17 @@ def draw(about: dict[str, Any], rows: list[dict[str, Any]], path: Path) -> None:
     bars = {title: ratio for title, ratio in ratios.items() if ratio is not None}
     with mpl.rc_context(STYLE):
         figure, axes = plt.subplots(figsize=(6.4, 1 + 0.28 * len(bars)), layout="constrained")
-        axes.barh(list(bars), list(bars.values()), color=COLOURS[0])
+        axes.barh([title.replace("`", "") for title in bars], list(bars.values()), color=COLOURS[0])
         axes.axvline(1, color=INK, linewidth=0.8)
         axes.invert_yaxis()
         for i, ratio in enumerate(bars.values()):
-            axes.annotate(f" {ratio:.2f}", (ratio, i), va="center")
+            label = axes.annotate(
+                f"{ratio:.2f}", (ratio, i), (4, 0), textcoords="offset points", va="center"
+            )
+            label.set_bbox({"facecolor": PAPER, "edgecolor": "none", "pad": 0.5})
         axes.set_xlabel("images per second, ratio to the base row")
         where = "a dry run on a CPU: not a result" if about["dry run"] else about["device"]
-        axes.set_title(f"Switches, CS-CLIP, {where}", loc="left")
+        figure.suptitle(f"Switches, CS-CLIP ({where})")
         write_bytes(path, png(figure))
         plt.close(figure)
 

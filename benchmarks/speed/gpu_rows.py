@@ -1,4 +1,4 @@
-"""The rows of `gpu.py`: which there are, and how one is run in a process of its own."""
+"""The rows of `gpu.py`: their list, and how one is run in a separate process."""
 
 import importlib
 import multiprocessing
@@ -59,11 +59,11 @@ class Setting:
     workers: int = 8
     images: int = 512
     size: tuple[int, int] = (480, 640)
-    warm_up: int = 20
-    steps: int = 40
+    warm_up: int = 10
+    steps: int = 30
 
     @classmethod
-    def of_dry_run(cls, folder: Path) -> "Setting":
+    def for_dry_run(cls, folder: Path) -> "Setting":
         """Returns the setting of a dry run on a CPU."""
         tiny = "zoo-tiny"
         return cls("cpu", folder, 2, tiny, tiny, 8, 2, 1, 8, (96, 128), warm_up=1, steps=2)
@@ -78,7 +78,7 @@ class Setting:
         """The precision of the trainer where a row names none."""
         return "32-true" if self.dry_run else "bf16-mixed"
 
-    def scaled(self, batch: int) -> int:
+    def scale_batch(self, batch: int) -> int:
         """Returns the images of a batch where a row names this many."""
         return max(1, batch * self.batch // 256)
 
@@ -112,8 +112,8 @@ def machine_row() -> Row:
 
 
 def plan() -> list[Row]:
-    """Returns all rows, important ones first."""
-    return [*_correctness(), *_throughput(), *_switches(), *_devices()]
+    """Returns all rows, important ones first, and last those that may take minutes."""
+    return [*_correctness(), *_throughput(), *_switches(), *_devices(), *_modes()]
 
 
 def _correctness() -> list[Row]:
@@ -145,7 +145,7 @@ def _correctness() -> list[Row]:
 
 def _throughput() -> list[Row]:
     def fit(name: str, title: str, base: str | None = None, **arguments: Any) -> Row:
-        return Row(name, "throughput", title, "gpu_fits:fit", arguments, base=base)
+        return Row(name, "throughput", title, "gpu_fits:fit", arguments, 90, base)
 
     return [
         fit("CS-CLIP", "CS-CLIP, ViT-B/32, batch 256", recipe="cs_clip.yaml"),
@@ -184,26 +184,31 @@ def _throughput() -> list[Row]:
     ]
 
 
-def _switches() -> list[Row]:
-    def switch(title: str, base: str | None = "base", limit_s: float = 60, **arguments: Any) -> Row:
-        return Row(title, "switches", title, "gpu_steps:step", arguments, limit_s, base)
+def _switch(title: str, base: str | None = "base", limit_s: float = 60, **arguments: Any) -> Row:
+    return Row(title, "switches", title, "gpu_steps:step", arguments, limit_s, base)
 
+
+def _modes() -> list[Row]:
+    modes = ("reduce-overhead", "max-autotune")
+    return [_switch(f"torch.compile, {mode}", limit_s=120, compiled=mode) for mode in modes]
+
+
+def _switches() -> list[Row]:
     base = "CS-CLIP, ViT-B/32, batch 256, without loading"
     return [
         Row("base", "switches", base, "gpu_steps:step"),
-        switch("text lengths: one of 24", lengths=[24]),
-        switch("text lengths: two, 12 and 24", lengths=[12, 24]),
-        switch("text lengths: uncut", lengths=[]),
-        switch("packed texts", packed=True),
-        switch("fused AdamW", fused=True),
-        switch("EMA", ema=True),
-        switch("channels_last", channels_last=True),
-        switch("chunks of 64", chunk=64),
-        switch("torch.compile", limit_s=120, compiled=""),
-        switch("bf16", precision="bf16-mixed"),
-        switch("fp32", precision="32-true"),
-        switch("fp32, TF32 by trainer.tf32", base="fp32", precision="32-true", tf32="trainer"),
-        switch(
+        *(_switch(f"text groups: {n}", groups=n) for n in (1, 2, 6)),
+        _switch("text groups: 1, uncut", lengths=[]),
+        _switch("packed texts", packed=True),
+        _switch("fused AdamW", fused=True),
+        _switch("EMA", ema=True),
+        _switch("channels_last", channels_last=True),
+        _switch("chunks of 64", chunk=64),
+        _switch("torch.compile", limit_s=120, compiled=""),
+        _switch("bf16", precision="bf16-mixed"),
+        _switch("fp32", precision="32-true"),
+        _switch("fp32, TF32 by trainer.tf32", base="fp32", precision="32-true", tf32="trainer"),
+        _switch(
             "fp32, TF32 by torch.backends.fp32_precision",
             base="fp32",
             precision="32-true",
@@ -220,11 +225,7 @@ def _switches() -> list[Row]:
             )
             for n in WORKERS
         ),
-        *(switch(f"attention: {kernel}", kernel=kernel) for kernel in KERNELS),
-        *(
-            switch(f"torch.compile, {mode}", limit_s=120, compiled=mode)
-            for mode in ("reduce-overhead", "max-autotune")
-        ),
+        *(_switch(f"attention: {kernel}", kernel=kernel) for kernel in KERNELS),
     ]
 
 

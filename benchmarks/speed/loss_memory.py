@@ -93,7 +93,7 @@ def measure(
     Args:
         head: A key of `HEADS`.
         rows: Rows of the batch of all processes.
-        processes: How many there are; each has a GPU of its own on `cuda`.
+        processes: How many there are; on `cuda` each has a separate GPU.
         device: `cpu` or `cuda`.
         half: Whether tokens travel in bf16.
         start_method: How processes are started.
