@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import requires
 from pathlib import Path
@@ -89,6 +90,13 @@ def test_a_fault_in_any_row_of_the_plan_leaves_all_others(tmp_path: Path) -> Non
         assert statuses == ["failed" if i % 2 == planted else "measured" for i in range(len(plan))]
 
 
+def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
+    began = time.monotonic()
+    while not condition():
+        assert time.monotonic() - began < seconds
+        time.sleep(0.05)
+
+
 def is_running(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
@@ -100,11 +108,26 @@ def test_what_a_hanging_row_started_is_ended_with_it(tmp_path: Path) -> None:
     file = tmp_path / "child"
     run([row("hangs", "hang_with_a_child", limit_s=2, file=str(file))], tmp_path)
     child = int(file.read_text())
-    for _ in range(100):  # until what adopted it has noticed
-        if not is_running(child):
-            return
-        time.sleep(0.05)
-    pytest.fail(f"process {child} outlived its row")
+    wait_until(lambda: not is_running(child))
+
+
+@pytest.mark.slow
+def test_a_row_ends_when_the_command_is_killed(tmp_path: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path; import gpu, gpu_rows; place = Path(sys.argv[1]);"
+        f"row = gpu_rows.Row('hangs', 'throughput', '', '{FAULTS}:write_pid_and_hang',"
+        " {'file': sys.argv[2]}, 600);"
+        "gpu.run([row], gpu_rows.Setting.for_dry_run(place), place, 600)"
+    )
+    file, paths = tmp_path / "row", [str(ROOT), str(ROOT / "benchmarks" / "speed")]
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path), str(file)],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+    )
+    wait_until(lambda: file.exists() and file.read_text().endswith("\n"))
+    process.kill()
+    process.wait()
+    wait_until(lambda: not is_running(int(file.read_text())))
 
 
 def test_the_clock_ends_the_running_row_and_begins_none_after_it(tmp_path: Path) -> None:
@@ -121,18 +144,18 @@ def test_the_clock_ends_the_running_row_and_begins_none_after_it(tmp_path: Path)
 
 def test_a_dry_run_measures_and_says_that_its_numbers_are_of_a_cpu(tmp_path: Path) -> None:
     gpu = module("gpu")
-    chosen = ["pairs CLIP", "base", "fused", "needs nothing of this name"]
+    chosen = ["pairs CLIP", "base", "channels", "no row has this name"]
     assert gpu.main(["--dry_run", "--out", str(tmp_path), "--only", *chosen]) == 0
     data = json.loads((tmp_path / "gpu.json").read_text())
     assert (data["dry run"], data["device type"], data["GPUs"]) == (True, "cpu", 0)
     rows = {each["row"]: each for each in data["rows"]}
-    assert list(rows) == ["pairs CLIP", "base", "fused AdamW"]
+    assert list(rows) == ["pairs CLIP", "base", "channels_last"]
     assert rows["pairs CLIP"]["values"]["heads"] == 6
     assert rows["pairs CLIP"]["values"]["holds"] is True
     assert rows["base"]["values"]["images per second"] > 0
     page = (tmp_path / "gpu.md").read_text()
     assert "**No number on this page is of a GPU.**" in page
-    assert "| fused AdamW | measured |" in page
+    assert "| channels_last | measured |" in page
     assert (tmp_path / "gpu.png").stat().st_size > 5_000
     with pytest.raises(SystemExit):  # without a folder it would lie among results
         gpu.main(["--dry_run"])

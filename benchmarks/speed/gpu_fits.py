@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import shutil
 import sys
 import time
 from argparse import Namespace
@@ -171,8 +172,11 @@ def fit(setting: Setting, **arguments: Any) -> dict[str, Any]:
     prepare(setting)
     folder = setting.folder / f"fit_{time.monotonic_ns()}"
     command, file = fit_arguments(setting, folder, **arguments)
-    run_zoo(folder, command)
-    values: dict[str, Any] = json.loads(file.read_text())
+    try:
+        run_zoo(folder, command)
+        values: dict[str, Any] = json.loads(file.read_text())
+    finally:
+        shutil.rmtree(folder)  # a checkpoint of ViT-L/14 has 5 GB
     return values
 
 

@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -71,6 +72,7 @@ def torchrun(setting: Setting, ranks: int, strategy: str = "ddp") -> dict[str, A
         messages = [line.strip() for line in last if line.startswith("zoo:") or "Error" in line]
         raise RuntimeError(f"torchrun ended with {process.returncode}: {(messages or [''])[-1]}")
     values: dict[str, Any] = json.loads(file.read_text())
+    shutil.rmtree(folder)  # with its checkpoint
     return {"ranks": ranks, **values}
 
 

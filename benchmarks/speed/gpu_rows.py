@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.support.class_names import list_classes
+from zoo.support.worker_init import initialize_worker
 
 RANKS = (1, 2, 4, 8)
 BATCHES = (64, 128, 256, 512, 1024)
@@ -190,7 +191,10 @@ def _switch(title: str, base: str | None = "base", limit_s: float = 60, **argume
 
 def _modes() -> list[Row]:
     modes = ("reduce-overhead", "max-autotune")
-    return [_switch(f"torch.compile, {mode}", limit_s=120, compiled=mode) for mode in modes]
+    return [
+        _switch("torch.compile, fused AdamW", limit_s=120, compiled="", fused=True),
+        *(_switch(f"torch.compile, {mode}", limit_s=120, compiled=mode) for mode in modes),
+    ]
 
 
 def _switches() -> list[Row]:
@@ -261,6 +265,7 @@ def run_row(
         start_method: How loaders start their workers, as in a process that nothing else started.
         connection: Where status, message, error and values are sent.
     """
+    initialize_worker()  # a row that hangs ends with the process that would end it
     os.setsid()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # dumping gigabytes would take the time
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)

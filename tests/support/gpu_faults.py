@@ -42,3 +42,8 @@ def hang_with_a_child(setting: Any, file: str) -> None:
     child = subprocess.Popen(["sleep", "600"], start_new_session=True)
     Path(file).write_text(str(child.pid))
     hang(setting)
+
+
+def write_pid_and_hang(setting: Any, file: str) -> None:
+    Path(file).write_text(f"{os.getpid()}\n")
+    hang(setting)
