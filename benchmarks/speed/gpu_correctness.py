@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from gpu_fits import run_zoo, synthetic_recipe
+from gpu_fits import run_zoo, synthetic_data, synthetic_recipe
 from gpu_rows import Setting
 from gpu_steps import Steps, fit_on_batches, prepare, trainer_settings
 from lightning import LightningModule, Trainer
@@ -37,6 +37,7 @@ BF16_LOSS, BF16_COSINE = 5e-3, 0.99
 BF16_COSINES = {"MaxSim": 0.9, "CrossModal": 0.9}
 # AdamW divides gradients by their size, and so lifts last digits to whole steps unless eps is large
 CALM = 1e-2
+CAPTIONS = 32  # of a tiny run
 RESUMED = 1e-4
 SCORES = 1e-3
 SMALL_HEADS: dict[str, list[dict[str, Any]]] = {
@@ -143,7 +144,7 @@ def step(module: ZooModule, batch: Batch, bf16: bool) -> tuple[Tensor, Tensor]:
         loss = module.objective(encoded, scores).total
     loss.backward()
     gradients = [p.grad.flatten().float() for p in module.parameters() if p.grad is not None]
-    return loss.detach().double().cpu(), torch.cat(gradients).double().cpu()
+    return loss.detach().double().cpu(), torch.cat(gradients).cpu()
 
 
 def small_batch(backbone: Backbone) -> Batch:
@@ -223,12 +224,12 @@ class InterruptedAt(Callback):
 def tiny_run(setting: Setting, folder: Path, *flags: str, interrupted: bool = False) -> None:
     """Runs `zoo fit` of a tiny CS-CLIP in fp32 in a folder."""
     recipe, root = synthetic_recipe(
-        setting, folder, name="zoo-tiny", captions=32, lr=5e-4, precision="32-true"
+        setting, folder, "zoo-tiny", CAPTIONS, precision="32-true", units={}
     )
     arguments = ["fit", "--config", "cs_clip.yaml", "--config", str(recipe)]
     arguments += ["--data_root", str(root), "--data.batch_size", "4", "--data.workers", "1"]
     arguments += ["--trainer.max_epochs", "1", "--last_checkpoint.every_n_steps", "3"]
-    arguments += ["--model.optimizer.eps", str(CALM), *flags]
+    arguments += ["--model.optimizer.lr", "5e-4", "--model.optimizer.eps", str(CALM), *flags]
     run_zoo(folder, arguments, expected=130 if interrupted else 0)
 
 
@@ -294,7 +295,7 @@ def checkpoint_on_cpu(setting: Setting) -> dict[str, Any]:
 
 def caption_pairs(setting: Setting, folder: Path) -> Path:
     """Writes a benchmark of pairs: each caption against that of the next image."""
-    (table,) = (setting.folder / "data").glob("captions_32.tsv")
+    table, _ = synthetic_data(setting, CAPTIONS)
     rows = [line.split("\t") for line in table.read_text().splitlines()[1:]]
     path = folder / "pairs.csv"
     with path.open("w", newline="") as file:

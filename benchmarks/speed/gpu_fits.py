@@ -10,7 +10,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TextIO
 
 import open_clip
 import synthetic_captions
@@ -24,6 +24,25 @@ from torch.utils.data import DataLoader, Dataset
 from zoo.backbones.backbone import Backbone
 from zoo.cli import main
 
+CS_CLIP, TF_LOCAL = "cs_clip.yaml", "tf_local.yaml"
+
+
+class Copied(io.StringIO):
+    """Text that is written to another stream as well.
+
+    Args:
+        stream: The other stream.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__()
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        """Writes to both."""
+        self.stream.write(text)
+        return super().write(text)
+
 
 def run_zoo(folder: Path, arguments: Sequence[str], expected: int = 0) -> None:
     """Runs a command of zoo in a folder.
@@ -36,13 +55,22 @@ def run_zoo(folder: Path, arguments: Sequence[str], expected: int = 0) -> None:
     Raises:
         RuntimeError: It ends with another exit status.
     """
-    error = io.StringIO()
+    error = Copied(sys.stderr)
     with contextlib.chdir(folder), contextlib.redirect_stderr(error):
         status = main(list(arguments))
-    print(error.getvalue(), file=sys.stderr)
     if status != expected:
         last = (error.getvalue().strip().splitlines() or [""])[-1]
         raise RuntimeError(f"`zoo {arguments[0]}` ended with status {status}: {last}")
+
+
+def synthetic_data(setting: Setting, captions: int) -> tuple[Path, Path]:
+    """Returns a table of captions and their units, which are made with their images if needed."""
+    root = setting.folder / "data"
+    if not root.exists():
+        part = setting.folder / "data_part"
+        synthetic_captions.make_images(part / "images", setting.images, setting.size)
+        part.rename(root)
+    return synthetic_captions.write_captions(root, setting.images, captions)
 
 
 def synthetic_recipe(
@@ -50,54 +78,46 @@ def synthetic_recipe(
     folder: Path,
     name: str,
     captions: int,
-    lr: float | None = None,
     precision: str | None = None,
     units: dict[str, Any] | None = None,
     chunk: int | None = None,
 ) -> tuple[Path, Path]:
-    """Writes an overlay of a recipe that trains on synthetic captions; makes them if needed.
+    """Writes an overlay by which a recipe trains on synthetic captions.
 
     Args:
         setting: What all rows share.
         folder: The folder of the overlay; made.
         name: The architecture, whose weights are random.
         captions: How many captions there are.
-        lr: The learning rate; None for the recipe's.
         precision: Of the trainer; None for that of the setting.
-        units: Arguments of the sampler of units; None for the recipe's.
+        units: Arguments of the sampler of units; None for a recipe without units.
         chunk: `backbone.compute.chunk`.
 
     Returns:
         The overlay and the data root.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    root = setting.folder / "data"
-    if not root.exists():
-        part = setting.folder / "data_part"
-        synthetic_captions.make_images(part / "images", setting.images, setting.size)
-        part.rename(root)
-    table, units_file = synthetic_captions.write_captions(root, setting.images, captions)
+    table, units_file = synthetic_data(setting, captions)
     reader = {"class_path": "CsvTable", "init_args": {"file": str(table)}}
     data: dict[str, Any] = {"train": reader, "val": None, "expected_images": None}
+    if units is not None:
+        sampler = {"file": str(units_file), **units}
+        data["units"] = {"class_path": "UnitSampler", "init_args": sampler}
     backbone = {"name": name, "pretrained": None, "compute": {"chunk": chunk}}
+    trainer = {
+        "accelerator": "gpu" if setting.device == "cuda" else "cpu",
+        "devices": 1,
+        "precision": precision or setting.precision,
+        "enable_progress_bar": False,
+    }
     overlay = {
-        "model": {
-            "backbone": {"class_path": "Backbone", "init_args": backbone},
-            "optimizer": {} if lr is None else {"lr": lr},
-        },
+        "model": {"backbone": {"class_path": "Backbone", "init_args": backbone}},
         "data": {"init_args": data},
-        "trainer": {
-            "accelerator": "gpu" if setting.device == "cuda" else "cpu",
-            "devices": 1,
-            "precision": precision or setting.precision,
-            "enable_progress_bar": False,
-        },
+        "trainer": trainer,
     }
     path = folder / "overlay.json"
-    sampler = {"file": str(units_file), **(units or {})}
-    data["units"] = {"class_path": "UnitSampler", "init_args": sampler}
     path.write_text(json.dumps(overlay))  # JSON is YAML
-    return path, root
+    return path, table.parent
 
 
 def fit_arguments(
@@ -130,29 +150,23 @@ def fit_arguments(
     if large:  # a step takes about ten times as long
         warm_up, counted = max(warm_up // 4, 1), max(counted // 4, 1)
     steps = warm_up + counted
-    batch = ranks * (setting.local_batch if "tf_local" in recipe else setting.batch)
+    batch = ranks * (setting.local_batch if recipe == TF_LOCAL else setting.batch)
     overlay, root = synthetic_recipe(
         setting,
         folder,
         setting.large if large else setting.small,
         batch * steps,
-        units=units,
+        units=(units or {}) if recipe == CS_CLIP else None,
         chunk=None if chunk is None else setting.scale_batch(chunk),
     )
     file = folder / "measured.json"
     callback = {"warm_up": warm_up, "steps": counted, "file": file, "bare": bare}
-    settings = json.loads(overlay.read_text())
-    if "cs_clip" not in recipe:
-        del settings["data"]["init_args"]["units"]
-    if "tf_local" in recipe:
-        settings["data"]["init_args"] |= {"val_share": None}
-        settings["model"]["backbone"]["init_args"]["tuning"] = {"towers": "none"}
-        settings["best_checkpoint"] = {"monitor": "val/loss", "mode": "min"}
-    overlay.write_text(json.dumps(settings))
     arguments = ["fit", "--config", recipe, "--config", str(overlay), "--data_root", str(root)]
     arguments += ["--data.batch_size", str(batch), "--trainer.max_steps", str(steps)]
     arguments += [f"--trainer.callbacks+={Steps.__module__}.{Steps.__name__}"]
     arguments += [f"--trainer.callbacks.{key}={value}" for key, value in callback.items()]
+    if recipe == TF_LOCAL:  # its checkpoint is chosen on captions that are not trained on
+        arguments += ["--data.val_share", "null", "--best_checkpoint.monitor", "val/loss"]
     workers = setting.workers if fixed_workers else workers
     if workers is not None:
         arguments += ["--data.workers", str(workers)]
@@ -236,12 +250,10 @@ def fit_by_open_clip(setting: Setting) -> dict[str, Any]:
     prepare(setting)
     device = torch.device(setting.device)
     steps = setting.warm_up + setting.steps
-    folder = setting.folder / "open_clip"
-    _, root = synthetic_recipe(setting, folder, setting.small, setting.batch * steps)
+    table, _ = synthetic_data(setting, setting.batch * steps)
     Backbone("zoo-tiny")  # registers zoo's architectures
     model, transform, _ = open_clip.create_model_and_transforms(setting.small, device=device)
     model.output_dict = True
-    table = root / f"captions_{setting.batch * steps}.tsv"
     files = CaptionFiles(table, transform, open_clip.get_tokenizer(setting.small))
     loader = DataLoader(
         files,

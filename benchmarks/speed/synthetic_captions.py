@@ -8,6 +8,8 @@ from random import Random
 
 from PIL import Image
 
+from zoo.support.files import write_bytes
+
 ADJECTIVES = (
     "red green blue yellow white black brown grey small large old new wooden round tall  "
     "short wet dirty clean bright dark young striped spotted open empty broken heavy narrow  "
@@ -49,7 +51,7 @@ def make_images(folder: Path, images: int, size: tuple[int, int]) -> None:
 
 
 def write_captions(folder: Path, images: int, captions: int) -> tuple[Path, Path]:
-    """Writes captions of the images in turn, and their units.
+    """Writes captions of the images in turn, and their units, unless they were written before.
 
     Args:
         folder: The folder above the images, which are in its folder `images`.
@@ -59,16 +61,18 @@ def write_captions(folder: Path, images: int, captions: int) -> tuple[Path, Path
     Returns:
         A table that open_clip reads as well, and a file of units.
     """
-    rng = Random(0)
     table, units = folder / f"captions_{captions}.tsv", folder / f"units_{captions}.jsonl"
-    with table.open("w") as rows, units.open("w") as records:
-        rows.write("filepath\ttitle\n")
-        for i in range(captions):
-            path = folder / "images" / f"{i % images:06}.jpg"
-            caption, record = draw_caption(rng)
-            rows.write(f"{path}\t{caption}\n")
-            identity = {"caption_id": str(i), "image_id": f"file:{path}", "caption": caption}
-            records.write(json.dumps(identity | record) + "\n")
+    if table.exists():
+        return table, units
+    rng, rows, records = Random(0), ["filepath\ttitle"], []
+    for i in range(captions):
+        path = folder / "images" / f"{i % images:06}.jpg"
+        caption, record = draw_caption(rng)
+        rows.append(f"{path}\t{caption}")
+        identity = {"caption_id": str(i), "image_id": f"file:{path}", "caption": caption}
+        records.append(json.dumps(identity | record))
+    write_bytes(units, ("\n".join(records) + "\n").encode())
+    write_bytes(table, ("\n".join(rows) + "\n").encode())
     return table, units
 
 
