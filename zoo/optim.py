@@ -56,8 +56,9 @@ class Optimization(metaclass=RangedType):
             to 1. None starts at 0 one step before the first step.
         final_share: The share of the peak learning rate at the end, from 0 to 1.
         decay: The shape of the decay: `cosine`, or `none` for a constant learning rate.
-        fused: Whether to use AdamW's fused kernel, whose last digits differ. A resumed run keeps
-            the setting that it started with.
+        fused: Whether to use AdamW's fused kernel, whose last digits differ. It is always used
+            for parameters that are split over GPUs. A resumed run keeps the setting that it started
+            with.
 
     Raises:
         ZooError: Warm-up is given in more than one unit.
@@ -153,11 +154,14 @@ class Optimization(metaclass=RangedType):
         Raises:
             ZooError: Every parameter is frozen.
         """
+        groups = self.groups(parameters, part)
+        # torch updates split parameters one by one unless the kernel is fused
+        splits = any(hasattr(p, "to_local") and p.is_cuda for g in groups for p in g["params"])
         optimizer = AdamW(
-            self.groups(parameters, part),
+            groups,
             betas=self.betas,
             eps=self.eps,
-            fused=self.fused or None,  # None leaves the choice to torch
+            fused=self.fused or splits or None,  # None leaves the choice to torch
         )
         schedule = LambdaLR(optimizer, self.build_schedule(total_steps, epochs))
         return {

@@ -14,6 +14,7 @@ from torch.optim import Optimizer
 
 from zoo.backbones.backbone import Backbone
 from zoo.datamodules.captions import CaptionDataModule
+from zoo.errors import ZooError
 from zoo.heads.linear import Linear
 from zoo.module import ZooModule
 from zoo.optim import Optimization
@@ -109,3 +110,18 @@ def test_a_resumed_run_has_its_own_settings_from_its_first_step(
     assert len(before.steps) == 3
     module, groups, _ = fitted(made_root, SECOND, kept=tmp_path / "half.ckpt")
     hold(SECOND, groups, module, AGAIN[3:])
+
+
+@pytest.mark.parametrize("precision", ["bf16-mixed", "32-true"])
+def test_fused_adamw_with_clipping_is_refused_at_the_start_of_a_mixed_run(precision: str) -> None:
+    """Lightning would refuse it at the first step; in fp32 it works."""
+    module = ZooModule(Backbone("zoo-tiny"), optimizer=Optimization(fused=True))
+    trainer = Trainer(
+        accelerator="cpu", precision=precision, gradient_clip_val=1.0, max_steps=1, logger=False
+    )
+    module.trainer = trainer
+    if precision == "32-true":
+        module._refuse_clipping_fused()
+        return
+    with pytest.raises(ZooError, match=r"gradient_clip_val 1.0 .* bf16-mixed: set fused to false"):
+        module._refuse_clipping_fused()

@@ -23,7 +23,12 @@ from tests.support.parallel import (
 from tests.support.runs import command, last_checkpoint, losses, variant
 from zoo.errors import ZooError
 from zoo.optim import Optimization
-from zoo.support.distributed import average_scalar_gradients, gather_or_reshard_parameters, shard
+from zoo.support.distributed import (
+    average_scalar_gradients,
+    clip_sharded_gradients,
+    gather_or_reshard_parameters,
+    shard,
+)
 from zoo.training.trainer import ZooTrainer
 
 RANKS = 2
@@ -157,9 +162,34 @@ def test_lightnings_fsdp_is_refused_with_what_to_use(strategy: str) -> None:
         ZooTrainer(strategy=strategy, logger=False)
 
 
-def test_clipping_is_refused_when_parameters_are_split() -> None:
-    trainer = ZooTrainer(
-        strategy="sharded", accelerator="cpu", devices=2, gradient_clip_val=1.0, logger=False
-    )
-    with pytest.raises(ZooError, match=r"gradient_clip_val is 1\.0"):
-        trainer.strategy.setup(trainer)
+def clipped_gradients(rank: int, folder: Path, limit: float, by_value: bool) -> None:
+    with group(rank, RANKS, folder):
+        model = step()
+        shard(model, init_device_mesh("cpu", (RANKS,)))
+        model(parts_for(model, RANKS)[rank]).backward()
+        average_scalar_gradients(model)
+        clip_sharded_gradients(model, limit, by_value)
+        grads = {n: _whole(p.grad) for n, p in model.named_parameters() if p.grad is not None}
+        torch.save(grads, folder / f"rank{rank}.pt")
+
+
+@pytest.mark.parametrize(("limit", "by_value"), [(0.1, False), (1e6, False), (1e-3, True)])
+def test_gradients_of_split_parameters_are_clipped_as_those_of_whole_ones(
+    limit: float, by_value: bool, tmp_path: Path
+) -> None:
+    """A norm of 0.1 clips all gradients, one of a million none."""
+    on_ranks(RANKS, clipped_gradients, tmp_path, limit, by_value)
+    whole = step()
+    whole(joined(parts_for(whole, RANKS))).backward()
+    if by_value:
+        torch.nn.utils.clip_grad_value_(whole.parameters(), limit)
+    else:
+        norm = torch.nn.utils.clip_grad_norm_(whole.parameters(), limit)
+        assert (norm > limit) == (limit < 1)
+    for rank in range(RANKS):
+        found = torch.load(tmp_path / f"rank{rank}.pt")
+        for name, parameter in whole.named_parameters():
+            if parameter.grad is not None:
+                torch.testing.assert_close(
+                    found[name], parameter.grad, rtol=1e-6, atol=1e-9, msg=name
+                )

@@ -18,7 +18,12 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from zoo.backbones.construction import apply_lora, compile_blocks, construct_model
 from zoo.backbones.factory import Activation
 from zoo.backbones.lora import merge_adapters
-from zoo.backbones.preparation import normalize_pixels, pil_transform, pixel_transform
+from zoo.backbones.preparation import (
+    normalize_pixels,
+    pil_pixel_transform,
+    pil_transform,
+    pixel_transform,
+)
 from zoo.backbones.published.base import PublishedWeights
 from zoo.backbones.settings import Augmentation, Compute, TextInput, Tuning
 from zoo.backbones.tokenizer import Tokenizer, build_tokenizer
@@ -277,6 +282,11 @@ class Backbone(Configurable, nn.Module):
     def eval_uint8_transform(self) -> Callable[[Tensor], Tensor]:
         """From an image in uint8 to `[3, H, W]` in uint8, which `encode_images` normalises."""
         return pixel_transform(self.model.visual.preprocess_cfg, None)
+
+    @property
+    def eval_pil_uint8_transform(self) -> Callable[[Any], Tensor]:
+        """The same from a PIL image, which gives exactly the numbers of `eval_transform`."""
+        return pil_pixel_transform(self.model.visual.preprocess_cfg)
 
     @property
     def train_uint8_transform(self) -> Callable[[Tensor], Tensor]:

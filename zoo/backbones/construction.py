@@ -25,6 +25,8 @@ from zoo.support import provenance
 from zoo.support.class_names import class_paths, import_path
 
 NAME = "ViT-B-32-quickgelu"  # the default architecture
+INDUCTOR_MODES = ("reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+GRAPH_LIMIT = 64  # graphs of one block before torch runs new shapes uncompiled
 
 
 @dataclass(frozen=True)
@@ -176,24 +178,35 @@ def apply_lora(model: nn.Module, tuning: Tuning, tower_of: Callable[[str], str])
     add_adapters(model, tuning.lora, tower_of, trained)
 
 
-def compile_blocks(towers: Iterable[Tower], backend: str | None) -> None:
+def compile_blocks(towers: Iterable[Tower], compiler: str | None) -> None:
     """Compiles the blocks of towers in place, so that parameters keep their names.
+
+    Blocks of both towers share their code, and need a graph for each precision, with and without
+    gradients, for one item and for several, and for full and cut texts. torch would stop compiling
+    after 8 graphs and run the other shapes uncompiled.
 
     Args:
         towers: The towers.
-        backend: A backend of torch.compile; None leaves the blocks as they are.
+        compiler: A backend of torch.compile, or a mode of its backend inductor; None leaves the
+            blocks as they are.
 
     Raises:
-        ZooError: There is no such backend.
+        ZooError: There is no such backend or mode.
     """
-    if backend is None:
+    if compiler is None:
         return
-    if backend not in torch.compiler.list_backends(exclude_tags=()):
-        backends = torch.compiler.list_backends()
+    if compiler not in (*INDUCTOR_MODES, *torch.compiler.list_backends(exclude_tags=())):
+        known = [*torch.compiler.list_backends(), *INDUCTOR_MODES]
         raise ZooError(
-            f"backbone.compute.compile {backend!r} is not a backend of "
-            f"torch.compile{suggest_names(backend, backends)}: set it to inductor or null"
+            f"backbone.compute.compile {compiler!r} is not a backend of torch.compile or a mode of "
+            f"inductor{suggest_names(compiler, known)}: set it to inductor or null"
         )
+    from torch._dynamo.config import patch  # imported here because it is slow
+
+    settings = {"mode" if compiler in INDUCTOR_MODES else "backend": compiler}
     for tower in towers:
         for module in tower.busiest_modules():
-            module.compile(backend=backend)
+            module.compile(**settings)
+            # the setting counts when a call compiles, and is restored after the call
+            with_graph_limit = patch(recompile_limit=GRAPH_LIMIT)
+            module._compiled_call_impl = with_graph_limit(module._compiled_call_impl)

@@ -16,7 +16,7 @@ from zoo.backbones.backbone import Backbone
 from zoo.backbones.preparation import Decoder
 from zoo.support.configurable import class_path
 from zoo.support.distributed import full_tensor
-from zoo.support.gpu import fp32_precisions
+from zoo.support.gpu import INEXACT, fp32_precisions
 
 Digest: TypeAlias = "hashlib._Hash"
 
@@ -60,6 +60,13 @@ def encoding_dependencies(backbone: Backbone) -> dict[str, Any]:
         "tokenizer": backbone.text.tokenizer,
         "context": backbone.context,
     }
+    inexact = {
+        name: precision
+        for name, precision in fp32_precisions().items()
+        if name.startswith("products") and precision in INEXACT
+    }
+    if inexact:  # left out otherwise, so that earlier folders remain valid
+        settings["fp32"] = inexact
     result: dict[str, Any] = json.loads(json.dumps(settings))
     return result
 

@@ -41,6 +41,17 @@ def pil_transform(
     return transform
 
 
+def pil_pixel_transform(settings: Mapping[str, Any]) -> Callable[[Any], Tensor]:
+    """Returns a transform from a PIL image to `[3, H, W]` in uint8, as in evaluation.
+
+    `normalize_pixels` gives exactly the numbers of `pil_transform`.
+
+    Args:
+        settings: As in `pil_transform`.
+    """
+    return _PILResize(pil_transform(settings, None))
+
+
 def pixel_transform(
     settings: Mapping[str, Any], augmentation: Augmentation | None
 ) -> Callable[[Tensor], Tensor]:
@@ -106,13 +117,13 @@ class _ResizeAndCenterCrop:
 
 @dataclass(frozen=True)
 class _PILResize:
-    """open_clip's resizing with padding, which only exists for PIL images."""
+    """open_clip's steps for PIL images, without the last two, which normalise."""
 
     transform: Any
 
-    def __call__(self, image: Tensor) -> Tensor:
+    def __call__(self, image: Any) -> Tensor:
         *shape, _to_tensor, _normalise = self.transform.transforms
-        picture = to_pil_image(image)
+        picture = to_pil_image(image) if isinstance(image, Tensor) else image
         for step in shape:
             picture = step(picture)
         prepared: Tensor = pil_to_tensor(picture)

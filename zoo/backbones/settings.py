@@ -124,8 +124,9 @@ class Compute(metaclass=RangedType):
         chunk: How many images or texts a tower encodes at once. A trained tower then runs under
             activation checkpointing: it needs the memory of one chunk, computes the same gradients
             and runs twice. None encodes all at once.
-        compile: A backend of torch.compile, such as `inductor`, for the blocks of both towers. None
-            runs them without compilation.
+        compile: A backend of torch.compile, such as `inductor`, or a mode of inductor
+            (`reduce-overhead`, `max-autotune`, `max-autotune-no-cudagraphs`), for the blocks of
+            both towers. None runs them without compilation.
         channels_last: Whether the image tower's convolutions use the channels-last memory format.
             Their sums are then in another order, so that last digits differ.
         packed: Whether the texts of a batch are packed into one sequence without padding, instead

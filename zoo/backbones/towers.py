@@ -286,7 +286,8 @@ class TextTower(Tower):
         text: Any = getattr(self.model, "text", self.model)
         dtype, length = text.transformer.get_cast_dtype(), ids.shape[1]
         x = text.token_embedding(ids).to(dtype) + text.positional_embedding[:length].to(dtype)
-        causal = None if text.attn_mask is None else text.attn_mask[:length, :length]
+        # contiguous, since compiled blocks need other graphs for other strides
+        causal = None if text.attn_mask is None else text.attn_mask[:length, :length].contiguous()
         layers = self.layers(keys) if keys else []
         x, outputs = text.transformer.forward_intermediates(
             x, attn_mask=causal, indices=layers or 1

@@ -15,6 +15,7 @@ from zoo.costs.step import Step
 from zoo.costs.towers import towers_of
 from zoo.errors import ZooError
 from zoo.support.arguments import integer_at_least
+from zoo.support.worker import MOST_WORKERS
 
 DEFAULT_BACKBONE = "ViT-B-32-quickgelu"  # the default backbone of a recipe
 ARITHMETIC_BY_PRECISION: dict[str, Arithmetic] = {
@@ -75,7 +76,7 @@ def main(argv: list[str]) -> int:
     if step.devices > 1:
         console.print(_share_table("sent per device", step.communication, "MiB", MIB))
     data = settings.data.init_args
-    workers = args.workers or data.workers
+    workers = args.workers or data.workers or MOST_WORKERS
     image_ms = (args.image_ms or _image_ms(data)) * (2 if data.get("joined") else 1)
     seconds = step.seconds(device, args.utilization, workers, image_ms, args.texts_ms)
     _print_time(console, step, seconds, args, settings)
@@ -111,7 +112,7 @@ def parser() -> CommandParser:
     parser.add_argument(
         "--workers",
         type=integer_at_least(1),
-        help="loading processes per device (default: the recipe's)",
+        help=f"loading processes per device (default: the recipe's, or {MOST_WORKERS})",
     )
     parser.add_argument(
         "--image_ms",

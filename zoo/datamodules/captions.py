@@ -56,6 +56,7 @@ from zoo.sources.samples import Rows
 from zoo.sources.source import Source, drop_missing_images, read_source, split_by_image
 from zoo.support.configurable import to_config
 from zoo.support.ranges import NonNegativeInt, OpenUnitInterval, PositiveInt, Ranged
+from zoo.support.worker import default_workers
 from zoo.units.record import UnitRecord
 from zoo.units.sampler import UnitSampler
 
@@ -99,7 +100,8 @@ class CaptionDataModule(Ranged, CaptionData):
             and epoch.
         seed: Seed of order, augmentation, negatives and units. If None, the command line takes
             seed_everything; otherwise it is 0.
-        workers: Number of processes that load data, per device.
+        workers: Number of processes that load data, per device. None takes from 2 to 8, as many as
+            there are CPU cores for each GPU, or 2 without a GPU.
         expected_images: Expected number of training images; another number is an error.
         truncation: Whether captions over the context length are truncated; their number in a
             sample is reported. Otherwise all captions are checked, and such captions are an error.
@@ -154,7 +156,7 @@ class CaptionDataModule(Ranged, CaptionData):
         features: Features | None = None,
         captions_per_image: Literal["all", "one"] = "all",
         seed: NonNegativeInt | None = None,
-        workers: NonNegativeInt = 2,
+        workers: NonNegativeInt | None = None,
         expected_images: PositiveInt | None = None,
         truncation: bool = True,
         tolerate_missing: bool = False,
@@ -409,10 +411,17 @@ class CaptionDataModule(Ranged, CaptionData):
             data,
             sampler,
             collate,
-            self.workers,
+            self._worker_count(),
             pin_memory=torch.cuda.is_available(),
             on_batch=self.broken.record,
         )
+
+    def _worker_count(self) -> int:
+        if self.workers is not None:
+            return self.workers
+        assert self.trainer is not None
+        on_gpu = self.trainer.strategy.root_device.type == "cuda"
+        return default_workers(self.trainer.num_devices, on_gpu)
 
     def _transform(self, is_validation: bool) -> Transform:
         backbone = self._backbone
@@ -426,7 +435,7 @@ class CaptionDataModule(Ranged, CaptionData):
         side = self.image_cache.side or self._backbone.min_side_for_crops
         images = [*source.images, *self.found_negative_images.by_caption.values()]
         return cached_pixels(
-            self.image_cache, side, images, self.finder, self.workers, self.tolerate_broken
+            self.image_cache, side, images, self.finder, self._worker_count(), self.tolerate_broken
         )
 
     def _companions(self, source: Source, is_validation: bool) -> Rows:
@@ -463,7 +472,12 @@ class CaptionDataModule(Ranged, CaptionData):
                 for text in self.texts.all_texts(source.samples[i], i)
             ]
             stored = store.fill(
-                images, texts, module.backbone, self.finder, self.workers, self.tolerate_broken
+                images,
+                texts,
+                module.backbone,
+                self.finder,
+                self._worker_count(),
+                self.tolerate_broken,
             )
             self._store = store, stored
         return self._store

@@ -14,7 +14,7 @@ from zoo.backbones.preparation import Decoder
 from zoo.batch import MISSING, Batch
 from zoo.errors import ZooError
 from zoo.sources.seeds import seed_of, stable_hash
-from zoo.support.worker import Loader
+from zoo.support.worker import TimedLoader
 
 # epoch, entry and, from the sampler, the number of the batch in its epoch
 SamplePosition = tuple[int, ...]
@@ -139,7 +139,7 @@ class SampleOrder:
                 )
 
 
-class BatchLoader(Loader):
+class BatchLoader(TimedLoader):
     """A loader of global batches that can be stopped and resumed between any two of them.
 
     Lightning saves `state_dict` in its checkpoints. Errors of workers are raised unchanged.

@@ -305,6 +305,7 @@ class LoaderFactory:
             None,
             num_workers=self.workers,
             collate_fn=self.builder.build_tile_batch,
+            pin_memory=torch.cuda.is_available(),
         )
 
 
@@ -331,6 +332,7 @@ def _build_rank_loader(
         sampler=RankSampler(data, rank(), world_size()),
         num_workers=workers,
         collate_fn=make,
+        pin_memory=torch.cuda.is_available(),
     )
 
 

@@ -153,10 +153,18 @@ def score_prompt_means(
         ZooError: A score is not finite.
     """
     device = texts.pooled.device
-    counts = torch.tensor([len(prompts) for prompts in question.case.prompts], device=device)
+    prompt_counts = np.array([len(prompts) for prompts in question.case.prompts])
+    counts = torch.from_numpy(prompt_counts).to(device)
     vectors = F.normalize(texts.pooled[torch.from_numpy(question.texts).to(device)].float(), dim=-1)
     sums = vectors.new_zeros(len(counts), vectors.shape[1])
-    sums.index_add_(0, torch.arange(len(counts), device=device).repeat_interleave(counts), vectors)
+    first = prompt_counts.cumsum() - prompt_counts
+    # prompt by prompt, since a GPU adds rows of one sum in any order: equal prompts would not tie
+    for k in range(prompt_counts.max()):
+        texts_with_k = np.flatnonzero(prompt_counts > k)
+        rows, prompts = (
+            torch.from_numpy(i).to(device) for i in (texts_with_k, first[texts_with_k] + k)
+        )
+        sums[rows] += vectors[prompts]
     # each distinct mean is scored once, so that texts with the same prompts tie exactly
     means, column = torch.unique(
         F.normalize(sums / counts[:, None], dim=-1), dim=0, return_inverse=True

@@ -51,7 +51,11 @@ class Teacher(nn.Module):
         """Moves the copy towards the towers; the statistics of BatchNorm are copied."""
         if self.decay == 1:
             return
-        for mine, theirs in zip(self.backbone.parameters(), backbone.parameters(), strict=True):
-            mine.lerp_(theirs, 1 - self.decay)
+        pairs = list(zip(self.backbone.parameters(), backbone.parameters(), strict=True))
+        for scalars in (True, False):  # apart, since sharding splits all but scalars
+            chosen = [pair for pair in pairs if (pair[0].ndim == 0) == scalars]
+            if chosen:
+                mine, theirs = zip(*chosen, strict=True)
+                torch._foreach_lerp_(mine, theirs, 1 - self.decay)  # few kernels on a GPU
         for buffer, new_buffer in zip(self.backbone.buffers(), backbone.buffers(), strict=True):
             buffer.copy_(new_buffer)

@@ -46,6 +46,7 @@ from zoo.scores import Scores
 from zoo.support.configurable import to_config
 from zoo.support.distributed import (
     average_scalar_gradients,
+    clip_sharded_gradients,
     gather_or_reshard_parameters,
     mean_over_ranks,
     rank,
@@ -152,9 +153,25 @@ class ZooModule(Ranged, LightningModule):
         if stage == "fit":
             data = data_of(self.trainer)
             self.check_data(data)
+            self._refuse_clipping_fused()
             if self.trainer.is_global_zero:
                 warn_of_unused_texts(self.objective, self.head, data)
                 report_frozen(self.backbone, self.frozen)
+
+    def _refuse_clipping_fused(self) -> None:
+        """Refuses what Lightning would refuse at the first step, in terms of other names."""
+        trainer = self.trainer
+        if (
+            self.device_mesh is None
+            and self.optimizer.fused
+            and trainer.gradient_clip_val
+            and "mixed" in str(trainer.precision)
+        ):
+            raise ZooError(
+                f"trainer.gradient_clip_val {trainer.gradient_clip_val} does not work with "
+                f"model.optimizer.fused in trainer.precision {trainer.precision}: set fused to "
+                "false, or gradient_clip_val to null"
+            )
 
     def check_data(self, data: object) -> None:
         """Checks that the data provides what head and objective need.
@@ -294,6 +311,26 @@ class ZooModule(Ranged, LightningModule):
         metrics |= {f"lr_{part}": torch.tensor(lr) for part, lr in rates.items()}
         for name, value in metrics.items():
             self.log(f"train/{name}", value, prog_bar=name == "loss", on_step=True, batch_size=1)
+
+    def configure_gradient_clipping(
+        self,
+        optimizer: Any,
+        gradient_clip_val: int | float | None = None,
+        gradient_clip_algorithm: str | None = None,
+    ) -> None:
+        """Clips the gradients, which Lightning cannot do where parameters are split over devices.
+
+        Args:
+            optimizer: The optimiser.
+            gradient_clip_val: The trainer's `gradient_clip_val`.
+            gradient_clip_algorithm: `norm` or `value`; None for `norm`.
+        """
+        if self.sharded and gradient_clip_val:
+            clip_sharded_gradients(self, gradient_clip_val, gradient_clip_algorithm == "value")
+        else:
+            super().configure_gradient_clipping(
+                optimizer, gradient_clip_val, gradient_clip_algorithm
+            )
 
     def optimizer_step(self, *args: Any, **kwargs: Any) -> None:
         """Takes the optimiser's step, clamps the head's scale and moves the teacher."""

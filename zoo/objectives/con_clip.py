@@ -39,6 +39,7 @@ class CoNCLIP(Objective):
     def forward(self, batch: Batch, scores: Scores) -> Loss:
         """Computes the loss; see `Objective.forward`."""
         negative_batch, negative_scores = scores.swap_negative_images()
+        scores.gather_texts(batch.captions, batch.negatives)
         texts = scores.images_against(batch.captions).concatenate(
             scores.images_against(batch.negatives, true=False)
         )

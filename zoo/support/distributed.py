@@ -269,6 +269,33 @@ def average_scalar_gradients(module: nn.Module) -> None:
             parameter.grad /= world_size()
 
 
+def clip_sharded_gradients(module: nn.Module, limit: float, by_value: bool = False) -> None:
+    """Clips the gradients of a sharded module as torch clips those of one that is not sharded.
+
+    Args:
+        module: The sharded module, on every rank, after `average_scalar_gradients`.
+        limit: The largest norm of all gradients together.
+        by_value: Whether `limit` is the largest absolute value of each number instead.
+    """
+    gradients = [p.grad for p in module.parameters() if p.grad is not None]
+    # a method of DTensor; scalars are not split, and every rank has the same
+    shards = [g.to_local() for g in gradients if hasattr(g, "to_local")]
+    scalars = [g for g in gradients if not hasattr(g, "to_local")]
+    if by_value:
+        for gradient in shards + scalars:
+            gradient.clamp_(-limit, limit)
+        return
+    device = gradients[0].device
+    of_shards, of_scalars = (
+        torch.stack([*(g.square().sum() for g in some), torch.zeros((), device=device)]).sum()
+        for some in (shards, scalars)
+    )
+    norm = (sum_over_ranks(of_shards) + of_scalars).sqrt()
+    factor = (limit / (norm + 1e-6)).clamp(max=1)
+    for gradient in shards + scalars:
+        gradient.mul_(factor)
+
+
 def full_tensor(tensor: Tensor) -> Tensor:
     """Returns an unsharded parameter. For sharded parameters, all ranks must call this."""
     # a method of DTensor, whose class is slow to import

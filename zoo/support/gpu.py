@@ -13,6 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+# values by which torch names a precision of fp32 products that is less than fp32
+INEXACT = frozenset({"tf32", "bf16", "high", "medium"})
 EXACT = "ieee"  # the value of `fp32_precision` for fp32
 
 

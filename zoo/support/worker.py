@@ -12,6 +12,7 @@ from lightning.fabric.utilities.seed import pl_worker_init_function
 from torch.utils.data import DataLoader
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
+FEWEST_WORKERS, MOST_WORKERS = 2, 8
 SIGNAL_DELAY = 5.0  # seconds that a busy main process may take to receive a signal
 
 # 1 when the main process has received a signal; shared with its forks
@@ -43,6 +44,21 @@ def initialize_worker_signals(worker: int) -> None:
         pl_worker_init_function(worker)
 
 
+def default_workers(devices: int, on_gpu: bool) -> int:
+    """Returns how many processes load data for each device if a user does not say.
+
+    A GPU takes images as fast as several cores decode them. Towers on a CPU need the cores.
+
+    Args:
+        devices: Devices of this machine that train.
+        on_gpu: Whether they are GPUs.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    if not on_gpu:
+        return FEWEST_WORKERS
+    return min(max((cores or 1) // devices - 1, FEWEST_WORKERS), MOST_WORKERS)
+
+
 class Loader(DataLoader[Any]):
     """A data loader whose workers block signals until their handlers are installed.
 
@@ -61,3 +77,26 @@ class Loader(DataLoader[Any]):
             return super().__iter__()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, previous_mask)
+
+
+class TimedLoader(Loader):
+    """A data loader that measures how long the main process waits for its batches.
+
+    Attributes:
+        seconds_waited: Seconds since it was created.
+    """
+
+    seconds_waited = 0.0
+
+    def __iter__(self) -> Iterator[Any]:  # type: ignore[override]
+        """Returns the batches."""
+        batches = super().__iter__()
+        while True:
+            began = time.perf_counter()
+            try:
+                batch = next(batches)
+            except StopIteration:
+                return
+            finally:
+                self.seconds_waited += time.perf_counter() - began
+            yield batch

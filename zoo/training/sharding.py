@@ -6,11 +6,9 @@ It is for models that do not fit on one device.
 from pathlib import Path
 from typing import Any
 
-from lightning import Trainer
 from lightning.pytorch.strategies import ModelParallelStrategy
 
 from zoo.checkpoints.files import read_checkpoint
-from zoo.errors import ZooError
 from zoo.module import ZooModule
 from zoo.support.lightning_internals import set_data_parallel_size
 from zoo.support.renames import translate_checkpoint
@@ -21,7 +19,6 @@ class Sharded(ModelParallelStrategy):
     """FSDP 2 over all devices of all nodes, as `--trainer.strategy sharded`.
 
     Checkpoints are single files, as with one device, and can be resumed on any number of devices.
-    Gradients cannot be clipped, because some are split over devices and some are not.
     """
 
     def __init__(self) -> None:
@@ -31,22 +28,6 @@ class Sharded(ModelParallelStrategy):
         """Counts the devices of all nodes before the process group is created."""
         set_data_parallel_size(self, self.num_nodes * self.num_processes)
         super().setup_environment()
-
-    def setup(self, trainer: Trainer) -> None:
-        """Refuses gradient clipping, which split parameters do not support.
-
-        Args:
-            trainer: The trainer.
-
-        Raises:
-            ZooError: Gradient clipping is set.
-        """
-        if trainer.gradient_clip_val:
-            raise ZooError(
-                f"trainer.gradient_clip_val is {trainer.gradient_clip_val}, but sharded parameters "
-                "do not support clipping: set it to null, or use ddp"
-            )
-        super().setup(trainer)
 
     def load_checkpoint(
         self, checkpoint_path: str | Path, weights_only: bool | None = None

@@ -10,6 +10,7 @@ import os
 import shlex
 import signal
 import subprocess
+import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -168,6 +169,7 @@ class StepLoop(TrainingEpochLoop):
 
     Attributes:
         agrees_later: Whether the ranks agree one step later; None if they do on a GPU.
+        seconds_waited_for_device: Seconds that ends of steps waited for the ranks to agree.
         owes_validation: Whether Lightning validates after the step that just ended.
         validates_end: Whether the run is being validated because it ends here.
     """
@@ -178,6 +180,7 @@ class StepLoop(TrainingEpochLoop):
         super().__init__(trainer, min_steps, max_steps)
         self.val_loop = ValidationLoop(trainer)
         self._at_step_end = self._stepped = False
+        self.seconds_waited_for_device = 0.0
         # reads what was requested at the step before, if the ranks have not agreed on it yet
         self._read_requests: Callable[[], list[int]] | None = None
         self.owes_validation = self.validates_end = False
@@ -239,7 +242,9 @@ class StepLoop(TrainingEpochLoop):
         later = device.type == "cuda" if self.agrees_later is None else self.agrees_later
         pending = [self._read_requests, begin_elementwise_max_over_ranks(requests, device)]
         self._read_requests = None if at_once or not later else pending.pop()
+        began = time.perf_counter()
         agreed = [read() for read in pending if read is not None]
+        self.seconds_waited_for_device += time.perf_counter() - began
         stop, *any_wants = map(max, zip(*agreed, [0] * len(requests), strict=True))
         for callback, wants in zip(step_callbacks, any_wants, strict=True):
             callback.at_step_end(trainer, bool(wants), bool(stop))

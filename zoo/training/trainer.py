@@ -1,5 +1,7 @@
 """ZooTrainer: Lightning's trainer with safe signals and checkpoints, and checked settings."""
 
+import subprocess
+import sys
 from datetime import timedelta
 from typing import Any
 
@@ -15,6 +17,7 @@ from zoo.support.lightning_internals import set_signal_connector, steps_for_logg
 from zoo.support.ranges import NonNegativeInt, NonNegativeNumber, PositiveInt, Ranged
 from zoo.training.console_output import replace_lightning_callbacks
 from zoo.training.finite_check import Finite
+from zoo.training.loader_check import LoaderCheck
 from zoo.training.sharding import Sharded
 from zoo.training.stopping import DeferredSignalConnector, StepLoop
 
@@ -99,11 +102,8 @@ class ZooTrainer(Ranged, Trainer):
                 "converted: use 32-true, bf16-mixed, 16-mixed or auto"
             )
         if precision == "auto":
-            precision = (
-                "bf16-mixed"
-                if torch.cuda.is_available() and torch.cuda.is_bf16_supported(False)
-                else "32-true"
-            )
+            forks = "fork" in str(strategy) or "notebook" in str(strategy)
+            precision = "bf16-mixed" if _supports_bf16(forks) else "32-true"
         if tf32:
             torch.set_float32_matmul_precision("high")
         plugins = [*given_plugins, AtomicCheckpointIO()]
@@ -127,7 +127,7 @@ class ZooTrainer(Ranged, Trainer):
         self.fit_loop.epoch_loop = StepLoop(self, steps.min_steps, steps.max_steps)
         set_signal_connector(self, DeferredSignalConnector(self))
         replace_lightning_callbacks(self.callbacks)  # type: ignore[attr-defined]
-        self.callbacks.insert(0, Finite())  # type: ignore[attr-defined]
+        self.callbacks[:0] = [Finite(), LoaderCheck()]  # type: ignore[attr-defined]
         if str(precision).startswith("16") and not self.precision.startswith("16"):
             raise ZooError(
                 f"trainer.precision {precision} is not supported on this device: use "
@@ -147,3 +147,18 @@ class ZooTrainer(Ranged, Trainer):
     @log_every_n_steps.setter
     def log_every_n_steps(self, steps: int) -> None:
         self._log_every_n_steps = steps
+
+
+def _supports_bf16(forks: bool) -> bool:
+    """Returns whether the GPU supports bf16; False without a GPU.
+
+    Args:
+        forks: Whether the strategy forks this process, which then must not use CUDA: another
+            process reports it.
+    """
+    if not forks:
+        return torch.cuda.is_available() and torch.cuda.is_bf16_supported(False)
+    code = "import torch; print(torch.cuda.is_available() and torch.cuda.is_bf16_supported(False))"
+    command = [sys.executable, "-c", code]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True)
+    return answer.stdout.split()[-1:] == ["True"]
