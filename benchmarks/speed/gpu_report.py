@@ -60,7 +60,7 @@ class Claim:
 
 
 SHARDING_TEST = "tests/training/test_sharding.py"
-PAIRS_TEST, CLI_TEST = "tests/test_autocast.py", "tests/cli/test_two_processes_cli.py"
+PAIRS_TEST, CLI_TEST = "tests/device/test_bf16.py", "tests/cli/test_two_processes_cli.py"
 CLAIMS = (
     Claim("every objective and head in fp32 and bf16", PAIRS_TEST, ("pairs ",)),
     Claim("a process group of one rank", "", ("one rank",)),
