@@ -13,7 +13,7 @@ PAGES = [
     "README.md",
     *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")),
 ]
-LINK = re.compile(r"\]\(([^)\s]*benchmarks/results/[\w.-]+\.(?:md|jsonl?))\)")
+LINK = re.compile(r"\]\(([^)\s]*benchmarks/results/[\w./-]+\.(?:md|jsonl?))\)")
 NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
 
 

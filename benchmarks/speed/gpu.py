@@ -1,323 +1,221 @@
-r"""All that is measured of a GPU, in one command, in under ten minutes.
+r"""Everything that a machine with GPUs has to prove, in one command, in less than ten minutes.
 
-    python benchmarks/speed/gpu.py
-    python benchmarks/speed/gpu.py --device cpu --tiny    # proves that it runs
+    python benchmarks/speed/gpu.py [--out FOLDER] [--only PART ...]
+    python benchmarks/speed/gpu.py --dry_run --out FOLDER    # on a CPU: proves that the rows run
 
-Steps of CS-CLIP and TF-Local against bare towers, on made images and texts that lie on the device:
-milliseconds, images a second, memory at most, losses. What each switch changes: bf16, TF32,
-torch.compile, fused AdamW, channels side by side, chunks, and attention by each of torch's kernels.
-Packed texts against groups of like length. Loading is left out, which image_loading.py measures.
-Written as gpu_DEVICE.json and .md.
+The rows are, in this order: correctness, throughput and memory of `zoo fit`, what each switch
+changes, and several GPUs. Each row runs in a separate process, which ends at the row's deadline,
+and is written to gpu.json and gpu.md as soon as it is measured. A row that fails, hangs or crashes
+its process is written with its error, and the next one runs. No row begins after `--limit_s`. What
+the rows print is in gpu.log, and gpu.png draws the switches. `--only` takes parts of the names of
+rows. The exit status is 1 if a row failed or a check does not hold.
 """
 
 import argparse
 import contextlib
-import json
+import multiprocessing
+import os
 import shlex
+import signal
 import sys
+import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from multiprocessing.connection import wait
 from pathlib import Path
-from statistics import median
 from typing import Any
 
-import packed_texts
-import torch
-from torch import Tensor
-from torch.nn.attention import SDPBackend, sdpa_kernel
-
-from zoo.backbones.backbone import Backbone
-from zoo.backbones.settings import Compute, Tuning
-from zoo.batch import Batch, Encoded, TextBank
-from zoo.heads.base import Head
-from zoo.heads.cosine import Cosine
-from zoo.heads.cross_modal import CrossModal
-from zoo.module import ZooModule
-from zoo.objectives.base import Objective
-from zoo.objectives.clip import CLIP
-from zoo.objectives.cs_clip import CSCLIP
-from zoo.optim import Optimization
+import gpu_report
+from gpu_rows import Row, Setting, machine_row, plan, run_row
 
 RESULTS = Path(__file__).parents[1] / "results"
-TEXTS = 6  # a caption, a negative, two units and two foils
-MIB = 1 << 20
-KERNELS = {
-    "flash": SDPBackend.FLASH_ATTENTION,
-    "memory-efficient": SDPBackend.EFFICIENT_ATTENTION,
-    "plain": SDPBackend.MATH,
-}
+LIMIT_S = 540.0
+EXIT_S = 10.0  # until a process ends that has sent its result
+PRELOADED = ["zoo.cli.fit", "zoo.training", "open_clip", "textblob"]
+FAILURES = ("failed", "ended")
+Result = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Step:
-    """A step that is measured.
-
-    Attributes:
-        what: What a table calls it.
-        name: The architecture.
-        batch: Images of a batch.
-        head: `cosine`, or `tf_local` over frozen towers.
-        bf16: Whether towers run in bf16.
-        compute: How towers are run.
-        fused: Whether AdamW is.
-        tf32: Whether fp32 products are in TF32.
-        kernel: The one kernel that attention may take, None for torch's choice.
-    """
-
-    what: str
-    name: str
-    batch: int
-    head: str = "cosine"
-    bf16: bool = False
-    compute: Compute = Compute()
-    fused: bool = False
-    tf32: bool = False
-    kernel: str | None = None
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What was measured of a step.
-
-    Attributes:
-        what: What a table calls it.
-        ms: Milliseconds of a step, and of towers alone.
-        bare_ms: Milliseconds of forward, backward and update of the towers alone.
-        images: Images a second.
-        peak: MiB at most, None on a CPU.
-        losses: Losses of the steps.
-        fault: Why it could not run, in torch's words.
-    """
-
-    what: str
-    ms: float = 0.0
-    bare_ms: float = 0.0
-    images: float = 0.0
-    peak: float | None = None
-    losses: tuple[float, ...] = ()
-    fault: str = ""
-
-
-def main() -> None:
-    """Measures, prints and writes both files."""
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the rows and writes gpu.json, gpu.md, gpu.png and gpu.log."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--device", choices=["cpu", "cuda"], default="cuda")
-    parser.add_argument("--tiny", action="store_true", help="zoo-tiny and small batches")
-    parser.add_argument("--steps", type=int, default=8, help="counted, after two that are not")
-    parser.add_argument("--limit_s", type=float, default=540, help="no step is begun after it")
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    chosen = parser.parse_args()
-    device = torch.device(chosen.device)
-    if device.type == "cpu":
-        torch.set_num_threads(1)
-    began, found = time.monotonic(), []
-    for step in planned(chosen.tiny, device):
-        if time.monotonic() - began < chosen.limit_s:
-            found.append(measure(step, device, chosen.steps))
+    parser.add_argument("--dry_run", action="store_true", help="on a CPU, with tiny towers")
+    parser.add_argument("--limit_s", type=float, default=LIMIT_S, help="seconds in all")
+    parser.add_argument("--only", nargs="+", default=[""], help="parts of names of rows")
+    parser.add_argument("--out", type=Path, help="the folder of the files; benchmarks/results")
+    given = parser.parse_args(argv)
+    if given.dry_run and given.out is None:
+        parser.error("--dry_run needs --out: its numbers are not results of a GPU")
+    rows = [row for row in plan() if any(part in row.name for part in given.only)]
+    if not rows:
+        parser.error(f"--only {' '.join(given.only)}: no row has such a name")
+    command = shlex.join(
+        ["python", "benchmarks/speed/gpu.py", *(sys.argv[1:] if argv is None else argv)]
+    )
+    with tempfile.TemporaryDirectory(prefix="gpu-") as folder:
+        place = Path(folder)
+        setting = Setting.for_dry_run(place) if given.dry_run else Setting("cuda", place)
+        results = run(rows, setting, given.out or RESULTS, given.limit_s, command)
+    if not results:
+        return 2
+    bad = [r for r in results if r["status"] in FAILURES or r["values"].get("holds") is False]
+    for result in bad:
+        reason = result["message"] or "the check does not hold"
+        print(f"{result['row']}: {reason} {result['error']}")
+    return 1 if bad else 0
+
+
+def run(
+    rows: Sequence[Row], setting: Setting, out: Path, limit_s: float, command: str = ""
+) -> list[Result]:
+    """Runs rows one after another and writes each as soon as it is known.
+
+    Args:
+        rows: The rows.
+        setting: What they share.
+        out: The folder of the files.
+        limit_s: Seconds in all, after which no row begins and a running one is ended.
+        command: The command that the files name.
+
+    Returns:
+        The results, none where the device cannot be used.
+    """
+    began = time.monotonic()
+    out.mkdir(parents=True, exist_ok=True)
+    log = out / "gpu.log"
+    log.unlink(missing_ok=True)
+    # the libraries are imported once; if CUDA does not work in forked processes, in each of them
+    for method in ("forkserver", "spawn"):
+        machine = run_in_process(machine_row(), setting, log, method, limit_s)
+        if machine["status"] == "measured":
+            break
+    else:
+        print(f"the device cannot be used: {machine['message']} {machine['error']}")
+        return []
+    setting = replace(
+        setting, devices=setting.devices if setting.dry_run else machine["values"]["GPUs"]
+    )
+    about = {"command": command, "dry run": setting.dry_run, "device type": setting.device}
+    about |= machine["values"]
+    results: list[Result] = []
+    for row in rows:
+        left = limit_s - (time.monotonic() - began)
+        if left <= 0:
+            result = result_without_values("not begun", "time was over")
         else:
-            found.append(Measured(step.what, fault="not begun, the time was over"))
-        print(found[-1], flush=True)
-    name = "zoo-tiny" if chosen.tiny else "ViT-B-32-quickgelu"
-    packed = packed_texts.measure(name, 96 if chosen.tiny else 1536, 5, device)
-    machine = torch.cuda.get_device_name() if device.type == "cuda" else "cpu, 1 thread"
-    command = shlex.join(["python", *sys.argv])
-    about: dict[str, str | int] = {"command": command, "device": machine}
-    about |= {"torch": torch.__version__}
-    about |= {"seconds in all": round(time.monotonic() - began)}
-    write(about, found, packed, chosen.out / f"gpu_{chosen.device}")
+            print(f"{row.name} ...", flush=True)
+            result = run_in_process(row, setting, log, method, left)
+        named = {"row": row.name, "section": row.section, "title": row.title, "base": row.base}
+        results.append(named | result)
+        about["seconds in all"] = round(time.monotonic() - began)
+        gpu_report.write(about, results, out)
+        print(f"  {result['status']}: {result['message'] or result['values']}", flush=True)
+    gpu_report.draw(about, results, out / "gpu.png")
+    return results
 
 
-def planned(tiny: bool, device: torch.device) -> list[Step]:
-    """Returns the steps in the order in which they are measured."""
-    b_32, l_14 = ("zoo-tiny",) * 2 if tiny else ("ViT-B-32-quickgelu", "ViT-L-14-quickgelu")
-    small, large = ("zoo-tiny",) * 2 if tiny else ("B/32", "L/14")
-    batch = 8 if tiny else 256
-    backend = "inductor" if device.type == "cuda" else "aot_eager"
-    return [
-        Step(f"CS-CLIP, {small}, fp32", b_32, batch),
-        Step("the same, TF32", b_32, batch, tf32=True),
-        Step("the same, fused AdamW", b_32, batch, fused=True),
-        Step("the same, channels side by side", b_32, batch, compute=Compute(channels_last=True)),
-        Step("the same, packed texts", b_32, batch, compute=Compute(packed=True)),
-        Step("the same, torch.compile", b_32, batch, compute=Compute(compile=backend)),
-        Step("the same, chunks of a quarter", b_32, batch, compute=Compute(chunk=batch // 4)),
-        Step("the same, bf16", b_32, batch, bf16=True),
-        *(
-            Step(f"the same, bf16, attention: {kernel}", b_32, batch, bf16=True, kernel=kernel)
-            for kernel in KERNELS
-        ),
-        Step(
-            "the same, bf16, torch.compile, fused",
-            b_32,
-            batch,
-            bf16=True,
-            fused=True,
-            compute=Compute(compile=backend),
-        ),
-        *(
-            Step(f"CS-CLIP, {small}, bf16, batch {n}", b_32, n, bf16=True)
-            for n in (batch // 2, 2 * batch, 4 * batch)
-        ),
-        Step(
-            f"CS-CLIP, {large}, bf16, chunks",
-            l_14,
-            batch,
-            bf16=True,
-            compute=Compute(chunk=batch // 4),
-        ),
-        Step(f"TF-Local, {small}, fp32", b_32, 4 if tiny else 50, head="tf_local"),
-        Step(f"TF-Local, {small}, bf16", b_32, 4 if tiny else 50, head="tf_local", bf16=True),
-    ]
+def run_in_process(row: Row, setting: Setting, log: Path, method: str, left: float) -> Result:
+    """Runs a row in a separate process, and ends that with all processes that it started.
 
+    Args:
+        row: The row.
+        setting: What all rows share.
+        log: The file that its process prints to.
+        method: How the process is started.
+        left: Seconds until all rows have to be done.
 
-def measure(step: Step, device: torch.device, steps: int) -> Measured:
-    """Returns what a step takes; one that cannot run says why."""
-    before = torch.get_float32_matmul_precision()
-    kernel = contextlib.nullcontext() if step.kernel is None else sdpa_kernel(KERNELS[step.kernel])
+    Returns:
+        Status, message, error, values and seconds of the row.
+    """
+    began = time.monotonic()
+    with log.open("a") as file:
+        file.write(f"\n== {row.name}\n")
+    start_method = multiprocessing.get_all_start_methods()[0]  # torch's loaders take the default
+    context: Any = multiprocessing.get_context(method)
+    if method == "forkserver":
+        context.set_forkserver_preload(PRELOADED)
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=run_row, args=(row, setting, log, start_method, sender))
+    process.start()
+    sender.close()
+    limit = min(row.limit_s, left)
     try:
-        torch.set_float32_matmul_precision("high" if step.tf32 else "highest")
-        with kernel:
-            return _measured(step, device, steps)
-    except RuntimeError as error:
-        return Measured(step.what, fault=" ".join(str(error).split())[:160])
-    finally:
-        torch.set_float32_matmul_precision(before)
-        if device.type == "cuda":
-            torch.cuda.empty_cache()
-
-
-def _measured(step: Step, device: torch.device, steps: int) -> Measured:
-    torch.manual_seed(0)
-    module = built(step).to(device)
-    setting = Optimization(lr=1e-4, fused=step.fused)
-    optimizer = setting.build(module.named_parameters(), module.learning_rate_part, 1000, 1.0)[
-        "optimizer"
-    ]
-    batch = made(module.backbone, step.batch).to(device)
-
-    def whole() -> Tensor:
-        encoded, scores = module.score(batch)
-        total: Tensor = module.objective(encoded, scores).total
-        return total
-
-    def bare() -> Tensor:
-        encoded = module.encode(batch)
-        assert isinstance(encoded.images, Encoded)
-        assert isinstance(encoded.texts, Encoded)
-        towers = encoded.images.pooled.float().mean() + encoded.texts.pooled.float().mean()
-        return towers + 0 * sum(p.sum() for p in module.head.parameters())
-
-    if device.type == "cuda":
-        torch.cuda.reset_peak_memory_stats()
-    taken, losses = timed(whole, optimizer, device, step.bf16, steps)
-    peak = torch.cuda.max_memory_allocated() / MIB if device.type == "cuda" else None
-    of_towers, _ = timed(bare, optimizer, device, step.bf16, steps)
-    return Measured(
-        step.what,
-        round(1000 * taken, 2),
-        round(1000 * of_towers, 2),
-        round(step.batch / taken, 1),
-        None if peak is None else round(peak),
-        tuple(losses),
-    )
-
-
-def built(step: Step) -> ZooModule:
-    """Returns the module of a step."""
-    local = step.head == "tf_local"
-    head: Head = Cosine()
-    if local and step.name == "zoo-tiny":
-        head = CrossModal(granularity="local", width=32, ffn=64, layers=1, attention_heads=2)
-    elif local:
-        head = CrossModal(granularity="local", layers=4)
-    objective: Objective = CLIP() if local else CSCLIP()
-    tuning = Tuning("none" if local else "both")
-    return ZooModule(Backbone(step.name, tuning=tuning, compute=step.compute), objective, head)
-
-
-def timed(
-    loss_of: Callable[[], Tensor],
-    optimizer: torch.optim.Optimizer,
-    device: torch.device,
-    bf16: bool,
-    steps: int,
-) -> tuple[float, list[float]]:
-    """Returns the median of the seconds of forward, backward and update, and all losses."""
-    taken, losses = [], []
-    for _ in range(steps + 2):
-        began = packed_texts.now(device)
-        optimizer.zero_grad()
-        with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
-            loss = loss_of()
-        loss.backward()
-        optimizer.step()
-        taken.append(packed_texts.now(device) - began)
-        losses.append(float(loss.detach()))
-    return median(taken[2:]), losses
-
-
-def made(backbone: Backbone, rows: int) -> Batch:
-    """Returns a batch of CS-CLIP: random images, texts of lengths as captions and units have."""
-    bank = packed_texts.drawn(TEXTS * rows, backbone.context)
-    assert isinstance(bank, TextBank)
-    of_rows = torch.arange(TEXTS * rows).view(TEXTS, rows)
-    generator = torch.Generator().manual_seed(0)
-    height, width = backbone.image_size
-    images = torch.randint(0, 256, (rows, 3, height, width), dtype=torch.uint8, generator=generator)
-    missing = torch.full((rows,), -1)
-    return Batch(
-        images=images,
-        texts=bank,
-        captions=of_rows[0],
-        negatives=of_rows[1][:, None],
-        positives=missing[:, None][:, :0],
-        negative_images=missing,
-        units=of_rows[2:4].T,
-        foils=of_rows[4:].T,
-        image_ids=torch.arange(rows),
-        hashes=bank.hashes,
-        samples=torch.arange(rows),
-        primary=rows,
-    )
-
-
-def write(about: dict[str, Any], found: list[Measured], packed: list[str], stem: Path) -> None:
-    """Writes both files, and prints the second."""
-    stem.parent.mkdir(parents=True, exist_ok=True)
-    data = about | {"steps": [asdict(m) for m in found], "packed texts": packed}
-    stem.with_suffix(".json").write_text(json.dumps(data, indent=1) + "\n")
-    first = found[0]
-    lines = [
-        "# Steps and switches on one device",
-        "",
-        f"`{about['command']}` on {about['device']}, torch {about['torch']}, "
-        f"{about['seconds in all']} seconds in all. Images and texts are made and lie on the "
-        "device, six texts an image; weights are random. The last column is the loss of the last "
-        f"step, after {len(first.losses) - 1} updates, less that of the first line.",
-        "",
-        "| step | ms | images a second | of bare towers' | MiB at most | first loss | last, less "
-        "the first line's |",
-        "|---|---:|---:|---:|---:|---:|---:|",
-    ]
-    for m in found:
-        if m.fault:
-            lines.append(f"| {m.what} | {m.fault} | | | | | |")
-            continue
-        alike = m.what.startswith("the same") or m is first
-        off = f"{m.losses[-1] - first.losses[-1]:+.1e}" if alike else ""
-        peak = "" if m.peak is None else f"{m.peak:,.0f}"
-        lines.append(
-            f"| {m.what} | {m.ms:,.1f} | {m.images:,.0f} | {100 * m.bare_ms / m.ms:.0f} % | {peak} "
-            f"| {m.losses[0]:.5f} | {off} |"
+        ready = wait([receiver, process.sentinel], timeout=limit)
+        result = receive_result(receiver)
+        if ready:
+            process.join(EXIT_S)
+        if result is not None:
+            return result
+        seconds = round(time.monotonic() - began, 1)
+        if not ready:
+            reason = "its deadline" if row.limit_s <= left else "the end of all rows"
+            return result_without_values(
+                "ended", f"ended after {limit:,.0f} s, {reason}", last_line(log), seconds
+            )
+        return result_without_values(
+            "failed", exit_message(process.exitcode), last_line(log), seconds
         )
-    stem.with_suffix(".md").write_text(
-        "\n".join([*lines, "", "## Packed texts, and groups of like length", "", *packed]) + "\n"
-    )
-    print(stem.with_suffix(".md").read_text())
+    finally:
+        if process.exitcode is None:
+            end_tree(process.pid)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)  # what outlived it
+        process.join()
+        receiver.close()
+
+
+def receive_result(receiver: Any) -> Result | None:
+    """Returns what a process sent, or None if it sent nothing."""
+    with contextlib.suppress(EOFError):
+        if receiver.poll():
+            result: Result = receiver.recv()
+            return result
+    return None
+
+
+def result_without_values(
+    status: str, message: str, error: str = "", seconds: float = 0.0
+) -> Result:
+    """Returns the result of a row without values."""
+    values: dict[str, Any] = {}
+    return {"status": status, "message": message, "error": error, "values": values} | {
+        "seconds": seconds
+    }
+
+
+def exit_message(status: int | None) -> str:
+    """Returns how a process ended, by its exit status, None while it has not."""
+    if status is None:
+        return "its process closed its connection and did not end"
+    if status >= 0:
+        return f"its process ended with status {status}"
+    return f"its process was ended by {signal.Signals(-status).name}"
+
+
+def last_line(log: Path) -> str:
+    """Returns the last line that the process of the last row printed."""
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    return "" if lines[-1].startswith("== ") else lines[-1][-300:]
+
+
+def end_tree(pid: int) -> None:
+    """Kills a process and its descendants, which may be in other process groups."""
+    for each in [*descendants(pid), pid]:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(each, signal.SIGKILL)
+
+
+def descendants(pid: int) -> Iterator[int]:
+    """Yields the processes that a process started, and those that they started, on Linux."""
+    for tasks in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            for child in map(int, tasks.read_text().split()):
+                yield from descendants(child)
+                yield child
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -20,7 +20,7 @@ import torch
 import torch.distributed as dist
 from peak_memory import peak_now, reset_peak, return_memory
 from torch import Tensor
-from torch.multiprocessing.spawn import spawn
+from torch.multiprocessing.spawn import start_processes
 
 from zoo.batch import Batch, Encoded, TowerShapes
 from zoo.heads.base import Head
@@ -74,32 +74,71 @@ def main() -> None:
     for head, rows in (("Cosine", chosen.rows), ("MaxSim", chosen.token_rows)):
         for tokens in ("fp32", "bf16")[: 1 + (head == "MaxSim")]:
             for processes in chosen.processes:
-                with tempfile.TemporaryDirectory() as folder:
-                    given = (processes, head, rows, tokens == "bf16", Path(folder))
-                    spawn(work, given, nprocs=processes)
-                    found = json.loads((Path(folder) / "found.json").read_text())
+                found = measure(head, rows, processes, half=tokens == "bf16")
                 steps.append(Measured(head, processes, tokens, rows, **found))
                 print(steps[-1], flush=True)
     write(steps, chosen.out)
 
 
-def work(rank: int, processes: int, head: str, rows: int, half: bool, folder: Path) -> None:
+def measure(
+    head: str,
+    rows: int,
+    processes: int,
+    device: str = "cpu",
+    half: bool = False,
+    start_method: str = "spawn",
+) -> dict[str, float]:
+    """Returns what a step takes: peak MiB of the first process, MiB sent, and the loss.
+
+    Args:
+        head: A key of `HEADS`.
+        rows: Rows of the batch of all processes.
+        processes: How many there are; on `cuda` each has a separate GPU.
+        device: `cpu` or `cuda`.
+        half: Whether tokens travel in bf16.
+        start_method: How processes are started.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        given = (processes, head, rows, half, Path(folder), device)
+        start_processes(work, given, nprocs=processes, start_method=start_method)
+        found: dict[str, float] = json.loads((Path(folder) / "found.json").read_text())
+    return found
+
+
+def work(
+    rank: int, processes: int, head: str, rows: int, half: bool, folder: Path, kind: str
+) -> None:
     """One process: its share of the batch, forward and backward."""
     torch.set_num_threads(1)
+    on_gpu = kind == "cuda"
+    device = torch.device(kind, rank) if on_gpu else torch.device(kind)
+    if on_gpu:
+        torch.cuda.set_device(device)
     dist.init_process_group(
-        "gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=processes
+        "nccl" if on_gpu else "gloo",
+        init_method=f"file://{folder}/meet",
+        rank=rank,
+        world_size=processes,
     )
     sent = counted()
     scorer = HEADS[head]()
     scorer.attach(TowerShapes(WIDTH, WIDTH, WIDTH, PATCHES, 1, 77, scale=14.3))
     objective = CSCLIP()
-    step(scorer, objective, batch(scorer, rank, processes, rows=processes), half)  # warms up
-    share = batch(scorer, rank, processes, rows)
+    scorer.to(device)
+    first = batch(scorer, rank, processes, rows=processes).to(device)
+    step(scorer, objective, first, half)  # warms up
+    share = batch(scorer, rank, processes, rows).to(device)
     sent.clear()
-    return_memory()
-    before = reset_peak()
-    loss = step(scorer, objective, share, half)
-    peak = (peak_now() - before) / 1024
+    if on_gpu:
+        torch.cuda.reset_peak_memory_stats()
+        allocated = torch.cuda.memory_allocated()
+        loss = step(scorer, objective, share, half)
+        peak = (torch.cuda.max_memory_allocated() - allocated) / MIB
+    else:
+        return_memory()
+        before = reset_peak()
+        loss = step(scorer, objective, share, half)
+        peak = (peak_now() - before) / 1024
     mean = distributed.mean_over_ranks(loss)
     if rank == 0:
         found = {"peak": round(peak, 1), "sent": round(sum(sent) / MIB, 2), "loss": float(mean)}

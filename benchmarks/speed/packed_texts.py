@@ -90,9 +90,9 @@ def now(device: torch.device) -> float:
     return time.perf_counter()
 
 
-def drawn(texts: int, context: int) -> TextBank:
+def drawn(texts: int, context: int, seed: int = 0) -> TextBank:
     """Returns texts as CS-CLIP's batches have them: two sentences, two units and their foils."""
-    made = torch.Generator().manual_seed(0)
+    made = torch.Generator().manual_seed(seed)
     third = texts // 3
     lengths = torch.cat(
         [
