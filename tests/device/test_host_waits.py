@@ -43,6 +43,7 @@ ON_HOST = (
     "zoo/batch.py:lengths_on_host",
     "zoo/backbones/towers.py:group_by_length",
     "zoo/training/console_output.py",  # read every half minute
+    "lightning/fabric/utilities/apply_func.py",  # of values that the module has copied
 )
 # within an epoch of 12 steps, past the first steps, which are logged more often
 STEPS = range(61, 71)
@@ -159,8 +160,8 @@ def waits_of_a_fit(folder: Path, module: ZooModule) -> Waits:
     return waits
 
 
-def test_a_step_waits_for_the_device_once_and_a_logged_one_twice(tmp_path: Path) -> None:
-    """Once for the loss of the step before, which is then computed, and once for its metrics."""
+def test_a_step_waits_for_the_device_once_and_a_logged_one_three_times(tmp_path: Path) -> None:
+    """Once for the loss of the step before, which is then computed; for its metrics and speed."""
     torch.manual_seed(0)
     waits = waits_of_a_fit(tmp_path, ZooModule(Backbone("zoo-tiny"), CSCLIP()))
     assert [key for key in waits.seen if key[1] == "passes"] == []
@@ -169,6 +170,7 @@ def test_a_step_waits_for_the_device_once_and_a_logged_one_twice(tmp_path: Path)
         expected = {"tolist in zoo/training/stopping.py:run_step_end_hooks": 1}
         if step == LOGGED:
             expected["cpu in zoo/module/zoo_module.py:on_after_backward"] = 1
+            expected["cpu in zoo/module/zoo_module.py:on_train_batch_end"] = 1
         assert seen == expected, step
 
 

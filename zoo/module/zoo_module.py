@@ -344,7 +344,7 @@ class ZooModule(Ranged, LightningModule):
             return
         if self._texts:
             speed = torch.tensor(self._texts / max(self._seconds, 1e-9), device=self.device)
-            self.log("train/texts_per_second", sum_over_ranks(speed), batch_size=1)
+            self.log("train/texts_per_second", sum_over_ranks(speed).cpu(), batch_size=1)
         self._step_metrics, self._texts, self._seconds = None, 0, 0.0
 
     @property
