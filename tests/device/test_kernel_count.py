@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from tests.support.pretend_cuda import OperationCount
-from zoo.backbones.backbone import Backbone
+from zoo.backbones.backbone import GROUPS_ON_GPU, Backbone
 from zoo.backbones.settings import TextInput
 from zoo.batch import Batch, TextBank
 from zoo.module import ZooModule
@@ -64,7 +64,8 @@ def batch_of(backbone: Backbone, lengths: Sequence[int]) -> Batch:
     ("text", "budget"),
     [
         pytest.param(TextInput(lengths=()), 2200, id="one_group"),
-        pytest.param(TextInput(), 7500, id="default"),
+        pytest.param(TextInput(max_groups=GROUPS_ON_GPU), 3400, id="default on a GPU"),
+        pytest.param(TextInput(), 7500, id="default on a CPU"),
     ],
 )
 def test_a_step_launches_no_more_kernels_than_its_groups_of_texts_need(
