@@ -36,13 +36,17 @@ from zoo.training.trainer import ZooTrainer
             "'zoo.datamodules.CaptionDataModule': the following arguments are required: "
             "image_roots",
             "data: zoo.datamodules.CaptionDataModule: the following arguments are required: "
-            "image_roots: give them, or begin with a recipe, as in `zoo fit --config clip.yaml` "
+            "image_roots: give them, or begin with a recipe, such as --config clip.yaml "
             "(`zoo ls configs` lists them)",
         ),
         (
             "the following arguments are required: fit.model.backbone, fit.data",
-            "the following arguments are required: fit.model.backbone, fit.data: begin with a "
-            "recipe, as in `zoo fit --config clip.yaml` (`zoo ls configs` lists them)",
+            "model.backbone and data are not given: begin with a recipe, such as --config "
+            "clip.yaml (`zoo ls configs` lists them)",
+        ),
+        (
+            "the following arguments are required: validate.data",
+            "data is not given: name --benchmarks, and --ckpt_path or --model",
         ),
         (
             'Parser key "model.objective":\n  Errors:\n'

@@ -12,7 +12,7 @@ from zoo.support.class_names import BASE_CLASS_BY_KIND, class_paths, import_path
 
 MAX_LENGTH = 400
 START_HINTS = {
-    "fit": "begin with a recipe, as in `zoo fit --config clip.yaml` (`zoo ls configs` lists them)",
+    "fit": "begin with a recipe, such as --config clip.yaml (`zoo ls configs` lists them)",
     "validate": "name --benchmarks, and --ckpt_path or --model",
 }
 HELP_HINT = "`--help` lists the arguments"
@@ -78,9 +78,11 @@ def shorten_message(message: str) -> str:
     Returns:
         The sentence, with suggestions for an unknown name.
     """
-    required = re.search(r"arguments are required: (\w+)\.", message)
+    required = re.search(r"arguments are required: (\w+)\..*", message)
     if required is not None:
-        return f"{message}: {START_HINTS.get(required[1], HELP_HINT)}"
+        names = re.findall(rf"{required[1]}\.([\w.]+)", required[0])
+        missing = f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} not given"
+        return f"{missing}: {START_HINTS.get(required[1], HELP_HINT)}"
     lines = [line for line in message.splitlines() if line.strip()]
     relevant = [line for line in lines if not line.strip(" -").startswith(IRRELEVANT_LINES)]
     item_lines = [line for line in relevant if not _LIST_FOR_ONE.search(line)]

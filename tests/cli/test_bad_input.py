@@ -272,7 +272,7 @@ WRONG_FLAGS = {
         ["fit", "--config", "RECIPE", "--trainer.overfit_batches", "2"],
         "set trainer.limit_train_batches to 2",
     ),
-    "no recipe": (["fit"], "zoo fit --config"),
+    "no recipe": (["fit"], "begin with a recipe, such as --config clip.yaml"),
     "a flag without its value": (
         ["fit", "--config", "RECIPE", "--ckpt_path"],
         "--ckpt_path: expected one argument",
