@@ -6,6 +6,7 @@ import pytest
 import torch
 from lightning import Trainer
 
+from tests.support.pretend_cuda import OperationCount
 from tests.test_chunks import batch
 from zoo.backbones.backbone import Backbone
 from zoo.checkpoints.load import load_checkpoint
@@ -51,6 +52,16 @@ def test_a_teacher_follows_the_towers_by_its_decay() -> None:
         assert not own.requires_grad
     moved = "model.text_projection"
     assert not torch.equal(expected[moved], model.backbone.get_parameter(moved))
+
+
+def test_a_teacher_follows_by_few_kernels() -> None:
+    model = module()
+    assert model.teacher is not None
+    with OperationCount() as count:
+        model.teacher.follow(model.backbone)
+    # scalars apart from the others, which sharding splits
+    assert count.kernels["_foreach_lerp_"] == 2
+    assert count.kernels["lerp_"] == 0
 
 
 def test_a_frozen_teacher_stays_as_it_is() -> None:

@@ -34,6 +34,7 @@ from zoo.backbones.lora import LoRA
 from zoo.backbones.settings import Compute, TextInput, Tuning
 from zoo.batch import Batch, TextBank, build_text_bank
 from zoo.benchmarks.base import Case
+from zoo.caption_data import BenchmarkedData
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
 from zoo.heads.cross_modal import CrossModal
@@ -45,6 +46,7 @@ from zoo.objectives.base import Loss, Objective, loss_of
 from zoo.objectives.clip import CLIP
 from zoo.objectives.cs_clip import CSCLIP
 from zoo.objectives.degla import DeGLA
+from zoo.optim import Optimization
 from zoo.regions_and_phrases.crops import Grid
 from zoo.results.report import Results
 from zoo.training.averaging import EMA
@@ -241,6 +243,27 @@ def test_the_teacher_and_the_scale_follow_without_waiting() -> None:
         assert device.record.synchronisations == device.record.mixes == Counter()
         after = module.teacher.backbone.model.positional_embedding.cpu()
     torch.testing.assert_close(after, before + (1 - module.teacher.decay))
+
+
+def test_a_batch_is_copied_to_the_device_without_waiting() -> None:
+    batch = uint8_batch()
+    with PretendedCuda() as device:
+        moved = BenchmarkedData().transfer_batch_to_device(batch, CUDA, 0)
+        assert device.record == Record()
+        assert moved.captions.device == moved.images.device == moved.texts.ids.device == CUDA
+
+
+def test_adamw_is_fused_for_parameters_that_are_split_over_gpus() -> None:
+    """A method that only split parameters have stands for the split."""
+    with PretendedCuda():
+        module = build(CLIP, Cosine).to("cuda")
+        for is_split in (False, True):
+            if is_split:
+                for parameter in module.parameters():
+                    parameter.to_local = parameter.detach  # type: ignore[attr-defined]
+            parameters = module.named_parameters()
+            built = Optimization().build(parameters, module.learning_rate_part, 10, 1.0)
+            assert built["optimizer"].defaults["fused"] is (True if is_split else None)
 
 
 def test_an_average_of_the_weights_stays_on_the_device() -> None:

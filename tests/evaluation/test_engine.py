@@ -24,6 +24,8 @@ from tests.evaluation.fakes import (
     measured,
 )
 from tests.support.parallel import group, on_ranks
+from zoo.backbones.backbone import Backbone
+from zoo.backbones.preparation import normalize_pixels
 from zoo.batch import Encoded
 from zoo.benchmarks.base import Case
 from zoo.errors import ZooError
@@ -31,6 +33,7 @@ from zoo.evaluation.engine import Evaluation
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
 from zoo.heads.linear import Linear
+from zoo.pixels.decoding import decode_image
 from zoo.results.comparison.alignment import align_runs, largest_score_difference
 from zoo.results.comparison.outcome_differences import outcome_differences
 from zoo.results.reader import read_results
@@ -381,3 +384,21 @@ def test_vectors_are_mapped_in_fp32_whatever_the_towers_ran_in(tmp_path: Path) -
         with torch.autocast("cpu", torch.bfloat16, enabled=half):
             found.append(engine.finish(backbone, head, {}).cases)  # type: ignore[arg-type]
     assert largest_score_difference(*align_runs(found).tables) == 0.0
+
+
+def test_images_stay_uint8_until_they_are_encoded_to_exactly_the_same_numbers(
+    tmp_path: Path,
+) -> None:
+    backbone, head = Backbone("zoo-tiny"), Cosine()
+    head.attach(backbone.shapes)
+    images = drawn_images(tmp_path, 4)
+    engine = evaluation(tmp_path, cases(images))
+    loader, *_ = engine.build_loaders(backbone, head)
+    batch = next(iter(loader))
+    assert batch.pixels.dtype == torch.uint8
+    plan_images = [engine.plan.images[row] for row in batch.image_rows.tolist()]
+    expected = torch.stack(
+        [backbone.eval_transform(decode_image(engine.finder, ref, "pil")) for ref in plan_images]
+    )
+    found = normalize_pixels(batch.pixels, backbone.model.visual.preprocess_cfg)
+    assert torch.equal(found, expected)

@@ -4,7 +4,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -15,11 +16,15 @@ from PIL import Image
 
 import zoo
 from tests.support.made import COLORS, SHAPES, draw
+from tests.support.pretend_cuda import OperationCount
 from zoo.api import Model
 from zoo.backbones import Backbone
+from zoo.batch import Encoded, TowerShapes
 from zoo.benchmarks import ZeroShotFolder
+from zoo.benchmarks.base import Case
 from zoo.errors import ZooError
-from zoo.heads import CrossModal, Linear, MaxSim
+from zoo.evaluation.scoring import score_prompt_means
+from zoo.heads import Cosine, CrossModal, Linear, MaxSim
 from zoo.module import ZooModule
 from zoo.results.plan import make_plan
 from zoo.sources.images import ImageFinder
@@ -142,6 +147,29 @@ def test_each_prompt_and_image_is_encoded_once_whatever_the_number_of_cases(
     scoring = results.header["scoring"]
     assert (scoring["images"], scoring["texts"]) == (54, len(NAMES) * len(TEMPLATES))
     assert {m.metric: m.n for m in results.metrics} == {"acc@1": 54, "macro": 54, "acc@5": 54}
+
+
+def test_prompts_are_summed_in_a_fixed_order_on_every_device(root: Path) -> None:
+    """A GPU adds rows in any order in `index_add_`; sums of equal prompts could then differ."""
+    torch.manual_seed(0)
+    prompts = (("a", "b", "c"), ("d",), ("a", "b", "c"))
+    match = np.array([[True, False, True]])
+    case = Case(("x.png",), ("1", "2", "3"), match, "classify", "s", "1", prompts=prompts)
+    texts = Encoded(torch.randn(4, 8))
+    images = Encoded(torch.nn.functional.normalize(torch.randn(1, 8), dim=-1))
+    question = SimpleNamespace(
+        case=case, images=np.array([0]), texts=np.array([0, 1, 2, 3, 0, 1, 2]), all_texts=None
+    )
+    head = Cosine(scale=1.0, learn_scale=False)
+    head.attach(TowerShapes(8, 0, 0, None, 0, 0, 1.0))
+    with OperationCount() as count:
+        scores = score_prompt_means(head, images, texts, cast(Any, question))
+    assert not {"index_add_", "index_add", "scatter_add_"} & set(count.kernels)
+    vectors = torch.nn.functional.normalize(texts.pooled, dim=-1)
+    for column, rows in enumerate(([0, 1, 2], [3], [0, 1, 2])):
+        mean = torch.nn.functional.normalize(sum(vectors[i] for i in rows) / len(rows), dim=0)
+        assert scores[0, column] == pytest.approx(float(images.pooled[0] @ mean), abs=1e-6)
+    assert scores[0, 0] == scores[0, 2]
 
 
 def test_classes_of_the_same_prompts_tie_exactly(root: Path, tmp_path: Path) -> None:
