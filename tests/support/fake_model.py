@@ -40,18 +40,19 @@ def answer_to(body: Body) -> str:
     if asked["stage"] == "entity_foils":
         text = asked["noun phrase"]
         foils = [_with_last(text, word) for word in rng.sample(_WORDS, 3)]
-        made: list[Body] = [{"text": foil, "edit": "object_change"} for foil in foils]
-        made.append({"text": rng.choice([text, foils[0], f"blue {text}"]), "edit": "object_change"})
+        made: list[Body] = [{"text": foil, "edit_type": "object_change"} for foil in foils]
+        last = rng.choice([text, foils[0], f"blue {text}"])
+        made.append({"text": last, "edit_type": "object_change"})
         said = json.dumps({"foils": made})
         odd = rng.random() < 0.02  # as engines do that let control characters through
         return said.replace(foils[1], foils[1].replace(" ", " \x07")) if odd else said
     subject, predicate, object_ = asked["subject"], asked["predicate"], asked["object"]
     triples = [
-        (subject, rng.choice(_PREDICATES), object_),
-        (object_, predicate, subject),
-        (subject, predicate, _with_last(object_, rng.choice(_WORDS))),
+        (subject, rng.choice(_PREDICATES), object_, "predicate_change"),
+        (object_, predicate, subject, "argument_swap"),
+        (subject, predicate, _with_last(object_, rng.choice(_WORDS)), "argument_change"),
     ]
-    names = ("subject", "predicate", "object")
+    names = ("subject", "predicate", "object", "edit_type")
     return json.dumps({"foils": [dict(zip(names, triple, strict=True)) for triple in triples]})
 
 

@@ -73,7 +73,7 @@ def entity(
 ) -> tuple[list[str], dict[str, int]]:
     dropped: Counter[str] = Counter()
     made = FoilFilter([text, *units], CAPTION, others, dropped).entity_with_foils(
-        text, {"foils": [{"text": foil, "edit": "object_change"} for foil in foils]}
+        text, {"foils": [{"text": foil, "edit_type": "object_change"} for foil in foils]}
     )
     assert made.text == text
     return [foil.text for foil in made.foils], dict(dropped)

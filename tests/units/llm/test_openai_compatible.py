@@ -30,16 +30,25 @@ SAID: dict[str, Any] = {
     },
     "Two cats": {
         "foils": [
-            {"text": "Two rabbits", "edit": "object_change"},
-            {"text": "Three cats", "edit": "attribute_change"},
+            {"text": "Two rabbits", "edit_type": "object_change"},
+            {"text": "Three cats", "edit_type": "attribute_change"},
         ]
     },
-    "a grey sofa": {"foils": [{"text": "an orange sofa", "edit": "attribute_change"}]},
+    "a grey sofa": {"foils": [{"text": "an orange sofa", "edit_type": "attribute_change"}]},
     "sleep on": {
         "foils": [
-            {"subject": "Two cats", "predicate": "hide under", "object": "a grey sofa"},
-            {"subject": "a grey sofa", "predicate": "sleep on", "object": "Two cats"},
-            {"subject": "Two cats", "predicate": "sleep on", "object": "an orange sofa"},
+            {
+                **{"subject": "Two cats", "predicate": "hide under", "object": "a grey sofa"},
+                "edit_type": "predicate_change",
+            },
+            {
+                **{"subject": "a grey sofa", "predicate": "sleep on", "object": "Two cats"},
+                "edit_type": "argument_swap",
+            },
+            {
+                **{"subject": "Two cats", "predicate": "sleep on", "object": "an orange sofa"},
+                "edit_type": "argument_change",
+            },
         ]
     },
 }

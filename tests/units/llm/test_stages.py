@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,6 +39,27 @@ def test_prompts_of_ones_own_take_the_place_of_the_packages(folder: Path) -> Non
         "Go.",
     ]
     assert own.digest != StagePrompts().digest
+
+
+def test_the_papers_name_of_a_placeholder_is_understood(folder: Path) -> None:
+    """Appendix B.4.2 calls the entity an entity unit; the other placeholders have our names."""
+    (folder / "entity_foils.txt").write_text("Foils.\n---\n{entity_unit} in {caption}\n")
+    fields = {"caption": "a dog runs", "entity": "a dog"}
+    _, user = StagePrompts(str(folder)).messages(ENTITY_FOILS, fields)
+    assert user["content"] == "a dog in a dog runs"
+
+
+@pytest.mark.parametrize("stage", STAGES, ids=lambda stage: stage.name)
+def test_a_prompt_names_every_key_and_every_edit_of_its_answers(stage: stages.Stage) -> None:
+    system, _ = StagePrompts().messages(stage, dict.fromkeys(stage.fields, ""))
+
+    def words(schema: dict[str, Any]) -> set[str]:
+        inner = schema.get("properties", {})
+        return {*inner, *schema.get("enum", [])}.union(
+            *(words(s) for s in (*inner.values(), *filter(None, [schema.get("items")])))
+        )
+
+    assert {word for word in words(stage.schema) if word not in system["content"]} == set()
 
 
 @pytest.mark.parametrize("stage", STAGES, ids=lambda stage: stage.name)

@@ -100,7 +100,7 @@ class FoilFilter:
         return Entity(
             text,
             tuple(
-                EntityFoil(foil["text"], foil["edit"])
+                EntityFoil(foil["text"], foil["edit_type"])
                 for foil in answer["foils"]
                 if self._accept_foil(
                     foil["text"], text, phrase_fault(original, _unify_article(foil["text"]))

@@ -26,7 +26,12 @@ def _object_schema(**properties: dict[str, Any]) -> dict[str, Any]:
 # only keywords that every back end of structured outputs supports
 _TEXT = {"type": "string", "maxLength": 120}
 _TRIPLE = _object_schema(subject=_TEXT, predicate=_TEXT, object=_TEXT)
-_EDIT = {"type": "string", "enum": ["object_change", "attribute_change"]}
+_ENTITY_EDIT = {"type": "string", "enum": ["object_change", "attribute_change"]}
+_RELATION_EDIT = {
+    "type": "string",
+    "enum": ["predicate_change", "argument_swap", "argument_change"],
+}
+_PAPERS_NAMES = {"{entity_unit}": "{entity}"}  # of placeholders, in Appendix B.4.2
 
 
 @dataclass(frozen=True)
@@ -52,12 +57,17 @@ UNITS = Stage(
 ENTITY_FOILS = Stage(
     "entity_foils",
     ("caption", "entity"),
-    _object_schema(foils=_list_schema(_object_schema(text=_TEXT, edit=_EDIT), 4)),
+    _object_schema(foils=_list_schema(_object_schema(text=_TEXT, edit_type=_ENTITY_EDIT), 4)),
 )
 RELATION_FOILS = Stage(
     "relation_foils",
     ("caption", "subject", "predicate", "object"),
-    _object_schema(foils=_list_schema(_TRIPLE, 3)),
+    _object_schema(
+        foils=_list_schema(
+            _object_schema(subject=_TEXT, predicate=_TEXT, object=_TEXT, edit_type=_RELATION_EDIT),
+            3,
+        )
+    ),
 )
 STAGES = (UNITS, ENTITY_FOILS, RELATION_FOILS)
 
@@ -68,7 +78,8 @@ class StagePrompts:
     Args:
         folder: A folder with `units.txt`, `entity_foils.txt` and `relation_foils.txt`; None for the
             packaged prompts. In each file a line `---` separates the system message from the user
-            message, and each field of the stage appears in braces.
+            message, and each field of the stage appears in braces. The paper's prompts can be
+            copied as they are.
 
     Attributes:
         digest: A hash of all prompts.
@@ -108,6 +119,8 @@ def _read_prompt(folder: Path, stage: Stage) -> tuple[str, str]:
             f"the prompt {file} cannot be read ({error}): a folder of prompts needs "
             f"{', '.join(f'{stage.name}.txt' for stage in STAGES)}"
         ) from error
+    for papers_name, name in _PAPERS_NAMES.items():
+        text = text.replace(papers_name, name)
     system, separator, user = text.partition(_SEPARATOR)
     if not separator:
         raise ZooError(
