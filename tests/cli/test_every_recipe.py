@@ -10,12 +10,15 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch import Tensor
 
 from tests.support.published import make_published, write_replacements
 from tests.support.runs import last_checkpoint, losses
+from zoo.batch import Batch
 from zoo.cli import main
 from zoo.cli.recipes import shipped_recipes
-from zoo.module import ZooModule
+from zoo.objectives.base import Loss
+from zoo.scores import Scores
 from zoo.sources.readers.flickr_token import FlickrToken
 
 SMALL = {
@@ -56,11 +59,12 @@ def test_a_recipe_trains_as_its_comment_says(
     recipe: str, published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: dict[str, float] = {}
-    monkeypatch.setattr(
-        ZooModule,
-        "log_step",
-        lambda self, stage, batch, scores, loss: seen.update({stage: float(loss.total.detach())}),
-    )
+
+    def keep_loss(stage: str, batch: Batch, scores: Scores, loss: Loss) -> dict[str, Tensor]:
+        seen[stage] = float(loss.total.detach())
+        return {"loss": loss.total.detach()}
+
+    monkeypatch.setattr("zoo.module.zoo_module.compute_step_metrics", keep_loss)
     monkeypatch.chdir(tmp_path)
     command = [word.replace("DATA_ROOT", str(published)) for word in fit_command(recipe)]
     assert recipe in command
