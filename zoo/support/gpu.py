@@ -68,7 +68,9 @@ def copy_without_waiting(tensor: Tensor, device: torch.device) -> Tensor:
     Returns:
         The copy, or the tensor itself if it is already on the device.
     """
-    if device.type == "cuda" and torch.cuda.is_available():
+    if device.type != "cuda":
+        return tensor.to(device)
+    if torch.cuda.is_available():
         tensor = tensor.pin_memory()
     return tensor.to(device, non_blocking=True)
 
