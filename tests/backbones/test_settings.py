@@ -67,6 +67,7 @@ def test_a_checkpoint_records_groups_as_plain_data_and_gives_them_back(
         "compile": None,
         "channels_last": False,
         "packed": False,
+        "checkpoint_blocks": False,
     }
     assert recorded["augmentation"] is None
     backbone = load_checkpoint(last_checkpoint(tmp_path)).backbone

@@ -98,6 +98,7 @@ SETTINGS = {
     "model.backbone.pretrained.path": "nope",
     "model.backbone.compute.compile": "nope",
     "model.backbone.compute.packed": "maybe",
+    "model.backbone.compute.checkpoint_blocks": "maybe",
     "model.backbone.tuning.batch_norm": "nope",
     "model.backbone.activation": "relu",
     "model.backbone.tuning.lora.rank": "0 x",

@@ -140,12 +140,15 @@ class Backbone(Configurable, nn.Module):
             "context_length", 77
         )
         self.text_lengths = [*sorted(n for n in text.lengths if n < self.context), self.context]
-        self._refuse_chunked_batch_norm_updates()
+        self._refuse_partial_batch_norm_updates()
         apply_lora(self.model, tuning, lambda name: self.tower_of_parameter(f"model.{name}"))
         if compute.channels_last:
             self.model.visual.to(memory_format=torch.channels_last)
         if compute.packed:
             self._enable_packing()
+        if compute.checkpoint_blocks:
+            self._images.checkpoint_blocks(self.name)
+            self._texts.checkpoint_blocks(self.name)
         compile_blocks((self._images, self._texts), compute.compile)
         for parameter_name, parameter in self.named_parameters():
             if (
@@ -163,13 +166,24 @@ class Backbone(Configurable, nn.Module):
             )
         self._texts.enable_packing(self.name)
 
-    def _refuse_chunked_batch_norm_updates(self) -> None:
-        updated = self.tuning.batch_norm == "updated" and self.compute.chunk is not None
-        if updated and any(isinstance(m, _BatchNorm) for m in self.modules()):
-            raise ZooError(
-                f"{self.name} has BatchNorm, whose updated statistics would be those of a chunk: "
-                "set backbone.compute.chunk to null, or backbone.tuning.batch_norm to frozen"
+    def _refuse_partial_batch_norm_updates(self) -> None:
+        if self.tuning.batch_norm != "updated" or not any(
+            isinstance(m, _BatchNorm) for m in self.modules()
+        ):
+            return
+        if self.compute.chunk is not None:
+            reason, remedy = "be those of a chunk", "chunk to null"
+        elif self.compute.checkpoint_blocks:
+            reason, remedy = (
+                "count a batch twice, since blocks are recomputed",
+                "checkpoint_blocks to false",
             )
+        else:
+            return
+        raise ZooError(
+            f"{self.name} has BatchNorm, whose updated statistics would {reason}: "
+            f"set backbone.compute.{remedy}, or backbone.tuning.batch_norm to frozen"
+        )
 
     def inferred_arguments(self) -> dict[str, Any]:
         """Returns the arguments whose values depend on the weights or on the architecture."""

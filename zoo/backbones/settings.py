@@ -132,6 +132,9 @@ class Compute(metaclass=RangedType):
         packed: Whether the texts of a batch are packed into one sequence without padding, instead
             of groups of similar length. Last digits differ. It does not work with towers that read
             their padding, compiled towers and adapters on attention.
+        checkpoint_blocks: Whether the activations of each block are recomputed in the backward pass
+            instead of stored: less memory, about a third more operations, the same gradients. It
+            can be combined with `chunk`, which then recomputes a chunk block by block.
 
     Examples:
         Vectors do not depend on the size of chunks:
@@ -149,3 +152,4 @@ class Compute(metaclass=RangedType):
     compile: str | None = None
     channels_last: bool = False
     packed: bool = False
+    checkpoint_blocks: bool = False

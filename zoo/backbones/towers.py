@@ -32,6 +32,7 @@ class Tower:
         prefix: How many prefix tokens it has.
         norms: Whether the final norm can be applied to single tokens.
         projects: Whether the projection to D can be applied to single tokens.
+        checkpoints: Whether the activations of each block are recomputed in the backward pass.
     """
 
     side: str
@@ -39,7 +40,28 @@ class Tower:
     blocks = 0
     width: int
     prefix = 0
-    norms = projects = False
+    norms = projects = checkpoints = False
+
+    def checkpoint_blocks(self, name: str) -> None:
+        """Recomputes the activations of each block in the backward pass, instead of storing them.
+
+        Args:
+            name: The architecture in messages.
+
+        Raises:
+            ZooError: The tower's library cannot do it.
+        """
+        try:
+            self._checkpoint_blocks()
+        except (AssertionError, ValueError) as error:  # timm's and transformers'
+            raise ZooError(
+                f"backbone.compute.checkpoint_blocks: the {self.side} tower of {name} cannot "
+                f"recompute its blocks ({error}): set it to false, or set backbone.compute.chunk"
+            ) from error
+        self.checkpoints = True
+
+    def _checkpoint_blocks(self) -> None:
+        raise NotImplementedError
 
     def check_token_key(self, name: str, key: TokenKey) -> None:
         """Checks that the tower can return some tokens.
@@ -123,12 +145,14 @@ class ImageTower(Tower):
     side = "image"
 
     def __init__(self, model: nn.Module, shared_width: int) -> None:
+        from open_clip.modified_resnet import ModifiedResNet
         from open_clip.timm_model import TimmModel
         from open_clip.transformer import VisionTransformer
 
         self.model, self.width, self.patches = model, shared_width, None
         visual: Any = model.visual
         self.native = isinstance(visual, VisionTransformer)
+        self._is_resnet = isinstance(visual, ModifiedResNet)
         if self.native:
             self.blocks, self.width, self.prefix = (
                 len(visual.transformer.resblocks),
@@ -168,6 +192,8 @@ class ImageTower(Tower):
             Pooled vectors `[n, D]` and the tokens of every key. Every image token is real.
         """
         if not keys:
+            if self.checkpoints and self._is_resnet:
+                return Encoded(self._encode_by_bottlenecks(images))
             return Encoded(self.model.encode_image(images, normalize=False))
         layers = self.layers(keys)
         visual: Any = self.model.visual
@@ -194,6 +220,20 @@ class ImageTower(Tower):
             tokens,
             {key: t.new_ones(t.shape[:2], dtype=torch.bool) for key, t in tokens.items()},
         )
+
+    def _checkpoint_blocks(self) -> None:
+        visual: Any = self.model.visual
+        # open_clip's method only warns if timm cannot, and does nothing in a ResNet
+        (visual if self.native or self._is_resnet else visual.trunk).set_grad_checkpointing(True)
+
+    def _encode_by_bottlenecks(self, images: Tensor) -> Tensor:
+        """Runs open_clip's ResNet, whose bottlenecks recompute their activations."""
+        visual: Any = self.model.visual
+        x = visual.stem(images)
+        for bottleneck in (*visual.layer1, *visual.layer2, *visual.layer3, *visual.layer4):
+            x = checkpoint(bottleneck, x, use_reentrant=False)
+        pooled: Tensor = visual.attnpool(x)
+        return pooled
 
 
 class TextTower(Tower):
@@ -297,6 +337,16 @@ class TextTower(Tower):
         real = torch.arange(length, device=ids.device) < lengths[:, None]
         return Encoded(pooled, self._tokens(by_layer, keys), dict.fromkeys(keys, real))
 
+    def _checkpoint_blocks(self) -> None:
+        text: Any = getattr(self.model, "text", self.model)
+        if not self.masks_padding:
+            text.transformer.grad_checkpointing = True
+            return
+        tower = text.transformer
+        # open_clip's method calls the older name, of which transformers 5 warns
+        enable = getattr(tower, "activation_checkpointing_enable", None)
+        (enable or tower.gradient_checkpointing_enable)({"use_reentrant": False})
+
     def enable_packing(self, name: str) -> None:
         """Turns on packing of texts into one sequence without padding.
 
@@ -326,7 +376,9 @@ class TextTower(Tower):
         dtype = text.transformer.get_cast_dtype()
         x = text.token_embedding(packing.pack(ids)).to(dtype)
         x = x + text.positional_embedding[packing.positions].to(dtype)
-        x, by_layer = run_blocks(text.transformer.resblocks, x, packing, self.layers(keys))
+        x, by_layer = run_blocks(
+            text.transformer.resblocks, x, packing, self.layers(keys), self.checkpoints
+        )
         pooled = self._project(text.ln_final(x[packing.ends]))
         tokens = {key: packing.unpack(t) for key, t in self._tokens(by_layer, keys).items()}
         return Encoded(pooled, tokens, dict.fromkeys(keys, packing.real))
