@@ -100,6 +100,8 @@ SETTINGS = {
     "model.backbone.compute.packed": "maybe",
     "model.backbone.compute.checkpoint_blocks": "maybe",
     "model.backbone.tuning.batch_norm": "nope",
+    "model.backbone.tuning.image_groups": "0 x",
+    "model.backbone.tuning.text_groups": "0 x",
     "model.backbone.activation": "relu",
     "model.backbone.tuning.lora.rank": "0 x",
     "model.backbone.tuning.lora.alpha": "0 -1",

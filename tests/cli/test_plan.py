@@ -29,6 +29,13 @@ def test_a_recipe_s_step_is_planned_without_data(capsys: pytest.CaptureFixture[s
             "zoo plan supports only full towers",
         ),
         (
+            [
+                *("a100", "--model.backbone.tuning.towers", "text"),
+                *("--model.backbone.tuning.image_groups", "2"),
+            ],
+            "zoo plan supports only full towers: set model.backbone.tuning.image_groups to null",
+        ),
+        (
             ["a100", "--data.features.folder", "F"],
             "data.features encodes images and texts only",
         ),

@@ -150,6 +150,9 @@ class Backbone(Configurable, nn.Module):
             self._images.checkpoint_blocks(self.name)
             self._texts.checkpoint_blocks(self.name)
         compile_blocks((self._images, self._texts), compute.compile)
+        for tower in (self._images, self._texts):
+            if (groups := tuning.groups_of(tower.side)) is not None:
+                tower.train_last_groups(groups, self.name)
         for parameter_name, parameter in self.named_parameters():
             if (
                 not tuning.trains(self.tower_of_parameter(parameter_name))

@@ -5,9 +5,10 @@ that both towers share.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from functools import partial
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -35,7 +36,7 @@ class Tower:
         checkpoints: Whether the activations of each block are recomputed in the backward pass.
     """
 
-    side: str
+    side: Literal["image", "text"]
     model: Any  # open_clip's models share an interface and no class
     blocks = 0
     width: int
@@ -61,6 +62,36 @@ class Tower:
         self.checkpoints = True
 
     def _checkpoint_blocks(self) -> None:
+        raise NotImplementedError
+
+    def train_last_groups(self, count: int, name: str) -> None:
+        """Freezes the tower's parameters except those of its last groups.
+
+        Args:
+            count: How many groups are trained.
+            name: The architecture in messages.
+
+        Raises:
+            ZooError: The tower has no groups, or no more than these.
+        """
+        setting, groups = f"backbone.tuning.{self.side}_groups", self._count_groups()
+        if groups == 0:
+            raise ZooError(
+                f"{setting}: open_clip cannot train a part of the {self.side} tower of {name}: set "
+                f"it to null, or backbone.tuning.towers to one with the {self.side} tower"
+            )
+        if count >= groups:
+            raise ZooError(
+                f"{setting} is {count}, but the {self.side} tower of {name} has {groups} groups: "
+                f"set it to one from 1 to {groups - 1}, or train the whole tower with "
+                "backbone.tuning.towers"
+            )
+        self._lock_all_but(count)
+
+    def _count_groups(self) -> int:
+        raise NotImplementedError
+
+    def _lock_all_but(self, count: int) -> None:
         raise NotImplementedError
 
     def check_token_key(self, name: str, key: TokenKey) -> None:
@@ -226,6 +257,23 @@ class ImageTower(Tower):
         # open_clip's method only warns if timm cannot, and does nothing in a ResNet
         (visual if self.native or self._is_resnet else visual.trunk).set_grad_checkpointing(True)
 
+    def _count_groups(self) -> int:
+        if self.native:
+            return self.blocks + 2
+        trunk = getattr(self.model.visual, "trunk", None)
+        return len(_parameter_groups(trunk)) if hasattr(trunk, "group_matcher") else 0
+
+    def _lock_all_but(self, count: int) -> None:
+        visual: Any = self.model.visual
+        if self.native:
+            visual.lock(unlocked_groups=count)
+            return
+        # as open_clip's own method does, which imports a module that timm has moved
+        groups = _parameter_groups(visual.trunk)
+        for group in sorted(groups)[:-count]:
+            for name in groups[group]:
+                visual.trunk.get_parameter(name).requires_grad_(False)
+
     def _encode_by_bottlenecks(self, images: Tensor) -> Tensor:
         """Runs open_clip's ResNet, whose bottlenecks recompute their activations."""
         visual: Any = self.model.visual
@@ -347,6 +395,26 @@ class TextTower(Tower):
         enable = getattr(tower, "activation_checkpointing_enable", None)
         (enable or tower.gradient_checkpointing_enable)({"use_reentrant": False})
 
+    def _count_groups(self) -> int:
+        text: Any = getattr(self.model, "text", self.model)
+        if self.masks_padding:
+            from open_clip.hf_configs import arch_dict
+
+            names = arch_dict[text.config.model_type]["config_names"]
+            is_known = {"layer_attr", "token_embeddings_attr"} <= names.keys()
+            return int(text.config.num_hidden_layers) + 1 if is_known else 0
+        return len(text.transformer.resblocks) + 1 + (text.text_projection is not None)
+
+    def _lock_all_but(self, count: int) -> None:
+        from open_clip.transformer import lock_text_tower
+
+        if self.masks_padding:
+            text: Any = self.model.text
+            with redirect_stdout(None):  # it prints
+                text.lock(unlocked_layers=count)
+        else:
+            lock_text_tower(self.model, unlocked_layers=count)
+
     def enable_packing(self, name: str) -> None:
         """Turns on packing of texts into one sequence without padding.
 
@@ -400,6 +468,14 @@ class TextTower(Tower):
             return x
         projected: Tensor = projection(x) if isinstance(projection, nn.Linear) else x @ projection
         return projected
+
+
+def _parameter_groups(trunk: Any) -> dict[int, list[str]]:
+    """Returns the names of parameters of a timm model by group, from the first to the last."""
+    from timm.models import group_parameters
+
+    groups: dict[int, list[str]] = group_parameters(trunk, trunk.group_matcher())
+    return groups
 
 
 def encode_in_chunks(

@@ -164,6 +164,12 @@ def build_step(settings: Namespace, given: Any) -> tuple[Step, list[str]]:
             "the recipe trains LoRA adapters, but zoo plan supports only full towers: set "
             "model.backbone.tuning.lora to null"
         )
+    for name in ("image_groups", "text_groups"):
+        if tuning.get(name) is not None:
+            raise ZooError(
+                f"the recipe trains a part of a tower, but zoo plan supports only full towers: set "
+                f"model.backbone.tuning.{name} to null"
+            )
     if data.get("features") is not None:
         raise ZooError(
             "data.features encodes images and texts only once, but zoo plan assumes that the "

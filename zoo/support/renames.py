@@ -38,7 +38,10 @@ VALUES = {"overlong": {"cut": True, "error": False}}
 DATA = {"overlong": "truncation", "redraw": "resample", "cut": "truncated"}
 # settings that were added, with the values that version 0.1.0 had
 ADDED_TO_OPTIMIZER = {"weight_decay_on": "matrices", "initial_share": None}
-ADDED_TO_BACKBONE = {"compute": {"checkpoint_blocks": False}}
+ADDED_TO_BACKBONE: dict[str, dict[str, Any]] = {
+    "tuning": {"image_groups": None, "text_groups": None},
+    "compute": {"checkpoint_blocks": False},
+}
 # fields of a catalogue entry
 ENTRY = {"says": "description", "rule": "weights_class", "refused": "unsupported"}
 
