@@ -100,6 +100,7 @@ SETTINGS = {
     "model.backbone.compute.packed": "maybe",
     "model.backbone.compute.checkpoint_blocks": "maybe",
     "model.backbone.tuning.batch_norm": "nope",
+    "model.backbone.augmentation.patch_dropout": "1 -0.1 x",
     "model.backbone.tuning.image_groups": "0 x",
     "model.backbone.tuning.text_groups": "0 x",
     "model.backbone.activation": "relu",

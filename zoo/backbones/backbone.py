@@ -142,6 +142,8 @@ class Backbone(Configurable, nn.Module):
         self.text_lengths = [*sorted(n for n in text.lengths if n < self.context), self.context]
         self._refuse_partial_batch_norm_updates()
         apply_lora(self.model, tuning, lambda name: self.tower_of_parameter(f"model.{name}"))
+        if augmentation is not None and augmentation.patch_dropout:
+            self._images.drop_patches(augmentation.patch_dropout, self.name)
         if compute.channels_last:
             self.model.visual.to(memory_format=torch.channels_last)
         if compute.packed:
@@ -362,6 +364,22 @@ class Backbone(Configurable, nn.Module):
         for tower, keys in ((self._images, image_keys), (self._texts, text_keys)):
             for key in sorted(keys):
                 tower.check_token_key(self.name, key)
+
+    def refuse_tokens_of_dropped_patches(self, image_keys: frozenset[TokenKey]) -> None:
+        """Refuses to train on image tokens if some are left out, since positions would be lost.
+
+        Args:
+            image_keys: The requested image tokens.
+
+        Raises:
+            ZooError: Image tokens are requested, and training leaves out some patches.
+        """
+        share = 0.0 if self.augmentation is None else self.augmentation.patch_dropout
+        if share and image_keys:
+            raise ZooError(
+                f"backbone.augmentation.patch_dropout is {share:g}, and the head or the objective "
+                "reads image tokens, whose positions would be lost: set it to 0"
+            )
 
     def encode_images(self, images: Tensor, keys: frozenset[TokenKey] = frozenset()) -> Encoded:
         """Encodes images.

@@ -6,7 +6,7 @@ from typing import Literal
 
 from zoo.backbones.lora import LoRA
 from zoo.errors import ZooError
-from zoo.support.ranges import PositiveInt, RangedType
+from zoo.support.ranges import HalfOpenUnitInterval, PositiveInt, RangedType
 
 SHORTEST = 3  # tokens of a context: a start, a word, an end
 TOWERS: tuple[Literal["image", "text"], ...] = ("image", "text")
@@ -130,6 +130,9 @@ class Augmentation(metaclass=RangedType):
     Args:
         crop_scale: The least and the greatest share of an image's area that a random crop keeps,
             above 0 and up to 1.
+        patch_dropout: The share of the patches of a training image that the image tower leaves out,
+            drawn again for each image, from 0 to under 1. It needs open_clip's own ViT, and heads
+            and objectives that read no image tokens.
 
     Examples:
         Crops of at least half of the image:
@@ -141,6 +144,7 @@ class Augmentation(metaclass=RangedType):
     """
 
     crop_scale: tuple[float, float] = (0.9, 1.0)
+    patch_dropout: HalfOpenUnitInterval = 0.0
 
     def __post_init__(self) -> None:
         if len(self.crop_scale) != 2 or not 0 < self.crop_scale[0] <= self.crop_scale[1] <= 1:

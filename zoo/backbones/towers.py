@@ -206,6 +206,25 @@ class ImageTower(Tower):
             self.patches = trunk.patch_embed.num_patches
             self.norms = not isinstance(trunk.norm, nn.Identity)
 
+    def drop_patches(self, share: float, name: str) -> None:
+        """Leaves out patches of training images at random, by torch's generator of the CPU.
+
+        Args:
+            share: The share of patches that is left out.
+            name: The architecture in messages.
+
+        Raises:
+            ZooError: The tower is not open_clip's ViT.
+        """
+        if not self.native:
+            raise ZooError(
+                f"backbone.augmentation.patch_dropout is {share:g}, and the image tower of {name} "
+                "is not open_clip's own ViT: set it to 0"
+            )
+        from open_clip.transformer import PatchDropout
+
+        self.model.visual.patch_dropout = PatchDropout(share)
+
     @property
     def size(self) -> tuple[int, int]:
         """Height and width of the images, in pixels."""

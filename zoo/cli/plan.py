@@ -210,6 +210,8 @@ def build_step(settings: Namespace, given: Any) -> tuple[Step, list[str]]:
     if data.get("joined") == "alternate":
         notes.append("every other step uses single images, but is counted as if it joined two")
     notes += ["negative images are not counted"] * (data.get("negative_images") is not None)
+    if _init_args(backbone.get("augmentation")).get("patch_dropout"):
+        notes.append("what patch_dropout saves is not counted")
     notes += [
         f"what checkpoint_blocks saves in the {side} tower is not counted, since its blocks differ"
         for side, tower in (("image", image), ("text", text))

@@ -40,6 +40,7 @@ DATA = {"overlong": "truncation", "redraw": "resample", "cut": "truncated"}
 ADDED_TO_OPTIMIZER = {"weight_decay_on": "matrices", "initial_share": None}
 ADDED_TO_BACKBONE: dict[str, dict[str, Any]] = {
     "tuning": {"image_groups": None, "text_groups": None},
+    "augmentation": {"patch_dropout": 0.0},
     "compute": {"checkpoint_blocks": False},
 }
 # fields of a catalogue entry
