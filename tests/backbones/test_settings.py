@@ -61,12 +61,19 @@ def test_a_checkpoint_records_groups_as_plain_data_and_gives_them_back(
     held = torch.load(last_checkpoint(tmp_path), weights_only=True)["hyper_parameters"]
     recorded = held["backbone"]["init_args"]
     lora = {"rank": 2, "alpha": 1.0, "targets": ["attn", "c_fc", "c_proj", "conv1"]}
-    assert recorded["tuning"] == {"towers": "text", "lora": lora, "batch_norm": "frozen"}
+    assert recorded["tuning"] == {
+        "towers": "text",
+        "lora": lora,
+        "batch_norm": "frozen",
+        "image_groups": None,
+        "text_groups": None,
+    }
     assert recorded["compute"] == {
         "chunk": 3,
         "compile": None,
         "channels_last": False,
         "packed": False,
+        "checkpoint_blocks": False,
     }
     assert recorded["augmentation"] is None
     backbone = load_checkpoint(last_checkpoint(tmp_path)).backbone

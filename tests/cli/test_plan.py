@@ -29,6 +29,13 @@ def test_a_recipe_s_step_is_planned_without_data(capsys: pytest.CaptureFixture[s
             "zoo plan supports only full towers",
         ),
         (
+            [
+                *("a100", "--model.backbone.tuning.towers", "text"),
+                *("--model.backbone.tuning.image_groups", "2"),
+            ],
+            "zoo plan supports only full towers: set model.backbone.tuning.image_groups to null",
+        ),
+        (
             ["a100", "--data.features.folder", "F"],
             "data.features encodes images and texts only",
         ),
@@ -94,3 +101,19 @@ def test_a_joined_row_loads_two_images(capsys: pytest.CaptureFixture[str]) -> No
     costs = ["--image_ms", "10", "--texts_ms", "1"]
     assert "loading 2,100.0 ms" in planned(capsys, *given, *costs)
     assert "loading 1,100.0 ms" in planned(capsys, *given, *costs, "--data.joined", "false")
+
+
+def test_recomputed_blocks_are_planned_with_less_memory(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    flag = ["--config", "cs_clip.yaml", "--model.backbone.compute.checkpoint_blocks", "true"]
+    plain = planned(capsys, "--config", "cs_clip.yaml")
+    less = planned(capsys, *flag)
+
+    def activations(out: str) -> int:
+        return int(out.split("activations of images ")[1].split()[0].replace(",", ""))
+
+    assert activations(less) < activations(plain) / 4
+    assert "not counted" not in less
+    resnet = planned(capsys, *flag, "--model.backbone.name", "RN50")
+    assert "what checkpoint_blocks saves in the image tower is not counted" in resnet

@@ -1,6 +1,7 @@
 """The cost of a step on paper is what torch counts of one that is taken."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -166,3 +167,28 @@ def test_unknown_devices_are_refused() -> None:
     with pytest.raises(ZooError, match=r"--device a1000 .*did you mean a100.*choose one of a100"):
         device_of("a1000")
     assert device_of("A100").tflops["bf16"] == 312
+
+
+def test_recomputed_blocks_keep_their_inputs_and_one_block() -> None:
+    """ViT-B/32 stores 12 inputs of blocks, and what one of 12 blocks stores besides its input."""
+    (image, _), width, tokens = towers_of("ViT-B-32-quickgelu", checkpoints=True), 768, 50
+    # the input of the first norm, of all blocks, and of the last norm
+    inputs = 4 * 14 * width * tokens
+    # the outputs of both norms, of the three projections, of attention and of c_fc before and after
+    # its activation (quickgelu keeps the sigmoid too), and the sum between attention and perceptron
+    block = 4 * width * tokens * (2 + 3 + 1 + 3 * 4 + 1)
+    assert image.checkpointed_bytes() == pytest.approx(inputs + block, rel=0.05)
+    assert image.activation_bytes() == pytest.approx(inputs + 12 * block, rel=0.05)
+
+
+def test_recomputed_blocks_run_once_more(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    file = architecture_file(tmp_path, True)
+    module = ZooModule(Backbone(file, compute=Compute(checkpoint_blocks=True)), CSCLIP())
+    with FlopCounterMode(display=False) as counted, sdpa_kernel(SDPBackend.MATH):
+        encoded, scores = module.score(batch())
+        module.objective(encoded, scores).total.backward()
+    plain = on_paper(tmp_path, True, None, frozenset({"image", "text"}))
+    assert sum(replace(plain, checkpoint_blocks=True).flops.values()) == pytest.approx(
+        counted.get_total_flops(), rel=CLOSE
+    )

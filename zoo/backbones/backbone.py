@@ -140,13 +140,21 @@ class Backbone(Configurable, nn.Module):
             "context_length", 77
         )
         self.text_lengths = [*sorted(n for n in text.lengths if n < self.context), self.context]
-        self._refuse_chunked_batch_norm_updates()
+        self._refuse_partial_batch_norm_updates()
         apply_lora(self.model, tuning, lambda name: self.tower_of_parameter(f"model.{name}"))
+        if augmentation is not None and augmentation.patch_dropout:
+            self._images.drop_patches(augmentation.patch_dropout, self.name)
         if compute.channels_last:
             self.model.visual.to(memory_format=torch.channels_last)
         if compute.packed:
             self._enable_packing()
+        if compute.checkpoint_blocks:
+            self._images.checkpoint_blocks(self.name)
+            self._texts.checkpoint_blocks(self.name)
         compile_blocks((self._images, self._texts), compute.compile)
+        for tower in (self._images, self._texts):
+            if (groups := tuning.groups_of(tower.side)) is not None:
+                tower.train_last_groups(groups, self.name)
         for parameter_name, parameter in self.named_parameters():
             if (
                 not tuning.trains(self.tower_of_parameter(parameter_name))
@@ -163,13 +171,24 @@ class Backbone(Configurable, nn.Module):
             )
         self._texts.enable_packing(self.name)
 
-    def _refuse_chunked_batch_norm_updates(self) -> None:
-        updated = self.tuning.batch_norm == "updated" and self.compute.chunk is not None
-        if updated and any(isinstance(m, _BatchNorm) for m in self.modules()):
-            raise ZooError(
-                f"{self.name} has BatchNorm, whose updated statistics would be those of a chunk: "
-                "set backbone.compute.chunk to null, or backbone.tuning.batch_norm to frozen"
+    def _refuse_partial_batch_norm_updates(self) -> None:
+        if self.tuning.batch_norm != "updated" or not any(
+            isinstance(m, _BatchNorm) for m in self.modules()
+        ):
+            return
+        if self.compute.chunk is not None:
+            reason, remedy = "be those of a chunk", "chunk to null"
+        elif self.compute.checkpoint_blocks:
+            reason, remedy = (
+                "count a batch twice, since blocks are recomputed",
+                "checkpoint_blocks to false",
             )
+        else:
+            return
+        raise ZooError(
+            f"{self.name} has BatchNorm, whose updated statistics would {reason}: "
+            f"set backbone.compute.{remedy}, or backbone.tuning.batch_norm to frozen"
+        )
 
     def inferred_arguments(self) -> dict[str, Any]:
         """Returns the arguments whose values depend on the weights or on the architecture."""
@@ -345,6 +364,22 @@ class Backbone(Configurable, nn.Module):
         for tower, keys in ((self._images, image_keys), (self._texts, text_keys)):
             for key in sorted(keys):
                 tower.check_token_key(self.name, key)
+
+    def refuse_tokens_of_dropped_patches(self, image_keys: frozenset[TokenKey]) -> None:
+        """Refuses to train on image tokens if some are left out, since positions would be lost.
+
+        Args:
+            image_keys: The requested image tokens.
+
+        Raises:
+            ZooError: Image tokens are requested, and training leaves out some patches.
+        """
+        share = 0.0 if self.augmentation is None else self.augmentation.patch_dropout
+        if share and image_keys:
+            raise ZooError(
+                f"backbone.augmentation.patch_dropout is {share:g}, and the head or the objective "
+                "reads image tokens, whose positions would be lost: set it to 0"
+            )
 
     def encode_images(self, images: Tensor, keys: frozenset[TokenKey] = frozenset()) -> Encoded:
         """Encodes images.

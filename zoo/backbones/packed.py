@@ -11,6 +11,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 
 class Packing:
@@ -87,7 +88,11 @@ class Packing:
 
 
 def run_blocks(
-    blocks: Iterable[Any], x: Tensor, packing: Packing, layers: Collection[int]
+    blocks: Iterable[Any],
+    x: Tensor,
+    packing: Packing,
+    layers: Collection[int],
+    checkpoints: bool = False,
 ) -> tuple[Tensor, dict[int, Tensor]]:
     """Runs blocks on packed texts.
 
@@ -96,20 +101,29 @@ def run_blocks(
         x: The input of the first block, `[N, W]`.
         packing: The positions of the texts.
         layers: The blocks whose output is returned, counted from 0.
+        checkpoints: Whether a block's activations are recomputed in the backward pass.
 
     Returns:
         The output of the last block, `[N, W]`, and the outputs of `layers`.
     """
     outputs = {}
     for i, block in enumerate(blocks):
-        attention: nn.MultiheadAttention = block.attn
-        joined = F.linear(block.ln_1(x), attention.in_proj_weight, attention.in_proj_bias)
-        parts = (part.unflatten(-1, (attention.num_heads, -1)) for part in joined.chunk(3, dim=-1))
-        x = x + block.ls_1(attention.out_proj(packing.attend(*parts).flatten(-2)))
-        x = x + block.ls_2(block.mlp(block.ln_2(x)))
+        if checkpoints:
+            x = checkpoint(_run_block, block, x, packing, use_reentrant=False)
+        else:
+            x = _run_block(block, x, packing)
         if i in layers:
             outputs[i] = x
     return x, outputs
+
+
+def _run_block(block: Any, x: Tensor, packing: Packing) -> Tensor:
+    attention: nn.MultiheadAttention = block.attn
+    joined = F.linear(block.ln_1(x), attention.in_proj_weight, attention.in_proj_bias)
+    parts = (part.unflatten(-1, (attention.num_heads, -1)) for part in joined.chunk(3, dim=-1))
+    x = x + block.ls_1(attention.out_proj(packing.attend(*parts).flatten(-2)))
+    output: Tensor = x + block.ls_2(block.mlp(block.ln_2(x)))
+    return output
 
 
 def supports_packing(block: Any) -> bool:

@@ -6,9 +6,10 @@ from typing import Literal
 
 from zoo.backbones.lora import LoRA
 from zoo.errors import ZooError
-from zoo.support.ranges import PositiveInt, RangedType
+from zoo.support.ranges import HalfOpenUnitInterval, PositiveInt, RangedType
 
 SHORTEST = 3  # tokens of a context: a start, a word, an end
+TOWERS: tuple[Literal["image", "text"], ...] = ("image", "text")
 LONGEST = 1 << 16  # tokens; a longer table of positions is a typing error
 
 
@@ -24,6 +25,10 @@ class Tuning(metaclass=RangedType):
         batch_norm: Whether BatchNorm uses frozen statistics in training or updates them, in towers
             that have it. `updated` cannot be combined with chunks, since the statistics would be
             those of a chunk.
+        image_groups: How many of the last groups of the image tower are trained if `towers` leaves
+            it out: its projection, then its last block with the final norm, then one block each, in
+            open_clip's order. None trains none of them.
+        text_groups: The same of the text tower.
 
     Examples:
         Only the image tower is trained:
@@ -37,17 +42,46 @@ class Tuning(metaclass=RangedType):
     towers: Literal["both", "image", "text", "none"] = "both"
     lora: LoRA | None = None
     batch_norm: Literal["frozen", "updated"] = "frozen"
+    image_groups: PositiveInt | None = None
+    text_groups: PositiveInt | None = None
 
     def __post_init__(self) -> None:
+        for tower, groups in (("image", self.image_groups), ("text", self.text_groups)):
+            self._check_groups(tower, groups)
         if self.lora is not None and self.towers == "none":
             raise ZooError(
                 "backbone.tuning.lora trains adapters and backbone.tuning.towers is none: set "
                 "towers to both, image or text, or lora to null"
             )
 
+    def _check_groups(self, tower: str, groups: int | None) -> None:
+        name, reason = f"backbone.tuning.{tower}_groups", ""
+        if groups is None:
+            return
+        if self.towers in ("both", tower):
+            reason = f"backbone.tuning.towers {self.towers} trains the whole tower"
+        elif self.lora is not None:
+            reason = "backbone.tuning.lora trains adapters instead of weights"
+        elif self.batch_norm == "updated":
+            reason = "backbone.tuning.batch_norm updated would change the frozen groups"
+        if reason:
+            raise ZooError(
+                f"{name} is {groups}, which trains the last groups of a frozen tower, but {reason}:"
+                f" set {name} to null, or change the other setting"
+            )
+
+    def groups_of(self, tower: Literal["image", "text"]) -> int | None:
+        """Returns how many last groups of a frozen tower are trained, or None."""
+        return self.image_groups if tower == "image" else self.text_groups
+
     def trains(self, tower: Literal["image", "text"]) -> bool:
-        """Returns whether a tower is trained."""
-        return self.towers in ("both", tower)
+        """Returns whether a tower is trained, or a part of it."""
+        return self.towers in ("both", tower) or self.groups_of(tower) is not None
+
+    def describe_towers(self) -> str:
+        """Returns the trained towers and groups, as in `text, image_groups 2`."""
+        groups = ((f"{tower}_groups", self.groups_of(tower)) for tower in TOWERS)
+        return ", ".join([self.towers, *(f"{name} {n}" for name, n in groups if n is not None)])
 
 
 @dataclass(frozen=True)
@@ -96,6 +130,9 @@ class Augmentation(metaclass=RangedType):
     Args:
         crop_scale: The least and the greatest share of an image's area that a random crop keeps,
             above 0 and up to 1.
+        patch_dropout: The share of the patches of a training image that the image tower leaves out,
+            drawn again for each image, from 0 to under 1. It needs open_clip's own ViT, and heads
+            and objectives that read no image tokens.
 
     Examples:
         Crops of at least half of the image:
@@ -107,6 +144,7 @@ class Augmentation(metaclass=RangedType):
     """
 
     crop_scale: tuple[float, float] = (0.9, 1.0)
+    patch_dropout: HalfOpenUnitInterval = 0.0
 
     def __post_init__(self) -> None:
         if len(self.crop_scale) != 2 or not 0 < self.crop_scale[0] <= self.crop_scale[1] <= 1:
@@ -132,6 +170,9 @@ class Compute(metaclass=RangedType):
         packed: Whether the texts of a batch are packed into one sequence without padding, instead
             of groups of similar length. Last digits differ. It does not work with towers that read
             their padding, compiled towers and adapters on attention.
+        checkpoint_blocks: Whether the activations of each block are recomputed in the backward pass
+            instead of stored: less memory, about a third more operations, the same gradients. It
+            can be combined with `chunk`, which then recomputes a chunk block by block.
 
     Examples:
         Vectors do not depend on the size of chunks:
@@ -149,3 +190,4 @@ class Compute(metaclass=RangedType):
     compile: str | None = None
     channels_last: bool = False
     packed: bool = False
+    checkpoint_blocks: bool = False

@@ -5,9 +5,10 @@ that both towers share.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from functools import partial
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -32,14 +33,66 @@ class Tower:
         prefix: How many prefix tokens it has.
         norms: Whether the final norm can be applied to single tokens.
         projects: Whether the projection to D can be applied to single tokens.
+        checkpoints: Whether the activations of each block are recomputed in the backward pass.
     """
 
-    side: str
+    side: Literal["image", "text"]
     model: Any  # open_clip's models share an interface and no class
     blocks = 0
     width: int
     prefix = 0
-    norms = projects = False
+    norms = projects = checkpoints = False
+
+    def checkpoint_blocks(self, name: str) -> None:
+        """Recomputes the activations of each block in the backward pass, instead of storing them.
+
+        Args:
+            name: The architecture in messages.
+
+        Raises:
+            ZooError: The tower's library cannot do it.
+        """
+        try:
+            self._checkpoint_blocks()
+        except (AssertionError, ValueError) as error:  # timm's and transformers'
+            raise ZooError(
+                f"backbone.compute.checkpoint_blocks: the {self.side} tower of {name} cannot "
+                f"recompute its blocks ({error}): set it to false, or set backbone.compute.chunk"
+            ) from error
+        self.checkpoints = True
+
+    def _checkpoint_blocks(self) -> None:
+        raise NotImplementedError
+
+    def train_last_groups(self, count: int, name: str) -> None:
+        """Freezes the tower's parameters except those of its last groups.
+
+        Args:
+            count: How many groups are trained.
+            name: The architecture in messages.
+
+        Raises:
+            ZooError: The tower has no groups, or no more than these.
+        """
+        setting, groups = f"backbone.tuning.{self.side}_groups", self._count_groups()
+        if groups == 0:
+            raise ZooError(
+                f"{setting}: open_clip cannot train a part of the {self.side} tower of {name}: set "
+                f"it to null, or backbone.tuning.towers to one with the {self.side} tower"
+            )
+        if count >= groups:
+            raise ZooError(
+                f"{setting} is {count}, but the {self.side} tower of {name} has {groups} groups: "
+                f"set it to one from 1 to {groups - 1}, or train the whole tower with "
+                "backbone.tuning.towers"
+            )
+        self._lock_all_but(count)
+
+    def _count_groups(self) -> int:
+        raise NotImplementedError
+
+    def _lock_all_but(self, count: int) -> None:
+        raise NotImplementedError
 
     def check_token_key(self, name: str, key: TokenKey) -> None:
         """Checks that the tower can return some tokens.
@@ -123,12 +176,14 @@ class ImageTower(Tower):
     side = "image"
 
     def __init__(self, model: nn.Module, shared_width: int) -> None:
+        from open_clip.modified_resnet import ModifiedResNet
         from open_clip.timm_model import TimmModel
         from open_clip.transformer import VisionTransformer
 
         self.model, self.width, self.patches = model, shared_width, None
         visual: Any = model.visual
         self.native = isinstance(visual, VisionTransformer)
+        self._is_resnet = isinstance(visual, ModifiedResNet)
         if self.native:
             self.blocks, self.width, self.prefix = (
                 len(visual.transformer.resblocks),
@@ -151,6 +206,25 @@ class ImageTower(Tower):
             self.patches = trunk.patch_embed.num_patches
             self.norms = not isinstance(trunk.norm, nn.Identity)
 
+    def drop_patches(self, share: float, name: str) -> None:
+        """Leaves out patches of training images at random, by torch's generator of the CPU.
+
+        Args:
+            share: The share of patches that is left out.
+            name: The architecture in messages.
+
+        Raises:
+            ZooError: The tower is not open_clip's ViT.
+        """
+        if not self.native:
+            raise ZooError(
+                f"backbone.augmentation.patch_dropout is {share:g}, and the image tower of {name} "
+                "is not open_clip's own ViT: set it to 0"
+            )
+        from open_clip.transformer import PatchDropout
+
+        self.model.visual.patch_dropout = PatchDropout(share)
+
     @property
     def size(self) -> tuple[int, int]:
         """Height and width of the images, in pixels."""
@@ -168,6 +242,8 @@ class ImageTower(Tower):
             Pooled vectors `[n, D]` and the tokens of every key. Every image token is real.
         """
         if not keys:
+            if self.checkpoints and self._is_resnet:
+                return Encoded(self._encode_by_bottlenecks(images))
             return Encoded(self.model.encode_image(images, normalize=False))
         layers = self.layers(keys)
         visual: Any = self.model.visual
@@ -194,6 +270,37 @@ class ImageTower(Tower):
             tokens,
             {key: t.new_ones(t.shape[:2], dtype=torch.bool) for key, t in tokens.items()},
         )
+
+    def _checkpoint_blocks(self) -> None:
+        visual: Any = self.model.visual
+        # open_clip's method only warns if timm cannot, and does nothing in a ResNet
+        (visual if self.native or self._is_resnet else visual.trunk).set_grad_checkpointing(True)
+
+    def _count_groups(self) -> int:
+        if self.native:
+            return self.blocks + 2
+        trunk = getattr(self.model.visual, "trunk", None)
+        return len(_parameter_groups(trunk)) if hasattr(trunk, "group_matcher") else 0
+
+    def _lock_all_but(self, count: int) -> None:
+        visual: Any = self.model.visual
+        if self.native:
+            visual.lock(unlocked_groups=count)
+            return
+        # as open_clip's own method does, which imports a module that timm has moved
+        groups = _parameter_groups(visual.trunk)
+        for group in sorted(groups)[:-count]:
+            for name in groups[group]:
+                visual.trunk.get_parameter(name).requires_grad_(False)
+
+    def _encode_by_bottlenecks(self, images: Tensor) -> Tensor:
+        """Runs open_clip's ResNet, whose bottlenecks recompute their activations."""
+        visual: Any = self.model.visual
+        x = visual.stem(images)
+        for bottleneck in (*visual.layer1, *visual.layer2, *visual.layer3, *visual.layer4):
+            x = checkpoint(bottleneck, x, use_reentrant=False)
+        pooled: Tensor = visual.attnpool(x)
+        return pooled
 
 
 class TextTower(Tower):
@@ -297,6 +404,36 @@ class TextTower(Tower):
         real = torch.arange(length, device=ids.device) < lengths[:, None]
         return Encoded(pooled, self._tokens(by_layer, keys), dict.fromkeys(keys, real))
 
+    def _checkpoint_blocks(self) -> None:
+        text: Any = getattr(self.model, "text", self.model)
+        if not self.masks_padding:
+            text.transformer.grad_checkpointing = True
+            return
+        tower = text.transformer
+        # open_clip's method calls the older name, of which transformers 5 warns
+        enable = getattr(tower, "activation_checkpointing_enable", None)
+        (enable or tower.gradient_checkpointing_enable)({"use_reentrant": False})
+
+    def _count_groups(self) -> int:
+        text: Any = getattr(self.model, "text", self.model)
+        if self.masks_padding:
+            from open_clip.hf_configs import arch_dict
+
+            names = arch_dict[text.config.model_type]["config_names"]
+            is_known = {"layer_attr", "token_embeddings_attr"} <= names.keys()
+            return int(text.config.num_hidden_layers) + 1 if is_known else 0
+        return len(text.transformer.resblocks) + 1 + (text.text_projection is not None)
+
+    def _lock_all_but(self, count: int) -> None:
+        from open_clip.transformer import lock_text_tower
+
+        if self.masks_padding:
+            text: Any = self.model.text
+            with redirect_stdout(None):  # it prints
+                text.lock(unlocked_layers=count)
+        else:
+            lock_text_tower(self.model, unlocked_layers=count)
+
     def enable_packing(self, name: str) -> None:
         """Turns on packing of texts into one sequence without padding.
 
@@ -326,7 +463,9 @@ class TextTower(Tower):
         dtype = text.transformer.get_cast_dtype()
         x = text.token_embedding(packing.pack(ids)).to(dtype)
         x = x + text.positional_embedding[packing.positions].to(dtype)
-        x, by_layer = run_blocks(text.transformer.resblocks, x, packing, self.layers(keys))
+        x, by_layer = run_blocks(
+            text.transformer.resblocks, x, packing, self.layers(keys), self.checkpoints
+        )
         pooled = self._project(text.ln_final(x[packing.ends]))
         tokens = {key: packing.unpack(t) for key, t in self._tokens(by_layer, keys).items()}
         return Encoded(pooled, tokens, dict.fromkeys(keys, packing.real))
@@ -348,6 +487,14 @@ class TextTower(Tower):
             return x
         projected: Tensor = projection(x) if isinstance(projection, nn.Linear) else x @ projection
         return projected
+
+
+def _parameter_groups(trunk: Any) -> dict[int, list[str]]:
+    """Returns the names of parameters of a timm model by group, from the first to the last."""
+    from timm.models import group_parameters
+
+    groups: dict[int, list[str]] = group_parameters(trunk, trunk.group_matcher())
+    return groups
 
 
 def encode_in_chunks(

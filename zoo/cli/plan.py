@@ -70,7 +70,7 @@ def main(argv: list[str]) -> int:
         + (
             "\n"
             if used_memory < device_memory
-            else ": NOT ENOUGH; use more devices or backbone.compute.chunk\n"
+            else ": NOT ENOUGH; use more devices, backbone.compute.chunk or checkpoint_blocks\n"
         )
     )
     if step.devices > 1:
@@ -164,12 +164,21 @@ def build_step(settings: Namespace, given: Any) -> tuple[Step, list[str]]:
             "the recipe trains LoRA adapters, but zoo plan supports only full towers: set "
             "model.backbone.tuning.lora to null"
         )
+    for name in ("image_groups", "text_groups"):
+        if tuning.get(name) is not None:
+            raise ZooError(
+                f"the recipe trains a part of a tower, but zoo plan supports only full towers: set "
+                f"model.backbone.tuning.{name} to null"
+            )
     if data.get("features") is not None:
         raise ZooError(
             "data.features encodes images and texts only once, but zoo plan assumes that the "
             "towers run in every step: set data.features to null"
         )
-    image, text = towers_of(backbone.get("name") or DEFAULT_BACKBONE, backbone.get("activation"))
+    checkpoints = bool(compute.get("checkpoint_blocks"))
+    image, text = towers_of(
+        backbone.get("name") or DEFAULT_BACKBONE, backbone.get("activation"), checkpoints
+    )
     towers = {"both": ("image", "text"), "none": ()}.get(tuning.get("towers", "both"))
     trains = frozenset([tuning["towers"]] if towers is None else towers)
     rows = data.batch_size * (2 if data.get("hard_images") else 1)
@@ -192,6 +201,7 @@ def build_step(settings: Namespace, given: Any) -> tuple[Step, list[str]]:
         unit_tokens=given.unit_tokens,
         arithmetic=_parse_precision(str(settings.trainer.precision)),
         chunk=compute.get("chunk"),
+        checkpoint_blocks=checkpoints,
     )
     head, objective = (_class_name(settings.model.get(part)) for part in ("head", "objective"))
     notes = [f"the cost of {head} is not counted"] if head not in (None, "Cosine") else []
@@ -200,6 +210,13 @@ def build_step(settings: Namespace, given: Any) -> tuple[Step, list[str]]:
     if data.get("joined") == "alternate":
         notes.append("every other step uses single images, but is counted as if it joined two")
     notes += ["negative images are not counted"] * (data.get("negative_images") is not None)
+    if _init_args(backbone.get("augmentation")).get("patch_dropout"):
+        notes.append("what patch_dropout saves is not counted")
+    notes += [
+        f"what checkpoint_blocks saves in the {side} tower is not counted, since its blocks differ"
+        for side, tower in (("image", image), ("text", text))
+        if checkpoints and side in trains and tower.count_checkpointed is None
+    ]
     return step, notes
 
 

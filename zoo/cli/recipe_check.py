@@ -332,7 +332,9 @@ def _disk_need(settings: Namespace) -> RecipeNeed:
         path for path in (folder.absolute(), *folder.absolute().parents) if path.is_dir()
     )
     free = shutil.disk_usage(existing_folder).free
-    trained = arguments.tuning.towers != "none" and arguments.tuning.lora is None
+    tuning = arguments.tuning
+    groups = tuning.get("image_groups") or tuning.get("text_groups")
+    trained = (tuning.towers != "none" or groups is not None) and tuning.lora is None
     try:
         size = parameters_of(arguments.name) * (TRAINED if trained else FROZEN) * CHECKPOINT_COUNT
     except ZooError as error:

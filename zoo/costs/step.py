@@ -29,6 +29,7 @@ class Step:
         unit_tokens: Length to which units and foils are truncated, in tokens.
         arithmetic: Arithmetic of matrix products.
         chunk: Items per forward pass of a tower, with activation checkpointing; None for all.
+        checkpoint_blocks: Whether the activations of blocks are recomputed.
     """
 
     image: TowerCost
@@ -42,6 +43,7 @@ class Step:
     unit_tokens: int = 8
     arithmetic: Arithmetic = "bf16"
     chunk: int | None = None
+    checkpoint_blocks: bool = False
 
     @property
     def local(self) -> int:
@@ -71,7 +73,7 @@ class Step:
     def _passes(self, tower: str) -> int:
         if tower not in self.trains:
             return 1
-        return FORWARD_AND_BACKWARD + (self.chunk is not None)
+        return FORWARD_AND_BACKWARD + (self.chunk is not None) + self.checkpoint_blocks
 
     @property
     def _scores(self) -> int:
@@ -100,16 +102,21 @@ class Step:
             return 0
         share = 1.0
         if tower == "image":
-            items, total = self.local, self.local * self.image.activation_bytes(half=half)
+            items, total = self.local, self.local * self._stored_bytes(self.image, None, half)
         else:
             items = self.local * (self.sentences + self.units)
             total = self.local * (
-                self.sentences * self.text.activation_bytes(self.sentence_tokens, half)
-                + self.units * self.text.activation_bytes(self.unit_tokens, half)
+                self.sentences * self._stored_bytes(self.text, self.sentence_tokens, half)
+                + self.units * self._stored_bytes(self.text, self.unit_tokens, half)
             )
         if self.chunk is not None:
             share = min(1.0, self.chunk / items)
         return total * share
+
+    def _stored_bytes(self, tower: TowerCost, tokens: int | None, half: bool) -> int:
+        if self.checkpoint_blocks:
+            return tower.checkpointed_bytes(tokens, half)
+        return tower.activation_bytes(tokens, half)
 
     @cached_property
     def communication(self) -> dict[str, float]:

@@ -277,8 +277,8 @@ def check_features_constant(backbone: Backbone, strategy: Strategy, resamples_te
     reason = "data.features encodes images and texts once"
     if any(backbone.has_trained_parameters(tower) for tower in ("image", "text")):
         raise ZooError(
-            f"{reason}, and model.backbone.tuning.towers is {backbone.tuning.towers}: "
-            "set it to none, or data.features to null"
+            f"{reason}, and model.backbone.tuning.towers is "
+            f"{backbone.tuning.describe_towers()}: set it to none, or data.features to null"
         )
     if backbone.augmentation is not None:
         raise ZooError(

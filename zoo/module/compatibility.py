@@ -72,7 +72,7 @@ def report_frozen(backbone: Backbone, frozen: list[str]) -> None:
             "model.backbone.tuning.towers %s",
             len(frozen),
             names,
-            backbone.tuning.towers,
+            backbone.tuning.describe_towers(),
         )
 
 

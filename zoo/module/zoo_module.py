@@ -154,6 +154,7 @@ class ZooModule(Ranged, LightningModule):
             data = data_of(self.trainer)
             self.check_data(data)
             self._refuse_clipping_fused()
+            self.backbone.refuse_tokens_of_dropped_patches(self.image_keys)
             if self.trainer.is_global_zero:
                 warn_of_unused_texts(self.objective, self.head, data)
                 report_frozen(self.backbone, self.frozen)

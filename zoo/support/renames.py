@@ -38,6 +38,11 @@ VALUES = {"overlong": {"cut": True, "error": False}}
 DATA = {"overlong": "truncation", "redraw": "resample", "cut": "truncated"}
 # settings that were added, with the values that version 0.1.0 had
 ADDED_TO_OPTIMIZER = {"weight_decay_on": "matrices", "initial_share": None}
+ADDED_TO_BACKBONE: dict[str, dict[str, Any]] = {
+    "tuning": {"image_groups": None, "text_groups": None},
+    "augmentation": {"patch_dropout": 0.0},
+    "compute": {"checkpoint_blocks": False},
+}
 # fields of a catalogue entry
 ENTRY = {"says": "description", "rule": "weights_class", "refused": "unsupported"}
 
@@ -69,6 +74,12 @@ def translate_recipe(recipe: Any) -> Any:
     translated = translate_classes(recipe)
     if isinstance(translated, dict) and isinstance(translated.get("optimizer"), dict):
         translated["optimizer"] = {**ADDED_TO_OPTIMIZER, **translated["optimizer"]}
+    backbone = translated.get("backbone") if isinstance(translated, dict) else None
+    arguments = backbone.get("init_args") if isinstance(backbone, dict) else None
+    if isinstance(arguments, dict):
+        for group, added in ADDED_TO_BACKBONE.items():
+            if isinstance(arguments.get(group), dict):
+                arguments[group] = {**added, **arguments[group]}
     return translated
 
 
