@@ -27,6 +27,7 @@ from zoo.cli.studies.runs import WorkFolder, fit_arguments, study_runs
 from zoo.errors import ZooError
 from zoo.results.comparison.comparison import Comparison
 from zoo.results.site.charts import DrawnChart
+from zoo.results.suites import expand_suites
 
 STUDY = """
 recipes:
@@ -474,9 +475,11 @@ def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
         ["methods_on_coco"],
         ["methods_on_coco", "small_flickr8k"],
         ["methods_on_coco", "small_with_scenes"],
-        ["cs_clip_table4", "small_flickr8k"],
-        ["cs_clip_table16", "small_flickr8k"],
-        ["fsc_clip_table2", "small_flickr8k"],
+        *(
+            [f"{paper}_table{number}", "small_flickr8k"]
+            for paper, numbers in (("cs_clip", (2, 3, 4, 16, 17)), ("fsc_clip", (1, 2, 3, 4, 5, 7)))
+            for number in numbers
+        ),
         ["tf_depth", "small_flickr8k", "small_heads"],
         ["every_recipe", "small_flickr8k"],
         ["every_recipe", "small_scenes"],
@@ -496,6 +499,21 @@ def test_a_shipped_study_names_recipes_and_places_that_there_are(names: list[str
         assert set(named) <= shipped_recipes().keys()
         assert "${work}" not in " ".join(arguments)
         assert "${first}" not in " ".join(arguments)
+
+
+@pytest.mark.parametrize(
+    ("preset", "number"),
+    [("cs_clip_ablations", n) for n in (2, 3, 4, 16, 17)]
+    + [("fsc_clip", n) for n in (1, 2, 3, 4, 5, 7)],
+)
+def test_a_table_of_a_paper_measures_all_its_columns(preset: str, number: int) -> None:
+    paper = preset.removesuffix("_ablations")
+    study = read_study([f"{paper}_table{number}"])
+    assert preset in study.compare["preset"]
+    given = study.validate["benchmarks"]
+    entries = expand_suites([given] if isinstance(given, str) else given)
+    measured = {str(entry).partition(":")[0] for entry in entries}
+    assert measured == set(expand_suites([f"suite:{preset}"]))
 
 
 def test_a_lock_that_cannot_be_had_is_one_sentence(
