@@ -23,7 +23,7 @@ from zoo.cli.recipes import shipped_recipes, shipped_studies
 from zoo.cli.studies import checks, records, slurm, tables, work
 from zoo.cli.studies.file import read_study
 from zoo.cli.studies.locks import lock_file
-from zoo.cli.studies.runs import WorkFolder, fit_arguments, study_runs
+from zoo.cli.studies.runs import WorkFolder, evaluation_arguments, fit_arguments, study_runs
 from zoo.errors import ZooError
 from zoo.results.comparison.comparison import Comparison
 from zoo.results.site.charts import DrawnChart
@@ -447,6 +447,17 @@ def test_what_a_later_file_prepares_is_made_after_what_earlier_ones_prepare(fold
     assert list(study.prepare) == ["table", "scenes", "units"]
 
 
+def test_a_run_is_trained_and_measured_with_its_seed_where_the_file_names_it(folder: Path) -> None:
+    text = STUDY.replace("cache: false}", "shuffle: '${seed}'}")
+    (folder / "seeded.yaml").write_text(text.replace("max_steps: 2", "max_steps: '${seed}'"))
+    study = read_study([str(folder / "seeded.yaml")])
+    place = WorkFolder(Path("/work"), "/data", study)
+    for run in study_runs(study):
+        assert evaluation_arguments(run, place)[-2:] == ["--shuffle", str(run.seed)]
+        if run.row != "first":
+            assert f'"max_steps": "{run.seed}"' in " ".join(fit_arguments(run, place))
+
+
 def test_jobs_are_sent_by_submitit_with_what_is_given_to_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -481,6 +492,9 @@ def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
             for number in numbers
         ),
         ["tf_depth", "small_flickr8k", "small_heads"],
+        ["role_table2", "small_flickr8k", "small_role"],
+        ["bindsplit_coco", "small_flickr8k", "small_bindings"],
+        ["bindsplit_pug_spare"],
         ["every_recipe", "small_flickr8k"],
         ["every_recipe", "small_scenes"],
         ["methods_on_coco", "small_scenes"],
