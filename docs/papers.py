@@ -10,11 +10,12 @@ DOCS = Path(__file__).parent
 STUDIES = DOCS.parent / "configs" / "studies"
 HEAD = """# Tables and figures of four papers
 
-One row per table or figure: what runs it, and with which departures from the paper. `zoo study` trains,
-measures and compares; the head of each study file has the paper's figures. No table was run at full
-scale, since pretrained weights and complete benchmarks were not there. *Run here* says what was run;
-"smallest form" is one seed and 3 steps of 8 captions per row with an untrained `zoo-tiny`, on 980
-photographs of Flickr8k. It shows that a study runs from captions to its table, and nothing else.
+One row per table or figure: what runs it, and with which departures from the paper. `zoo study`
+trains, measures and compares; the head of each study file has the paper's figures. No table was run
+at full scale, since pretrained weights and complete benchmarks were not there. *Run here* says what
+was run; "smallest form" is one seed and 3 steps of 8 captions per row with an untrained `zoo-tiny`,
+on 980 photographs of Flickr8k. It shows that a study runs from captions to its table, and nothing
+else.
 
 `python docs/papers.py` writes this page from `docs/papers.yaml` and the study files.
 """
