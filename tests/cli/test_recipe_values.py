@@ -249,6 +249,8 @@ PUBLISHED: dict[str, dict[str, Any]] = {
     "pe_core_b_16.yaml": {
         "model.backbone.name": "PE-Core-B-16",
         "model.backbone.pretrained": "meta",
+        "model.backbone.preprocess.resize_mode": "shortest",
+        "model.backbone.preprocess.interpolation": "bicubic",
     },
 }
 UNPUBLISHED = {  # of this project, or a change of corpus or objective alone

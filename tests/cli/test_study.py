@@ -23,10 +23,11 @@ from zoo.cli.recipes import shipped_recipes, shipped_studies
 from zoo.cli.studies import checks, records, slurm, tables, work
 from zoo.cli.studies.file import read_study
 from zoo.cli.studies.locks import lock_file
-from zoo.cli.studies.runs import WorkFolder, fit_arguments, study_runs
+from zoo.cli.studies.runs import WorkFolder, evaluation_arguments, fit_arguments, study_runs
 from zoo.errors import ZooError
 from zoo.results.comparison.comparison import Comparison
 from zoo.results.site.charts import DrawnChart
+from zoo.results.suites import expand_suites
 
 STUDY = """
 recipes:
@@ -446,6 +447,17 @@ def test_what_a_later_file_prepares_is_made_after_what_earlier_ones_prepare(fold
     assert list(study.prepare) == ["table", "scenes", "units"]
 
 
+def test_a_run_is_trained_and_measured_with_its_seed_where_the_file_names_it(folder: Path) -> None:
+    text = STUDY.replace("cache: false}", "shuffle: '${seed}'}")
+    (folder / "seeded.yaml").write_text(text.replace("max_steps: 2", "max_steps: '${seed}'"))
+    study = read_study([str(folder / "seeded.yaml")])
+    place = WorkFolder(Path("/work"), "/data", study)
+    for run in study_runs(study):
+        assert evaluation_arguments(run, place)[-2:] == ["--shuffle", str(run.seed)]
+        if run.row != "first":
+            assert f'"max_steps": "{run.seed}"' in " ".join(fit_arguments(run, place))
+
+
 def test_jobs_are_sent_by_submitit_with_what_is_given_to_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -474,10 +486,15 @@ def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
         ["methods_on_coco"],
         ["methods_on_coco", "small_flickr8k"],
         ["methods_on_coco", "small_with_scenes"],
-        ["cs_clip_table4", "small_flickr8k"],
-        ["cs_clip_table16", "small_flickr8k"],
-        ["fsc_clip_table2", "small_flickr8k"],
+        *(
+            [f"{paper}_table{number}", "small_flickr8k"]
+            for paper, numbers in (("cs_clip", (2, 3, 4, 16, 17)), ("fsc_clip", (1, 2, 3, 4, 5, 7)))
+            for number in numbers
+        ),
         ["tf_depth", "small_flickr8k", "small_heads"],
+        ["role_table2", "small_flickr8k", "small_role"],
+        ["bindsplit_coco", "small_flickr8k", "small_bindings"],
+        ["bindsplit_pug_spare"],
         ["every_recipe", "small_flickr8k"],
         ["every_recipe", "small_scenes"],
         ["methods_on_coco", "small_scenes"],
@@ -496,6 +513,21 @@ def test_a_shipped_study_names_recipes_and_places_that_there_are(names: list[str
         assert set(named) <= shipped_recipes().keys()
         assert "${work}" not in " ".join(arguments)
         assert "${first}" not in " ".join(arguments)
+
+
+@pytest.mark.parametrize(
+    ("preset", "number"),
+    [("cs_clip_ablations", n) for n in (2, 3, 4, 16, 17)]
+    + [("fsc_clip", n) for n in (1, 2, 3, 4, 5, 7)],
+)
+def test_a_table_of_a_paper_measures_all_its_columns(preset: str, number: int) -> None:
+    paper = preset.removesuffix("_ablations")
+    study = read_study([f"{paper}_table{number}"])
+    assert preset in study.compare["preset"]
+    given = study.validate["benchmarks"]
+    entries = expand_suites([given] if isinstance(given, str) else given)
+    measured = {str(entry).partition(":")[0] for entry in entries}
+    assert measured == set(expand_suites([f"suite:{preset}"]))
 
 
 def test_a_lock_that_cannot_be_had_is_one_sentence(

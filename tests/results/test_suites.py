@@ -6,12 +6,15 @@ from pathlib import Path
 import pytest
 
 from zoo.benchmarks import SugarCrepe
+from zoo.benchmarks.half_truth.rules import CONDITIONS
 from zoo.errors import ZooError
 from zoo.evaluation import Evaluation
-from zoo.results.averages import Average
+from zoo.results.averages import Average, Member
+from zoo.results.half_truths import ENTITIES
 from zoo.results.metrics import Metric
 from zoo.results.outcomes import SCHEMA
 from zoo.results.preset_results import PresetResults
+from zoo.results.presets.preset import preset_of
 from zoo.results.report import Results
 from zoo.results.suites import expand_suites, self_contained_benchmarks
 
@@ -39,6 +42,18 @@ def test_a_suite_is_the_benchmarks_of_a_preset_each_once(tmp_path: Path) -> None
     )
     assert expand_suites([f"suite:{path}"]) == ["bla"]
     assert [one.name for one in Evaluation([f"suite:{path}"]).benchmarks] == ["bla"]
+
+
+def test_the_columns_of_cs_clips_ablations_are_all_conditions_and_the_sets_of_zs_7() -> None:
+    columns = {mean.name: mean for mean in preset_of("cs_clip_ablations").means}
+    zero_shot = next(mean for mean in preset_of("zs_7").means if mean.name == "ZS-7, acc@1")
+    assert columns["ZS Avg"].members == zero_shot.members
+    entities, relations = (
+        [member.subset for member in columns[name].members if isinstance(member, Member)]
+        for name in ("HT Ent", "HT Rel")
+    )
+    assert set(entities) == set(ENTITIES)
+    assert sorted(entities + relations) == sorted(CONDITIONS)
 
 
 def test_a_suite_of_nothing_is_a_sentence(tmp_path: Path) -> None:

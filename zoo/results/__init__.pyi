@@ -6,6 +6,7 @@ from .presets.preset import FSCCLIP as FSCCLIP
 from .presets.preset import ZS7 as ZS7
 from .presets.preset import ZS21 as ZS21
 from .presets.preset import Capabilities as Capabilities
+from .presets.preset import CSCLIPAblations as CSCLIPAblations
 from .presets.preset import CSCLIPTable11 as CSCLIPTable11
 from .presets.preset import Official as Official
 from .presets.preset import Preset as Preset

@@ -80,10 +80,12 @@ class WorkFolder:
 
         Args:
             value: The value.
-            run: The run; `${first}` is the checkpoint of its initial run.
+            run: The run; `${first}` is the checkpoint of its initial run, `${seed}` its seed.
         """
         checkpoint = self.last_checkpoint((run and self.initial_run(run)) or Run(FIRST, 0, ()))
         places = {"${work}": str(self.root), DATA_ROOT: self.data_root, "${first}": str(checkpoint)}
+        if run is not None:
+            places["${seed}"] = str(run.seed)
         return fill_placeholders(value, places)
 
     def restore_placeholders(self, value: Any) -> Any:

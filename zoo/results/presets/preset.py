@@ -151,6 +151,12 @@ class CSCLIPTable11(_ShippedFile, PresetFile):
     name = "cs_clip"
 
 
+class CSCLIPAblations(_ShippedFile, PresetFile):
+    """Computes the nine columns of the ablation tables of CS-CLIP (2, 3, 4, 16 and 17)."""
+
+    name = "cs_clip_ablations"
+
+
 class FSCCLIP(_ShippedFile, PresetFile):
     """Computes the averages of the tables of FSC-CLIP."""
 
