@@ -373,8 +373,9 @@ def _build_table(samples: Sequence[Sample], arguments: Namespace) -> None:
     """Looks up every word of the captions in WordNet, and prints a summary."""
     # imported here because NLTK takes a second to import
     from zoo.language.inflection import describe_inflection_library
+    from zoo.language.offensive_words import offensive_words
     from zoo.language.wordnet import WordNet
-    from zoo.negatives.table import ReplacementTable
+    from zoo.negatives.table import OFFENSIVE_WORDS, ReplacementTable
     from zoo.negatives.word_table import build_table, replaceable_vocabulary, replacements
 
     tagger = arguments.tagger or default_tagger()
@@ -384,7 +385,7 @@ def _build_table(samples: Sequence[Sample], arguments: Namespace) -> None:
     made_by = (
         tagger.describe()
         | describe_inflection_library()
-        | {"wordnet": wordnet.version}
+        | {OFFENSIVE_WORDS: offensive_words().digest(), "wordnet": wordnet.version}
         | {name: str(value).lower() for name, value in rule.items()}
     )
     with show_progress("words", len(keys)) as advance:
