@@ -248,7 +248,7 @@ def parser() -> CommandParser:
         type=Tagger,
         metavar="CLASS",
         help="the part-of-speech tagger, from `zoo ls taggers` or a custom class; by default "
-        "spaCy's if it is installed, else TextBlob's",
+        "TextBlobTagger",
     )
     build_parser.add_argument(
         "--out",

@@ -24,8 +24,7 @@ class NegCLIPSwap(NegativeGenerator):
     two drawn members are equal; here another pair is drawn. Whitespace, case and a or an are kept.
 
     Args:
-        tagger: The tagger for words, tags and phrases. If None, spaCy's if it and its English
-            pipeline are installed, otherwise TextBlob's.
+        tagger: The tagger for words, tags and phrases. If None, TextBlob's.
         reorder_lists: Whether members joined by "and", "or" or a comma may be swapped, as
             published, although "a white and black dog" is "a black and white dog".
     """
