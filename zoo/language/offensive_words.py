@@ -61,4 +61,5 @@ def offensive_words() -> OffensiveWords:
 
 
 def _possible_singulars(word: str) -> tuple[str, ...]:
-    return word, word.removesuffix("s"), word.removesuffix("es"), re.sub("ies$", "y", word)
+    endings = (("s$", ""), ("(?<=[hosxz])es$", ""), ("ies$", "y"))
+    return word, *(re.sub(plural, singular, word) for plural, singular in endings)
