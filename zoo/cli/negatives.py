@@ -23,6 +23,7 @@ from zoo.language.taggers import default_tagger
 from zoo.language.text import differ_only_in_list_order, equal_when_normalized
 from zoo.negatives.base import NegativeGenerator
 from zoo.negatives.entity_foil import EntityFoilInPlace
+from zoo.negatives.equivalent_swaps import is_equivalent_swap
 from zoo.negatives.generation import SeededCaption, make_negatives, make_negatives_on_ray
 from zoo.sources.sample import Sample
 from zoo.sources.seeds import seed_of
@@ -132,7 +133,7 @@ def preview(
         "\n".join(
             [
                 format_pairs(generator.describe().items()),
-                *quality_rates(examples),
+                *quality_rates(examples, getattr(generator, "tagger", None)),
             ]
         ),
         highlight=False,
@@ -140,16 +141,23 @@ def preview(
     )
 
 
-def quality_rates(made: Sequence[CaptionNegative]) -> list[str]:
+def quality_rates(made: Sequence[CaptionNegative], tagger: Tagger | None = None) -> list[str]:
     """Returns rates that measure the quality of negatives, one line each.
 
     The first is the share of captions that have a negative. The others are shares of negatives that
-    equal their caption, only reorder it, repeat another negative, or equal another caption.
+    equal their caption, only reorder a list of it, exchange parts of it without changing what it
+    says, repeat another negative, or equal another caption.
+
+    Args:
+        made: The captions with their negatives.
+        tagger: The tagger that finds the parts of captions; None takes the default.
     """
+    tagger = tagger or default_tagger()
     negatives = [(item.sample.caption, item.negative) for item in made if item.negative is not None]
     captions = {_normalize(item.sample.caption) for item in made}
     identical = sum(equal_when_normalized(caption, negative) for caption, negative in negatives)
     reordered = sum(differ_only_in_list_order(caption, negative) for caption, negative in negatives)
+    equivalent = sum(is_equivalent_swap(caption, swap, tagger) for caption, swap in negatives)
     distinct = len({_normalize(negative) for _, negative in negatives})
     captioned = sum(
         _normalize(negative) in captions and not equal_when_normalized(caption, negative)
@@ -169,6 +177,13 @@ def quality_rates(made: Sequence[CaptionNegative]) -> list[str]:
             len(negatives),
             "negatives only reorder the items of a list (joined by 'and', 'or' or commas), and "
             "remain true",
+        ),
+        _format_share(
+            "equivalent",
+            equivalent,
+            len(negatives),
+            "negatives say the same as their caption, as far as rules recognize it (including "
+            "reordered lists)",
         ),
         _format_share(
             "duplicates", len(negatives) - distinct, len(negatives), "negatives repeat another one"
