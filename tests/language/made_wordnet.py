@@ -18,7 +18,8 @@ class Sense:
 
     The first of `words` names it, and a count after a colon says how often texts have the word.
     `up` are its hypernyms. `opposites` and `derived` go from its first word to the first words of
-    other synsets.
+    other synsets. `usage` are its usage domains, "word:domain" for one of its words alone. `file`
+    is the number of its lexicographer's file, which its keys have.
     """
 
     part: str
@@ -26,8 +27,18 @@ class Sense:
     up: Sequence[str] = ()
     opposites: Sequence[str] = ()
     derived: Sequence[str] = ()
+    usage: Sequence[str] = ()
+    file: int = 0
     names: list[str] = field(init=False)
     counts: list[int] = field(init=False)
+
+    def usage_pointers(self) -> list[tuple[str, str, str]]:
+        pointers = []
+        for entry in self.usage:
+            word, _, domain = entry.rpartition(":")
+            source = self.names.index(word) + 1 if word else 0
+            pointers.append((";u", domain, f"{source:02x}{1 if word else 0:02x}"))
+        return pointers
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", [word.partition(":")[0] for word in self.words])
@@ -90,7 +101,8 @@ def make_wordnet(folder: Path, senses: Mapping[str, Sense] = SENSES) -> Path:
             )
         )
     counts = [
-        f"{name}%{NUMBERS[sense.part]}:00:{_which(name, key, senses):02d}:: 1 {count}\n"
+        f"{name}%{NUMBERS[sense.part]}:{sense.file:02d}:{_which(name, key, senses):02d}:: "
+        f"1 {count}\n"
         for key, sense in senses.items()
         for name, count in zip(sense.names, sense.counts, strict=True)
         if count
@@ -107,6 +119,7 @@ def _pointers(key: str, senses: Mapping[str, Sense]) -> list[tuple[str, str, str
         *(("~", other, "0000") for other in below),
         *(("!", other, "0101") for other in sense.opposites),
         *(("+", other, "0101") for other in sense.derived),
+        *sense.usage_pointers(),
     ]
 
 
@@ -124,7 +137,7 @@ def _line(key: str, senses: Mapping[str, Sense], offsets: Mapping[str, int]) -> 
         for symbol, other, which in pointers
     )
     return (
-        f"{offsets[key]:08d} 00 {sense.part} {len(sense.names):02x} {words} "
+        f"{offsets[key]:08d} {sense.file:02d} {sense.part} {len(sense.names):02x} {words} "
         f"{len(pointers):03d}{targets} | made  \n"
     )
 

@@ -245,7 +245,6 @@ def test_without_spacy_the_default_is_textblob_and_spacy_says_how_to_get_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)
-    monkeypatch.setattr("zoo.language.taggers.find_spec", lambda name: None)
     assert default_tagger().name == "textblob"
     with pytest.raises(ZooError, match=r"spacy is not installed: pip install 'clip-zoo\[spacy\]'"):
         SpacyTagger()

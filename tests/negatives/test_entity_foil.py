@@ -50,6 +50,40 @@ def test_an_article_is_not_doubled() -> None:
     assert replace_in_caption("two dogs sit", 4, 8, "the owls") == "two the owls sit"
 
 
+def test_no_article_stands_before_a_plural_or_a_mass_noun() -> None:
+    assert negatives("A fork on a plate", fork=["chopsticks"]) == {"Chopsticks on a plate"}
+    assert negatives("eating with a fork.", fork=["chopsticks"]) == {"eating with chopsticks."}
+    assert negatives("an old field", old_field=["old grass"]) == {"old grass"}
+    assert negatives("a dog runs", dog=["two horses"]) == {"two horses runs"}
+    assert negatives("in the field", field=["grass"]) == {"in the grass"}
+    assert negatives("kicks a ball", ball=["basketball"]) == {"kicks a basketball"}
+    assert negatives("a dress", dress=["bus"]) == {"a bus"}
+    assert negatives("a few men", few_men=["few women"]) == {"a few women"}
+    assert negatives("a pair of men", pair_of_men=["pair of cows"]) == {"a pair of cows"}
+    assert negatives("a black dog", black_dog=["tan dog"]) == {"a tan dog"}
+
+
+def test_pronouns_follow_when_a_man_becomes_a_woman_or_the_reverse() -> None:
+    assert negatives("A man and his dog, which he likes", man=["woman"]) == {
+        "A woman and her dog, which she likes"
+    }
+    assert negatives("Her hat suits the girl near her.", girl=["boy"]) == {
+        "His hat suits the boy near him."
+    }
+    assert negatives("a dog follows him to the boy", boy=["girl"]) == {
+        "a dog follows her to the girl"
+    }
+
+
+def test_pronouns_stay_if_they_may_mean_someone_else_or_the_foil_has_no_sex() -> None:
+    assert negatives("a man with his son and a boy", man=["woman"]) == {
+        "a woman with his son and a boy"
+    }
+    assert negatives("a man on his bike", man=["person"]) == {"a person on his bike"}
+    assert negatives("a man on his bike", man=["boy"]) == {"a boy on his bike"}
+    assert negatives("a man on his bike", bike=["horse"]) == {"a man on his horse"}
+
+
 def test_a_foil_that_is_the_entity_gives_none() -> None:
     assert negatives("a dog", dog=["Dog"]) == {None}
 

@@ -131,3 +131,15 @@ def test_members_of_a_list_change_places_only_as_published() -> None:
         for seed in range(30)
     }
     assert across == {"A white dog and a black cat", "A black cat and a white dog"}
+
+
+def test_swaps_that_say_the_same_are_left_out_on_request_only() -> None:
+    caption = "A man next to a woman"
+    assert swapped(caption) == {"A woman next to a man"}
+    strict = NegCLIPSwap(TextBlobTagger(), skip_equivalent=True)
+    assert strict.negative(caption, Random(0)) is None
+    caption = "A big white dog chases a small cat"
+    made = {strict.negative(caption, Random(seed)) for seed in range(60)}
+    assert "A white big dog chases a small cat" in swapped(caption)
+    assert made == swapped(caption) - {"A white big dog chases a small cat"}
+    assert strict.describe()["skip_equivalent"] == "true"

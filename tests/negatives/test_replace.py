@@ -47,6 +47,17 @@ def parts(caption: str) -> list[tuple[str, str | None]]:
     return [(part.text, part.tag) for part in replaceable_words(TextBlobTagger().analyse(caption))]
 
 
+def test_a_table_from_before_slurs_were_left_out_is_read_with_a_warning(
+    table: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert Replace(table).negative("A man sees a dog", Random(0))
+    assert "t.arrow was built by a version of zoo that did not leave out slurs" in caplog.text
+    caplog.clear()
+    write_table(tmp_path / "new.arrow", ALTERNATIVES, tagger="textblob", offensive_words="0a1b")
+    Replace(tmp_path / "new.arrow")
+    assert caplog.text == ""
+
+
 def test_heads_modifiers_verbs_and_prepositions_are_parts() -> None:
     assert parts(
         "A big dog has been slowly chasing two soccer balls in front of the parked car"

@@ -9,6 +9,7 @@ from tests.language.made_wordnet import make_wordnet
 from tests.support.mistakes import said
 from zoo.cli import main
 from zoo.errors import ZooError
+from zoo.language.offensive_words import offensive_words
 from zoo.language.textblob_tagger import TextBlobTagger
 from zoo.language.wordnet import WordNet
 from zoo.negatives.table import ReplacementTable, TaggedWord
@@ -129,6 +130,7 @@ def test_from_the_command_line_a_table_is_built_and_drawn_from(
     out = capsys.readouterr().out
     assert "7 of 7 words of 2 captions have replacements" in out
     assert "wordnet 9.9, sense_prior false, min_count 0" in out
+    assert ReplacementTable(table).settings["offensive_words"] == offensive_words().digest()
     assert (
         main(
             [

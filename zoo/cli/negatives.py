@@ -23,6 +23,7 @@ from zoo.language.taggers import default_tagger
 from zoo.language.text import differ_only_in_list_order, equal_when_normalized
 from zoo.negatives.base import NegativeGenerator
 from zoo.negatives.entity_foil import EntityFoilInPlace
+from zoo.negatives.equivalent_swaps import is_equivalent_swap
 from zoo.negatives.generation import SeededCaption, make_negatives, make_negatives_on_ray
 from zoo.sources.sample import Sample
 from zoo.sources.seeds import seed_of
@@ -132,7 +133,7 @@ def preview(
         "\n".join(
             [
                 format_pairs(generator.describe().items()),
-                *quality_rates(examples),
+                *quality_rates(examples, getattr(generator, "tagger", None)),
             ]
         ),
         highlight=False,
@@ -140,16 +141,23 @@ def preview(
     )
 
 
-def quality_rates(made: Sequence[CaptionNegative]) -> list[str]:
+def quality_rates(made: Sequence[CaptionNegative], tagger: Tagger | None = None) -> list[str]:
     """Returns rates that measure the quality of negatives, one line each.
 
     The first is the share of captions that have a negative. The others are shares of negatives that
-    equal their caption, only reorder it, repeat another negative, or equal another caption.
+    equal their caption, only reorder a list of it, exchange parts of it without changing what it
+    says, repeat another negative, or equal another caption.
+
+    Args:
+        made: The captions with their negatives.
+        tagger: The tagger that finds the parts of captions; None takes the default.
     """
+    tagger = tagger or default_tagger()
     negatives = [(item.sample.caption, item.negative) for item in made if item.negative is not None]
     captions = {_normalize(item.sample.caption) for item in made}
     identical = sum(equal_when_normalized(caption, negative) for caption, negative in negatives)
     reordered = sum(differ_only_in_list_order(caption, negative) for caption, negative in negatives)
+    equivalent = sum(is_equivalent_swap(caption, swap, tagger) for caption, swap in negatives)
     distinct = len({_normalize(negative) for _, negative in negatives})
     captioned = sum(
         _normalize(negative) in captions and not equal_when_normalized(caption, negative)
@@ -169,6 +177,13 @@ def quality_rates(made: Sequence[CaptionNegative]) -> list[str]:
             len(negatives),
             "negatives only reorder the items of a list (joined by 'and', 'or' or commas), and "
             "remain true",
+        ),
+        _format_share(
+            "equivalent",
+            equivalent,
+            len(negatives),
+            "negatives say the same as their caption, as far as rules recognize it (including "
+            "reordered lists)",
         ),
         _format_share(
             "duplicates", len(negatives) - distinct, len(negatives), "negatives repeat another one"
@@ -248,7 +263,7 @@ def parser() -> CommandParser:
         type=Tagger,
         metavar="CLASS",
         help="the part-of-speech tagger, from `zoo ls taggers` or a custom class; by default "
-        "spaCy's if it is installed, else TextBlob's",
+        "TextBlobTagger",
     )
     build_parser.add_argument(
         "--out",
@@ -373,8 +388,9 @@ def _build_table(samples: Sequence[Sample], arguments: Namespace) -> None:
     """Looks up every word of the captions in WordNet, and prints a summary."""
     # imported here because NLTK takes a second to import
     from zoo.language.inflection import describe_inflection_library
+    from zoo.language.offensive_words import offensive_words
     from zoo.language.wordnet import WordNet
-    from zoo.negatives.table import ReplacementTable
+    from zoo.negatives.table import OFFENSIVE_WORDS, ReplacementTable
     from zoo.negatives.word_table import build_table, replaceable_vocabulary, replacements
 
     tagger = arguments.tagger or default_tagger()
@@ -384,7 +400,7 @@ def _build_table(samples: Sequence[Sample], arguments: Namespace) -> None:
     made_by = (
         tagger.describe()
         | describe_inflection_library()
-        | {"wordnet": wordnet.version}
+        | {OFFENSIVE_WORDS: offensive_words().digest(), "wordnet": wordnet.version}
         | {name: str(value).lower() for name, value in rule.items()}
     )
     with show_progress("words", len(keys)) as advance:

@@ -2,10 +2,9 @@
 
 import logging
 from functools import cache
-from importlib.util import find_spec
 
 from zoo.errors import ZooError
-from zoo.language.spacy_tagger import SPACY_MODEL, SpacyTagger
+from zoo.language.spacy_tagger import SpacyTagger
 from zoo.language.tagger import Tagger
 from zoo.language.textblob_tagger import TextBlobTagger
 
@@ -14,12 +13,12 @@ log = logging.getLogger(__name__)
 
 @cache
 def default_tagger() -> Tagger:
-    """Returns spaCy's tagger if it and its English pipeline are installed, otherwise TextBlob's.
+    """Returns TextBlob's tagger, which every installation has.
 
-    The choice is logged once per process, since it depends on what is installed.
+    What is installed beside it makes no difference: spaCy's tagger is used only where it is named.
+    The default is logged once per process.
     """
-    spacy = find_spec("spacy") and find_spec(SPACY_MODEL)
-    tagger = SpacyTagger() if spacy else TextBlobTagger()
+    tagger = TextBlobTagger()
     log.info("default tagger: %s %s", tagger.name, tagger.version)
     return tagger
 

@@ -11,6 +11,7 @@ import nltk
 from nltk.corpus.reader.wordnet import WordNetCorpusReader, WordNetError
 
 from zoo.errors import ZooError
+from zoo.language.offensive_words import offensive_words
 
 DEBIAN = Path("/usr/share/wordnet")
 HOW_TO_GET = "run `python -m nltk.downloader wordnet` or install Debian's package wordnet-base"
@@ -18,12 +19,17 @@ HOW_TO_GET = "run `python -m nltk.downloader wordnet` or install Debian's packag
 Part = Literal["n", "v", "a"]
 NameAndCount = tuple[str, int]
 
+OFFENSIVE_DOMAINS = frozenset({"ethnic_slur", "disparagement", "obscenity"})
+
 
 class WordNet:
     """The database of WordNet.
 
     Args:
         folder: The folder of its files. None uses NLTK's folder, or else Debian's.
+
+    Attributes:
+        reader: NLTK's reader of the database.
 
     Raises:
         ZooError: WordNet is not installed, or its files are damaged.
@@ -39,8 +45,8 @@ class WordNet:
                 nltk.data.path.append(root)
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "The multilingual functions")
-                self._reader = _DatabaseReader(root, None)
-            self._counts = self._reader.sense_frequencies()
+                self.reader = _DatabaseReader(root, None)
+            self._counts = self.reader.sense_frequencies()
         except (OSError, ValueError, WordNetError) as error:
             raise ZooError(
                 f"{root} is not a folder of WordNet's database files ({error}): {HOW_TO_GET}"
@@ -49,7 +55,7 @@ class WordNet:
     @cached_property
     def version(self) -> str:
         """The version of the database."""
-        return str(self._reader.get_version())
+        return str(self.reader.get_version())
 
     def alternatives(
         self, word: str, part: Part, sense_prior: bool = False, min_count: int = 0
@@ -60,7 +66,7 @@ class WordNet:
         of an adjective are found through the nouns from which it is derived. Each path to an
         alternative adds its frequency in that sense in WordNet's texts, at least 1, to its weight,
         so that a sense with many cousins has the most weight. Words that share a sense with the
-        word are excluded.
+        word are excluded, and so are offensive words (`is_offensive`).
 
         Args:
             word: The word, inflected or not.
@@ -69,7 +75,7 @@ class WordNet:
                 sense plus 1, regardless of its number of cousins.
             min_count: The minimum frequency of an alternative.
         """
-        senses = self._reader.synsets(word, part)
+        senses = self.reader.synsets(word, part)
         synonyms = {lemma.name().lower() for sense in senses for lemma in sense.lemmas()}
         weights: dict[str, float] = {}
         for sense in senses:
@@ -86,8 +92,27 @@ class WordNet:
                 weights[name] = weights.get(name, 0.0) + scale * weight
         return {name.replace("_", " "): weights[name] for name in sorted(weights)}
 
+    def is_offensive(self, lemma: Any) -> bool:
+        """Returns whether a word is offensive in one sense.
+
+        It is if WordNet marks the sense, or the word in this sense, as an ethnic slur, a
+        disparagement or an obscenity, or if the reviewed list has it. Its other senses do not
+        count.
+
+        Args:
+            lemma: The word in one sense, as NLTK has it.
+        """
+        reviewed, sense = offensive_words(), lemma.synset()
+        domains = [*sense.usage_domains(), *(form.synset() for form in lemma.usage_domains())]
+        return (
+            any(not OFFENSIVE_DOMAINS.isdisjoint(domain.lemma_names()) for domain in domains)
+            or lemma.key() in reviewed.senses
+            or any(form.key() in reviewed.whole_senses for form in sense.lemmas())
+            or reviewed.includes_text(lemma.name())
+        )
+
     def _frequency(self, word: str, sense: Any) -> int:
-        forms = self._reader.base_forms(word, sense.pos())
+        forms = self.reader.base_forms(word, sense.pos())
         return sum(
             self._lemma_frequency(lemma)
             for lemma in sense.lemmas()
@@ -101,7 +126,9 @@ class WordNet:
     def _antonyms_and_cousins(self, sense: Any) -> Iterator[NameAndCount]:
         for lemma in sense.lemmas():
             yield from (
-                (antonym.name(), self._lemma_frequency(antonym)) for antonym in lemma.antonyms()
+                (antonym.name(), self._lemma_frequency(antonym))
+                for antonym in lemma.antonyms()
+                if not self.is_offensive(antonym)
             )
         if sense.pos() not in "as":
             yield from (
@@ -129,6 +156,7 @@ class WordNet:
             (child, lemma.name(), self._lemma_frequency(lemma))
             for child in children
             for lemma in child.lemmas()
+            if not self.is_offensive(lemma)
         ]
 
     def _read_adjectives_below(self, grandparent: Any) -> list[tuple[Any, Any, str, int]]:
@@ -142,7 +170,7 @@ class WordNet:
         return [
             (noun, form.synset(), form.name(), self._lemma_frequency(form))
             for noun, form in forms
-            if form.synset().pos() in "as"
+            if form.synset().pos() in "as" and not self.is_offensive(form)
         ]
 
 

@@ -122,8 +122,7 @@ class AROShuffle(NegativeGenerator):
     Args:
         kinds: The perturbations to draw from: `shuffle_nouns_and_adj`,
             `shuffle_allbut_nouns_and_adj`, `shuffle_within_trigrams`, `shuffle_trigrams`.
-        tagger: The tagger for words and tags. If None, spaCy's if it and its English pipeline are
-            installed, otherwise TextBlob's.
+        tagger: The tagger for words and tags. If None, TextBlob's.
 
     Raises:
         ZooError: A kind does not exist.

@@ -8,6 +8,7 @@ from zoo.language.tagger import Tagger, Token
 from zoo.language.taggers import default_tagger
 from zoo.language.text import differ_only_in_list_order, equal_when_normalized, replace_spans
 from zoo.negatives.base import NegativeGenerator
+from zoo.negatives.equivalent_swaps import is_equivalent_swap
 from zoo.units.record import UnitRecord
 
 Span = tuple[int, int]
@@ -24,20 +25,30 @@ class NegCLIPSwap(NegativeGenerator):
     two drawn members are equal; here another pair is drawn. Whitespace, case and a or an are kept.
 
     Args:
-        tagger: The tagger for words, tags and phrases. If None, spaCy's if it and its English
-            pipeline are installed, otherwise TextBlob's.
+        tagger: The tagger for words, tags and phrases. If None, TextBlob's.
         reorder_lists: Whether members joined by "and", "or" or a comma may be swapped, as
             published, although "a white and black dog" is "a black and white dog".
+        skip_equivalent: Whether swaps that say the same as the caption are left out: those of list
+            members, adjectives of one noun, adverbs of one verb, and arguments of a symmetric
+            relation ("a man next to a woman"). As published, they are not.
     """
 
     name = "negclip_swap"
 
-    def __init__(self, tagger: Tagger | None = None, reorder_lists: bool = True) -> None:
+    def __init__(
+        self,
+        tagger: Tagger | None = None,
+        reorder_lists: bool = True,
+        skip_equivalent: bool = False,
+    ) -> None:
         self.tagger, self.reorder_lists = tagger or default_tagger(), reorder_lists
+        self.skip_equivalent = skip_equivalent
 
     def describe(self) -> dict[str, str]:
-        """Returns the generator, its tagger, and `reorder_lists` if it is false."""
+        """Returns the generator, its tagger, and the options that are not as published."""
         options = {} if self.reorder_lists else {"reorder_lists": "false"}
+        if self.skip_equivalent:
+            options["skip_equivalent"] = "true"
         return super().describe() | options | self.tagger.describe()
 
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
@@ -60,8 +71,10 @@ class NegCLIPSwap(NegativeGenerator):
         return None
 
     def _is_equivalent(self, swap: str, caption: str) -> bool:
-        return equal_when_normalized(swap, caption) or (
-            not self.reorder_lists and differ_only_in_list_order(swap, caption)
+        return (
+            equal_when_normalized(swap, caption)
+            or (not self.reorder_lists and differ_only_in_list_order(swap, caption))
+            or (self.skip_equivalent and is_equivalent_swap(caption, swap, self.tagger))
         )
 
 

@@ -3,6 +3,7 @@
 The rule is that of FSC-CLIP (A.1), from CLoVe's code.
 """
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -15,9 +16,11 @@ from zoo.language.tagger import Tagger, Token
 from zoo.language.taggers import recorded_tagger
 from zoo.language.text import correct_article, equal_when_normalized, match_case
 from zoo.negatives.base import NegativeGenerator
-from zoo.negatives.table import HOW_TO_MAKE, ReplacementTable, open_table
+from zoo.negatives.table import HOW_TO_MAKE, OFFENSIVE_WORDS, ReplacementTable, open_table
 from zoo.support.ranges import ClosedUnitInterval, NonNegativeInt
 from zoo.units.record import UnitRecord
+
+log = logging.getLogger(__name__)
 
 CHECKED = 2_000
 DRAWS = 10
@@ -55,12 +58,20 @@ class Replace(NegativeGenerator):
         tagger: Tagger | None = None,
     ) -> None:
         self.table, self.min_entities, self.max_unknown = Path(table), min_entities, max_unknown
-        made_with = open_table(self.table).settings["tagger"]
+        settings = open_table(self.table).settings
+        made_with = settings["tagger"]
         self.tagger = tagger or recorded_tagger(made_with, self.table)
         if self.tagger.name != made_with:
             raise ZooError(
                 f"{self.table} was made with the tagger {made_with}, not {self.tagger.name}, which "
                 "finds other words: use the table's tagger, or build a table with this one"
+            )
+        if OFFENSIVE_WORDS not in settings:
+            log.warning(
+                "%s was built by a version of zoo that did not leave out slurs and obscene words: "
+                "%s without them",
+                self.table,
+                HOW_TO_MAKE,
             )
 
     def describe(self) -> dict[str, str]:

@@ -19,6 +19,7 @@ from zoo.errors import ZooError
 from zoo.support.files import write_bytes
 
 VERSION = 1
+OFFENSIVE_WORDS = "offensive_words"  # setting: the hash of the list of words that were left out
 HOW_TO_MAKE = "run `zoo negatives build CAPTIONS --out TABLE` to make one"
 
 TaggedWord = tuple[str, str]

@@ -22,8 +22,7 @@ class Chunks(Segments):
     """The noun phrases of a text and the text: "a black cat", "a white dog".
 
     Args:
-        tagger: The tagger that finds noun phrases. None takes spaCy's if it and its English
-            pipeline are installed, else TextBlob's.
+        tagger: The tagger that finds noun phrases. None takes TextBlob's.
     """
 
     def __init__(self, tagger: Tagger | None = None) -> None:

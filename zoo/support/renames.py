@@ -37,6 +37,7 @@ VALUES = {"overlong": {"cut": True, "error": False}}
 # keys of the data's description in checkpoints
 DATA = {"overlong": "truncation", "redraw": "resample", "cut": "truncated"}
 # settings that were added, with the values that version 0.1.0 had
+ADDED_ARGUMENTS: dict[str, dict[str, Any]] = {"NegCLIPSwap": {"skip_equivalent": False}}
 ADDED_TO_OPTIMIZER = {"weight_decay_on": "matrices", "initial_share": None}
 ADDED_TO_BACKBONE: dict[str, dict[str, Any]] = {
     "tuning": {"image_groups": None, "text_groups": None},
@@ -100,7 +101,8 @@ def translate_classes(value: Any) -> Any:
         if module in MODULES:
             translated["class_path"] = f"{MODULES[module]}.{name}"
         if isinstance(arguments, dict):
-            translated["init_args"] = translate_keys(arguments, ARGUMENTS.get(name, {}))
+            renamed = translate_keys(arguments, ARGUMENTS.get(name, {}))
+            translated["init_args"] = {**ADDED_ARGUMENTS.get(name, {}), **renamed}
     return translated
 
 

@@ -48,8 +48,8 @@ class ARO(PublishedBenchmark):
         files: Paths of the annotations if not the default ones, by subset. For an order set, also a
             file of perturbed captions (.jsonl) from another run.
         seed: Seed of the perturbations of the order sets.
-        tagger: The tagger for the perturbations. None is spaCy if it and its English pipeline are
-            installed, else TextBlob.
+        tagger: The tagger for the perturbations. None is TextBlob's. Official results
+            use spaCy's.
         order_dir: The folder where perturbed captions are saved. None is the user's cache folder;
             the data root is only read.
         subsets: The chosen subsets, None for all four.

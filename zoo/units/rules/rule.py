@@ -37,8 +37,7 @@ class RuleExtractor(UnitExtractor):
 
     Args:
         seed: The random seed; together with the caption it determines the foils.
-        tagger: The tagger for words, tags and phrases. If None, spaCy's if it and its English
-            pipeline are installed, otherwise TextBlob's.
+        tagger: The tagger for words, tags and phrases. If None, TextBlob's.
     """
 
     name: ClassVar[str] = "rule"
