@@ -46,7 +46,7 @@ def test_the_script_is_bash_and_holds_every_command(script: Path) -> None:
             ["--model.optimizer.weight_decay", "--model.optimizer.weight_decay_on"],
         ),
         (("zoo", "fit", "--model.seed"), ["--model.seed"]),
-        (("zoo", "fit", "--model.backbone.tuning.t"), ["--model.backbone.tuning.towers"]),
+        (("zoo", "fit", "--model.backbone.tuning.to"), ["--model.backbone.tuning.towers"]),
         (("zoo", "fit", "--data.batch"), ["--data.batch_size"]),
         (("zoo", "validate", "--data.short"), ["--data.shortlist"]),
         (("zoo", "fit", "--data.short"), []),
