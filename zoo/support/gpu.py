@@ -59,7 +59,7 @@ def fp32_precisions() -> dict[str, str]:
 
 
 def copy_without_waiting(tensor: Tensor, device: torch.device) -> Tensor:
-    """Copies a tensor from the CPU to a device; the CPU goes on at once.
+    """Copies a tensor from the CPU to a device; the CPU continues at once.
 
     Args:
         tensor: A tensor on the CPU.
