@@ -1,5 +1,6 @@
 """Chunked towers give every objective, through every head, the gradients of the whole batch."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -31,12 +32,12 @@ HEADS = [
 ]
 
 
-def batch(backbone: Backbone) -> Batch:
+def batch(backbone: Backbone, texts: Sequence[str] = TEXTS) -> Batch:
     """Three rows with a caption, two negatives and two units each.
 
     Some are missing, some texts have two roles.
     """
-    bank, _ = build_text_bank(*backbone.tokenizer(TEXTS))
+    bank, _ = build_text_bank(*backbone.tokenizer(texts))
     return Batch(
         images=torch.randn(
             5, 3, 64, 64, dtype=torch.float64, generator=torch.Generator().manual_seed(0)

@@ -187,9 +187,9 @@ class Scores:
         return self._exists[key][1]
 
     def gather_texts(self, *rows: Tensor) -> None:
-        """Gathers texts of all ranks in one message, in which later calls find them.
+        """Gathers texts of all ranks in one message and caches them.
 
-        It is never needed, but saves a message for each of the rows but one.
+        Without it, each of the rows takes a message of its own when it is first scored.
 
         Args:
             rows: Rows of the text bank, each `[B]` or `[B, K]`; -1 is missing.
@@ -440,9 +440,9 @@ class Scores:
         return self._counts[id(valid)][1]
 
     def count_together(self, masks: Sequence[Tensor]) -> None:
-        """Counts the valid entries of several masks on all ranks in one message.
+        """Counts the valid entries of several masks on all ranks in one message, and caches them.
 
-        It is never needed, but saves a message for each mask but one: `count` and `mean` find them.
+        Without it, each mask takes a message of its own in `count` or `mean`.
 
         Args:
             masks: Masks of any shape.

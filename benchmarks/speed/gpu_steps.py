@@ -189,7 +189,7 @@ def draw_batches(backbone: Backbone, rows: int) -> list[Batch]:
     """Returns batches of CS-CLIP: random images, texts of the lengths of captions and units."""
     batches = []
     for seed in range(KEPT):
-        bank = packed_texts.drawn(TEXTS * rows, backbone.context, seed)
+        bank = packed_texts.draw_texts(TEXTS * rows, backbone.context, seed)
         roles = torch.arange(TEXTS * rows).view(TEXTS, rows)
         generator = torch.Generator().manual_seed(seed)
         shape = (rows, 3, *backbone.image_size)

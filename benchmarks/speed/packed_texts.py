@@ -50,7 +50,7 @@ def measure(name: str, texts: int, turns: int, device: torch.device) -> list[str
     """Returns the lines of a table: seconds of each way, and how far they are from each other."""
     torch.manual_seed(0)
     backbone = Backbone(name).to(device)
-    bank = drawn(texts, backbone.context).map(lambda t: t.to(device))
+    bank = draw_texts(texts, backbone.context).map(lambda t: t.to(device))
     other = Backbone(name, compute=Compute(packed=True)).to(device)
     other.load_state_dict(backbone.state_dict())
     ways = {"groups": backbone, "packed": other}
@@ -90,7 +90,7 @@ def now(device: torch.device) -> float:
     return time.perf_counter()
 
 
-def drawn(texts: int, context: int, seed: int = 0) -> TextBank:
+def draw_texts(texts: int, context: int, seed: int = 0) -> TextBank:
     """Returns texts as CS-CLIP's batches have them: two sentences, two units and their foils."""
     made = torch.Generator().manual_seed(seed)
     third = texts // 3

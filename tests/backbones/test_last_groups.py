@@ -10,11 +10,10 @@ from torch import nn
 from tests.backbones.test_backbone import NONE, gradients, same_in_other_class, tiny
 from tests.backbones.test_checkpointed_blocks import equal, made
 from tests.backbones.test_towers import hugging_face
-from tests.support.runs import last_checkpoint, losses
+from tests.support.runs import assert_resuming_changes_no_loss, last_checkpoint
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.lora import LoRA
 from zoo.backbones.settings import Compute, Tuning
-from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.optim import Optimization
 
@@ -145,13 +144,7 @@ def test_a_run_with_an_average_resumes_and_keeps_frozen_weights(
         *("--model.backbone.tuning.towers", "none", "--model.backbone.tuning.image_groups", "2"),
         *("--model.backbone.tuning.text_groups", "1", "--trainer.callbacks+=zoo.training.EMA"),
     ]
-    assert main([*recipe, "--trainer.max_steps", "1"]) == 0
-    assert main([*recipe, "--trainer.max_steps", "4"]) == 0
-    checkpoint = str(last_checkpoint(tmp_path))
-    assert main([*recipe, "--trainer.max_steps", "4", "--ckpt_path", checkpoint]) == 0
-    whole, resumed = losses(tmp_path, 1), losses(tmp_path, 2)
-    assert len(resumed) >= 3
-    assert resumed == {step: whole[step] for step in resumed}
+    assert_resuming_changes_no_loss(recipe, tmp_path)
     first, last = (
         torch.load(last_checkpoint(tmp_path, n), weights_only=True)["state_dict"] for n in (0, 1)
     )

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from tests.backbones.test_backbone import tiny
 from tests.backbones.test_towers import small
-from tests.support.runs import last_checkpoint, losses
+from tests.support.runs import assert_resuming_changes_no_loss
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.settings import Augmentation, Compute
 from zoo.batch import TokenKey
@@ -83,12 +83,6 @@ def test_a_resumed_run_leaves_out_the_same_patches_and_heads_on_patches_are_refu
         *("fit", "--config", str(made_root / "recipe.yaml"), "--model.optimizer.decay", "none"),
         *("--model.backbone.augmentation.patch_dropout", "0.5"),
     ]
-    assert main([*recipe, "--trainer.max_steps", "1"]) == 0
-    assert main([*recipe, "--trainer.max_steps", "4"]) == 0
-    checkpoint = str(last_checkpoint(tmp_path))
-    assert main([*recipe, "--trainer.max_steps", "4", "--ckpt_path", checkpoint]) == 0
-    whole, resumed = losses(tmp_path, 1), losses(tmp_path, 2)
-    assert len(resumed) >= 3
-    assert resumed == {step: whole[step] for step in resumed}
+    assert_resuming_changes_no_loss(recipe, tmp_path)
     assert main([*recipe, "--model.head", "MaxSim", "--trainer.logger.version", "refused"]) == 1
     assert "positions would be lost" in capsys.readouterr().err

@@ -29,10 +29,11 @@ from tests.support.pretend_cuda import (
     Record,
     leaves_of_graph,
 )
+from tests.test_chunks import batch as batch_of
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.lora import LoRA
 from zoo.backbones.settings import Compute, TextInput, Tuning
-from zoo.batch import Batch, TextBank, build_text_bank
+from zoo.batch import Batch
 from zoo.benchmarks.base import Case
 from zoo.caption_data import BenchmarkedData
 from zoo.heads.base import Head
@@ -104,29 +105,11 @@ class Step:
 
 
 @cache
-def text_bank() -> TextBank:
-    """The texts, as tokenised for zoo-tiny."""
-    return build_text_bank(*Backbone("zoo-tiny").tokenizer(TEXTS))[0]
-
-
 def uint8_batch() -> Batch:
     """Three rows with everything that an objective may ask for; some is missing."""
-    bank = text_bank()
     generator = torch.Generator().manual_seed(0)
-    return Batch(
-        images=torch.randint(0, 256, (5, 3, 64, 64), dtype=torch.uint8, generator=generator),
-        texts=bank,
-        captions=torch.tensor([0, 2, 4]),
-        negatives=torch.tensor([[1, 3], [-1, 5], [0, -1]]),
-        positives=torch.tensor([[1], [3], [-1]]),
-        negative_images=torch.tensor([3, 4, -1]),
-        units=torch.tensor([[1, 3], [3, -1], [5, 1]]),
-        foils=torch.tensor([[3, 5], [1, -1], [-1, 3]]),
-        image_ids=torch.arange(3),
-        hashes=bank.hashes,
-        samples=torch.arange(3),
-        primary=3,
-    )
+    images = torch.randint(0, 256, (5, 3, 64, 64), dtype=torch.uint8, generator=generator)
+    return replace(batch_of(Backbone("zoo-tiny"), TEXTS), images=images)
 
 
 def loss_on_cpu(module: ZooModule) -> float:

@@ -202,3 +202,19 @@ def from_a_shell(folder: Path, arguments: Sequence[str], environment: dict[str, 
     # killed run
     multiprocessing.set_start_method("fork", force=True)
     return main(list(arguments))
+
+
+def assert_resuming_changes_no_loss(recipe: list[str], folder: Path) -> None:
+    """Trains for 1 step, for 4 steps, and from the first checkpoint on to 4 steps.
+
+    Args:
+        recipe: `fit` and its arguments, without the number of steps.
+        folder: The working directory, which then has the runs 0, 1 and 2.
+    """
+    for steps in ("1", "4"):
+        assert main([*recipe, "--trainer.max_steps", steps]) == 0
+    checkpoint = str(last_checkpoint(folder))
+    assert main([*recipe, "--trainer.max_steps", "4", "--ckpt_path", checkpoint]) == 0
+    whole, resumed = losses(folder, 1), losses(folder, 2)
+    assert len(resumed) >= 3
+    assert resumed == {step: whole[step] for step in resumed}

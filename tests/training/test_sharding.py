@@ -131,7 +131,7 @@ def test_a_sharded_run_is_that_of_one_process_and_goes_on_from_its_checkpoint(
         parts,
         {"evaluation": {"class_path": "zoo.evaluation.engine.Evaluation", "init_args": engine}},
     )
-    common = ["fit", "--config", str(recipe)]
+    common = ["fit", "--config", str(recipe), "--trainer.gradient_clip_val", "0.5"]
     one = command(tmp_path / "one", *common, *CPU)
     two = command(tmp_path / "two", *common, *SHARDED, ranks=2)
     expected = losses(one, column="val/loss")

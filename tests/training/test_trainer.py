@@ -24,6 +24,7 @@ def test_automatic_precision_touches_no_gpu_before_this_process_is_forked(
     def initialize(*_: object) -> bool:
         raise AssertionError("CUDA is initialised before the fork")
 
+    monkeypatch.setattr(torch.cuda, "is_available", initialize)
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", initialize)
     trainer = ZooTrainer(
         accelerator="cpu", devices=2, strategy="ddp_fork", precision="auto", logger=False

@@ -98,7 +98,7 @@ class TextInput(metaclass=RangedType):
             holds it. The context length is always one of them, so an empty list cuts no text.
             Towers that need their padding ignore them.
         max_groups: How many of the lengths are used in one batch at most: each is one pass of the
-            tower. None is no limit on a CPU, and 2 on a GPU, where a pass of few texts takes as
+            tower. None sets no limit on a CPU, and 2 on a GPU, where a pass of few texts takes as
             long as one of many.
 
     Examples:

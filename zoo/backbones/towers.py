@@ -4,6 +4,7 @@ In shapes, n is the number of items, L the number of tokens, W the tower's width
 that both towers share.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from functools import partial
@@ -22,7 +23,7 @@ from zoo.errors import ZooError
 BLOCKS = ("transformer.resblocks", "trunk.blocks")  # in open_clip's own towers and in timm's
 
 
-class Tower:
+class Tower(ABC):
     """Base class of both towers, with the properties of their tokens.
 
     Attributes:
@@ -61,8 +62,9 @@ class Tower:
             ) from error
         self.checkpoints = True
 
+    @abstractmethod
     def _checkpoint_blocks(self) -> None:
-        raise NotImplementedError
+        """Turns on the recomputation in the tower's library."""
 
     def train_last_groups(self, count: int, name: str) -> None:
         """Freezes the tower's parameters except those of its last groups.
@@ -88,11 +90,13 @@ class Tower:
             )
         self._lock_all_but(count)
 
+    @abstractmethod
     def _count_groups(self) -> int:
-        raise NotImplementedError
+        """Returns how many groups of blocks there are, 0 if they are unknown."""
 
+    @abstractmethod
     def _lock_all_but(self, count: int) -> None:
-        raise NotImplementedError
+        """Freezes all but the last `count` groups."""
 
     def check_token_key(self, name: str, key: TokenKey) -> None:
         """Checks that the tower can return some tokens.
@@ -527,7 +531,7 @@ def group_by_length(
         lengths: How many tokens each text has, `[n]`, on the CPU; at least one text.
         allowed: Lengths in ascending order; the last is as long as any text.
         max_groups: How many of the allowed lengths are used at most. They are chosen so that the
-            texts have the fewest tokens. None is no limit.
+            texts have the fewest tokens; None sets no limit.
 
     Returns:
         Pairs of the length to cut to and the rows of its texts.

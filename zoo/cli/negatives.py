@@ -182,8 +182,8 @@ def quality_rates(made: Sequence[CaptionNegative], tagger: Tagger | None = None)
             "equivalent",
             equivalent,
             len(negatives),
-            "negatives say the same as their caption, as far as rules recognize it (including "
-            "reordered lists)",
+            "negatives say the same as their caption (reordered lists and other forms that rules "
+            "find)",
         ),
         _format_share(
             "duplicates", len(negatives) - distinct, len(negatives), "negatives repeat another one"

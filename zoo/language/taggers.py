@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 def default_tagger() -> Tagger:
     """Returns TextBlob's tagger, which every installation has.
 
-    What is installed beside it makes no difference: spaCy's tagger is used only where it is named.
+    Other installed packages make no difference: spaCy's tagger is used only where it is named.
     The default is logged once per process.
     """
     tagger = TextBlobTagger()

@@ -12,6 +12,7 @@ from torch import nn
 
 from zoo.backbones.backbone import Backbone
 from zoo.batch import Batch, TextBank
+from zoo.support.gpu import interpolate_weights
 
 
 class Teacher(nn.Module):
@@ -51,11 +52,6 @@ class Teacher(nn.Module):
         """Moves the copy towards the towers; the statistics of BatchNorm are copied."""
         if self.decay == 1:
             return
-        pairs = list(zip(self.backbone.parameters(), backbone.parameters(), strict=True))
-        for scalars in (True, False):  # apart, since sharding splits all but scalars
-            chosen = [pair for pair in pairs if (pair[0].ndim == 0) == scalars]
-            if chosen:
-                mine, theirs = zip(*chosen, strict=True)
-                torch._foreach_lerp_(mine, theirs, 1 - self.decay)  # few kernels on a GPU
+        interpolate_weights(self.backbone.parameters(), backbone.parameters(), 1 - self.decay)
         for buffer, new_buffer in zip(self.backbone.buffers(), backbone.buffers(), strict=True):
             buffer.copy_(new_buffer)

@@ -72,7 +72,7 @@ _ALSO_COUNTED = word_set("football basketball volleyball baseball fire coffee be
 
 
 def _takes_no_article(foil: str) -> bool:
-    """Returns whether a or an cannot stand before a foil: a plural or a mass noun."""
+    """Returns whether a foil takes no a or an, as a plural or a mass noun."""
     head = head_of(foil.lower())
     return head in UNCOUNTED - _ALSO_COUNTED or head in PLURALS or head in SINGULARS
 

@@ -1,4 +1,4 @@
-"""What is particular to a GPU: the precision of fp32 products, and copies that do not wait.
+"""What is particular to a GPU: precision of fp32 products, copies that do not wait, few kernels.
 
 Since torch 2.9 every backend has its own `fp32_precision`. The older functions raise RuntimeError
 once anything has set the new one, so that they are used only where torch has no other.
@@ -6,7 +6,7 @@ once anything has set the new one, so that they are used only where torch has no
 A plain copy between CPU and GPU first waits for all that the GPU was given to compute.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -98,3 +98,22 @@ def begin_reading(numbers: Tensor) -> Callable[[], list[int]]:
         return values
 
     return read
+
+
+@torch.no_grad()
+def interpolate_weights(
+    averages: Iterable[Tensor], weights: Iterable[Tensor], share: float
+) -> None:
+    """Moves averages towards weights, by few kernels however many weights there are.
+
+    Args:
+        averages: The averages, changed in place: average + share (weight - average).
+        weights: The weights, in the same order.
+        share: The share of the way, from 0 to 1.
+    """
+    pairs = list(zip(averages, weights, strict=True))
+    for scalars in (True, False):  # apart, since sharding splits all but scalars
+        chosen = [pair for pair in pairs if (pair[0].ndim == 0) == scalars]
+        if chosen:
+            mine, theirs = zip(*chosen, strict=True)
+            torch._foreach_lerp_(mine, theirs, share)

@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import WeightAveraging
-from torch import Tensor
 
+from zoo.support.gpu import interpolate_weights
 from zoo.support.lightning_internals import (
     begin_update_of_average,
     has_average,
@@ -58,10 +58,9 @@ class EMA(Ranged, WeightAveraging):
         if average is None:
             return
         with torch.no_grad():
-            averaged: list[Tensor] = list(average.module.parameters())
-            weights: list[Tensor] = list(pl_module.parameters())
             # interpolation keeps frozen weights bitwise identical, a weighted sum does not
-            torch._foreach_lerp_(averaged, weights, 1.0 if is_first else 1 - self._decay)
+            share = 1.0 if is_first else 1 - self._decay
+            interpolate_weights(average.module.parameters(), pl_module.parameters(), share)
             for buffer, new_buffer in zip(
                 average.module.buffers(), pl_module.buffers(), strict=True
             ):

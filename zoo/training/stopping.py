@@ -225,7 +225,7 @@ class StepLoop(TrainingEpochLoop):
         """Calls the callbacks' hooks, and ends the run if any rank received a signal.
 
         Args:
-            at_once: Whether the ranks agree on this step's requests now, whatever `agrees_later`.
+            at_once: Whether the ranks agree on this step's requests now, even if `agrees_later`.
 
         Raises:
             Stopped: A rank received a signal.
