@@ -21,7 +21,9 @@ from tests.support.parallel import (
     parts_for,
 )
 from tests.support.runs import command, last_checkpoint, losses, variant
+from zoo.backbones.backbone import Backbone
 from zoo.errors import ZooError
+from zoo.module import ZooModule
 from zoo.optim import Optimization
 from zoo.support.distributed import (
     average_scalar_gradients,
@@ -29,6 +31,7 @@ from zoo.support.distributed import (
     gather_or_reshard_parameters,
     shard,
 )
+from zoo.training.averaging import EMA
 from zoo.training.trainer import ZooTrainer
 
 RANKS = 2
@@ -193,3 +196,9 @@ def test_gradients_of_split_parameters_are_clipped_as_those_of_whole_ones(
                 torch.testing.assert_close(
                     found[name], parameter.grad, rtol=1e-6, atol=1e-9, msg=name
                 )
+
+
+def test_an_average_of_split_parameters_is_refused_before_training() -> None:
+    trainer = ZooTrainer(strategy="sharded", accelerator="cpu", devices=2, logger=False)
+    with pytest.raises(ZooError, match=r"EMA cannot average .*: use ddp, or leave EMA out"):
+        EMA().setup(trainer, ZooModule(Backbone("zoo-tiny")), "fit")

@@ -100,8 +100,8 @@ class CaptionDataModule(Ranged, CaptionData):
             and epoch.
         seed: Seed of order, augmentation, negatives and units. If None, the command line takes
             seed_everything; otherwise it is 0.
-        workers: Number of processes that load data, per device. None takes from 2 to 8, as many as
-            there are CPU cores for each GPU, or 2 without a GPU.
+        workers: Number of processes that load data, per device. None takes one fewer than there
+            are CPU cores for each GPU, but at least 2 and at most 8, or 2 without a GPU.
         expected_images: Expected number of training images; another number is an error.
         truncation: Whether captions over the context length are truncated; their number in a
             sample is reported. Otherwise all captions are checked, and such captions are an error.

@@ -10,7 +10,9 @@ from typing import Any
 import torch
 from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import WeightAveraging
+from lightning.pytorch.strategies import ModelParallelStrategy
 
+from zoo.errors import ZooError
 from zoo.support.gpu import interpolate_weights
 from zoo.support.lightning_internals import (
     begin_update_of_average,
@@ -41,7 +43,15 @@ class EMA(Ranged, WeightAveraging):
 
         Lightning would create it on the CPU, since it moves the module to its device afterwards:
         every step would copy all weights to the host.
+
+        Raises:
+            ZooError: The parameters are split over devices, and torch cannot copy them.
         """
+        if isinstance(trainer.strategy, ModelParallelStrategy):
+            raise ZooError(
+                "EMA cannot average parameters that trainer.strategy sharded splits over devices: "
+                "use ddp, or leave EMA out of trainer.callbacks"
+            )
         if stage == "fit":
             pl_module.to(trainer.strategy.root_device)
         super().setup(trainer, pl_module, stage)
