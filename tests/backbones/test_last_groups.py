@@ -135,6 +135,7 @@ def test_towers_without_groups_are_refused(tmp_path: Path) -> None:
         Backbone(**{**settings, "tuning": groups("text", 1)})
 
 
+@pytest.mark.slow
 def test_a_run_with_an_average_resumes_and_keeps_frozen_weights(
     made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

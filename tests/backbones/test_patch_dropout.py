@@ -72,6 +72,7 @@ def test_other_towers_are_refused(tmp_path: Path) -> None:
         Backbone(resnet, augmentation=HALF)
 
 
+@pytest.mark.slow
 def test_a_resumed_run_leaves_out_the_same_patches_and_heads_on_patches_are_refused(
     made_root: Path,
     tmp_path: Path,

@@ -103,6 +103,7 @@ def test_a_joined_row_loads_two_images(capsys: pytest.CaptureFixture[str]) -> No
     assert "loading 1,100.0 ms" in planned(capsys, *given, *costs, "--data.joined", "false")
 
 
+@pytest.mark.slow
 def test_recomputed_blocks_are_planned_with_less_memory(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -45,6 +45,7 @@ def printed(program: str) -> list[str]:
     return finished.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_fit_imports_no_package_of_scipy_and_leaves_it_usable() -> None:
     assert printed(FIT) == ["set()", "[1, 3, 2] True"]
 

@@ -180,6 +180,7 @@ def test_only_towers_run_in_bf16(
     assert torch.equal(loss, expected)
 
 
+@pytest.mark.slow
 def test_a_run_in_bf16_keeps_weights_in_fp32(
     made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
