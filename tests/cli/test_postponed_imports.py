@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 FIT = """
 import sys
 from zoo.cli.postponed_imports import scipy_signal_postponed
