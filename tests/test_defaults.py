@@ -124,6 +124,8 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "final_share": 0.0,
         "decay": "cosine",
         "fused": False,
+        "algorithm": "AdamW",
+        "arguments": None,
     },
 }
 CLASSES = {

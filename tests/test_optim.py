@@ -1,6 +1,7 @@
 """The schedule and the parameter groups."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -129,3 +130,59 @@ def test_one_kernel_for_an_update_changes_last_digits_alone() -> None:
         return layer.weight.detach()
 
     torch.testing.assert_close(trained(True), trained(False), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"algorithm": "SGDD"}, r"no class torch.optim.SGDD \(did you mean SGD or ASGD\?\)"),
+        ({"algorithm": "nowhere.Lion"}, "no class nowhere.Lion .*No module named 'nowhere'"),
+        ({"algorithm": "torch.nn.Linear"}, "not a subclass of torch.optim.Optimizer"),
+        ({"algorithm": "SGD", "betas": (0.5, 0.6)}, r"betas does not apply .* \[0.9, 0.98\]"),
+        ({"algorithm": "RMSprop", "eps": 0.1}, "eps does not apply .* model.optimizer.arguments"),
+        ({"algorithm": "Rprop"}, "weight_decay does not apply to Rprop: set it to 0"),
+        ({"algorithm": "Rprop", "weight_decay": 0, "fused": True}, "fused does not apply"),
+        ({"arguments": {"lr": 1}}, "arguments has lr: set model.optimizer.lr instead"),
+        ({"arguments": {"betas": [0, 0]}}, "set model.optimizer.betas instead"),
+        (
+            {"algorithm": "SGD", "arguments": {"momentm": 0.9}},
+            r"SGD takes no 'momentm' \(did you mean momentum",
+        ),
+        ({"algorithm": "SGD", "arguments": {"momentum": -1}}, "Invalid momentum value: -1"),
+        ({"algorithm": "LBFGS", "weight_decay": 0}, "LBFGS rejects these settings"),
+    ],
+)
+def test_settings_that_an_optimiser_does_not_take_are_refused(
+    settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ZooError, match=message):
+        Optimization(**settings).check_algorithm()
+
+
+def test_sgd_with_momentum_equals_its_formula() -> None:
+    """The decay is added to the gradient, of the matrix alone."""
+    settings = Optimization(
+        lr=0.1, weight_decay=0.5, algorithm="SGD", arguments={"momentum": 0.9}, decay="none"
+    )
+    matrix, vector = nn.Parameter(torch.tensor([[2.0]])), nn.Parameter(torch.tensor([3.0]))
+    built = settings.build([("m", matrix), ("v", vector)], lambda name: "head", 10, 1.0)
+    m, v, m_velocity, v_velocity = 2.0, 3.0, 0.0, 0.0
+    for _ in range(3):
+        matrix.grad, vector.grad = torch.tensor([[1.0]]), torch.tensor([1.0])
+        built["optimizer"].step()
+        m_velocity, v_velocity = 0.9 * m_velocity + (1 + 0.5 * m), 0.9 * v_velocity + 1
+        m, v = m - 0.1 * m_velocity, v - 0.1 * v_velocity
+    assert [matrix.item(), vector.item()] == pytest.approx([m, v], rel=1e-6)
+
+
+def test_betas_are_passed_to_every_class_that_takes_them() -> None:
+    weight = nn.Parameter(torch.zeros(2, 2))
+    for algorithm in ("Adam", "NAdam", "timm.optim.lion.Lion"):
+        settings = Optimization(betas=(0.5, 0.6), algorithm=algorithm)
+        built = settings.build([("w", weight)], lambda name: "head", 10, 1.0)
+        assert type(built["optimizer"]).__name__ == algorithm.rpartition(".")[2]
+        assert built["optimizer"].param_groups[0]["betas"] == (0.5, 0.6)
+    adafactor = Optimization(algorithm="Adafactor").build(
+        [("w", weight)], lambda name: "head", 9, 1
+    )
+    assert adafactor["optimizer"].param_groups[0]["eps"] == (None, 1e-3)

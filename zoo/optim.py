@@ -10,17 +10,22 @@ peak.
     warm(x) = x, or (1 - cos(pi x)) / 2 if warmup is cosine
 """
 
+import inspect
+import json
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import torch
 from torch import nn
-from torch.optim import AdamW, Optimizer
+from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
-from zoo.errors import ZooError
+from zoo.errors import ZooError, suggest_names
+from zoo.support.class_names import import_path
 from zoo.support.ranges import (
+    ClassPath,
     ClosedUnitInterval,
     HalfOpenUnitInterval,
     NonNegativeInt,
@@ -29,12 +34,17 @@ from zoo.support.ranges import (
     RangedType,
 )
 
+TORCH = "torch.optim"
+# arguments of optimisers that are settings of their own
+OWN_SETTINGS = ("lr", "weight_decay", "fused")
+
 
 @dataclass(frozen=True)
 class Optimization(metaclass=RangedType):
-    """AdamW with one learning rate per tower, warm-up and cosine decay.
+    """AdamW or another optimiser, with one learning rate per tower, warm-up and cosine decay.
 
-    At most one of warmup_steps, warmup_epochs and warmup_share can be given.
+    At most one of warmup_steps, warmup_epochs and warmup_share can be given. Classes that take
+    betas, as Adam and Lion do, get `betas` and `eps`; for other classes leave both unchanged.
 
     Args:
         lr: Peak learning rate.
@@ -43,11 +53,11 @@ class Optimization(metaclass=RangedType):
         lr_head: Peak learning rate of the head; `lr` if None.
         weight_decay: Weight decay of the parameters that `weight_decay_on` names. 0 gives Adam.
         weight_decay_on: Which parameters decay: `matrices`, so that gains, biases and the scale
-            have none, or `all`.
-        betas: AdamW's two betas, each from 0 to under 1. CS-CLIP's public code has the default; its
-            paper does not say.
-        eps: AdamW's epsilon, above 0. CS-CLIP's public code has the default; its paper does not
-            say.
+            have none, or `all`. How it acts is up to the optimiser: SGD adds it to the gradient.
+        betas: The optimiser's two betas, each from 0 to under 1. CS-CLIP's public code has the
+            default; its paper does not say.
+        eps: The optimiser's epsilon, above 0. CS-CLIP's public code has the default; its paper does
+            not say.
         warmup_steps: Steps of warm-up.
         warmup_epochs: Epochs of warm-up.
         warmup_share: Warm-up as a share of all steps, from 0 to 1.
@@ -56,12 +66,20 @@ class Optimization(metaclass=RangedType):
             to 1. None starts at 0 one step before the first step.
         final_share: The share of the peak learning rate at the end, from 0 to 1.
         decay: The shape of the decay: `cosine`, or `none` for a constant learning rate.
-        fused: Whether to use AdamW's fused kernel, whose last digits differ. It is always used
-            for parameters that are split over GPUs. A resumed run keeps the setting that it started
-            with.
+        fused: Whether to use the optimiser's fused kernel, whose last digits differ. It is always
+            used for parameters that are split over GPUs. A resumed run keeps the setting that it
+            started with.
+        algorithm: The optimiser's class: a name in `torch.optim`, such as SGD, or a dotted path.
+            A run is resumed with the class that it started with.
+        arguments: Further arguments of the class, such as `{momentum: 0.9}` for SGD.
 
     Raises:
         ZooError: Warm-up is given in more than one unit.
+
+    Example:
+        >>> from zoo.optim import Optimization
+        >>> sgd = Optimization(lr=0.01, algorithm="SGD", arguments={"momentum": 0.9})
+        >>> sgd.check_algorithm()
     """
 
     lr: NonNegativeNumber = 5e-6
@@ -80,6 +98,8 @@ class Optimization(metaclass=RangedType):
     final_share: ClosedUnitInterval = 0.0
     decay: Literal["cosine", "none"] = "cosine"
     fused: bool = False
+    algorithm: ClassPath = "AdamW"
+    arguments: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
         warmup_arguments = [
@@ -152,28 +172,117 @@ class Optimization(metaclass=RangedType):
             The optimiser and its per-step schedule, in Lightning's format.
 
         Raises:
-            ZooError: Every parameter is frozen.
+            ZooError: Every parameter is frozen, or the optimiser's class does not exist or does not
+                take these settings.
         """
-        groups = self.groups(parameters, part)
-        # torch updates split parameters one by one unless the kernel is fused
-        splits = any(hasattr(p, "to_local") and p.is_cuda for g in groups for p in g["params"])
-        optimizer = AdamW(
-            groups,
-            betas=self.betas,
-            eps=self.eps,
-            fused=self.fused or splits or None,  # None leaves the choice to torch
-        )
+        optimizer = self._build_optimizer(self.groups(parameters, part))
         schedule = LambdaLR(optimizer, self.build_schedule(total_steps, epochs))
         return {
             "optimizer": optimizer,
             "lr_scheduler": {"scheduler": schedule, "interval": "step", "name": "lr"},
         }
 
+    def check_algorithm(self) -> None:
+        """Checks that the optimiser's class exists and takes these settings.
+
+        Raises:
+            ZooError: It does not.
+        """
+        shapes = {"matrix": (1, 1), "vector": (1,), "scalar": ()}
+        parameters = [(name, nn.Parameter(torch.zeros(shape))) for name, shape in shapes.items()]
+        self._build_optimizer(self.groups(parameters, lambda name: "head"))
+
+    def _build_optimizer(self, groups: list[dict[str, Any]]) -> Optimizer:
+        """Builds the optimiser of parameter groups.
+
+        Raises:
+            ZooError: Its class does not exist or does not take these settings.
+        """
+        cls = self._optimizer_class()
+        names = list(inspect.signature(cls).parameters)
+        arguments = self._numbers(names) | (self.arguments or {})
+        self._refuse_settings(names)
+        # torch updates split parameters one by one unless the kernel is fused
+        splits = any(hasattr(p, "to_local") and p.is_cuda for g in groups for p in g["params"])
+        if "fused" in names:
+            arguments["fused"] = self.fused or splits or None  # None leaves the choice to torch
+        try:
+            return cls(groups, **arguments)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise ZooError(
+                f"model.optimizer.algorithm: {self.algorithm} rejects these settings: {error}"
+            ) from error
+
+    def _optimizer_class(self) -> type[Optimizer]:
+        """Imports the optimiser's class.
+
+        Raises:
+            ZooError: There is no such class, or it is not an optimiser.
+        """
+        path = self.algorithm if "." in self.algorithm else f"{TORCH}.{self.algorithm}"
+        try:
+            cls = import_path(path)
+        except (ImportError, AttributeError, ValueError) as error:
+            known = [name for name, value in vars(torch.optim).items() if inspect.isclass(value)]
+            suggestion = suggest_names(path.removeprefix(f"{TORCH}."), known)
+            raise ZooError(
+                f"model.optimizer.algorithm: there is no class {path}{suggestion or f' ({error})'}"
+            ) from error
+        if not (inspect.isclass(cls) and issubclass(cls, Optimizer)):
+            raise ZooError(
+                f"model.optimizer.algorithm: {path} is not a subclass of torch.optim.Optimizer"
+            )
+        return cls
+
+    def _numbers(self, names: Iterable[str]) -> dict[str, Any]:
+        """Returns betas and eps, without those that the optimiser does not take.
+
+        Args:
+            names: Names of the optimiser's arguments or options. The `eps` of a class without betas
+                means something else, as in Adafactor.
+        """
+        adam = {"betas": self.betas, "eps": self.eps} if "betas" in names else {}
+        return {name: value for name, value in adam.items() if name in names}
+
+    def _refuse_settings(self, names: list[str]) -> None:
+        """Raises ZooError if the optimiser does not take a setting that was changed.
+
+        Args:
+            names: Names of the arguments of the optimiser's class.
+        """
+        numbers = self._numbers(names)
+        for name in self.arguments or {}:
+            if name in (*OWN_SETTINGS, *numbers):
+                raise ZooError(
+                    f"model.optimizer.arguments has {name}: set model.optimizer.{name} instead"
+                )
+            if name not in names and "kwargs" not in names:
+                raise ZooError(
+                    f"model.optimizer.arguments: {self.algorithm} takes no {name!r}"
+                    f"{suggest_names(name, names)}"
+                )
+        defaults = Optimization()
+        changed = {
+            "betas": self.betas != defaults.betas and "betas" not in numbers,
+            "eps": self.eps != defaults.eps and "eps" not in numbers,
+            "fused": self.fused and "fused" not in names,
+            "weight_decay": self.weight_decay and "weight_decay" not in names,
+        }
+        for name, is_unused in changed.items():
+            if is_unused:
+                value = 0 if name == "weight_decay" else getattr(defaults, name)
+                instead = ", and give model.optimizer.arguments" if name in names else ""
+                raise ZooError(
+                    f"model.optimizer.{name} does not apply to {self.algorithm}: set it to "
+                    f"{json.dumps(value)}{instead}"
+                )
+
     def override_loaded_settings(self, optimizer: Optimizer, schedule: LambdaLR) -> None:
         """Replaces the settings that a checkpoint loaded with these, at the schedule's step.
 
         Args:
-            optimizer: The optimiser, whose learning rates, decay, betas and eps are set.
+            optimizer: The optimiser, whose learning rates, decay, betas and eps are set; the
+                further arguments of its class stay as the run started.
             schedule: The schedule, whose peak learning rates are set.
         """
         schedule.base_lrs = [self.peak(group["part"]) for group in optimizer.param_groups]
@@ -182,7 +291,7 @@ class Optimization(metaclass=RangedType):
         ):
             group["initial_lr"], group["lr"] = peak, peak * share(schedule.last_epoch)
             group["weight_decay"] = self._weight_decay(group["params"][0].ndim)
-            group["betas"], group["eps"] = self.betas, self.eps
+            group.update(self._numbers(group))
 
     def groups(
         self, parameters: Iterable[tuple[str, nn.Parameter]], part: Callable[[str], str]
@@ -197,7 +306,7 @@ class Optimization(metaclass=RangedType):
             part: Returns the part of a parameter by its name: 'image', 'text' or 'head'.
 
         Returns:
-            AdamW's parameter groups, with `name` and `part`.
+            Parameter groups, with `name` and `part`.
 
         Raises:
             ZooError: Every parameter is frozen.

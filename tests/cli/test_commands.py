@@ -324,6 +324,17 @@ def test_resuming_with_another_objective_is_said(
     assert "CLIP does not use the units" in said
 
 
+def test_an_optimiser_is_checked_before_anything_is_read(
+    folder: Path, made_root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["fit", "--config", str(made_root / "recipe.yaml")]
+    arguments += ["--model.backbone.pretrained", "missing.pt", "--model.optimizer.algorithm"]
+    assert main([*arguments, "SGDD"]) == 1
+    assert "there is no class torch.optim.SGDD (did you mean SGD" in capsys.readouterr().err
+    assert main([*arguments, "SGD", "--model.optimizer.arguments", "{momentum: 2, m: 1}"]) == 1
+    assert "SGD takes no 'm'" in capsys.readouterr().err
+
+
 def test_without_validation_captions_the_last_checkpoint_is_kept_alone(
     folder: Path, made_root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -52,6 +52,7 @@ ATTACKS: dict[str, Settings] = {
     "backbone": {"backbone": {**NAMED, "init_args": {"name": "zoo-tiny"}}},
     "optimizer": {"optimizer": NAMED},
     "optimizer as a text": {"optimizer": EVIL},
+    "algorithm": {"optimizer": {"algorithm": EVIL}},
     "views": {"head": {"class_path": "zoo.heads.StructureGuided", "init_args": {"views": NAMED}}},
     "views as a text": {
         "head": {"class_path": "zoo.heads.StructureGuided", "init_args": {"views": EVIL}}

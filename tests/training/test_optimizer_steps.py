@@ -3,11 +3,13 @@
 A fit that is resumed with other values is among them.
 """
 
+import dataclasses
 import math
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import Callback
 from torch.optim import Optimizer
@@ -110,6 +112,25 @@ def test_a_resumed_run_has_its_own_settings_from_its_first_step(
     assert len(before.steps) == 3
     module, groups, _ = fitted(made_root, SECOND, kept=tmp_path / "half.ckpt")
     hold(SECOND, groups, module, AGAIN[3:])
+
+
+def test_a_run_of_sgd_learns_and_is_resumed_with_sgd_alone(made_root: Path, tmp_path: Path) -> None:
+    sgd = Optimization(lr=0.01, algorithm="SGD", arguments={"momentum": 0.9})
+    untrained = ZooModule(Backbone("zoo-tiny"), head=Linear()).state_dict()
+    module, _, trainer = fitted(made_root, sgd, max_steps=3)
+    (optimizer,) = trainer.optimizers
+    assert type(optimizer) is torch.optim.SGD
+    assert any(not torch.equal(untrained[n], value) for n, value in module.state_dict().items())
+    trainer.save_checkpoint(tmp_path / "half.ckpt")
+    recipe = torch.load(tmp_path / "half.ckpt", weights_only=True)["hyper_parameters"]
+    assert recipe["optimizer"]["algorithm"] == "SGD"
+    with pytest.raises(
+        ZooError, match=r"a run of SGD cannot be resumed with AdamW: set model\.opt"
+    ):
+        fitted(made_root, SECOND, kept=tmp_path / "half.ckpt")
+    _, groups, _ = fitted(made_root, dataclasses.replace(sgd, lr=0.2), kept=tmp_path / "half.ckpt")
+    assert {group["momentum"] for step in groups.steps for group in step} == {0.9}
+    assert {group["initial_lr"] for step in groups.steps for group in step} == {0.2}
 
 
 @pytest.mark.parametrize("precision", ["bf16-mixed", "32-true"])

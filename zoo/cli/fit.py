@@ -22,6 +22,7 @@ from zoo.cli.parser import ZooParser, order_flags
 from zoo.error_translation import to_user_error
 from zoo.errors import Stopped
 from zoo.module import ZooModule
+from zoo.optim import Optimization
 from zoo.support.class_names import import_all
 from zoo.support.distributed import leave_group
 from zoo.support.files import remove_leftovers
@@ -105,8 +106,13 @@ class ZooCLI(LightningCLI):
                 parser.error(f"Subcommand '{command}': {problem}")
 
     def before_instantiate_classes(self) -> None:
-        """Sets the seeds of data and model to `seed_everything` if they are not given."""
+        """Checks the optimiser, and sets the seeds of data and model to `seed_everything`.
+
+        Seeds that are given stay.
+        """
         settings = self.config[self.subcommand]
+        if self.subcommand == "fit" and settings.model is not None:
+            Optimization(**settings.model.optimizer.as_dict()).check_algorithm()
         for part in (settings.model, settings.data.get("init_args")):
             if part is not None and "seed" in part and part.seed is None:
                 part.seed = settings.seed_everything or 0

@@ -4,7 +4,6 @@ It encodes a batch, scores it with the head, and computes the loss with the obje
 in the order in which Lightning calls them: set-up, training steps, validation, checkpoints.
 """
 
-import dataclasses
 import logging
 import time
 from typing import Any
@@ -43,7 +42,7 @@ from zoo.objectives.base import Loss, Objective, loss_of
 from zoo.objectives.clip import CLIP
 from zoo.optim import Optimization, learning_rates
 from zoo.scores import Scores
-from zoo.support.configurable import to_config
+from zoo.support.configurable import to_config, to_plain
 from zoo.support.distributed import (
     average_scalar_gradients,
     clip_sharded_gradients,
@@ -148,11 +147,13 @@ class ZooModule(Ranged, LightningModule):
             stage: Lightning's stage; only `fit` is checked.
 
         Raises:
-            ZooError: The objective needs something that the data does not provide.
+            ZooError: The objective needs something that the data does not provide, or the optimiser
+                does not take its settings.
         """
         if stage == "fit":
             data = data_of(self.trainer)
             self.check_data(data)
+            self.optimizer.check_algorithm()
             self._refuse_clipping_fused()
             self.backbone.refuse_tokens_of_dropped_patches(self.image_keys)
             if self.trainer.is_global_zero:
@@ -422,15 +423,12 @@ class ZooModule(Ranged, LightningModule):
     def constructor_config(self) -> dict[str, Any]:
         """Returns the module's parts in plain data, as in a YAML file."""
         parts = {name: to_config(getattr(self, name)) for name in PARTS}
-        settings = {
-            n: list(v) if isinstance(v, tuple) else v
-            for n, v in dataclasses.asdict(self.optimizer).items()
-        }
         masks = {
             "mask_same_image": self.mask_same_image,
             "mask_same_text": self.mask_same_text,
             "tokens_in_bf16": self.tokens_in_bf16,
         }
+        settings = to_plain(self.optimizer, "Optimization(arguments=...)")
         return {**parts, "optimizer": settings, "seed": self.seed, **masks}
 
     def describe_model(self) -> dict[str, Any]:
@@ -477,8 +475,8 @@ class ZooModule(Ranged, LightningModule):
             checkpoint: Lightning's. The parameters of another objective are replaced by this one's.
 
         Raises:
-            ZooError: It has tensors or adapters of another model, or averaged weights that this run
-                does not use.
+            ZooError: It has tensors or adapters of another model, averaged weights that this run
+                does not use, or the state of another optimiser.
         """
         recorded_model = checkpoint.get("zoo", {})
         self.origin = {k: v for k, v in recorded_model.items() if k in ("data", "trained_images")}
@@ -491,6 +489,7 @@ class ZooModule(Ranged, LightningModule):
             this_objective = to_config(self.objective)["class_path"]
             if recorded != this_objective:
                 log.warning("a run of %s is resumed with %s", recorded, this_objective)
+            self._refuse_other_algorithm(checkpoint)
             refuse_unused_average(checkpoint, self.trainer.callbacks)  # type: ignore[attr-defined]
         if "state_dict" not in checkpoint:
             return  # a sharding strategy has checked and loaded it
@@ -498,6 +497,17 @@ class ZooModule(Ranged, LightningModule):
             checkpoint["state_dict"], recorded, self.objective, self.state_dict()
         )
         self.refuse_mismatched_tensors(checkpoint)
+
+    def _refuse_other_algorithm(self, checkpoint: dict[str, Any]) -> None:
+        """Refuses to resume a run whose optimiser was of another class."""
+        settings = checkpoint.get("hyper_parameters", {}).get("optimizer") or {}
+        recorded = settings.get("algorithm", Optimization.algorithm)
+        if recorded != self.optimizer.algorithm:
+            raise ZooError(
+                f"a run of {recorded} cannot be resumed with {self.optimizer.algorithm}: set "
+                f"model.optimizer.algorithm to {recorded}, or start a new run from its weights "
+                "with --model.backbone.pretrained"
+            )
 
     def refuse_mismatched_tensors(self, checkpoint: dict[str, Any]) -> None:
         """Checks that a checkpoint has this module's adapters and tensors.

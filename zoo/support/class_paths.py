@@ -20,9 +20,11 @@ import yaml
 from zoo.errors import ZooError
 from zoo.support.class_names import import_path, is_registered_class
 from zoo.support.configurable import Configurable
+from zoo.support.ranges import ClassPath
 from zoo.support.trust import FLAG, current_trust
 
 PLAIN = (str, int, float, bool, Path, NoneType)
+TRUSTED_MODULE = "torch.optim"
 REMOTE_CODE = "trust_remote_code"  # a setting of Hugging Face's libraries
 
 
@@ -80,8 +82,9 @@ def reject_remote_code(settings: Any, source: str) -> None:
 def is_trusted(path: str) -> bool:
     """Returns whether a class named in a downloaded file may be imported.
 
-    It may if it is part of zoo or an installed package, if the user named it or another class of
-    its module, if the running program has imported it, or if all code is trusted.
+    It may if it is part of zoo or an installed package, or in `torch.optim`, if the user named it
+    or another class of its module, if the running program has imported it, or if all code is
+    trusted.
 
     Args:
         path: The dotted path of the class.
@@ -91,6 +94,7 @@ def is_trusted(path: str) -> bool:
     loaded = vars(sys.modules[module]).get(name) if module in sys.modules else None
     return (
         trust.all_code
+        or module == TRUSTED_MODULE
         or any(module == named.rpartition(".")[0] for named in trust.names)
         or (isclass(loaded) and issubclass(loaded, Configurable))
         or is_registered_class(path)
@@ -110,7 +114,10 @@ def _find_class_paths(value: Any, kind: Any, flag: str) -> Iterator[tuple[str, s
     """
     cls = _class_in(kind)
     own_flag = "" if cls is None or is_dataclass(cls) else flag
-    if isinstance(value, str):
+    if isinstance(value, str) and kind is ClassPath:
+        if _is_dotted(value):
+            yield value, flag
+    elif isinstance(value, str):
         unfolded = None if _is_plain(kind) else _parse_yaml_collection(value)
         if unfolded is not None:
             yield from _find_class_paths(unfolded, kind, flag)

@@ -77,7 +77,8 @@ def to_config(part: Configurable) -> dict[str, Any]:
         ZooError: An argument is not plain data.
     """
     init_args = {
-        name: _plain_value(value, part, name) for name, value in part.recorded_arguments.items()
+        name: to_plain(value, f"{type(part).__name__}({name}=...)")
+        for name, value in part.recorded_arguments.items()
     }
     return {"class_path": class_path(type(part)), "init_args": init_args}
 
@@ -98,24 +99,33 @@ def from_config(described: dict[str, Any], kind: type[Part]) -> Part:
     return part
 
 
-def _plain_value(value: Any, part: Configurable, name: str) -> Any:
+def to_plain(value: Any, name: str) -> Any:
+    """Returns a setting in plain data, as in a YAML file.
+
+    Args:
+        value: The setting: a number, a text, a component, or a dataclass or collection of them.
+        name: The name of the setting in the error.
+
+    Raises:
+        ZooError: It contains another object.
+    """
     if isinstance(value, Configurable):
         return to_config(value)
     if isinstance(value, Path):
         return str(value)
     if isinstance(value, list | tuple):
-        return [_plain_value(v, part, name) for v in value]
+        return [to_plain(v, name) for v in value]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _plain_value(dataclasses.asdict(value), part, name)
+        return to_plain(dataclasses.asdict(value), name)
     if isinstance(value, dict):
-        return {str(k): _plain_value(v, part, name) for k, v in value.items()}
+        return {str(k): to_plain(v, name) for k, v in value.items()}
     if value is None:
         return None
     for kind in (bool, int, float, str):
         if isinstance(value, kind):  # convert subclasses, which would be pickled by name
             return kind(value)
     raise ZooError(
-        f"{type(part).__name__}({name}=...) is an instance of {type(value).__name__}, which "
+        f"{name} is an instance of {type(value).__name__}, which "
         "cannot be saved in a checkpoint: pass a name, a number or another component"
     )
 

@@ -1,4 +1,4 @@
-"""Argument types for numbers with a range, checked when an object is constructed."""
+"""Argument types for numbers with a range, checked when an object is constructed; class paths."""
 
 import inspect
 import math
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     HalfOpenUnitInterval = float
     OpenUnitInterval = float
     JpegQuality = int
+    ClassPath = str
 else:
     from jsonargparse.typing import (
         ClosedUnitInterval,
@@ -30,6 +31,7 @@ else:
         PositiveFloat,
         PositiveInt,
         restricted_number_type,
+        restricted_string_type,
     )
 
     Number = restricted_number_type("Number", float, [(">", -math.inf), ("<", math.inf)])
@@ -41,8 +43,11 @@ else:
     HalfOpenUnitInterval = restricted_number_type(
         "HalfOpenUnitInterval", float, [(">=", 0), ("<", 1)]
     )
+    # the name of a class that is imported later: `zoo.support.class_paths` checks it as well
+    ClassPath = restricted_string_type("ClassPath", r"^\S+$")
 
 __all__ = [
+    "ClassPath",
     "ClosedUnitInterval",
     "HalfOpenUnitInterval",
     "JpegQuality",

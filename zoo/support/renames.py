@@ -38,7 +38,12 @@ VALUES = {"overlong": {"cut": True, "error": False}}
 DATA = {"overlong": "truncation", "redraw": "resample", "cut": "truncated"}
 # settings that were added, with the values that version 0.1.0 had
 ADDED_ARGUMENTS: dict[str, dict[str, Any]] = {"NegCLIPSwap": {"skip_equivalent": False}}
-ADDED_TO_OPTIMIZER = {"weight_decay_on": "matrices", "initial_share": None}
+ADDED_TO_OPTIMIZER = {
+    "weight_decay_on": "matrices",
+    "initial_share": None,
+    "algorithm": "AdamW",
+    "arguments": None,
+}
 ADDED_TO_BACKBONE: dict[str, dict[str, Any]] = {
     "tuning": {"image_groups": None, "text_groups": None},
     "augmentation": {"patch_dropout": 0.0},
