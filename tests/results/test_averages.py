@@ -182,6 +182,26 @@ def test_a_capability_is_the_mean_of_its_subsets_and_a_category_of_all_of_them()
     assert "Binding" not in found
 
 
+def test_the_average_of_ten_capabilities_is_withheld_without_one_of_them() -> None:
+    """One subset of each capability: 10, 20, ... 100 %, so that the mean is 55 %."""
+    subsets = [
+        ("vismin", "object", "text"),
+        ("vismin", "attribute", "text"),
+        ("vismin", "counting", "text"),
+        ("spec", "existence", "i2t"),
+        ("vismin", "relation", "text"),
+        ("whatsup", "A", "i2t"),
+        ("cola", "multi", "text"),
+        ("bla", "ap", "i2t"),
+        ("valse", "coreference-hard", "i2t"),
+        ("negbench", "coco_mcq", "i2t"),
+    ]
+    metrics = [metric(*names, 10.0 * (i + 1)) for i, names in enumerate(subsets)]
+    assert taken("capabilities", metrics)["Avg of 10 capabilities"].value == pytest.approx(55.0)
+    withheld = taken("capabilities", metrics[:-1])["Avg of 10 capabilities"]
+    assert (withheld.value, withheld.missing) == (None, ("Negation",))
+
+
 def test_sugarcrepe_has_both_of_its_averages(shared_data: Path) -> None:
     row = rows(shared_data / "golden" / "vl_compo_individual_results.csv")["ViT-B-32", "openai"]
     metrics = [
