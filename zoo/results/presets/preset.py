@@ -175,6 +175,12 @@ class Capabilities(_ShippedFile, PresetFile):
     name = "capabilities"
 
 
+class RoleOfInference(_ShippedFile, PresetFile):
+    """Computes the averages of the tables of The Role of Inference."""
+
+    name = "role_of_inference"
+
+
 class VLCompo(_ShippedFile, PresetFile):
     """Computes the averages of the tables of vl_compo, inferred from its published values."""
 
