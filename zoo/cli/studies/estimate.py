@@ -107,6 +107,8 @@ class Estimate:
         seconds_by_row = {row: median(row_durations) for row, row_durations in durations.items()}
         rows = [median(row_durations) for row, row_durations in durations.items() if row != FIRST]
         seconds, with_evaluation = 0.0, True
+        if not any(run.is_trained or run.row in seconds_by_row for run in remaining):
+            return None, False
         for run in remaining:
             if run.row in seconds_by_row:
                 seconds += seconds_by_row[run.row]

@@ -142,10 +142,11 @@ def read_study(names: Sequence[str], objectives: Sequence[str] = ()) -> Study:
                 "of its recipes: remove the flag"
             )
         rows[name] = ({"model": {"objective": {"class_path": objective}}},)
-    if not rows:
+    if not rows and not settings.get("models"):
         raise ZooError(
-            f"{study_name} lists no recipes: list what to train under `recipes:`, or put a study "
-            f"before it, as in `zoo study methods_on_coco {study_name}`"
+            f"{study_name} lists no recipes: list what to train under `recipes:`, what to measure "
+            "as it is under `models:`, or put a study before it, as in `zoo study methods_on_coco "
+            f"{study_name}`"
         )
     study = Study(
         study_name,

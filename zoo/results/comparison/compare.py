@@ -343,7 +343,7 @@ def _legend_notes(
         "resampling of images"
     )
     if compute_split_gaps(lines):
-        yield "gap: first split minus second, in percentage points; a positive one is a drop"
+        yield "split gap: first split minus second, in percentage points; a positive one is a drop"
     yield (
         "p: two-sided mid-p of a permutation test that exchanges the answers of two runs per "
         "image, exact for right-or-wrong answers (McNemar's test where each image occurs once) "

@@ -191,7 +191,7 @@ def _gap_table(comparison: Comparison) -> TextTable:
     )
     published_headings = [f"{model}\n({PUBLISHED})" for model in comparison.reference_models]
     return TextTable(
-        ("gap of a metric", "splits", *comparison.runs, *published_headings),
+        ("metric", "split gap", *comparison.runs, *published_headings),
         tuple(rows),
         n_text_columns=2,
     )
