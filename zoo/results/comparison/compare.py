@@ -245,7 +245,7 @@ def _comparison_notes(
     lines: Sequence[ComparisonLine],
     presets: Sequence[Preset],
     reference_models: Iterable[str],
-    excluded_from_tests: Iterable[str],
+    excluded_from_tests: Sequence[str],
 ) -> Iterator[str]:
     run_names = list(results)
     yield f"preset {presets[0].name}: {presets[0].description}"
@@ -287,7 +287,8 @@ def _comparison_notes(
     partial_means = [f"{line.name} ({len(line.missing)})" for line in lines if line.missing]
     if partial_means:
         yield f"averages without members that were not measured: {', '.join(partial_means)}"
-    yield from _rank_flip_notes(results, groups, presets[0])
+    tested_groups = {name: runs for name, runs in groups.items() if name not in excluded_from_tests}
+    yield from _rank_flip_notes(results, tested_groups, presets[0])
     yield from _legend_notes(groups, lines, reference_models)
 
 
