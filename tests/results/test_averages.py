@@ -10,11 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.support.compared import published_bivlc
 from zoo.benchmarks import Benchmark
 from zoo.errors import ZooError
 from zoo.results.averages import Average, Mean, Member, compute_available_averages
-from zoo.results.metrics import Metric
+from zoo.results.metrics import Metric, compute_metrics
 from zoo.results.presets.preset import preset_of
+from zoo.results.published_values import published_values
 from zoo.results.statistics import Observations, interval
 from zoo.support.class_names import class_of
 
@@ -32,6 +34,7 @@ SIZES = {
     "add_obj": 2062,
     "add_att": 692,
 }
+PARTS = ("", " Replace", " Swap", " Add")
 N = {**SIZES, "video": 1872, "static": 430}
 MMVP = {
     "Orientation and Direction": "Orientation",
@@ -200,6 +203,23 @@ def test_the_average_of_ten_capabilities_is_withheld_without_one_of_them() -> No
     assert taken("capabilities", metrics)["Avg of 10 capabilities"].value == pytest.approx(55.0)
     withheld = taken("capabilities", metrics[:-1])["Avg of 10 capabilities"]
     assert (withheld.value, withheld.missing) == (None, ("Negation",))
+
+
+def test_averages_of_role_of_inference_are_those_of_its_tables(shared_data: Path) -> None:
+    """From the published answers to BiVLC and the published subsets of SugarCrepe, for CLIP."""
+    cases = published_bivlc(shared_data, "ViT-B-32").cases
+    metrics = list(compute_metrics(cases, preset_of("official").rules, {}))
+    row = rows(shared_data / "golden" / "vl_compo_individual_results.csv")["ViT-B-32", "openai"]
+    metrics += [
+        metric("sugarcrepe", subset, "i2t", float(row[f"sugarcrepe::{subset}"]), n)
+        for subset, n in SIZES.items()
+    ]
+    found = taken("role_of_inference", metrics)
+    published = {f.name: f.value for f in published_values("openai/ViT-B-32") if f.preset}
+    names = [f"{name}{part}" for name in ("BiVLC", "SugarCrepe") for part in PARTS]
+    assert [found[name].value for name in names] == pytest.approx(
+        [published[name] for name in names], abs=0.06
+    )
 
 
 def test_sugarcrepe_has_both_of_its_averages(shared_data: Path) -> None:

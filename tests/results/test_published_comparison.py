@@ -67,6 +67,18 @@ def test_no_figure_stands_beside_another_gallery_or_other_options() -> None:
     assert shown[1:] == [0, 0]
 
 
+def test_a_split_has_the_figures_of_the_same_split() -> None:
+    full, seen = (
+        replace(metric("*"), benchmark="vismin", metric="group", split=split)
+        for split in ("full", "seen")
+    )
+    table = published_table(["bindsplit_ft_openai"], "official", [full, seen], [])
+    assert [(row[0], row[3]) for row in table.rows] == [
+        ("vismin/*/group, full", "35.3"),
+        ("vismin/*/group, seen", "32.2"),
+    ]
+
+
 def test_an_average_has_the_figures_of_its_own_preset_a_row_for_each_source() -> None:
     averages = [average("fsc_clip", "ZS"), average("fsc_clip", "mine")]
     table = published_table(["fsc_clip_laioncoco_lora"], "fsc_clip", [], averages)
