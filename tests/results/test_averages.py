@@ -218,7 +218,7 @@ def test_averages_of_role_of_inference_are_those_of_its_tables(shared_data: Path
     published = {f.name: f.value for f in published_values("openai/ViT-B-32") if f.preset}
     names = [f"{name}{part}" for name in ("BiVLC", "SugarCrepe") for part in PARTS]
     assert [found[name].value for name in names] == pytest.approx(
-        [published[name] for name in names], abs=0.06
+        [published[name] for name in names], abs=0.1
     )
 
 
