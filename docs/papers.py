@@ -43,7 +43,8 @@ def render_row(row: dict[str, Any], runs: dict[str, str]) -> str:
         study = row["study"]
         head = read_head(study)
         what = row.get("what") or re.sub(r"^.*?Tables? [\d, to and]+: ", "", head[0]).rstrip(".")
-        link = f"[`zoo study {study}`](../configs/studies/{study}.yaml)"
+        first = next(line.strip() for line in head if line.startswith("  zoo study "))
+        link = f"[`{first.partition(' --')[0]}`](../configs/studies/{study}.yaml)"
         cells = [row["of"], what, link, departures(head), runs[study]]
     elif "page" in row:
         command = f"`{row['command']}`, " if "command" in row else ""

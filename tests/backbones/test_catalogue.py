@@ -82,7 +82,10 @@ def test_no_name_is_that_of_an_architecture_too() -> None:
 
 
 def test_figures_were_published_of_models_of_the_catalogue() -> None:
-    assert set(published_values.published_models()) <= {*NAMES, *open_clip_model_names()}
+    """Others are rows of a paper, whose weights were not published."""
+    known = {*NAMES, *open_clip_model_names()}
+    others = set(published_values.published_models()) - known
+    assert all(name.startswith(("bindsplit_", "role_")) for name in others)
 
 
 def hub_files(state: State) -> dict[str, Callable[[], dict[str, Any]]]:

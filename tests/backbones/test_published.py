@@ -23,6 +23,7 @@ from zoo.backbones.published import (
     FSCCLIP,
     TSVLC,
     CLoVe,
+    FineCLIP,
     FSCCLIPLoRA,
     NegCLIP,
     PublishedWeights,
@@ -567,3 +568,49 @@ def test_labclips_files_of_their_real_size_load(tmp_path: Path, name: str, width
     assert head.text_map is not None
     assert torch.equal(head.text_map.weight, held["linear.weight"])
     assert head.scale.item() == pytest.approx(71.52, rel=1e-3)
+
+
+# names of one block and around it, in the code of EVA-02-CLIP and in timm's
+EVA_NAMES = {
+    **{f"norm{k}.{part}": f"norm{k}.{part}" for k in (1, 2) for part in ("weight", "bias")},
+    **{f"attn.{q}_proj.weight": f"attn.{q}_proj.weight" for q in "qkv"},
+    "attn.q_bias": "attn.q_proj.bias",
+    "attn.v_bias": "attn.v_proj.bias",
+    **{f"attn.proj.{part}": f"attn.proj.{part}" for part in ("weight", "bias")},
+    **{f"attn.inner_attn_ln.{part}": f"attn.norm.{part}" for part in ("weight", "bias")},
+    **{
+        f"mlp.{theirs}.{part}": f"mlp.{ours}.{part}"
+        for theirs, ours in (("w1", "fc1_g"), ("w2", "fc1_x"), ("w3", "fc2"), ("ffn_ln", "norm"))
+        for part in ("weight", "bias")
+    },
+}
+TABLES = ("rope.freqs_cos", "blocks.0.attn.rope.freqs_sin")  # which are in no state of timm's
+
+
+def test_fineclips_image_tower_is_renamed_as_timm_renames_eva_02s(tmp_path: Path) -> None:
+    timm = pytest.importorskip("timm")
+    from timm.models.eva import checkpoint_filter_fn
+
+    torch.manual_seed(0)
+    tower = timm.create_model(
+        "eva02_base_patch16_clip_224", embed_dim=48, depth=2, num_heads=3, num_classes=8
+    )
+    trunk = tower.state_dict()
+    outside = {key: value for key, value in trunk.items() if not key.startswith("blocks.")}
+    published = {f"visual.{key}": value for key, value in outside.items()}
+    published |= {
+        f"visual.blocks.{i}.{theirs}": trunk[f"blocks.{i}.{ours}"]
+        for i in range(2)
+        for theirs, ours in EVA_NAMES.items()
+    }
+    published |= {f"visual.{key}": torch.zeros(4) for key in TABLES}
+    text = {"text.ln_final.bias": torch.ones(3), "logit_scale": torch.tensor(4.0)}
+    torch.save({"state_dict": published | text, "epoch": 10}, tmp_path / "fine.pt")
+    found = FineCLIP(str(tmp_path / "fine.pt")).state("EVA02-B-16")
+    assert found.keys() == {*(f"visual.trunk.{key}" for key in trunk), *text}
+    by_timm = checkpoint_filter_fn(dict(published), tower)
+    assert by_timm.keys() == trunk.keys()
+    for key, value in by_timm.items():
+        assert torch.equal(found[f"visual.trunk.{key}"], value)
+        assert torch.equal(value, trunk[key])
+    assert found["logit_scale"] == 4.0

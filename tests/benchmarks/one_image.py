@@ -69,6 +69,12 @@ def chosen(answer: int, *metrics: str) -> Rule:
     return rule
 
 
+def filmed(answer: int, *metrics: str) -> Rule:
+    """Returns the rule of an argmax over the mean scores of a video's frames."""
+    choose = chosen(answer, *metrics)
+    return lambda scores: choose(np.array([[sum(s) / len(s) for s in scores.T]]))
+
+
 def ranked_first(scores: Scores) -> Answers:
     """CREPE: the rank of the caption, which is listed first, in a sort that keeps equal ones."""
     ranking = sorted(range(scores.shape[1]), key=lambda k: -scores[0, k])
@@ -261,6 +267,22 @@ SAMPLES = (
                 ("negbench/synthetic/negative/000000000139.jpg",),
                 tuple(f"text {k}" for k in range(4)),
                 [[0, 1, 0, 0]],
+            ),
+        ),
+    ),
+    Sample(
+        NegBench(subsets=["msr_vtt_mcq"]),
+        "negbench/videos/msr_vtt_mcq_rephrased_llama.csv",
+        ({**choice("", 0, "positive"), "image_path": "/data/MSRVTT/videos/video7010.mp4"},),
+        "msr_vtt_mcq",
+        "",
+        filmed(0, "i2t", "positive"),
+        (
+            Expected(
+                "0",
+                tuple(f"msr_vtt/video7010.mp4#{k}/4" for k in range(1, 5)),
+                tuple(f"text {k}" for k in range(4)),
+                [[1, 0, 0, 0]] * 4,
             ),
         ),
     ),

@@ -8,10 +8,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from PIL import Image
 
+import zoo
 from tests.benchmarks.official import Asked, argmax, hold, there
+from tests.sources.test_videos import write_video
 from zoo.benchmarks import (
     BLA,
     CREPE,
@@ -232,6 +235,30 @@ def test_a_row_of_negbench_that_an_unquoted_comma_shifts_is_counted_and_not_mend
     assert contents.notes["synthetic_mcq shifted"].endswith(f"(first: {path}:3)")
     assert whole.texts == ("a dog", "no dog", "a cat", "no cat")
     assert shifted.texts == ("a cup", " red and full", "no cup", "a hat")
+
+
+def test_a_video_of_negbench_is_scored_by_four_frames_and_a_missing_one_is_not(
+    tmp_path: Path,
+) -> None:
+    """Frames get brighter; the scorer likes texts as bright as the image, so the mean decides."""
+    write_video(tmp_path / "msr_vtt/video1.mp4", 40)
+    header = "image_path,correct_answer,caption_0,caption_1,caption_2,caption_3"
+    path = tmp_path / "negbench/msr_vtt_mcq_rephrased_llama.csv"
+    path.parent.mkdir()
+    rows = (f"/data/video{n}.mp4,1,20,115,210,255,negative" for n in (1, 2))
+    path.write_text(f"{header},correct_answer_template\n" + "\n".join(rows) + "\n")
+
+    def by_brightness(images: list[Image.Image], texts: list[str]) -> list[list[float]]:
+        means = [np.asarray(image).mean() for image in images]
+        return [[-((mean - float(text)) ** 2) for text in texts] for mean in means]
+
+    results = zoo.evaluate(by_brightness, NegBench(subsets=["msr_vtt_mcq"]), tmp_path)
+    metrics = {metric.metric: metric for metric in results.metrics}
+    assert {name: (m.value, m.n, m.n_total) for name, m in metrics.items()} == {
+        "i2t": (100.0, 1, 2),
+        "negative": (100.0, 1, 2),
+    }
+    assert metrics["i2t"].images == 4
 
 
 def test_negbench_retrieval_has_all_captions_of_an_image_as_its_right_answers(

@@ -9,6 +9,7 @@ import pytest
 
 from zoo.benchmarks.base import Case
 from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, protocol_name, resolve_protocol
+from zoo.benchmarks.protocols.by_kind import VideoByKind
 from zoo.benchmarks.protocols.recall import Recall, ranks
 from zoo.errors import ZooError
 from zoo.results.outcomes import outcome_rows
@@ -90,6 +91,49 @@ def test_group_has_winogrounds_three_scores() -> None:
         )
         at_least = c0_i0 >= c1_i0 and c1_i1 >= c0_i1 and c0_i0 >= c0_i1 and c1_i1 >= c1_i0
         assert found["group"].tie == (at_least and not found["group"].right)
+
+
+@pytest.mark.parametrize("match", [np.eye(3, dtype=bool), np.eye(2, 4, dtype=bool)])
+def test_matched_pairs_asks_for_both_choices_of_each_pair(match: np.ndarray) -> None:
+    """As in CS-CLIP's public code of SPEC: strictly above own texts, and above other images."""
+    n, m = match.shape
+    for scores in tied_scores(n, m):
+        outcomes = case(match, "matched_pairs").judge(scores)
+        assert [(o.metric, o.index) for o in outcomes] == [("group", i) for i in range(n)]
+        for i, outcome in enumerate(outcomes):
+            text = all(scores[i, i] > scores[i, j] for j in range(m) if j != i)
+            image = all(scores[i, i] > scores[k, i] for k in range(n) if k != i)
+            assert outcome.right == (text and image)
+            assert outcome.tie == (
+                not outcome.right
+                and all(scores[i, i] >= scores[i, j] for j in range(m))
+                and all(scores[i, i] >= scores[k, i] for k in range(n))
+            )
+            assert len(outcome.scores) == n + m - 1
+
+
+def test_chance_of_matched_pairs_is_the_share_of_random_scores() -> None:
+    asked = case(np.eye(3, dtype=bool), "matched_pairs")
+    drawn = np.random.default_rng(0).random((4_000, 3, 3)).astype(np.float32)
+    share = np.mean([outcome.right for scores in drawn for outcome in asked.judge(scores)])
+    (chance,) = asked.resolved_protocol.chance("group", np.array([5]), np.array([0])) or [0]
+    assert share == pytest.approx(chance, abs=0.02)
+
+
+def test_a_video_chooses_as_the_mean_of_its_frames_normalized_vectors() -> None:
+    generator = np.random.default_rng(0)
+    frames, texts = (generator.normal(size=(50, 4, 8)) for _ in range(2))
+    frames, texts = (v / np.linalg.norm(v, axis=-1, keepdims=True) for v in (frames, texts))
+    match = np.array([[False, True, False, False]] * 4)
+    asked = case(match, VideoByKind("hybrid"))
+    right = []
+    for some_frames, some_texts in zip(frames, texts, strict=True):
+        best = int(np.argmax(some_texts @ some_frames.mean(0)))
+        outcomes = by_metric(asked.judge((some_frames @ some_texts.T).astype(np.float32)))
+        assert outcomes["i2t"].right == outcomes["hybrid"].right == (best == 1)
+        assert outcomes["i2t"].images == (0, 1, 2, 3)
+        right.append(best == 1)
+    assert 0 < sum(right) < len(right)
 
 
 def test_half_truth_compares_the_anchor_and_completion_the_completed_anchor() -> None:

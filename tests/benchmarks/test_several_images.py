@@ -39,6 +39,7 @@ from zoo.errors import ZooError
 from zoo.results.metrics import MacroAverage, Rules
 from zoo.results.plan import make_plan
 from zoo.sources.images import ImageFinder
+from zoo.sources.seeds import stable_hash
 
 OPENAI = ("ViT-B-32", "openai")
 FOLDER = "svo_probes/images/{}.jpg"
@@ -291,6 +292,58 @@ def test_a_label_of_spec_that_is_no_answer_is_refused(tmp_path: Path) -> None:
     path.write_text("[]")
     with pytest.raises(ZooError, match=r"image2text\.json is empty"):
         read_benchmark(SPEC(), [tmp_path])
+
+
+def test_the_group_score_of_spec_is_over_the_images_and_texts_of_an_object(tmp_path: Path) -> None:
+    """Two objects of two images, and one of a single image, which has no group."""
+    entries = [
+        {"query": f"{name}/{k}.jpg", "keys": [f"a small {name}", f"a big {name}"], "label": k}
+        for name, images in (("cat", 2), ("dog", 2), ("cow", 1))
+        for k in range(images)
+    ]
+    folder = tmp_path / "spec/absolute_size"
+    folder.mkdir(parents=True)
+    (folder / "image2text.json").write_text(json.dumps(entries))
+    (folder / "text2image.json").write_text(
+        json.dumps([{"query": "a big cat", "keys": ["cat/0.jpg", "cat/1.jpg"], "label": 1}])
+    )
+    cases = read_benchmark(SPEC(subsets=["absolute_size"]), [tmp_path]).cases
+    groups = [case for case in cases if case.protocol == "matched_pairs"]
+    assert [case.id for case in groups] == ["object cat", "object dog"]
+    assert groups[0].texts == ("a small cat", "a big cat")
+    assert [Path(image.key).name for image in groups[0].images] == ["0.jpg", "1.jpg"]
+    assert groups[0].match.tolist() == [[True, False], [False, True]]
+    # small, then big: the second image is right, the first prefers the wrong text
+    outcomes = groups[0].judge(np.array([[0.2, 0.3], [0.1, 0.9]], np.float32))
+    assert [(o.metric, o.right) for o in outcomes] == [("group", False), ("group", True)]
+
+
+def test_the_cases_of_eqben_that_a_limit_keeps_do_not_depend_on_their_order(
+    tmp_path: Path,
+) -> None:
+    def entry(folder: str, i: int) -> dict[str, str]:
+        images = {f"image{k}": f"{folder}/{i}_{k}.png" for k in (0, 1)}
+        return {**images, "caption0": f"a {i}", "caption1": f"b {i}"}
+
+    path = tmp_path / "eqben/ann.json"
+    path.parent.mkdir()
+    entries = [entry("eqbengebc", i) for i in range(40)] + [entry("eqbensd", i) for i in range(3)]
+    path.write_text(json.dumps(entries))
+    limited = EqBen(max_cases=5, subsets=["GEBC", "Stable Diffusion"])
+    contents = read_benchmark(limited, [tmp_path])
+    ids = [case.id for case in contents.cases if case.subset == "GEBC"]
+    expected = sorted(map(str, range(40)), key=stable_hash)[:5]
+    assert ids == sorted(expected, key=int)
+    assert ids != [str(i) for i in range(5)]
+    assert len(contents.cases) == 5 + 3
+    assert contents.notes["GEBC cases kept"].startswith("5 of 40")
+    assert {subset.name: subset.n for subset in limited.subsets} == {
+        "GEBC": 5,
+        "Stable Diffusion": 5,
+    }
+    assert len(read_benchmark(EqBen(subsets=["GEBC"]), [tmp_path]).cases) == 40
+    with pytest.raises(ZooError, match="max_cases is 0: give a number of at least 1"):
+        EqBen(max_cases=0)
 
 
 def test_right_answers_that_stand_at_one_place_are_noted(tmp_path: Path) -> None:

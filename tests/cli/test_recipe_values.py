@@ -256,6 +256,7 @@ PUBLISHED: dict[str, dict[str, Any]] = {
 UNPUBLISHED = {  # of this project, or a change of corpus or objective alone
     "coco_matched.yaml",
     "flickr8k.yaml",
+    "fsc_clip_cc3m.yaml",
     "fsc_clip_laion_coco.yaml",
     "fsc_clip_negclip.yaml",
     "tiny_from_scratch.yaml",

@@ -340,3 +340,63 @@ def test_a_failure_of_a_run_is_raised_again_and_not_tried_twice(commands: Comman
         with pytest.raises(RunFailed, match="there is no room"):
             done.execute_run(run_of(done, "A/seed_0"))
     assert commands.done.count(("validate", "a/seed_0")) == 1
+
+
+MODELS = """
+models:
+  Plain: openai/ViT-B-32
+  Own: "negclip:${data_root}/captions.tsv"
+  Layered: {model: {m: 1}}
+"""
+
+
+def test_a_model_that_is_not_trained_is_measured_once_and_is_the_first_column(
+    commands: Commands, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("s.yaml").write_text(STUDY + MODELS)
+    assert main(SAID) == 0
+    of_models = [arguments for arguments in commands.given if "--ckpt_path" not in arguments]
+    validated = [arguments for arguments in of_models if arguments[0] == "validate"]
+    data = Path("the data").absolute()
+    assert [arguments[3:5] for arguments in validated] == [
+        ["--model", "openai/ViT-B-32"],
+        ["--model", f"negclip:{data}/captions.tsv"],
+        ["--config", '{"model": {"m": 1}}'],
+    ]
+    names = ("plain", "own", "layered")
+    assert not {("fit", f"{name}/seed_0") for name in names} & set(commands.done)
+    columns = ["Plain", "Own", "Layered", "A", "B", "start"]
+    assert any(line.split()[-6:] == columns for line in capsys.readouterr().out.splitlines())
+    before = len(commands.done)
+    assert main(SAID) == 0
+    assert len(commands.done) == before
+
+
+def test_a_model_whose_file_changed_since_it_was_measured_is_refused(
+    commands: Commands, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("s.yaml").write_text(STUDY + MODELS)
+    done = study_work()
+    done.claim_work_folder()
+    run = run_of(done, "Own/seed_0")
+    done.execute_run(run)
+    refuse_mismatched_runs(done.records, [run], False)
+    Path("the data/captions.tsv").write_text("b, and more\n")
+    with pytest.raises(ZooError, match=r"data.*captions\.tsv"):
+        refuse_mismatched_runs(study_work().records, [run], False)
+
+
+def test_a_model_with_the_name_of_a_recipe_is_refused(commands: Commands) -> None:
+    Path("s.yaml").write_text(STUDY + "models: {a: openai/ViT-B-32}\n")
+    with pytest.raises(ZooError, match="two runs are called A: give each recipe, model and"):
+        read_study(["s.yaml"])
+
+
+def test_a_model_is_measured_for_each_seed_where_the_cases_are_those_of_the_seed(
+    commands: Commands,
+) -> None:
+    text = STUDY.replace("{benchmarks: sugarcrepe}", "{benchmarks: x, benchmarks.seed: '${seed}'}")
+    Path("s.yaml").write_text(text + "models: {Plain: openai/ViT-B-32}\n")
+    study = read_study(["s.yaml"])
+    runs = [str(run) for run in study_runs(study) if run.row == "Plain"]
+    assert runs == ["Plain/seed_0", "Plain/seed_1"]

@@ -10,11 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.support.compared import published_bivlc
 from zoo.benchmarks import Benchmark
 from zoo.errors import ZooError
 from zoo.results.averages import Average, Mean, Member, compute_available_averages
-from zoo.results.metrics import Metric
+from zoo.results.metrics import Metric, compute_metrics
 from zoo.results.presets.preset import preset_of
+from zoo.results.published_values import published_values
 from zoo.results.statistics import Observations, interval
 from zoo.support.class_names import class_of
 
@@ -32,6 +34,7 @@ SIZES = {
     "add_obj": 2062,
     "add_att": 692,
 }
+PARTS = ("", " Replace", " Swap", " Add")
 N = {**SIZES, "video": 1872, "static": 430}
 MMVP = {
     "Orientation and Direction": "Orientation",
@@ -180,6 +183,43 @@ def test_a_capability_is_the_mean_of_its_subsets_and_a_category_of_all_of_them()
     assert found["Linguistic"].value == pytest.approx(40.0)
     assert "bla/ap/i2t" in found["Syntax"].missing
     assert "Binding" not in found
+
+
+def test_the_average_of_ten_capabilities_is_withheld_without_one_of_them() -> None:
+    """One subset of each capability: 10, 20, ... 100 %, so that the mean is 55 %."""
+    subsets = [
+        ("vismin", "object", "text"),
+        ("vismin", "attribute", "text"),
+        ("vismin", "counting", "text"),
+        ("spec", "existence", "i2t"),
+        ("vismin", "relation", "text"),
+        ("whatsup", "A", "i2t"),
+        ("cola", "multi", "text"),
+        ("bla", "ap", "i2t"),
+        ("valse", "coreference-hard", "i2t"),
+        ("negbench", "coco_mcq", "i2t"),
+    ]
+    metrics = [metric(*names, 10.0 * (i + 1)) for i, names in enumerate(subsets)]
+    assert taken("capabilities", metrics)["Avg of 10 capabilities"].value == pytest.approx(55.0)
+    withheld = taken("capabilities", metrics[:-1])["Avg of 10 capabilities"]
+    assert (withheld.value, withheld.missing) == (None, ("Negation",))
+
+
+def test_averages_of_role_of_inference_are_those_of_its_tables(shared_data: Path) -> None:
+    """From the published answers to BiVLC and the published subsets of SugarCrepe, for CLIP."""
+    cases = published_bivlc(shared_data, "ViT-B-32").cases
+    metrics = list(compute_metrics(cases, preset_of("official").rules, {}))
+    row = rows(shared_data / "golden" / "vl_compo_individual_results.csv")["ViT-B-32", "openai"]
+    metrics += [
+        metric("sugarcrepe", subset, "i2t", float(row[f"sugarcrepe::{subset}"]), n)
+        for subset, n in SIZES.items()
+    ]
+    found = taken("role_of_inference", metrics)
+    published = {f.name: f.value for f in published_values("openai/ViT-B-32") if f.preset}
+    names = [f"{name}{part}" for name in ("BiVLC", "SugarCrepe") for part in PARTS]
+    assert [found[name].value for name in names] == pytest.approx(
+        [published[name] for name in names], abs=0.1
+    )
 
 
 def test_sugarcrepe_has_both_of_its_averages(shared_data: Path) -> None:

@@ -67,11 +67,25 @@ def test_no_figure_stands_beside_another_gallery_or_other_options() -> None:
     assert shown[1:] == [0, 0]
 
 
+def test_a_split_has_the_figures_of_the_same_split() -> None:
+    full, seen = (
+        replace(metric("*"), benchmark="vismin", metric="group", split=split)
+        for split in ("full", "seen")
+    )
+    table = published_table(["bindsplit_ft_openai"], "official", [full, seen], [])
+    assert [(row[0], row[3]) for row in table.rows] == [
+        ("vismin/*/group, full", "35.3"),
+        ("vismin/*/group, seen", "32.2"),
+    ]
+
+
 def test_an_average_has_the_figures_of_its_own_preset_a_row_for_each_source() -> None:
-    averages = [average("vl_compo", "sugarcrepe"), average("vl_compo", "mine")]
-    table = published_table(["negclip"], "vl_compo", [], averages)
-    assert [row[3:] for row in table.rows] == [("83.6", "[1]"), ("83.7", "[2]")]
-    assert "The Role of Inference" in table.preamble[1]
+    averages = [average("fsc_clip", "ZS"), average("fsc_clip", "mine")]
+    table = published_table(["fsc_clip_laioncoco_lora"], "fsc_clip", [], averages)
+    assert [row[3] for row in table.rows] == ["55.9", "55.9"]
+    assert [row[4] for row in table.rows] == ["[1]", "[2]"]
+    assert "extended_results.csv" in table.preamble[1]
+    assert "Table 9" in table.preamble[2]
     under_another = published_table(["negclip"], "cs_clip", [], [average("cs_clip", "sugarcrepe")])
     assert [row[3:] for row in under_another.rows] == [("82.5", "[1]")]
     assert "not the protocols of preset cs_clip" in under_another.preamble[1]

@@ -19,7 +19,14 @@ from zoo.familiarity.buckets import BUCKETS
 from zoo.familiarity.table import BindingTable
 from zoo.results.familiarity import Familiarity, add_bucket_column
 from zoo.results.outcomes import SCHEMA, OutcomeRow, outcome_rows, outcome_table
-from zoo.results.ranks import Flip, SplitTest, compute_split_tests, draw_ranks, find_flips
+from zoo.results.ranks import (
+    Flip,
+    SplitTest,
+    compute_split_tests,
+    draw_ranks,
+    find_flips,
+    find_seed_flips,
+)
 from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import mcnemar_mid_p, paired_test
 from zoo.sources.sample import ImageRef
@@ -191,6 +198,24 @@ def test_a_flip_is_significant_on_both_splits_and_of_opposite_sign() -> None:
     ]
     insignificant = [test for test in tests if test.split != "seen"]
     assert find_flips(insignificant) == []
+
+
+def test_a_flip_counts_over_seeds_only_where_all_of_them_agree() -> None:
+    """The third seed has no lead on the seen cases; the published model is the same in all."""
+    agreeing = compute_split_tests(made_models())
+    level = dict(made_models())
+    level["plain"] = with_bucket_column(
+        outcomes([False] * 74), level["plain"]["bucket"].to_pylist()
+    )
+    seeds = [agreeing, agreeing, compute_split_tests(level)]
+    by_seeds = {
+        (found.flip.ahead, found.flip.splits): (found.n_significant, found.n_seeds)
+        for found in find_seed_flips(seeds)
+    }
+    assert by_seeds == {("taxed", ("full", "seen")): (2, 3), ("plain", ("seen", "mixed")): (2, 3)}
+    whole = find_seed_flips([agreeing, agreeing])
+    assert [found.in_all_seeds for found in whole] == [True, True]
+    assert [found.flip for found in whole] == find_flips(agreeing)
 
 
 def test_models_that_are_level_share_the_first_of_all_ranks(

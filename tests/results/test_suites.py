@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from zoo.benchmarks import SugarCrepe
+from zoo.benchmarks import EqBen, SugarCrepe
 from zoo.benchmarks.half_truth.rules import CONDITIONS
 from zoo.errors import ZooError
 from zoo.evaluation import Evaluation
@@ -54,6 +54,25 @@ def test_the_columns_of_cs_clips_ablations_are_all_conditions_and_the_sets_of_zs
     )
     assert set(entities) == set(ENTITIES)
     assert sorted(entities + relations) == sorted(CONDITIONS)
+
+
+def test_a_preset_gives_arguments_to_benchmarks_of_its_suite(tmp_path: Path) -> None:
+    """FSC-CLIP caps EqBen at 20,000 cases per set; vl_compo and the default take all."""
+    members = expand_suites(["suite:fsc_clip"])
+    (eqben,) = (member for member in members if isinstance(member, EqBen))
+    assert eqben.max_cases == 20_000
+    assert "eqben" in expand_suites(["suite:vl_compo"])
+    later = expand_suites(["suite:vl_compo", "suite:fsc_clip"])
+    assert [member for member in later if "eqben" in str(getattr(member, "name", member))] == [
+        "eqben"
+    ]
+    path = tmp_path / "wrong.yaml"
+    path.write_text(
+        "description: x\nties: wrong\nidentical: kept\nbenchmark_arguments: {bla: {most: 3}}\n"
+        "means: [{name: a, members: [bla/ap/i2t]}]\n"
+    )
+    with pytest.raises(ZooError, match="preset wrong: benchmark_arguments of bla are wrong"):
+        expand_suites([f"suite:{path}"])
 
 
 def test_a_suite_of_nothing_is_a_sentence(tmp_path: Path) -> None:

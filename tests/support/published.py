@@ -24,7 +24,7 @@ SPLITS = ("train",) * 8 + ("restval",) * 2 + ("val",) * 2
 
 
 def make_published(root: Path) -> Path:
-    """Writes coco/, flickr8k/, neg_clip/, trohn_img/, laion_coco/ and replacements.arrow.
+    """Writes coco/, flickr8k/, neg_clip/, trohn_img/, laion_coco/, cc3m/ and replacements.arrow.
 
     Returns `root`.
     """
@@ -42,6 +42,7 @@ def make_published(root: Path) -> Path:
         "flickr8k/images",
         "neg_clip",
         "laion_coco",
+        "cc3m",
         "trohn_img",
         "negated",
         "triplets",
@@ -59,7 +60,9 @@ def make_published(root: Path) -> Path:
             root / "trohn_img" / f"{split}-00000-of-00001.parquet", {i: pictures[i] for i in chosen}
         )
     captions = [text for _, texts, _ in pictures for text in texts]
-    for folder in (root, root / "laion_coco"):
+    table = [f"coco/train2017/{i:012d}.jpg\t{texts[0]}" for i, (_, texts, _) in enumerate(pictures)]
+    (root / "cc3m/coca_captions.tsv").write_text("\n".join(["filepath\ttitle", *table]) + "\n")
+    for folder in (root, root / "laion_coco", root / "cc3m"):
         write_replacements(folder / "replacements.arrow", captions)
     for shard in range(2):  # as img2dataset writes them
         files = []

@@ -31,6 +31,7 @@ from .protocols.base import combine_answers as combine_answers
 from .protocols.base import right_above_wrong as right_above_wrong
 from .protocols.binary import Binary as Binary
 from .protocols.by_kind import ByKind as ByKind
+from .protocols.by_kind import VideoByKind as VideoByKind
 from .protocols.classify import Classification as Classification
 from .protocols.directed import Directed as Directed
 from .protocols.group import GroupScore as GroupScore
@@ -38,6 +39,7 @@ from .protocols.half_truth import AboveHalfTruth as AboveHalfTruth
 from .protocols.hard_positive import HardPositive as HardPositive
 from .protocols.image_to_text import ImageToText as ImageToText
 from .protocols.map_11 import MeanAveragePrecision11 as MeanAveragePrecision11
+from .protocols.matched_pairs import MatchedPairs as MatchedPairs
 from .protocols.pairs_and_set import PairsAndSet as PairsAndSet
 from .protocols.recall import Recall as Recall
 from .protocols.roc_auc import RocAuc as RocAuc

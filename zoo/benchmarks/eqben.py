@@ -1,17 +1,19 @@
 """EqBen (Wang et al. 2023): pairs of similar video frames, renderings and generated images."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from msgspec import Struct
 
 from zoo.benchmarks.annotations import check_kind
-from zoo.benchmarks.base import Case, Subset
+from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.protocols.group import CHANCE, METRICS
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
+from zoo.sources.seeds import stable_hash
 from zoo.support.schema import Text, read_list
 
 INSTRUCTIONS = (
@@ -46,6 +48,12 @@ class EqBen(PublishedBenchmark):
     AG uses the first caption of each image, as the authors' code does. Frames of YouCook2 are
     arrays (.npy); the other images may be jpg files where the annotation names png files.
 
+    Args:
+        max_cases: Number of cases of a subset to keep, those with the lowest hash of their number;
+            None for all. FSC-CLIP keeps 20,000, and does not state which.
+        files: Paths of the annotations if not the default ones, by subset.
+        subsets: The chosen subsets, None for all.
+
     Examples:
         The sets that one annotation file is split into:
 
@@ -71,6 +79,41 @@ class EqBen(PublishedBenchmark):
         )
         for subset, (_, n, values) in PUBLISHED.items()
     )
+
+    def __init__(
+        self,
+        max_cases: int | None = None,
+        files: dict[str, str] | None = None,
+        subsets: list[str] | None = None,
+    ) -> None:
+        super().__init__(files, subsets)
+        if max_cases is not None and max_cases < 1:
+            raise ZooError(f"eqben: max_cases is {max_cases}: give a number of at least 1")
+        self.max_cases = max_cases
+
+    @property
+    def subsets(self) -> tuple[Subset, ...]:
+        """The chosen subsets, with the number of cases that are kept."""
+        limit = self.max_cases
+        return tuple(
+            subset if limit is None else replace(subset, n=min(subset.n or limit, limit))
+            for subset in super().subsets
+        )
+
+    def read_subset(self, path: Path, subset: str) -> Contents:
+        """Returns the cases of a subset that are kept, with a note on how they were chosen."""
+        contents = super().read_subset(path, subset)
+        n = len(contents.cases)
+        if self.max_cases is None or n <= self.max_cases:
+            return contents
+        by_hash = sorted(contents.cases, key=lambda case: stable_hash(case.id))
+        kept = {case.id for case in by_hash[: self.max_cases]}
+        note = f"{self.max_cases:,} of {n:,}, those with the lowest hash of their number"
+        return replace(
+            contents,
+            cases=[case for case in contents.cases if case.id in kept],
+            notes={**contents.notes, f"{subset} cases kept": note},
+        )
 
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
         """Yields a case for each entry whose images are in the subset's folder."""

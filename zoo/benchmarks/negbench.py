@@ -11,23 +11,26 @@ from msgspec import Struct
 from zoo.benchmarks.annotations import position_note, unanswerable_note
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.csv_rows import parse_texts, read_csv
-from zoo.benchmarks.protocols.by_kind import ByKind
+from zoo.benchmarks.protocols.by_kind import ByKind, VideoByKind
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.benchmarks.retrieval import gallery
 from zoo.errors import ZooError
 from zoo.sources.images import coco_ref
 from zoo.sources.sample import ImageRef
+from zoo.sources.videos import frame_refs
 
 INSTRUCTIONS = (
     "get the CSV files that github.com/m1k2zoo/negbench links to on Google Drive into "
     "DATA_ROOT/negbench; images are COCO's val2017 (in DATA_ROOT/coco/val2017), VOC2007's (in "
     "DATA_ROOT/voc2007/JPEGImages) and, for the synthetic sets, NegBench's own (in "
-    "DATA_ROOT/negbench/synthetic, folders positive and negative)"
+    "DATA_ROOT/negbench/synthetic, folders positive and negative); MSR-VTT's videos in "
+    "DATA_ROOT/msr_vtt"
 )
 ANSWERS = 4
 KINDS = ("positive", "negative", "hybrid")
 CHANCE = dict.fromkeys(("i2t", *KINDS), 25.0)
-COCO, VOC, SYNTHETIC = "coco_mcq", "voc2007_mcq", "synthetic_mcq"
+COCO, VOC, SYNTHETIC, MSR_VTT = "coco_mcq", "voc2007_mcq", "synthetic_mcq", "msr_vtt_mcq"
+FRAMES = 4  # of a video, as in the authors' code
 RETRIEVALS = {
     "coco_retrieval": "COCO_val_retrieval",
     "coco_negated_retrieval": "COCO_val_negated_retrieval_llama3.1_rephrased_affneg_true",
@@ -59,10 +62,11 @@ def _published_values(*values: float) -> dict[str, float]:
 
 
 class NegBench(PublishedBenchmark):
-    """NegBench: which of four captions is true (20,941 cases), and retrieval with negations.
+    """NegBench: which of four captions is true (20,941 cases of images), retrieval with negations.
 
     A choice counts for the metric `i2t` and for that of its kind (`positive`, `negative` or
-    `hybrid`). A case's id is its row. The sets of videos (MSR-VTT) and X-rays are not read.
+    `hybrid`). A case's id is its row. A video (MSR-VTT) is the mean of four frames, which are
+    decoded by PyAV. The retrieval of videos and the X-rays are not read.
 
     Examples:
         OpenAI's ViT-B/32 rarely chooses a true caption that negates, far below chance:
@@ -105,6 +109,15 @@ class NegBench(PublishedBenchmark):
             INSTRUCTIONS,
             chance=CHANCE,
         ),
+        Subset(
+            MSR_VTT,
+            tuple(
+                f"negbench/{folder}msr_vtt_mcq_rephrased_llama.csv" for folder in ("", "videos/")
+            ),
+            None,
+            INSTRUCTIONS,
+            chance=CHANCE,
+        ),
         *(
             Subset(name, (f"negbench/{file}.csv",), None, INSTRUCTIONS)
             for name, file in RETRIEVALS.items()
@@ -139,8 +152,9 @@ def _texts(row: _ChoiceRow) -> tuple[str, ...]:
 
 
 @cache
-def _kind_protocol(template: str) -> ByKind:
-    return ByKind(template if template in KINDS else "")
+def _kind_protocol(template: str, is_video: bool) -> ByKind:
+    protocol_class = VideoByKind if is_video else ByKind
+    return protocol_class(template if template in KINDS else "")
 
 
 def _case(place: str, row: _ChoiceRow, subset: str, number: str) -> Case:
@@ -151,10 +165,16 @@ def _case(place: str, row: _ChoiceRow, subset: str, number: str) -> Case:
             f"{place}: field 'correct_answer' is {row.correct_answer!r}, not one of "
             f"{', '.join(answers)}: download the file again"
         )
-    match = np.array([[answer == row.correct_answer for answer in answers]])
-    protocol = _kind_protocol(row.correct_answer_template)
-    image = _image(row.image_path, place)
-    return Case((image,), texts, match, protocol, subset, number, argmax=True)
+    is_video = subset == MSR_VTT
+    images = _frames(row.image_path) if is_video else (_image(row.image_path, place),)
+    match = np.array([[answer == row.correct_answer for answer in answers]] * len(images))
+    protocol = _kind_protocol(row.correct_answer_template, is_video)
+    return Case(images, texts, match, protocol, subset, number, argmax=True)
+
+
+def _frames(text: str) -> tuple[ImageRef, ...]:
+    """Returns the frames of a video at a path that has the folders of the author's machine."""
+    return frame_refs(f"msr_vtt/{PurePosixPath(text).name}", FRAMES)
 
 
 def _image(text: str, place: str) -> ImageRef:

@@ -1,6 +1,6 @@
 """SPEC (Peng et al. 2024): size, position, existence and count, in generated images."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -39,6 +39,8 @@ class SPEC(PublishedBenchmark):
     """SPEC: six sets in which an image chooses among texts, and a text among images.
 
     The answer may be at any position, and the first of equal scores wins, as in the authors' code.
+    The metric `group` is CS-CLIP's: an image and its text have to choose each other among all
+    images and texts of their object, which is the folder of the images; a tie is wrong.
 
     Examples:
         The chance level in per cent depends on the set; in `count` an image has nine texts:
@@ -59,22 +61,31 @@ class SPEC(PublishedBenchmark):
             (f"spec/{subset}/{TEXTS}", f"spec/data/{subset}/{TEXTS}"),
             None,
             f"{HUB.download_instructions('spec', 'data.zip')} and unpack it there",
-            chance={"i2t": 100 / options, "t2i": 100 / options},
+            chance={
+                "i2t": 100 / options,
+                "t2i": 100 / options,
+                "group": 100 / (2 * options - 1),
+            },
             published={"i2t": texts, "t2i": images},
         )
         for subset, (options, texts, images) in PUBLISHED.items()
     )
 
     def cases(self, path: Path, subset: str) -> Iterator[Case]:
-        """Yields a case for each question, first those about an image."""
+        """Yields a case for each question about an image, each about a text, and each object."""
+        entries_by_object: dict[str, list[_SPECEntry]] = {}
         for i, (place, entry) in enumerate(read_list(path, _SPECEntry)):
             match = _answer_mask(entry, place)[None]
             images = _images(path, (entry.query,))
+            entries_by_object.setdefault(entry.query.partition("/")[0], []).append(entry)
             yield Case(images, entry.keys, match, "i2t", subset, f"image {i}", argmax=True)
         for i, (place, entry) in enumerate(read_list(path.with_name(IMAGES), _SPECEntry)):
             match = _answer_mask(entry, place)[:, None]
             images = _images(path, entry.keys)
             yield Case(images, (entry.query,), match, "t2i", subset, f"text {i}", argmax=True)
+        for name, entries in entries_by_object.items():
+            if len({entry.keys[entry.label] for entry in entries}) > 1:
+                yield _object_case(path, subset, name, entries)
 
     def read_subset(self, path: Path, subset: str) -> Contents:
         """Returns the cases of a subset, which come from two files."""
@@ -84,6 +95,16 @@ class SPEC(PublishedBenchmark):
             cases = [case for case in contents.cases if case.protocol == side]
             contents.notes.update(position_note(f"{subset} {side}", cases))
         return contents
+
+
+def _object_case(path: Path, subset: str, name: str, entries: Sequence[_SPECEntry]) -> Case:
+    """Returns the case of the images of an object and of all texts that they choose among."""
+    texts = tuple(dict.fromkeys(text for entry in entries for text in entry.keys))
+    images = tuple(dict.fromkeys(entry.query for entry in entries))
+    match = np.zeros((len(images), len(texts)), dtype=bool)
+    for entry in entries:
+        match[images.index(entry.query), texts.index(entry.keys[entry.label])] = True
+    return Case(_images(path, images), texts, match, "matched_pairs", subset, f"object {name}")
 
 
 def _answer_mask(entry: _SPECEntry, place: str) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

@@ -11,6 +11,7 @@ from .presets.preset import CSCLIPTable11 as CSCLIPTable11
 from .presets.preset import Official as Official
 from .presets.preset import Preset as Preset
 from .presets.preset import PresetFile as PresetFile
+from .presets.preset import RoleOfInference as RoleOfInference
 from .presets.preset import Strict as Strict
 from .presets.preset import VLCompo as VLCompo
 from .report import Results as Results

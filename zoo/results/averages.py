@@ -292,6 +292,9 @@ def _compute_node_shares(node: Mean | Member, metrics: Sequence[Metric]) -> _Nod
         for metric, share in r.shares
     ]
     missing = [m for r in resolved for m in r.missing]
+    if not node.partial:  # a partial mean without any member is missing as a whole
+        members = zip(node.members, resolved, strict=True)
+        missing += [str(member) for member, r in members if not (r.shares or r.missing)]
     return _NodeShares(shares, cases, len(resolved), missing, left_out)
 
 

@@ -26,8 +26,10 @@ class PublishedValue:
     """A published value of a model.
 
     Attributes:
-        model: Name of the model, as in `zoo ls models`.
-        name: The metric, such as 'sugarcrepe/swap_obj/i2t', or the name of an average.
+        model: Name of the model, as in `zoo ls models`, or of a row of a paper that begins with
+            the paper's name.
+        name: The metric, such as 'sugarcrepe/swap_obj/i2t' or 'vismin/*/group, seen' on a split of
+            familiarity, or the name of an average.
         preset: The preset that defines the average; empty for a metric.
         value: Value in per cent.
         source: Publication of the value.

@@ -1,5 +1,6 @@
 """Ranks of models on each familiarity split, and pairs of models whose order changes."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
@@ -11,7 +12,7 @@ from zoo.familiarity.buckets import EXCLUDED
 from zoo.results.comparison.alignment import align_runs
 from zoo.results.comparison.outcome_differences import AS_KEPT, jointly_scored_outcomes
 from zoo.results.metrics import MetricKey, Rules
-from zoo.results.splits import split_masks
+from zoo.results.splits import select_with_pooled_subsets, split_masks
 from zoo.results.statistics import benjamini_hochberg, mcnemar_mid_p
 
 SIGNIFICANT = 0.05  # BindSplit calls a difference with q up to this value significant
@@ -67,6 +68,26 @@ class Flip:
     p: float
 
 
+@dataclass(frozen=True)
+class SeedFlip:
+    """A flip of two models that were trained with several seeds.
+
+    Attributes:
+        flip: The flip; its p-value is the largest of the seeds in which it is significant.
+        n_significant: Number of seeds in which it is significant.
+        n_seeds: Number of seeds in which both models were tested.
+    """
+
+    flip: Flip
+    n_significant: int
+    n_seeds: int
+
+    @property
+    def in_all_seeds(self) -> bool:
+        """Whether it is significant in every seed, as BindSplit requires."""
+        return self.n_significant == self.n_seeds
+
+
 def compute_split_tests(models: Mapping[str, pa.Table], rules: Rules = AS_KEPT) -> list[SplitTest]:
     """Tests each pair of models on each split, over the questions that were scored for all models.
 
@@ -113,6 +134,33 @@ def find_flips(tests: Sequence[SplitTest]) -> list[Flip]:
         for earlier, later in combinations(significant, 2)
         if earlier.lead * later.lead < 0
     ]
+
+
+def find_seed_flips(tests_by_seed: Sequence[Sequence[SplitTest]]) -> list[SeedFlip]:
+    """Returns the flips of each seed, with the number of seeds that agree.
+
+    Args:
+        tests_by_seed: The tests of the models of each seed, from `compute_split_tests`, under the
+            same names.
+
+    Returns:
+        Flips of all seeds first, then those of fewer seeds.
+    """
+    flips: dict[tuple[MetricKey, tuple[str, str], str, str], list[Flip]] = {}
+    n_seeds: Counter[frozenset[str]] = Counter()
+    for tests in tests_by_seed:
+        n_seeds.update({frozenset(test.models) for test in tests})
+        for flip in find_flips(tests):
+            flips.setdefault((flip.key, flip.splits, flip.ahead, flip.behind), []).append(flip)
+    seed_flips = [
+        SeedFlip(
+            replace(same_flips[0], p=max(flip.p for flip in same_flips)),
+            len(same_flips),
+            n_seeds[frozenset((ahead, behind))],
+        )
+        for (_, _, ahead, behind), same_flips in flips.items()
+    ]
+    return sorted(seed_flips, key=lambda flip: not flip.in_all_seeds)
 
 
 def draw_ranks(tests: Sequence[SplitTest]) -> bytes:
@@ -163,9 +211,10 @@ def _pair_tests(
     for split, keep in split_masks(first_cases).items():
         if split == EXCLUDED or not keep.any():
             continue
-        rows = pa.array(keep)
         for key, _, first_answers, second_answers in jointly_scored_outcomes(
-            first_cases.filter(rows), second_cases.filter(rows), rules
+            select_with_pooled_subsets(first_cases, keep),
+            select_with_pooled_subsets(second_cases, keep),
+            rules,
         ):
             a, b = first_answers.value, second_answers.value
             if len(a):

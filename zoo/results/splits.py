@@ -12,6 +12,8 @@ from zoo.results.familiarity import PARSED
 from zoo.results.metrics import Metric, Reference, Rules, compute_metrics, group_rows_by_metric
 from zoo.results.runs import BenchmarkRun
 
+ALL_SUBSETS = "*"
+
 
 def compute_split_metrics(
     cases: pa.Table,
@@ -21,7 +23,8 @@ def compute_split_metrics(
     """Computes the metrics of each split; none if no case has a bucket.
 
     All outcomes have equal weight. Macro averages are omitted, because a split has incomplete
-    groups.
+    groups. A benchmark with several subsets also has the metrics of all of them together, as
+    subset `*`.
 
     Args:
         cases: Table of `outcomes.SCHEMA`.
@@ -43,13 +46,36 @@ def compute_split_metrics(
     metric_by_split = {
         (*metric.metric_key, split): replace(metric, split=split)
         for split, keep in split_masks(cases).items()
-        for metric in compute_metrics(cases.filter(pa.array(keep)), rules_without_macros, chances)
+        for metric in compute_metrics(
+            select_with_pooled_subsets(cases, keep), rules_without_macros, chances
+        )
     }
+    every_case = select_with_pooled_subsets(cases, np.ones(len(cases), dtype=bool))
     return tuple(
         metric_by_split.get((*key, split), _empty_metric(*key, split))
-        for key in group_rows_by_metric(cases)
+        for key in group_rows_by_metric(every_case)
         for split in SPLITS
     )
+
+
+def select_with_pooled_subsets(cases: pa.Table, keep: NDArray[np.bool_]) -> pa.Table:
+    """Returns outcomes, and those of benchmarks with several subsets again under subset `*`.
+
+    Args:
+        cases: Table of `outcomes.SCHEMA`.
+        keep: Which outcomes are selected.
+    """
+    columns = (cases[name].to_pylist() for name in ("benchmark", "run", "subset"))
+    subsets: dict[tuple[str, str], set[str]] = {}
+    runs = []
+    for benchmark, run, subset in zip(*columns, strict=True):
+        subsets.setdefault((benchmark, run), set()).add(subset)
+        runs.append((benchmark, run))
+    pooled = cases.filter(pa.array(keep & np.array([len(subsets[run]) > 1 for run in runs], bool)))
+    column = pooled.schema.get_field_index("subset")
+    names = pa.array([ALL_SUBSETS] * len(pooled), pa.string())
+    pooled = pooled.set_column(column, pooled.schema.field(column), names)
+    return pa.concat_tables([cases.filter(pa.array(keep)), pooled])
 
 
 def split_masks(cases: pa.Table) -> dict[str, NDArray[np.bool_]]:

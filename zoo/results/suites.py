@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from zoo.benchmarks.base import Benchmark
 from zoo.errors import ZooError
 from zoo.results.averages import Mean
-from zoo.results.presets.preset import preset_of
+from zoo.results.presets.preset import Preset, preset_of
 from zoo.support.class_names import class_of, list_classes
 
 ALL, SUITE = "all", "suite:"
@@ -21,18 +21,20 @@ def expand_suites(entries: Iterable[str | Benchmark]) -> list[str | Benchmark]:
 
     Returns:
         Benchmarks or their names. A suite omits benchmarks that are also given by name or belong
-        to an earlier suite.
+        to an earlier suite. Benchmarks for which the preset has arguments are built with them.
 
     Raises:
-        ZooError: The preset does not exist, or it has no means.
+        ZooError: The preset does not exist, has no means, or has wrong arguments for a benchmark.
     """
     requested, benchmarks = list(entries), list[str | Benchmark]()
+    present = {entry for entry in requested if isinstance(entry, str)}
     for entry in requested:
         members = _suite_members(entry) if isinstance(entry, str) else None
         if members is None:
             benchmarks.append(entry)
-        else:
-            benchmarks += [name for name in members if name not in (*requested, *benchmarks)]
+            continue
+        benchmarks += [member for name, member in members.items() if name not in present]
+        present |= members.keys()
     return benchmarks
 
 
@@ -50,10 +52,10 @@ def _needs_no_arguments(cls: type[Benchmark]) -> bool:
     )
 
 
-def _suite_members(entry: str) -> list[str] | None:
-    """Returns the benchmarks of a suite, None if the name is not a suite."""
+def _suite_members(entry: str) -> dict[str, str | Benchmark] | None:
+    """Returns the benchmarks of a suite by name, None if the name is not a suite."""
     if entry == ALL:
-        return self_contained_benchmarks()
+        return {name: name for name in self_contained_benchmarks()}
     if not entry.startswith(SUITE):
         return None
     preset = preset_of(entry.removeprefix(SUITE))
@@ -63,7 +65,20 @@ def _suite_members(entry: str) -> list[str] | None:
             f"preset {preset.name} has no means and therefore no benchmarks. "
             "Give benchmarks, or a preset with means"
         )
-    return names
+    return {name: _build_member(name, preset) for name in names}
+
+
+def _build_member(name: str, preset: Preset) -> str | Benchmark:
+    arguments = preset.benchmark_arguments.get(name)
+    if arguments is None:
+        return name
+    cls: type[Benchmark] = class_of(name, "benchmarks", Benchmark)
+    try:
+        return cls(**arguments)
+    except TypeError as error:
+        raise ZooError(
+            f"preset {preset.name}: benchmark_arguments of {name} are wrong ({error})"
+        ) from error
 
 
 def _member_benchmarks(mean: Mean) -> Iterator[str]:

@@ -167,15 +167,17 @@ def preset_tables(
 def published_values_table(
     header: Mapping[str, Any], presets: Sequence[PresetResults], preset_results: PresetResults
 ) -> TextTable:
-    """Returns the table of published values for the metrics and averages of a preset.
+    """Returns the table of published values for the metrics, splits and averages of a preset.
 
-    Metrics that equal those of the first preset are listed with the first preset only.
+    Metrics that equal those of the first preset are listed with the first preset only, as splits
+    are.
     """
     models = header.get(REFERENCE_MODELS, ())
+    splits = preset_results.splits if preset_results is presets[0] else ()
     return published_table(
         models,
         preset_results.preset,
-        _differing_metrics(presets, preset_results),
+        [*_differing_metrics(presets, preset_results), *splits],
         preset_results.averages,
     )
 

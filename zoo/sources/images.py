@@ -29,6 +29,7 @@ from zoo.sources.sample import ImageRef
 from zoo.sources.table_files import TableFiles
 from zoo.sources.tar_index import Tars
 from zoo.sources.torchvision_sets import TorchvisionSets
+from zoo.sources.videos import check_video_reader, read_frame, split_frame_key
 
 COCO = ("", "train2014", "val2014", "train2017", "val2017")
 COCO_BASES = ("", "coco")
@@ -47,7 +48,7 @@ FOLDERS = {
     "visual_genome": VISUAL_GENOME,
     "flickr": FLICKR,
 }
-CONTAINERS = ("parquet", "tar", "torchvision")  # of many images in one file or folder
+CONTAINERS = ("parquet", "tar", "torchvision", "video")  # of many images in one file or folder
 SOURCES = (*FOLDERS, "file", "published", *CONTAINERS)
 CHECKED_IMAGES = 1_000
 UNREADABLE = (OSError, SyntaxError, ValueError)  # what PIL raises on a file that is not an image
@@ -257,6 +258,11 @@ class ImageFinder:
             tar = _split_container_key(ref)[0]
             # the index of a remote tar is a local file, which changes if the tar changes
             return self._tars.index(tar) if is_url(tar) else self._find_file(tar)
+        if ref.source == "video":
+            path = self._find_file(split_frame_key(ref)[0])
+            if path is not None:
+                check_video_reader()
+            return path
         if ref.source == "torchvision":
             return next(
                 filter(Path.is_dir, self._candidate_paths(_split_container_key(ref)[0])), None
@@ -414,6 +420,13 @@ class ImageFinder:
         if ref.source == "torchvision":
             name, _, number = _split_container_key(ref)[1].partition("/")
             return self._sets.image(path, name, int(number))
+        if ref.source == "video":
+            try:
+                return read_frame(path, *split_frame_key(ref)[1:])
+            except UNREADABLE as error:
+                raise BrokenImage(
+                    f"{path} ({ref}) is damaged or not a video ({error}): download it again"
+                ) from error
         if ref.source == "tar":
             tar, name = _split_container_key(ref)
             place = tar if is_url(tar) else str(path)

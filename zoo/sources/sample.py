@@ -11,10 +11,11 @@ class ImageRef:
 
     Attributes:
         source: Where the image is from: 'coco', 'visual_genome', 'flickr', 'file', 'published' (a
-            benchmark's own images), 'parquet' or 'tar'.
+            benchmark's own images), 'parquet', 'tar' or 'video'.
         key: Key of the image in the source. For 'coco', 'visual_genome' and 'flickr' the numeric id
             as text, for 'file' and 'published' a path, absolute or under a data root, for 'parquet'
-            'FILE#ROW#COLUMN', for 'tar' 'FILE#MEMBER', where the file may be a URL.
+            'FILE#ROW#COLUMN', for 'tar' 'FILE#MEMBER', where the file may be a URL, for 'video'
+            'FILE#K/N', the K-th of N frames that are spread evenly over the video.
         crop: Left, top, width and height in pixels, before any resize; None for the whole image.
         size: Width and height of the published image, to which the crop refers. If None, the size
             of the file is used.

@@ -1,4 +1,4 @@
-"""By kind: an image chooses among texts, and the answer also counts for its kind of question."""
+"""By kind: an image or video chooses among texts, and the answer counts for its kind too."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.benchmarks.protocols.base import Query
+from zoo.benchmarks.protocols.base import Outcome, Query, right_above_wrong
 from zoo.benchmarks.protocols.image_to_text import ImageToText
 
 
@@ -28,3 +28,26 @@ class ByKind(ImageToText):
             yield query
             if self.kind:
                 yield replace(query, metric=self.kind)
+
+
+class VideoByKind(ByKind):
+    """A video chooses among texts by the mean score of its frames; otherwise as `by_kind`.
+
+    With cosines this is the choice of the mean of the frames' normalized vectors, as in NegBench.
+
+    Args:
+        kind: The name of the kind's metric; if empty, only `i2t` is counted.
+    """
+
+    name = "video_by_kind"
+
+    def queries(self, match: NDArray[np.bool_]) -> Iterator[Query]:
+        """Yields a query `i2t` for the video, and the same as a query of the kind."""
+        for query in super().queries(match[:1]):
+            yield replace(query, images=tuple(range(len(match))))
+
+    def judge(self, match: NDArray[np.bool_], scores: NDArray[np.float32]) -> Iterator[Outcome]:
+        """Yields an outcome for each query, from the scores `[frames, texts]`."""
+        video_scores = scores.mean(0)
+        for query in self.queries(match):
+            yield query.to_outcome(video_scores, *right_above_wrong(video_scores, query.match))

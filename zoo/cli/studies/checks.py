@@ -8,7 +8,13 @@ from typing import Any
 from jsonargparse import ArgumentParser, Namespace
 
 from zoo.cli.fit import build_data, parse_settings
-from zoo.cli.studies.runs import Run, WorkFolder, evaluation_arguments, fit_arguments
+from zoo.cli.studies.runs import (
+    Run,
+    WorkFolder,
+    evaluation_arguments,
+    fit_arguments,
+    model_arguments,
+)
 from zoo.cli.studies.trial import PLACEHOLDER_MODEL
 from zoo.error_translation import to_user_error
 from zoo.errors import ZooError
@@ -37,10 +43,12 @@ def check_rows(place: WorkFolder, runs: Sequence[Run], builds: bool) -> None:
     """
     for run in {run.row: run for run in reversed(runs)}.values():
         try:
-            fit = _parse(["fit", *fit_arguments(run, place)])
-            validate = _parse(["validate", *evaluation_arguments(run, place), *PLACEHOLDER_MODEL])
+            model = PLACEHOLDER_MODEL if run.is_trained else model_arguments(run, place)
+            validate = _parse(["validate", *evaluation_arguments(run, place), *model])
+            fit = _parse(["fit", *fit_arguments(run, place)]) if run.is_trained else None
             if builds:
-                _build_parts(fit)
+                if fit is not None:
+                    _build_parts(fit)
                 build_data(validate.data)
         except Exception as error:
             message = to_user_error(error)

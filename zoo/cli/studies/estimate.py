@@ -107,9 +107,13 @@ class Estimate:
         seconds_by_row = {row: median(row_durations) for row, row_durations in durations.items()}
         rows = [median(row_durations) for row, row_durations in durations.items() if row != FIRST]
         seconds, with_evaluation = 0.0, True
+        if not any(run.is_trained or run.row in seconds_by_row for run in remaining):
+            return None, False
         for run in remaining:
             if run.row in seconds_by_row:
                 seconds += seconds_by_row[run.row]
+            elif not run.is_trained:
+                with_evaluation = False
             elif run.row in self.trials:
                 trial = self.trials[run.row]
                 seconds += trial["steps"] * trial["seconds"]
@@ -139,7 +143,7 @@ class Estimate:
         """
         file = self.work.place.root / FILE
         stored = _read(file)
-        rows = {run.row: run for run in reversed(remaining)}
+        rows = {run.row: run for run in reversed(remaining) if run.is_trained}
         digests = {row: self._trial_digest(run) for row, run in rows.items()}
         self.trials = {
             row: stored[row] for row in rows if stored.get(row, {}).get("of") == digests[row]

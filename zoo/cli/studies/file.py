@@ -15,7 +15,7 @@ Layer = str | dict[str, Any]
 Layers = tuple[Layer, ...]
 
 LIST_KEYS = ("with", "first", "seeds")
-MAPPING_KEYS = ("recipes", "overlays", "prepare", "validate", "compare", "search")
+MAPPING_KEYS = ("recipes", "models", "overlays", "prepare", "validate", "compare", "search")
 VALUE_KEYS = ("checkpoint", "data_root", "first_once", "keep_checkpoints")
 KEYS = ("recipes", *LIST_KEYS, *MAPPING_KEYS[1:], *VALUE_KEYS)
 CHECKPOINTS = ("last", "best")
@@ -33,6 +33,8 @@ class Study:
         name: The name: those of its files, joined by `+`.
         recipes: The layers of each recipe: names as `--config` takes them, or settings.
         overlays: The layers of each overlay, which come last; every recipe is run with each.
+        models: Rows that are measured without training: each has a name as `--model` takes it, or
+            layers for `--config`. They come first in the table.
         common: Layers over every recipe.
         seeds: The seeds of every recipe.
         first: Layers of an initial run per seed, to whose weights `${first}` is the path; empty for
@@ -50,6 +52,7 @@ class Study:
     name: str
     recipes: Mapping[str, Layers]
     overlays: Mapping[str, Layers]
+    models: Mapping[str, str | Layers] = field(default_factory=dict)
     common: Layers = ()
     seeds: tuple[int, ...] = (0,)
     first: Layers = ()
@@ -66,30 +69,44 @@ class Study:
         """Returns the seed of the initial run that a run with this seed starts from."""
         return self.seeds[0] if self.first_once else seed
 
+    @property
+    def seeds_have_own_cases(self) -> bool:
+        """Whether the cases depend on the seed, as those of held-out blocks do."""
+        return "${seed}" in str(self.validate)
+
     def row_layers(self) -> dict[str, Layers]:
-        """Returns the layers of every row of the table (recipes x overlays), by row name."""
+        """Returns the layers of every trained row (recipes x overlays), by row name.
+
+        Raises:
+            ZooError: A row has a name that cannot be a folder, or that another row has.
+        """
         layers_by_row: dict[str, Layers] = {}
+        for i, name in enumerate(self.models):
+            self._check_row_name(name, list(self.models)[:i])
         for (recipe, recipe_layers), (overlay, overlay_layers) in product(
             self.recipes.items(), (self.overlays or {"": ()}).items()
         ):
             name = f"{recipe}, {overlay}" if overlay else recipe
-            if not folder_name(name):
-                raise ZooError(
-                    f"{self.name}: a run is called {name!r}, which cannot be made a folder name: "
-                    "use at least one letter or digit"
-                )
-            if folder_name(name) == FIRST:
-                raise ZooError(
-                    f"{self.name}: a run is called {name}, the name reserved for the runs that "
-                    "others start from: rename it"
-                )
-            if folder_name(name) in map(folder_name, layers_by_row):
-                raise ZooError(
-                    f"{self.name}: two runs are called {name}: give each recipe and overlay a "
-                    "unique name; capitals and punctuation do not count"
-                )
+            self._check_row_name(name, [*self.models, *layers_by_row])
             layers_by_row[name] = (*recipe_layers, *self.common, *overlay_layers)
         return layers_by_row
+
+    def _check_row_name(self, name: str, others: Sequence[str]) -> None:
+        if not folder_name(name):
+            raise ZooError(
+                f"{self.name}: a run is called {name!r}, which cannot be made a folder name: "
+                "use at least one letter or digit"
+            )
+        if folder_name(name) == FIRST:
+            raise ZooError(
+                f"{self.name}: a run is called {name}, the name reserved for the runs that "
+                "others start from: rename it"
+            )
+        if folder_name(name) in map(folder_name, others):
+            raise ZooError(
+                f"{self.name}: two runs are called {name}: give each recipe, model and overlay a "
+                "unique name; capitals and punctuation do not count"
+            )
 
 
 def folder_name(name: str) -> str:
@@ -125,10 +142,11 @@ def read_study(names: Sequence[str], objectives: Sequence[str] = ()) -> Study:
                 "of its recipes: remove the flag"
             )
         rows[name] = ({"model": {"objective": {"class_path": objective}}},)
-    if not rows:
+    if not rows and not settings.get("models"):
         raise ZooError(
-            f"{study_name} lists no recipes: list what to train under `recipes:`, or put a study "
-            f"before it, as in `zoo study methods_on_coco {study_name}`"
+            f"{study_name} lists no recipes: list what to train under `recipes:`, what to measure "
+            "as it is under `models:`, or put a study before it, as in `zoo study methods_on_coco "
+            f"{study_name}`"
         )
     study = Study(
         study_name,
@@ -136,6 +154,10 @@ def read_study(names: Sequence[str], objectives: Sequence[str] = ()) -> Study:
         {
             name: _layers(study_name, f"overlays.{name}", value)
             for name, value in _named_items(settings, "overlays")
+        },
+        {
+            name: value if isinstance(value, str) else _layers(study_name, f"models.{name}", value)
+            for name, value in _named_items(settings, "models")
         },
         _layers(study_name, "with", settings.get("with", [])),
         _seeds(study_name, settings.get("seeds", [0])),

@@ -63,7 +63,7 @@ class Records:
         stage = str(self.read_record(run).get("stage", ""))
         if stage == WHOLE and not (self.place.results_folder(run) / CASES).is_file():
             stage = TRAINED
-        if stage == TRAINED and not self.place.checkpoint(run).is_file():
+        if stage == TRAINED and run.is_trained and not self.place.checkpoint(run).is_file():
             stage = BEGUN
         return stage
 
@@ -76,7 +76,8 @@ class Records:
         """Returns what identifies a run: its settings, data, evaluation and code."""
         settings = self.settings(run)
         measured, initial_run = validate_arguments(run, self.place), self.place.initial_run(run)
-        files = digests(self.place.expand_placeholders(settings["data"], run))
+        named = settings["data"] if run.is_trained else [(run.model or "").partition(":")[2]]
+        files = digests(self.place.expand_placeholders(named, run))
         return {
             "run": str(run),
             "seed": run.seed,
@@ -90,8 +91,11 @@ class Records:
     def settings(self, run: Run) -> dict[str, Any]:
         """Returns all settings of a run except its seed, as plain values.
 
-        The settings of a row are parsed once; its runs differ only in the run they start from.
+        A model that is not trained has only its name. The settings of a row are parsed once; its
+        runs differ only in the run they start from.
         """
+        if not run.is_trained:
+            return {"model": run.model, "layers": list(run.layers)}
         row_run = Run(run.row, 0, run.layers)
         row_initial_run, initial_run = self.place.initial_run(row_run), self.place.initial_run(run)
         values: dict[str, Any] = self._row_settings(row_run)

@@ -14,17 +14,22 @@ DATA_ROOT = "${data_root}"
 
 @dataclass(frozen=True)
 class Run:
-    """One training run and its evaluation.
+    """One training run and its evaluation, or the evaluation of a model as it is.
 
     Args:
         row: The row of the table that it belongs to.
         seed: Its seed.
         layers: Names of recipes and settings that are passed to `--config`, in order.
+        model: A model as `--model` takes it; None if there is none.
+        is_trained: Whether it is trained. Otherwise `model` is measured, or what the layers
+            describe.
     """
 
     row: str
     seed: int
     layers: Layers
+    model: str | None = None
+    is_trained: bool = True
 
     def __str__(self) -> str:
         return f"{self.row}/seed_{self.seed}"
@@ -71,7 +76,7 @@ class WorkFolder:
 
     def initial_run(self, run: Run) -> Run | None:
         """Returns the initial run that a run starts from, None if there is none."""
-        if not self.study.first or run.row == FIRST:
+        if not self.study.first or run.row == FIRST or not run.is_trained:
             return None
         return Run(FIRST, self.study.initial_run_seed(run.seed), self.study.first)
 
@@ -105,14 +110,23 @@ def with_initial_runs(runs: Sequence[Run], place: WorkFolder) -> list[Run]:
 
 
 def study_runs(study: Study) -> list[Run]:
-    """Returns the runs of a study in the order of execution, initial runs first.
+    """Returns the runs of a study in the order of execution, initial runs first, then models.
 
-    All rows of a seed come before the next seed, so that an early table has all rows.
+    All rows of a seed come before the next seed, so that an early table has all rows. Models that
+    are not trained are measured once, or once per seed if the cases depend on it.
     """
     seeds = dict.fromkeys(study.initial_run_seed(seed) for seed in study.seeds)
     initial_runs = [Run(FIRST, seed, study.first) for seed in seeds] if study.first else []
     rows = study.row_layers().items()
-    return initial_runs + [Run(row, seed, layers) for seed in study.seeds for row, layers in rows]
+    models = [
+        Run(row, seed, (), value, is_trained=False)
+        if isinstance(value, str)
+        else Run(row, seed, value, is_trained=False)
+        for seed in (study.seeds if study.seeds_have_own_cases else study.seeds[:1])
+        for row, value in study.models.items()
+    ]
+    trained = [Run(row, seed, layers) for seed in study.seeds for row, layers in rows]
+    return [*initial_runs, *models, *trained]
 
 
 def fit_arguments(run: Run, place: WorkFolder) -> list[str]:
@@ -123,24 +137,38 @@ def fit_arguments(run: Run, place: WorkFolder) -> list[str]:
         "trainer": {"logger": {"class_path": "zoo.training.MetricsLog", "init_args": logger}},
     }
     arguments = ["--data_root", place.data_root]
-    for layer in (*run.layers, logger_layer):
+    arguments += _config_arguments((*run.layers, logger_layer), run, place)
+    return [*arguments, "--seed_everything", str(run.seed)]
+
+
+def _config_arguments(layers: Layers, run: Run, place: WorkFolder) -> list[str]:
+    arguments = []
+    for layer in layers:
         filled = place.expand_placeholders(layer, run)
         arguments += [
             "--config",
             filled if isinstance(filled, str) else to_yaml_compatible_json(filled),
         ]
-    return [*arguments, "--seed_everything", str(run.seed)]
+    return arguments
+
+
+def model_arguments(run: Run, place: WorkFolder) -> list[str]:
+    """Returns the arguments of `zoo validate` that name what is measured."""
+    if run.is_trained:
+        return ["--ckpt_path", str(place.checkpoint(run))]
+    if run.model is not None:
+        return ["--model", place.expand_placeholders(run.model, run)]
+    return _config_arguments(run.layers, run, place)
 
 
 def validate_arguments(run: Run, place: WorkFolder) -> list[str]:
     """Returns the arguments of `zoo validate` that measure a run."""
-    checkpoint, measured = str(place.checkpoint(run)), str(place.results_folder(run))
-    arguments = evaluation_arguments(run, place)
-    return [*arguments[:2], "--ckpt_path", checkpoint, *arguments[2:], "--out", measured]
+    arguments, measured = evaluation_arguments(run, place), str(place.results_folder(run))
+    return [*arguments[:2], *model_arguments(run, place), *arguments[2:], "--out", measured]
 
 
 def evaluation_arguments(run: Run, place: WorkFolder) -> list[str]:
-    """Returns the arguments of `zoo validate` except the checkpoint and the output folder."""
+    """Returns the arguments of `zoo validate` except the model and the output folder."""
     return [
         "--data_root",
         place.data_root,

@@ -5,14 +5,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from zoo.cli.studies.file import FIRST, Study
 from zoo.cli.studies.records import WHOLE, Records
 from zoo.cli.studies.runs import Run, WorkFolder
 from zoo.results.comparison.compare import PRESETS, compare, read_runs
 from zoo.results.comparison.comparison import Comparison, render_forest
+from zoo.results.comparison.own_cases import compare_seeds_with_own_cases
 from zoo.results.presets.preset import Preset, preset_of
 from zoo.results.published_values import published_values
+from zoo.results.reader import read_results
 from zoo.results.site.write import PAGE
 from zoo.results.site.write import write_report as write_report
 from zoo.support.arguments import split_list
@@ -57,14 +60,23 @@ def compare_rows(place: WorkFolder, runs: list[Run]) -> Comparison | None:
     if len(rows) < 2:
         return None
     settings = place.study.compare
-    comparison = compare(
-        {str(run): place.results_folder(run) for row_runs in rows.values() for run in row_runs},
-        reference_models=_split_names(settings.get("reference_models", [])),
-        group=_run_names_by_title(rows),
-        presets=_presets(place),
-        metrics=_split_names(settings.get("metrics", [])),
-        excluded_from_tests=_untested_rows(rows),
-    )
+    arguments: dict[str, Any] = {
+        "reference_models": _split_names(settings.get("reference_models", [])),
+        "presets": _presets(place),
+        "metrics": _split_names(settings.get("metrics", [])),
+        "excluded_from_tests": _untested_rows(rows),
+    }
+    if place.study.seeds_have_own_cases:
+        results = {
+            _row_title(row): {run.seed: read_results(place.results_folder(run)) for run in row_runs}
+            for row, row_runs in rows.items()
+        }
+        comparison = compare_seeds_with_own_cases(results, **arguments)
+    else:
+        folders = {
+            str(run): place.results_folder(run) for row_runs in rows.values() for run in row_runs
+        }
+        comparison = compare(folders, group=_run_names_by_title(rows), **arguments)
     return replace(comparison, notes=(*_incomplete_row_notes(runs, rows), *comparison.notes))
 
 
@@ -99,6 +111,8 @@ def _incomplete_row_notes(
 def report(place: WorkFolder, runs: list[Run]) -> Path:
     """Writes the report of a study: means over seeds, with the cases of each row's first seed.
 
+    If the cases depend on the seed, the report is of the first seed alone.
+
     Args:
         place: The work folder.
         runs: The runs of the study.
@@ -110,6 +124,8 @@ def report(place: WorkFolder, runs: list[Run]) -> Path:
         ZooError: The report would be too large, or there are no cases.
     """
     rows = _complete_runs(place, runs)
+    if place.study.seeds_have_own_cases:
+        rows = {row: row_runs[:1] for row, row_runs in rows.items()}
     folders = {
         str(run): place.results_folder(run) for row_runs in rows.values() for run in row_runs
     }

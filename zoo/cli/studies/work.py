@@ -223,7 +223,11 @@ class StudyExecutor:
         stage = self.records.stage(run)
         if stage == WHOLE:
             return
-        if stage != TRAINED:
+        if not run.is_trained:
+            if not stage:
+                identity = self.records.identity(run)
+                self.records.update_record(run, {**identity, "stage": TRAINED})
+        elif stage != TRAINED:
             initial_run = self.place.initial_run(run)
             if initial_run is not None:
                 try:
@@ -291,7 +295,7 @@ class StudyExecutor:
             arguments.append("--overwrite")
         self._run_and_record_duration(run, "validate", arguments, lock)
         self.records.update_record(run, {"stage": WHOLE})
-        if not self.study.keep_checkpoints and run.row != FIRST:
+        if run.is_trained and not self.study.keep_checkpoints and run.row != FIRST:
             shutil.rmtree(self.place.run_folder(run) / CHECKPOINTS, ignore_errors=True)
 
     def _run_and_record_duration(

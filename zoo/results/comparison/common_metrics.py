@@ -15,7 +15,7 @@ from zoo.results.metrics import Metric, Rules, compute_metrics
 from zoo.results.outcomes import import_protocol
 from zoo.results.presets.preset import Preset
 from zoo.results.runs import BenchmarkRun
-from zoo.results.splits import split_masks, split_subset_mask
+from zoo.results.splits import select_with_pooled_subsets, split_masks, split_subset_mask
 from zoo.results.statistics import Observations
 
 Floats = NDArray[np.float64]
@@ -235,7 +235,8 @@ def _join_run_splits(
     for split, in_split in split_masks(tables[0]).items():
         if split != EXCLUDED and in_split.any():
             counted = [
-                compute_metrics(table.filter(pa.array(in_split)), rules, {}) for table in tables
+                compute_metrics(select_with_pooled_subsets(table, in_split), rules, {})
+                for table in tables
             ]
             common += _join_run_metrics(
                 preset.name, [_order_metrics(by_metric, order) for by_metric in counted], split

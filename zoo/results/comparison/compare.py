@@ -13,10 +13,11 @@ from zoo.results.comparison.comparison import Comparison
 from zoo.results.comparison.lines import LEVEL, ComparisonLine, compare_metrics, select_metrics
 from zoo.results.comparison.paired_tests import RESAMPLES
 from zoo.results.comparison.run_names import SEED, group_across_seeds, shorten_paths
+from zoo.results.comparison.split_gaps import compute_split_gaps
 from zoo.results.metrics import compute_metrics, find_tie_warnings
 from zoo.results.presets.preset import Preset, preset_of
 from zoo.results.published_values import PublishedValue, published_values
-from zoo.results.ranks import SIGNIFICANT, compute_split_tests, find_flips
+from zoo.results.ranks import SIGNIFICANT, compute_split_tests, find_seed_flips
 from zoo.results.reader import read_results
 from zoo.results.report import Results
 from zoo.support.provenance import describe_random_weights
@@ -223,12 +224,10 @@ def _add_published_values(
 ) -> ComparisonLine:
     """Returns the line with the published results of other models.
 
-    A metric is matched by its name if it is over all cases and all images of a gallery; a mean by
-    its name and preset.
+    A metric is matched by its name and split if it is over all images of a gallery; a mean by its
+    name and preset.
     """
     row_name = line.name
-    if row_name.split:
-        return line
     preset = row_name.preset if row_name.is_mean else ""
     matches = tuple(
         figure
@@ -246,7 +245,7 @@ def _comparison_notes(
     lines: Sequence[ComparisonLine],
     presets: Sequence[Preset],
     reference_models: Iterable[str],
-    excluded_from_tests: Iterable[str],
+    excluded_from_tests: Sequence[str],
 ) -> Iterator[str]:
     run_names = list(results)
     yield f"preset {presets[0].name}: {presets[0].description}"
@@ -288,24 +287,46 @@ def _comparison_notes(
     partial_means = [f"{line.name} ({len(line.missing)})" for line in lines if line.missing]
     if partial_means:
         yield f"averages without members that were not measured: {', '.join(partial_means)}"
-    yield from _rank_flip_notes(results, presets[0])
+    tested_groups = {name: runs for name, runs in groups.items() if name not in excluded_from_tests}
+    yield from _rank_flip_notes(results, tested_groups, presets[0])
     yield from _legend_notes(groups, lines, reference_models)
 
 
-def _rank_flip_notes(results: Mapping[str, Results], preset: Preset) -> Iterator[str]:
-    """Yields the pairs of runs whose order differs between two splits, tested as in BindSplit."""
-    cases = {name: run.cases for name, run in results.items()}
-    first_cases = next(iter(cases.values()))
+def _rank_flip_notes(
+    results: Mapping[str, Results], groups: Mapping[str, Sequence[str]], preset: Preset
+) -> Iterator[str]:
+    """Yields the pairs of runs whose order differs between two splits, tested as in BindSplit.
+
+    The runs of one seed are tested against each other. A group of a single run, such as a published
+    model, takes part in every seed.
+    """
+    first_cases = next(iter(results.values())).cases
     if first_cases["bucket"].null_count == len(first_cases):
         return
-    significant_flips = find_flips(compute_split_tests(cases, preset.rules))
-    for flip in significant_flips:
+    n_seeds = max(map(len, groups.values()))
+    tests_by_seed = []
+    for i in range(n_seeds):
+        runs = {
+            name: members[0 if len(members) == 1 else i]
+            for name, members in groups.items()
+            if len(members) == 1 or len(members) > i
+        }
+        if len(runs) > 1:
+            cases = {name: results[run].cases for name, run in runs.items()}
+            tests_by_seed.append(compute_split_tests(cases, preset.rules))
+    seed_flips = find_seed_flips(tests_by_seed)
+    for seed_flip in seed_flips:
+        flip, seeds = seed_flip.flip, ""
+        if n_seeds > 1:
+            seeds = f" in {seed_flip.n_significant} of {seed_flip.n_seeds} seeds"
+        doubt = "" if seed_flip.in_all_seeds else "not all seeds agree: "
         yield (
-            f"significant flip of {'/'.join(map(str, flip.key))}: {flip.ahead} is ahead on "
-            f"{flip.splits[0]}, {flip.behind} on {flip.splits[1]} (p {flip.p:.3g})"
+            f"{doubt}significant flip{seeds} of {'/'.join(map(str, flip.key))}: {flip.ahead} is "
+            f"ahead on {flip.splits[0]}, {flip.behind} on {flip.splits[1]} (p {flip.p:.3g})"
         )
-    if not significant_flips:
-        yield f"no significant flip: no pair changes its order at q {SIGNIFICANT}"
+    if not any(flip.in_all_seeds for flip in seed_flips):
+        every_seed = " in every seed" if n_seeds > 1 else ""
+        yield f"no significant flip: no pair changes its order at q {SIGNIFICANT}{every_seed}"
 
 
 def _legend_notes(
@@ -322,6 +343,8 @@ def _legend_notes(
         f"vs {first_group}: difference in percentage points, with its 95 % interval under "
         "resampling of images"
     )
+    if compute_split_gaps(lines):
+        yield "split gap: first split minus second, in percentage points; a positive one is a drop"
     yield (
         "p: two-sided mid-p of a permutation test that exchanges the answers of two runs per "
         "image, exact for right-or-wrong answers (McNemar's test where each image occurs once) "

@@ -11,6 +11,7 @@ from rich.text import Text
 from zoo.errors import import_optional
 from zoo.results.comparison.forest_plot import draw_forest_figure, render_figure
 from zoo.results.comparison.lines import ComparisonLine, Contrast, RunValue
+from zoo.results.comparison.split_gaps import compute_split_gaps
 from zoo.results.tables import (
     Bold,
     TextTable,
@@ -122,7 +123,7 @@ class Comparison:
         return [*parts, *map(Text, self.notes)]
 
     def _tables(self) -> list[TextTable]:
-        """Returns the tables of metrics, means, splits, and differences to the first."""
+        """Returns the tables of metrics, means, splits, gaps, and differences to the first."""
         means = [line for line in self.lines if line.name.is_mean]
         metrics = [line for line in self.lines if not (line.name.is_mean or line.name.split)]
         splits = [line for line in self.lines if line.name.split]
@@ -130,6 +131,7 @@ class Comparison:
             _value_table(self, metrics, "benchmark", "subset", "metric"),
             _value_table(self, means, "average"),
             _value_table(self, splits, "benchmark", "subset", "metric", "split"),
+            _gap_table(self),
             _difference_table(self),
         ]
         return [table for table in tables if table.rows]
@@ -173,6 +175,25 @@ def _value_table(
         (*columns, "n", *comparison.runs, *published_headings),
         tuple(rows),
         n_text_columns=len(columns),
+    )
+
+
+def _gap_table(comparison: Comparison) -> TextTable:
+    """Returns a table of the gaps between splits, of the runs and of published models."""
+    gaps = compute_split_gaps(comparison.lines, comparison.reference_models)
+    rows = (
+        (
+            "" if previous == gap.metric else gap.metric,
+            " to ".join(gap.splits),
+            *map(format_points, (*gap.values, *gap.published)),
+        )
+        for gap, previous in zip(gaps, [None, *(gap.metric for gap in gaps)], strict=False)
+    )
+    published_headings = [f"{model}\n({PUBLISHED})" for model in comparison.reference_models]
+    return TextTable(
+        ("metric", "split gap", *comparison.runs, *published_headings),
+        tuple(rows),
+        n_text_columns=2,
     )
 
 

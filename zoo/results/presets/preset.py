@@ -15,12 +15,14 @@ A preset is a class, or a file in YAML or JSON:
 A member with slashes is a metric, named as in the report (subset `*` is all subsets of the
 benchmark). Any other member is a mean defined earlier in the file or in the preset of `builds_on`,
 or is listed under `not_measured`. Without `means`, the preset has the means of `builds_on`.
+`benchmark_arguments: {eqben: {max_cases: 20000}}` gives arguments to a benchmark of `suite:NAME`.
 """
 
 from abc import ABC
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Literal, cast
+from types import MappingProxyType
+from typing import Any, Literal, cast
 
 import yaml
 from msgspec import Struct
@@ -79,6 +81,7 @@ class _PresetContent(Struct, forbid_unknown_fields=True):
     builds_on: str | None = None
     means: list[_MeanEntry] = []
     not_measured: list[str] = []
+    benchmark_arguments: dict[str, dict[str, Any]] = {}
 
 
 class Preset(Configurable, ABC):
@@ -89,12 +92,14 @@ class Preset(Configurable, ABC):
         description: Description in the report.
         rules: Rules for right answers.
         means: Means to compute.
+        benchmark_arguments: Arguments of benchmarks in `suite:NAME`, by the name of the benchmark.
     """
 
     name: str
     description: str
     rules: Rules
     means: tuple[Mean, ...] = ()
+    benchmark_arguments: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
 
 
 class PresetFile(Preset):
@@ -118,6 +123,7 @@ class PresetFile(Preset):
             content.ties == "official", content.identical == "dropped", MACROS[content.macros]
         )
         self.means = tuple(_build_means(content, path, (path.resolve(),)))
+        self.benchmark_arguments = content.benchmark_arguments
 
 
 class _ShippedFile:
@@ -167,6 +173,12 @@ class Capabilities(_ShippedFile, PresetFile):
     """Computes one mean per capability of Table 10 of CS-CLIP, over the measured subsets."""
 
     name = "capabilities"
+
+
+class RoleOfInference(_ShippedFile, PresetFile):
+    """Computes the averages of the tables of The Role of Inference."""
+
+    name = "role_of_inference"
 
 
 class VLCompo(_ShippedFile, PresetFile):
