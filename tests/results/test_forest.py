@@ -9,10 +9,7 @@ import zoo
 from tests.support.compared import outcomes, results
 from zoo.errors import ZooError
 from zoo.results.comparison.comparison import Comparison, render_forest
-from zoo.results.comparison.forest_plot import (
-    FORMATS,
-    figure_format,
-)
+from zoo.results.drawing import FORMATS, figure_format
 
 
 @pytest.fixture(scope="module")

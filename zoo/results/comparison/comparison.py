@@ -9,8 +9,9 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from zoo.errors import import_optional
-from zoo.results.comparison.forest_plot import draw_forest_figure, render_figure
+from zoo.results.comparison.forest_plot import draw_forest_figure
 from zoo.results.comparison.lines import ComparisonLine, Contrast, RunValue
+from zoo.results.drawing import render_figure
 from zoo.results.tables import (
     Bold,
     TextTable,
@@ -150,7 +151,7 @@ def render_forest(comparison: Comparison, kind: str) -> bytes:
 
     Args:
         comparison: The comparison.
-        kind: A format, one of `forest_plot.FORMATS`.
+        kind: A format, one of `drawing.FORMATS`.
     """
     return render_figure(comparison.figure(), kind)
 

@@ -1,8 +1,6 @@
 """A forest plot: the differences to the first run with their intervals."""
 
 from collections.abc import Iterator, Sequence
-from io import BytesIO
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.errors import ZooError
@@ -13,42 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FORMATS = ("png", "svg", "pdf")
 RUN_HEIGHT, ROW_HEIGHT, MARGIN = 0.075, 0.2, 1.1  # inches: per run of a row, per row, and around
-
-
-def figure_format(path: Path) -> str:
-    """Returns the format of a figure, by the ending of its name.
-
-    Args:
-        path: The figure's file.
-
-    Raises:
-        ZooError: The ending is unknown.
-    """
-    suffix = path.suffix.removeprefix(".").lower()
-    if suffix not in FORMATS:
-        raise ZooError(
-            f"--plot {path}: the name of a figure ends in .png, .svg or .pdf; end it in .png"
-        )
-    return suffix
-
-
-def render_figure(figure: "Figure", kind: str) -> bytes:
-    """Returns a figure as the contents of a file.
-
-    Args:
-        figure: The figure.
-        kind: One of FORMATS.
-    """
-    import matplotlib
-
-    buffer, metadata_by_kind = BytesIO(), {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
-    with matplotlib.rc_context({**STYLE, "svg.fonttype": "path"}):
-        figure.savefig(
-            buffer, format=kind, dpi=150, facecolor="white", metadata=metadata_by_kind.get(kind)
-        )
-    return buffer.getvalue()
 
 
 def draw_forest_figure(lines: Sequence[ComparisonLine], runs: Sequence[str]) -> "Figure":

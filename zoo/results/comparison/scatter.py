@@ -1,0 +1,175 @@
+"""Scatter plots of two metrics of a comparison, with the points of `zoo merge` joined."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from zoo.errors import ZooError, suggest_names
+from zoo.results.comparison.lines import ComparisonLine
+from zoo.results.drawing import INK, PAPER, STYLE, colour_and_marker
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# the names of the folders that `zoo merge` writes
+INTERPOLATED = re.compile(r"^(?P<method>.*?)[/_.\- ]*(?<![a-z])alpha_(?P<alpha>[0-9.e+-]+)$")
+
+
+@dataclass(frozen=True)
+class ScatterPoint:
+    """A run in a scatter plot.
+
+    Attributes:
+        x: The value of the horizontal metric in per cent.
+        y: The value of the vertical metric in per cent.
+        x_deviation: The standard deviation over seeds in points, None for one seed.
+        y_deviation: The same of the vertical metric.
+        alpha: The share of the tuned weights; None for a run that is not interpolated.
+    """
+
+    x: float
+    y: float
+    x_deviation: float | None = None
+    y_deviation: float | None = None
+    alpha: float | None = None
+
+
+def scatter_points(
+    lines: Sequence[ComparisonLine], x_name: str, y_name: str
+) -> dict[str, list[ScatterPoint]]:
+    """Returns the points of each method, in the order of the runs.
+
+    Runs whose names differ only in their alpha, as in `fsc_clip/alpha_0.5`, are one method, with
+    one point per alpha in ascending order.
+
+    Args:
+        lines: The rows of the comparison.
+        x_name: The horizontal metric or mean.
+        y_name: The vertical metric or mean.
+
+    Raises:
+        ZooError: The comparison has no such row.
+    """
+    points: dict[str, list[ScatterPoint]] = {}
+    for x, y in zip(
+        _find_line(lines, x_name).values, _find_line(lines, y_name).values, strict=True
+    ):
+        interpolated = INTERPOLATED.match(x.run)
+        method = x.run if interpolated is None else interpolated["method"] or "merged"
+        alpha = None if interpolated is None else float(interpolated["alpha"])
+        point = ScatterPoint(x.value, y.value, x.deviation, y.deviation, alpha)
+        points.setdefault(method, []).append(point)
+    return {
+        method: sorted(of_method, key=lambda point: point.alpha or 0.0)
+        for method, of_method in points.items()
+    }
+
+
+def published_points(
+    lines: Sequence[ComparisonLine], x_name: str, y_name: str
+) -> dict[str, ScatterPoint]:
+    """Returns the published results of models that have both metrics.
+
+    Args:
+        lines: The rows of the comparison.
+        x_name: The horizontal metric or mean.
+        y_name: The vertical metric or mean.
+    """
+    x_values, y_values = (
+        {figure.model: figure.value for figure in reversed(_find_line(lines, name).published)}
+        for name in (x_name, y_name)
+    )
+    return {
+        model: ScatterPoint(x, y_values[model])
+        for model, x in x_values.items()
+        if model in y_values
+    }
+
+
+def draw_scatter(
+    points: Mapping[str, Sequence[ScatterPoint]],
+    published: Mapping[str, ScatterPoint],
+    x_label: str,
+    y_label: str,
+) -> "Figure":
+    """Draws one mark per run, and a line through the interpolated models of a method.
+
+    Bars show one standard deviation over seeds. Marks of interpolated models are small, except for
+    the largest alpha. Published results are hollow.
+
+    Args:
+        points: The points of each method.
+        published: The published results of models.
+        x_label: Label of the horizontal axis.
+        y_label: Label of the vertical axis.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(6.0, 4.6), layout="constrained")
+        axes = figure.add_subplot()
+        handles: dict[str, Any] = {}
+        for i, (method, of_method) in enumerate(points.items()):
+            colour, marker = colour_and_marker(i)
+            *earlier, last = of_method
+            axes.plot(
+                [point.x for point in of_method],
+                [point.y for point in of_method],
+                color=colour,
+                linewidth=1,
+            )
+            for point in earlier:
+                axes.plot(point.x, point.y, color=colour, marker=marker, markersize=3.5)
+            label = f"{method}, alpha to {last.alpha:g}" if earlier else method
+            handles[label] = axes.errorbar(
+                last.x,
+                last.y,
+                xerr=last.x_deviation,
+                yerr=last.y_deviation,
+                fmt=marker,
+                color=colour,
+                markersize=7,
+                capsize=2,
+            )
+        for i, (model, point) in enumerate(published.items(), start=len(points)):
+            colour, marker = colour_and_marker(i)
+            (handles[f"{model} (published)"],) = axes.plot(
+                point.x,
+                point.y,
+                marker=marker,
+                color=colour,
+                markersize=7,
+                markerfacecolor=PAPER,
+                linewidth=0,
+            )
+        axes.set_xlabel(f"{x_label}, %")
+        axes.set_ylabel(f"{y_label}, %")
+        axes.grid(color=INK, alpha=0.15, linewidth=0.6)
+        axes.set_axisbelow(True)
+        axes.margins(0.12)
+        # handles are given, since matplotlib leaves out names that begin with an underscore
+        figure.legend(
+            list(handles.values()),
+            list(handles),
+            loc="outside right upper",
+            frameon=False,
+            fontsize=8,
+        )
+    return figure
+
+
+def _find_line(lines: Sequence[ComparisonLine], name: str) -> ComparisonLine:
+    """Returns the row of a metric or mean.
+
+    Raises:
+        ZooError: There is none.
+    """
+    names = [str(line.name) for line in lines]
+    if name not in names:
+        raise ZooError(
+            f"--scatter {name!r} is not a metric or mean that the runs have in common"
+            f"{suggest_names(name, names)}: name two of the table's rows; means depend on --presets"
+        )
+    return lines[names.index(name)]
