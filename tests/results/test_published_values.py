@@ -114,6 +114,8 @@ def test_cs_clips_figures_are_those_of_its_tables() -> None:
         **{"half_truth/Ant/half_truth": 66.8, "half_truth/Swap/half_truth": 64.1},
         "half_truth/Subj/half_truth": 75.7,
     }
+    overall = {name: values(name, "(2026), Table 1")["HT All"] for name in ("negclip", "cs_clip")}
+    assert overall == {"negclip": 56.5, "cs_clip": 69.3}
     negclip = values("negclip", "Table 13")
     assert negclip["winoground/winoground/image"] == 11.2
     assert (negclip["paired 7, I2T"], negclip["paired 7, group"]) == (43.1, 25.0)
@@ -132,8 +134,8 @@ def test_directions_that_a_table_exchanged_are_put_right() -> None:
 def test_a_figure_says_who_published_it_and_how_it_was_counted() -> None:
     first = published_values("negclip")[0]
     assert isinstance(first, PublishedValue)
-    assert (first.model, first.source) == ("negclip", "Kargi et al., CS-CLIP (2026), Table 11")
-    assert first.protocol.startswith("the paper's own scripts, image to text")
+    assert (first.model, first.source) == ("negclip", "Kargi et al., CS-CLIP (2026), Table 1")
+    assert first.protocol.startswith("the paper's own cases, over COCO's validation images")
 
 
 def test_a_model_without_figures_is_told_so_with_near_names() -> None:
