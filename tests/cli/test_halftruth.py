@@ -13,6 +13,7 @@ from tests.support.made import make_root
 from tests.support.mistakes import contents, said
 from zoo.benchmarks.half_truth.benchmark import HalfTruth
 from zoo.benchmarks.half_truth.case_file import read_cases
+from zoo.results.reader import read_results
 from zoo.units.reader import read_units
 
 OTHERS = "a blue square and a red circle\na red triangle below a green square\n"
@@ -333,3 +334,26 @@ def test_too_few_images_and_unknown_splits_leave_no_cases(root: Path) -> None:
     assert not (root / "diagnostic" / "cases.jsonl").exists()
     shutil.rmtree("diagnostic")
     assert "captions.tsv has no split 'val'" in said(run("--splits", "val")).sentence
+
+
+@pytest.mark.slow
+def test_the_command_of_the_page_runs_on_the_validation_images_of_coco(
+    shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs/guides/half_truths.md").read_text("utf-8")
+    command = next(line for line in page.splitlines() if line.startswith("zoo halftruth run DATA"))
+    words = command.replace("DATA_ROOT", str(shared_data)).split()[1:]
+    words[words.index("--models") + 1 : words.index("--data_root")] = ["zoo-tiny"]
+    words[2] = words[2].replace("dataset_coco", "dataset_coco_sample")
+    done = said([*words, "--images", "8"])
+    assert done.status == 0, done.err
+    header, cases = read_cases(tmp_path / "half_truths" / "cases.jsonl")
+    assert header.images == 8  # of Karpathy's validation split, which has 8 of these photographs
+    assert {case.images[0].source for case in cases} == {"coco"}
+    assert "+Attr" in header.conditions
+    assert "Swap" in header.conditions
+    assert "captions of other images" in header.notes["corpus"]
+    results = read_results(tmp_path / "half_truths" / "measured" / "zoo_tiny")
+    assert sum(metric.n for metric in results.metrics) == 2 * len(cases)
+    assert "| zoo-tiny |" in (tmp_path / "half_truths" / "table.md").read_text()

@@ -61,8 +61,8 @@ def scatter_points(
         point = ScatterPoint(x.value, y.value, x.deviation, y.deviation, alpha)
         points.setdefault(method, []).append(point)
     return {
-        method: sorted(of_method, key=lambda point: point.alpha or 0.0)
-        for method, of_method in points.items()
+        method: sorted(method_points, key=lambda point: point.alpha or 0.0)
+        for method, method_points in points.items()
     }
 
 
@@ -111,12 +111,12 @@ def draw_scatter(
         figure = Figure(figsize=(6.0, 4.6), layout="constrained")
         axes = figure.add_subplot()
         handles: dict[str, Any] = {}
-        for i, (method, of_method) in enumerate(points.items()):
+        for i, (method, method_points) in enumerate(points.items()):
             colour, marker = colour_and_marker(i)
-            *earlier, last = of_method
+            *earlier, last = method_points
             axes.plot(
-                [point.x for point in of_method],
-                [point.y for point in of_method],
+                [point.x for point in method_points],
+                [point.y for point in method_points],
                 color=colour,
                 linewidth=1,
             )

@@ -26,7 +26,7 @@ def split_panels(lines: Sequence[ComparisonLine]) -> Panels:
         lines: The rows of the comparison.
 
     Raises:
-        ZooError: There are no splits.
+        ZooError: No metric has a split.
     """
     panels: Panels = {}
     for line in lines:
