@@ -328,6 +328,15 @@ def test_other_settings_and_wrong_names_are_refused(
     assert evaluated == ["shorter"]
 
 
+def test_missing_images_are_reported_before_a_model_is_loaded(
+    root: Path, evaluated: list[str]
+) -> None:
+    assert said(run(models=("shorter",))).status == 0
+    shutil.move("pictures", "elsewhere")
+    assert "nothing can be scored" in said(run(models=("longer",))).sentence
+    assert evaluated == ["shorter"]
+
+
 def test_too_few_images_and_unknown_splits_leave_no_cases(root: Path) -> None:
     few = said(run("--images", "13")).sentence
     assert "has 12 images, fewer than the 13 to sample: set --images 12" in few

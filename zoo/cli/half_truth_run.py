@@ -259,6 +259,7 @@ def _model_folder(out: Path, name: str) -> Path:
 def _measure(name: str, source: str, out: Path, data_root: str, title: str) -> None:
     """Evaluates a model on the cases, unless the folder has its results."""
     from zoo.api import evaluate, load  # importing torch takes seconds
+    from zoo.evaluation.engine import Evaluation
 
     folder = _model_folder(out, name)
     weights = find_checkpoint(source)
@@ -268,6 +269,7 @@ def _measure(name: str, source: str, out: Path, data_root: str, title: str) -> N
         return
     _print_lines([f"{title}: evaluating"])
     benchmark = f"half_truth:{out / CASES}"
+    Evaluation([benchmark], data_root).prepare()  # looks for the images before weights are loaded
     evaluate(load(source), benchmark, data_root, folder, overwrite=True, quiet=True)
     write_bytes(folder / SOURCE, json.dumps(described).encode())
 
