@@ -113,7 +113,7 @@ class Comparison:
 
     def figure(self) -> "Figure":
         """Draws the differences to the first run with their intervals, one row per metric."""
-        return draw_forest_figure(self.lines, self.tested_runs)
+        return draw_forest_figure(self.lines, self.tested_runs, self.runs)
 
     def parts(self) -> list[RenderableType]:
         """Returns the tables and notes, to be printed."""
