@@ -55,6 +55,16 @@ def test_runs_that_differ_in_alpha_are_one_method_in_the_order_of_alpha(
     }
 
 
+def test_a_tuned_model_and_its_interpolations_are_two_methods() -> None:
+    runs = {"fsc": run(9, 4), "fsc/alpha_0": run(5, 10), "alpha_1": run(8, 8)}
+    points = scatter_points(zoo.compare(runs, resamples=20).lines, X, Y)
+    assert {method: [point.alpha for point in found] for method, found in points.items()} == {
+        "fsc": [None],
+        "fsc, merged": [0],
+        "merged": [1],
+    }
+
+
 def test_each_method_has_one_colour_and_a_line_through_its_points(
     comparison: Comparison,
 ) -> None:
@@ -70,7 +80,7 @@ def test_each_method_has_one_colour_and_a_line_through_its_points(
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [
         "CLIP",
-        "fsc_clip, alpha to 1",
+        "fsc_clip, alpha 0 to 1",
         "other",
     ]
 

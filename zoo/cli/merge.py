@@ -203,6 +203,7 @@ def evaluate_checkpoints(
             file.with_suffix(""),
             presets,
             overwrite,
+            quiet=True,  # one table of all checkpoints is printed
         )
         for file in files
     ]

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 # the names of the folders that `zoo merge` writes
 INTERPOLATED = re.compile(r"^(?P<method>.*?)[/_.\- ]*(?<![a-z])alpha_(?P<alpha>[0-9.e+-]+)$")
 
+MERGED = "merged"
+
 
 @dataclass(frozen=True)
 class ScatterPoint:
@@ -51,13 +53,16 @@ def scatter_points(
     Raises:
         ZooError: The comparison has no such row.
     """
+    x_values, y_values = _find_line(lines, x_name).values, _find_line(lines, y_name).values
+    names = {value.run for value in x_values}
     points: dict[str, list[ScatterPoint]] = {}
-    for x, y in zip(
-        _find_line(lines, x_name).values, _find_line(lines, y_name).values, strict=True
-    ):
+    for x, y in zip(x_values, y_values, strict=True):
         interpolated = INTERPOLATED.match(x.run)
-        method = x.run if interpolated is None else interpolated["method"] or "merged"
-        alpha = None if interpolated is None else float(interpolated["alpha"])
+        method, alpha = x.run, None
+        if interpolated is not None:
+            method, alpha = interpolated["method"] or MERGED, float(interpolated["alpha"])
+            if method in names:  # the tuned model itself is another run
+                method = f"{method}, {MERGED}"
         point = ScatterPoint(x.value, y.value, x.deviation, y.deviation, alpha)
         points.setdefault(method, []).append(point)
     return {
@@ -122,8 +127,8 @@ def draw_scatter(
             )
             for point in earlier:
                 axes.plot(point.x, point.y, color=colour, marker=marker, markersize=3.5)
-            label = f"{method}, alpha to {last.alpha:g}" if earlier else method
-            handles[label] = axes.errorbar(
+            span = f", alpha {earlier[0].alpha:g} to {last.alpha:g}" if earlier else ""
+            handles[f"{method}{span}"] = axes.errorbar(
                 last.x,
                 last.y,
                 xerr=last.x_deviation,
