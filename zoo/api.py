@@ -397,6 +397,7 @@ def evaluate(
     reference_models: str | Sequence[str] = (),
     require: bool = False,
     trust_code: bool = False,
+    quiet: bool = False,
 ) -> "Results":
     """Evaluates a model on benchmarks.
 
@@ -419,6 +420,7 @@ def evaluate(
         require: Whether it is an error if a benchmark cannot be run, for example because files are
             missing.
         trust_code: As in `load`.
+        quiet: Whether to leave out the printed table of results.
 
     Returns:
         The results.
@@ -449,6 +451,7 @@ def evaluate(
     data = EvaluationDataModule(
         _names_and_objects(benchmarks, "benchmarks", Benchmark),
         [str(root) for root in roots],
+        quiet,
         out=None if out is None else str(out),
         presets=_names_and_objects(presets, "presets", Preset),
         overwrite=overwrite,

@@ -74,11 +74,25 @@ def test_both_arguments_come_up_as_anchor():
     assert min(anchors["Brown dog"], anchors["red ball"]) > 30
 
 
-def test_the_paper_takes_a_swap_only_where_the_units_have_one():
-    symmetric = Relation("Brown dog", "next to", "red ball")
-    assert "Swap" not in by_condition(
-        paper_texts([UnitRecord("1_0", "1", "c", (DOG, BALL), (symmetric,))], 1, 0)
-    )
+def swaps(*relations):
+    record = UnitRecord("1_0", "1", "c", (DOG, BALL), relations)
+    return {
+        made.half_truth.removeprefix(f"{made.anchor} and ")
+        for seed in range(20)
+        for made in paper_texts([record], 1, seed)
+        if made.condition == "Swap"
+    }
+
+
+def test_the_paper_exchanges_arguments_unless_the_predicate_is_symmetric():
+    assert swaps(Relation("Brown dog", "carries", "red ball")) == {"red ball carries Brown dog"}
+    assert swaps(Relation("Brown dog", "next to", "red ball")) == set()
+    assert swaps(Relation("red ball", "on", "Red ball")) == set()
+
+
+def test_the_paper_takes_the_swap_of_the_units_where_they_have_one():
+    own = RelationFoil("a red ball", "chases", "a dog", "argument_swap")
+    assert swaps(Relation("Brown dog", "chases", "red ball", (own,))) == {"a red ball chases a dog"}
 
 
 def test_a_foil_that_is_true_of_the_caption_is_no_half_truth():

@@ -299,15 +299,20 @@ def test_the_command_measures_the_line_and_draws_it(
         "--out",
         "line",
     ]
-    assert main([*arguments, "--benchmarks", pairs, "--data_root", str(made_root)]) == 0
+    measured = [*arguments, "--benchmarks", pairs, "--data_root", str(made_root)]
+    assert main([*measured, "--presets", "fsc_clip,no_such"]) == 1
+    assert "no_such" in capsys.readouterr().err
+    assert not (folder / "line").exists()
+    assert main([*measured, "--presets", "official,strict"]) == 0
     assert "alpha_0.5.ckpt" in capsys.readouterr().out
     held = json.loads((folder / "line" / "trajectory.json").read_text())
     assert [row["alpha"] for row in held] == [0.0, 0.5, 1.0]
     assert (folder / "line" / "trajectory.png").read_bytes()[:4] == b"\x89PNG"
-    tuned_alone = zoo.evaluate(
-        zoo.load(last_checkpoint(folder)), [pairs], data_root=str(made_root)
-    ).scalars()
-    assert held[2]["scores"] == pytest.approx(tuned_alone)
+    assert (folder / "line" / "trajectory.pdf").read_bytes()[:4] == b"%PDF"
+    tuned_alone = zoo.evaluate(zoo.load(last_checkpoint(folder)), [pairs], data_root=str(made_root))
+    for row in (*tuned_alone.metrics, *tuned_alone.averages):
+        name = getattr(row, "name", str(row))
+        assert held[2]["scores"][name] == pytest.approx(row.value), name
     trained = zoo.load(folder / "line" / "alpha_1.ckpt").encode_texts(["a red square"])
     np.testing.assert_allclose(
         trained, zoo.load(last_checkpoint(folder)).encode_texts(["a red square"]), atol=1e-5

@@ -95,15 +95,53 @@ def test_outcomes_that_differ_are_listed_by_their_margins(
     assert out.count("margin 0.5 in seen and -0.5 in unseen") == 3
 
 
+PICTURES = {
+    "forest.png": ["--plot"],
+    "ranks.png": ["--rank_shifts"],
+    "splits.png": ["--by_split"],
+    "scatter.png": ["--scatter", "sugarcrepe/swap_att/i2t, seen", "sugarcrepe/swap_att/i2t"],
+}
+
+
 def test_pictures_are_drawn_and_not_written_over(
     runs: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    printed(capsys, *runs, "--plot", "forest.png", "--rank_shifts", "ranks.png")
-    assert Image.open("forest.png").width > 800
-    assert Image.open("ranks.png").width > 600
-    for flag, file in (("--plot", "forest.png"), ("--rank_shifts", "ranks.png")):
+    flags = {file: [*words, file] for file, words in PICTURES.items()}
+    printed(capsys, *runs, *(word for words in flags.values() for word in words))
+    for file, words in flags.items():
+        assert Image.open(file).width > 600
         before = Path(file).read_bytes()
-        assert main(["compare", *runs, flag, file]) == 1
+        assert main(["compare", *runs, *words]) == 1
         assert f"{file} exists: choose another file" in capsys.readouterr().err
-        printed(capsys, *runs, flag, file, "--overwrite")
+        printed(capsys, *runs, *words, "--overwrite")
         assert Path(file).read_bytes() == before
+
+
+@pytest.mark.parametrize("file", PICTURES)
+def test_every_picture_is_drawn_as_vectors_too(
+    file: str, runs: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for kind, begins in (("svg", b"<?xml"), ("pdf", b"%PDF")):
+        printed(capsys, *runs, *PICTURES[file], f"picture.{kind}")
+        assert Path(f"picture.{kind}").read_bytes().startswith(begins)
+    assert main(["compare", *runs, *PICTURES[file], "picture.jpg"]) == 1
+    assert "picture.jpg: the name of a figure ends in .png" in capsys.readouterr().err
+
+
+def test_a_scatter_of_what_is_not_in_the_table_is_refused(
+    runs: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["--scatter", "sugarcrepe/swap_at/i2t", "sugarcrepe/swap_att/i2t", "a.png"]
+    assert main(["compare", *runs, *asked]) == 1
+    said = capsys.readouterr().err
+    assert "'sugarcrepe/swap_at/i2t' is not a metric or mean" in said
+    assert "did you mean sugarcrepe/swap_att/i2t" in said
+    assert not Path("a.png").exists()
+
+
+def test_accuracies_by_split_need_splits(
+    runs: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["--metrics", "sugarcrepe/swap_att/i2t", "--by_split", "a.png"]
+    assert main(["compare", *runs, *asked]) == 1
+    assert "no familiarity split: create one with `zoo rescore RUN" in capsys.readouterr().err

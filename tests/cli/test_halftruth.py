@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from tests.support.made import make_root
 from tests.support.mistakes import contents, said
 from zoo.benchmarks.half_truth.benchmark import HalfTruth
 from zoo.benchmarks.half_truth.case_file import read_cases
+from zoo.results.reader import read_results
+from zoo.units.reader import read_units
 
 OTHERS = "a blue square and a red circle\na red triangle below a green square\n"
 
@@ -187,6 +190,7 @@ def test_models_are_compared_on_the_same_half_truths(root: Path) -> None:
     assert "mean of 4" in compared.out
     with Image.open("compared/models.png") as picture:
         assert picture.width > 600
+    assert Path("compared/models.pdf").read_bytes().startswith(b"%PDF")
     assert "compared/models.png exists" in said(asked).sentence
     alone = said(["halftruth", "compare", "measured", "measured"]).sentence
     assert "measured cannot be compared alone" in alone
@@ -203,3 +207,162 @@ def test_show_keeps_what_has_the_name_of_its_files(name: str, root: Path) -> Non
     assert [path.read_text() for path in (root / "page").iterdir()] == ["kept"]
     assert said([*asked, "--overwrite"]).status == 0
     assert len(contents(root / "page")) == 3
+
+
+def run(*arguments: str, models: tuple[str, ...] = ("zoo-tiny",)) -> list[str]:
+    asked = ["halftruth", "run", "captions.tsv", "--images", "12", "--out", "diagnostic"]
+    return [*asked, *arguments, "--models", *models]
+
+
+@pytest.fixture
+def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The sources of the models that a command evaluates; two towers take their place."""
+    sources = list[str]()
+
+    def load(source: str) -> Callable[[list[object], list[str]], list[list[float]]]:
+        sources.append(source)
+        return letters if source.startswith("shorter") else longer
+
+    monkeypatch.setattr(zoo.api, "load", load)
+    return sources
+
+
+def longer(images: list[object], texts: list[str]) -> list[list[float]]:
+    return [[len(text) for text in texts] for _ in images]
+
+
+def test_one_command_goes_from_captions_to_the_table_of_models(
+    root: Path, evaluated: list[str]
+) -> None:
+    done = said(run(models=("shorter", "Long=longer")))
+    assert done.status == 0, done.err
+    header, cases = read_cases(root / "diagnostic" / "cases.jsonl")
+    assert (header.preset, header.images) == ("paper", 12)
+    units = read_units(root / "diagnostic" / "units.jsonl")
+    built = HalfTruth("diagnostic/units.jsonl", "paper", 12).read(root).cases
+    assert [case.texts for case in cases] == [case.texts for case in built]
+    assert len(units) == 12
+    assert sorted(contents(root / "diagnostic" / "measured")) == [
+        f"{model}/{file}"
+        for model in ("long", "shorter")
+        for file in ("cases.parquet", "results.json", "source.json")
+    ]
+    table = (root / "diagnostic" / "table.md").read_text()
+    assert table.count("| shorter | 100.0 | 100.0") == 1
+    rows = [line for line in done.out.splitlines() if line.startswith(("shorter  ", "Long  "))]
+    assert [row.split()[:3] for row in rows[:2]] == [
+        ["shorter", "100.0", "100.0"],
+        ["Long", "0.0", "0.0"],
+    ]
+    assert "longer text" in done.out
+    for name in ("models.png", "models.pdf", "table.tex"):
+        assert (root / "diagnostic" / name).is_file()
+
+
+def test_the_command_resumes_and_takes_further_models(root: Path, evaluated: list[str]) -> None:
+    assert said(run(models=("shorter",))).status == 0
+    (root / "diagnostic" / "units.jsonl").unlink()  # not needed once there are cases
+    again = said(run(models=("shorter", "longer")))
+    assert again.status == 0, again.err
+    assert evaluated == ["shorter", "longer"]
+    assert "shorter (1 of 2): evaluated before" in again.out
+    assert "longer (2 of 2): evaluating" in again.out
+    assert not (root / "diagnostic" / "units.jsonl").exists()
+
+
+def test_a_model_that_was_interrupted_or_has_other_weights_is_evaluated_again(
+    root: Path, evaluated: list[str]
+) -> None:
+    (root / "shorter.ckpt").write_bytes(b"one")
+    assert said(run(models=("shorter.ckpt",))).status == 0
+    assert said(run(models=("shorter.ckpt",))).status == 0
+    assert evaluated == ["shorter.ckpt"]
+    (root / "shorter.ckpt").write_bytes(b"two")
+    assert said(run(models=("shorter.ckpt",))).status == 0
+    (root / "diagnostic" / "measured" / "shorter_ckpt" / "source.json").unlink()
+    assert said(run(models=("shorter.ckpt",))).status == 0
+    assert evaluated == ["shorter.ckpt"] * 3
+
+
+def test_a_corpus_is_taken_from_the_images_that_are_not_drawn(
+    root: Path, evaluated: list[str]
+) -> None:
+    done = said(run("--images", "9", models=("longer",)))
+    assert "corpus: captions.tsv, 3 captions of other images" in done.out
+    header, _ = read_cases(root / "diagnostic" / "cases.jsonl")
+    assert set(header.baselines) == {"longer text", "corpus"}
+
+
+def test_units_of_a_language_model_are_taken_as_they_are(root: Path, evaluated: list[str]) -> None:
+    done = said(run("--units", "units.jsonl", models=("longer",)))
+    assert done.status == 0, done.err
+    _, cases = read_cases(root / "diagnostic" / "cases.jsonl")
+    built = HalfTruth("units.jsonl", "paper", 12).read(root).cases
+    assert [case.texts for case in cases] == [case.texts for case in built]
+    assert not (root / "diagnostic" / "units.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "models", "sentence"),
+    [
+        (("--seed", "1"), ("zoo-tiny",), "diagnostic was begun with other seed (0, now 1): choose"),
+        (
+            ("--preset", "checked"),
+            ("zoo-tiny",),
+            "diagnostic was begun with other preset (paper, now checked)",
+        ),
+        (("--images", "13"), ("zoo-tiny",), "was begun with other images (12, now 13)"),
+        ((), ("a", "A"), "--models names A twice: give each model its own name, NAME=MODEL"),
+        ((), ("=a",), "--models =a: write MODEL, or NAME=MODEL"),
+    ],
+)
+def test_other_settings_and_wrong_names_are_refused(
+    arguments: tuple[str, ...],
+    models: tuple[str, ...],
+    sentence: str,
+    root: Path,
+    evaluated: list[str],
+) -> None:
+    assert said(run(models=("shorter",))).status == 0
+    assert sentence in said(run(*arguments, models=models)).sentence
+    assert evaluated == ["shorter"]
+
+
+def test_missing_images_are_reported_before_a_model_is_loaded(
+    root: Path, evaluated: list[str]
+) -> None:
+    assert said(run(models=("shorter",))).status == 0
+    shutil.move("pictures", "elsewhere")
+    assert "nothing can be scored" in said(run(models=("longer",))).sentence
+    assert evaluated == ["shorter"]
+
+
+def test_too_few_images_and_unknown_splits_leave_no_cases(root: Path) -> None:
+    few = said(run("--images", "13")).sentence
+    assert "has 12 images, fewer than the 13 to sample: set --images 12" in few
+    assert not (root / "diagnostic" / "cases.jsonl").exists()
+    shutil.rmtree("diagnostic")
+    assert "captions.tsv has no split 'val'" in said(run("--splits", "val")).sentence
+
+
+@pytest.mark.slow
+def test_the_command_of_the_page_runs_on_the_validation_images_of_coco(
+    shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs/guides/half_truths.md").read_text("utf-8")
+    command = next(line for line in page.splitlines() if line.startswith("zoo halftruth run DATA"))
+    words = command.replace("DATA_ROOT", str(shared_data)).split()[1:]
+    words[words.index("--models") + 1 : words.index("--data_root")] = ["zoo-tiny"]
+    words[2] = words[2].replace("dataset_coco", "dataset_coco_sample")
+    done = said([*words, "--images", "8"])
+    assert done.status == 0, done.err
+    header, cases = read_cases(tmp_path / "half_truths" / "cases.jsonl")
+    assert header.images == 8  # of Karpathy's validation split, which has 8 of these photographs
+    assert {case.images[0].source for case in cases} == {"coco"}
+    assert "+Attr" in header.conditions
+    assert "Swap" in header.conditions
+    assert "captions of other images" in header.notes["corpus"]
+    results = read_results(tmp_path / "half_truths" / "measured" / "zoo_tiny")
+    assert sum(metric.n for metric in results.metrics) == 2 * len(cases)
+    assert "| zoo-tiny |" in (tmp_path / "half_truths" / "table.md").read_text()

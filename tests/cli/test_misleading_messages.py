@@ -349,6 +349,18 @@ def test_flags_that_replace_classes_of_recipes_take_the_settings_of_the_new_ones
     assert find_mistake([*recipe, "--model", "fsc_clip", "--model.head.layers", "2"]) is None
 
 
+def test_captions_of_a_reader_that_a_later_recipe_replaced_are_not_looked_for(
+    tmp_path: Path,
+) -> None:
+    asked = ["fit", "--config", "clip.yaml", "--data_root", str(tmp_path)]
+    with pytest.raises(ZooError, match=r"coco/dataset_coco\.json, do not exist"):
+        find_mistake(asked)
+    other = (
+        '{"data": {"init_args": {"train": {"class_path": "Scenes", "init_args": {"folder": "s"}}}}}'
+    )
+    assert find_mistake([*asked, "--config", other]) is None
+
+
 def test_classes_of_users_are_left_to_the_parser() -> None:
     recipe = '{"model": {"objective": {"class_path": "my.Loss", "init_args": {"a": 1}}}}'
     assert find_mistake(["fit", "--config", "clip.yaml", "--config", recipe]) is None

@@ -9,10 +9,7 @@ import zoo
 from tests.support.compared import outcomes, results
 from zoo.errors import ZooError
 from zoo.results.comparison.comparison import Comparison, render_forest
-from zoo.results.comparison.forest_plot import (
-    FORMATS,
-    figure_format,
-)
+from zoo.results.drawing import FORMATS, colour_and_marker, figure_format
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +48,17 @@ def test_a_mark_is_hollow_where_the_difference_is_not_significant(comparison: Co
     }
     assert marks[40].get_markerfacecolor() == marks[40].get_markeredgecolor()
     assert marks[2].get_markerfacecolor() == "#ffffff"
+
+
+def test_a_run_has_the_colour_of_its_place_also_where_one_before_it_is_not_tested() -> None:
+    runs = {
+        name: results(outcomes([i < n for i in range(100)]))
+        for name, n in {"base": 50, "start": 10, "far": 90}.items()
+    }
+    comparison = zoo.compare(runs, resamples=50, excluded_from_tests=["start"])
+    (axes,) = comparison.figure().axes
+    marks = {line.get_markeredgecolor() for line in axes.lines if line.get_zorder() == 3}
+    assert marks == {colour_and_marker(2)[0]}
 
 
 @pytest.mark.parametrize("kind", FORMATS)

@@ -19,10 +19,15 @@ from zoo.benchmarks.pairs import Pairs
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.results.drawing import INK, png, svg
-from zoo.results.half_truth_models import accuracy_table, check_comparable, draw_model_accuracies
+from zoo.results.half_truth_models import (
+    check_drawable,
+    check_same_cases,
+    draw_model_accuracies,
+    model_tables,
+)
 from zoo.results.half_truth_page import PAGE, render_half_truth_page, write_page_and_figures
 from zoo.results.half_truth_pictures import draw_accuracy, draw_gaps
-from zoo.results.half_truths import Diagnostic, diagnostics
+from zoo.results.half_truths import BEST_GUESS, Diagnostic, diagnostics
 from zoo.results.presets.preset import Strict, preset_of
 from zoo.results.reader import read_results
 from zoo.results.report import Results
@@ -212,22 +217,28 @@ def test_several_models_stand_beside_each_other(results: Results, found: Diagnos
     flipped = results.cases.set_column(columns.index("right"), "right", pa.array(wrong))
     (other,) = diagnostics(Results(results.header, results.by_preset, flipped), OFFICIAL)
     both = {"one <model>": found, "its opposite": other}
-    check_comparable(both)
-    shown = accuracy_table(both)
-    assert shown.header == (
-        "condition",
-        "one <model>\nA > A-",
-        "one <model>\nA+ > A-",
-        "its opposite\nA > A-",
-        "its opposite\nA+ > A-",
-        "n",
-    )
+    check_same_cases(both)
+    anchors, completions, gaps = model_tables(both)
+    names = tuple(line.name for line in (*found.conditions, *found.means))
+    assert anchors.header == ("A > A-, %", *names)
+    assert completions.header == ("A+ > A-, %", *names)
     of = scored(results)
-    for (name, *cells, n), (condition, rows) in zip(shown.rows, of.items(), strict=False):
-        right = [sum(a > b for a, b, _ in rows), sum(c > b for _, b, c in rows)]
-        assert (name, n) == (condition, str(len(rows)))
-        expected = [100 * k / len(rows) for k in right]
-        assert [float(cell) for cell in cells[:2]] == pytest.approx(expected, abs=0.05)
+    for table, right in (
+        (anchors, lambda scores: scores[0] > scores[1]),
+        (completions, lambda scores: scores[2] > scores[1]),
+    ):
+        rows = {row[0]: row[1:] for row in table.rows}
+        expected = [100 * sum(map(right, scores)) / len(scores) for scores in of.values()]
+        shown = [float(cell) for cell in rows["one <model>"][: len(of)]]
+        assert shown == pytest.approx(expected, abs=0.05)
+        opposite = [float(cell) for cell in rows["its opposite"][: len(of)]]
+        assert opposite == pytest.approx([100 - value for value in expected], abs=0.05)
+        assert rows["n"][: len(of)] == tuple(str(len(scores)) for scores in of.values())
+        assert list(rows)[2:] == [LONGER, BEST_GUESS, "n"]
+    assert [row[0] for row in gaps.rows] == list(both)
+    assert gaps.rows[0][1:] == tuple(
+        f"{line.gap:+.4f}" for line in (*found.conditions, *found.means)
+    )
     drawn = svg(draw_model_accuracies(both))
     for part in ("one &lt;model&gt;", "its opposite", "+Attr", "mean of 4", "chance"):
         assert part in drawn
@@ -236,9 +247,15 @@ def test_several_models_stand_beside_each_other(results: Results, found: Diagnos
 def test_models_that_were_asked_other_half_truths_are_refused(found: Diagnostic) -> None:
     fewer = dataclasses.replace(found, cases=found.cases[:-3])
     with pytest.raises(ZooError, match=r"a and b were evaluated on different half-truths \(3 are"):
-        check_comparable({"a": found, "b": fewer})
+        check_same_cases({"a": found, "b": fewer})
     with pytest.raises(ZooError, match="at most 10 results, and 11 were given"):
-        check_comparable({str(n): found for n in range(11)})
+        check_drawable({str(n): found for n in range(11)})
+
+
+def test_the_best_guess_sees_no_image_and_prefers_the_shorter_text(found: Diagnostic) -> None:
+    for line in found.conditions:
+        assert line.baselines[BEST_GUESS, "half_truth"] == 100  # every half-truth is longer
+        assert 50 <= line.baselines[BEST_GUESS, "completion"] <= 100
 
 
 def test_gaps_that_are_all_alike_are_drawn(found: Diagnostic) -> None:

@@ -118,6 +118,8 @@ def test_cs_clips_figures_are_those_of_its_tables() -> None:
         **{"half_truth/Ant/half_truth": 66.8, "half_truth/Swap/half_truth": 64.1},
         "half_truth/Subj/half_truth": 75.7,
     }
+    overall = {name: values(name, "(2026), Table 1")["HT All"] for name in ("negclip", "cs_clip")}
+    assert overall == {"negclip": 56.5, "cs_clip": 69.3}
     negclip = values("negclip", "Table 13")
     assert negclip["winoground/winoground/image"] == 11.2
     assert (negclip["paired 7, I2T"], negclip["paired 7, group"]) == (43.1, 25.0)

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from matplotlib.figure import Figure
 from PIL import Image
 from scipy import stats
 
@@ -17,6 +16,7 @@ from zoo.benchmarks.base import Case
 from zoo.familiarity.bindings import Binding
 from zoo.familiarity.buckets import BUCKETS
 from zoo.familiarity.table import BindingTable
+from zoo.results.drawing import png
 from zoo.results.familiarity import Familiarity, add_bucket_column
 from zoo.results.outcomes import SCHEMA, OutcomeRow, outcome_rows, outcome_table
 from zoo.results.ranks import (
@@ -218,19 +218,16 @@ def test_a_flip_counts_over_seeds_only_where_all_of_them_agree() -> None:
     assert [found.flip for found in whole] == find_flips(agreeing)
 
 
-def test_models_that_are_level_share_the_first_of_all_ranks(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    drawn: list[Figure] = []
-    monkeypatch.setattr(Figure, "savefig", lambda figure, *given, **named: drawn.append(figure))
+def test_models_that_are_level_share_the_first_of_all_ranks() -> None:
     level = SplitTest(PLACE, "full", ("one", "other"), 9, (0.5, 0.5), (2, 2), 1.0)
-    draw_ranks([level])
-    (axes,) = drawn[0].axes
+    (axes,) = draw_ranks([level]).axes
     assert axes.get_yticks().tolist() == [1, 2]
     assert axes.get_ylim() == (2.5, 0.5)
     assert [line.get_ydata().tolist() for line in axes.lines] == [[1], [1]]
 
 
 def test_the_picture_shows_a_line_for_each_model() -> None:
-    shown = draw_ranks(compute_split_tests(made_models()))
-    assert Image.open(BytesIO(shown)).width > 600
+    drawn = draw_ranks(compute_split_tests(made_models()))
+    colours = {line.get_color() for line in drawn.axes[0].lines}
+    assert len(colours) == len(made_models())
+    assert Image.open(BytesIO(png(drawn))).width > 600

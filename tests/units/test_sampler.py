@@ -15,7 +15,7 @@ from tests.units.records import CATS, records
 from zoo.errors import ZooError
 from zoo.support.configurable import to_config
 from zoo.units.reader import write_units
-from zoo.units.record import Entity, EntityFoil, UnitRecord
+from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 from zoo.units.sampler import UnitSampler
 
 ROOM = UnitRecord(
@@ -127,6 +127,35 @@ def test_edits_select_foils() -> None:
     }
 
 
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_swap_share_is_the_share_of_foils_with_exchanged_arguments(share: float) -> None:
+    drawn = Counter(foil for _, foil in draws(CATS, 1000, swap_share=share))
+    swapped = drawn.pop("grey sofa sleep on two cats", 0)
+    assert swapped / 1000 == pytest.approx(share, abs=0.05)
+    assert sum(drawn.values()) == 1000 - swapped
+    assert None not in drawn
+
+
+def test_swap_share_exchanges_the_arguments_of_relations_without_such_a_foil() -> None:
+    def drawn(predicate: str, *foils: RelationFoil) -> set[tuple[str, str | None]]:
+        relation = Relation("man", predicate, "horse", foils)
+        return set(draws(UnitRecord("1", "1", "c", (), (relation,)), 20, swap_share=1.0))
+
+    assert drawn("riding") == {("man riding horse", "horse riding man")}
+    assert drawn("next to") == {("man next to horse", None)}
+    leading = RelationFoil("man", "leading", "horse", "predicate_change", "predicate")
+    assert drawn("next to", leading) == {("man next to horse", "man leading horse")}
+
+
+def test_a_relation_with_nothing_but_a_swap_comes_last_where_swaps_are_left_out() -> None:
+    swap = RelationFoil("horse", "riding", "man", "argument_swap")
+    relation = Relation("man", "riding", "horse", (swap,))
+    cat = Entity("cat", (EntityFoil("dog", "object_change"),))
+    record = UnitRecord("1", "1", "c", (cat,), (relation,))
+    assert set(draws(record, 20, swap_share=0.0)) == {("cat", "dog")}
+    assert set(draws(record, 20)) == {("man riding horse", "horse riding man")}
+
+
 def test_conjunctions_come_at_their_share_and_in_both_orders() -> None:
     pairs = draws(ROOM, 1000, conjunction_share=0.4)
     joined = [(text, foil) for text, foil in pairs if " and " in text]
@@ -181,12 +210,18 @@ def test_with_replacement_a_unit_may_come_again() -> None:
         {"max_conjunction": 0},
         {"p_rel": 1.5},
         {"conjunction_share": -0.1},
+        {"swap_share": 2.0},
         {"edits": []},
     ],
 )
 def test_an_argument_out_of_range_is_named(arguments: dict[str, Any]) -> None:
     with pytest.raises(ZooError, match=rf"UnitSampler\({next(iter(arguments))}="):
         sampler(**arguments)
+
+
+def test_edits_and_swap_share_are_not_given_together() -> None:
+    with pytest.raises(ZooError, match="both choose the foils of relations: give one"):
+        sampler(edits=["argument_swap"], swap_share=0.5)
 
 
 def test_an_edit_that_no_foil_has_is_refused_with_the_near_ones(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
@@ -10,17 +11,22 @@ from zoo.cli.command_parser import CommandParser
 from zoo.errors import ZooError
 from zoo.results.comparison.alignment import align_runs, largest_score_difference
 from zoo.results.comparison.compare import PRESETS, compare, read_runs
-from zoo.results.comparison.comparison import Comparison, print_comparison, render_forest
-from zoo.results.comparison.forest_plot import FORMATS, figure_format
+from zoo.results.comparison.comparison import Comparison, print_comparison
 from zoo.results.comparison.outcome_differences import outcome_differences
 from zoo.results.comparison.paired_tests import RESAMPLES
 from zoo.results.comparison.run_names import SEED
+from zoo.results.comparison.scatter import draw_scatter, published_points, scatter_points
+from zoo.results.comparison.split_chart import draw_split_accuracies, split_panels
+from zoo.results.drawing import FORMATS, figure_format, render_figure
 from zoo.results.metrics import Rules
 from zoo.results.presets.preset import preset_of
 from zoo.results.ranks import compute_split_tests, draw_ranks
 from zoo.results.report import Results
 from zoo.support.arguments import integer_at_least, split_list
 from zoo.support.files import check_writable, write_bytes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FORMATTERS = {
     "md": Comparison.to_markdown,
@@ -34,8 +40,11 @@ TABLE = "table"
 def main(argv: list[str]) -> int:
     """Compares runs, and returns the exit status."""
     args = parser().parse_args(argv)
-    plot_format = None if args.plot is None else figure_format(args.plot)
-    for picture_path in filter(None, (args.plot, args.rank_shifts)):
+    x_name, y_name, scatter_file = args.scatter or ("", "", "")
+    scatter_path = Path(scatter_file) if args.scatter else None
+    picture_paths = (args.plot, scatter_path, args.by_split, args.rank_shifts)
+    for picture_path in filter(None, picture_paths):
+        figure_format(picture_path)
         check_writable(picture_path, args.overwrite)
     presets = [preset_of(name) for name in split_list(args.preset, "--preset")]
     published_models = (
@@ -47,9 +56,9 @@ def main(argv: list[str]) -> int:
         else ()
     )
     runs = read_runs(parse_run_folders(args.runs))
-    rank_picture = None
+    figures: dict[Path, Figure] = {}
     if args.rank_shifts is not None:
-        rank_picture = _draw_rank_shifts(runs, presets[0].rules)
+        figures[args.rank_shifts] = _draw_rank_shifts(runs, presets[0].rules)
     comparison = compare(
         runs,
         published_models,
@@ -60,10 +69,17 @@ def main(argv: list[str]) -> int:
         args.seed,
         untested_runs,
     )
-    if plot_format is not None:
-        write_bytes(args.plot, render_forest(comparison, plot_format))
-    if rank_picture is not None:
-        write_bytes(args.rank_shifts, rank_picture)
+    lines = comparison.lines
+    if args.plot is not None:
+        figures[args.plot] = comparison.figure()
+    if scatter_path is not None:
+        points = scatter_points(lines, x_name, y_name)
+        published = published_points(lines, x_name, y_name)
+        figures[scatter_path] = draw_scatter(points, published, x_name, y_name)
+    if args.by_split is not None:
+        figures[args.by_split] = draw_split_accuracies(split_panels(lines))
+    for path, figure in figures.items():
+        write_bytes(path, render_figure(figure, figure_format(path)))
     if args.format == TABLE:
         print_comparison(comparison)
     else:
@@ -140,7 +156,23 @@ def parser() -> CommandParser:
         "--rank_shifts",
         type=Path,
         metavar="FILE",
-        help="plot the ranks of the runs on each familiarity split into a PNG",
+        help="plot the ranks of the runs on each familiarity split into a file "
+        f"({', '.join(FORMATS)})",
+    )
+    parser.add_argument(
+        "--by_split",
+        type=Path,
+        metavar="FILE",
+        help="plot the accuracy of the runs on each familiarity split, with the range over seeds "
+        f"({', '.join(FORMATS)})",
+    )
+    parser.add_argument(
+        "--scatter",
+        type=str,
+        nargs=3,
+        metavar=("X", "Y", "FILE"),
+        help="plot two metrics or averages of the table against each other, as in `--scatter Comp "
+        "ZS wise_ft.pdf`; the points that `zoo merge` measured are joined",
     )
     parser.add_argument(
         "--outcomes",
@@ -197,7 +229,7 @@ def _split_name(text: str) -> tuple[str, Path]:
     return (name, Path(folder)) if joint and not Path(text).exists() else ("", Path(text))
 
 
-def _draw_rank_shifts(runs: Mapping[str, Results], rules: Rules) -> bytes:
+def _draw_rank_shifts(runs: Mapping[str, Results], rules: Rules) -> "Figure":
     cases = {name: results.cases for name, results in runs.items()}
     first_run = next(iter(runs))
     if not pc.any(cases[first_run]["bucket"].is_valid()).as_py():

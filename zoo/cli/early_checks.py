@@ -139,6 +139,8 @@ def _check_captions(recipes: list[tuple[str, dict[str, Any]]], roots: list[str])
     recipe, file = "", ""
     for path, settings in recipes:
         for setting, value in _flatten(settings):
+            if setting == "data.train":  # another reader, whose files have other names
+                recipe, file = "", ""
             if setting in ("data.train.file", "data.train.path"):
                 recipe, file = Path(path).name, str(value)
     if recipe not in shipped_recipes() or DATA_ROOT_PLACEHOLDER not in file:

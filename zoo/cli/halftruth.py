@@ -1,48 +1,53 @@
-"""`zoo halftruth`: writes a fixed set of half-truth cases, and shows the results of models."""
+"""`zoo halftruth`: writes fixed sets of half-truth cases, and evaluates models on them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from jsonargparse import Namespace
 
-from zoo.benchmarks.base import Contents
-from zoo.benchmarks.half_truth.baselines import text_only_baselines
-from zoo.benchmarks.half_truth.benchmark import MAX_IMAGES, HalfTruth
-from zoo.benchmarks.half_truth.case_file import is_case_file, write_cases
+from zoo.benchmarks.half_truth.benchmark import MAX_IMAGES
+from zoo.benchmarks.half_truth.case_file import is_case_file
 from zoo.benchmarks.half_truth.rules import CHECKED
 from zoo.cli.caption_arguments import read_samples
-from zoo.cli.command_parser import CommandParser
+from zoo.cli.command_parser import CommandParser, pass_arguments
+from zoo.cli.half_truth_cases import check_units, write_case_file
+from zoo.cli.half_truth_run import (
+    print_models,
+    run_diagnostic,
+    run_parser,
+    write_model_pictures,
+)
 from zoo.errors import ZooError
 from zoo.results import half_truth_models
-from zoo.results.drawing import png
 from zoo.results.half_truth_page import PAGE, output_paths, write_page_and_figures
 from zoo.results.half_truths import diagnostics
 from zoo.results.presets.preset import preset_of
 from zoo.results.reader import read_results
-from zoo.results.tables import TextTable, baselines_table, default_console
+from zoo.results.tables import default_console
 from zoo.sources.images import ImageFinder
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.guess import guess_reader
-from zoo.sources.sample import Sample
 from zoo.support.class_names import import_all
-from zoo.support.files import check_ending, check_writable, write_bytes
+from zoo.support.files import check_ending, check_writable
 from zoo.support.ranges import PositiveInt
 from zoo.units.reader import read_units
-from zoo.units.record import UnitRecord
 
 READER_ARGUMENT: dict[str, Any] = {"type": Callable[[Path], Reader], "metavar": "CLASS"}
 
 
 def main(argv: list[str]) -> int:
-    """Runs `build`, `show` or `compare`, and returns the exit status."""
-    import_all(("readers",))
+    """Runs `run`, `build`, `show` or `compare`, and returns the exit status."""
+    import_all(("extractors", "readers", "taggers"))
     declared = parser()
     args = declared.parse_args(argv)
     if args.command == "build":
         check_ending(Path(args.build.out), ".jsonl")
         check_writable(Path(args.build.out), args.build.overwrite)
         build(declared.instantiate_subcommand(args))
+    elif args.command == "run":
+        pass_arguments(args.run.extractor, "--extractor", tagger=args.run.tagger)
+        run_diagnostic(declared.instantiate_subcommand(args))
     elif args.command == "show":
         show(args.show)
     else:
@@ -71,68 +76,22 @@ def build(arguments: Namespace) -> None:
                 f"--{reader} reads the file of --{file}, which is not given: add --{file}"
             )
     records = list(read_units(units).values())
-    _check_units(records, arguments)
+    check_units(units, records, arguments.images)
     captions = (
         (arguments.reader or guess_reader)(Path(arguments.captions)) if arguments.captions else None
     )
-    settings = {"preset": arguments.preset, "max_images": arguments.images, "seed": arguments.seed}
-    contents = HalfTruth(str(units), captions=captions, **settings).build_cases(units, records)
-    notes, corpus = dict(contents.notes), None
-    if arguments.corpus:
-        corpus = _captions_of_other_images(
-            read_samples(arguments.corpus, arguments.corpus_reader),
-            records,
-            contents,
-            arguments.corpus,
-        )
-        notes["corpus"] = f"{Path(arguments.corpus).name}, {len(corpus):,} captions of other images"
-    baseline_accuracies = text_only_baselines(contents.cases, corpus)
-    header = write_cases(
-        out_path, contents.cases, contents.files, notes, baseline_accuracies, **settings
+    write_case_file(
+        units,
+        records,
+        out_path,
+        captions,
+        None
+        if arguments.corpus is None
+        else (Path(arguments.corpus).name, read_samples(arguments.corpus, arguments.corpus_reader)),
+        preset=arguments.preset,
+        max_images=arguments.images,
+        seed=arguments.seed,
     )
-    console = default_console()
-    counts = TextTable(
-        ("condition", "cases"), tuple((c, f"{n:,}") for c, n in header.conditions.items())
-    )
-    console.print(counts.rich())
-    console.print("text-only baselines (without the image), %:", highlight=False)
-    console.print(baselines_table(baseline_accuracies).rich())
-    for line in (
-        *(f"{subject}: {note}" for subject, note in notes.items()),
-        f"{out_path}: {header.cases:,} cases of {header.images:,} images, SHA-256 {header.sha256}",
-    ):
-        console.print(line, highlight=False, soft_wrap=True)
-
-
-def _check_units(records: Sequence[UnitRecord], arguments: Namespace) -> None:
-    """Rejects units of too few images, and units without foils."""
-    images = len({record.image_id for record in records})
-    if images < arguments.images:
-        raise ZooError(
-            f"{arguments.units} has {images:,} images, fewer than the {arguments.images:,} to "
-            f"sample: set --images {images}"
-        )
-    if not any(u.foils for r in records for units in (r.entities, r.relations) for u in units):
-        raise ZooError(
-            f"{arguments.units} has no foils, and every half-truth is built from one: extract the "
-            "units with an extractor that creates foils, as `zoo units extract` does by default"
-        )
-
-
-def _captions_of_other_images(
-    samples: Sequence[Sample], records: Sequence[UnitRecord], contents: Contents, corpus: str
-) -> list[str]:
-    """Returns the captions of a corpus that do not describe an image of the cases."""
-    case_ids = {case.id for case in contents.cases}
-    images = {record.image_id for record in records if record.caption_id in case_ids}
-    own_captions = {record.caption for record in records if record.image_id in images}
-    other_captions = [sample.caption for sample in samples if sample.caption not in own_captions]
-    if not other_captions:
-        raise ZooError(
-            f"--corpus {corpus} has only captions of the images in the cases: give a corpus with "
-            "captions of other images, such as the training captions"
-        )
-    return other_captions
 
 
 def show(arguments: Namespace) -> None:
@@ -185,10 +144,13 @@ def compare(arguments: Namespace) -> None:
         arguments: The arguments of the command.
 
     Raises:
-        ZooError: There are fewer than two results, or their half-truths differ.
+        ZooError: There are fewer than two results, their half-truths differ, or there are too many
+            for one figure.
     """
-    picture = None if arguments.out is None else Path(arguments.out) / half_truth_models.PICTURE
-    if picture is not None:
+    pictures = [
+        Path(arguments.out) / name for name in (half_truth_models.PICTURES if arguments.out else ())
+    ]
+    for picture in pictures:
         check_writable(picture, arguments.overwrite)
     preset = preset_of(arguments.preset)
     by_name = {}
@@ -203,20 +165,18 @@ def compare(arguments: Namespace) -> None:
             f"{arguments.results[0]} cannot be compared alone: add the results of another model, "
             "or use `zoo halftruth show`"
         )
-    half_truth_models.check_comparable(by_name)
-    console = default_console()
-    console.print(next(iter(by_name.values())).description.partition(";")[0], highlight=False)
-    console.print(half_truth_models.accuracy_table(by_name).rich())
-    if picture is not None:
-        write_bytes(picture, png(half_truth_models.draw_model_accuracies(by_name)))
-        console.print(str(picture), highlight=False, soft_wrap=True)
+    half_truth_models.check_same_cases(by_name)
+    if pictures:
+        half_truth_models.check_drawable(by_name)
+    print_models(by_name)
+    write_model_pictures(by_name, pictures)
 
 
 def parser() -> CommandParser:
     """Returns the parser of the command."""
     parser = CommandParser(
         prog="zoo halftruth",
-        description="Write a fixed set of half-truth cases, or show the results of models on it.",
+        description="Evaluate models on half-truths: all steps in one command, or one by one.",
     )
     commands = parser.add_subcommands(dest="command", required=True)
     build_parser = CommandParser(
@@ -292,16 +252,20 @@ def parser() -> CommandParser:
     compare_parser.add_argument(
         "--out",
         type=str,
-        help=f"a folder for {half_truth_models.PICTURE}; by default nothing is written",
+        help=f"a folder for {' and '.join(half_truth_models.PICTURES)}; by default nothing is "
+        "written",
     )
     compare_parser.add_argument(
-        "--overwrite", action="store_true", help="overwrite an existing figure"
+        "--overwrite", action="store_true", help="overwrite existing figures"
     )
     compare_parser.add_argument(
         "--preset",
         type=str,
         default="official",
         help="the preset that decides how ties count (`zoo ls presets`)",
+    )
+    commands.add_subcommand(
+        "run", run_parser(), help="all steps: captions, units, cases, models, table"
     )
     commands.add_subcommand("build", build_parser, help="write a case file from units")
     commands.add_subcommand(

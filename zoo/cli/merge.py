@@ -12,8 +12,16 @@ from zoo.checkpoints.merge import interpolated_checkpoint_path, write_interpolat
 from zoo.cli.command_parser import CommandParser
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
+from zoo.results.presets.preset import preset_of
 from zoo.results.report import CASES, RESULTS, Results
-from zoo.results.trajectory import METRICS, PICTURE, Trajectory, print_trajectory, write_trajectory
+from zoo.results.trajectory import (
+    METRICS,
+    PICTURES,
+    Trajectory,
+    named_scores,
+    print_trajectory,
+    write_trajectory,
+)
 from zoo.support.arguments import split_list
 
 MAX_STEPS = 1_000  # the most checkpoints that `...` may expand to
@@ -36,6 +44,9 @@ def main(argv: list[str]) -> int:
     args.ckpt_path = find_checkpoint(args.ckpt_path)
     out_folder = args.out or args.ckpt_path.parent / "merged"
     _refuse_existing(out_folder, alphas, args.overwrite)
+    presets = split_list(args.presets, "--presets")
+    for preset in presets:
+        preset_of(preset)
     if args.benchmarks is not None:
         # check the benchmarks before many large checkpoints are written
         Evaluation(list(split_list(args.benchmarks, "--benchmarks")), args.data_root).prepare()
@@ -44,9 +55,9 @@ def main(argv: list[str]) -> int:
         print(file)
     if args.benchmarks is not None:
         results_by_alpha = evaluate_checkpoints(
-            files, split_list(args.benchmarks, "--benchmarks"), args.data_root, True
+            files, split_list(args.benchmarks, "--benchmarks"), args.data_root, True, presets
         )
-        trajectory = Trajectory(alphas, [results.scalars() for results in results_by_alpha])
+        trajectory = Trajectory(alphas, [named_scores(results) for results in results_by_alpha])
         write_trajectory(trajectory, out_folder)
         print_trajectory(trajectory)
     return 0
@@ -82,6 +93,11 @@ def parser() -> CommandParser:
         "--benchmarks", help="evaluate each checkpoint on these benchmarks, separated by commas"
     )
     parser.add_argument(
+        "--presets",
+        default="official",
+        help="the presets whose averages are computed, separated by commas (`zoo ls presets`)",
+    )
+    parser.add_argument(
         "--data_root", default=".", help="the folder of the benchmarks' files and images"
     )
     parser.add_argument(
@@ -94,7 +110,7 @@ def _refuse_existing(out: Path, alphas: Sequence[float], overwrite: bool) -> Non
     """Raises ZooError, before any work, if files of another merge would be overwritten."""
     files = [interpolated_checkpoint_path(out, alpha) for alpha in alphas]
     results = [file.with_suffix("") / name for file in files for name in (RESULTS, CASES)]
-    outputs = [*files, *results, out / METRICS, out / PICTURE]
+    outputs = [*files, *results, *(out / name for name in (METRICS, *PICTURES))]
     existing = next((path for path in outputs if path.exists()), None)
     if existing is not None and not overwrite:
         raise ZooError(
@@ -159,7 +175,11 @@ def _parse_alpha(name: str, text: str) -> float:
 
 
 def evaluate_checkpoints(
-    files: Sequence[Path], benchmarks: Sequence[str], data_root: str, overwrite: bool = False
+    files: Sequence[Path],
+    benchmarks: Sequence[str],
+    data_root: str,
+    overwrite: bool = False,
+    presets: Sequence[str] = ("official",),
 ) -> list[Results]:
     """Evaluates each checkpoint.
 
@@ -170,6 +190,7 @@ def evaluate_checkpoints(
         benchmarks: Names of the benchmarks.
         data_root: The folder of the benchmarks' files and images.
         overwrite: Whether existing results may be overwritten.
+        presets: Names of the presets.
 
     Returns:
         The results of each checkpoint.
@@ -180,7 +201,9 @@ def evaluate_checkpoints(
             benchmarks,
             data_root,
             file.with_suffix(""),
-            overwrite=overwrite,
+            presets,
+            overwrite,
+            quiet=True,  # one table of all checkpoints is printed
         )
         for file in files
     ]

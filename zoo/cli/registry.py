@@ -78,7 +78,7 @@ COMMANDS = {
         "count attribute-object pairs in captions, for --familiar_with",
     ),
     "halftruth": Command(
-        "build a fixed set of half-truth cases, or show or compare the results of models on it",
+        "evaluate models on half-truths in one command, or build cases and show results",
     ),
     "scenes": Command(
         "render scenes with exact captions, units and foils",

@@ -68,7 +68,7 @@ def main(argv: list[str]) -> int:
     pass_arguments(arguments.extractor, "--extractor", seed=arguments.seed, tagger=arguments.tagger)
     built_args = declared.instantiate_subcommand(args)
     extractor: UnitExtractor = built_args.extractor
-    samples = _select_splits(
+    samples = select_splits(
         read_samples(arguments.captions, built_args.reader), arguments.splits, arguments.captions
     )
     console = Console()
@@ -246,7 +246,17 @@ def _refuse_duplicate_ids(samples: Iterable[Sample]) -> None:
             )
 
 
-def _select_splits(samples: list[Sample], splits: list[str] | None, captions: str) -> list[Sample]:
+def select_splits(samples: list[Sample], splits: list[str] | None, captions: str) -> list[Sample]:
+    """Returns the samples of some splits.
+
+    Args:
+        samples: The samples of a file.
+        splits: Names of the splits; None for all.
+        captions: The file, for messages.
+
+    Raises:
+        ZooError: The file has no such split.
+    """
     if not splits:
         return samples
     known_splits = {sample.split for sample in samples if sample.split}
@@ -257,6 +267,29 @@ def _select_splits(samples: list[Sample], splits: list[str] | None, captions: st
                 f"{', '.join(sorted(known_splits)) or 'none'}"
             )
     return [sample for sample in samples if sample.split in splits]
+
+
+def add_extractor_arguments(parser: CommandParser) -> None:
+    """Adds the arguments that name the extractor of units and its tagger.
+
+    Args:
+        parser: The parser of the command.
+    """
+    parser.add_argument(
+        "--extractor",
+        type=UnitExtractor,
+        metavar="CLASS",
+        default={"class_path": "zoo.units.RuleExtractor"},
+        help="the class that extracts units and foils, from `zoo ls extractors` or a custom class; "
+        "set its arguments as in --extractor.seed 3",
+    )
+    parser.add_argument(
+        "--tagger",
+        type=Tagger,
+        metavar="CLASS",
+        help="the extractor's tagger, from `zoo ls taggers` or a custom class; short for "
+        "--extractor.tagger",
+    )
 
 
 def parser() -> CommandParser:
@@ -276,21 +309,7 @@ def parser() -> CommandParser:
     extract_parser.add_argument(
         "--overwrite", action="store_true", help="overwrite an existing file"
     )
-    extract_parser.add_argument(
-        "--extractor",
-        type=UnitExtractor,
-        metavar="CLASS",
-        default={"class_path": "zoo.units.RuleExtractor"},
-        help="the class that extracts units and foils, from `zoo ls extractors` or a custom class; "
-        "set its arguments as in --extractor.seed 3",
-    )
-    extract_parser.add_argument(
-        "--tagger",
-        type=Tagger,
-        metavar="CLASS",
-        help="the extractor's tagger, from `zoo ls taggers` or a custom class; short for "
-        "--extractor.tagger",
-    )
+    add_extractor_arguments(extract_parser)
     extract_parser.add_argument(
         "--seed",
         type=int,

@@ -1,13 +1,17 @@
 """The common style of all figures of results, and their file formats."""
 
 from io import BytesIO, StringIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from zoo.errors import ZooError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = ("#3f7fd1", "#d9822b", "#3d9a50", "#a5519d", "#7a5c3e", "#5b6770", "#c4403a", "#1f9aa8")
 MARKERS = "osD^vP*X"
+FORMATS = ("png", "svg", "pdf")
 INK, PAPER = "#1f2328", "#ffffff"
 PAGE_COLOURS = {INK: "currentColor", PAPER: "var(--paper)"}  # CSS of the surrounding page
 STYLE: dict[Any, Any] = {
@@ -28,11 +32,41 @@ def colour_and_marker(i: int) -> tuple[str, str]:
     return COLOURS[i % len(COLOURS)], MARKERS[(i + i // len(COLOURS)) % len(MARKERS)]
 
 
+def figure_format(path: Path) -> str:
+    """Returns the format of a figure, by the ending of its name.
+
+    Args:
+        path: The figure's file.
+
+    Raises:
+        ZooError: The ending is unknown.
+    """
+    suffix = path.suffix.removeprefix(".").lower()
+    if suffix not in FORMATS:
+        raise ZooError(f"{path}: the name of a figure ends in .png, .svg or .pdf; end it in .png")
+    return suffix
+
+
+def render_figure(figure: "Figure", kind: str) -> bytes:
+    """Returns a figure on white as the contents of a file, the same for the same figure.
+
+    Args:
+        figure: The figure.
+        kind: One of FORMATS.
+    """
+    import matplotlib
+
+    buffer, metadata_by_kind = BytesIO(), {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    with matplotlib.rc_context({**STYLE, "svg.fonttype": "path"}):
+        figure.savefig(
+            buffer, format=kind, dpi=150, facecolor=PAPER, metadata=metadata_by_kind.get(kind)
+        )
+    return buffer.getvalue()
+
+
 def png(figure: "Figure") -> bytes:
     """Returns a figure as a PNG on white."""
-    buffer = BytesIO()
-    figure.savefig(buffer, format="png", dpi=150, facecolor=PAPER)
-    return buffer.getvalue()
+    return render_figure(figure, "png")
 
 
 def svg(figure: "Figure") -> str:

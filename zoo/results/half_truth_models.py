@@ -1,4 +1,4 @@
-"""Half-truths of several models in one figure (CS-CLIP, Fig. 3)."""
+"""Half-truths of several models in tables and one figure (CS-CLIP, Tables 1, 6, 7 and Fig. 3)."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -8,29 +8,25 @@ import numpy as np
 from zoo.errors import ZooError
 from zoo.results.drawing import INK, STYLE, colour_and_marker
 from zoo.results.half_truth_pictures import LABELS
-from zoo.results.half_truths import ANCHOR, Diagnostic
+from zoo.results.half_truths import ANCHOR, COMPLETION, Diagnostic
 from zoo.results.tables import TextTable, format_number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PICTURE = "models.png"
+PICTURES = ("models.png", "models.pdf")
 MAX_MODELS = 10  # models with distinguishable colours
 
 
-def check_comparable(diagnostics: Mapping[str, Diagnostic]) -> None:
-    """Checks that models can be compared in one figure.
+def check_same_cases(diagnostics: Mapping[str, Diagnostic]) -> None:
+    """Checks that models were evaluated on the same cases.
 
     Args:
         diagnostics: The diagnostic of each model, by the model's name.
 
     Raises:
-        ZooError: Two models were evaluated on different cases, or there are too many models.
+        ZooError: Two models were evaluated on different cases.
     """
-    if len(diagnostics) > MAX_MODELS:
-        raise ZooError(
-            f"one figure shows at most {MAX_MODELS} results, and {len(diagnostics)} were given"
-        )
     (first_name, first_cases), *rest = (
         (name, _case_keys(diagnostic)) for name, diagnostic in diagnostics.items()
     )
@@ -46,26 +42,61 @@ def _case_keys(diagnostic: Diagnostic) -> set[tuple[str, str, tuple[str, str, st
     return {(case.condition, case.id, case.texts) for case in diagnostic.cases}
 
 
-def accuracy_table(diagnostics: Mapping[str, Diagnostic]) -> TextTable:
-    """Returns one row per condition and mean, with both accuracies of each model in per cent.
+def model_tables(diagnostics: Mapping[str, Diagnostic]) -> tuple[TextTable, ...]:
+    """Returns a table each of A > A-, of A+ > A- and of mean gaps, with one row per model.
+
+    The columns are the conditions and the means. The tables of accuracies, in per cent, end with
+    the text-only baselines and the numbers of cases (CS-CLIP, Tables 1, 6 and 7).
 
     Args:
         diagnostics: The diagnostic of each model, by the model's name.
     """
+    first_diagnostic = next(iter(diagnostics.values()))
+    reference_lines = (*first_diagnostic.conditions, *first_diagnostic.means)
+    names = tuple(line.name for line in reference_lines)
     lines = {name: (*d.conditions, *d.means) for name, d in diagnostics.items()}
-    header = [
-        "condition",
-        *(f"{name}\n{comparison}" for name in diagnostics for comparison in ("A > A-", "A+ > A-")),
-    ]
-    rows = (
-        (
-            row[0].name,
-            *(format_number(a.value) for line in row for a in (line.anchor, line.completion)),
-            f"{row[0].anchor.n:,}",
-        )
-        for row in zip(*lines.values(), strict=True)
+    tables = []
+    for metric, title in ((ANCHOR, "A > A-, %"), (COMPLETION, "A+ > A-, %")):
+        rows = [
+            (name, *(format_number(line.accuracy(metric).value) for line in model_lines))
+            for name, model_lines in lines.items()
+        ]
+        rows += [
+            (
+                baseline,
+                *(
+                    format_number(line.baselines.get((baseline, metric)))
+                    for line in reference_lines
+                ),
+            )
+            for baseline in dict.fromkeys(
+                baseline
+                for line in reference_lines
+                for baseline, baseline_metric in line.baselines
+                if baseline_metric == metric
+            )
+        ]
+        rows.append(("n", *(f"{line.anchor.n:,}" for line in reference_lines)))
+        tables.append(TextTable((title, *names), tuple(rows), n_text_columns=1))
+    gaps = tuple(
+        (name, *(f"{line.gap:+.4f}" for line in model_lines)) for name, model_lines in lines.items()
     )
-    return TextTable((*header, "n"), tuple(rows))
+    return (*tables, TextTable(("mean gap", *names), gaps, n_text_columns=1))
+
+
+def check_drawable(diagnostics: Mapping[str, Diagnostic]) -> None:
+    """Checks that one figure can show all models.
+
+    Args:
+        diagnostics: The diagnostic of each model, by the model's name.
+
+    Raises:
+        ZooError: There are too many.
+    """
+    if len(diagnostics) > MAX_MODELS:
+        raise ZooError(
+            f"one figure shows at most {MAX_MODELS} results, and {len(diagnostics)} were given"
+        )
 
 
 def draw_model_accuracies(diagnostics: Mapping[str, Diagnostic]) -> "Figure":
@@ -73,7 +104,11 @@ def draw_model_accuracies(diagnostics: Mapping[str, Diagnostic]) -> "Figure":
 
     Args:
         diagnostics: The diagnostic of each model, by the model's name.
+
+    Raises:
+        ZooError: There are too many models for one figure.
     """
+    check_drawable(diagnostics)
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -88,9 +123,7 @@ def draw_model_accuracies(diagnostics: Mapping[str, Diagnostic]) -> "Figure":
         for axes, (metric, description) in zip(panels, LABELS.items(), strict=True):
             for i, ((name, model_lines), side) in enumerate(zip(lines.items(), sides, strict=True)):
                 colour, marker = colour_and_marker(i)
-                averages = [
-                    line.anchor if metric == ANCHOR else line.completion for line in model_lines
-                ]
+                averages = [line.accuracy(metric) for line in model_lines]
                 value, low, high = (
                     np.array([getattr(average, end) for average in averages], float)
                     for end in ("value", "low", "high")

@@ -7,12 +7,13 @@ minus the score of A- (CS-CLIP, Tables 1, 6 and 7).
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Literal
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from zoo.benchmarks.base import Baselines
+from zoo.benchmarks.ceilings import ceilings_from_dict
 from zoo.benchmarks.half_truth.baselines import CORPUS, LONGER
 from zoo.benchmarks.half_truth.benchmark import HalfTruth
 from zoo.benchmarks.half_truth.rules import CONDITIONS, ENTITY_CONDITIONS
@@ -27,6 +28,8 @@ from zoo.results.statistics import Observations
 from zoo.results.tables import TextTable, format_interval, format_number
 
 ANCHOR, COMPLETION = "half_truth", "completion"
+# the best of four guesses from the texts of all cases, as in `zoo.benchmarks.ceilings`
+BEST_GUESS = "best text-only guess"
 ENTITIES = (*ENTITY_CONDITIONS.values(), "+Rand")
 HEADER = (
     "condition",
@@ -88,6 +91,10 @@ class ConditionLine:
     ties: int
     baselines: Mapping[tuple[str, str], float]
     conditions: tuple[str, ...]
+
+    def accuracy(self, metric: str) -> Average:
+        """Returns the accuracy of a metric, `ANCHOR` or `COMPLETION`."""
+        return self.anchor if metric == ANCHOR else self.completion
 
 
 @dataclass(frozen=True)
@@ -162,7 +169,7 @@ def diagnostics(results: Results, preset: Preset) -> list[Diagnostic]:
         builder = _LineBuilder(
             compute_metrics(outcomes, preset.rules, references(results.header)),
             cases,
-            entry.get("baselines", {}),
+            {**entry.get("baselines", {}), BEST_GUESS: _best_guesses(entry)},
         )
         run_diagnostics.append(
             Diagnostic(
@@ -180,6 +187,23 @@ def diagnostics(results: Results, preset: Preset) -> list[Diagnostic]:
             "`zoo validate --benchmarks half_truth:CASES --out RESULTS` first"
         )
     return run_diagnostics
+
+
+def _best_guesses(benchmark: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """Returns the best text-only guess of each metric by condition, in per cent.
+
+    Args:
+        benchmark: The description of the half-truths in the header of the results.
+    """
+    ceilings = ceilings_from_dict(benchmark.get("ceilings", {}))
+    return {
+        condition: {
+            metric: ceiling.best_guess[1]
+            for metric, ceiling in by_metric.items()
+            if ceiling.best_guess is not None
+        }
+        for condition, by_metric in ceilings.items()
+    }
 
 
 def _scored_cases(outcomes: pa.Table, scale: float) -> Iterator[ScoredCase]:

@@ -3,17 +3,21 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from io import BytesIO
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from zoo.familiarity.buckets import EXCLUDED
 from zoo.results.comparison.alignment import align_runs
 from zoo.results.comparison.outcome_differences import AS_KEPT, jointly_scored_outcomes
+from zoo.results.drawing import STYLE, colour_and_marker
 from zoo.results.metrics import MetricKey, Rules
 from zoo.results.splits import select_with_pooled_subsets, split_masks
 from zoo.results.statistics import benjamini_hochberg, mcnemar_mid_p
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SIGNIFICANT = 0.05  # BindSplit calls a difference with q up to this value significant
 
@@ -163,46 +167,49 @@ def find_seed_flips(tests_by_seed: Sequence[Sequence[SplitTest]]) -> list[SeedFl
     return sorted(seed_flips, key=lambda flip: not flip.in_all_seeds)
 
 
-def draw_ranks(tests: Sequence[SplitTest]) -> bytes:
-    """Returns a PNG with one panel per metric: the ranks of the models on each split.
+def draw_ranks(tests: Sequence[SplitTest]) -> "Figure":
+    """Draws one panel per metric: the ranks of the models on each split.
 
     Args:
         tests: The tests, from `compute_split_tests`.
     """
+    import matplotlib
     from matplotlib.figure import Figure
 
     values: dict[MetricKey, dict[str, dict[str, float]]] = {}
     for test in tests:
         for model, value in zip(test.models, test.values, strict=True):
             values.setdefault(test.key, {}).setdefault(test.split, {})[model] = value
-    figure = Figure(figsize=(7, 3.2 * max(len(values), 1)), layout="constrained")
-    panels = figure.subplots(max(len(values), 1), squeeze=False)[:, 0]
-    for axes, (key, by_split) in zip(panels, values.items(), strict=False):
-        models = dict.fromkeys(
-            model for value_by_model in by_split.values() for model in value_by_model
-        )
-        for model in models:
-            ranks = [
-                1 + sum(v > value_by_model[model] for v in value_by_model.values())
-                for value_by_model in by_split.values()
-            ]
-            axes.plot(list(by_split), ranks, marker="o", label=model)
-            for x, (rank, value_by_model) in enumerate(zip(ranks, by_split.values(), strict=True)):
-                axes.annotate(
-                    f"{100 * value_by_model[model]:.1f}",
-                    (x, rank),
-                    (4, 5),
-                    textcoords="offset points",
-                )
-        axes.set_title("/".join(map(str, key)), fontsize="medium")
-        axes.set_ylabel("rank")
-        axes.margins(0.12)
-        axes.set_yticks(range(1, len(models) + 1))  # every rank, even if models are tied
-        axes.set_ylim(len(models) + 0.5, 0.5)
-        axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small", frameon=False)
-    buffer = BytesIO()
-    figure.savefig(buffer, format="png", dpi=150)
-    return buffer.getvalue()
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(7, 3.2 * max(len(values), 1)), layout="constrained")
+        panels = figure.subplots(max(len(values), 1), squeeze=False)[:, 0]
+        for axes, (key, by_split) in zip(panels, values.items(), strict=False):
+            models = dict.fromkeys(
+                model for value_by_model in by_split.values() for model in value_by_model
+            )
+            for i, model in enumerate(models):
+                ranks = [
+                    1 + sum(v > value_by_model[model] for v in value_by_model.values())
+                    for value_by_model in by_split.values()
+                ]
+                colour, marker = colour_and_marker(i)
+                axes.plot(list(by_split), ranks, color=colour, marker=marker, label=model)
+                for x, (rank, value_by_model) in enumerate(
+                    zip(ranks, by_split.values(), strict=True)
+                ):
+                    axes.annotate(
+                        f"{100 * value_by_model[model]:.1f}",
+                        (x, rank),
+                        (4, 5),
+                        textcoords="offset points",
+                    )
+            axes.set_title("/".join(map(str, key)), fontsize="medium")
+            axes.set_ylabel("rank")
+            axes.margins(0.12)
+            axes.set_yticks(range(1, len(models) + 1))  # every rank, even if models are tied
+            axes.set_ylim(len(models) + 0.5, 0.5)
+            axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small", frameon=False)
+    return figure
 
 
 def _pair_tests(

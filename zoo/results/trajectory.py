@@ -2,15 +2,20 @@
 
 import json
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+from zoo.results.drawing import STYLE, colour_and_marker, figure_format, render_figure
+from zoo.results.report import Results
 from zoo.results.tables import default_console
 from zoo.support.files import write_bytes
 
-METRICS, PICTURE = "trajectory.json", "trajectory.png"
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+METRICS, PICTURES = "trajectory.json", ("trajectory.png", "trajectory.pdf")
 
 
 @dataclass(frozen=True)
@@ -19,7 +24,8 @@ class Trajectory:
 
     Attributes:
         alphas: Shares of the tuned weights, ascending.
-        scores: Scores at each alpha in per cent, by 'benchmark/subset/metric'.
+        scores: Scores at each alpha in per cent: the averages by name, and the metrics by
+            'benchmark/subset/metric'.
     """
 
     alphas: list[float]
@@ -42,32 +48,52 @@ def print_trajectory(trajectory: Trajectory) -> None:
     default_console().print(table)
 
 
+def named_scores(results: Results) -> dict[str, float]:
+    """Returns the averages of all presets by name, then the metrics of the first preset.
+
+    Averages that are withheld are left out. Of two with the same name the first is returned.
+
+    Args:
+        results: The results of a model.
+    """
+    scores: dict[str, float] = {}
+    for counted in results.by_preset:
+        for average in counted.averages:
+            if average.value is not None:
+                scores.setdefault(average.name, average.value)
+    return scores | results.scalars()
+
+
 def write_trajectory(trajectory: Trajectory, folder: Path) -> None:
-    """Writes trajectory.json and trajectory.png."""
+    """Writes trajectory.json, trajectory.png and trajectory.pdf."""
     scores = [
         {"alpha": a, "scores": s} for a, s in zip(trajectory.alphas, trajectory.scores, strict=True)
     ]
     write_bytes(folder / METRICS, json.dumps(scores, indent=1).encode())
-    write_bytes(folder / PICTURE, draw_trajectory(trajectory))
+    for name in PICTURES:
+        path = folder / name
+        write_bytes(path, render_figure(draw_trajectory(trajectory), figure_format(path)))
 
 
-def draw_trajectory(trajectory: Trajectory) -> bytes:
-    """Returns a PNG with one line per metric over alpha."""
+def draw_trajectory(trajectory: Trajectory) -> "Figure":
+    """Draws one line per score over alpha."""
+    import matplotlib
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8, 5), layout="constrained")
-    axes = figure.add_subplot()
-    for name in trajectory.metrics:
-        axes.plot(
-            trajectory.alphas,
-            [scores[name] for scores in trajectory.scores],
-            marker="o",
-            markersize=3,
-            label=name,
-        )
-    axes.set_xlabel("alpha: share of the tuned weights")
-    axes.set_ylabel("%")
-    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small", frameon=False)
-    buffer = BytesIO()
-    figure.savefig(buffer, format="png", dpi=150)
-    return buffer.getvalue()
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(8, 5), layout="constrained")
+        axes = figure.add_subplot()
+        for i, name in enumerate(trajectory.metrics):
+            colour, marker = colour_and_marker(i)
+            axes.plot(
+                trajectory.alphas,
+                [scores[name] for scores in trajectory.scores],
+                color=colour,
+                marker=marker,
+                markersize=3,
+                label=name,
+            )
+        axes.set_xlabel("alpha: share of the tuned weights")
+        axes.set_ylabel("%")
+        axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small", frameon=False)
+    return figure

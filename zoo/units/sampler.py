@@ -11,6 +11,7 @@ from zoo.errors import ZooError, suggest_names
 from zoo.support.configurable import Configurable
 from zoo.support.ranges import ClosedUnitInterval, PositiveInt
 from zoo.support.text_files import open_bytes, sha256
+from zoo.units.argument_swap import ARGUMENT_SWAP, swap_arguments
 from zoo.units.reader import unit_files
 from zoo.units.record import Entity, Relation, UnitRecord
 from zoo.units.table import UnitTable, unit_table
@@ -36,6 +37,10 @@ class UnitSampler(Configurable):
             longer minimal edits.
         edits: The edits whose foils are used, or None for all.
         conjunction_share: The probability that an entity is joined with others if possible.
+        swap_share: The probability that the foil of a relation exchanges its arguments (Table 16,
+            as a property of unit construction). The exchange is that of the units or, where they
+            have none, of any relation whose predicate is not symmetric. With 0.0 there are no
+            exchanges. None draws each edit of the units equally often.
     """
 
     def __init__(
@@ -48,9 +53,14 @@ class UnitSampler(Configurable):
         shuffle_conjunction_independently: bool = False,
         edits: list[str] | None = None,
         conjunction_share: ClosedUnitInterval = 0.5,
+        swap_share: ClosedUnitInterval | None = None,
     ) -> None:
         if edits is not None and not edits:
             raise ZooError("UnitSampler(edits=[]) leaves no foils: omit the argument to use all")
+        if edits is not None and swap_share is not None:
+            raise ZooError(
+                "UnitSampler: edits and swap_share both choose the foils of relations: give one"
+            )
         self.file = file
         self.n_units = n_units
         self.p_rel = p_rel
@@ -59,6 +69,7 @@ class UnitSampler(Configurable):
         self.shuffle_conjunction_independently = shuffle_conjunction_independently
         self.edits = edits
         self.conjunction_share = conjunction_share
+        self.swap_share = swap_share
 
     def records(self) -> UnitTable:
         """Returns the records by caption id; the file is compiled once.
@@ -123,9 +134,9 @@ class UnitSampler(Configurable):
         )
 
     def _has_foil(self, unit: Unit) -> bool:
-        if self.edits is None:
+        if self.edits is None and self.swap_share is None:
             return bool(unit.foils)
-        return any(foil.edit in self.edits for foil in unit.foils)
+        return bool(self._foil_texts_by_edit(unit))
 
     def _foil_texts_by_edit(self, unit: Unit) -> dict[str, list[str]]:
         """Returns the texts of the unit's foils by edit."""
@@ -133,12 +144,27 @@ class UnitSampler(Configurable):
         for foil in unit.foils:
             if self.edits is None or foil.edit in self.edits:
                 foils.setdefault(foil.edit, []).append(foil.text)
+        if self.swap_share == 0:
+            foils.pop(ARGUMENT_SWAP, None)
+        elif self.swap_share is not None and isinstance(unit, Relation):
+            swapped = None if ARGUMENT_SWAP in foils else swap_arguments(unit)
+            if swapped is not None:
+                foils[ARGUMENT_SWAP] = [swapped.text]
         return foils
 
     def _draw_foil(self, unit: Unit, rng: Random) -> str | None:
-        """Draws an edit first, then a foil of that edit, each uniformly."""
+        """Draws an edit first, then a foil of that edit.
+
+        Edits are drawn uniformly, except for the share of swaps if it is set.
+        """
         foils = self._foil_texts_by_edit(unit)
-        return rng.choice(foils[rng.choice(list(foils))]) if foils else None
+        if not foils:
+            return None
+        if self.swap_share is not None and ARGUMENT_SWAP in foils and len(foils) > 1:
+            swaps = foils.pop(ARGUMENT_SWAP)
+            if rng.random() < self.swap_share:
+                return rng.choice(swaps)
+        return rng.choice(foils[rng.choice(list(foils))])
 
     def _join_with_entities(
         self, entity: Entity, foil: str | None, record: UnitRecord, used: set[str], rng: Random

@@ -73,7 +73,7 @@ class HalfTruth(Benchmark):
     name = "half_truth"
     colon_argument = "units"
     subset_names = CONDITIONS
-    version = 3
+    version = 4
 
     def __init__(
         self,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import NamedTuple, TypeVar
 
+from zoo.units.argument_swap import ARGUMENT_SWAP, swap_arguments
 from zoo.units.caption_support import base_forms, content_words, is_supported_elsewhere
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 
@@ -28,6 +29,7 @@ PREDICATE_EDITS = ("predicate_change", "antonym")
 DRAWS = 100
 # the paper's rule without the foils that another caption of the image supports
 CHECKED = "checked"
+PAPER = "paper"
 PUBLIC_CODE = "public_code"
 
 # by image id
@@ -78,7 +80,8 @@ def paper_texts(
     caption per image is sampled among those that yield a case. For each condition that it allows,
     one anchor is sampled, then one added unit, then one foil. +Rand's entity is sampled from
     another image. It shares no word, in any inflection, with a caption or entity of this image,
-    except for function words.
+    except for function words. Swap exchanges the arguments of a relation whose predicate is not
+    symmetric (Appendices B.6 and C.1.2), whether or not the units have this foil.
 
     Args:
         records: The units, in file order.
@@ -150,6 +153,8 @@ def _relation_texts(record: UnitRecord, rng: Random) -> Iterator[HalfTruthTexts]
             condition = condition_of(foil)
             if condition is not None:
                 by_condition.setdefault(condition, []).append(foil)
+        if "Swap" not in by_condition and (swapped := swap_arguments(relation)) is not None:
+            by_condition["Swap"] = [swapped]
         for condition, foils in by_condition.items():
             for anchor in dict.fromkeys((relation.subject, relation.object)):
                 options.setdefault(condition, {}).setdefault(anchor, []).append((relation, foils))
@@ -166,7 +171,7 @@ def condition_of(foil: RelationFoil) -> str | None:
     A changed attribute in either argument is Rel:Attr. A changed head noun of the object is
     Rel:Obj, and of the subject, Subj. For a negation or an unknown edit the result is None.
     """
-    if foil.edit == "argument_swap":
+    if foil.edit == ARGUMENT_SWAP:
         return "Swap"
     if foil.edit in PREDICATE_EDITS:
         return "Ant"
@@ -442,6 +447,6 @@ def _passes_public_code_filter(text: str) -> bool:
 Rule = Callable[[list[UnitRecord], int, int, Captions], list[HalfTruthTexts]]
 RULES: dict[str, Rule] = {
     CHECKED: paper_texts,
-    "paper": paper_texts,
+    PAPER: paper_texts,
     PUBLIC_CODE: public_code_texts,
 }

@@ -9,9 +9,10 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from zoo.errors import import_optional
-from zoo.results.comparison.forest_plot import draw_forest_figure, render_figure
+from zoo.results.comparison.forest_plot import draw_forest_figure
 from zoo.results.comparison.lines import ComparisonLine, Contrast, RunValue
 from zoo.results.comparison.split_gaps import compute_split_gaps
+from zoo.results.drawing import render_figure
 from zoo.results.tables import (
     Bold,
     TextTable,
@@ -113,7 +114,7 @@ class Comparison:
 
     def figure(self) -> "Figure":
         """Draws the differences to the first run with their intervals, one row per metric."""
-        return draw_forest_figure(self.lines, self.tested_runs)
+        return draw_forest_figure(self.lines, self.tested_runs, self.runs)
 
     def parts(self) -> list[RenderableType]:
         """Returns the tables and notes, to be printed."""
@@ -152,7 +153,7 @@ def render_forest(comparison: Comparison, kind: str) -> bytes:
 
     Args:
         comparison: The comparison.
-        kind: A format, one of `forest_plot.FORMATS`.
+        kind: A format, one of `drawing.FORMATS`.
     """
     return render_figure(comparison.figure(), kind)
 

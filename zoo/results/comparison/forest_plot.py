@@ -1,8 +1,6 @@
 """A forest plot: the differences to the first run with their intervals."""
 
-from collections.abc import Iterator, Sequence
-from io import BytesIO
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from zoo.errors import ZooError
@@ -13,52 +11,20 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FORMATS = ("png", "svg", "pdf")
 RUN_HEIGHT, ROW_HEIGHT, MARGIN = 0.075, 0.2, 1.1  # inches: per run of a row, per row, and around
 
 
-def figure_format(path: Path) -> str:
-    """Returns the format of a figure, by the ending of its name.
-
-    Args:
-        path: The figure's file.
-
-    Raises:
-        ZooError: The ending is unknown.
-    """
-    suffix = path.suffix.removeprefix(".").lower()
-    if suffix not in FORMATS:
-        raise ZooError(
-            f"--plot {path}: the name of a figure ends in .png, .svg or .pdf; end it in .png"
-        )
-    return suffix
-
-
-def render_figure(figure: "Figure", kind: str) -> bytes:
-    """Returns a figure as the contents of a file.
-
-    Args:
-        figure: The figure.
-        kind: One of FORMATS.
-    """
-    import matplotlib
-
-    buffer, metadata_by_kind = BytesIO(), {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
-    with matplotlib.rc_context({**STYLE, "svg.fonttype": "path"}):
-        figure.savefig(
-            buffer, format=kind, dpi=150, facecolor="white", metadata=metadata_by_kind.get(kind)
-        )
-    return buffer.getvalue()
-
-
-def draw_forest_figure(lines: Sequence[ComparisonLine], runs: Sequence[str]) -> "Figure":
+def draw_forest_figure(
+    lines: Sequence[ComparisonLine], tested_runs: Sequence[str], runs: Sequence[str]
+) -> "Figure":
     """Draws the differences to the first run, one row per number, grouped by benchmark.
 
     A marker is filled where the difference is significant, and hollow where it is not.
 
     Args:
         lines: The rows of the comparison.
-        runs: Names of the tested runs; the others are compared with the first.
+        tested_runs: Names of the tested runs; the others are compared with the first.
+        runs: Names of all runs, whose order gives them their colours.
 
     Raises:
         ZooError: All runs are seeds of one recipe, so that nothing can be compared.
@@ -66,7 +32,8 @@ def draw_forest_figure(lines: Sequence[ComparisonLine], runs: Sequence[str]) -> 
     import matplotlib
     from matplotlib.figure import Figure
 
-    first_run, *other_runs = runs
+    first_run, *other_runs = tested_runs
+    looks = {run: colour_and_marker(runs.index(run)) for run in other_runs}
     if not other_runs:
         raise ZooError(
             f"--plot: no run is left to compare with {first_run}: leave it out, or add a run"
@@ -77,7 +44,8 @@ def draw_forest_figure(lines: Sequence[ComparisonLine], runs: Sequence[str]) -> 
         figure = Figure(figsize=(7.5, MARGIN + row_height * len(rows)), layout="constrained")
         axes = figure.add_subplot()
         for i, run in enumerate(other_runs):
-            _draw_run(axes, rows, run, i, RUN_HEIGHT / row_height * (i - (len(other_runs) - 1) / 2))
+            shift = RUN_HEIGHT / row_height * (i - (len(other_runs) - 1) / 2)
+            _draw_run(axes, rows, run, looks[run], shift)
         axes.axvline(0, color=INK, linewidth=0.8, zorder=1)
         names = [name for name, _ in rows]
         axes.set_yticks(range(len(rows)), names)
@@ -93,7 +61,7 @@ def draw_forest_figure(lines: Sequence[ComparisonLine], runs: Sequence[str]) -> 
             axes.spines[side].set_visible(False)
         axes.set_xlabel(f"percentage points vs {first_run}, with the 95 % paired interval")
         figure.legend(
-            *_legend_entries(axes, other_runs),
+            *_legend_entries(looks),
             loc="outside upper left",
             ncols=3,
             frameon=False,
@@ -118,9 +86,13 @@ def _plot_rows(lines: Sequence[ComparisonLine]) -> Iterator[tuple[str, Compariso
 
 
 def _draw_run(
-    axes: "Axes", rows: list[tuple[str, ComparisonLine | None]], run: str, i: int, shift: float
+    axes: "Axes",
+    rows: list[tuple[str, ComparisonLine | None]],
+    run: str,
+    look: tuple[str, str],
+    shift: float,
 ) -> None:
-    colour, marker = colour_and_marker(i + 1)  # the first run always has the first colour
+    colour, marker = look
     for position, (_, line) in enumerate(rows):
         test = line and next((t for t in line.tests_against_first() if t.second == run), None)
         if not test or test.low is None or test.high is None:
@@ -140,7 +112,7 @@ def _draw_run(
         )
 
 
-def _legend_entries(axes: "Axes", other_runs: list[str]) -> tuple[list[Any], list[str]]:
+def _legend_entries(looks: Mapping[str, tuple[str, str]]) -> tuple[list[Any], list[str]]:
     from matplotlib.lines import Line2D
 
     def marker_handle(colour: str, marker: str, face: str) -> Line2D:
@@ -148,6 +120,5 @@ def _legend_entries(axes: "Axes", other_runs: list[str]) -> tuple[list[Any], lis
             [], [], color=colour, marker=marker, markersize=4.5, markerfacecolor=face, linewidth=0
         )
 
-    looks = map(colour_and_marker, range(1, len(other_runs) + 1))
-    marks = [marker_handle(colour, marker, colour) for colour, marker in looks]
-    return [*marks, marker_handle(INK, "o", PAPER)], [*other_runs, f"hollow: q above {LEVEL}"]
+    marks = [marker_handle(colour, marker, colour) for colour, marker in looks.values()]
+    return [*marks, marker_handle(INK, "o", PAPER)], [*looks, f"hollow: q above {LEVEL}"]

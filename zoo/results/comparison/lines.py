@@ -52,6 +52,8 @@ class RunValue:
         value: Value in per cent; for a group, the mean over its seeds.
         deviation: Standard deviation over seeds in points, None where there is one seed.
         seeds: Number of runs that it is the mean of.
+        lowest: The lowest value over seeds in per cent, the value itself where there is one seed.
+        highest: The highest value over seeds in per cent.
         best: Whether no other tested run has a higher value.
         near_best: Whether it is not the best, but not significantly worse than the best.
     """
@@ -60,6 +62,8 @@ class RunValue:
     value: float
     deviation: float | None
     seeds: int
+    lowest: float
+    highest: float
     best: bool
     near_best: bool
 
@@ -229,6 +233,8 @@ def _run_values(
             total,
             float(run_totals[list(group)].std(ddof=1)) if len(group) > 1 else None,
             len(group),
+            float(run_totals[list(group)].min()),
+            float(run_totals[list(group)].max()),
             best=name in tested and total >= highest - 1e-9,
             near_best=name in near_best_names and total < highest - 1e-9,
         )

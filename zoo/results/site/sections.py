@@ -94,7 +94,8 @@ def half_truth_section(runs: Mapping[str, Results], preset: Preset, links: Links
         return None
     is_comparable = True
     try:
-        half_truth_models.check_comparable(diagnostic_by_name)
+        half_truth_models.check_same_cases(diagnostic_by_name)
+        half_truth_models.check_drawable(diagnostic_by_name)
     except ZooError:
         is_comparable = False
     title = "Half-truths by condition"
