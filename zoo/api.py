@@ -27,7 +27,7 @@ from zoo.backbones.fingerprint import weights_hash
 from zoo.backbones.settings import Augmentation, Compute, TextInput, Tuning
 from zoo.backbones.weights import SUFFIXES
 from zoo.batch import Encoded, TextBank, build_text_bank, concatenate
-from zoo.checkpoints.files import NAMES
+from zoo.checkpoints.files import NAMES, find_checkpoint
 from zoo.checkpoints.load import load_checkpoint, load_published
 from zoo.error_translation import shorten_message
 from zoo.errors import ZooError, suggest_names
@@ -320,6 +320,21 @@ def _load_module(source: Any, pretrained: Any, backbone: dict[str, Any]) -> ZooM
     if (weights_note := describe_random_weights(module.weight_origins)) is not None:
         log.warning("%s; give pretrained a tag or a file of weights", weights_note)
     return module
+
+
+def check_source(source: str) -> None:
+    """Checks that `load` knows a source, without loading it.
+
+    Args:
+        source: As for `load`.
+
+    Raises:
+        ZooError: There is no such checkpoint, published model or architecture.
+    """
+    if source in NAMES:
+        find_checkpoint(source)
+    elif not (Path(source).exists() or is_published(source)):
+        _refuse_unknown(source)
 
 
 def _refuse_unknown(source: str) -> None:

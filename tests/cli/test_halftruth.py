@@ -224,6 +224,7 @@ def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return letters if source.startswith("shorter") else longer
 
     monkeypatch.setattr(zoo.api, "load", load)
+    monkeypatch.setattr(zoo.api, "check_source", lambda source: None)
     return sources
 
 
@@ -326,6 +327,20 @@ def test_other_settings_and_wrong_names_are_refused(
     assert said(run(models=("shorter",))).status == 0
     assert sentence in said(run(*arguments, models=models)).sentence
     assert evaluated == ["shorter"]
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        ("openai/ViT-B-23", "'openai/ViT-B-23' is not a known architecture, published model"),
+        ("last", "the folder runs has no last.ckpt"),
+    ],
+)
+def test_an_unknown_model_is_reported_before_anything_is_done(
+    source: str, sentence: str, root: Path
+) -> None:
+    assert sentence in said(run(models=("zoo-tiny", source))).sentence
+    assert not (root / "diagnostic").exists()
 
 
 def test_missing_images_are_reported_before_a_model_is_loaded(
