@@ -1,5 +1,6 @@
 """Frames of videos: which ones are taken, and that they are decoded exactly."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,17 @@ def test_a_missing_video_is_missing_and_a_damaged_one_is_named(tmp_path: Path) -
     (tmp_path / "video2.mp4").write_bytes(b"not a video")
     with pytest.raises(BrokenImage, match=r"video2.mp4 .* is damaged or not a video"):
         ImageFinder([tmp_path]).load(*frame_refs("video2.mp4", 1))
+
+
+def test_without_pyav_a_video_that_exists_is_refused_before_anything_is_encoded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "av", None)
+    (tmp_path / "video1.mp4").touch()
+    finder = ImageFinder([tmp_path])
+    assert finder.find_missing(frame_refs("video2.mp4", 4)) == [*frame_refs("video2.mp4", 4)]
+    with pytest.raises(ZooError, match="av is not installed: pip install av"):
+        finder.find_missing(frame_refs("video1.mp4", 4))
 
 
 @pytest.mark.parametrize("key", ["video1.mp4", "video1.mp4#0/4", "video1.mp4#5/4", "#1/4"])
