@@ -17,15 +17,13 @@ from zoo.units.rules.filters import DUPLICATE, phrase_fault, relation_fault
 from zoo.units.rules.foils.attributes import attribute_foils
 from zoo.units.rules.foils.heads import head_foils
 from zoo.units.rules.foils.relations import relation_foils
-from zoo.units.rules.lexicon import BASES, COLOURS, NOUN_FOILS, NOUNS_IN_ING, PLACEHOLDERS
+from zoo.units.rules.lexicon import NOUN_FOILS
+from zoo.units.rules.phrases.entities import entity_phrases
 from zoo.units.rules.phrases.grouping import phrases
 from zoo.units.rules.phrases.phrase import Phrase
 
 _HEAD_FOILS = 2
 _ATTRIBUTE_FOILS = 2
-_NOUNS_IN_ING = NOUN_FOILS.keys() | NOUNS_IN_ING
-# "in silver" names nothing, but "a blonde" is a person
-_COLOURS_AS_NOUNS = COLOURS - {"blond", "blonde", "brunette"}
 
 
 class RuleExtractor(UnitExtractor):
@@ -51,7 +49,7 @@ class RuleExtractor(UnitExtractor):
         """Returns the units of one caption, which depend only on caption, seed and tagger."""
         tokens = self.tagger.checked_tokens(caption)
         phrase_list = phrases(tokens)
-        nouns = _entity_phrases(phrase_list)
+        nouns = entity_phrases(phrase_list)
         relations = _relations(phrase_list, set(nouns))
         rng = Random(f"{self.seed}:{caption}")
         mentioned = frozenset(token.text.lower() for token in tokens) & NOUN_FOILS.keys()
@@ -65,7 +63,13 @@ class RuleExtractor(UnitExtractor):
                 *(r.subject, r.predicate, r.object),
                 foils=self._keep_relation_foils(
                     r,
-                    relation_foils(r, entities[r.subject], entities[r.object], rng),
+                    relation_foils(
+                        r,
+                        (nouns[r.subject], entities[r.subject]),
+                        (nouns[r.object], entities[r.object]),
+                        mentioned,
+                        rng,
+                    ),
                     (nouns[r.subject].compound_text, nouns[r.object].compound_text),
                     used_texts,
                 ),
@@ -136,28 +140,6 @@ class RuleExtractor(UnitExtractor):
             return False
         used_texts.add(text)
         return True
-
-
-def _entity_phrases(phrase_list: list[Phrase]) -> dict[str, Phrase]:
-    """Returns the noun phrases that name something, by text.
-
-    Of "horse" and "brown horse", only the second is returned.
-    """
-    nouns = {
-        p.text: p
-        for p in phrase_list
-        if p.kind == "noun"
-        and p.head_text not in PLACEHOLDERS
-        and p.head_text not in _COLOURS_AS_NOUNS
-        and not (p.head_text.endswith("ing") and p.head_text in BASES.keys() - _NOUNS_IN_ING)
-        and len(p.head_text) > 1
-        and p.head_text[0].isalpha()
-    }
-    return {
-        text: phrase
-        for text, phrase in nouns.items()
-        if not any(other_text.endswith(f" {text}") for other_text in nouns)
-    }
 
 
 def _relations(phrase_list: list[Phrase], entities: set[str]) -> list[Relation]:

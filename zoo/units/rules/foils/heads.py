@@ -1,13 +1,16 @@
 """Foils of a noun phrase with another head: "a red sofa" for "a red chair"."""
 
 from collections.abc import Iterator
+from functools import cache
 from random import Random
 
 from zoo.units.record import EntityFoil
 from zoo.units.rules import kinds, words
-from zoo.units.rules.kinds import can_take_number, is_kind
+from zoo.units.rules.corpus_counts import corpus_counts
+from zoo.units.rules.foils.exchange import balanced_weights, draw_exchanged
+from zoo.units.rules.kinds import can_take_number, is_kind, noun_class
 from zoo.units.rules.lexicon import (
-    COATS,
+    ATTRIBUTE_FOILS,
     COLOURS,
     MATERIALS,
     NOUN_FOILS,
@@ -21,9 +24,11 @@ from zoo.units.rules.lexicon import (
 from zoo.units.rules.phrases.phrase import Phrase
 
 _FREE = word_set(words.FREE_MODIFIERS)
-_FREE_OF_ANIMALS = _FREE | COATS | QUANTITIES | {"young", "old"}
-_FREE_OF_NATURE = _FREE - {"colorful", "bright"}
-_GROWN_WILD = kinds.SUBSTANCES | kinds.PLANTS | kinds.UNPAINTED
+_FREE_OF_ANIMALS = _FREE | QUANTITIES | {"young", "old"}
+_FREE_OF_NATURE = (_FREE - {"colorful", "bright"}) | QUANTITIES
+_GROWN_WILD = (
+    (kinds.PLANTS | kinds.UNPAINTED) - kinds.GROUNDS - kinds.WATERS - kinds.FOODS - kinds.ANIMALS
+) | kinds.SUBSTANCES - {"food"}
 _GROWN = singulars_and_plurals(word_set("man woman guy gentleman lady"))
 _YOUNG = singulars_and_plurals(word_set("boy girl"))
 _OF_THE_GROWN = word_set("older old elderly middle-aged adult aged grown business")
@@ -37,31 +42,62 @@ _SMALL = frozenset({"little", "small", "young", "younger", "tiny"})
 def head_foils(phrase: Phrase, mentioned: frozenset[str], rng: Random) -> Iterator[EntityFoil]:
     """Yields foils with another head, in random order.
 
-    A compound ("nose ring") is replaced as a whole. A head is not replaced if a modifier fits only
-    this head ("sliding door").
+    First come heads that are exchangeable with the phrase's own in the corpus, then others by
+    weights that balance how often a head is true and false.
 
     Args:
         phrase: The noun phrase.
         mentioned: The nouns of the caption, which are not used as foils.
-        rng: Draws the order.
+        rng: Draws the heads.
+    """
+    head, counts = phrase.head_text, corpus_counts().heads
+    heads = [h for h in other_heads(head) if fits_phrase(h, phrase, mentioned)]
+    exchanged = draw_exchanged(head, other_heads, counts, rng)
+    if exchanged in heads:
+        heads.remove(exchanged)
+        yield EntityFoil(replace_head(phrase, exchanged), "object_change")
+    weights = _head_weights()
+    while heads:
+        (drawn,) = rng.choices(heads, [weights[h] for h in heads])
+        heads.remove(drawn)
+        yield EntityFoil(replace_head(phrase, drawn), "object_change")
+
+
+@cache
+def other_heads(head: str) -> tuple[str, ...]:
+    """Returns the heads that are false where a head is true, and of a similar sort."""
+    return tuple(h for h in NOUN_FOILS.get(head, ()) if not same_meaning(h, head))
+
+
+@cache
+def _head_weights() -> dict[str, float]:
+    return balanced_weights(corpus_counts().heads, {head: other_heads(head) for head in NOUN_FOILS})
+
+
+def replace_head(phrase: Phrase, head: str) -> str:
+    """Returns the phrase with another head; a compound ("nose ring") is replaced as a whole."""
+    return phrase.replace_words(min(phrase.compound, phrase.head[0]), phrase.head[1], head)
+
+
+def fits_phrase(head: str, phrase: Phrase, mentioned: frozenset[str]) -> bool:
+    """Returns whether a head can replace that of a phrase.
+
+    It cannot if a modifier fits only the phrase's own head ("sliding door"), if it may name the same
+    as a noun of the caption, or if it cannot be counted.
+
+    Args:
+        head: The head.
+        phrase: The noun phrase.
+        mentioned: The nouns of the caption.
     """
     start, end = min(phrase.compound, phrase.head[0]), phrase.head[1]
     counted = bool((NUMBERS - {"one"}) & set(phrase.words))
-    if counted and not can_take_number(phrase.head_text):
-        return
-    heads = [
-        h
-        for h in NOUN_FOILS.get(phrase.head_text, ())
-        if not (counted and h in UNCOUNTED)
-        and not _is_mentioned(h, phrase.head_text, mentioned)
-        and _modifiers_fit_foil(phrase.words[:start], phrase.head_text, h)
-    ]
-    if end < len(phrase.words):
-        return
-    if is_kind(phrase.head_text, kinds.CHILDREN):
-        heads = [h for h in heads if is_kind(h, kinds.CHILDREN)] or heads
-    for head in rng.sample(heads, len(heads)):
-        yield EntityFoil(phrase.replace_words(start, end, head), "object_change")
+    return (
+        end == len(phrase.words)
+        and not (counted and (head in UNCOUNTED or not can_take_number(phrase.head_text)))
+        and not _is_mentioned(head, phrase.head_text, mentioned)
+        and _modifiers_fit_foil(phrase.words[:start], phrase.head_text, head)
+    )
 
 
 def _modifiers_fit_foil(modifiers: tuple[str, ...], head: str, foil: str) -> bool:
@@ -89,12 +125,17 @@ def _modifiers_fit_foil(modifiers: tuple[str, ...], head: str, foil: str) -> boo
                 and not modifier_set & _OF_ONE_SEX
                 and not (modifier_set & _BARE and {head, foil} & _FEMALE)
             )
-        return not person or modifier_set <= _FREE_OF_ANIMALS
+        if person and animal:
+            # a "black man" is not a "black dog": the word does not mean the same of both
+            return modifier_set <= _FREE_OF_ANIMALS
+        return True
     if is_kind(head, _GROWN_WILD):
         return modifier_set <= _FREE_OF_NATURE
     rest = modifier_set - _FREE - COLOURS - QUANTITIES
-    return rest <= MATERIALS and (
-        not rest or (is_kind(head, kinds.MANUFACTURED) and is_kind(foil, kinds.MANUFACTURED))
+    if rest & MATERIALS and not is_kind(foil, kinds.MANUFACTURED):
+        return False
+    return noun_class(head) == noun_class(foil) or not any(
+        word in ATTRIBUTE_FOILS or word.endswith(("ed", "ing")) for word in rest - MATERIALS
     )
 
 

@@ -1,58 +1,71 @@
 """Foils of relations: another predicate, swapped arguments, another argument."""
 
 from collections.abc import Iterator
+from functools import partial
 from random import Random
 
 from zoo.units.record import Entity, Relation, RelationFoil
-from zoo.units.rules.foils.contraries import contrary_predicates
-from zoo.units.rules.foils.fitting import fits_predicate
+from zoo.units.rules.corpus_counts import corpus_counts
+from zoo.units.rules.foils.contradictions import contradict
+from zoo.units.rules.foils.exchange import draw_exchanged
+from zoo.units.rules.foils.heads import fits_phrase, other_heads, replace_head
 from zoo.units.rules.foils.swaps import can_swap
-from zoo.units.rules.kinds import head_of
+from zoo.units.rules.kinds import noun_class
 from zoo.units.rules.lexicon import is_symmetric
-
-_PREDICATE_CHANGES = 2
+from zoo.units.rules.phrases.phrase import Phrase
 
 
 def relation_foils(
-    relation: Relation, subject: Entity, object_: Entity, rng: Random
+    relation: Relation,
+    subject: tuple[Phrase, Entity],
+    object_: tuple[Phrase, Entity],
+    mentioned: frozenset[str],
+    rng: Random,
 ) -> Iterator[RelationFoil]:
     """Yields predicate changes, the argument swap, and argument changes.
 
-    Among predicate changes, the preposition's contrary comes first, then the verb's. An argument
-    change replaces an argument with one of its foils: one with another head and one with another
-    attribute per argument.
+    Predicates and heads of arguments are drawn from those that the corpus has in the same context, so
+    that a text alone does not give a foil away. Changed attributes are those of the arguments'
+    entities.
 
     Args:
         relation: The relation.
-        subject: The entity of its subject, with foils.
-        object_: The entity of its object, with foils.
-        rng: Draws among the foils of an argument.
+        subject: The phrase of its subject, and its entity with foils.
+        object_: The phrase of its object, and its entity with foils.
+        mentioned: The nouns of the caption, which are not used as foils.
+        rng: Draws the foils.
     """
-    subject_text, predicate, object_text = relation.subject, relation.predicate, relation.object
-    contraries = list(contrary_predicates(predicate, head_of(subject_text), head_of(object_text)))
-    for contrary in contraries[:_PREDICATE_CHANGES]:
-        yield RelationFoil(subject_text, contrary, object_text, "predicate_change", "predicate")
+    texts = {"subject": relation.subject, "object": relation.object}
+    predicate = relation.predicate
+    subject_head, object_head = subject[0].head_text, object_[0].head_text
+    counts = corpus_counts()
+    predicates = counts.predicates_between(subject_head, object_head)
+    drawn = draw_exchanged(
+        predicate,
+        lambda true: [p for p in predicates if contradict(true, p, object_head)],
+        predicates,
+        rng,
+    )
+    if drawn:
+        yield RelationFoil(
+            relation.subject, drawn, relation.object, "predicate_change", "predicate"
+        )
     # the filter drops and counts symmetric ones
-    if is_symmetric(predicate) or can_swap(predicate, subject_text, object_text):
-        yield RelationFoil(object_text, predicate, subject_text, "argument_swap")
-    for part, edit in (("head", "object_change"), ("attribute", "attribute_change")):
-        for component, entity in (("subject", subject), ("object", object_)):
-            foils = [
-                foil.text
-                for foil in entity.foils
-                if foil.edit == edit
-                and (part == "attribute" or fits_predicate(relation, component, foil.text))
-            ]
-            if foils:
-                ends = {
-                    "subject": subject_text,
-                    "object": object_text,
-                    component: rng.choice(foils),
-                }
-                yield RelationFoil(
-                    predicate=predicate,
-                    edit="argument_change",
-                    component=component,
-                    part=part,
-                    **ends,
-                )
+    if is_symmetric(predicate) or can_swap(predicate, relation.subject, relation.object):
+        yield RelationFoil(relation.object, predicate, relation.subject, "argument_swap")
+    heads_by_component = {
+        "subject": counts.subjects.get((predicate, noun_class(object_head)), {}),
+        "object": counts.objects.get((noun_class(subject_head), predicate), {}),
+    }
+    change = partial(RelationFoil, predicate=predicate, edit="argument_change")
+    for component, (phrase, _) in (("subject", subject), ("object", object_)):
+        heads = heads_by_component[component]
+        head = draw_exchanged(phrase.head_text, other_heads, heads, rng)
+        if head and fits_phrase(head, phrase, mentioned):
+            changed = texts | {component: replace_head(phrase, head)}
+            yield change(component=component, part="head", **changed)
+    for component, (_, entity) in (("subject", subject), ("object", object_)):
+        foils = [foil.text for foil in entity.foils if foil.edit == "attribute_change"]
+        if foils:
+            changed = texts | {component: rng.choice(foils)}
+            yield change(component=component, part="attribute", **changed)

@@ -1,0 +1,32 @@
+"""Entities: the noun phrases of a caption that name something."""
+
+from collections.abc import Iterable
+
+from zoo.units.rules.lexicon import BASES, COLOURS, NOUN_FOILS, NOUNS_IN_ING, PLACEHOLDERS
+from zoo.units.rules.phrases.phrase import Phrase
+
+_NOUNS_IN_ING = NOUN_FOILS.keys() | NOUNS_IN_ING
+# "in silver" names nothing, but "a blonde" is a person
+_COLOURS_AS_NOUNS = COLOURS - {"blond", "blonde", "brunette"}
+
+
+def entity_phrases(phrase_list: Iterable[Phrase]) -> dict[str, Phrase]:
+    """Returns the noun phrases that name something, by text.
+
+    Of "horse" and "brown horse", only the second is returned.
+    """
+    nouns = {
+        p.text: p
+        for p in phrase_list
+        if p.kind == "noun"
+        and p.head_text not in PLACEHOLDERS
+        and p.head_text not in _COLOURS_AS_NOUNS
+        and not (p.head_text.endswith("ing") and p.head_text in BASES.keys() - _NOUNS_IN_ING)
+        and len(p.head_text) > 1
+        and p.head_text[0].isalpha()
+    }
+    return {
+        text: phrase
+        for text, phrase in nouns.items()
+        if not any(other_text.endswith(f" {text}") for other_text in nouns)
+    }
