@@ -107,6 +107,8 @@ def _modifiers_fit_foil(modifiers: tuple[str, ...], head: str, foil: str) -> boo
     """
     modifier_set = set(modifiers) - {"and", "of"}
     if is_kind(head, kinds.BEINGS):
+        if is_kind(head, kinds.ANIMALS) and is_kind(foil, kinds.PEOPLE):
+            return modifier_set <= _FREE_OF_ANIMALS
         person, animal = is_kind(head, kinds.PEOPLE), is_kind(foil, kinds.ANIMALS)
         if "young" in modifier_set and {head, foil} <= _NEARLY_GROWN:
             return False

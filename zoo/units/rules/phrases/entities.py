@@ -2,12 +2,31 @@
 
 from collections.abc import Iterable
 
-from zoo.units.rules.lexicon import BASES, COLOURS, NOUN_FOILS, NOUNS_IN_ING, PLACEHOLDERS
+from zoo.units.rules.kinds import CLOTHES
+from zoo.units.rules.lexicon import (
+    BASES,
+    COLOURS,
+    NOUN_FOILS,
+    NOUNS_IN_ING,
+    PLACEHOLDERS,
+    word_set,
+)
 from zoo.units.rules.phrases.phrase import Phrase
 
 _NOUNS_IN_ING = NOUN_FOILS.keys() | NOUNS_IN_ING
 # "in silver" names nothing, but "a blonde" is a person
 _COLOURS_AS_NOUNS = COLOURS - {"blond", "blonde", "brunette"}
+# "a video game", "a display case"
+_NAMED_BY_MODIFIER = word_set("game games case cases area areas set spot spots")
+
+
+def _is_placeholder(phrase: Phrase) -> bool:
+    if phrase.head_text in CLOTHES and not COLOURS.isdisjoint(phrase.words):
+        # "a pink top"
+        return False
+    if phrase.head_text in _NAMED_BY_MODIFIER and phrase.compound_text != phrase.head_text:
+        return False
+    return phrase.head_text in PLACEHOLDERS
 
 
 def entity_phrases(phrase_list: Iterable[Phrase]) -> dict[str, Phrase]:
@@ -19,7 +38,7 @@ def entity_phrases(phrase_list: Iterable[Phrase]) -> dict[str, Phrase]:
         p.text: p
         for p in phrase_list
         if p.kind == "noun"
-        and p.head_text not in PLACEHOLDERS
+        and not _is_placeholder(p)
         and p.head_text not in _COLOURS_AS_NOUNS
         and not (p.head_text.endswith("ing") and p.head_text in BASES.keys() - _NOUNS_IN_ING)
         and len(p.head_text) > 1

@@ -25,7 +25,7 @@ from zoo.units.rules.phrases.word_classes import (
 from zoo.units.rules.words import BINDING
 
 _PICTURES = word_set(
-    "picture pictures photo photos photograph photographs image images shot closeup close-up "
+    "picture pictures photo photos photograph photographs image images shot closeup close-up profile silhouette outline "
     "painting drawing"
 )
 _QUANTIFIERS = word_set("each both all")
