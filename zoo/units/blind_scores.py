@@ -1,14 +1,18 @@
 """Blind scores: how well a model that reads only texts distinguishes units from their foils."""
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from zlib import crc32
 
 import numpy as np
-import scipy
+import scipy  # loads its packages on first use
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
 
 _FOLDS = 5
+_MAX_ITERATIONS = 30
 _MAX_PAIRS = 10_000
 _L2_PENALTY = 1.0
 _ARTICLES = frozenset({"a", "an", "the"})
@@ -93,13 +97,20 @@ def _features(text: str) -> Iterator[tuple[str, ...]]:
     yield from combinations(words, 2)
 
 
-def _fit_weights(differences: "scipy.sparse.csr_array") -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+def _fit_weights(differences: "scipy.sparse.csr_array") -> FloatArray:
     """Returns the weights of the logistic regression that gives units the higher scores."""
 
-    def loss_and_gradient(weights):
+    def loss_and_gradient(weights: FloatArray) -> tuple[float, FloatArray]:
         margins = differences @ weights
         loss = np.logaddexp(0, -margins).sum() + _L2_PENALTY / 2 * weights @ weights
         return loss, _L2_PENALTY * weights - differences.T @ scipy.special.expit(-margins)
 
-    start = np.zeros(differences.shape[1])
-    return scipy.optimize.minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B", options={"maxiter": 30}).x
+    result = scipy.optimize.minimize(
+        loss_and_gradient,
+        np.zeros(differences.shape[1]),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": _MAX_ITERATIONS},
+    )
+    weights: FloatArray = result.x
+    return weights

@@ -1,9 +1,9 @@
 """The word lists hold together."""
 
 import pytest
+from zoo.units.rules.foils.contraries import contrary_predicates
 
 from zoo.units.rules import lexicon, words
-from zoo.units.rules.foils.contraries import contrary_predicates
 
 
 def test_every_noun_and_attribute_has_foils_that_mean_something_else() -> None:

@@ -1,75 +1,106 @@
-"""Counts of a caption corpus: heads, attributes, and the subjects, predicates and objects of relations.
+"""Counts of a caption corpus: heads, attributes, and the three parts of relations.
 
-They are used to draw foils from the same distribution as true units.
+Foils are drawn by them, so that foils have the same distribution as true units.
 """
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
+from importlib.resources import files
+from pathlib import Path
 
+from zoo.errors import ZooError
 from zoo.language.tagger import Tagger
-from zoo.units.rules import words
 from zoo.units.rules.clauses.triples import triples
+from zoo.units.rules.foils.exchange import balanced_weights
 from zoo.units.rules.kinds import noun_class
-from zoo.units.rules.lexicon import ATTRIBUTE_FOILS
+from zoo.units.rules.lexicon import ATTRIBUTE_FOILS, NOUN_FOILS, other_heads
 from zoo.units.rules.phrases.entities import entity_phrases
 from zoo.units.rules.phrases.grouping import phrases
-from zoo.units.rules.phrases.phrase import Phrase
 
 Context = tuple[str, ...]
 Table = Mapping[Context, Mapping[str, float]]
-# counts below this are left out of the files
-_MIN_COUNT = 2
-# absolute discount, since a value that was seen n times is seen less often in other captions
-_DISCOUNT = 0.75
+_HEADS, _ATTRIBUTES, _OBJECTS, _SUBJECTS = "heads", "attributes", "objects", "subjects"
+_TABLES = (_HEADS, _ATTRIBUTES, _OBJECTS, _SUBJECTS)
 # contexts with fewer counts than this are replaced by a more general one
 _MIN_TOTAL = 40
+# subtracted from the counts that come with the package, since a value that was seen n times in them
+# is seen less often in other captions
+_DISCOUNT = 0.75
 
 
 class CorpusCounts:
     """Counts of values by context.
 
+    Args:
+        text: The content of a file of counts.
+        discount: A number that is subtracted from each count.
+
     Attributes:
         heads: The heads of entities.
-        attributes: The attributes of entities by head, or by class of the head.
         objects: The heads of objects, by class of the subject and predicate.
         subjects: The heads of subjects, by predicate and class of the object.
-        predicates: The predicates, by class of the subject and by head, or class, of the object.
+        digest: A hash of the text, for results.
+
+    Raises:
+        ValueError: The text does not contain counts.
     """
 
-    def __init__(
-        self,
-        heads: Mapping[str, float],
-        attributes: Table,
-        objects: Table,
-        subjects: Table,
-    ) -> None:
-        self.heads, self.objects, self.subjects = heads, objects, subjects
-        self.attributes = attributes
-        predicates: dict[Context, dict[str, float]] = {}
-        for (subject_class, predicate), object_heads in objects.items():
+    def __init__(self, text: str, discount: float = 0.0) -> None:
+        tables: dict[str, dict[Context, dict[str, float]]] = {name: {} for name in _TABLES}
+        for line in text.splitlines():
+            if line and not line.startswith("#"):
+                context, _, values = line.replace("\t", " ").partition(":")
+                table, *key = (part.replace("_", " ") for part in context.split())
+                fields = [field.replace("_", " ") for field in values.split()]
+                pairs = zip(fields[::2], fields[1::2], strict=True)
+                if table not in tables:
+                    raise ValueError(f"unknown table {table!r}")
+                tables[table][tuple(key)] = {value: int(n) - discount for value, n in pairs}
+        if () not in tables[_HEADS]:
+            raise ValueError("no heads")
+        self.heads: Mapping[str, float] = tables[_HEADS][()]
+        self.objects: Table = tables[_OBJECTS]
+        self.subjects: Table = tables[_SUBJECTS]
+        self._attributes: Table = tables[_ATTRIBUTES]
+        self.digest = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+    @cached_property
+    def head_weights(self) -> dict[str, float]:
+        """Weights of heads, by which a head is drawn as often as it is true, where possible."""
+        return balanced_weights(self.heads, {head: other_heads(head) for head in NOUN_FOILS})
+
+    @cached_property
+    def _predicates(self) -> Table:
+        table: dict[Context, dict[str, float]] = {}
+        for (subject_class, predicate), object_heads in self.objects.items():
             for head, count in object_heads.items():
-                for object_ in {head, class_name(head)}:
-                    context = predicates.setdefault((subject_class, object_), {})
+                for object_ in (head, _class_key(head)):
+                    context = table.setdefault((subject_class, object_), {})
                     context[predicate] = context.get(predicate, 0) + count
-        self.predicates: Table = predicates
+        return table
 
     def predicates_between(self, subject: str, object_: str) -> Mapping[str, float]:
         """Returns the counts of predicates between two heads.
 
-        Rare objects are replaced by their class.
+        A rare object is replaced by its class.
+
+        Args:
+            subject: The head of the subject.
+            object_: The head of the object.
         """
+        subject_class = noun_class(subject)
         return _first_frequent(
-            self.predicates, [(noun_class(subject), object_), (noun_class(subject), class_name(object_))]
+            self._predicates, [(subject_class, object_), (subject_class, _class_key(object_))]
         )
 
     def attributes_of(self, head: str) -> Mapping[str, float]:
         """Returns the counts of attributes of a head; a rare head is replaced by its class."""
-        return _first_frequent(self.attributes, [(head,), (class_name(head),)])
+        return _first_frequent(self._attributes, [(head,), (_class_key(head),)])
 
 
-def class_name(head: str) -> str:
-    """Returns the key of a head's class in the tables; it is the class in brackets."""
+def _class_key(head: str) -> str:
     return f"[{noun_class(head)}]"
 
 
@@ -82,77 +113,78 @@ def _first_frequent(table: Table, contexts: Sequence[Context]) -> Mapping[str, f
 
 
 @cache
-def corpus_counts() -> CorpusCounts:
-    """Returns the counts that come with the package."""
-    (heads,) = _parse_table(words.HEAD_COUNTS).values()
-    return CorpusCounts(
-        heads,
-        _parse_table(words.ATTRIBUTE_COUNTS),
-        _parse_table(words.OBJECT_COUNTS),
-        _parse_table(words.SUBJECT_COUNTS),
-    )
+def default_counts() -> CorpusCounts:
+    """Returns the counts that come with the package; the file's header says of which captions."""
+    file = files("zoo.units.rules").joinpath("corpus_counts.txt")
+    return CorpusCounts(file.read_text("utf-8"), _DISCOUNT)
 
 
-def _parse_table(text: str) -> dict[Context, dict[str, float]]:
-    table: dict[Context, dict[str, float]] = {}
-    for line in text.splitlines():
-        context, _, values = line.partition(":")
-        fields = [field.replace("_", " ") for field in values.split()]
-        key = tuple(part.replace("_", " ") for part in context.split())
-        table[key] = {
-            value: int(count) - _DISCOUNT for value, count in zip(fields[::2], fields[1::2], strict=True)
-        }
-    return table
+def read_counts(file: Path) -> CorpusCounts:
+    """Reads counts written by `zoo units count`.
+
+    Raises:
+        ZooError: The file cannot be read, or is not a file of counts.
+    """
+    try:
+        return CorpusCounts(file.read_text("utf-8"))
+    except OSError as error:
+        raise ZooError(
+            f"{file} cannot be read ({error.strerror or error}): "
+            "write it with `zoo units count CAPTIONS --out FILE`"
+        ) from error
+    except ValueError as error:
+        raise ZooError(
+            f"{file} is not a file of counts ({error}): "
+            "write it with `zoo units count CAPTIONS --out FILE`"
+        ) from error
 
 
-def count_corpus(captions: Iterable[str], tagger: Tagger) -> dict[str, str]:
+def count_corpus(captions: Iterable[str], tagger: Tagger, min_count: int = 1) -> str:
     """Counts heads, attributes and relations in captions.
 
     Args:
         captions: The captions.
         tagger: The tagger of the captions.
+        min_count: The minimum count of a value in its context.
 
     Returns:
-        The texts of the word lists, by name: `head_counts` and so on.
+        The content of a file of counts.
     """
-    heads: dict[Context, Counter[str]] = {(): Counter()}
-    attributes: dict[Context, Counter[str]] = {}
-    objects: dict[Context, Counter[str]] = {}
-    subjects: dict[Context, Counter[str]] = {}
+    tables: dict[str, dict[Context, Counter[str]]] = {name: {} for name in _TABLES}
+
+    def count(table: str, context: Context, value: str) -> None:
+        tables[table].setdefault(context, Counter())[value] += 1
+
     for caption in captions:
         phrase_list = phrases(tagger.checked_tokens(caption))
         entities = entity_phrases(phrase_list)
         for phrase in entities.values():
-            heads[()][phrase.head_text] += 1
-            for attribute in _attributes(phrase):
-                for context in ((phrase.head_text,), (class_name(phrase.head_text),)):
-                    attributes.setdefault(context, Counter())[attribute] += 1
+            count(_HEADS, (), phrase.head_text)
+            for word in phrase.words[: phrase.head[0]]:
+                if word in ATTRIBUTE_FOILS:
+                    for key in (phrase.head_text, _class_key(phrase.head_text)):
+                        count(_ATTRIBUTES, (key,), word)
         for subject, predicate, object_ in triples(phrase_list):
             if {subject.text, object_.text} <= entities.keys():
-                s, o = subject.head_text, object_.head_text
-                objects.setdefault((noun_class(s), predicate), Counter())[o] += 1
-                subjects.setdefault((predicate, noun_class(o)), Counter())[s] += 1
-    tables = {
-        "head_counts": heads,
-        "attribute_counts": attributes,
-        "object_counts": objects,
-        "subject_counts": subjects,
-    }
-    return {name: "\n".join(_format_table(table)) for name, table in tables.items()}
+                subject_head, object_head = subject.head_text, object_.head_text
+                count(_OBJECTS, (noun_class(subject_head), predicate), object_head)
+                count(_SUBJECTS, (predicate, noun_class(object_head)), subject_head)
+    return "".join(
+        f"{line}\n"
+        for name, table in tables.items()
+        for line in _format_table(name, table, min_count)
+    )
 
 
-def _attributes(phrase: Phrase) -> Iterator[str]:
-    before_head = phrase.words[: phrase.head[0]]
-    return (word for word in before_head if word in ATTRIBUTE_FOILS)
-
-
-def _format_table(table: Mapping[Context, Counter[str]]) -> Iterator[str]:
+def _format_table(
+    name: str, table: Mapping[Context, Counter[str]], min_count: int
+) -> Iterator[str]:
     for context, counts in sorted(table.items()):
         values = [
-            f"{value.replace(' ', '_')} {count}"
-            for value, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-            if count >= _MIN_COUNT
+            f"{value.replace(' ', '_')} {n}"
+            for value, n in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+            if n >= min_count
         ]
         if values:
-            names = (part.replace(" ", "_") for part in context)
-            yield f"{' '.join(names)}: {' '.join(values)}"
+            key = " ".join(part.replace(" ", "_") for part in (name, *context))
+            yield f"{key}: {' '.join(values)}"

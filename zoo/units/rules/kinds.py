@@ -48,7 +48,7 @@ BODY_PARTS, TRAITS = _nouns(words.BODY_PARTS), _nouns(words.TRAITS)
 LIMBS = BODY_PARTS - TRAITS
 CLOTHES = (
     _words_of_sets_with(
-        "shirt", "pants", "dress", "hat", "glasses", "shoe", "tie", "uniform", "bracelet"
+        "shirt", "pants", "dress", "hat", "glasses", "slipper", "tie", "uniform", "bracelet"
     )
     | _nouns(words.WORN)
 ) - singulars_and_plurals(("ring",))
@@ -103,8 +103,8 @@ _CLASSES = (("person", PEOPLE), ("body part", BODY_PARTS))
 def noun_class(head: str) -> str:
     """Returns the class of a head: "person", "body part" or a set of similar things.
 
-    A set is named by its first word, such as "chair" for a bench. It is "other" for words that are in
-    no list.
+    A set is named by its first word, such as "chair" for a bench. It is "other" for words that are
+    in no list.
     """
     for name, members in _CLASSES:
         if is_kind(head, members):

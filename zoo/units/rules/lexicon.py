@@ -67,7 +67,11 @@ def singulars_and_plurals(nouns: Iterable[str]) -> frozenset[str]:
     return frozenset(form for noun in nouns for form in (noun, plural(noun)))
 
 
-_BEINGS, _VEHICLES, _THINGS = parse_word_sets(words.BEINGS), parse_word_sets(words.VEHICLES), parse_word_sets(words.THINGS)
+_BEINGS, _VEHICLES, _THINGS = (
+    parse_word_sets(words.BEINGS),
+    parse_word_sets(words.VEHICLES),
+    parse_word_sets(words.THINGS),
+)
 _SINGULAR_FOILS = _alternatives_by_word((*_BEINGS, *_VEHICLES, *_THINGS))
 SINGULARS = {plural(noun): noun for noun in _SINGULAR_FOILS if noun not in UNCOUNTED}
 NOUN_FOILS = _SINGULAR_FOILS | {
@@ -77,7 +81,10 @@ NOUN_FOILS = _SINGULAR_FOILS | {
 }
 COATS = word_set(words.COATS)
 COLOURS = frozenset(
-    word for line in parse_word_sets(words.ATTRIBUTES) if {"black", "blond"} & set(line) for word in line
+    word
+    for line in parse_word_sets(words.ATTRIBUTES)
+    if {"black", "blond"} & set(line)
+    for word in line
 )
 ATTRIBUTE_FOILS = _alternatives_by_word(parse_word_sets(words.ATTRIBUTES))
 FOIL_SETS = tuple(
@@ -146,6 +153,12 @@ def same_meaning(first: str, second: str) -> bool:
     """
     a, b = (set(_lemmas(text)) for text in (first.lower(), second.lower()))
     return bool(a & b) or any(frozenset((x, y)) in _LIKE_MEANINGS for x in a for y in b)
+
+
+@lru_cache(1 << 16)
+def other_heads(head: str) -> tuple[str, ...]:
+    """Returns the heads that are false where a head is true, and of a similar sort."""
+    return tuple(h for h in NOUN_FOILS.get(head, ()) if not same_meaning(h, head))
 
 
 def _lemmas(text: str) -> Iterator[str]:

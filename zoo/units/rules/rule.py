@@ -4,7 +4,8 @@ With it CS-CLIP can be trained without a language model.
 """
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
+from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
 
@@ -13,17 +14,17 @@ from zoo.language.taggers import default_tagger
 from zoo.units.extractor import UnitExtractor
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 from zoo.units.rules.clauses.triples import triples
+from zoo.units.rules.corpus_counts import default_counts, read_counts
 from zoo.units.rules.filters import DUPLICATE, phrase_fault, relation_fault
 from zoo.units.rules.foils.attributes import attribute_foils
-from zoo.units.rules.foils.heads import head_foils
+from zoo.units.rules.foils.heads import exchanged_head_foils, weighted_head_foils
 from zoo.units.rules.foils.relations import relation_foils
 from zoo.units.rules.lexicon import NOUN_FOILS
 from zoo.units.rules.phrases.entities import entity_phrases
 from zoo.units.rules.phrases.grouping import phrases
 from zoo.units.rules.phrases.phrase import Phrase
 
-_HEAD_FOILS = 2
-_ATTRIBUTE_FOILS = 2
+_MIN_FOILS = 2
 
 
 class RuleExtractor(UnitExtractor):
@@ -36,14 +37,28 @@ class RuleExtractor(UnitExtractor):
     Args:
         seed: The random seed; together with the caption it determines the foils.
         tagger: The tagger for words, tags and phrases. If None, TextBlob's.
+        counts: A file of counts of the captions (`zoo units count`), by which foils are drawn. If
+            None, the counts of COCO's and Flickr8k's captions that come with the package.
+
+    Raises:
+        ZooError: The file of counts cannot be read.
     """
 
     name: ClassVar[str] = "rule"
 
-    def __init__(self, seed: int = 0, tagger: Tagger | None = None) -> None:
+    def __init__(
+        self, seed: int = 0, tagger: Tagger | None = None, counts: str | None = None
+    ) -> None:
         self.seed = seed
         self.tagger = tagger or default_tagger()
-        self._source = {"extractor": self.name, "seed": seed, **self.tagger.describe()}
+        self.counts = counts
+        self._counts = default_counts() if counts is None else read_counts(Path(counts))
+        self._source = {
+            "extractor": self.name,
+            "seed": seed,
+            "counts": self._counts.digest,
+            **self.tagger.describe(),
+        }
 
     def extract(self, caption: str, caption_id: str, image_id: str) -> UnitRecord:
         """Returns the units of one caption, which depend only on caption, seed and tagger."""
@@ -68,6 +83,7 @@ class RuleExtractor(UnitExtractor):
                         (nouns[r.subject], entities[r.subject]),
                         (nouns[r.object], entities[r.object]),
                         mentioned,
+                        self._counts,
                         rng,
                     ),
                     (nouns[r.subject].compound_text, nouns[r.object].compound_text),
@@ -94,18 +110,25 @@ class RuleExtractor(UnitExtractor):
     ) -> dict[str, tuple[EntityFoil, ...]]:
         """Returns the foils of each noun phrase.
 
-        Phrases take turns in choosing heads, so that of two similar phrases ("a man and a woman")
-        the first does not use up all foils.
+        Those that are exchangeable with the phrase in the corpus come first. Where they are fewer
+        than `_MIN_FOILS`, other heads follow. Phrases take turns in choosing them, so that of two
+        similar phrases ("a man and a woman") the first does not use up all foils.
         """
-        foils_by_text: dict[str, list[EntityFoil]] = {text: [] for text in nouns}
-        heads = {text: head_foils(phrase, mentioned, rng) for text, phrase in nouns.items()}
-        for _ in range(_HEAD_FOILS):
-            for text, foils in heads.items():
-                foils_by_text[text] += islice(self._keep_foils(nouns[text], foils, used_texts), 1)
+        foils_by_text: dict[str, list[EntityFoil]] = {}
         for text, phrase in nouns.items():
-            foils_by_text[text] += islice(
-                self._keep_foils(phrase, attribute_foils(phrase, rng), used_texts), _ATTRIBUTE_FOILS
+            exchanged = chain(
+                exchanged_head_foils(phrase, mentioned, self._counts, rng),
+                attribute_foils(phrase, self._counts, rng),
             )
+            foils_by_text[text] = list(self._keep_foils(phrase, exchanged, used_texts))
+        others = {
+            text: weighted_head_foils(phrase, mentioned, self._counts, rng)
+            for text, phrase in nouns.items()
+        }
+        for n_foils in range(_MIN_FOILS):
+            for text, foils in foils_by_text.items():
+                if len(foils) <= n_foils:
+                    foils += islice(self._keep_foils(nouns[text], others[text], used_texts), 1)
         return {text: tuple(foils) for text, foils in foils_by_text.items()}
 
     def _keep_foils(

@@ -7,9 +7,9 @@ from zoo.units.rules.clauses.bearers import (
     handle_picture_content,
     is_acting_being,
     is_in_background,
+    set_bearer_in_place,
     set_bearer_of_body_part,
     set_bearer_of_print,
-    set_bearer_in_place,
     set_bearer_on_mount,
 )
 from zoo.units.rules.clauses.prepositions import start_preposition

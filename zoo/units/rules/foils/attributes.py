@@ -5,7 +5,7 @@ from functools import cache
 from random import Random
 
 from zoo.units.record import EntityFoil
-from zoo.units.rules.corpus_counts import corpus_counts
+from zoo.units.rules.corpus_counts import CorpusCounts
 from zoo.units.rules.foils.exchange import draw_exchanged
 from zoo.units.rules.kinds import can_take_number
 from zoo.units.rules.lexicon import (
@@ -18,24 +18,24 @@ from zoo.units.rules.lexicon import (
 )
 from zoo.units.rules.phrases.phrase import Phrase
 
-_HAIR_COLOURS = frozenset({"black", "white", "brown", "red", "gray", "grey", "blond", "blonde"})
 _SHADES = word_set("bright dark light")
 
 
-def attribute_foils(phrase: Phrase, rng: Random) -> Iterator[EntityFoil]:
+def attribute_foils(phrase: Phrase, counts: CorpusCounts, rng: Random) -> Iterator[EntityFoil]:
     """Yields foils with another attribute or number, in random order.
 
     It is drawn from those that the corpus has with this head, or with heads of its class.
 
     Args:
         phrase: The noun phrase.
+        counts: The counts of a corpus.
         rng: Draws the order and the new attributes.
     """
     places = [i for i in range(phrase.head[0]) if _is_replaceable(phrase, i)]
-    counts = corpus_counts().attributes_of(phrase.head_text)
+    frequencies = counts.attributes_of(phrase.head_text)
     for i in rng.sample(places, len(places)):
         others = [word for k, word in enumerate(phrase.words) if k != i]
-        drawn = draw_exchanged(phrase.words[i], other_attributes, counts, rng)
+        drawn = draw_exchanged(phrase.words[i], other_attributes, frequencies, rng)
         if drawn and not any(same_meaning(drawn, word) for word in others):
             yield EntityFoil(phrase.replace_words(i, i + 1, drawn), "attribute_change")
 

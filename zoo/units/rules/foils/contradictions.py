@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Literal
 
 from zoo.units.rules import kinds, words
 from zoo.units.rules.kinds import is_kind
@@ -15,6 +16,9 @@ from zoo.units.rules.lexicon import (
     word_set,
 )
 
+Contradiction = Literal["verb", "preposition"]
+CONTRADICTIONS: tuple[Contradiction, ...] = ("verb", "preposition")
+
 _EXCLUSIVE_VERBS = tuple(map(frozenset, parse_word_sets(words.EXCLUSIVE_VERBS)))
 _EXCLUSIVE_PREPOSITIONS = frozenset(
     frozenset((first, second))
@@ -26,17 +30,19 @@ _EXCLUSIVE_PREPOSITIONS = frozenset(
 _LOCATING = word_set(words.POSTURES) | MOTIONS | word_set("park hang wait graze float fly look")
 # something can be in these or on them, not both
 _CONTAINERS = singulars_and_plurals(
-    word_set("box bag basket bowl bucket suitcase sink bathtub tub oven refrigerator fridge cup glass")
+    word_set(
+        "box bag basket bowl bucket suitcase sink bathtub tub oven refrigerator fridge cup glass"
+    )
 )
 _ON_OR_IN = frozenset({"on", "in"})
 
 
 @lru_cache(1 << 16)
-def contradict(first: str, second: str, object_: str) -> bool:
-    """Returns whether at most one of two predicates is true of the same subject and object.
+def contradiction(first: str, second: str, object_: str) -> Contradiction | None:
+    """Returns why two predicates cannot both be true of the same subject and object.
 
-    It is symmetric in the predicates. "sitting on" and "standing on" contradict each other, "holding"
-    and "under" do not.
+    It is symmetric in the predicates: "sitting on" and "standing on" contradict each other by their
+    verbs, "under" and "on" by their prepositions, and "holding" and "under" do not.
 
     Args:
         first: A predicate, such as "sitting on".
@@ -45,17 +51,17 @@ def contradict(first: str, second: str, object_: str) -> bool:
     """
     (verb, preposition), (other_verb, other_preposition) = _split(first), _split(second)
     if verb is None or other_verb is None:
-        return False
+        return None
     if any({verb, other_verb} <= verbs for verbs in _EXCLUSIVE_VERBS):
-        return not same_meaning(verb, other_verb)
+        return None if same_meaning(verb, other_verb) else "verb"
     if verb != other_verb and not {verb, other_verb} <= _LOCATING | {"", "ride"}:
-        return False
+        return None
     pair = frozenset((preposition, other_preposition))
     if pair == _ON_OR_IN:
-        return is_kind(object_, _CONTAINERS)
+        return "preposition" if is_kind(object_, _CONTAINERS) else None
     if pair == {"up", "down"} and is_kind(object_, kinds.LEVELS):
-        return False
-    return pair in _EXCLUSIVE_PREPOSITIONS
+        return None
+    return "preposition" if pair in _EXCLUSIVE_PREPOSITIONS else None
 
 
 def _split(predicate: str) -> tuple[str | None, str]:

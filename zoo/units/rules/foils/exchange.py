@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Mapping
 from random import Random
 
-
 _ITERATIONS = 20
 
 
@@ -15,14 +14,14 @@ def draw_exchanged(
 ) -> str | None:
     """Draws a foil of a value, or none.
 
-    A value and its foil are exchangeable: over the corpus, the pair (a, b) is as frequent as the
-    pair (b, a). Without any acceptance rule, frequent values would be more often true than false. An
-    alternative is drawn by its frequency and accepted with probability Z(true) / max(Z(true),
-    Z(alternative)), where Z is the total frequency of the alternatives of a value.
+    A value and its foil are exchangeable: over the corpus, a with the foil b is as frequent as b
+    with the foil a. For this an alternative is drawn by its frequency and accepted with probability
+    Z(true) / max(Z(true), Z(alternative)), where Z is the total frequency of the alternatives of a
+    value. If every alternative were accepted, frequent values would be true more often than false.
 
     Args:
         true: The true value.
-        alternatives: Returns the values that are false if a value is true; it has to be symmetric.
+        alternatives: Returns the values that are false if a value is true; symmetric.
         counts: The frequency of each value in the corpus, in this context.
         rng: Draws the foil.
 

@@ -1,22 +1,21 @@
 """Foils of a noun phrase with another head: "a red sofa" for "a red chair"."""
 
 from collections.abc import Iterator
-from functools import cache
 from random import Random
 
 from zoo.units.record import EntityFoil
 from zoo.units.rules import kinds, words
-from zoo.units.rules.corpus_counts import corpus_counts
-from zoo.units.rules.foils.exchange import balanced_weights, draw_exchanged
+from zoo.units.rules.corpus_counts import CorpusCounts
+from zoo.units.rules.foils.exchange import draw_exchanged
 from zoo.units.rules.kinds import can_take_number, is_kind, noun_class
 from zoo.units.rules.lexicon import (
     ATTRIBUTE_FOILS,
     COLOURS,
     MATERIALS,
-    NOUN_FOILS,
     NUMBERS,
     QUANTITIES,
     UNCOUNTED,
+    other_heads,
     same_meaning,
     singulars_and_plurals,
     word_set,
@@ -39,39 +38,38 @@ _NEARLY_GROWN = singulars_and_plurals(word_set("teenager adult"))
 _SMALL = frozenset({"little", "small", "young", "younger", "tiny"})
 
 
-def head_foils(phrase: Phrase, mentioned: frozenset[str], rng: Random) -> Iterator[EntityFoil]:
-    """Yields foils with another head, in random order.
-
-    First come heads that are exchangeable with the phrase's own in the corpus, then others by
-    weights that balance how often a head is true and false.
+def exchanged_head_foils(
+    phrase: Phrase, mentioned: frozenset[str], counts: CorpusCounts, rng: Random
+) -> Iterator[EntityFoil]:
+    """Yields at most one foil, whose head is exchangeable with the phrase's own in the corpus.
 
     Args:
         phrase: The noun phrase.
         mentioned: The nouns of the caption, which are not used as foils.
-        rng: Draws the heads.
+        counts: The counts of a corpus.
+        rng: Draws the head.
     """
-    head, counts = phrase.head_text, corpus_counts().heads
-    heads = [h for h in other_heads(head) if fits_phrase(h, phrase, mentioned)]
-    exchanged = draw_exchanged(head, other_heads, counts, rng)
-    if exchanged in heads:
-        heads.remove(exchanged)
-        yield EntityFoil(replace_head(phrase, exchanged), "object_change")
-    weights = _head_weights()
+    head = draw_exchanged(phrase.head_text, other_heads, counts.heads, rng)
+    if head and fits_phrase(head, phrase, mentioned):
+        yield EntityFoil(replace_head(phrase, head), "object_change")
+
+
+def weighted_head_foils(
+    phrase: Phrase, mentioned: frozenset[str], counts: CorpusCounts, rng: Random
+) -> Iterator[EntityFoil]:
+    """Yields foils with another head, in an order drawn by the weights of heads.
+
+    Args:
+        phrase: The noun phrase.
+        mentioned: The nouns of the caption, which are not used as foils.
+        counts: The counts of a corpus.
+        rng: Draws the order.
+    """
+    heads = [h for h in other_heads(phrase.head_text) if fits_phrase(h, phrase, mentioned)]
     while heads:
-        (drawn,) = rng.choices(heads, [weights[h] for h in heads])
+        (drawn,) = rng.choices(heads, [counts.head_weights[h] for h in heads])
         heads.remove(drawn)
         yield EntityFoil(replace_head(phrase, drawn), "object_change")
-
-
-@cache
-def other_heads(head: str) -> tuple[str, ...]:
-    """Returns the heads that are false where a head is true, and of a similar sort."""
-    return tuple(h for h in NOUN_FOILS.get(head, ()) if not same_meaning(h, head))
-
-
-@cache
-def _head_weights() -> dict[str, float]:
-    return balanced_weights(corpus_counts().heads, {head: other_heads(head) for head in NOUN_FOILS})
 
 
 def replace_head(phrase: Phrase, head: str) -> str:
@@ -82,8 +80,8 @@ def replace_head(phrase: Phrase, head: str) -> str:
 def fits_phrase(head: str, phrase: Phrase, mentioned: frozenset[str]) -> bool:
     """Returns whether a head can replace that of a phrase.
 
-    It cannot if a modifier fits only the phrase's own head ("sliding door"), if it may name the same
-    as a noun of the caption, or if it cannot be counted.
+    It cannot if a modifier fits only the phrase's own head ("sliding door"), if it may name the
+    same as a noun of the caption, or if it cannot be counted.
 
     Args:
         head: The head.

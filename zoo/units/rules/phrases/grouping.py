@@ -59,6 +59,9 @@ def _join_compounds(tokens: Sequence[Token]) -> tuple[list[str], list[str]]:
         else:
             words.append(word)
             tags.append(token.tag)
+    while " side by side " in f" {' '.join(words)} ":
+        at = next(i for i in range(len(words)) if words[i : i + 3] == ["side", "by", "side"])
+        del words[at : at + 3], tags[at : at + 3]
     return words, tags
 
 
@@ -74,8 +77,6 @@ def _next_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phrase | No
         return Phrase("break"), i + 1
     if is_negation(word):
         return Phrase("stop"), i + 1
-    if words[i : i + 3] == ["side", "by", "side"]:
-        return None, i + 3
     if words[i : i + 2] in (["each", "other"], ["one", "another"]):
         return Phrase("reciprocal"), i + 2
     if word in _INDEFINITE_ACTORS and (

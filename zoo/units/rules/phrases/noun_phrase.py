@@ -25,8 +25,8 @@ from zoo.units.rules.phrases.word_classes import (
 from zoo.units.rules.words import BINDING
 
 _PICTURES = word_set(
-    "picture pictures photo photos photograph photographs image images shot closeup close-up profile silhouette outline "
-    "painting drawing"
+    "picture pictures photo photos photograph photographs image images shot closeup close-up "
+    "profile silhouette outline painting drawing"
 )
 _QUANTIFIERS = word_set("each both all")
 _BINDING = word_set(BINDING)
