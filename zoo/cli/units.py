@@ -30,9 +30,12 @@ from zoo.support.progress import show_progress
 from zoo.support.ranges import NonNegativeInt, PositiveInt
 from zoo.support.ray_jobs import Ray
 from zoo.units.audit import (
+    CAPTION_COLUMNS,
+    COLUMNS,
     FOIL_VERDICTS,
     UNIT_VERDICTS,
     SheetRow,
+    draw_caption_rows,
     draw_sheet_rows,
     read_sheet,
     verdict_shares,
@@ -244,10 +247,22 @@ def count_or_sample_sheet(arguments: Namespace) -> None:
         print_shares(rows, file)
         return
     out_path = Path(arguments.out or file.with_suffix(".audit.csv"))
-    rows = draw_sheet_rows(read_units(file), arguments.n, arguments.seed, arguments.edit)
-    write_sheet(rows, out_path)
+    records = read_units(file)
+    if arguments.captions is not None and arguments.edit is not None:
+        raise ZooError("--captions draws all units of a caption: leave out --edit")
+    rows = (
+        draw_sheet_rows(records, arguments.n, arguments.seed, arguments.edit)
+        if arguments.captions is None
+        else draw_caption_rows(records, arguments.captions, arguments.seed)
+    )
+    write_sheet(rows, out_path, COLUMNS if arguments.captions is None else CAPTION_COLUMNS)
+    missed_note = (
+        ""
+        if arguments.captions is None
+        else "the numbers of missed entities and relations in the first row of a caption, "
+    )
     print(
-        f"{out_path}: {len(rows):,} units with one foil each; enter {', '.join(UNIT_VERDICTS)} as "
+        f"{out_path}: {len(rows):,} units with one foil each; enter {missed_note} {', '.join(UNIT_VERDICTS)} as "
         f"unit_verdict and {', '.join(FOIL_VERDICTS)} as foil_verdict, then run "
         f"`zoo units audit {out_path}` to count them"
     )
@@ -396,6 +411,11 @@ def parser() -> CommandParser:
     )
     audit_parser.add_argument(
         "--n", type=PositiveInt, default=200, help="number of units to sample"
+    )
+    audit_parser.add_argument(
+        "--captions",
+        type=PositiveInt,
+        help="sample this number of captions with all their units, to count missed units too",
     )
     audit_parser.add_argument("--seed", type=int, default=0, help="the seed of the sample")
     audit_parser.add_argument(

@@ -56,8 +56,8 @@ class RuleExtractor(UnitExtractor):
         self._source = {
             "extractor": self.name,
             "seed": seed,
-            "counts": self._counts.digest,
             **self.tagger.describe(),
+            "counts": self._counts.digest,
         }
 
     def extract(self, caption: str, caption_id: str, image_id: str) -> UnitRecord:

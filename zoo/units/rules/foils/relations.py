@@ -39,34 +39,54 @@ def relation_foils(
     """
     texts = {"subject": relation.subject, "object": relation.object}
     predicate = relation.predicate
-    subject_head, object_head = subject[0].head_text, object_[0].head_text
-    predicates = counts.predicates_between(subject_head, object_head)
+    heads = {"subject": subject[0].head_text, "object": object_[0].head_text}
+    phrases = {"subject": subject[0], "object": object_[0]}
+    predicates = counts.predicates_between(heads["subject"], heads["object"])
+    change_predicate = partial(
+        RelationFoil, **texts, edit="predicate_change", component="predicate"
+    )
+    change_argument = partial(RelationFoil, predicate=predicate, edit="argument_change")
+    n_foils = 0
     for kind in CONTRADICTIONS:
 
         def alternatives(true: str, kind: str = kind) -> list[str]:
-            return [p for p in predicates if contradiction(true, p, object_head) == kind]
+            return [p for p in predicates if contradiction(true, p, heads["object"]) == kind]
 
         drawn = draw_exchanged(predicate, alternatives, predicates, rng)
         if drawn:
-            yield RelationFoil(
-                relation.subject, drawn, relation.object, "predicate_change", "predicate"
-            )
+            n_foils += 1
+            yield change_predicate(predicate=drawn)
     # the filter drops and counts symmetric ones
     if is_symmetric(predicate) or can_swap(predicate, relation.subject, relation.object):
         yield RelationFoil(relation.object, predicate, relation.subject, "argument_swap")
-    heads_by_component = {
-        "subject": counts.subjects.get((predicate, noun_class(object_head)), {}),
-        "object": counts.objects.get((noun_class(subject_head), predicate), {}),
+    contexts = {
+        "subject": counts.subjects.get((predicate, noun_class(heads["object"])), {}),
+        "object": counts.objects.get((noun_class(heads["subject"]), predicate), {}),
     }
-    change = partial(RelationFoil, predicate=predicate, edit="argument_change")
-    for component, (phrase, _) in (("subject", subject), ("object", object_)):
-        heads = heads_by_component[component]
-        head = draw_exchanged(phrase.head_text, other_heads, heads, rng)
+    for component, phrase in phrases.items():
+        head = draw_exchanged(heads[component], other_heads, contexts[component], rng)
         if head and fits_phrase(head, phrase, mentioned):
+            n_foils += 1
             changed = texts | {component: replace_head(phrase, head)}
-            yield change(component=component, part="head", **changed)
-    for component, (_, entity) in (("subject", subject), ("object", object_)):
-        foils = [foil.text for foil in entity.foils if foil.edit == "attribute_change"]
-        if foils:
-            changed = texts | {component: rng.choice(foils)}
-            yield change(component=component, part="attribute", **changed)
+            yield change_argument(component=component, part="head", **changed)
+    for component, entity in (("subject", subject[1]), ("object", object_[1])):
+        texts_of_foils = [foil.text for foil in entity.foils if foil.edit == "attribute_change"]
+        if texts_of_foils:
+            n_foils += 1
+            changed = texts | {component: rng.choice(texts_of_foils)}
+            yield change_argument(component=component, part="attribute", **changed)
+    if n_foils:
+        return
+    # no exchange was accepted: one argument becomes another that the corpus has in its place
+    for component in rng.sample(list(phrases), 2):
+        phrase, context = phrases[component], contexts[component]
+        candidates = [
+            h
+            for h in other_heads(heads[component])
+            if h in context and fits_phrase(h, phrase, mentioned)
+        ]
+        if candidates:
+            (head,) = rng.choices(candidates, [context[h] for h in candidates])
+            changed = texts | {component: replace_head(phrase, head)}
+            yield change_argument(component=component, part="head", **changed)
+            return

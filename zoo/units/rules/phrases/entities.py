@@ -17,7 +17,7 @@ _NOUNS_IN_ING = NOUN_FOILS.keys() | NOUNS_IN_ING
 # "in silver" names nothing, but "a blonde" is a person
 _COLOURS_AS_NOUNS = COLOURS - {"blond", "blonde", "brunette"}
 # "a video game", "a display case"
-_NAMED_BY_MODIFIER = word_set("game games case cases area areas set spot spots")
+_NAMED_BY_MODIFIER = word_set("game games case cases set spot spots")
 
 
 def _is_placeholder(phrase: Phrase) -> bool:
