@@ -32,7 +32,7 @@ _PREPOSITIONS_OF_PARTS = {
 }
 _IN_PLACES = (("in",), ("on",), ("at",), ("inside",), ("outside",))
 _BOARDS = MOUNTS - ANIMALS
-_BACKDROPS = word_set("background foreground distance backdrop left right side")
+_BACKDROPS = word_set("background foreground distance backdrop left right side air sky")
 _PLACES_NEARBY = frozenset(
     {"behind", "in front of", "next to", "near", "beside", "around", "above", "below", "between"}
 )
@@ -67,13 +67,14 @@ def is_in_background(phrase_list: Sequence[Phrase], i: int) -> bool:
     i = next_index
     while next_index < len(phrase_list) and phrase_list[next_index].kind in ("verb", "preposition"):
         next_index += 1
+    between = phrase_list[i:next_index]
     if next_index < len(phrase_list) and phrase_list[next_index].kind == "noun":
-        return next_index > i and phrase_list[next_index].head_text in _BACKDROPS
-    return (
-        i < len(phrase_list)
-        and phrase_list[i].kind == "preposition"
-        and phrase_list[i].text in _PLACES_NEARBY
-    )
+        return (
+            bool(between)
+            and between[-1].words != ("with",)
+            and phrase_list[next_index].head_text in _BACKDROPS
+        )
+    return bool(between) and between[0].kind == "preposition" and between[0].text in _PLACES_NEARBY
 
 
 def gives_object(state: ClauseState, previous: Phrase | None) -> bool:

@@ -82,6 +82,9 @@ def _bearers_of_preposition(
         return state.actors
     if state.governor == "with" and is_kind(previous.head_text, LIMBS):
         return [previous] if preposition.text in _TOUCHING else []
+    if preposition.text == "with" and is_kind(previous.head_text, VEHICLES):
+        # "a man in a car with a dog"
+        return state.actors
     if _is_own_bearer(state, previous) or _is_part_of_thing(state, preposition, previous):
         return [previous]
     return [] if state.has_perception_verb else state.actors

@@ -43,7 +43,8 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[tuple[Phrase, str, Phrase
             set_bearer_of_print(state, run[0])
             handle_picture_content(state, run[0])
             if state.predicate[-1:] == ("with",) and (
-                is_in_background(phrase_list, i) or is_acting_being(phrase_list, i)
+                is_in_background(phrase_list, i)
+                or (state.verb is not None and is_acting_being(phrase_list, i))
             ):
                 state.bearers = []
             if gives_object(state, phrase_list[start - 1] if start else None):

@@ -61,6 +61,8 @@ def contradiction(first: str, second: str, object_: str) -> Contradiction | None
         return "preposition" if is_kind(object_, _CONTAINERS) else None
     if pair == {"up", "down"} and is_kind(object_, kinds.LEVELS):
         return None
+    if is_kind(object_, kinds.CLOTHES) or ("at" in pair and not is_kind(object_, kinds.TABLES)):
+        return None
     return "preposition" if pair in _EXCLUSIVE_PREPOSITIONS else None
 
 

@@ -14,8 +14,10 @@ from zoo.units.rules.lexicon import (
     MATERIALS,
     NUMBERS,
     QUANTITIES,
+    SINGULARS,
     UNCOUNTED,
     other_heads,
+    plural,
     same_meaning,
     singulars_and_plurals,
     word_set,
@@ -35,6 +37,12 @@ _OF_ONE_SEX = word_set("pregnant bearded bald mustached male female")
 _BARE = frozenset({"shirtless", "topless"})
 _FEMALE = singulars_and_plurals(word_set("woman girl lady"))
 _NEARLY_GROWN = singulars_and_plurals(word_set("teenager adult"))
+_PORTIONS = word_set(
+    "slice slices piece pieces cup cups glass glasses bottle bottles bowl bowls "
+    "plate plates can jar"
+)
+_MEALS = frozenset({"food", "foods", "meal", "meals"})
+_COUNTING = (NUMBERS | QUANTITIES | word_set("several many few some multiple various")) - {"one"}
 _SMALL = frozenset({"little", "small", "young", "younger", "tiny"})
 
 
@@ -73,7 +81,13 @@ def weighted_head_foils(
 
 
 def replace_head(phrase: Phrase, head: str) -> str:
-    """Returns the phrase with another head; a compound ("nose ring") is replaced as a whole."""
+    """Returns the phrase with another head; a compound ("nose ring") is replaced as a whole.
+
+    The head becomes a plural after "two" or "group of" if that of the phrase is both ("sheep").
+    """
+    if phrase.head_text == plural(phrase.head_text):
+        is_plural = not _COUNTING.isdisjoint(phrase.words)
+        head = plural(head) if is_plural and head not in SINGULARS.keys() | UNCOUNTED else head
     return phrase.replace_words(min(phrase.compound, phrase.head[0]), phrase.head[1], head)
 
 
@@ -94,8 +108,19 @@ def fits_phrase(head: str, phrase: Phrase, mentioned: frozenset[str]) -> bool:
         end == len(phrase.words)
         and not (counted and (head in UNCOUNTED or not can_take_number(phrase.head_text)))
         and not _is_mentioned(head, phrase.head_text, mentioned)
+        and _quantity_fits(phrase, head)
         and _modifiers_fit_foil(phrase.words[:start], phrase.head_text, head)
     )
+
+
+def _quantity_fits(phrase: Phrase, head: str) -> bool:
+    """Returns whether a quantity fits the head: a bowl of food, a pair of shoes."""
+    quantity = phrase.words[0] if "of" in phrase.words else ""
+    if quantity in ("pair", "pairs"):
+        return head.endswith("s")
+    if quantity in _PORTIONS:
+        return is_kind(phrase.head_text, kinds.FOODS, _MEALS) and is_kind(head, kinds.FOODS, _MEALS)
+    return True
 
 
 def _modifiers_fit_foil(modifiers: tuple[str, ...], head: str, foil: str) -> bool:

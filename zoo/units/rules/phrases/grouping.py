@@ -26,6 +26,8 @@ _ADVERBIAL = word_set("outside inside")
 # the actor is one of those mentioned before, or somebody else
 _INDEFINITE_ACTORS = word_set("one another others both each some")
 _COMPOUNDS = {
+    ("train", "tracks"): "train tracks",
+    ("railroad", "tracks"): "railroad tracks",
     ("close", "up"): "close-up",
     ("trash", "can"): "trash can",
     ("trash", "cans"): "trash cans",

@@ -66,4 +66,4 @@ def _qualifies_participle(words: list[str], tags: list[str], i: int) -> bool:
         return False
     sport = BASES.get("".join(words[i + 1 : i + 2])) in _SPORTS
     after_verb = tags[i - 1] == "VBG" and tags[i + 1 : i + 2] == ["VBG"]
-    return sport and (words[i - 1] in BEINGS | AUXILIARIES or after_verb)
+    return sport and (words[i - 1] in BEINGS | AUXILIARIES | CLOTHES or after_verb)
