@@ -142,7 +142,7 @@ def test_extract_writes_a_record_a_caption_under_the_ids_of_the_reader(
     assert {r.source["seed"] for r in records.values()} == {5}
     printed = capsys.readouterr().out
     assert "66.7%" in printed
-    assert "predicate_change" in printed
+    assert "argument_change" in printed
     assert "3 captions, extractor rule, seed 5, tagger textblob" in printed
     assert UnitSampler(str(out)).describe()["captions"] == 3
 
@@ -286,7 +286,7 @@ def test_show_prints_units_beside_their_foils(
     capsys.readouterr()
     assert main(["show", str(out), "--n", "3"]) == 0
     printed = capsys.readouterr().out
-    assert "man leading horse" in printed.replace("brown ", "")
+    assert "man riding horse" in printed.replace("brown ", "")
     assert "3 of 3 records" in printed
 
 

@@ -14,6 +14,7 @@ from zoo.language.offensive_words import offensive_words
 from zoo.language.prepositions import other_prepositions
 from zoo.language.wordnet import OFFENSIVE_DOMAINS, WordNet
 from zoo.units.rules import lexicon, words
+from zoo.units.rules.corpus_counts import default_counts
 
 WORD_LISTS = sorted(Path(str(words.__file__)).parent.glob("*.txt"))
 # how WordNet's definitions say that a word is offensive, whatever its usage domains say
@@ -121,10 +122,12 @@ def test_no_word_list_of_the_rules_has_an_offensive_word(path: Path) -> None:
 def rule_foils() -> Iterator[str]:
     for foils in (*lexicon.NOUN_FOILS.values(), *lexicon.ATTRIBUTE_FOILS.values()):
         yield from foils
-    for verb, contraries in lexicon.CONTRARY_VERBS.items():
-        yield from (lexicon.PARTICIPLES[form] for form in (verb, *contraries))
-    yield from lexicon.CONTRARY_PHRASES.values()
-    yield from lexicon.CONTRARY_PREPOSITIONS.values()
+    for verbs in lexicon.parse_word_sets(words.EXCLUSIVE_VERBS):
+        yield from (lexicon.PARTICIPLES[verb] for verb in verbs)
+    for prepositions in lexicon.parse_word_sets(words.EXCLUSIVE_PREPOSITIONS):
+        yield from prepositions
+    for predicates in default_counts().objects:
+        yield predicates[1]
     yield from (*other_prepositions("in"), *other_prepositions("on"))
 
 

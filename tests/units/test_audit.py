@@ -10,8 +10,10 @@ from zoo.cli.units import main
 from zoo.errors import ZooError
 from zoo.language.textblob_tagger import TextBlobTagger
 from zoo.units.audit import (
+    CAPTION_COLUMNS,
     COLUMNS,
     SheetRow,
+    draw_caption_rows,
     draw_sheet_rows,
     read_sheet,
     verdict_shares,
@@ -44,6 +46,34 @@ def test_one_edit_can_be_drawn_alone_and_a_misspelt_one_is_named() -> None:
     }
     with pytest.raises(ZooError, match=r"argument_swop.*did you mean argument_swap"):
         draw_sheet_rows(RECORDS, 5, 0, "argument_swop")
+
+
+def test_a_sheet_of_captions_has_all_their_units_and_counts_missed_ones(tmp_path: Path) -> None:
+    rows = draw_caption_rows(RECORDS, 2, seed=0)
+    assert len({row.caption_id for row in rows}) == 2
+    for caption_id in {row.caption_id for row in rows}:
+        record = RECORDS[caption_id]
+        units = [u.text for u in (*record.entities, *record.relations)]
+        assert [row.unit for row in rows if row.caption_id == caption_id] == units
+    judged = [
+        replace(row, unit_verdict="ok", foil_verdict="ok" if row.foil else "") for row in rows
+    ]
+    judged[0] = replace(judged[0], missed_entities="0", missed_relations="2")
+    judged[1] = replace(judged[1], unit_verdict="false")
+    write_sheet(judged, tmp_path / "sheet.csv", CAPTION_COLUMNS)
+    shares = {
+        (share.verdict, share.group): (share.count, share.n)
+        for share in verdict_shares(read_sheet(tmp_path / "sheet.csv"))
+    }
+    n_relations = len(RECORDS[rows[0].caption_id].relations)
+    n_entities = len(RECORDS[rows[0].caption_id].entities)
+    assert shares["any error", "units"] == (1, len(rows))
+    assert shares["missed", "relations"] == (2, n_relations + 2)
+    assert shares["missed", "entities"] == (0, n_entities - 1)
+    text = (tmp_path / "sheet.csv").read_text().replace(",0,2", ",0,two", 1)
+    (tmp_path / "wrong.csv").write_text(text)
+    with pytest.raises(ZooError, match="missed_relations 'two' is not a number"):
+        read_sheet(tmp_path / "wrong.csv")
 
 
 def test_a_sheet_is_never_written_over(tmp_path: Path) -> None:

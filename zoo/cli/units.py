@@ -1,10 +1,11 @@
 """`zoo units`: extracts units and their foils from captions into a file.
 
-`zoo fit` samples from such a file. `show` prints it, `report` summarizes it or compares two files,
-and `audit` creates a sheet for manual evaluation.
+`zoo fit` samples from such a file. `count` counts the words of captions, by which the rules draw
+foils. `show` prints units, `report` summarizes them or compares two files, and `audit` creates a
+sheet for manual evaluation.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from random import Random
@@ -17,9 +18,10 @@ from zoo.cli.caption_arguments import add_caption_arguments, read_samples
 from zoo.cli.command_parser import CommandParser, format_pairs, pass_arguments
 from zoo.errors import ZooError, suggest_names
 from zoo.language.tagger import Tagger
+from zoo.language.taggers import default_tagger
 from zoo.results.statistics import wilson
 from zoo.results.tables import TextTable
-from zoo.results.units_report import counts_table, read_units_report
+from zoo.results.units_report import BLIND_NOTE, counts_table, read_units_report
 from zoo.sources.images import ImageFinder
 from zoo.sources.sample import Sample
 from zoo.support.class_names import import_all
@@ -28,9 +30,12 @@ from zoo.support.progress import show_progress
 from zoo.support.ranges import NonNegativeInt, PositiveInt
 from zoo.support.ray_jobs import Ray
 from zoo.units.audit import (
+    CAPTION_COLUMNS,
+    COLUMNS,
     FOIL_VERDICTS,
     UNIT_VERDICTS,
     SheetRow,
+    draw_caption_rows,
     draw_sheet_rows,
     read_sheet,
     verdict_shares,
@@ -44,10 +49,11 @@ from zoo.units.overlap import RULE, Disagreement
 from zoo.units.ray_extraction import extract_on_ray
 from zoo.units.reader import read_units
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
+from zoo.units.rules.corpus_counts import count_corpus
 
 
 def main(argv: list[str]) -> int:
-    """Runs `extract`, `show`, `report` or `audit`, and returns the exit status."""
+    """Runs `extract`, `count`, `show`, `report` or `audit`, and returns the exit status."""
     import_all(("extractors", "readers", "taggers"))
     declared = parser()
     args = declared.parse_args(argv)
@@ -62,6 +68,12 @@ def main(argv: list[str]) -> int:
         return 0
     if args.command == "report":
         report(arguments)
+        return 0
+    if args.command == "count":
+        built_args = declared.instantiate_subcommand(args)
+        count_captions(
+            read_samples(arguments.captions, built_args.reader), built_args.tagger, arguments
+        )
         return 0
     if not arguments.ray.workers:
         check_output(Path(arguments.out), arguments.overwrite)
@@ -106,6 +118,31 @@ def extract(
         if ray.workers:
             return extract_on_ray(ray, extractor, captions, out, overwrite, advance)
         return write_extracted(extractor, captions, out, advance)
+
+
+def count_captions(samples: Sequence[Sample], tagger: Tagger | None, arguments: Namespace) -> None:
+    """Writes the counts of captions, which `--extractor.counts` takes.
+
+    Args:
+        samples: The captions.
+        tagger: The tagger; None for the default.
+        arguments: The arguments of the command.
+
+    Raises:
+        ZooError: The file exists, or cannot be written.
+    """
+    out_path = Path(arguments.out)
+    check_writable(out_path, arguments.overwrite)
+    with show_progress("captions", len(samples)) as advance:
+
+        def captions() -> Iterator[str]:
+            for sample in samples:
+                yield sample.caption
+                advance(1)
+
+        text = count_corpus(captions(), tagger or default_tagger(), arguments.min_count)
+    write_bytes(out_path, text.encode())
+    print(f"{out_path}: counts of {len(samples):,} captions")
 
 
 def show(records: Sequence[UnitRecord], total: int) -> None:
@@ -168,6 +205,8 @@ def report(arguments: Namespace) -> None:
         say(f"{file.name}: {file.description}")
     for note in file_report.notes:
         say(note)
+    console.print(boxed_table(file_report.blind_table))
+    say(BLIND_NOTE)
     if file_report.overlap is None:
         show(file_report.samples[file_report.files[0].name], len(file_report.files[0].records))
     else:
@@ -208,10 +247,23 @@ def count_or_sample_sheet(arguments: Namespace) -> None:
         print_shares(rows, file)
         return
     out_path = Path(arguments.out or file.with_suffix(".audit.csv"))
-    rows = draw_sheet_rows(read_units(file), arguments.n, arguments.seed, arguments.edit)
-    write_sheet(rows, out_path)
+    records = read_units(file)
+    if arguments.captions is not None and arguments.edit is not None:
+        raise ZooError("--captions draws all units of a caption: leave out --edit")
+    rows = (
+        draw_sheet_rows(records, arguments.n, arguments.seed, arguments.edit)
+        if arguments.captions is None
+        else draw_caption_rows(records, arguments.captions, arguments.seed)
+    )
+    write_sheet(rows, out_path, COLUMNS if arguments.captions is None else CAPTION_COLUMNS)
+    missed_note = (
+        ""
+        if arguments.captions is None
+        else "the numbers of missed entities and relations in the first row of a caption, "
+    )
     print(
-        f"{out_path}: {len(rows):,} units with one foil each; enter {', '.join(UNIT_VERDICTS)} as "
+        f"{out_path}: {len(rows):,} units with one foil each; enter {missed_note}"
+        f" {', '.join(UNIT_VERDICTS)} as "
         f"unit_verdict and {', '.join(FOIL_VERDICTS)} as foil_verdict, then run "
         f"`zoo units audit {out_path}` to count them"
     )
@@ -322,6 +374,24 @@ def parser() -> CommandParser:
         nargs="+",
         help="the splits to use, by their names in the source (default: all)",
     )
+    count_parser = CommandParser(
+        description="Count heads, attributes and relations of captions, by which rules draw foils."
+    )
+    add_caption_arguments(count_parser)
+    count_parser.add_argument("--out", type=str, required=True, help="the file to write")
+    count_parser.add_argument("--overwrite", action="store_true", help="overwrite an existing file")
+    count_parser.add_argument(
+        "--tagger",
+        type=Tagger,
+        metavar="CLASS",
+        help="the tagger, from `zoo ls taggers` or a custom class (default: TextBlob's)",
+    )
+    count_parser.add_argument(
+        "--min_count",
+        type=PositiveInt,
+        default=1,
+        help="leave out values that are counted less often in their context",
+    )
     show_parser = CommandParser(
         description="Print records of a units file, each unit with its foils."
     )
@@ -362,6 +432,11 @@ def parser() -> CommandParser:
     audit_parser.add_argument(
         "--n", type=PositiveInt, default=200, help="number of units to sample"
     )
+    audit_parser.add_argument(
+        "--captions",
+        type=PositiveInt,
+        help="sample this number of captions with all their units, to count missed units too",
+    )
     audit_parser.add_argument("--seed", type=int, default=0, help="the seed of the sample")
     audit_parser.add_argument(
         "--edit", type=str, help="sample only foils of this edit, such as argument_swap"
@@ -372,6 +447,9 @@ def parser() -> CommandParser:
         help="the sheet to write (default: UNITS.audit.csv next to the units file)",
     )
     commands.add_subcommand("extract", extract_parser, help="write a units file")
+    commands.add_subcommand(
+        "count", count_parser, help="count the words of captions, by which rules draw foils"
+    )
     commands.add_subcommand("show", show_parser, help="print records of a units file")
     commands.add_subcommand("report", report_parser, help="summarize a units file, or compare two")
     commands.add_subcommand(

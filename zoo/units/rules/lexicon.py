@@ -9,7 +9,8 @@ from zoo.units.rules import words
 Sets = tuple[tuple[str, ...], ...]
 
 
-def _sets(text: str) -> Sets:
+def parse_word_sets(text: str) -> Sets:
+    """Returns the sets of a word list; `;` or the end of a line ends a set, `_` is a space."""
     lines = (part for line in text.strip().split("\n") for part in line.split(";"))
     return tuple(tuple(word.replace("_", " ") for word in line.split()) for line in lines)
 
@@ -51,7 +52,7 @@ MOTIONS = word_set(words.MOTIONS)
 OF_PEOPLE = word_set(words.OF_PEOPLE)
 # "watches a dog climb": a bare verb may follow the object
 LOOKING_ON = word_set("watch see help let make")
-_PLURALS = {line[0]: line[1] for line in _sets(words.IRREGULAR_PLURALS)}
+_PLURALS = {line[0]: line[1] for line in parse_word_sets(words.IRREGULAR_PLURALS)}
 PLURALS = frozenset(_PLURALS.values())
 
 
@@ -66,7 +67,11 @@ def singulars_and_plurals(nouns: Iterable[str]) -> frozenset[str]:
     return frozenset(form for noun in nouns for form in (noun, plural(noun)))
 
 
-_BEINGS, _VEHICLES, _THINGS = _sets(words.BEINGS), _sets(words.VEHICLES), _sets(words.THINGS)
+_BEINGS, _VEHICLES, _THINGS = (
+    parse_word_sets(words.BEINGS),
+    parse_word_sets(words.VEHICLES),
+    parse_word_sets(words.THINGS),
+)
 _SINGULAR_FOILS = _alternatives_by_word((*_BEINGS, *_VEHICLES, *_THINGS))
 SINGULARS = {plural(noun): noun for noun in _SINGULAR_FOILS if noun not in UNCOUNTED}
 NOUN_FOILS = _SINGULAR_FOILS | {
@@ -76,11 +81,18 @@ NOUN_FOILS = _SINGULAR_FOILS | {
 }
 COATS = word_set(words.COATS)
 COLOURS = frozenset(
-    word for line in _sets(words.ATTRIBUTES) if {"black", "blond"} & set(line) for word in line
+    word
+    for line in parse_word_sets(words.ATTRIBUTES)
+    if {"black", "blond"} & set(line)
+    for word in line
 )
-ATTRIBUTE_FOILS = _alternatives_by_word(_sets(words.ATTRIBUTES))
+ATTRIBUTE_FOILS = _alternatives_by_word(parse_word_sets(words.ATTRIBUTES))
 FOIL_SETS = tuple(
     frozenset(word.lstrip("~") for word in line) for line in (*_BEINGS, *_VEHICLES, *_THINGS)
+)
+SETS_BY_FIRST_WORD = tuple(
+    (line[0].lstrip("~"), frozenset(word.lstrip("~") for word in line))
+    for line in (*_BEINGS, *_VEHICLES, *_THINGS)
 )
 BEING_SETS, VEHICLE_SETS = FOIL_SETS[: len(_BEINGS)], FOIL_SETS[len(_BEINGS) :][: len(_VEHICLES)]
 
@@ -106,29 +118,26 @@ def _regular_verb_forms(base: str) -> tuple[str, ...]:
     return base, _regular_plural(base), _regular_participle(base), past_form
 
 
-VERB_FORMS = (*_sets(words.VERBS), *map(_regular_verb_forms, words.REGULAR_VERBS.split()))
+VERB_FORMS = (*parse_word_sets(words.VERBS), *map(_regular_verb_forms, words.REGULAR_VERBS.split()))
 BASES = {form: line[0] for line in reversed(VERB_FORMS) for form in line}
 PARTICIPLES = {line[0]: line[2] for line in VERB_FORMS}
 THIRD_PERSONS = frozenset(line[1] for line in VERB_FORMS)
-CONTRARY_VERBS = {line[0]: line[1:] for line in _sets(words.CONTRARY_VERBS)}
-CONTRARY_PHRASES = {line[0]: line[1] for line in _sets(words.CONTRARY_PHRASES)}
-CONTRARY_PREPOSITIONS = {line[0]: line[1] for line in _sets(words.CONTRARY_PREPOSITIONS)}
 PREPOSITION_PHRASES = tuple(
     sorted(
-        (tuple(p.split()) for line in _sets(words.PREPOSITION_PHRASES) for p in line),
+        (tuple(p.split()) for line in parse_word_sets(words.PREPOSITION_PHRASES) for p in line),
         key=len,
         reverse=True,
     )
 )
 _SYMMETRIC_PREPOSITIONS = word_set(words.SYMMETRIC_PREPOSITIONS)
 _SYMMETRIC_VERBS = word_set(words.SYMMETRIC_VERBS)
-PREPOSITIONS = frozenset(CONTRARY_PREPOSITIONS)
+PREPOSITIONS = word_set(words.PREPOSITIONS)
 
 
 def _synonym_pairs() -> Iterator[frozenset[str]]:
-    for line in _sets(words.SYNONYMS):
+    for line in parse_word_sets(words.SYNONYMS):
         yield from (frozenset(pair) for pair in combinations(line, 2))
-    for general_word, *kinds in _sets(words.KINDS):
+    for general_word, *kinds in parse_word_sets(words.KINDS):
         yield from (frozenset((general_word, kind)) for kind in kinds)
 
 
@@ -144,6 +153,12 @@ def same_meaning(first: str, second: str) -> bool:
     """
     a, b = (set(_lemmas(text)) for text in (first.lower(), second.lower()))
     return bool(a & b) or any(frozenset((x, y)) in _LIKE_MEANINGS for x in a for y in b)
+
+
+@lru_cache(1 << 16)
+def other_heads(head: str) -> tuple[str, ...]:
+    """Returns the heads that are false where a head is true, and of a similar sort."""
+    return tuple(h for h in NOUN_FOILS.get(head, ()) if not same_meaning(h, head))
 
 
 def _lemmas(text: str) -> Iterator[str]:

@@ -4,7 +4,8 @@ With it CS-CLIP can be trained without a language model.
 """
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
+from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
 
@@ -13,19 +14,17 @@ from zoo.language.taggers import default_tagger
 from zoo.units.extractor import UnitExtractor
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 from zoo.units.rules.clauses.triples import triples
+from zoo.units.rules.corpus_counts import default_counts, read_counts
 from zoo.units.rules.filters import DUPLICATE, phrase_fault, relation_fault
 from zoo.units.rules.foils.attributes import attribute_foils
-from zoo.units.rules.foils.heads import head_foils
+from zoo.units.rules.foils.heads import exchanged_head_foils, weighted_head_foils
 from zoo.units.rules.foils.relations import relation_foils
-from zoo.units.rules.lexicon import BASES, COLOURS, NOUN_FOILS, NOUNS_IN_ING, PLACEHOLDERS
+from zoo.units.rules.lexicon import NOUN_FOILS
+from zoo.units.rules.phrases.entities import entity_phrases
 from zoo.units.rules.phrases.grouping import phrases
 from zoo.units.rules.phrases.phrase import Phrase
 
-_HEAD_FOILS = 2
-_ATTRIBUTE_FOILS = 2
-_NOUNS_IN_ING = NOUN_FOILS.keys() | NOUNS_IN_ING
-# "in silver" names nothing, but "a blonde" is a person
-_COLOURS_AS_NOUNS = COLOURS - {"blond", "blonde", "brunette"}
+_MIN_FOILS = 2
 
 
 class RuleExtractor(UnitExtractor):
@@ -38,20 +37,34 @@ class RuleExtractor(UnitExtractor):
     Args:
         seed: The random seed; together with the caption it determines the foils.
         tagger: The tagger for words, tags and phrases. If None, TextBlob's.
+        counts: A file of counts of the captions (`zoo units count`), by which foils are drawn. If
+            None, the counts of COCO's and Flickr8k's captions that come with the package.
+
+    Raises:
+        ZooError: The file of counts cannot be read.
     """
 
     name: ClassVar[str] = "rule"
 
-    def __init__(self, seed: int = 0, tagger: Tagger | None = None) -> None:
+    def __init__(
+        self, seed: int = 0, tagger: Tagger | None = None, counts: str | None = None
+    ) -> None:
         self.seed = seed
         self.tagger = tagger or default_tagger()
-        self._source = {"extractor": self.name, "seed": seed, **self.tagger.describe()}
+        self.counts = counts
+        self._counts = default_counts() if counts is None else read_counts(Path(counts))
+        self._source = {
+            "extractor": self.name,
+            "seed": seed,
+            **self.tagger.describe(),
+            "counts": self._counts.digest,
+        }
 
     def extract(self, caption: str, caption_id: str, image_id: str) -> UnitRecord:
         """Returns the units of one caption, which depend only on caption, seed and tagger."""
         tokens = self.tagger.checked_tokens(caption)
         phrase_list = phrases(tokens)
-        nouns = _entity_phrases(phrase_list)
+        nouns = entity_phrases(phrase_list)
         relations = _relations(phrase_list, set(nouns))
         rng = Random(f"{self.seed}:{caption}")
         mentioned = frozenset(token.text.lower() for token in tokens) & NOUN_FOILS.keys()
@@ -65,7 +78,14 @@ class RuleExtractor(UnitExtractor):
                 *(r.subject, r.predicate, r.object),
                 foils=self._keep_relation_foils(
                     r,
-                    relation_foils(r, entities[r.subject], entities[r.object], rng),
+                    relation_foils(
+                        r,
+                        (nouns[r.subject], entities[r.subject]),
+                        (nouns[r.object], entities[r.object]),
+                        mentioned,
+                        self._counts,
+                        rng,
+                    ),
                     (nouns[r.subject].compound_text, nouns[r.object].compound_text),
                     used_texts,
                 ),
@@ -90,18 +110,25 @@ class RuleExtractor(UnitExtractor):
     ) -> dict[str, tuple[EntityFoil, ...]]:
         """Returns the foils of each noun phrase.
 
-        Phrases take turns in choosing heads, so that of two similar phrases ("a man and a woman")
-        the first does not use up all foils.
+        Those that are exchangeable with the phrase in the corpus come first. Where they are fewer
+        than `_MIN_FOILS`, other heads follow. Phrases take turns in choosing them, so that of two
+        similar phrases ("a man and a woman") the first does not use up all foils.
         """
-        foils_by_text: dict[str, list[EntityFoil]] = {text: [] for text in nouns}
-        heads = {text: head_foils(phrase, mentioned, rng) for text, phrase in nouns.items()}
-        for _ in range(_HEAD_FOILS):
-            for text, foils in heads.items():
-                foils_by_text[text] += islice(self._keep_foils(nouns[text], foils, used_texts), 1)
+        foils_by_text: dict[str, list[EntityFoil]] = {}
         for text, phrase in nouns.items():
-            foils_by_text[text] += islice(
-                self._keep_foils(phrase, attribute_foils(phrase, rng), used_texts), _ATTRIBUTE_FOILS
+            exchanged = chain(
+                exchanged_head_foils(phrase, mentioned, self._counts, rng),
+                attribute_foils(phrase, self._counts, rng),
             )
+            foils_by_text[text] = list(self._keep_foils(phrase, exchanged, used_texts))
+        others = {
+            text: weighted_head_foils(phrase, mentioned, self._counts, rng)
+            for text, phrase in nouns.items()
+        }
+        for n_foils in range(_MIN_FOILS):
+            for text, foils in foils_by_text.items():
+                if len(foils) <= n_foils:
+                    foils += islice(self._keep_foils(nouns[text], others[text], used_texts), 1)
         return {text: tuple(foils) for text, foils in foils_by_text.items()}
 
     def _keep_foils(
@@ -136,28 +163,6 @@ class RuleExtractor(UnitExtractor):
             return False
         used_texts.add(text)
         return True
-
-
-def _entity_phrases(phrase_list: list[Phrase]) -> dict[str, Phrase]:
-    """Returns the noun phrases that name something, by text.
-
-    Of "horse" and "brown horse", only the second is returned.
-    """
-    nouns = {
-        p.text: p
-        for p in phrase_list
-        if p.kind == "noun"
-        and p.head_text not in PLACEHOLDERS
-        and p.head_text not in _COLOURS_AS_NOUNS
-        and not (p.head_text.endswith("ing") and p.head_text in BASES.keys() - _NOUNS_IN_ING)
-        and len(p.head_text) > 1
-        and p.head_text[0].isalpha()
-    }
-    return {
-        text: phrase
-        for text, phrase in nouns.items()
-        if not any(other_text.endswith(f" {text}") for other_text in nouns)
-    }
 
 
 def _relations(phrase_list: list[Phrase], entities: set[str]) -> list[Relation]:

@@ -4,7 +4,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from zoo.units.rules.clauses.reading import ClauseState
-from zoo.units.rules.kinds import ANIMALS, BEINGS, BODY_PARTS, CLOTHES, MOUNTS, PLACES, is_kind
+from zoo.units.rules.kinds import (
+    ANIMALS,
+    BEINGS,
+    BODY_PARTS,
+    CLOTHES,
+    MOUNTS,
+    PLACES,
+    VEHICLES,
+    is_kind,
+)
 from zoo.units.rules.lexicon import word_set
 from zoo.units.rules.phrases.phrase import Phrase
 
@@ -21,10 +30,11 @@ _PREPOSITIONS_OF_PARTS = {
     "across",
     "behind",
 }
+_IN_PLACES = (("in",), ("on",), ("at",), ("inside",), ("outside",))
 _BOARDS = MOUNTS - ANIMALS
-_BACKDROPS = word_set("background foreground distance backdrop left right side")
+_BACKDROPS = word_set("background foreground distance backdrop left right side air sky")
 _PLACES_NEARBY = frozenset(
-    {"behind", "in front of", "next to", "near", "beside", "around", "above", "below"}
+    {"behind", "in front of", "next to", "near", "beside", "around", "above", "below", "between"}
 )
 _SUPPORTING_PARTS = word_set(
     "back belly stomach side knee knees feet foot leg legs hand hands lap shoulders head heels"
@@ -52,14 +62,29 @@ def set_bearer_of_body_part(state: ClauseState, part: Phrase, previous: Phrase |
 def is_in_background(phrase_list: Sequence[Phrase], i: int) -> bool:
     """Returns whether the noun before i is "in the background" or "behind them"."""
     next_index = i
+    while [p.kind for p in phrase_list[next_index : next_index + 2]] == ["joiner", "noun"]:
+        next_index += 2
+    i = next_index
     while next_index < len(phrase_list) and phrase_list[next_index].kind in ("verb", "preposition"):
         next_index += 1
+    between = phrase_list[i:next_index]
     if next_index < len(phrase_list) and phrase_list[next_index].kind == "noun":
-        return next_index > i and phrase_list[next_index].head_text in _BACKDROPS
+        return (
+            bool(between)
+            and between[-1].words != ("with",)
+            and phrase_list[next_index].head_text in _BACKDROPS
+        )
+    return bool(between) and between[0].kind == "preposition" and between[0].text in _PLACES_NEARBY
+
+
+def gives_object(state: ClauseState, previous: Phrase | None) -> bool:
+    """Returns whether a second object follows a being: "handing a woman a cake"."""
     return (
-        i < len(phrase_list)
-        and phrase_list[i].kind == "preposition"
-        and phrase_list[i].text in _PLACES_NEARBY
+        state.gives
+        and previous is not None
+        and previous is state.object
+        and is_kind(previous.head_text, BEINGS)
+        and not state.predicate
     )
 
 
@@ -76,6 +101,19 @@ def set_bearer_on_mount(state: ClauseState, mount: Phrase) -> None:
     done_to = state.object is not None and state.bearers == [state.object]
     if done_to and state.predicate == ("on",) and is_kind(mount.head_text, _BOARDS):
         state.bearers = [] if is_kind(state.bearers[0].head_text, BEINGS) else state.actors
+
+
+def set_bearer_in_place(state: ClauseState, place: Phrase) -> None:
+    """Assigns "on a beach" to who holds or uses a thing there, not to the thing."""
+    held = state.object
+    if (
+        held is not None
+        and state.bearers == [held]
+        and state.predicate in _IN_PLACES
+        and is_kind(place.head_text, PLACES)
+        and not is_kind(held.head_text, BEINGS, VEHICLES, MOUNTS, PLACES)
+    ):
+        state.bearers = state.actors
 
 
 def set_bearer_of_print(state: ClauseState, shown: Phrase) -> None:

@@ -10,6 +10,8 @@ _DIRECTIONS = word_set("to into from onto toward towards out_of off off_of away_
 _COMPLETE = (("on",), ("with",), ("of",), ("at",), ("around",))
 # after these verbs "with" may describe the object
 _HANDLING = word_set("hold carry bring push pull ride eat present serve show help feed watch use")
+_PUTTING = word_set("put load pour push pull stuff pack place fill lift")
+_INTO = word_set("onto into")
 _GOING = MOTIONS | {"cross"}
 _TOUCHING = frozenset({"on", "on top of", "onto", "against", "around", "over", "under"})
 
@@ -33,6 +35,7 @@ def start_preposition(state: ClauseState, preposition: Phrase, previous: Phrase 
         of_actor = (
             (preposition.text == "with" and not _with_may_describe_object(state))
             or state.object.head_text in PLACEHOLDERS
+            or (state.gives and preposition.text not in _DIRECTIONS)
             or _is_crossed_place(state.object, state)
             or (state.verb is not None and state.verb.words == ("wearing",))
         )
@@ -41,6 +44,8 @@ def start_preposition(state: ClauseState, preposition: Phrase, previous: Phrase 
             if state.object.pictured
             else state.actors
             if of_actor
+            else [state.object]
+            if state.verb_base in _PUTTING and preposition.text in _INTO
             else []
             if preposition.text in _DIRECTIONS or preposition.text == "with"
             else [state.object]
@@ -77,9 +82,25 @@ def _bearers_of_preposition(
         return state.actors
     if state.governor == "with" and is_kind(previous.head_text, LIMBS):
         return [previous] if preposition.text in _TOUCHING else []
-    if _is_own_bearer(state, previous):
+    if preposition.text == "with" and is_kind(previous.head_text, VEHICLES):
+        # "a man in a car with a dog"
+        return state.actors
+    if _is_own_bearer(state, previous) or _is_part_of_thing(state, preposition, previous):
         return [previous]
     return [] if state.has_perception_verb else state.actors
+
+
+def _is_part_of_thing(state: ClauseState, preposition: Phrase, noun: Phrase) -> bool:
+    """Returns whether what a thing or place has is somewhere: "a kitchen with pots on a stove".
+
+    A thing with something on it may itself be on another one ("a cake with candles on a table").
+    """
+    if state.governor not in ("with", "containing", "holding") or not state.subject:
+        return False
+    subject = state.subject[-1].head_text
+    if is_kind(subject, MOVERS) or preposition.text in ("with", "of", "for"):
+        return False
+    return preposition.text not in ("on", "on top of", "at") or is_kind(subject, PLACES)
 
 
 def _is_own_bearer(state: ClauseState, noun: Phrase) -> bool:

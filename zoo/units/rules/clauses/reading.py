@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from zoo.units.rules.lexicon import BASES, word_set
 from zoo.units.rules.phrases.phrase import Phrase
 
+_GIVING = word_set("give hand show serve feed throw pass offer bring")
 _PERCEIVING = word_set("looking staring gazing peering glancing pointing watching smiling")
 
 
@@ -38,6 +39,16 @@ class ClauseState:
     def verb_base(self) -> str | None:
         """The base of the current verb ("hold" of "holding"), or None if it is in no list."""
         return None if self.verb is None else BASES.get(" ".join(self.verb.words[:1]))
+
+    @property
+    def gives(self) -> bool:
+        """Whether the verb has a receiver and a thing: "handing a woman a cake"."""
+        return self.verb_base in _GIVING
+
+    @property
+    def verb_words(self) -> tuple[str, ...]:
+        """The words of the current verb."""
+        return () if self.verb is None else self.verb.words
 
     @property
     def expects_direct_object(self) -> bool:

@@ -26,7 +26,8 @@ _LONGEST_PREDICATE = 5
 # what follows these is neither a place nor an object
 _NON_VISUAL_PREPOSITIONS = {"of", "for", "about", "except", "including"}
 _PREPOSITIONS_OF_PLACE = word_set(
-    "in on at near by behind beside along across through down up over under to around"
+    "in on at near by behind beside along across through down up over under to around above below "
+    "beneath underneath"
 )
 _POSTURES = word_set("sit stand lie kneel crouch squat sleep lean")
 # verbs that things cannot do

@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from zoo.units.rules.clauses.bearers import (
+    gives_object,
     handle_picture_content,
     is_acting_being,
     is_in_background,
+    set_bearer_in_place,
     set_bearer_of_body_part,
     set_bearer_of_print,
     set_bearer_on_mount,
@@ -41,8 +43,15 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[tuple[Phrase, str, Phrase
             set_bearer_of_print(state, run[0])
             handle_picture_content(state, run[0])
             if state.predicate[-1:] == ("with",) and (
-                is_in_background(phrase_list, i) or is_acting_being(phrase_list, i)
+                is_in_background(phrase_list, i)
+                or (state.verb is not None and is_acting_being(phrase_list, i))
             ):
+                state.bearers = []
+            if gives_object(state, phrase_list[start - 1] if start else None):
+                state.predicate, state.bearers = state.verb_words, state.actors
+            set_bearer_in_place(state, run[0])
+            next_kind = phrase_list[i].kind if i < len(phrase_list) else None
+            if state.expects_direct_object and state.gives and next_kind == "noun":
                 state.bearers = []
             new_triples = [
                 (bearer, " ".join(state.predicate), noun)
@@ -56,7 +65,12 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[tuple[Phrase, str, Phrase
                 state.actors = []
             _update_state(state, run, follows=start > 0 and phrase_list[start - 1].kind == "noun")
             continue
-        if phrase.kind == "verb":
+        if phrase.kind == "reciprocal":
+            if len(state.bearers) == 2:
+                # "a man and a woman hugging each other"
+                yield state.bearers[0], " ".join(state.predicate), state.bearers[1]
+            state.end_clause_keep_subject()
+        elif phrase.kind == "verb":
             start_verb(state, phrase, phrase_list[i - 1] if i else None)
         elif phrase.kind == "preposition":
             start_preposition(state, phrase, phrase_list[i - 1] if i else None)

@@ -5,15 +5,19 @@ from random import Random
 
 from zoo.units.record import EntityFoil
 from zoo.units.rules import kinds, words
-from zoo.units.rules.kinds import can_take_number, is_kind
+from zoo.units.rules.corpus_counts import CorpusCounts
+from zoo.units.rules.foils.exchange import draw_exchanged
+from zoo.units.rules.kinds import can_take_number, is_kind, noun_class
 from zoo.units.rules.lexicon import (
-    COATS,
+    ATTRIBUTE_FOILS,
     COLOURS,
     MATERIALS,
-    NOUN_FOILS,
     NUMBERS,
     QUANTITIES,
+    SINGULARS,
     UNCOUNTED,
+    other_heads,
+    plural,
     same_meaning,
     singulars_and_plurals,
     word_set,
@@ -21,9 +25,11 @@ from zoo.units.rules.lexicon import (
 from zoo.units.rules.phrases.phrase import Phrase
 
 _FREE = word_set(words.FREE_MODIFIERS)
-_FREE_OF_ANIMALS = _FREE | COATS | QUANTITIES | {"young", "old"}
-_FREE_OF_NATURE = _FREE - {"colorful", "bright"}
-_GROWN_WILD = kinds.SUBSTANCES | kinds.PLANTS | kinds.UNPAINTED
+_FREE_OF_ANIMALS = _FREE | QUANTITIES | {"young", "old"}
+_FREE_OF_NATURE = (_FREE - {"colorful", "bright"}) | QUANTITIES
+_GROWN_WILD = (
+    (kinds.PLANTS | kinds.UNPAINTED) - kinds.GROUNDS - kinds.WATERS - kinds.FOODS - kinds.ANIMALS
+) | kinds.SUBSTANCES - {"food"}
 _GROWN = singulars_and_plurals(word_set("man woman guy gentleman lady"))
 _YOUNG = singulars_and_plurals(word_set("boy girl"))
 _OF_THE_GROWN = word_set("older old elderly middle-aged adult aged grown business")
@@ -31,37 +37,90 @@ _OF_ONE_SEX = word_set("pregnant bearded bald mustached male female")
 _BARE = frozenset({"shirtless", "topless"})
 _FEMALE = singulars_and_plurals(word_set("woman girl lady"))
 _NEARLY_GROWN = singulars_and_plurals(word_set("teenager adult"))
+_PORTIONS = word_set(
+    "slice slices piece pieces cup cups glass glasses bottle bottles bowl bowls "
+    "plate plates can jar"
+)
+_MEALS = frozenset({"food", "foods", "meal", "meals"})
+_COUNTING = (NUMBERS | QUANTITIES | word_set("several many few some multiple various")) - {"one"}
 _SMALL = frozenset({"little", "small", "young", "younger", "tiny"})
 
 
-def head_foils(phrase: Phrase, mentioned: frozenset[str], rng: Random) -> Iterator[EntityFoil]:
-    """Yields foils with another head, in random order.
-
-    A compound ("nose ring") is replaced as a whole. A head is not replaced if a modifier fits only
-    this head ("sliding door").
+def exchanged_head_foils(
+    phrase: Phrase, mentioned: frozenset[str], counts: CorpusCounts, rng: Random
+) -> Iterator[EntityFoil]:
+    """Yields at most one foil, whose head is exchangeable with the phrase's own in the corpus.
 
     Args:
         phrase: The noun phrase.
         mentioned: The nouns of the caption, which are not used as foils.
+        counts: The counts of a corpus.
+        rng: Draws the head.
+    """
+    head = draw_exchanged(phrase.head_text, other_heads, counts.heads, rng)
+    if head and fits_phrase(head, phrase, mentioned):
+        yield EntityFoil(replace_head(phrase, head), "object_change")
+
+
+def weighted_head_foils(
+    phrase: Phrase, mentioned: frozenset[str], counts: CorpusCounts, rng: Random
+) -> Iterator[EntityFoil]:
+    """Yields foils with another head, in an order drawn by the weights of heads.
+
+    Args:
+        phrase: The noun phrase.
+        mentioned: The nouns of the caption, which are not used as foils.
+        counts: The counts of a corpus.
         rng: Draws the order.
+    """
+    heads = [h for h in other_heads(phrase.head_text) if fits_phrase(h, phrase, mentioned)]
+    while heads:
+        (drawn,) = rng.choices(heads, [counts.head_weights[h] for h in heads])
+        heads.remove(drawn)
+        yield EntityFoil(replace_head(phrase, drawn), "object_change")
+
+
+def replace_head(phrase: Phrase, head: str) -> str:
+    """Returns the phrase with another head; a compound ("nose ring") is replaced as a whole.
+
+    The head becomes a plural after "two" or "group of" if that of the phrase is both ("sheep").
+    """
+    if phrase.head_text == plural(phrase.head_text):
+        is_plural = not _COUNTING.isdisjoint(phrase.words)
+        head = plural(head) if is_plural and head not in SINGULARS.keys() | UNCOUNTED else head
+    return phrase.replace_words(min(phrase.compound, phrase.head[0]), phrase.head[1], head)
+
+
+def fits_phrase(head: str, phrase: Phrase, mentioned: frozenset[str]) -> bool:
+    """Returns whether a head can replace that of a phrase.
+
+    It cannot if a modifier fits only the phrase's own head ("sliding door"), if it may name the
+    same as a noun of the caption, or if it cannot be counted.
+
+    Args:
+        head: The head.
+        phrase: The noun phrase.
+        mentioned: The nouns of the caption.
     """
     start, end = min(phrase.compound, phrase.head[0]), phrase.head[1]
     counted = bool((NUMBERS - {"one"}) & set(phrase.words))
-    if counted and not can_take_number(phrase.head_text):
-        return
-    heads = [
-        h
-        for h in NOUN_FOILS.get(phrase.head_text, ())
-        if not (counted and h in UNCOUNTED)
-        and not _is_mentioned(h, phrase.head_text, mentioned)
-        and _modifiers_fit_foil(phrase.words[:start], phrase.head_text, h)
-    ]
-    if end < len(phrase.words):
-        return
-    if is_kind(phrase.head_text, kinds.CHILDREN):
-        heads = [h for h in heads if is_kind(h, kinds.CHILDREN)] or heads
-    for head in rng.sample(heads, len(heads)):
-        yield EntityFoil(phrase.replace_words(start, end, head), "object_change")
+    return (
+        end == len(phrase.words)
+        and not (counted and (head in UNCOUNTED or not can_take_number(phrase.head_text)))
+        and not _is_mentioned(head, phrase.head_text, mentioned)
+        and _quantity_fits(phrase, head)
+        and _modifiers_fit_foil(phrase.words[:start], phrase.head_text, head)
+    )
+
+
+def _quantity_fits(phrase: Phrase, head: str) -> bool:
+    """Returns whether a quantity fits the head: a bowl of food, a pair of shoes."""
+    quantity = phrase.words[0] if "of" in phrase.words else ""
+    if quantity in ("pair", "pairs"):
+        return head.endswith("s")
+    if quantity in _PORTIONS:
+        return is_kind(phrase.head_text, kinds.FOODS, _MEALS) and is_kind(head, kinds.FOODS, _MEALS)
+    return True
 
 
 def _modifiers_fit_foil(modifiers: tuple[str, ...], head: str, foil: str) -> bool:
@@ -71,6 +130,8 @@ def _modifiers_fit_foil(modifiers: tuple[str, ...], head: str, foil: str) -> boo
     """
     modifier_set = set(modifiers) - {"and", "of"}
     if is_kind(head, kinds.BEINGS):
+        if is_kind(head, kinds.ANIMALS) and is_kind(foil, kinds.PEOPLE):
+            return modifier_set <= _FREE_OF_ANIMALS
         person, animal = is_kind(head, kinds.PEOPLE), is_kind(foil, kinds.ANIMALS)
         if "young" in modifier_set and {head, foil} <= _NEARLY_GROWN:
             return False
@@ -89,12 +150,17 @@ def _modifiers_fit_foil(modifiers: tuple[str, ...], head: str, foil: str) -> boo
                 and not modifier_set & _OF_ONE_SEX
                 and not (modifier_set & _BARE and {head, foil} & _FEMALE)
             )
-        return not person or modifier_set <= _FREE_OF_ANIMALS
+        if person and animal:
+            # a "black man" is not a "black dog": the word does not mean the same of both
+            return modifier_set <= _FREE_OF_ANIMALS
+        return True
     if is_kind(head, _GROWN_WILD):
         return modifier_set <= _FREE_OF_NATURE
     rest = modifier_set - _FREE - COLOURS - QUANTITIES
-    return rest <= MATERIALS and (
-        not rest or (is_kind(head, kinds.MANUFACTURED) and is_kind(foil, kinds.MANUFACTURED))
+    if rest & MATERIALS and not is_kind(foil, kinds.MANUFACTURED):
+        return False
+    return noun_class(head) == noun_class(foil) or not any(
+        word in ATTRIBUTE_FOILS or word.endswith(("ed", "ing")) for word in rest - MATERIALS
     )
 
 

@@ -1,58 +1,92 @@
 """Foils of relations: another predicate, swapped arguments, another argument."""
 
 from collections.abc import Iterator
+from functools import partial
 from random import Random
 
 from zoo.units.record import Entity, Relation, RelationFoil
-from zoo.units.rules.foils.contraries import contrary_predicates
-from zoo.units.rules.foils.fitting import fits_predicate
+from zoo.units.rules.corpus_counts import CorpusCounts
+from zoo.units.rules.foils.contradictions import CONTRADICTIONS, contradiction
+from zoo.units.rules.foils.exchange import draw_exchanged
+from zoo.units.rules.foils.heads import fits_phrase, replace_head
 from zoo.units.rules.foils.swaps import can_swap
-from zoo.units.rules.kinds import head_of
-from zoo.units.rules.lexicon import is_symmetric
-
-_PREDICATE_CHANGES = 2
+from zoo.units.rules.kinds import noun_class
+from zoo.units.rules.lexicon import is_symmetric, other_heads
+from zoo.units.rules.phrases.phrase import Phrase
 
 
 def relation_foils(
-    relation: Relation, subject: Entity, object_: Entity, rng: Random
+    relation: Relation,
+    subject: tuple[Phrase, Entity],
+    object_: tuple[Phrase, Entity],
+    mentioned: frozenset[str],
+    counts: CorpusCounts,
+    rng: Random,
 ) -> Iterator[RelationFoil]:
     """Yields predicate changes, the argument swap, and argument changes.
 
-    Among predicate changes, the preposition's contrary comes first, then the verb's. An argument
-    change replaces an argument with one of its foils: one with another head and one with another
-    attribute per argument.
+    Predicates and heads of arguments are drawn from those that the corpus has in the same context,
+    so that a text alone does not give a foil away. One predicate has a contradicting verb, and one
+    a contradicting preposition. Changed attributes are those of the arguments' entities.
 
     Args:
         relation: The relation.
-        subject: The entity of its subject, with foils.
-        object_: The entity of its object, with foils.
-        rng: Draws among the foils of an argument.
+        subject: The phrase of its subject, and its entity with foils.
+        object_: The phrase of its object, and its entity with foils.
+        mentioned: The nouns of the caption, which are not used as foils.
+        counts: The counts of a corpus.
+        rng: Draws the foils.
     """
-    subject_text, predicate, object_text = relation.subject, relation.predicate, relation.object
-    contraries = list(contrary_predicates(predicate, head_of(subject_text), head_of(object_text)))
-    for contrary in contraries[:_PREDICATE_CHANGES]:
-        yield RelationFoil(subject_text, contrary, object_text, "predicate_change", "predicate")
+    texts = {"subject": relation.subject, "object": relation.object}
+    predicate = relation.predicate
+    heads = {"subject": subject[0].head_text, "object": object_[0].head_text}
+    phrases = {"subject": subject[0], "object": object_[0]}
+    predicates = counts.predicates_between(heads["subject"], heads["object"])
+    change_predicate = partial(
+        RelationFoil, **texts, edit="predicate_change", component="predicate"
+    )
+    change_argument = partial(RelationFoil, predicate=predicate, edit="argument_change")
+    n_foils = 0
+    for kind in CONTRADICTIONS:
+
+        def alternatives(true: str, kind: str = kind) -> list[str]:
+            return [p for p in predicates if contradiction(true, p, heads["object"]) == kind]
+
+        drawn = draw_exchanged(predicate, alternatives, predicates, rng)
+        if drawn:
+            n_foils += 1
+            yield change_predicate(predicate=drawn)
     # the filter drops and counts symmetric ones
-    if is_symmetric(predicate) or can_swap(predicate, subject_text, object_text):
-        yield RelationFoil(object_text, predicate, subject_text, "argument_swap")
-    for part, edit in (("head", "object_change"), ("attribute", "attribute_change")):
-        for component, entity in (("subject", subject), ("object", object_)):
-            foils = [
-                foil.text
-                for foil in entity.foils
-                if foil.edit == edit
-                and (part == "attribute" or fits_predicate(relation, component, foil.text))
-            ]
-            if foils:
-                ends = {
-                    "subject": subject_text,
-                    "object": object_text,
-                    component: rng.choice(foils),
-                }
-                yield RelationFoil(
-                    predicate=predicate,
-                    edit="argument_change",
-                    component=component,
-                    part=part,
-                    **ends,
-                )
+    if is_symmetric(predicate) or can_swap(predicate, relation.subject, relation.object):
+        yield RelationFoil(relation.object, predicate, relation.subject, "argument_swap")
+    contexts = {
+        "subject": counts.subjects.get((predicate, noun_class(heads["object"])), {}),
+        "object": counts.objects.get((noun_class(heads["subject"]), predicate), {}),
+    }
+    for component, phrase in phrases.items():
+        head = draw_exchanged(heads[component], other_heads, contexts[component], rng)
+        if head and fits_phrase(head, phrase, mentioned):
+            n_foils += 1
+            changed = texts | {component: replace_head(phrase, head)}
+            yield change_argument(component=component, part="head", **changed)
+    for component, entity in (("subject", subject[1]), ("object", object_[1])):
+        texts_of_foils = [foil.text for foil in entity.foils if foil.edit == "attribute_change"]
+        if texts_of_foils:
+            n_foils += 1
+            changed = texts | {component: rng.choice(texts_of_foils)}
+            yield change_argument(component=component, part="attribute", **changed)
+    if n_foils:
+        return
+    # no exchange was accepted: one argument becomes another that the corpus has in its place
+    for component in rng.sample(list(phrases), 2):
+        phrase, context = phrases[component], contexts[component]
+        candidates = [
+            h
+            for h in other_heads(heads[component])
+            if h in context and fits_phrase(h, phrase, mentioned)
+        ]
+        if candidates:
+            (head,) = rng.choices(candidates, [context[h] for h in candidates])
+            changed = texts | {component: replace_head(phrase, head)}
+            yield change_argument(component=component, part="head", **changed)
+            return

@@ -25,13 +25,22 @@ from zoo.units.rules.phrases.word_classes import (
 _ADVERBIAL = word_set("outside inside")
 # the actor is one of those mentioned before, or somebody else
 _INDEFINITE_ACTORS = word_set("one another others both each some")
+_COMPOUNDS = {
+    ("train", "tracks"): "train tracks",
+    ("railroad", "tracks"): "railroad tracks",
+    ("close", "up"): "close-up",
+    ("trash", "can"): "trash can",
+    ("trash", "cans"): "trash cans",
+    ("garbage", "can"): "trash can",
+    ("garbage", "cans"): "trash cans",
+}
 _OBJECT_PRONOUNS = word_set("them him her it us me")
 
 
 def phrases(tokens: Sequence[Token]) -> list[Phrase]:
     """Returns the phrases of a tagged caption in order; adverbs are left out."""
-    words = [token.text.lower() for token in tokens]
-    tags = correct_tags(words, [token.tag for token in tokens])
+    words, tags = _join_compounds(tokens)
+    tags = correct_tags(words, tags)
     phrase_list: list[Phrase] = []
     i = 0
     while i < len(words):
@@ -39,6 +48,23 @@ def phrases(tokens: Sequence[Token]) -> list[Phrase]:
         if phrase:
             phrase_list.append(phrase)
     return phrase_list
+
+
+def _join_compounds(tokens: Sequence[Token]) -> tuple[list[str], list[str]]:
+    """Returns the words and tags; a compound that taggers take apart is one noun."""
+    words: list[str] = []
+    tags: list[str] = []
+    for token in tokens:
+        word = token.text.lower()
+        if words and (joined := _COMPOUNDS.get((words[-1], word))):
+            words[-1], tags[-1] = joined, "NNS" if word.endswith("s") else "NN"
+        else:
+            words.append(word)
+            tags.append(token.tag)
+    while " side by side " in f" {' '.join(words)} ":
+        at = next(i for i in range(len(words)) if words[i : i + 3] == ["side", "by", "side"])
+        del words[at : at + 3], tags[at : at + 3]
+    return words, tags
 
 
 def _next_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None, int]:
@@ -53,6 +79,8 @@ def _next_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phrase | No
         return Phrase("break"), i + 1
     if is_negation(word):
         return Phrase("stop"), i + 1
+    if words[i : i + 2] in (["each", "other"], ["one", "another"]):
+        return Phrase("reciprocal"), i + 2
     if word in _INDEFINITE_ACTORS and (
         has_tag(tags, i + 1, VERBS)
         or (words[i + 1 : i + 2] == ["of"] and has_tag(tags, i + 2, {"PRP", "WDT", "WP"}))

@@ -26,7 +26,7 @@ from zoo.units.rules.words import BINDING
 
 _PICTURES = word_set(
     "picture pictures photo photos photograph photographs image images shot closeup close-up "
-    "painting drawing"
+    "profile silhouette outline painting drawing"
 )
 _QUANTIFIERS = word_set("each both all")
 _BINDING = word_set(BINDING)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["noun", "verb", "preposition", "joiner", "relative", "stop", "break"]
+Kind = Literal["noun", "verb", "preposition", "joiner", "relative", "reciprocal", "stop", "break"]
 
 
 @dataclass(frozen=True, slots=True)

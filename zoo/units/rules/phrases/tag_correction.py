@@ -38,22 +38,22 @@ def correct_tags(words: list[str], tags: list[str]) -> list[str]:
             tags[i] = "JJ"
         elif word in SUBORDINATORS:
             tags[i] = "IN"
+        elif previous_tag == "TO" and BASES.get(word) == word and next_tag in AFTER_VERB:
+            tags[i] = "VB"
         elif word in NOUNS_IN_ING and tag in ("VBG", "NN", "JJ"):
             builds = previous_tag in VERBS | {"NNS", "NN"} and next_tag in DETERMINERS | {"NNS"}
             tags[i] = "VBG" if builds else "NN"
         elif (tag == "NN" or word == "cross-country") and _qualifies_participle(words, tags, i):
             tags[i] = "RB"
+        elif word == "leaves" and previous_tag in ("JJ", "IN", "DT", "PRP$"):
+            tags[i] = "NNS"
         elif is_mistagged_noun(words, tags, i, previous_tag, next_tag):
             tags[i] = "NNS" if tag == "VBZ" else "NN"
         elif tag in ("NN", "NNS", "NNP", "JJ") and is_mistagged_verb(
             words, tags, i, previous_tag, next_tag
         ):
             tags[i] = "VBG" if word.endswith("ing") else "VBP" if BASES.get(word) == word else "VBZ"
-        elif (
-            tag == "NN"
-            and previous_tag == "TO"
-            and (next_tag in ("DT", "PRP$") or (BASES.get(word) == word and next_tag in AFTER_VERB))
-        ):
+        elif tag == "NN" and previous_tag == "TO" and next_tag in ("DT", "PRP$"):
             tags[i] = "VB"
         elif tag == "JJ" and "-" in word and word.endswith("s") and next_tag not in NOUNS:
             tags[i] = "NNS"
@@ -66,4 +66,4 @@ def _qualifies_participle(words: list[str], tags: list[str], i: int) -> bool:
         return False
     sport = BASES.get("".join(words[i + 1 : i + 2])) in _SPORTS
     after_verb = tags[i - 1] == "VBG" and tags[i + 1 : i + 2] == ["VBG"]
-    return sport and (words[i - 1] in BEINGS | AUXILIARIES or after_verb)
+    return sport and (words[i - 1] in BEINGS | AUXILIARIES | CLOTHES or after_verb)

@@ -17,6 +17,9 @@ from zoo.units.rules.phrases.word_classes import (
 )
 
 _DOING = word_set("do does did doing")
+# "getting ready to throw"
+_READY = word_set("ready set prepared")
+_POSTURES = word_set("sit stand lie lay kneel walk pose lean smile")
 _HAVING = word_set("has have had having")
 
 
@@ -30,11 +33,16 @@ def verb_group(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None
     group: list[tuple[str, str]] = []
     while j < len(words):
         if tags[j] in VERBS and not (group and qualifies_noun(words, tags, j)):
+            if group and tags[j] == group[-1][1] == "VBG" and BASES.get(group[-1][0]) in _POSTURES:
+                # "sitting holding a cup"
+                break
             if tags[j - 1] == "RB" and group and group[-1][0] not in AUXILIARIES:
                 break
             group.append((words[j], tags[j]))
         elif tags[j] == "TO" and has_tag(tags, j + 1, {"VB"}) and group:
             group.append(("to", "TO"))
+        elif words[j] in _READY and tags[j + 1 : j + 3] == ["TO", "VB"] and group:
+            group.append((words[j], tags[j]))
         elif (
             tags[j] != "RB"
             or is_negation(words[j])

@@ -1,0 +1,75 @@
+"""Counts of captions: worked by hand, read back, and refused where they are not counts."""
+
+from pathlib import Path
+
+import pytest
+
+from zoo.errors import ZooError
+from zoo.language.textblob_tagger import TextBlobTagger
+from zoo.units.rules.corpus_counts import CorpusCounts, count_corpus, default_counts, read_counts
+from zoo.units.rules.rule import RuleExtractor
+
+CAPTIONS = [
+    "A man sitting on a red bench",
+    "Two men sitting on a wooden bench",
+    "A dog under a red bench",
+]
+
+
+def test_heads_attributes_and_relations_are_counted() -> None:
+    lines = count_corpus(CAPTIONS, TextBlobTagger()).splitlines()
+    assert lines[0] == "heads: bench 3 dog 1 man 1 men 1"
+    assert "attributes bench: red 2 wooden 1" in lines
+    assert "objects person sitting_on: bench 2" in lines
+    assert "subjects sitting_on chair: man 1 men 1" in lines
+    assert "objects bird under: bench 1" not in lines
+
+
+def test_rare_values_are_left_out() -> None:
+    lines = count_corpus(CAPTIONS, TextBlobTagger(), min_count=2).splitlines()
+    assert lines[0] == "heads: bench 3"
+    assert all(int(number) >= 2 for line in lines for number in line.split(": ")[1].split()[1::2])
+
+
+def test_a_rare_object_takes_the_predicates_of_its_class() -> None:
+    text = "heads: bench 50\nobjects person sitting_on: bench 50 stool 2\n"
+    counts = CorpusCounts(text)
+    assert counts.predicates_between("man", "bench") == {"sitting on": 50}
+    assert counts.predicates_between("woman", "stool") == {"sitting on": 52}
+    assert counts.predicates_between("man", "table") == {"sitting on": 52}
+    assert counts.predicates_between("dog", "bench") == {}
+
+
+def test_foils_are_drawn_by_the_counts_given(tmp_path: Path) -> None:
+    file = tmp_path / "counts.txt"
+    file.write_text(
+        "heads: bench 50\nobjects person sitting_on: bench 50\nobjects person lying_on: bench 50\n"
+    )
+    extractor = RuleExtractor(tagger=TextBlobTagger(), counts=str(file))
+    (relation,) = extractor.extract("A man sitting on a bench", "1", "2").relations
+    assert [foil.predicate for foil in relation.foils] == ["lying on"]
+    assert extractor.describe()["counts"] != RuleExtractor().describe()["counts"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("hats: a 1\n", "unknown table 'hats'"),
+        ("heads: a 1 b\n", "is not a file of counts"),
+        ("", "no heads"),
+    ],
+)
+def test_a_file_without_counts_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "counts.txt"
+    file.write_text(text)
+    with pytest.raises(ZooError, match=message):
+        read_counts(file)
+    with pytest.raises(ZooError, match=r"zoo units count"):
+        read_counts(tmp_path / "missing.txt")
+
+
+def test_the_packaged_counts_cover_common_words() -> None:
+    counts = default_counts()
+    assert counts.heads["man"] > counts.heads["woman"] > counts.heads["zebra"] > 0
+    assert {"sitting on", "on"} <= set(counts.predicates_between("man", "bench"))
+    assert set(counts.head_weights) >= {"man", "benches"}

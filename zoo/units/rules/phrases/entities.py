@@ -1,0 +1,51 @@
+"""Entities: the noun phrases of a caption that name something."""
+
+from collections.abc import Iterable
+
+from zoo.units.rules.kinds import CLOTHES
+from zoo.units.rules.lexicon import (
+    BASES,
+    COLOURS,
+    NOUN_FOILS,
+    NOUNS_IN_ING,
+    PLACEHOLDERS,
+    word_set,
+)
+from zoo.units.rules.phrases.phrase import Phrase
+
+_NOUNS_IN_ING = NOUN_FOILS.keys() | NOUNS_IN_ING
+# "in silver" names nothing, but "a blonde" is a person
+_COLOURS_AS_NOUNS = COLOURS - {"blond", "blonde", "brunette"}
+# "a video game", "a display case"
+_NAMED_BY_MODIFIER = word_set("game games case cases set spot spots")
+
+
+def _is_placeholder(phrase: Phrase) -> bool:
+    if phrase.head_text in CLOTHES and not COLOURS.isdisjoint(phrase.words):
+        # "a pink top"
+        return False
+    if phrase.head_text in _NAMED_BY_MODIFIER and phrase.compound_text != phrase.head_text:
+        return False
+    return phrase.head_text in PLACEHOLDERS
+
+
+def entity_phrases(phrase_list: Iterable[Phrase]) -> dict[str, Phrase]:
+    """Returns the noun phrases that name something, by text.
+
+    Of "horse" and "brown horse", only the second is returned.
+    """
+    nouns = {
+        p.text: p
+        for p in phrase_list
+        if p.kind == "noun"
+        and not _is_placeholder(p)
+        and p.head_text not in _COLOURS_AS_NOUNS
+        and not (p.head_text.endswith("ing") and p.head_text in BASES.keys() - _NOUNS_IN_ING)
+        and len(p.head_text) > 1
+        and p.head_text[0].isalpha()
+    }
+    return {
+        text: phrase
+        for text, phrase in nouns.items()
+        if not any(other_text.endswith(f" {text}") for other_text in nouns)
+    }
