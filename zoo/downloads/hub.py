@@ -54,7 +54,14 @@ def plan_hub_files(wanted: HubFiles, root: Path, ignored: tuple[str, ...] = ()) 
     Raises:
         ZooError: The licence was not accepted, or the hub cannot be reached.
     """
-    infos = _snapshot(wanted, root, ignored, wanted.dataset.revision or None, dry_run=True)
+    from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]
+
+    class HiddenBar(tqdm):  # type: ignore[type-arg]
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **{**options, "disable": True})  # type: ignore[no-untyped-call]
+
+    revision = wanted.dataset.revision or None
+    infos = _snapshot(wanted, root, ignored, revision, dry_run=True, tqdm_class=HiddenBar)
     missing = [info for info in infos if info.will_download]
     commit = infos[0].commit_hash if infos else wanted.dataset.revision
     return HubPlan(len(missing), sum(info.file_size or 0 for info in missing), commit)
@@ -102,6 +109,7 @@ def _snapshot(
 def _translate(error: Exception, dataset: HubDataset) -> Exception:
     """Returns the error for the user, or the error itself if it is not the hub's."""
     from huggingface_hub.errors import (  # type: ignore[attr-defined]
+        DryRunError,
         GatedRepoError,
         HfHubHTTPError,
         HTTPError,
@@ -111,6 +119,8 @@ def _translate(error: Exception, dataset: HubDataset) -> Exception:
         RevisionNotFoundError,
     )
 
+    if isinstance(error, DryRunError) and isinstance(error.__cause__, Exception):
+        error = error.__cause__
     if isinstance(error, GatedRepoError) or (
         dataset.gated and isinstance(error, RepositoryNotFoundError)
     ):
