@@ -56,7 +56,7 @@ def plan_hub_files(wanted: HubFiles, root: Path, ignored: tuple[str, ...] = ()) 
     """
     from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]
 
-    class HiddenBar(tqdm):  # type: ignore[type-arg]
+    class HiddenBar(tqdm):
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, **{**options, "disable": True})  # type: ignore[no-untyped-call]
 

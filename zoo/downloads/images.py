@@ -9,6 +9,7 @@ from zoo.sources.sample import ImageRef
 # the publisher's bucket by its own address: images.cocodataset.org has no valid certificate
 COCO_SERVER = "https://s3.amazonaws.com/images.cocodataset.org"
 VISUAL_GENOME_SERVER = "https://cs.stanford.edu/people/rak248"
+SERVED_SOURCES = ("coco", "visual_genome")  # of image references
 ARCHIVE_SHARE = 0.5  # of a folder's images, from which on its zip is fetched instead
 
 
@@ -131,7 +132,7 @@ def plan_images(
     Returns:
         The images and zips to fetch.
     """
-    numbers: dict[str, set[int]] = {"coco": set(), "visual_genome": set()}
+    numbers: dict[str, set[int]] = {source: set() for source in SERVED_SOURCES}
     unavailable = set()
     for image in missing:
         if image.source in numbers:

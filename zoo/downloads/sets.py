@@ -189,6 +189,7 @@ def _benchmark_sets() -> Iterator[PublishedSet]:
     )
     yield _hub_set("colorswap")
     yield _hub_set("mmvp")
+    yield _hub_set("biscor")
     yield _hub_set("bivlc", bytes=GB // 2)
     yield _hub_set("vismin", bytes=3 * GB // 2)
     yield _hub_set(
