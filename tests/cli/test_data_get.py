@@ -1,5 +1,6 @@
 """`zoo data get` against a mirror on loopback."""
 
+import io
 import json
 import os
 import re
@@ -8,8 +9,11 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from tests.support.file_server import FileServer, serve_files
@@ -22,6 +26,7 @@ from zoo.downloads.sets import published_sets
 from zoo.sources import remote_files
 from zoo.sources.images import ImageFinder
 
+SPLITS = ("train", "dev", "test")
 COCO = "s3.amazonaws.com/images.cocodataset.org"
 
 
@@ -206,3 +211,88 @@ def test_the_cases_name_the_images(shared_data: Path, tmp_path: Path) -> None:
     assert find_missing_images(SugarCrepe(), ImageFinder([tmp_path, shared_data])) == [
         image for image in missing if ImageFinder([shared_data]).find(image) is None
     ]
+
+
+def test_validate_can_fetch_first(
+    sugarcrepe: dict[str, bytes],
+    shared_data: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with serve_files(sugarcrepe) as server:
+        monkeypatch.setenv("ZOO_MIRROR", server.url)
+        words = ["--benchmarks", "sugarcrepe:swap_obj", "--data_root", str(tmp_path / "root")]
+        model = ["--model.backbone.name", "zoo-tiny"]
+        assert main(["validate", "--get", *words, *model, "--out", str(tmp_path / "out")]) == 0
+        err = capfd.readouterr().err
+        assert "sugarcrepe: 7 files, 1.7 MB" in err
+        n_requests = len(server.requests)
+        assert main(["validate", *words, *model, "--out", str(tmp_path / "again")]) == 0
+        assert len(server.requests) == n_requests
+    results = (tmp_path / "out" / "results.json").read_text()
+    # the cases whose photographs the mirror has, as the documentation of the shared data counts
+    assert json.loads(results)["benchmarks"]
+    table = pq.read_table(tmp_path / "out" / "cases.parquet")
+    assert len(set(table.filter(pc.is_valid(table["right"]))["case"].to_pylist())) == 14
+
+
+def test_validate_fetches_nothing_that_is_in_another_root(
+    shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = ["sugarcrepe:swap_obj", "pairs:pairs.csv"]
+    photograph = next((shared_data / "coco" / "val2017").glob("*.jpg"))
+    Path("pairs.csv").write_text(f"image,caption,foil\n{photograph},a cat,a dog\n")
+    with serve_files({}) as server:
+        monkeypatch.setenv("ZOO_MIRROR", server.url)
+        words = ["--benchmarks", ",".join(names), "--data_root", "new", str(shared_data)]
+        model = ["--model.backbone.name", "zoo-tiny", "--out", "out"]
+        assert main(["validate", "--get", *words, *model]) == 0
+        # only the photographs that no root has were asked for
+        assert {Path(path).suffix for path, _ in server.requests} == {".jpg"}
+    assert list(Path("new").rglob("*.json")) == []
+
+
+def test_captions_are_not_fetched_by_validate(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = ["--data", "CaptionDataModule", "--data.train", "PlainText", "--data.train.path", "a"]
+    assert main(["validate", "--get", *data, "--model.backbone.name", "zoo-tiny"]) == 1
+    message = "zoo: --get fetches the files of benchmarks: name these by --benchmarks\n"
+    assert capsys.readouterr().err == message
+
+
+def test_sizes_that_the_table_lacks_are_asked_of_the_server(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    [file] = listed_files()["flickr8k"]
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name in ("Flickr8k.token.txt", *(f"Flickr_8k.{s}Images.txt" for s in SPLITS), "other"):
+            archive.writestr(name, name)
+    path = file.url.partition("://")[2]
+    with serve_files({path: content.getvalue()}) as server:
+        assert get(server, tmp_path, "flickr8k") == 0
+        size = len(content.getvalue()) / 1000
+        assert f"flickr8k: 1 file, {size:.1f} kB; licence: only research" in capsys.readouterr().out
+        assert get(server, tmp_path, "flickr8k") == 0
+        assert len(server.requests) == 1
+    assert sorted(path.name for path in (tmp_path / "flickr8k").iterdir()) == [
+        "Flickr8k.token.txt",
+        "Flickr_8k.devImages.txt",
+        "Flickr_8k.testImages.txt",
+        "Flickr_8k.trainImages.txt",
+    ]
+    assert capsys.readouterr().out == "flickr8k: complete\n"
+
+
+def test_the_table_has_a_row_for_each_set(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["data", "ls"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert {line.partition(" ")[0] for line in lines} == {"name", "", *published_sets()}
+    line = next(line for line in lines if line.startswith("visual_genome"))
+    assert "15.2 GB" in line
+    assert "not checked" in line

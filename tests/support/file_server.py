@@ -19,7 +19,7 @@ class FileServer:
         faults: What goes wrong with the requests of a path, in order: a status such as `503`,
             `503 after 7` (Retry-After), `cut` (half of the bytes), `stalled` (no byte), `drip` (a
             few bytes, then none), `whole` (the range is ignored) or `other` (other bytes).
-        requests: The path and range of each request, in order.
+        requests: The path and range of each download, in order.
         url: Its address.
     """
 
@@ -42,6 +42,12 @@ def serve_files(
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
             pass
+
+        def do_HEAD(self) -> None:
+            content = state.files.get(self.path.lstrip("/"))
+            self.send_response(404 if content is None else 200)
+            self.send_header("Content-Length", str(len(content or b"")))
+            self.end_headers()
 
         def do_GET(self) -> None:
             path, span = self.path.lstrip("/"), self.headers.get("Range", "")

@@ -17,10 +17,7 @@ from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import Text, read_list, read_object
 
-INSTRUCTIONS = (
-    f"{download_command('imagecode')}; "
-    "unpack image-sets.zip (zenodo.org/record/6518944) in DATA_ROOT/imagecode"
-)
+INSTRUCTIONS = download_command("imagecode")
 IMAGES = 10
 SIMPLE = "simple"
 # subset: its file, number of cases, and OpenAI ViT-B/32's accuracy as measured by vl_compo

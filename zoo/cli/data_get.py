@@ -1,7 +1,8 @@
 """`zoo data get` and `zoo data ls`: fetch published data sets, and list them."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -21,7 +22,7 @@ from zoo.downloads.plan import (
     fetch_sets,
     plan_set,
 )
-from zoo.downloads.sets import PublishedSet, find_sets, published_sets
+from zoo.downloads.sets import PublishedSet, fetchable_names, find_sets, published_sets
 from zoo.errors import Stopped, ZooError
 from zoo.results.suites import expand_suites
 from zoo.sources.images import ImageFinder
@@ -29,6 +30,7 @@ from zoo.sources.sample import ImageRef
 from zoo.support.arguments import split_list
 from zoo.support.ranges import PositiveInt
 
+MIRROR_VARIABLE = "ZOO_MIRROR"
 RESUME_HINT = "finished files are kept, run the same command to resume"
 ImageChoice = Literal["needed", "all", "none"]
 
@@ -41,18 +43,22 @@ class DownloadSettings:
         root: The data root. It is created if it does not exist.
         images: Which images are fetched: those that the cases need, all of their folders, or none.
         mirror: A server that has each file under its publisher's host and path; empty for the
-            publishers.
+            publishers. By default it is `MIRROR_VARIABLE`.
         jobs: The number of parallel downloads.
         overwrite: Whether local files that differ from the published ones are replaced.
-        dry_run: Whether to print only what would be fetched.
+        dry_run: Whether to report only what would be fetched.
+        report: Prints a line about what is fetched.
+        roots: All data roots, if images of others are used as well.
     """
 
     root: Path
     images: ImageChoice = "needed"
-    mirror: str = ""
+    mirror: str = field(default_factory=lambda: os.environ.get(MIRROR_VARIABLE, ""))
     jobs: int = 8
     overwrite: bool = False
     dry_run: bool = False
+    report: Callable[[str], None] = print
+    roots: tuple[Path, ...] = ()
 
 
 def get_parser() -> CommandParser:
@@ -80,10 +86,11 @@ def get_parser() -> CommandParser:
     parser.add_argument(
         "--mirror",
         type=str,
-        default="",
+        default=os.environ.get(MIRROR_VARIABLE, ""),
         metavar="URL",
         help="a server that has each file under its publisher's host and path, such as "
-        "URL/raw.githubusercontent.com/...; for files of the Hugging Face hub, set HF_ENDPOINT",
+        f"URL/raw.githubusercontent.com/... (default: ${MIRROR_VARIABLE}); for files of the "
+        "Hugging Face hub, set HF_ENDPOINT",
     )
     parser.add_argument("--jobs", type=PositiveInt, default=8, help="parallel downloads")
     parser.add_argument(
@@ -111,6 +118,39 @@ def get_data_sets(names: Sequence[str], settings: DownloadSettings) -> None:
     benchmarks = build_benchmarks(
         name for name in known if name.partition(":")[0] in benchmark_names()
     )
+    if errors := _get_sets_and_images(sets, benchmarks, settings):
+        raise ZooError("; ".join(errors))
+
+
+def get_benchmark_data(benchmarks: Iterable[Benchmark], settings: DownloadSettings) -> list[str]:
+    """Fetches what is missing of those benchmarks that can be fetched.
+
+    Benchmarks whose annotations are all there need no server.
+
+    Args:
+        benchmarks: The benchmarks.
+        settings: How they are downloaded.
+
+    Returns:
+        What could not be fetched, one sentence each.
+
+    Raises:
+        ZooError: The disk is too small.
+    """
+    fetchable = [b for b in benchmarks if b.name in fetchable_names()]
+    roots = settings.roots or (settings.root,)
+    sets = [
+        item
+        for benchmark in fetchable
+        if read_benchmark(benchmark, roots).missing_subsets
+        for item in find_sets(benchmark.name)
+    ]
+    return _get_sets_and_images(sets, fetchable, settings)
+
+
+def _get_sets_and_images(
+    sets: Sequence[PublishedSet], benchmarks: Sequence[Benchmark], settings: DownloadSettings
+) -> list[str]:
     try:
         errors = _get_sets(list(dict.fromkeys(sets)), settings)
         if settings.images != "none":
@@ -120,21 +160,20 @@ def get_data_sets(names: Sequence[str], settings: DownloadSettings) -> None:
         raise KeyboardInterrupt(RESUME_HINT) from None
     except Stopped as stop:
         raise Stopped(stop.signum, RESUME_HINT) from None
-    if errors:
-        raise ZooError("; ".join(errors))
+    return errors
 
 
 def _get_sets(sets: Sequence[PublishedSet], settings: DownloadSettings) -> list[str]:
-    """Prints and fetches what is missing of sets; returns what could not be fetched."""
+    """Reports and fetches what is missing of sets; returns what could not be fetched."""
     plans, errors = list[SetPlan](), list[str]()
     for item in sets:
         try:
-            plans.append(plan_set(item, settings.root, settings.overwrite))
+            plans.append(plan_set(item, settings.root, settings.mirror, settings.overwrite))
         except ZooError as error:
             errors.append(str(error))
     for plan in plans:
         for line in _describe_plan(plan, settings):
-            print(line)
+            settings.report(line)
     missing = [plan for plan in plans if not plan.is_empty]
     return errors + (_fetch(missing, settings) if missing else [])
 
@@ -144,7 +183,7 @@ def _fetch(plans: Sequence[SetPlan], settings: DownloadSettings) -> list[str]:
     unknown = sum(file.bytes is None for plan in plans for file in plan.files)
     size = format_bytes(needed) + (f" and {unknown} files of unknown size" if unknown else "")
     free = check_disk_space(needed, settings.root)
-    print(f"needed: {size}; free: {format_bytes(free)} at {settings.root}")
+    settings.report(f"needed: {size}; free: {format_bytes(free)} at {settings.root}")
     if settings.dry_run:
         return []
     try:
@@ -175,22 +214,22 @@ def _describe_plan(plan: SetPlan, settings: DownloadSettings) -> Iterator[str]:
 
 
 def _get_images(benchmark: Benchmark, settings: DownloadSettings) -> list[str]:
-    """Prints and fetches the missing images of a benchmark; returns what could not be fetched."""
+    """Reports and fetches the missing images of a benchmark; returns what could not be fetched."""
     if not settings.root.is_dir():
         return []
-    finder = ImageFinder([settings.root])
+    finder = ImageFinder(settings.roots or (settings.root,))
     missing = find_missing_images(benchmark, finder)
     coco_folders = find_sets(benchmark.name)[0].coco_folders
     plan = plan_images(missing, coco_folders, settings.images == "all")
     errors: list[str] = []
     if plan.unavailable:
-        print(
+        settings.report(
             f"{benchmark.name}: {len(plan.unavailable):,} images are not served one by one, such "
             f"as {plan.unavailable[0]}: `zoo doctor` lists them"
         )
     if plan.files:
         free = check_disk_space(plan.bytes, settings.root)
-        print(
+        settings.report(
             f"{benchmark.name}: {len(plan.files):,} images, about {format_bytes(plan.bytes)}; "
             f"free: {format_bytes(free)} at {settings.root}"
         )

@@ -28,6 +28,7 @@ from zoo.sources import remote_files
 from zoo.support.files import build_write_error
 
 log = logging.getLogger(__name__)
+USER_AGENT = f"zoo/{__version__}"
 LONGEST_PAUSE = 120.0  # seconds, also if the server asks for more
 ABSENT = (403, 404, 410)  # HTTP status codes of files that do not exist; S3 answers 403
 
@@ -192,6 +193,21 @@ def _receive_with_retries(
             time.sleep(min(pause, LONGEST_PAUSE))
 
 
+def ask_size(url: str) -> int | None:
+    """Returns the size that a server states for a file; None if it states none.
+
+    Args:
+        url: The address of the file.
+    """
+    request = Request(url, headers={"User-Agent": USER_AGENT}, method="HEAD")
+    try:
+        with urlopen(request, timeout=remote_files.TIMEOUT) as response:
+            length = response.headers.get("Content-Length", "")
+    except (URLError, http.client.HTTPException, TimeoutError, ConnectionError):
+        return None  # a download reports the reason
+    return int(length) if length.isdecimal() else None
+
+
 class _BrokenConnection(Exception):
     """The connection failed while bytes were expected."""
 
@@ -208,7 +224,7 @@ def _receive(
         return
     if file.bytes is not None and start > file.bytes:
         start = 0
-    headers = {"User-Agent": f"zoo/{__version__}"}
+    headers = {"User-Agent": USER_AGENT}
     if start:
         headers["Range"] = f"bytes={start}-"
     try:

@@ -4,17 +4,18 @@ import logging
 import shutil
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from zoo.downloads.archives import unpack_zip
-from zoo.downloads.fetch import download_files
+from zoo.downloads.fetch import ask_size, download_files
 from zoo.downloads.files import (
     MB,
     Archive,
     PublishedFile,
     format_bytes,
     is_published_version,
+    mirror_url,
     part_path,
 )
 from zoo.downloads.hub import HubFiles, HubPlan, fetch_hub_files, plan_hub_files
@@ -68,12 +69,15 @@ class SetPlan:
         return not (self.files or self.archives or any(plan.files for _, plan in self.hub))
 
 
-def plan_set(published: PublishedSet, root: Path, overwrite: bool = False) -> SetPlan:
-    """Returns what is missing of a set.
+def plan_set(
+    published: PublishedSet, root: Path, mirror: str = "", overwrite: bool = False
+) -> SetPlan:
+    """Returns what is missing of a set, with sizes from the server where the table has none.
 
     Args:
         published: The set.
         root: The data root.
+        mirror: As for `mirror_url`.
         overwrite: Whether local files that differ from the published ones are replaced.
 
     Raises:
@@ -103,7 +107,11 @@ def plan_set(published: PublishedSet, root: Path, overwrite: bool = False) -> Se
         if archive.path not in unpacked
         and (incoming or published.files or (root / archive.path).exists())
     )
-    return SetPlan(published, tuple(missing), hub, archives, tuple(changed))
+    sized = tuple(
+        replace(file, bytes=ask_size(mirror_url(file.url, mirror))) if file.bytes is None else file
+        for file in missing
+    )
+    return SetPlan(published, sized, hub, archives, tuple(changed))
 
 
 def check_disk_space(needed: int, root: Path) -> int:

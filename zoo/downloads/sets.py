@@ -176,11 +176,19 @@ def _benchmark_sets() -> Iterator[PublishedSet]:
         "github.com/google-deepmind/svo_probes",
         note="without the images, which are links to many servers",
     )
-    yield _git_set(
+    yield PublishedSet(
         "imagecode",
-        "github.com/McGill-NLP/imagecode",
-        note="without the images: unpack image-sets.zip (zenodo.org/record/6518944) in "
-        "DATA_ROOT/imagecode",
+        _licence("imagecode"),
+        "github.com/McGill-NLP/imagecode and, for the images, zenodo.org/record/6518944",
+        listed_files()["imagecode"],
+        archives=(
+            Archive(
+                "imagecode/image-sets.zip",
+                (("*", "imagecode"),),
+                (("imagecode/image-sets/*/*.jpg", 1),),
+            ),
+        ),
+        benchmarks=("imagecode",),
     )
     yield _git_set(
         "winoground_t2i",
