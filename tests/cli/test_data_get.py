@@ -19,7 +19,7 @@ import pytest
 from tests.support.file_server import FileServer, serve_files
 from zoo.benchmarks.sugarcrepe import SugarCrepe
 from zoo.cli import main
-from zoo.cli.data_get import find_missing_images
+from zoo.cli.data_get import SET_COLUMNS, describe_sets, find_missing_images
 from zoo.downloads.files import listed_files
 from zoo.downloads.plan import check_disk_space
 from zoo.downloads.sets import published_sets
@@ -188,7 +188,7 @@ def test_several_failures_are_one_message_and_the_rest_arrives(
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        ("sugarcrep", "there is no data set 'sugarcrep' (did you mean sugarcrepe"),
+        ("sugarcrep", "unknown data set 'sugarcrep' (did you mean sugarcrepe"),
         ("sugarcrepe,,aro", "has an empty name"),
         ("sugarcrepe,sugarcrepe", "sugarcrepe is repeated"),
         ("sugarcrepe:swap_ob", "sugarcrepe has no subset 'swap_ob' (did you mean swap_obj"),
@@ -259,7 +259,8 @@ def test_captions_are_not_fetched_by_validate(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    data = ["--data", "CaptionDataModule", "--data.train", "PlainText", "--data.train.path", "a"]
+    data = ["--data", "CaptionDataModule", "--data.train", "PlainText", "--data.train.file", "a"]
+    data += ["--data.image_roots", "[.]"]
     assert main(["validate", "--get", *data, "--model.backbone.name", "zoo-tiny"]) == 1
     message = "zoo: --get fetches the files of benchmarks: name these by --benchmarks\n"
     assert capsys.readouterr().err == message
@@ -296,3 +297,11 @@ def test_the_table_has_a_row_for_each_set(capsys: pytest.CaptureFixture[str]) ->
     line = next(line for line in lines if line.startswith("visual_genome"))
     assert "15.2 GB" in line
     assert "not checked" in line
+
+
+def test_the_page_has_the_table_of_the_code() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "guides" / "data.md").read_text()
+    rows = ["| " + " | ".join(row) + " |" for row in (SET_COLUMNS, *describe_sets())]
+    assert [row for row in rows if row not in page] == []
+    listed = re.findall(r"^\| \w+ \| .* \| (?:published|the hub's|not checked) \|", page, re.M)
+    assert len(listed) == len(rows) - 1

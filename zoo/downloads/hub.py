@@ -40,11 +40,11 @@ class HubPlan:
     commit: str
 
 
-def plan_hub_files(wanted: HubFiles, root: Path, ignored: tuple[str, ...] = ()) -> HubPlan:
+def plan_hub_files(hub_files: HubFiles, root: Path, ignored: tuple[str, ...] = ()) -> HubPlan:
     """Asks the hub which files are missing.
 
     Args:
-        wanted: The files.
+        hub_files: The files.
         root: The data root.
         ignored: Patterns of files that are not needed any more.
 
@@ -60,20 +60,20 @@ def plan_hub_files(wanted: HubFiles, root: Path, ignored: tuple[str, ...] = ()) 
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, **{**options, "disable": True})  # type: ignore[no-untyped-call]
 
-    revision = wanted.dataset.revision or None
-    infos = _snapshot(wanted, root, ignored, revision, dry_run=True, tqdm_class=HiddenBar)
+    revision = hub_files.dataset.revision or None
+    infos = _snapshot(hub_files, root, ignored, revision, dry_run=True, tqdm_class=HiddenBar)
     missing = [info for info in infos if info.will_download]
-    commit = infos[0].commit_hash if infos else wanted.dataset.revision
+    commit = infos[0].commit_hash if infos else hub_files.dataset.revision
     return HubPlan(len(missing), sum(info.file_size or 0 for info in missing), commit)
 
 
 def fetch_hub_files(
-    wanted: HubFiles, root: Path, commit: str, jobs: int, ignored: tuple[str, ...] = ()
+    hub_files: HubFiles, root: Path, commit: str, jobs: int, ignored: tuple[str, ...] = ()
 ) -> None:
     """Fetches the missing files. An interrupted download resumes.
 
     Args:
-        wanted: The files.
+        hub_files: The files.
         root: The data root.
         commit: The commit of the plan.
         jobs: The number of parallel downloads.
@@ -82,28 +82,28 @@ def fetch_hub_files(
     Raises:
         ZooError: The licence was not accepted, or the hub cannot be reached.
     """
-    _snapshot(wanted, root, ignored, commit or None, max_workers=jobs)
+    _snapshot(hub_files, root, ignored, commit or None, max_workers=jobs)
 
 
 def _snapshot(
-    wanted: HubFiles, root: Path, ignored: tuple[str, ...], revision: str | None, **options: Any
+    hub_files: HubFiles, root: Path, ignored: tuple[str, ...], revision: str | None, **options: Any
 ) -> Any:
     from huggingface_hub import get_token, snapshot_download
 
-    if wanted.dataset.gated and get_token() is None:
-        raise _licence_error(wanted.dataset)
+    if hub_files.dataset.gated and get_token() is None:
+        raise _licence_error(hub_files.dataset)
     try:
         return snapshot_download(
-            wanted.dataset.id,
+            hub_files.dataset.id,
             repo_type="dataset",
             revision=revision,
-            local_dir=root / wanted.folder,
-            allow_patterns=list(wanted.patterns) or None,
+            local_dir=root / hub_files.folder,
+            allow_patterns=list(hub_files.patterns) or None,
             ignore_patterns=list(ignored) or None,
             **options,
         )
     except Exception as error:
-        raise _translate(error, wanted.dataset) from error
+        raise _translate(error, hub_files.dataset) from error
 
 
 def _translate(error: Exception, dataset: HubDataset) -> Exception:

@@ -146,13 +146,13 @@ def plan_images(
     files: list[PublishedFile] = []
     unpacked: list[ImageFolder] = []
     n_bytes = 0
-    for source, wanted in numbers.items():
+    for source, needed in numbers.items():
         count = sum(folder.count for folder in folders[source])
-        if wanted and (whole_folders or len(wanted) > ARCHIVE_SHARE * count):
+        if needed and (whole_folders or len(needed) > ARCHIVE_SHARE * count):
             unpacked += folders[source]
         else:
-            files += [_first_of(folders[source], number) for number in sorted(wanted)]
-            n_bytes += len(wanted) * folders[source][0].mean_bytes
+            files += [_first_of(folders[source], number) for number in sorted(needed)]
+            n_bytes += len(needed) * folders[source][0].mean_bytes
     return ImagePlan(tuple(files), tuple(unpacked), n_bytes, tuple(sorted(unavailable)))
 
 

@@ -97,8 +97,8 @@ def plan_set(
             else:
                 changed.append(path)
     hub = tuple(
-        (wanted, plan_hub_files(wanted, root, _paths_in_repository(wanted, unpacked)))
-        for wanted in published.hub
+        (hub_files, plan_hub_files(hub_files, root, _paths_in_repository(hub_files, unpacked)))
+        for hub_files in published.hub
     )
     incoming = any(plan.files for _, plan in hub)
     archives = tuple(
@@ -170,10 +170,10 @@ def fetch_sets(plans: Sequence[SetPlan], root: Path, mirror: str, jobs: int) -> 
 def _fetch_from_hub(plan: SetPlan, root: Path, jobs: int) -> None:
     packed = {archive.path for archive in plan.archives}
     unpacked = {a.path for a in plan.published.archives if a.path not in packed}
-    for wanted, missing in plan.hub:
+    for hub_files, missing in plan.hub:
         if missing.files:
-            ignored = _paths_in_repository(wanted, unpacked)
-            fetch_hub_files(wanted, root, missing.commit, jobs, ignored)
+            ignored = _paths_in_repository(hub_files, unpacked)
+            fetch_hub_files(hub_files, root, missing.commit, jobs, ignored)
 
 
 def _unpack(archive: Archive, root: Path) -> None:
@@ -240,10 +240,10 @@ def _part_bytes(file: PublishedFile, root: Path) -> int:
     return part.stat().st_size if file.checksum and part.is_file() else 0
 
 
-def _paths_in_repository(wanted: HubFiles, paths: set[str]) -> tuple[str, ...]:
+def _paths_in_repository(hub_files: HubFiles, paths: set[str]) -> tuple[str, ...]:
     """Returns those paths that are below the folder of a data set, as paths in its repository."""
     return tuple(
-        str(PurePosixPath(path).relative_to(wanted.folder))
+        str(PurePosixPath(path).relative_to(hub_files.folder))
         for path in sorted(paths)
-        if PurePosixPath(path).is_relative_to(wanted.folder)
+        if PurePosixPath(path).is_relative_to(hub_files.folder)
     )

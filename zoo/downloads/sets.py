@@ -51,7 +51,7 @@ class PublishedSet:
 
     @property
     def size(self) -> str:
-        """The size of the downloads, as far as it is known before a server is asked."""
+        """The size of the downloads that is known before a server is asked."""
         sizes = [*(file.bytes for file in self.files), *(part.bytes for part in self.hub)]
         known = sum(size for size in sizes if size is not None)
         if None not in sizes:
@@ -91,7 +91,7 @@ def find_sets(name: str) -> list[PublishedSet]:
         instructions = dict.fromkeys(s.instructions for s in build_benchmark(name).subsets)
         raise ZooError(f"{name} cannot be fetched: {'; '.join(instructions)}")
     raise ZooError(
-        f"there is no data set {name!r}{suggest_names(name, fetchable_names())}: `zoo data ls` "
+        f"unknown data set {name!r}{suggest_names(name, fetchable_names())}: `zoo data ls` "
         "lists them"
     )
 
