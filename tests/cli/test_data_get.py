@@ -76,7 +76,7 @@ def test_sugarcrepe_arrives_with_the_images_that_its_cases_need(
         size = f"{len(names) * (815_585_330 // 5000) / 1e6:.1f} MB"
         assert lines[2].startswith(f"sugarcrepe: {len(names)} images, about {size}; free: ")
         # the mirror has only some of the photographs
-        assert f"{len(names) - len(here)} of {len(names)} files are missing: " in err
+        assert f"{len(names) - len(here)} of {len(names)} files are missing, such as " in err
         assert {p.name for p in (root / "coco" / "val2017").iterdir()} == here
         for name in published_sets()["sugarcrepe"].files:
             assert (root / name.path).read_bytes() == (shared_data / name.path).read_bytes()
@@ -180,8 +180,8 @@ def test_several_failures_are_one_message_and_the_rest_arrives(
     with serve_files(sugarcrepe, {path: ["404"] for path in faulty}) as server:
         assert get(server, tmp_path, "sugarcrepe", "--images", "none") == 1
     err = capsys.readouterr().err.strip()
-    assert err.startswith("zoo: 5 of 7 files are missing: http://127.0.0.1:")
-    assert err.endswith("; and 2 more")
+    assert err.startswith("zoo: 5 of 7 files are missing, such as http://127.0.0.1:")
+    assert err.endswith(" cannot be downloaded (not found): check the address")
     assert len(list((tmp_path / "sugarcrepe").iterdir())) == 2
 
 
@@ -193,6 +193,7 @@ def test_several_failures_are_one_message_and_the_rest_arrives(
         ("sugarcrepe,sugarcrepe", "sugarcrepe is repeated"),
         ("sugarcrepe:swap_ob", "sugarcrepe has no subset 'swap_ob' (did you mean swap_obj"),
         ("eqben", "eqben cannot be fetched: "),
+        ("pairs:a.csv", "pairs reads your own files, which `zoo data get` cannot fetch"),
     ],
 )
 def test_a_wrong_name_is_one_sentence(
@@ -305,3 +306,33 @@ def test_the_page_has_the_table_of_the_code() -> None:
     assert [row for row in rows if row not in page] == []
     listed = re.findall(r"^\| \w+ \| .* \| (?:published|the hub's|not checked) \|", page, re.M)
     assert len(listed) == len(rows) - 1
+
+
+def test_a_suite_is_fetched_without_those_benchmarks_that_cannot_be(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serve_files({}) as server:
+        assert get(server, tmp_path, "suite:zs_7,sugarcrepe", "--dry_run") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "zero_shot: cannot be fetched, `zoo doctor` explains how to get it"
+    assert lines[1].startswith("sugarcrepe: 7 files, 1.7 MB; ")
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--mirror", "nowhere"], "mirror 'nowhere' is not the address of a server"),
+        (["--data_root", "file"], "--data_root file is not a folder"),
+    ],
+)
+def test_a_wrong_place_is_one_sentence(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    flags: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file").touch()
+    assert main(["data", "get", "sugarcrepe", *flags]) == 1
+    assert message in capsys.readouterr().err

@@ -113,11 +113,22 @@ def get_data_sets(names: Sequence[str], settings: DownloadSettings) -> None:
         ZooError: A name is unknown, the disk is too small, or something could not be fetched.
             Everything else was fetched.
     """
-    known = [name for name in expand_suites(names) if isinstance(name, str)]
-    sets = [item for name in known for item in find_sets(name.partition(":")[0])]
-    benchmarks = build_benchmarks(
-        name for name in known if name.partition(":")[0] in benchmark_names()
-    )
+    if settings.root.exists() and not settings.root.is_dir():
+        raise ZooError(f"--data_root {settings.root} is not a folder: choose another one")
+    if settings.mirror and not settings.mirror.startswith(("http://", "https://")):
+        raise ZooError(
+            f"mirror {settings.mirror!r} is not the address of a server: begin with https://"
+        )
+    sets, benchmark_entries = list[PublishedSet](), list[str]()
+    for name in map(str, expand_suites(names)):
+        head = name.partition(":")[0]
+        if name not in names and head not in fetchable_names():
+            settings.report(f"{head}: cannot be fetched, `zoo doctor` explains how to get it")
+            continue
+        sets += find_sets(head)
+        if head in benchmark_names():
+            benchmark_entries.append(name)
+    benchmarks = build_benchmarks(benchmark_entries)
     if errors := _get_sets_and_images(sets, benchmarks, settings):
         raise ZooError("; ".join(errors))
 

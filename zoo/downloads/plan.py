@@ -24,7 +24,6 @@ from zoo.errors import ZooError
 from zoo.support.progress import show_progress
 
 log = logging.getLogger(__name__)
-MAX_LISTED = 3  # failures that an error lists
 
 
 @dataclass(frozen=True)
@@ -212,13 +211,9 @@ def fetch_files(
             *((counter, lambda n: None) if unit == "MB" else (lambda n: None, advance)),
         )
     if failures:
-        reasons = "; ".join(str(failure.error) for failure in failures[:MAX_LISTED])
-        more = f"; and {len(failures) - MAX_LISTED:,} more" if len(failures) > MAX_LISTED else ""
-        raise ZooError(
-            reasons
-            if len(files) == 1
-            else f"{len(failures):,} of {len(files):,} files are missing: {reasons}{more}"
-        )
+        first_error = str(failures[0].error)
+        count = f"{len(failures):,} of {len(files):,} files are missing, such as "
+        raise ZooError(first_error if len(failures) == 1 else count + first_error)
 
 
 class _MegabyteCounter:

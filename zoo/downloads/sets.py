@@ -88,7 +88,12 @@ def find_sets(name: str) -> list[PublishedSet]:
     if name in sets:
         return [sets[name]]
     if name in benchmark_names():
-        instructions = dict.fromkeys(s.instructions for s in build_benchmark(name).subsets)
+        try:
+            instructions = dict.fromkeys(s.instructions for s in build_benchmark(name).subsets)
+        except ZooError:  # it needs arguments
+            raise ZooError(
+                f"{name} reads your own files, which `zoo data get` cannot fetch"
+            ) from None
         raise ZooError(f"{name} cannot be fetched: {'; '.join(instructions)}")
     raise ZooError(
         f"unknown data set {name!r}{suggest_names(name, fetchable_names())}: `zoo data ls` "
