@@ -4,6 +4,7 @@ import logging
 import shutil
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -106,11 +107,17 @@ def plan_set(
         if archive.path not in unpacked
         and (incoming or published.files or (root / archive.path).exists())
     )
-    sized = tuple(
-        replace(file, bytes=ask_size(mirror_url(file.url, mirror))) if file.bytes is None else file
-        for file in missing
-    )
-    return SetPlan(published, sized, hub, archives, tuple(changed))
+    return SetPlan(published, _with_sizes(missing, mirror), hub, archives, tuple(changed))
+
+
+def _with_sizes(files: Sequence[PublishedFile], mirror: str) -> tuple[PublishedFile, ...]:
+    """Asks the servers for the sizes that the table does not have."""
+    urls = [mirror_url(file.url, mirror) for file in files if file.bytes is None]
+    with ThreadPoolExecutor(max(len(urls), 1)) as pool:
+        sizes = pool.map(ask_size, urls)
+        return tuple(
+            replace(file, bytes=next(sizes)) if file.bytes is None else file for file in files
+        )
 
 
 def check_disk_space(needed: int, root: Path) -> int:
