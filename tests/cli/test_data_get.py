@@ -193,7 +193,8 @@ def test_several_failures_are_one_message_and_the_rest_arrives(
         ("sugarcrepe,sugarcrepe", "sugarcrepe is repeated"),
         ("sugarcrepe:swap_ob", "sugarcrepe has no subset 'swap_ob' (did you mean swap_obj"),
         ("eqben", "eqben cannot be fetched: "),
-        ("pairs:a.csv", "pairs reads your own files, which `zoo data get` cannot fetch"),
+        ("pairs", "pairs reads your own files, which `zoo data get` cannot fetch"),
+        ("pairs:a.csv", "pairs cannot be fetched: write a.csv with the columns"),
     ],
 )
 def test_a_wrong_name_is_one_sentence(

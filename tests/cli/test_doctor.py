@@ -244,3 +244,18 @@ def test_what_is_required_and_there_is_no_error(tmp_path):
     (tmp_path / "val2017").mkdir()
     (tmp_path / "val2017" / "000000000001.jpg").write_bytes(b"")
     assert main(["--data_root", str(tmp_path), "--benchmarks", "sugarcrepe", "--require"]) == 0
+
+
+def test_the_command_names_only_those_subsets_that_are_missing(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    root = str(tmp_path)
+    assert main(["--data_root", root, "--benchmarks", "aro,sugarcrepe"]) == 0
+    assert f"`zoo data get aro,sugarcrepe --data_root {root}`" in capsys.readouterr().out
+    (tmp_path / "aro").mkdir()
+    records = [{"image": f"COCO_val2014_{1:012}.jpg", "caption": ["a dog"]}]
+    (tmp_path / "aro" / "coco_karpathy_test.json").write_text(json.dumps(records))
+    assert main(["--data_root", root, "--benchmarks", "aro,winoground"]) == 0
+    page = capsys.readouterr().out
+    names = "aro:VG-Relation,aro:VG-Attribution,aro:Flickr30k-Order"
+    assert f"`zoo data get {names} --data_root {root}`" in page
+    assert f"`hf auth login`, then `zoo data get winoground --data_root {root}`" in page

@@ -22,7 +22,13 @@ from zoo.downloads.plan import (
     fetch_sets,
     plan_set,
 )
-from zoo.downloads.sets import PublishedSet, fetchable_names, find_sets, published_sets
+from zoo.downloads.sets import (
+    PublishedSet,
+    fetchable_names,
+    find_benchmark_sets,
+    find_sets,
+    published_sets,
+)
 from zoo.errors import Stopped, ZooError
 from zoo.results.suites import expand_suites
 from zoo.sources.images import ImageFinder
@@ -125,7 +131,7 @@ def get_data_sets(names: Sequence[str], settings: DownloadSettings) -> None:
         if name not in names and head not in fetchable_names():
             settings.report(f"{head}: cannot be fetched, `zoo doctor` explains how to get it")
             continue
-        sets += find_sets(head)
+        sets += find_sets(name)
         if head in benchmark_names():
             benchmark_entries.append(name)
     benchmarks = build_benchmarks(benchmark_entries)
@@ -150,12 +156,10 @@ def get_benchmark_data(benchmarks: Iterable[Benchmark], settings: DownloadSettin
     """
     fetchable = [b for b in benchmarks if b.name in fetchable_names()]
     roots = settings.roots or (settings.root,)
-    sets = [
-        item
-        for benchmark in fetchable
-        if read_benchmark(benchmark, roots).missing_subsets
-        for item in find_sets(benchmark.name)
-    ]
+    sets: list[PublishedSet] = []
+    for benchmark in fetchable:
+        missing = [subset.name for subset in read_benchmark(benchmark, roots).missing_subsets]
+        sets += find_benchmark_sets(benchmark.name, missing) if missing else []
     return _get_sets_and_images(sets, fetchable, settings)
 
 
@@ -230,7 +234,8 @@ def _get_images(benchmark: Benchmark, settings: DownloadSettings) -> list[str]:
         return []
     finder = ImageFinder(settings.roots or (settings.root,))
     missing = find_missing_images(benchmark, finder)
-    coco_folders = find_sets(benchmark.name)[0].coco_folders
+    subset_names = [subset.name for subset in benchmark.subsets]
+    coco_folders = find_benchmark_sets(benchmark.name, subset_names)[0].coco_folders
     plan = plan_images(missing, coco_folders, settings.images == "all")
     errors: list[str] = []
     if plan.unavailable:

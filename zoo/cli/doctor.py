@@ -1,5 +1,6 @@
 """`zoo doctor`: checks which data and benchmarks a data root holds, and how to get the rest."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -33,6 +34,7 @@ DERIVED_FILES = {
     "colorfoil": "foils of ColorFoil",
     "tar_indices": "indices of tars",
 }
+FETCH_COMMAND = re.compile(r"`zoo data get (\S+) --data_root DATA_ROOT`")
 MAX_LISTED = 3  # subsets of a benchmark that are listed if some are absent
 
 
@@ -283,18 +285,29 @@ def _describe_missing_annotations(findings: Sequence[Finding], root: Path) -> It
     All benchmarks that `zoo data get` fetches without any other step share one command.
     """
     subsets_by_source: dict[str, dict[str, list[str]]] = {}
+    fetchable_subsets: dict[str, list[str]] = {}
     for f in findings:
-        if not f.case_count:
-            is_enough = f.download_hint == download_command(f.benchmark)
-            source = "" if is_enough else _with_root(f.download_hint, root)
-            subsets_by_source.setdefault(source, {}).setdefault(f.benchmark, []).append(f.subset)
+        if f.case_count:
+            continue
+        command = FETCH_COMMAND.fullmatch(f.download_hint)
+        if command is not None:
+            fetchable_subsets.setdefault(f.benchmark, []).append(command[1])
+        source = "" if command is not None else _with_root(f.download_hint, root)
+        subsets_by_source.setdefault(source, {}).setdefault(f.benchmark, []).append(f.subset)
     subset_counts = Counter(f.benchmark for f in findings)
     for source, subsets in subsets_by_source.items():
         titles = (
             _benchmark_title(name, absent_subsets, subset_counts[name])
             for name, absent_subsets in subsets.items()
         )
-        yield f"{', '.join(titles)}: {source or download_command(','.join(subsets), str(root))}"
+        names = dict.fromkeys(
+            command_name
+            for benchmark, command_names in fetchable_subsets.items()
+            for command_name in (
+                [benchmark] if len(command_names) == subset_counts[benchmark] else command_names
+            )
+        )
+        yield f"{', '.join(titles)}: {source or download_command(','.join(names), str(root))}"
 
 
 def _with_root(instructions: str, root: Path) -> str:

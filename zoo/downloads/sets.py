@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from zoo.benchmarks.aro.attribution import ATTRIBUTION_COPY, RELATION_COPY
-from zoo.benchmarks.aro.order import COCO_ORDER_COPY, FLICKR_ORDER_COPY
+from zoo.benchmarks.aro.attribution import ATTRIBUTION, ATTRIBUTION_COPY, RELATION, RELATION_COPY
+from zoo.benchmarks.aro.order import COCO_ORDER, COCO_ORDER_COPY, FLICKR_ORDER, FLICKR_ORDER_COPY
 from zoo.benchmarks.base import Benchmark
 from zoo.benchmarks.catalog import benchmark_names, build_benchmark
 from zoo.benchmarks.hub import HubDataset
@@ -34,7 +34,8 @@ class PublishedSet:
         files: Files at fixed addresses.
         hub: Files on huggingface.co.
         archives: The zips among these files, which are unpacked.
-        benchmarks: The benchmarks that need it.
+        benchmarks: The benchmarks that need it, each with its subset after a colon if only that one
+            does.
         coco_folders: The folders of COCO that have the images of these benchmarks.
         note: What it does not include, or what else is to be known.
     """
@@ -76,35 +77,49 @@ def find_sets(name: str) -> list[PublishedSet]:
     """Returns the sets that a name means: all that a benchmark needs, or the set of that name.
 
     Args:
-        name: A benchmark or a set.
+        name: A benchmark, with subsets as for `zoo validate`, or a set.
 
     Raises:
         ZooError: There is none. The error says how to get a benchmark that cannot be fetched.
     """
-    sets = published_sets()
-    needed = [item for item in sets.values() if name in item.benchmarks]
-    if needed:
-        return needed
-    if name in sets:
-        return [sets[name]]
-    if name in benchmark_names():
+    benchmark, colon, _ = name.partition(":")
+    if benchmark in benchmark_names():
         try:
-            instructions = dict.fromkeys(s.instructions for s in build_benchmark(name).subsets)
-        except ZooError:  # it needs arguments
+            subsets = build_benchmark(name if colon else benchmark).subsets
+        except ZooError:
+            if colon and benchmark in fetchable_names():
+                raise
             raise ZooError(
-                f"{name} reads your own files, which `zoo data get` cannot fetch"
+                f"{benchmark} reads your own files, which `zoo data get` cannot fetch"
             ) from None
-        raise ZooError(f"{name} cannot be fetched: {'; '.join(instructions)}")
+        if sets := find_benchmark_sets(benchmark, [subset.name for subset in subsets]):
+            return sets
+        instructions = dict.fromkeys(subset.instructions for subset in subsets)
+        raise ZooError(f"{benchmark} cannot be fetched: {'; '.join(instructions)}")
+    if name in published_sets():
+        return [published_sets()[name]]
     raise ZooError(
         f"unknown data set {name!r}{suggest_names(name, fetchable_names())}: `zoo data ls` "
         "lists them"
     )
 
 
+def find_benchmark_sets(benchmark: str, subsets: Iterable[str]) -> list[PublishedSet]:
+    """Returns the sets that subsets of a benchmark need; none if it cannot be fetched.
+
+    Args:
+        benchmark: The name of the benchmark.
+        subsets: The names of the subsets.
+    """
+    needed_by = {benchmark, *(f"{benchmark}:{subset}" for subset in subsets)}
+    return [item for item in published_sets().values() if needed_by & {*item.benchmarks}]
+
+
 def fetchable_names() -> list[str]:
-    """Returns all names that `find_sets` accepts."""
-    sets = published_sets()
-    return sorted({*sets, *(name for item in sets.values() for name in item.benchmarks)})
+    """Returns the names of all sets, and of all benchmarks that need any."""
+    sets = published_sets().values()
+    benchmarks = (name.partition(":")[0] for item in sets for name in item.benchmarks)
+    return sorted({*published_sets(), *benchmarks})
 
 
 def _benchmark_sets() -> Iterator[PublishedSet]:
@@ -116,23 +131,22 @@ def _benchmark_sets() -> Iterator[PublishedSet]:
         benchmarks=("sugarcrepe_pp", "sugarcrepe_pp_text"),
         coco_folders=VAL2017,
     )
-    copies = {
-        "relation": (RELATION_COPY, 0.8),
-        "attribution": (ATTRIBUTION_COPY, 1.7),
-        "coco_order": (COCO_ORDER_COPY, 2.5),
-        "flickr_order": (FLICKR_ORDER_COPY, 0.35),
-    }
-    yield PublishedSet(
-        "aro",
-        _licence("aro"),
-        "copies on huggingface.co, with the images",
-        hub=tuple(
-            HubFiles(dataset, f"aro/{folder}", ("data/*.parquet",), round(size * GB))
-            for folder, (dataset, size) in copies.items()
-        ),
-        benchmarks=("aro",),
-        note="the order sets are already perturbed, by the author of the copy",
-    )
+    for subset, folder, dataset, size in (
+        (RELATION, "relation", RELATION_COPY, 0.8),
+        (ATTRIBUTION, "attribution", ATTRIBUTION_COPY, 1.7),
+        (COCO_ORDER, "coco_order", COCO_ORDER_COPY, 2.5),
+        (FLICKR_ORDER, "flickr_order", FLICKR_ORDER_COPY, 0.35),
+    ):
+        is_order = subset in (COCO_ORDER, FLICKR_ORDER)
+        yield PublishedSet(
+            f"aro_{folder}",
+            _licence("aro"),
+            f"a copy with the images, {dataset.page} at {dataset.revision[:7]}",
+            hub=(HubFiles(dataset, f"aro/{folder}", ("data/*.parquet",), round(size * GB)),),
+            benchmarks=(f"aro:{subset}",),
+            coco_folders=VAL2014,
+            note="already perturbed, by the author of the copy" if is_order else "",
+        )
     yield _hub_set(
         "winoground",
         benchmarks=("winoground", "winoground_tags"),
@@ -235,7 +249,7 @@ def _caption_sets() -> Iterator[PublishedSet]:
                 190_000_000,
             ),
         ),
-        benchmarks=("retrieval",),
+        benchmarks=("retrieval:coco_karpathy", "retrieval:flickr30k"),
         coco_folders=VAL2014,
         note="its images for training are coco_train2014 and coco_val2014",
     )
@@ -269,7 +283,7 @@ def _caption_sets() -> Iterator[PublishedSet]:
                 4_000_000,
             ),
         ),
-        benchmarks=("retrieval",),
+        benchmarks=("retrieval:flickr8k",),
         note="without the images: ask their owners (shannon.cs.illinois.edu/DenotationGraph)",
     )
     yield PublishedSet(

@@ -25,8 +25,6 @@ from zoo.benchmarks.published import PublishedBenchmark
 from zoo.language.tagger import Tagger
 from zoo.language.taggers import default_tagger
 
-INSTRUCTIONS = download_command("aro")
-
 
 class ARO(PublishedBenchmark):
     """ARO: VG-Relation, VG-Attribution, COCO-Order and Flickr30k-Order, 82,695 cases.
@@ -69,7 +67,7 @@ class ARO(PublishedBenchmark):
             RELATION,
             ("aro/visual_genome_relation.json", "aro/relation/data/test-*.parquet"),
             23_937,
-            INSTRUCTIONS,
+            download_command(f"aro:{RELATION}"),
             chance={"i2t": 50.0, "macro": 50.0},
             published={"macro": 59.9},
         ),
@@ -77,7 +75,7 @@ class ARO(PublishedBenchmark):
             ATTRIBUTION,
             ("aro/visual_genome_attribution.json", "aro/attribution/data/train-*.parquet"),
             28_748,
-            INSTRUCTIONS,
+            download_command(f"aro:{ATTRIBUTION}"),
             chance={"i2t": 50.0, "macro": 50.0},
             published={"macro": 63.2},
         ),
@@ -85,7 +83,7 @@ class ARO(PublishedBenchmark):
             COCO_ORDER,
             ("aro/coco_karpathy_test.json", "aro/coco_order/data/test-*.parquet"),
             25_010,
-            INSTRUCTIONS,
+            download_command(f"aro:{COCO_ORDER}"),
             chance={"i2t": 20.0},
             published={"i2t": 47.6},
         ),
@@ -93,7 +91,7 @@ class ARO(PublishedBenchmark):
             FLICKR_ORDER,
             ("aro/flickr30k_test.json", "aro/flickr_order/data/test-*.parquet"),
             5_000,
-            INSTRUCTIONS,
+            download_command(f"aro:{FLICKR_ORDER}"),
             chance={"i2t": 20.0},
             published={"i2t": 59.6},
         ),
