@@ -64,7 +64,10 @@ class PublishedSet:
         """Which checksums the downloads are compared with."""
         if self.hub:
             return "the hub's"
-        return "published" if all(file.checksum for file in self.files) else "not checked"
+        n_checked = sum(bool(file.checksum) for file in self.files)
+        if n_checked == len(self.files):
+            return "published"
+        return f"{n_checked} of {len(self.files)} files" if n_checked else "not checked"
 
 
 @cache
