@@ -256,6 +256,6 @@ def test_the_command_names_only_those_subsets_that_are_missing(tmp_path, capsys,
     (tmp_path / "aro" / "coco_karpathy_test.json").write_text(json.dumps(records))
     assert main(["--data_root", root, "--benchmarks", "aro,winoground"]) == 0
     page = capsys.readouterr().out
-    names = "aro:VG-Relation,aro:VG-Attribution,aro:Flickr30k-Order"
+    names = "aro:VG-Relation:VG-Attribution:Flickr30k-Order"
     assert f"`zoo data get {names} --data_root {root}`" in page
     assert f"`hf auth login`, then `zoo data get winoground --data_root {root}`" in page

@@ -153,3 +153,15 @@ def test_an_unreachable_hub_is_one_sentence(
     message = capsys.readouterr().err.splitlines()[-1]
     assert message.startswith("zoo: huggingface.co/datasets/MMVP/MMVP_VLM ")
     assert ("cannot be reached" in message) == (gone == "no server")
+
+
+def test_of_a_zero_shot_set_only_the_test_split_is_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = dict.fromkeys(
+        ("classnames.txt", "test/nshards.txt", "test/0.tar", "train/nshards.txt"), b"1"
+    )
+    with serve_hub({"clip-benchmark/wds_vtab-cifar10": files}) as hub:
+        assert get(hub, tmp_path, monkeypatch, "zero_shot:cifar10") == 0
+        assert {file for file, _ in hub.downloads} == {*files} - {"train/nshards.txt"}
+    assert (tmp_path / "zero_shot" / "cifar10" / "test" / "0.tar").is_file()

@@ -301,13 +301,18 @@ def _describe_missing_annotations(findings: Sequence[Finding], root: Path) -> It
             for name, absent_subsets in subsets.items()
         )
         names = dict.fromkeys(
-            command_name
+            benchmark
+            if len(command_names) == subset_counts[benchmark]
+            else _merge_subsets(dict.fromkeys(command_names))
             for benchmark, command_names in fetchable_subsets.items()
-            for command_name in (
-                [benchmark] if len(command_names) == subset_counts[benchmark] else command_names
-            )
         )
         yield f"{', '.join(titles)}: {source or download_command(','.join(names), str(root))}"
+
+
+def _merge_subsets(names: Iterable[str]) -> str:
+    """Returns names of one benchmark, each with one subset, as one name with all subsets."""
+    benchmark, *subsets = dict.fromkeys(word for name in names for word in name.split(":", 1))
+    return ":".join([benchmark, *subsets])
 
 
 def _with_root(instructions: str, root: Path) -> str:

@@ -10,6 +10,8 @@ from zoo.benchmarks.base import Benchmark
 from zoo.benchmarks.catalog import benchmark_names, build_benchmark
 from zoo.benchmarks.hub import HubDataset
 from zoo.benchmarks.spec import TEXTS as SPEC_TEXTS
+from zoo.benchmarks.zero_shot.published_sets import FOLDER
+from zoo.benchmarks.zero_shot.sets import HUB_COPIES
 from zoo.downloads import images
 from zoo.downloads.files import Archive, PublishedFile, format_bytes, listed_files
 from zoo.downloads.hub import HubFiles
@@ -73,7 +75,8 @@ class PublishedSet:
 @cache
 def published_sets() -> dict[str, PublishedSet]:
     """Returns all sets by name."""
-    return {item.name: item for item in (*_benchmark_sets(), *_caption_sets(), *_image_sets())}
+    sets = (*_benchmark_sets(), *_zero_shot_sets(), *_caption_sets(), *_image_sets())
+    return {item.name: item for item in sets}
 
 
 def find_sets(name: str) -> list[PublishedSet]:
@@ -236,6 +239,20 @@ def _benchmark_sets() -> Iterator[PublishedSet]:
         ("data.zip",),
         archives=(Archive("spec/data.zip", (("*", "spec"),), ((f"spec/**/{SPEC_TEXTS}", 1),)),),
     )
+
+
+def _zero_shot_sets() -> Iterator[PublishedSet]:
+    for name, copy in HUB_COPIES.items():
+        dataset = HubDataset(f"clip-benchmark/{copy}")
+        texts = ("classnames.txt", "zeroshot_classification_templates.txt", "dataset_type.txt")
+        yield PublishedSet(
+            f"zero_shot_{name}",
+            "that of the set, see its page",
+            dataset.page,
+            hub=(HubFiles(dataset, f"{FOLDER}/{name}", (*texts, "test/*")),),
+            benchmarks=(f"zero_shot:{name}",),
+            note="only the test split; no revision is pinned",
+        )
 
 
 def _caption_sets() -> Iterator[PublishedSet]:
