@@ -180,3 +180,10 @@ def test_a_checksum_can_be_the_id_of_a_file_in_git(tmp_path: Path) -> None:
 def test_a_mirror_has_each_file_under_host_and_path() -> None:
     assert mirror_url("https://a.org/b/c.zip", "http://m/x/") == "http://m/x/a.org/b/c.zip"
     assert mirror_url("https://a.org/b/c.zip", "") == "https://a.org/b/c.zip"
+
+
+def test_a_file_without_checksum_is_given_up_after_five_cut_connections(tmp_path: Path) -> None:
+    with serve_files({f"{HOST}/a": CONTENT}, {f"{HOST}/a": ["cut"] * 9}) as server:
+        [failure] = download_files([published("a", checked=False)], tmp_path, server.url)
+        assert server.ranges(f"{HOST}/a") == [""] * 5
+    assert "the connection ended after 256,000 of 512,000 bytes, 5 times" in str(failure.error)

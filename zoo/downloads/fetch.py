@@ -168,7 +168,10 @@ def _download_candidate(
 def _receive_with_retries(
     url: str, file: PublishedFile, handle: BinaryIO, advance: Callable[[int], None]
 ) -> None:
-    """Appends the missing bytes of a file to its part. Progress resets the tries."""
+    """Appends the missing bytes of a file to its part. Progress resets the tries.
+
+    A file without checksum starts from its first byte each time, and makes no progress.
+    """
     failed_tries = 0
     while True:
         old_size = handle.tell()
@@ -180,7 +183,8 @@ def _receive_with_retries(
             reason = _describe_failure(error)
             if status in ABSENT:
                 raise _Absent(f"{url} cannot be downloaded ({reason}): check the address") from None
-            failed_tries = 1 if handle.tell() > old_size else failed_tries + 1
+            has_progress = bool(file.checksum) and handle.tell() > old_size
+            failed_tries = 1 if has_progress else failed_tries + 1
             is_permanent = status in remote_files.PERMANENT_STATUSES
             if is_permanent or failed_tries == remote_files.TRIES:
                 times = "" if is_permanent else f", {failed_tries} times"
