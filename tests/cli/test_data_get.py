@@ -193,6 +193,7 @@ def test_several_failures_are_one_message_and_the_rest_arrives(
         ("sugarcrepe,sugarcrepe", "sugarcrepe is repeated"),
         ("sugarcrepe:swap_ob", "sugarcrepe has no subset 'swap_ob' (did you mean swap_obj"),
         ("eqben", "eqben cannot be fetched: "),
+        ("retrieval:mine.csv", "retrieval has no source 'mine.csv': name one of"),
         ("pairs", "pairs reads your own files, which `zoo data get` cannot fetch"),
         ("pairs:a.csv", "pairs cannot be fetched: write a.csv with the columns"),
     ],
@@ -341,3 +342,31 @@ def test_a_wrong_place_is_one_sentence(
     Path("file").touch()
     assert main(["data", "get", "sugarcrepe", *flags]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_a_copy_is_not_fetched_in_whose_place_other_files_are_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "aro").mkdir()
+    captions = tmp_path / "aro" / "coco_karpathy_test.json"
+    captions.write_text(json.dumps([{"image": f"COCO_val2014_{9:012}.jpg", "caption": ["a"]}]))
+    image = f"{COCO}/val2014/COCO_val2014_{9:012}.jpg"
+    with serve_files({image: b"image"}) as server:
+        assert get(server, tmp_path, "retrieval:coco_karpathy") == 0
+        assert [path for path, _ in server.requests] == [image]
+    first_line = capsys.readouterr().out.splitlines()[0]
+    assert first_line == f"coco_captions: not needed, {captions} is read in its place"
+    assert (tmp_path / "coco" / "val2014" / f"COCO_val2014_{9:012}.jpg").read_bytes() == b"image"
+
+
+def test_nothing_is_fetched_for_your_own_captions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.csv").write_text("filepath,title\na.jpg,a cat\n")
+    with serve_files({}) as server:
+        monkeypatch.setenv("ZOO_MIRROR", server.url)
+        words = ["--benchmarks", "retrieval:mine.csv", "--data_root", "root", "--out", "out"]
+        assert main(["validate", "--get", *words, "--model.backbone.name", "zoo-tiny"]) == 1
+        assert server.requests == []
+    assert "no case has its images under root" in capsys.readouterr().err

@@ -9,6 +9,7 @@ from typing import Literal
 from rich.console import Console
 from rich.table import Table
 
+from zoo.benchmarks.annotations import find_annotation_file
 from zoo.benchmarks.base import Benchmark
 from zoo.benchmarks.catalog import benchmark_names, build_benchmarks
 from zoo.benchmarks.roots import read_benchmark, resolve_case_images
@@ -23,6 +24,7 @@ from zoo.downloads.plan import (
     plan_set,
 )
 from zoo.downloads.sets import (
+    ANY_COCO,
     PublishedSet,
     fetchable_names,
     find_benchmark_sets,
@@ -131,12 +133,32 @@ def get_data_sets(names: Sequence[str], settings: DownloadSettings) -> None:
         if name not in names and head not in fetchable_names():
             settings.report(f"{head}: cannot be fetched, `zoo doctor` explains how to get it")
             continue
-        sets += find_sets(name)
+        named_sets = find_sets(name)
         if head in benchmark_names():
             benchmark_entries.append(name)
+        else:
+            sets += named_sets
     benchmarks = build_benchmarks(benchmark_entries)
+    for benchmark in benchmarks:
+        sets += _find_needed_sets(benchmark, settings)
     if errors := _get_sets_and_images(sets, benchmarks, settings):
         raise ZooError("; ".join(errors))
+
+
+def _find_needed_sets(benchmark: Benchmark, settings: DownloadSettings) -> list[PublishedSet]:
+    """Returns the sets of a benchmark, without those in whose place other files are read."""
+    needed = list[PublishedSet]()
+    for item in find_benchmark_sets(benchmark.name, [s.name for s in benchmark.subsets]):
+        read_files = [
+            find_annotation_file(settings.root, subset)
+            for subset in benchmark.subsets
+            if {benchmark.name, f"{benchmark.name}:{subset.name}"} & {*item.benchmarks}
+        ]
+        if all(file and not item.brings(file.relative_to(settings.root)) for file in read_files):
+            settings.report(f"{item.name}: not needed, {read_files[0]} is read in its place")
+        else:
+            needed.append(item)
+    return needed
 
 
 def get_benchmark_data(benchmarks: Iterable[Benchmark], settings: DownloadSettings) -> list[str]:
@@ -235,7 +257,8 @@ def _get_images(benchmark: Benchmark, settings: DownloadSettings) -> list[str]:
     finder = ImageFinder(settings.roots or (settings.root,))
     missing = find_missing_images(benchmark, finder)
     subset_names = [subset.name for subset in benchmark.subsets]
-    coco_folders = find_benchmark_sets(benchmark.name, subset_names)[0].coco_folders
+    sets = find_benchmark_sets(benchmark.name, subset_names)
+    coco_folders = sets[0].coco_folders if sets else ANY_COCO
     plan = plan_images(missing, coco_folders, settings.images == "all")
     errors: list[str] = []
     if plan.unavailable:

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cache
+from pathlib import PurePath
 
 from zoo.benchmarks.aro.attribution import ATTRIBUTION, ATTRIBUTION_COPY, RELATION, RELATION_COPY
 from zoo.benchmarks.aro.order import COCO_ORDER, COCO_ORDER_COPY, FLICKR_ORDER, FLICKR_ORDER_COPY
@@ -51,6 +53,20 @@ class PublishedSet:
     benchmarks: tuple[str, ...] = ()
     coco_folders: tuple[str, ...] = ANY_COCO
     note: str = ""
+
+    def brings(self, path: PurePath) -> bool:
+        """Returns whether a file is one of this set.
+
+        Args:
+            path: Its path under the data root, also gzipped or in `benchmarks`.
+        """
+        name = path.as_posix().removeprefix("benchmarks/").removesuffix(".gz")
+        patterns = (
+            *(file.path for file in self.files),
+            *(f"{part.folder}/*" for part in self.hub),
+            *(pattern for archive in self.archives for pattern, _ in archive.complete),
+        )
+        return any(fnmatchcase(name, pattern) for pattern in patterns)
 
     @property
     def size(self) -> str:
