@@ -135,7 +135,7 @@ def test_a_row_of_biscor_is_a_case_of_two_images_and_two_captions(tmp_path):
     assert [str(i).rpartition("#")[2] for i in first.images] == ["image", "negative_image"]
     assert [subset.name for subset in contents.missing_subsets] == ["size", "material", "quantity"]
     assert contents.notes == {"color cases": "2 in the file, 1,000 as published"}
-    assert "imirandam/BiSCoR" in contents.missing_subsets[0].instructions
+    assert "zoo data get biscor " in contents.missing_subsets[0].instructions
 
 
 def test_splits_of_biscor_are_files_of_their_own_and_only_one_has_published_values(tmp_path):

@@ -373,7 +373,7 @@ WRONG_FLAGS = {
     ),
     "no annotation file": (
         ["validate", "--benchmarks", "winoground", *MODEL, "--data_root", "ROOT"],
-        "hf download",
+        "zoo data get winoground",
     ),
     "pairs that are not there": (
         ["validate", "--benchmarks", "pairs:nowhere.csv", *MODEL, "--data_root", "ROOT"],

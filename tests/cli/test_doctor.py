@@ -1,16 +1,20 @@
 import json
 import re
+import shlex
 
 import numpy as np
 import pytest
 import torch
 
+from tests.support.file_server import serve_files
 from tests.support.shards import write_shards
+from zoo import cli
 from zoo.batch import Encoded
 from zoo.benchmarks.retrieval import Retrieval
 from zoo.benchmarks.roots import read_benchmark
 from zoo.benchmarks.sugarcrepe import SugarCrepe
 from zoo.cli.doctor import examine_benchmark, main
+from zoo.downloads.files import listed_files
 from zoo.embeddings.shards import CachedShards
 from zoo.errors import ZooError
 from zoo.evaluation.embedding_cache import EmbeddingCache
@@ -65,7 +69,7 @@ def test_findings_count_cases_and_images(roots):
         1,
     )
     assert findings["swap_att"].case_count == 0
-    assert "sugar-crepe" in findings["swap_att"].download_hint
+    assert findings["swap_att"].download_hint == ("`zoo data get sugarcrepe --data_root DATA_ROOT`")
 
 
 def test_a_gallery_counts_the_captions_whose_image_is_there(tmp_path):
@@ -83,7 +87,8 @@ def test_the_page_says_what_is_there_and_how_to_get_the_rest(roots, capsys, monk
     page = capsys.readouterr().out
     assert "3 of 2,062" in page
     assert "accept its licence" in page
-    assert "coco: 2; put it under a data root in" in page
+    command = f"`zoo data get sugarcrepe --data_root {roots[0]}`"
+    assert f"coco: 2; {command}, or put it under a data root in" in page
 
 
 def test_a_broken_file_does_not_hide_the_rest(roots, capsys):
@@ -116,9 +121,38 @@ def test_the_table_has_what_is_there_and_a_line_names_whole_benchmarks_and_some_
         *["3", "of", "2,062", "2", "2", "1"],
     ]
     assert "bivlc" not in table
-    lines = [line.partition(": `")[0].strip() for line in absent.splitlines()]
-    assert "sugarcrepe (5 of 7 subsets: add_att, replace_att, replace_obj, ...)" in lines
-    assert "bivlc" in lines
+    assert absent.splitlines()[1].strip() == (
+        "sugarcrepe (5 of 7 subsets: add_att, replace_att, replace_obj, ...), bivlc: "
+        f"`zoo data get sugarcrepe,bivlc --data_root {roots[0]}`"
+    )
+
+
+def test_the_command_that_is_printed_fetches_what_is_missing(
+    shared_data, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setenv("COLUMNS", "200")
+    root = tmp_path / "my root"
+    root.mkdir()
+    served = {
+        file.url.partition("://")[2]: (shared_data / file.path).read_bytes()
+        for file in listed_files()["sugarcrepe"]
+    } | {
+        f"s3.amazonaws.com/images.cocodataset.org/val2017/{path.name}": path.read_bytes()
+        for path in (shared_data / "coco" / "val2017").glob("*.jpg")
+    }
+    asked = ["--data_root", str(root), "--benchmarks", "sugarcrepe"]
+    with serve_files(served) as server:
+        for missing in ("missing annotations", "missing images"):
+            assert main(asked) == 0
+            page = capsys.readouterr().out
+            command = re.search(rf"{missing}[^`]*`zoo ([^`]+)`", page)[1]
+            cli.main([*shlex.split(command), "--mirror", server.url])
+            capsys.readouterr()
+    assert main(asked) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    # 481 of the cases have their photographs, as the documentation of the shared data counts them
+    scorable = [int(row[3]) for row in rows if row[:1] == ["sugarcrepe"] and len(row) == 6]
+    assert sum(scorable) == 481
 
 
 def test_vectors_that_are_kept_are_shown_and_dropped_when_asked(tmp_path, monkeypatch, capsys):
@@ -210,3 +244,18 @@ def test_what_is_required_and_there_is_no_error(tmp_path):
     (tmp_path / "val2017").mkdir()
     (tmp_path / "val2017" / "000000000001.jpg").write_bytes(b"")
     assert main(["--data_root", str(tmp_path), "--benchmarks", "sugarcrepe", "--require"]) == 0
+
+
+def test_the_command_names_only_those_subsets_that_are_missing(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    root = str(tmp_path)
+    assert main(["--data_root", root, "--benchmarks", "aro,sugarcrepe"]) == 0
+    assert f"`zoo data get aro,sugarcrepe --data_root {root}`" in capsys.readouterr().out
+    (tmp_path / "aro").mkdir()
+    records = [{"image": f"COCO_val2014_{1:012}.jpg", "caption": ["a dog"]}]
+    (tmp_path / "aro" / "coco_karpathy_test.json").write_text(json.dumps(records))
+    assert main(["--data_root", root, "--benchmarks", "aro,winoground"]) == 0
+    page = capsys.readouterr().out
+    names = "aro:VG-Relation:VG-Attribution:Flickr30k-Order"
+    assert f"`zoo data get {names} --data_root {root}`" in page
+    assert f"`hf auth login`, then `zoo data get winoground --data_root {root}`" in page

@@ -90,7 +90,7 @@ def test_every_thing_that_cs_clip_lacks_is_named_at_once(root: Path) -> None:
     told = said(["doctor", "--config", "cs_clip.yaml", "--data_root", str(root / "empty")])
     missing = {what for what, state in states(told.out).items() if state == "MISSING"}
     assert {"training captions", "validation captions", "units", "weights"} <= missing
-    assert "caption_datasets.zip dataset_coco.json" in told.out
+    assert f"  zoo data get coco_captions --data_root {root / 'empty'}\n" in told.out
     assert f"--out {root}/empty/coco/units_train.jsonl" in told.out
     assert "open_clip.create_model('ViT-B-32-quickgelu', pretrained='openai')" in told.out
 
@@ -103,7 +103,7 @@ def test_published_images_that_are_missing_come_with_their_archives(root: Path) 
     flags = ["--config", "finetune_coco.yaml", "--data_root", str(root)]
     told = said(["doctor", *flags])
     assert "first missing: coco:7" in told.out
-    assert f"train2014.zip -d {root}/coco" in told.out
+    assert f"  zoo data get coco_train2014,coco_val2014 --data_root {root}\n" in told.out
     (root / "coco/train2017").mkdir()
     Image.new("RGB", (8, 8)).save(root / "coco/train2017/000000000007.jpg")
     assert states(said(["doctor", *flags]).out)["images"] == "ok"

@@ -33,8 +33,8 @@ def _subsets(split: str) -> tuple[Subset, ...]:
             kind,
             tuple(f"biscor/{folder}/{split}-*.parquet" for folder in (kind, kind.capitalize())),
             CASES,
-            f"{HUB.download_instructions('biscor')}, and name each kind's file by `files`, or "
-            "put it at "
+            f"{HUB.download_instructions('biscor')}; if the files have other names, name each "
+            "kind's file by `files`, or put it at "
             f"DATA_ROOT/biscor/KIND/{split}-00000-of-00001.parquet",
             chance=group.CHANCE,
             published={"group": value} if split == "test" else {},

@@ -64,7 +64,7 @@ class BiVLC(PublishedBenchmark):
             subset,
             ("bivlc/data/test-*.parquet", "bivlc/test-*.parquet"),
             n,
-            f"{HUB.download_instructions('bivlc')} (0.5 GB)",
+            HUB.download_instructions("bivlc"),
             chance=CHANCE,
             published=dict(zip(METRICS, values, strict=True)),
         )

@@ -8,14 +8,12 @@ from msgspec import Struct
 
 from zoo.benchmarks.annotations import unanswerable_note
 from zoo.benchmarks.base import Case, Contents, Subset
+from zoo.benchmarks.download_commands import download_command
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.images import visual_genome_ref
 from zoo.support.schema import read_list
 
-INSTRUCTIONS = (
-    "get the zip that github.com/shin-ee-chen/BLA links to and copy its annotations/*.json into "
-    "DATA_ROOT/bla; its images are Visual Genome's, in DATA_ROOT/visual_genome/images"
-)
+INSTRUCTIONS = download_command("bla")
 # subset: the prefix of its file, and the number of cases, two per entry
 PUBLISHED = {
     "ap": ("active_passive", 2 * 613),

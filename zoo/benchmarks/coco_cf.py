@@ -17,10 +17,7 @@ from zoo.support.schema import DOWNLOAD_AGAIN, read_json_lines
 
 HUB = HubDataset("Intel/COCO-Counterfactuals", "958a3e0b32421b9f07c4c3f78aecbf98019a3402")
 FILES = ("coco_cf/data/examples.jsonl", "coco_cf/examples.jsonl")
-INSTRUCTIONS = (
-    f"{HUB.download_instructions('coco_cf')} (6.4 GB), and unpack its data/images.zip next to "
-    "data/examples.jsonl"
-)
+INSTRUCTIONS = HUB.download_instructions("coco_cf")
 PAIRS, RETRIEVAL = "pairs", "retrieval"
 SHARE = 0.3
 

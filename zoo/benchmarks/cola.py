@@ -6,16 +6,13 @@ from pathlib import Path
 import numpy as np
 
 from zoo.benchmarks.base import Case, Subset
+from zoo.benchmarks.download_commands import download_command
 from zoo.benchmarks.protocols.group import CHANCE
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.images import visual_genome_ref
 from zoo.support.schema import Text, read_list
 
-INSTRUCTIONS = (
-    "`git clone https://github.com/arijitray1993/COLA` and copy its "
-    "data/COLA_multiobjects_matching_benchmark.json into DATA_ROOT/cola; "
-    "images are Visual Genome's, in DATA_ROOT/visual_genome"
-)
+INSTRUCTIONS = download_command("cola")
 
 
 class COLA(PublishedBenchmark):

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.cola import COLA
+from zoo.benchmarks.download_commands import download_command
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
 from zoo.sources.images import coco_ref, visual_genome_ref
@@ -16,11 +17,7 @@ from zoo.sources.sample import ImageRef
 from zoo.support.schema import DOWNLOAD_AGAIN, validate_record
 from zoo.support.text_files import read_json
 
-INSTRUCTIONS = (
-    "`git clone https://github.com/arijitray1993/COLA` and copy its "
-    "data/COLA_singleobjects_benchmark_*.json into DATA_ROOT/cola; images are Visual Genome's (in "
-    "DATA_ROOT/visual_genome), CLEVR's (in DATA_ROOT/clevr) and COCO's (in DATA_ROOT/coco)"
-)
+INSTRUCTIONS = f"{download_command('cola_single')}; CLEVR's images go to DATA_ROOT/clevr"
 FILES = {"gqa": "GQA", "clevr": "CLEVR", "paco": "PACO"}
 
 Flags = tuple[int, ...]

@@ -12,6 +12,7 @@ from PIL import ImageColor
 
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.derived_files import header_digest, write_rows
+from zoo.benchmarks.download_commands import download_command
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
 from zoo.sources.images import coco_ref
@@ -21,11 +22,7 @@ from zoo.support.schema import Text, read_json_lines, validate_record
 from zoo.support.text_files import read_bytes
 
 VERSION = 1
-INSTRUCTIONS = (
-    "put captions_val2017.json (annotations_trainval2017.zip of cocodataset.org) into "
-    "DATA_ROOT/coco/annotations: the foils are made from it; images are COCO's val2017, in "
-    "DATA_ROOT/coco/val2017"
-)
+INSTRUCTIONS = download_command("colorfoil")
 REBUILD_ADVICE = "delete the file to have it created again"
 CSS_COLORS = frozenset(ImageColor.colormap) - {"rebeccapurple"}  # the 147 names of CSS3
 FOIL_COLORS = (

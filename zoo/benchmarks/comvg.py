@@ -9,15 +9,13 @@ from msgspec import Struct
 from zoo.benchmarks.annotations import check_kind
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.csv_rows import read_csv
+from zoo.benchmarks.download_commands import download_command
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.benchmarks.svo_probes import repetition_notes
 from zoo.sources.images import visual_genome_ref
 from zoo.support.schema import Text
 
-INSTRUCTIONS = (
-    "`git clone https://github.com/eric-ai-lab/ComCLIP` and copy its datasets/ComVG.csv into "
-    "DATA_ROOT/comvg; images are Visual Genome's, in DATA_ROOT/visual_genome"
-)
+INSTRUCTIONS = download_command("comvg")
 CASES = {"subject": 1536, "verb": 1280, "object": 2584}
 
 

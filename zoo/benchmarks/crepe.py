@@ -11,15 +11,13 @@ from msgspec import Struct
 from zoo.benchmarks.annotations import unanswerable_note
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.csv_rows import parse_texts, read_csv
+from zoo.benchmarks.download_commands import download_command
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
 from zoo.sources.images import visual_genome_ref
 from zoo.sources.sample import ImageRef
 
-INSTRUCTIONS = (
-    "`git clone https://github.com/RAIVNLab/CREPE` and unpack its data/{zip} into "
-    "DATA_ROOT/crepe; images are Visual Genome's, not resized, in DATA_ROOT/visual_genome"
-)
+INSTRUCTIONS = download_command("crepe")
 # accuracy of OpenAI's ViT-B/32 as vl_compo measured it, over all complexities
 PRODUCTIVITY = {"atom": 19.0, "swap": 17.3, "negate": 34.9}
 COMPLEXITIES = range(4, 13)
@@ -88,7 +86,7 @@ class CREPE(PublishedBenchmark):
                     f"crepe/prod_hard_negatives/{kind}/{FILE.format(kind, c)}" for c in COMPLEXITIES
                 ),
                 None,
-                INSTRUCTIONS.format(zip="prod_hard_negatives.zip"),
+                INSTRUCTIONS,
                 published={"i2t": accuracy},
             )
             for kind, accuracy in PRODUCTIVITY.items()
@@ -98,7 +96,7 @@ class CREPE(PublishedBenchmark):
                 subset,
                 (f"crepe/syst_hard_negatives/{file}",),
                 None,
-                INSTRUCTIONS.format(zip="syst_hard_negatives.zip"),
+                INSTRUCTIONS,
             )
             for subset, (file, _) in SYSTEMATICITY.items()
         ),

@@ -8,16 +8,14 @@ import numpy as np
 from msgspec import Meta, Struct
 
 from zoo.benchmarks.base import Case, Subset
+from zoo.benchmarks.download_commands import download_command
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
 from zoo.sources.images import coco_ref
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import DOWNLOAD_AGAIN, read_json_lines
 
-INSTRUCTIONS = (
-    "`git clone https://github.com/360CVGroup/FG-CLIP` and copy its data/fgovd/*.jsonl into "
-    "DATA_ROOT/fgovd; images are COCO's val2017, in DATA_ROOT/coco/val2017"
-)
+INSTRUCTIONS = download_command("fg_ovd")
 FILES = {
     "hard": "h_attributes_llava",
     "medium": "m_attributes_llava",

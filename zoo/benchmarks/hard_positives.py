@@ -9,17 +9,14 @@ from msgspec import Struct
 
 from zoo.benchmarks.annotations import unanswerable_note
 from zoo.benchmarks.base import Case, Contents, Subset
+from zoo.benchmarks.download_commands import download_command
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
 from zoo.sources.images import visual_genome_ref
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import read_list
 
-INSTRUCTIONS = (
-    "`git clone https://github.com/amitakamath/hard_positives` and copy its data/ and "
-    "swapped_data/ into DATA_ROOT/hard_positives; images are Visual Genome's, in "
-    "DATA_ROOT/visual_genome"
-)
+INSTRUCTIONS = download_command("hard_positives")
 FILES = {
     "replace_att": "vl_checklist_attributes.json",
     "replace_rel": "vl_checklist_relations.json",

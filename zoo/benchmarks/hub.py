@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from zoo.benchmarks.download_commands import download_command
+
 
 @dataclass(frozen=True)
 class HubDataset:
@@ -26,21 +28,13 @@ class HubDataset:
         """The address of its page."""
         return f"huggingface.co/datasets/{self.id}"
 
-    def download_instructions(self, folder: str, only: str = "") -> str:
-        """Returns instructions for downloading it.
+    def download_instructions(self, name: str) -> str:
+        """Returns instructions for fetching it.
 
         Args:
-            folder: The folder under the data root for its files.
-            only: A pattern of the required files; empty for all.
+            name: The benchmark that needs it.
         """
-        include = f' --include "{only}"' if only else ""
-        revision = f" --revision {self.revision}" if self.revision else ""
-        command = (
-            f"`hf download --repo-type dataset {self.id}{revision}{include} "
-            f"--local-dir DATA_ROOT/{folder}`"
-        )
-        if not self.revision:
-            command += " (no revision is pinned)"
+        command = download_command(name)
         if self.gated:
             return f"gated: accept its licence at {self.page}, `hf auth login`, then {command}"
         return command

@@ -10,16 +10,14 @@ from msgspec import Meta, Struct
 
 from zoo.benchmarks.annotations import position_note
 from zoo.benchmarks.base import Case, Contents, Subset
+from zoo.benchmarks.download_commands import download_command
 from zoo.benchmarks.hub import HubDataset
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import Text, read_list, read_object
 
-INSTRUCTIONS = (
-    "`git clone https://github.com/McGill-NLP/imagecode` and copy its data/{file} into "
-    "DATA_ROOT/imagecode; unpack image-sets.zip (zenodo.org/record/6518944) there"
-)
+INSTRUCTIONS = download_command("imagecode")
 IMAGES = 10
 SIMPLE = "simple"
 # subset: its file, number of cases, and OpenAI ViT-B/32's accuracy as measured by vl_compo
@@ -69,7 +67,7 @@ class ImageCoDe(PublishedBenchmark):
             subset,
             (f"imagecode/{file}", f"imagecode/data/{file}"),
             n,
-            INSTRUCTIONS.format(file=file),
+            INSTRUCTIONS,
             chance={"t2i": 50.0 if subset == SIMPLE else 100 / IMAGES},
             published=values,
         )

@@ -8,6 +8,7 @@ import numpy as np
 from zoo.benchmarks.annotations import case_count_notes, find_annotation_file
 from zoo.benchmarks.base import Benchmark, Case, Contents, Subset
 from zoo.benchmarks.blip_captions import read_blip_captions
+from zoo.benchmarks.download_commands import download_command
 from zoo.errors import ZooError, suggest_names
 from zoo.negatives.aro import pre_caption
 from zoo.sources.readers.base import Reader
@@ -18,7 +19,9 @@ from zoo.sources.remote_files import is_url
 from zoo.sources.sample import ImageRef
 
 Pair = tuple[ImageRef, str]
-KARPATHY = "cs.stanford.edu/people/karpathy/deepimagesent/caption_datasets.zip"
+ASK_FOR_IMAGES = (
+    "ask for the images at shannon.cs.illinois.edu/DenotationGraph and put them into DATA_ROOT"
+)
 
 
 def _recall_values(*values: float) -> dict[str, float]:
@@ -39,9 +42,7 @@ SUBSETS = {
             "coco_karpathy",
             ("aro/coco_karpathy_test.json", "coco/dataset_coco.json", "dataset_coco.json"),
             5_000,
-            f"put dataset_coco.json ({KARPATHY}) into DATA_ROOT/coco, "
-            "or BLIP's coco_karpathy_test.json into DATA_ROOT/aro; "
-            "images go to DATA_ROOT/coco/val2014",
+            download_command("retrieval:coco_karpathy"),
             published=_recall_values(50.12, 75.0, 83.54, 30.45, 55.97, 66.86),
         ),
         Subset(
@@ -52,19 +53,14 @@ SUBSETS = {
                 "dataset_flickr30k.json",
             ),
             1_000,
-            f"put dataset_flickr30k.json ({KARPATHY}) into DATA_ROOT/flickr30k, "
-            "or BLIP's flickr30k_test.json into DATA_ROOT/aro; "
-            "images (ask their owners at shannon.cs.illinois.edu/DenotationGraph) "
-            "go to DATA_ROOT/flickr30k",
+            f"{download_command('retrieval:flickr30k')}; {ASK_FOR_IMAGES}/flickr30k",
             published=_recall_values(78.8, 94.9, 98.2, 58.76, 83.5, 90.04),
         ),
         Subset(
             "flickr8k",
             ("flickr8k/Flickr8k.token.txt",),
             1_000,
-            "put Flickr8k.token.txt and Flickr_8k.testImages.txt (Flickr8k_text.zip) "
-            "into DATA_ROOT/flickr8k; "
-            "images (Flickr8k_Dataset.zip) go to DATA_ROOT/flickr8k/images",
+            f"{download_command('retrieval:flickr8k')}; {ASK_FOR_IMAGES}/flickr8k/images",
         ),
     )
 }

@@ -60,7 +60,7 @@ class SPEC(PublishedBenchmark):
             subset,
             (f"spec/{subset}/{TEXTS}", f"spec/data/{subset}/{TEXTS}"),
             None,
-            f"{HUB.download_instructions('spec', 'data.zip')} and unpack it there",
+            HUB.download_instructions("spec"),
             chance={
                 "i2t": 100 / options,
                 "t2i": 100 / options,

@@ -7,15 +7,13 @@ import numpy as np
 from msgspec import Struct
 
 from zoo.benchmarks.base import Case, Subset
+from zoo.benchmarks.download_commands import download_command
 from zoo.benchmarks.hub import HubDataset
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.images import coco_ref
 from zoo.support.schema import read_object
 
-INSTRUCTIONS = (
-    "`git clone https://github.com/RAIVNLab/sugar-crepe` and copy its data/*.json into "
-    "DATA_ROOT/sugarcrepe; images are COCO's val2017, in DATA_ROOT/coco/val2017"
-)
+INSTRUCTIONS = download_command("sugarcrepe")
 # subset: number of cases, and OpenAI ViT-B/32's accuracy as measured by vl_compo (the authors
 # report 61.4 for swap_obj)
 PUBLISHED = {

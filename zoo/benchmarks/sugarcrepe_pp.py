@@ -15,11 +15,7 @@ from zoo.support.schema import read_list
 
 # its files are identical to those of github.com/Sri-Harsha/scpp
 HUB = HubDataset("Aman-J/SugarCrepe_pp", "dea2a1b6f9e1069c609f676aa55ec61e9b65fb61")
-INSTRUCTIONS = (
-    f"{HUB.download_instructions('sugarcrepe_pp', 'data/*.json')}, or `git clone "
-    "https://github.com/Sri-Harsha/scpp` and copy its data/*.json there; images are COCO's "
-    "val2017, in DATA_ROOT/coco/val2017"
-)
+INSTRUCTIONS = HUB.download_instructions("sugarcrepe_pp")
 PUBLISHED = {
     "replace_att": 788,
     "replace_obj": 1652,

@@ -9,15 +9,16 @@ from msgspec import Struct
 
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.csv_rows import read_csv
+from zoo.benchmarks.download_commands import download_command
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import Text
 
 INSTRUCTIONS = (
-    "`git clone https://github.com/google-deepmind/svo_probes` and copy its svo_probes.csv into "
-    "DATA_ROOT/svo_probes; download the images from the links in its columns pos_url and neg_url, "
-    "as DATA_ROOT/svo_probes/images/IMAGE_ID.jpg (many links are dead, and the authors may not "
-    "share the images)"
+    f"{download_command('svo_probes')}; "
+    "download the images from the links in its columns pos_url and neg_url, as "
+    "DATA_ROOT/svo_probes/images/IMAGE_ID.jpg (many links are dead, and the authors may not share "
+    "the images)"
 )
 PAIRS = "pairs"
 # differing role: accuracy of OpenAI's ViT-B/32 as measured by vl_compo, on the 3,728, 13,523 and

@@ -8,16 +8,16 @@ from msgspec import Struct
 
 from zoo.benchmarks.annotations import unanswerable_note
 from zoo.benchmarks.base import Case, Contents, Subset
+from zoo.benchmarks.download_commands import download_command
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.images import coco_ref, visual_genome_ref
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import read_object
 
 INSTRUCTIONS = (
-    "`git clone https://github.com/Heidelberg-NLP/VALSE` and copy its data/*.json into "
-    "DATA_ROOT/valse; images are those of Visual7W (Visual Genome's, in "
-    "DATA_ROOT/visual_genome), COCO (train2014 and val2014 in DATA_ROOT/coco), SWiG (in "
-    "DATA_ROOT/swig/images_512) and VisDial's val2018 (in DATA_ROOT/visdial)"
+    f"{download_command('valse')}; "
+    "images of SWiG go to DATA_ROOT/swig/images_512, those of VisDial's val2018 to "
+    "DATA_ROOT/visdial"
 )
 # subset: number of valid cases, and accuracy of OpenAI's ViT-B/32 as measured by vl_compo
 PUBLISHED = {

@@ -48,7 +48,7 @@ class VisMin(PublishedBenchmark):
             category,
             ("vismin/data/test-*.parquet", "vismin/test-*.parquet"),
             n,
-            f"{HUB.download_instructions('vismin')} (1.5 GB)",
+            HUB.download_instructions("vismin"),
             chance=CHANCE,
         )
         for category, n in CASES.items()

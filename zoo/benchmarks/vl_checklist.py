@@ -9,6 +9,7 @@ from msgspec import Meta, Struct
 
 from zoo.benchmarks.annotations import unanswerable_note
 from zoo.benchmarks.base import Case, Contents, Subset
+from zoo.benchmarks.download_commands import download_command
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.sources.images import infer_image_ref, visual_genome_ref
 from zoo.sources.sample import ImageRef
@@ -16,9 +17,9 @@ from zoo.support.ranges import PositiveInt
 from zoo.support.schema import read_list
 
 INSTRUCTIONS = (
-    "`git clone https://github.com/om-ai-lab/VL-CheckList` and copy its data/* into "
-    "DATA_ROOT/vl_checklist; images are Visual Genome's (in DATA_ROOT/visual_genome), SWiG's (in "
-    "DATA_ROOT/swig/images_512) and HAKE's (in DATA_ROOT/hake, a folder for each of its sources)"
+    f"{download_command('vl_checklist')}; "
+    "images of SWiG go to DATA_ROOT/swig/images_512, those of HAKE to DATA_ROOT/hake, in a folder "
+    "for each of its sources"
 )
 ATTRIBUTES = ("action", "color", "material", "size", "state")
 PLACES = {

@@ -17,11 +17,7 @@ from zoo.sources.sample import ImageRef
 from zoo.support.schema import read_json_lines
 
 HUB = HubDataset("facebook/winoground", "b400e173549071916ad1b3d449293bc8d8b4b763", gated=True)
-INSTRUCTIONS = (
-    f"{HUB.download_instructions('winoground')}; "
-    "if that includes data/images.zip, unpack it in DATA_ROOT/winoground/data. "
-    "The images must not be redistributed"
-)
+INSTRUCTIONS = f"{HUB.download_instructions('winoground')}. The images must not be redistributed"
 JSONL = ("winoground/data/examples.jsonl", "winoground/examples.jsonl")
 SUBSET = Subset(
     "winoground",

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from zoo.benchmarks.base import Case, Subset
+from zoo.benchmarks.download_commands import download_command
 from zoo.benchmarks.protocols.group import CHANCE
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
@@ -14,9 +15,9 @@ from zoo.support.text_files import text_lines
 
 CASES = 11_479
 INSTRUCTIONS = (
-    "`git clone https://github.com/zhuxiangru/Winoground-T2I` and copy data/dataset/dataset.txt "
-    "into DATA_ROOT/winoground_t2i; no images are published: generate an image for each of "
-    "the two sentences and save them there as images/ID_0.png and images/ID_1.png"
+    f"{download_command('winoground_t2i')}; "
+    "no images are published: generate an image for each of the two sentences and save them in "
+    "DATA_ROOT/winoground_t2i as images/ID_0.png and images/ID_1.png"
 )
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp")
 

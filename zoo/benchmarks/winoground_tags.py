@@ -10,7 +10,7 @@ from zoo.benchmarks.annotations import (
     find_annotation_file,
 )
 from zoo.benchmarks.base import Benchmark, Contents, Subset
-from zoo.benchmarks.winoground import INSTRUCTIONS, SUBSET, Winoground
+from zoo.benchmarks.winoground import HUB, SUBSET, Winoground
 from zoo.support.schema import read_object
 
 FILE = "winoground/new_tag_assignments.json"
@@ -63,11 +63,7 @@ class WinogroundTags(Benchmark):
     @property
     def subsets(self) -> tuple[Subset, ...]:
         """The chosen tags."""
-        instructions = (
-            "`git clone https://github.com/ajd12342/why-winoground-hard` and copy its "
-            "new_tag_assignments.json into DATA_ROOT/winoground; Winoground itself is "
-            f"{INSTRUCTIONS}"
-        )
+        instructions = HUB.download_instructions("winoground_tags")
         file, named = self.tags or FILE, self.tags is not None
         return tuple(
             Subset(tag, (file,), CASES[tag], instructions, chance=SUBSET.chance, from_user=named)

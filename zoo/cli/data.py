@@ -1,11 +1,20 @@
-"""`zoo data`: packs captions and their images into tar shards."""
+"""`zoo data`: fetches data sets, and packs captions and their images into tar shards."""
 
 import logging
 import shutil
 from pathlib import Path
 
+from jsonargparse import Namespace
+
 from zoo.cli.caption_arguments import add_caption_arguments
 from zoo.cli.command_parser import CommandParser
+from zoo.cli.data_get import (
+    DownloadSettings,
+    get_data_sets,
+    get_parser,
+    list_data_sets,
+    parse_names,
+)
 from zoo.errors import ZooError
 from zoo.sources.images import ImageFinder
 from zoo.sources.packing import PackingSettings, check_output_folder, pack_samples
@@ -25,11 +34,24 @@ MIB = 1 << 20
 
 
 def main(argv: list[str]) -> int:
-    """Runs `pack`, and returns the exit status."""
+    """Runs `get`, `ls` or `pack`, and returns the exit status."""
     import_all(("readers",))
     enable_log_output()
     declared = parser()
     args = declared.parse_args(argv)
+    if args.command == "ls":
+        list_data_sets()
+    elif args.command == "get":
+        values = vars(args["get"])
+        names, root = values.pop("names"), Path(values.pop("data_root"))
+        get_data_sets(parse_names(names), DownloadSettings(root, **values))
+    else:
+        _pack(declared, args)
+    return 0
+
+
+def _pack(declared: CommandParser, args: Namespace) -> None:
+    """Packs captions and their images."""
     out_folder = Path(args.pack.out)
     check_output_folder(out_folder, args.pack.overwrite)
     check_writable(out_folder / "00000.tar", overwrite=True)
@@ -81,7 +103,6 @@ def main(argv: list[str]) -> int:
             else ""
         )
     )
-    return 0
 
 
 def _check_and_log_size(out: Path, size: int, images: int, shards: int) -> None:
@@ -140,8 +161,16 @@ def _negatives_file_to_copy(file: str | None, source: Source) -> dict[str, Path]
 
 def parser() -> CommandParser:
     """Returns the parser of the command."""
-    parser = CommandParser(prog="zoo data", description="Pack captions and their images.")
+    parser = CommandParser(
+        prog="zoo data", description="Fetch data sets, and pack captions and their images."
+    )
     commands = parser.add_subcommands(dest="command", required=True)
+    commands.add_subcommand("get", get_parser(), help="fetch benchmarks, captions and images")
+    commands.add_subcommand(
+        "ls",
+        CommandParser(description="List the data sets that `zoo data get` fetches."),
+        help="list the data sets that `get` fetches",
+    )
     packing = CommandParser(
         description="Write captions and their images into tar shards in WebDataset format."
     )

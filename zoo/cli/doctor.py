@@ -1,5 +1,6 @@
 """`zoo doctor`: checks which data and benchmarks a data root holds, and how to get the rest."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,9 +12,12 @@ from rich.table import Table
 
 from zoo.benchmarks.base import Benchmark, Case, Subset
 from zoo.benchmarks.catalog import build_benchmarks
+from zoo.benchmarks.download_commands import download_command
 from zoo.benchmarks.roots import read_benchmark, resolve_case_images
 from zoo.cli.command_parser import CommandParser
 from zoo.cli.ls import UNBROKEN
+from zoo.downloads.images import SERVED_SOURCES
+from zoo.downloads.sets import fetchable_names
 from zoo.errors import ZooError
 from zoo.evaluation.embedding_cache import OFF, PLACE, EmbeddingCache
 from zoo.results.suites import expand_suites, self_contained_benchmarks
@@ -30,6 +34,7 @@ DERIVED_FILES = {
     "colorfoil": "foils of ColorFoil",
     "tar_indices": "indices of tars",
 }
+FETCH_COMMAND = re.compile(r"`zoo data get (\S+) --data_root DATA_ROOT`")
 MAX_LISTED = 3  # subsets of a benchmark that are listed if some are absent
 
 
@@ -82,7 +87,7 @@ def main(argv: list[str]) -> int:
         if benchmark_names
         else self_contained_benchmarks()
     )
-    finder = ImageFinder(args.data_root)
+    finder, root = ImageFinder(args.data_root), args.data_root[0]
     findings: list[Finding] = []
     broken: list[str] = []
     for benchmark in build_benchmarks(names):
@@ -99,9 +104,11 @@ def main(argv: list[str]) -> int:
     _print_list(console, "created from the annotations", _derived_notes(findings))
     _print_list(console, "broken", broken)
     _print_list(
-        console, "missing annotations, and how to get them", _describe_missing_annotations(findings)
+        console,
+        "missing annotations, and how to get them",
+        _describe_missing_annotations(findings, root),
     )
-    _print_list(console, "missing images", _describe_missing_images(findings, finder))
+    _print_list(console, "missing images", _describe_missing_images(findings, finder, root))
     _print_list(console, "cached training images", _describe_image_sets(args.image_cache))
     _print_list(
         console,
@@ -272,21 +279,44 @@ def _findings_table(findings: Iterable[Finding]) -> Table:
     return table
 
 
-def _describe_missing_annotations(findings: Sequence[Finding]) -> Iterator[str]:
-    """Yields one line per source of missing annotations, with the subsets that it provides."""
+def _describe_missing_annotations(findings: Sequence[Finding], root: Path) -> Iterator[str]:
+    """Yields one line per source of missing annotations, with the subsets that it provides.
+
+    All benchmarks that `zoo data get` fetches without any other step share one command.
+    """
     subsets_by_source: dict[str, dict[str, list[str]]] = {}
+    fetchable_subsets: dict[str, list[str]] = {}
     for f in findings:
-        if not f.case_count:
-            subsets_by_source.setdefault(f.download_hint, {}).setdefault(f.benchmark, []).append(
-                f.subset
-            )
+        if f.case_count:
+            continue
+        command = FETCH_COMMAND.fullmatch(f.download_hint)
+        if command is not None:
+            fetchable_subsets.setdefault(f.benchmark, []).append(command[1])
+        source = "" if command is not None else _with_root(f.download_hint, root)
+        subsets_by_source.setdefault(source, {}).setdefault(f.benchmark, []).append(f.subset)
     subset_counts = Counter(f.benchmark for f in findings)
     for source, subsets in subsets_by_source.items():
-        names = (
+        titles = (
             _benchmark_title(name, absent_subsets, subset_counts[name])
             for name, absent_subsets in subsets.items()
         )
-        yield f"{', '.join(names)}: {source}"
+        names = dict.fromkeys(
+            benchmark
+            if len(command_names) == subset_counts[benchmark]
+            else _merge_subsets(dict.fromkeys(command_names))
+            for benchmark, command_names in fetchable_subsets.items()
+        )
+        yield f"{', '.join(titles)}: {source or download_command(','.join(names), str(root))}"
+
+
+def _merge_subsets(names: Iterable[str]) -> str:
+    """Returns names of one benchmark, each with one subset, as one name with all subsets."""
+    benchmark, *subsets = dict.fromkeys(word for name in names for word in name.split(":", 1))
+    return ":".join([benchmark, *subsets])
+
+
+def _with_root(instructions: str, root: Path) -> str:
+    return instructions.replace("DATA_ROOT", str(root))
 
 
 def _benchmark_title(benchmark: str, subsets: Sequence[str], of: int) -> str:
@@ -301,7 +331,9 @@ def _derived_notes(findings: Iterable[Finding]) -> Iterator[str]:
     yield from (f"{f.benchmark} {f.subset}: {f.note}" for f in findings if f.case_count and f.note)
 
 
-def _describe_missing_images(findings: Iterable[Finding], finder: ImageFinder) -> Iterator[str]:
+def _describe_missing_images(
+    findings: Iterable[Finding], finder: ImageFinder, root: Path
+) -> Iterator[str]:
     """Yields one line per source of missing images.
 
     Images that are published with a benchmark are obtained like its other files.
@@ -309,17 +341,21 @@ def _describe_missing_images(findings: Iterable[Finding], finder: ImageFinder) -
     shared_images: dict[str, set[ImageRef]] = {}
     own_images: dict[str, set[ImageRef]] = {}
     source_by_benchmark: dict[str, str] = {}
+    benchmarks_by_source: dict[str, dict[str, None]] = {}
     for f in findings:
         for image in f.images - f.found_images:
             if image.source == "published":
                 own_images.setdefault(f.benchmark, set()).add(image)
-                source_by_benchmark.setdefault(f.benchmark, f.download_hint)
+                source_by_benchmark.setdefault(f.benchmark, _with_root(f.download_hint, root))
             else:
                 shared_images.setdefault(image.source, set()).add(image)
-    yield from (
-        f"{source}: {len(images):,}; {finder.missing_image_advice(min(images))}"
-        for source, images in sorted(shared_images.items())
-    )
+                benchmarks_by_source.setdefault(image.source, {})[f.benchmark] = None
+    for source, images in sorted(shared_images.items()):
+        fetchable = [name for name in benchmarks_by_source[source] if name in fetchable_names()]
+        advice = finder.missing_image_advice(min(images))
+        if fetchable and source in SERVED_SOURCES and "broken link" not in advice:
+            advice = f"{download_command(','.join(fetchable), str(root))}, or {advice}"
+        yield f"{source}: {len(images):,}; {advice}"
     yield from (
         f"{name}: {len(images):,}, such as {min(images).key}; {source_by_benchmark[name]}"
         for name, images in sorted(own_images.items())

@@ -4,6 +4,7 @@ Flags override the settings of a checkpoint.
 """
 
 import logging
+import os
 import signal
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,10 @@ from zoo.checkpoints.files import NAMES, RUNS, recipe_of
 from zoo.cli.library_internals import subcommand_parsers
 from zoo.cli.parser import ZooParser, order_flags
 from zoo.error_translation import to_user_error
-from zoo.errors import Stopped
+from zoo.errors import Stopped, ZooError
 from zoo.module import ZooModule
 from zoo.optim import Optimization
-from zoo.support.class_names import import_all
+from zoo.support.class_names import import_all, import_path
 from zoo.support.distributed import leave_group
 from zoo.support.files import remove_leftovers
 from zoo.support.garbage_collection import collector_off, imports_frozen
@@ -76,7 +77,7 @@ class ZooCLI(LightningCLI):
         }
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
-        """Adds `last_checkpoint`, `best_checkpoint` and `overwrite`.
+        """Adds `last_checkpoint`, `best_checkpoint`, `overwrite` and `get`.
 
         `validate` takes them as well, so that it can read the config of a run.
         """
@@ -87,6 +88,10 @@ class ZooCLI(LightningCLI):
             action="store_true",
             help="overwrite the results of an earlier run or evaluation",
         )
+        if isinstance(parser, ZooParser) and parser.command == "validate":
+            parser.add_argument(
+                "--get", action="store_true", help="first fetch missing files of benchmarks"
+            )
 
     @collector_off()
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
@@ -123,7 +128,12 @@ class ZooCLI(LightningCLI):
 
         A missing file is thus reported before any weights are downloaded.
         """
-        data = build_data(self.config[self.subcommand].data)
+        data_settings = self.config[self.subcommand].data
+        fetches = self.subcommand == "validate" and self.config.validate["get"]
+        if fetches and not _is_launched_rank():
+            data = self._build_data_and_fetch(data_settings)
+        else:
+            data = build_data(data_settings)
         if isinstance(data, BenchmarkedData):
             data.check_files()
         settings = self.config.clone()  # the parsed settings are saved with the run
@@ -132,6 +142,28 @@ class ZooCLI(LightningCLI):
         self.datamodule = data
         self.model = self.config_init[self.subcommand].model
         self.trainer = self.instantiate_trainer()
+
+    def _build_data_and_fetch(self, settings: Namespace) -> LightningDataModule:
+        """Builds the data of `zoo validate --get`, and fetches its missing files.
+
+        Raises:
+            ZooError: The data are not those of benchmarks, or the disk is too small.
+        """
+        from zoo.cli.data_get import DownloadSettings, get_benchmark_data
+        from zoo.datamodules.benchmarks import EvaluationDataModule
+
+        if not issubclass(import_path(settings.class_path), EvaluationDataModule):
+            raise ZooError("--get fetches the files of benchmarks: name these by --benchmarks")
+        roots = settings.init_args.data_root
+        root = Path(roots if isinstance(roots, str) else roots[0])
+        root.mkdir(parents=True, exist_ok=True)
+        data = build_data(settings)
+        assert isinstance(data, EvaluationDataModule)
+        all_roots = tuple(data.evaluation.roots)
+        download = DownloadSettings(root, report=log.info, roots=all_roots)
+        for failure in get_benchmark_data(data.evaluation.benchmarks, download):
+            log.warning("%s", failure)
+        return data
 
     def before_fit(self) -> None:
         """Rejects what cannot be trained, and deletes temporary files of killed runs.
@@ -301,6 +333,12 @@ def parse_settings(argv: list[str]) -> Namespace:
     cli = run_cli(ParseOnlyCLI, argv)
     settings: Namespace = cli.config[argv[0]]
     return settings
+
+
+def _is_launched_rank() -> bool:
+    """Returns whether another process of this run fetches the data, by a launcher's variables."""
+    names = ("LOCAL_RANK", "RANK", "SLURM_PROCID")
+    return any(os.environ.get(name, "0") != "0" for name in names)
 
 
 def build_data(settings: Namespace) -> LightningDataModule:

@@ -106,9 +106,9 @@ FLAGS = (
     Flag(
         "benchmarks",
         "A,B",
-        "benchmarks to run: names of `zoo ls benchmarks`, `all`, or `suite:PRESET` for all "
-        "benchmarks of a preset; may be repeated. --benchmarks.ARG VALUE sets an argument of the "
-        "benchmark named before it",
+        "benchmarks to run: names of `zoo ls benchmarks`, `all`, or `suite:PRESET` for those of "
+        "a preset; may be repeated. --benchmarks.ARG VALUE sets an argument of the benchmark "
+        "before it",
     ),
     Flag("out", "DIR", "the folder for results.json and cases.parquet"),
     Flag(
@@ -173,6 +173,12 @@ FLAGS = (
         "",
         "fail early if files or images are missing",
         type=parse_switch,
+        commands=("validate",),
+    ),
+    Flag(
+        "get",
+        "",
+        "first fetch missing files by `zoo data get`",
         commands=("validate",),
     ),
     Flag("trust_code", "", "run the code that checkpoints and files name"),

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from zoo.backbones.factory import cached_weights, check_tag, parameters_of
+from zoo.benchmarks.download_commands import download_command
 from zoo.checkpoints.files import RUNS
 from zoo.cli.fit import build_data, parse_settings
 from zoo.datamodules.captions import CaptionDataModule
@@ -28,27 +29,16 @@ from zoo.sources.sample import ImageRef
 from zoo.sources.sample_cache import cached_samples
 from zoo.sources.source import Source, read_source, resolve_images
 
-COCO = "http://images.cocodataset.org"
-KARPATHY = "https://cs.stanford.edu/people/karpathy/deepimagesent/caption_datasets.zip"
-ARO = "https://github.com/mertyg/vision-language-models-are-bows"
-CAPTION_COMMANDS = {
-    "dataset_*.json": f"curl -LO {KARPATHY} && unzip caption_datasets.zip {{name}} -d {{folder}}",
-    "captions_*2017.json": (
-        f"curl -LO {COCO}/annotations/annotations_trainval2017.zip && unzip "
-        f"annotations_trainval2017.zip -d {{above}}"
-    ),
-    "*_neg_clip.tsv": (
-        f"git clone {ARO} && cp vision-language-models-are-bows/temp_data/{{name}} {{folder}}"
-    ),
-    "train-*.parquet": ("hf download --repo-type dataset imirandam/TROHN-Img --local-dir {folder}"),
-    "captions.jsonl": "zoo scenes render --out {folder}",
+# sets of `zoo data get` by the end of the path of a file that they bring
+CAPTION_SETS = {
+    "coco/dataset_coco.json": "coco_captions",
+    "flickr30k/dataset_flickr30k.json": "coco_captions",
+    "coco/annotations/captions_*2017.json": "coco_annotations",
+    "flickr8k/Flickr8k.token.txt": "flickr8k",
+    "neg_clip/*_neg_clip.tsv": "neg_clip",
+    "trohn_img/train-*.parquet": "trohn_img",
 }
-IMAGE_COMMANDS = {
-    "coco": tuple(
-        f"curl -LO {COCO}/zips/{part}.zip && unzip {part}.zip -d {{root}}/coco"
-        for part in ("train2014", "val2014")
-    )
-}
+IMAGE_SETS = {"coco": "coco_train2014,coco_val2014", "visual_genome": "visual_genome"}
 # companions of the captions: argument of the datamodule, and base class
 COMPANIONS: dict[str, type] = {
     "negatives": NegativeGenerator,
@@ -172,7 +162,7 @@ def _captions_need(
 ) -> Iterator[RecipeNeed]:
     absent = [file for file in reader.files if not file.exists()]
     if absent:
-        commands = tuple(_download_command(file) for file in absent if _download_command(file))
+        commands = tuple(dict.fromkeys(filter(None, map(_fetch_command, absent))))
         yield RecipeNeed(what, f"{absent[0]} does not exist", False, commands)
         return
     try:
@@ -191,15 +181,15 @@ def _captions_need(
     )
 
 
-def _download_command(file: Path) -> str:
-    pattern = next((p for p in CAPTION_COMMANDS if file.match(p)), None)
-    return (
-        CAPTION_COMMANDS[pattern].format(
-            name=file.name, folder=file.parent, above=file.parent.parent
-        )
-        if pattern
-        else ""
-    )
+def _fetch_command(file: Path) -> str:
+    """Returns the command that creates a file of captions, empty if there is none."""
+    if file.name == "captions.jsonl":
+        return f"zoo scenes render --out {file.parent}"
+    pattern = next((pattern for pattern in CAPTION_SETS if file.match(pattern)), None)
+    if pattern is None:
+        return ""
+    root = file.parents[len(Path(pattern).parts) - 1]
+    return download_command(CAPTION_SETS[pattern], str(root)).strip("`")
 
 
 def _images_need(sources: list[Source], finder: ImageFinder, roots: list[Path]) -> RecipeNeed:
@@ -210,13 +200,13 @@ def _images_need(sources: list[Source], finder: ImageFinder, roots: list[Path]) 
     status = f"{len(images) - len(missing):,} of {len(images):,}"
     if not missing:
         return RecipeNeed("images", status)
-    commands = IMAGE_COMMANDS.get(missing[0].source, ())
-    root = roots[0] if roots else Path("DATA_ROOT")
+    set_names = IMAGE_SETS.get(missing[0].source)
+    root = str(roots[0]) if roots else "DATA_ROOT"
     return RecipeNeed(
         "images",
         f"{status}; first missing: {missing[0]}, {finder.missing_image_advice(missing[0])}",
         False,
-        tuple(command.format(root=root) for command in commands),
+        (download_command(set_names, root).strip("`"),) if set_names else (),
     )
 
 

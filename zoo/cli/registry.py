@@ -72,7 +72,8 @@ COMMANDS = {
         "extract units and foils from captions, or show, report or audit a units file",
     ),
     "data": Command(
-        "pack captions and their images into tar shards, with optional resizing",
+        "fetch benchmarks, captions and images: zoo data get sugarcrepe,aro --data_root DIR; "
+        "pack captions and their images into tar shards",
     ),
     "bindings": Command(
         "count attribute-object pairs in captions, for --familiar_with",

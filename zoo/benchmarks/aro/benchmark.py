@@ -9,36 +9,21 @@ from pathlib import Path
 
 from zoo.benchmarks.aro.attribution import (
     ATTRIBUTION,
-    ATTRIBUTION_COPY,
     RELATION,
-    RELATION_COPY,
     swap_cases,
 )
 from zoo.benchmarks.aro.order import (
     COCO_ORDER,
-    COCO_ORDER_COPY,
     FLICKR_ORDER,
-    FLICKR_ORDER_COPY,
     hub_copy_cases,
     load_order_set,
 )
 from zoo.benchmarks.base import Case, Contents, Subset
+from zoo.benchmarks.download_commands import download_command
 from zoo.benchmarks.hub import HubDataset
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.language.tagger import Tagger
 from zoo.language.taggers import default_tagger
-
-VISUAL_GENOME_INSTRUCTIONS = (
-    "download {file} from Google Drive (id {drive}) into DATA_ROOT/aro; "
-    "its images are vgr_vga_images.zip (id 1qaPlrwhGNMrR3a11iopZUT_GPP_LrgP9), "
-    "unpacked in DATA_ROOT/visual_genome"
-)
-ORDER_INSTRUCTIONS = (
-    "put {file} (BLIP's annotation, "
-    "storage.googleapis.com/sfr-vision-language-research/datasets/{file}) into DATA_ROOT/aro; "
-    "its images go to DATA_ROOT/{images}"
-)
-COPY_INSTRUCTIONS = "; or, with the images included, {download} ({size})"
 
 
 class ARO(PublishedBenchmark):
@@ -82,12 +67,7 @@ class ARO(PublishedBenchmark):
             RELATION,
             ("aro/visual_genome_relation.json", "aro/relation/data/test-*.parquet"),
             23_937,
-            VISUAL_GENOME_INSTRUCTIONS.format(
-                file="visual_genome_relation.json", drive="1kX2iCHEv0CADL8dSO1nMdW-V0NqIAiP3"
-            )
-            + COPY_INSTRUCTIONS.format(
-                download=RELATION_COPY.download_instructions("aro/relation"), size="0.8 GB"
-            ),
+            download_command(f"aro:{RELATION}"),
             chance={"i2t": 50.0, "macro": 50.0},
             published={"macro": 59.9},
         ),
@@ -95,12 +75,7 @@ class ARO(PublishedBenchmark):
             ATTRIBUTION,
             ("aro/visual_genome_attribution.json", "aro/attribution/data/train-*.parquet"),
             28_748,
-            VISUAL_GENOME_INSTRUCTIONS.format(
-                file="visual_genome_attribution.json", drive="13tWvOrNOLHxl3Rm9cR3geAdHx2qR3-Tw"
-            )
-            + COPY_INSTRUCTIONS.format(
-                download=ATTRIBUTION_COPY.download_instructions("aro/attribution"), size="1.7 GB"
-            ),
+            download_command(f"aro:{ATTRIBUTION}"),
             chance={"i2t": 50.0, "macro": 50.0},
             published={"macro": 63.2},
         ),
@@ -108,10 +83,7 @@ class ARO(PublishedBenchmark):
             COCO_ORDER,
             ("aro/coco_karpathy_test.json", "aro/coco_order/data/test-*.parquet"),
             25_010,
-            ORDER_INSTRUCTIONS.format(file="coco_karpathy_test.json", images="coco/val2014")
-            + COPY_INSTRUCTIONS.format(
-                download=COCO_ORDER_COPY.download_instructions("aro/coco_order"), size="2.5 GB"
-            ),
+            download_command(f"aro:{COCO_ORDER}"),
             chance={"i2t": 20.0},
             published={"i2t": 47.6},
         ),
@@ -119,10 +91,7 @@ class ARO(PublishedBenchmark):
             FLICKR_ORDER,
             ("aro/flickr30k_test.json", "aro/flickr_order/data/test-*.parquet"),
             5_000,
-            ORDER_INSTRUCTIONS.format(file="flickr30k_test.json", images="flickr30k")
-            + COPY_INSTRUCTIONS.format(
-                download=FLICKR_ORDER_COPY.download_instructions("aro/flickr_order"), size="0.35 GB"
-            ),
+            download_command(f"aro:{FLICKR_ORDER}"),
             chance={"i2t": 20.0},
             published={"i2t": 59.6},
         ),

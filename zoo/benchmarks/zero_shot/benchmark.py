@@ -5,6 +5,7 @@ from typing import Literal
 
 from zoo.benchmarks.annotations import find_annotation_file
 from zoo.benchmarks.base import Contents, Subset
+from zoo.benchmarks.download_commands import download_command
 from zoo.benchmarks.protocols.base import Protocol
 from zoo.benchmarks.protocols.classify import Classification
 from zoo.benchmarks.protocols.map_11 import MeanAveragePrecision11
@@ -17,7 +18,7 @@ from zoo.benchmarks.zero_shot.prompt_sources import (
 )
 from zoo.benchmarks.zero_shot.prompts import ClassPrompts
 from zoo.benchmarks.zero_shot.published_sets import FOLDER, INSTRUCTIONS, PublishedSets
-from zoo.benchmarks.zero_shot.sets import ELEVATER, SETS, LabelledSet
+from zoo.benchmarks.zero_shot.sets import ELEVATER, HUB_COPIES, SETS, LabelledSet
 
 PROMPTS = "elevater/prompts.py"
 _PROMPTS = Subset("prompts", (PROMPTS,), None, "")
@@ -62,7 +63,12 @@ class ZeroShot(PublishedSets):
     def subsets(self) -> tuple[Subset, ...]:
         """The chosen sets."""
         return tuple(
-            self.build_subset(name, (f"{FOLDER}/{name}",), self.sets[name].n_images, INSTRUCTIONS)
+            self.build_subset(
+                name,
+                (f"{FOLDER}/{name}",),
+                self.sets[name].n_images,
+                download_command(f"{FOLDER}:{name}") if name in HUB_COPIES else INSTRUCTIONS,
+            )
             for name in self.wanted
         )
 

@@ -99,3 +99,31 @@ SETS = {
     )
 }
 ELEVATER = {name: one for name, one in SETS.items() if one.elevater_name}
+# data sets of huggingface.co/clip-benchmark by set, except ImageNet, whose terms must be accepted
+HUB_COPIES = {
+    "imagenetv2": "wds_imagenetv2",
+    "imagenet_sketch": "wds_imagenet_sketch",
+    "imagenet-a": "wds_imagenet-a",
+    "imagenet-o": "wds_imagenet-o",
+    "imagenet-r": "wds_imagenet-r",
+    "caltech101": "wds_vtab-caltech101",
+    "cars": "wds_cars",
+    "cifar10": "wds_vtab-cifar10",
+    "cifar100": "wds_vtab-cifar100",
+    "country211": "wds_country211",
+    "dtd": "wds_vtab-dtd",
+    "eurosat": "wds_vtab-eurosat",
+    "fer2013": "wds_fer2013",
+    "fgvc_aircraft": "wds_fgvc_aircraft",
+    "flowers": "wds_vtab-flowers",
+    "gtsrb": "wds_gtsrb",
+    "kitti_distance": "wds_vtab-kitti_closest_vehicle_distance",
+    "mnist": "wds_mnist",
+    "pcam": "wds_vtab-pcam",
+    "pets": "wds_vtab-pets",
+    "renderedsst2": "wds_renderedsst2",
+    "resisc45": "wds_vtab-resisc45",
+    "stl10": "wds_stl10",
+    "sun397": "wds_sun397",
+    "voc2007_multilabel": "wds_voc2007_multilabel",
+}

@@ -1,0 +1,1 @@
+"""Published data sets: which files they have, and downloading them."""
