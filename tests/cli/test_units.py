@@ -27,6 +27,7 @@ from zoo.support.ranges import NonNegativeInt
 from zoo.units.extractor import CaptionRow, UnitExtractor
 from zoo.units.reader import read_units
 from zoo.units.record import Entity, UnitRecord
+from zoo.units.rules.corpus_counts import read_counts
 from zoo.units.sampler import UnitSampler
 
 CAPTIONS = (
@@ -416,3 +417,38 @@ def test_a_page_of_units_has_no_images_outside_of_its_folders(
     assert "data:image/jpeg" not in page.read_text("utf-8")
     assert said([*asked, "--data_root", str(image.parent)]).status == 0
     assert "data:image/jpeg" in page.read_text("utf-8")
+
+
+def test_counts_of_captions_are_written_and_taken(
+    captions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    counts, out = captions.parent / "counts.txt", captions.parent / "u.jsonl"
+    assert main(["count", str(captions), "--out", str(counts)]) == 0
+    assert "counts of 3 captions" in capsys.readouterr().out
+    assert counts.read_text().startswith("heads: ")
+    main(["extract", str(captions), "--out", str(out), "--extractor.counts", str(counts)])
+    (digest,) = {record.source["counts"] for record in read_units(out).values()}
+    assert digest == read_counts(counts).digest
+    assert not (captions.parent / "u.jsonl.words").exists()
+
+
+def test_many_captions_are_counted_before_their_units_are_extracted(
+    captions: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("zoo.cli.units.MIN_CAPTIONS", 3)
+    out = captions.parent / "u.jsonl"
+    main(["extract", str(captions), "--out", str(out)])
+    (digest,) = {record.source["counts"] for record in read_units(out).values()}
+    assert digest == read_counts(captions.parent / "u.jsonl.words").digest
+
+
+def test_the_report_has_a_blind_score_by_condition(
+    captions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = captions.parent / "u.jsonl"
+    main(["extract", str(captions), "--out", str(out)])
+    capsys.readouterr()
+    assert main(["report", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert re.search(r"\+Obj +│ +[\d.]+% \(", printed)
+    assert "50 % is chance" in printed

@@ -50,6 +50,10 @@ from zoo.units.ray_extraction import extract_on_ray
 from zoo.units.reader import read_units
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 from zoo.units.rules.corpus_counts import count_corpus
+from zoo.units.rules.rule import RuleExtractor
+
+# with fewer captions, the counts that come with the package are better
+MIN_CAPTIONS = 5_000
 
 
 def main(argv: list[str]) -> int:
@@ -84,6 +88,7 @@ def main(argv: list[str]) -> int:
         read_samples(arguments.captions, built_args.reader), arguments.splits, arguments.captions
     )
     console = Console()
+    extractor = with_own_counts(extractor, samples, Path(arguments.out))
     counts = extract(extractor, samples, Path(arguments.out), built_args.ray, arguments.overwrite)
     console.print(boxed_table(counts_table({"count": counts})))
     console.print(
@@ -133,16 +138,44 @@ def count_captions(samples: Sequence[Sample], tagger: Tagger | None, arguments: 
     """
     out_path = Path(arguments.out)
     check_writable(out_path, arguments.overwrite)
-    with show_progress("captions", len(samples)) as advance:
+    _write_counts(samples, tagger or default_tagger(), out_path, arguments.min_count)
+    print(f"{out_path}: counts of {len(samples):,} captions")
+
+
+def with_own_counts(
+    extractor: UnitExtractor, samples: Sequence[Sample], out: Path
+) -> UnitExtractor:
+    """Returns the extractor, which draws foils by the counts of the captions if it can.
+
+    The rules do so if they were given no counts and there are at least `MIN_CAPTIONS`. The counts
+    are written to `NAME.words` next to the output file.
+
+    Args:
+        extractor: The extractor.
+        samples: The captions.
+        out: The output of `extract`.
+    """
+    if (
+        type(extractor) is not RuleExtractor
+        or extractor.counts is not None
+        or len(samples) < MIN_CAPTIONS
+    ):
+        return extractor
+    counts_path = out.with_name(f"{out.name}.words")
+    _write_counts(samples, extractor.tagger, counts_path)
+    return RuleExtractor(extractor.seed, extractor.tagger, str(counts_path))
+
+
+def _write_counts(samples: Sequence[Sample], tagger: Tagger, out: Path, min_count: int = 1) -> None:
+    with show_progress("words", len(samples)) as advance:
 
         def captions() -> Iterator[str]:
             for sample in samples:
                 yield sample.caption
                 advance(1)
 
-        text = count_corpus(captions(), tagger or default_tagger(), arguments.min_count)
-    write_bytes(out_path, text.encode())
-    print(f"{out_path}: counts of {len(samples):,} captions")
+        text = count_corpus(captions(), tagger, min_count)
+    write_bytes(out, text.encode())
 
 
 def show(records: Sequence[UnitRecord], total: int) -> None:
