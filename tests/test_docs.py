@@ -285,6 +285,7 @@ def test_commands_run_or_are_understood(
     follow(page, folder, monkeypatch, capsys)
 
 
+@pytest.mark.slow
 def test_the_first_half_hour_goes_from_an_empty_folder_to_a_loss_of_ones_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

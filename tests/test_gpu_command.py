@@ -73,6 +73,7 @@ def test_a_row_that_fails_hangs_or_crashes_leaves_those_before_and_after_it(tmp_
     assert "| hang | ended: ended after 1 s, its deadline |" in page
 
 
+@pytest.mark.slow
 def test_a_fault_in_any_row_of_the_plan_leaves_all_others(tmp_path: Path) -> None:
     kinds = ["fail", "exit_at_once", "kill_itself"]
     plan = module("gpu_rows").plan()

@@ -505,6 +505,7 @@ def ended(process: BaseProcess, folder: Path) -> Said:
     return Said(process.exitcode, (folder / "out").read_text(), (folder / "err").read_text())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["fit", "validate"])
 def test_a_truncated_image_in_a_worker_is_one_sentence(
     command: str, root: Path, tmp_path: Path

@@ -58,7 +58,7 @@ def test_a_missing_command_is_asked_for_with_those_there_are(
     with pytest.raises(SystemExit):
         main(["units"])
     assert capsys.readouterr().err == (
-        "zoo: `zoo units` needs one of the commands extract, show, report, audit, as in "
+        "zoo: `zoo units` needs one of the commands extract, count, show, report, audit, as in "
         "`zoo units extract`: `zoo units --help` lists the commands\n"
     )
 

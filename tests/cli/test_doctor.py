@@ -127,6 +127,7 @@ def test_the_table_has_what_is_there_and_a_line_names_whole_benchmarks_and_some_
     )
 
 
+@pytest.mark.slow
 def test_the_command_that_is_printed_fetches_what_is_missing(
     shared_data, tmp_path, capsys, monkeypatch
 ):

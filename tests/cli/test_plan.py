@@ -61,6 +61,7 @@ def planned(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
     return " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.slow
 def test_a_run_ends_at_its_steps_or_epochs_whichever_come_first(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -86,6 +86,7 @@ def test_a_run_with_a_frozen_tower_is_the_same_on_two_processes(
     )
 
 
+@pytest.mark.slow
 def test_adapters_are_trained_as_on_one_process(made_root: Path, tmp_path: Path) -> None:
     """LoRA: most of a tower has no gradient to exchange.
 
@@ -113,6 +114,7 @@ def test_adapters_are_trained_as_on_one_process(made_root: Path, tmp_path: Path)
     torch.testing.assert_close(halves, whole, rtol=1e-4, atol=NOISE)
 
 
+@pytest.mark.slow
 def test_a_run_on_stored_features_is_the_same_on_two_processes(
     made_root: Path, tmp_path: Path
 ) -> None:
@@ -151,6 +153,7 @@ def test_a_run_on_stored_features_is_the_same_on_two_processes(
     )
 
 
+@pytest.mark.slow
 def test_a_measurement_is_the_same_on_two_processes(made_root: Path, tmp_path: Path) -> None:
     """The same cases, numbers and coverage, and scores to 1e-5."""
     asked = f"pairs:{made_root / 'pairs.csv'},half_truth:{made_root / 'units.jsonl'}"
@@ -184,6 +187,7 @@ def test_a_measurement_is_the_same_on_two_processes(made_root: Path, tmp_path: P
         assert other["scores"] == pytest.approx(row["scores"], abs=1e-5)
 
 
+@pytest.mark.slow
 def test_a_signal_to_one_rank_stops_all_at_the_same_step_and_the_command_it_names_goes_on(
     made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -360,6 +360,7 @@ def found_on_a_rank(rank: int, root: Path, folder: Path) -> tuple[list[Tensor], 
     return found, message
 
 
+@pytest.mark.slow
 def test_two_processes_encode_a_share_each_and_fail_together(
     made_root: Path, tmp_path: Path
 ) -> None:
@@ -373,6 +374,7 @@ def test_two_processes_encode_a_share_each_and_fail_together(
     assert len(list((tmp_path / "features" / "images").iterdir())) == 2
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_from_its_features_as_if_nothing_had_been(
     made_root: Path, tmp_path: Path
 ) -> None:

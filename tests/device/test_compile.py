@@ -85,6 +85,7 @@ def train_and_validate(backbone: Backbone, epoch: int) -> int:
     return graphs()
 
 
+@pytest.mark.slow
 def test_no_graph_is_added_after_the_first_epoch() -> None:
     backbone = Backbone("zoo-tiny", compute=Compute(compile="eager"))
     first, *others = (train_and_validate(backbone, epoch) for epoch in range(3))

@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any
 from unittest.mock import patch
 
+import pytest
 import torch
 from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import Callback
@@ -183,6 +184,7 @@ class ReadsItsLoss(CSCLIP):
         return loss
 
 
+@pytest.mark.slow
 def test_a_number_that_is_read_between_forward_and_backward_is_found(tmp_path: Path) -> None:
     torch.manual_seed(0)
     waits = waits_of_a_fit(tmp_path, ZooModule(Backbone("zoo-tiny"), ReadsItsLoss()))

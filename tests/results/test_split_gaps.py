@@ -15,7 +15,7 @@ def line(subset: str, metric: str, split: str, value: float, model: str) -> Comp
     benchmark = "aro" if subset == "VG-Attribution" else "pug_spare"
     name = MetricName("official", benchmark, subset, metric, split)
     figures = tuple(f for f in published_values(model) if f.name == str(name))
-    values = (RunValue("run", value, None, 1, True, False),)
+    values = (RunValue("run", value, None, 1, value, value, True, False),)
     return ComparisonLine(name, 4, 4, 4, values, (), figures, ())
 
 

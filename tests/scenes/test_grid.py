@@ -92,6 +92,7 @@ def test_what_is_asked_is_in_no_training_text(grid):
             assert trained.isdisjoint(d.record.caption for d in scene.descriptions)
 
 
+@pytest.mark.slow
 def test_scenes_show_what_they_say_in_both_orders_and_by_splits_shares(grid):
     splits: Counter[str] = Counter()
     for scene in grid.scenes(N):

@@ -50,6 +50,7 @@ def kills(command: list[str]) -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", ["nothing", "other shards"])
 def test_whenever_packing_is_killed_shards_are_whole_or_absent_and_then_made_as_ever(
     before: str, made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -110,6 +110,7 @@ def test_a_run_with_an_average_is_not_resumed_without(
     )
 
 
+@pytest.mark.slow
 def test_a_resumed_run_has_the_average_of_an_unbroken_one(folder: Path, made_root: Path) -> None:
     """Killed in its second epoch; and one that had ended and goes on for another epoch."""
     recipe = ["fit", "--config", str(variant(folder, made_root, data={"batch_size": 2})), *WITH_EMA]

@@ -84,6 +84,7 @@ def test_results_are_written_over_where_that_is_meant(made_root: Path, tmp_path:
     assert read_results(tmp_path / "out").by_preset[0].preset == "strict"
 
 
+@pytest.mark.slow
 def test_a_run_writes_over_its_own_results_and_not_over_those_of_another(
     made_root: Path,
     tmp_path: Path,

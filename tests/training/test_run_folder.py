@@ -39,6 +39,7 @@ def fit(folder: Path, made_root: Path) -> list[str]:
     return ["fit", "--config", str(made_root / "recipe.yaml")]
 
 
+@pytest.mark.slow
 def test_a_run_that_lies_in_the_named_folder_is_lost_only_where_that_is_meant(
     folder: Path, fit: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

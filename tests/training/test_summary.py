@@ -157,6 +157,7 @@ def test_the_final_weights_are_measured_once(
     assert float(best["best_model_score"]) == pytest.approx(min(losses.values()), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_a_run_that_ended_within_an_epoch_resumes_at_the_next_step(
     benchmarked: tuple[list[str], list[int]],
 ) -> None:
@@ -172,6 +173,7 @@ def test_a_run_that_ended_within_an_epoch_resumes_at_the_next_step(
     assert resumed["val/loss"] == unbroken["val/loss"][1:]
 
 
+@pytest.mark.slow
 def test_images_are_counted_and_not_the_empty_rows_of_batches(
     benchmarked: tuple[list[str], list[int]], capsys: pytest.CaptureFixture[str]
 ) -> None:
