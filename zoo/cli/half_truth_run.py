@@ -203,19 +203,21 @@ def _check_settings(out: Path, settings: Mapping[str, Any]) -> None:
         ZooError: They differ.
     """
     path = out / SETTINGS
-    plain = json.loads(json.dumps(settings))
+    plain_settings = json.loads(json.dumps(settings))
     try:
         previous = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
-        write_bytes(path, json.dumps(plain, indent=1).encode())
+        write_bytes(path, json.dumps(plain_settings, indent=1).encode())
         return
     except (OSError, ValueError) as error:
         raise ZooError(f"{path} cannot be read: choose another folder with --out") from error
-    changed = next((name for name in plain if plain[name] != previous.get(name)), None)
+    changed = next(
+        (name for name in plain_settings if plain_settings[name] != previous.get(name)), None
+    )
     if changed is not None:
         raise ZooError(
             f"{out} was begun with other {changed} ({previous.get(changed)}, now "
-            f"{plain[changed]}): choose another folder with --out"
+            f"{plain_settings[changed]}): choose another folder with --out"
         )
 
 
@@ -224,14 +226,14 @@ def _write_cases(arguments: Namespace, reader: Reader, out: Path) -> None:
     samples = reader.read()
     if not samples:
         raise ZooError(f"{arguments.captions} has no captions: give a file with captions")
-    chosen = select_splits(samples, arguments.splits, arguments.captions)
+    chosen_samples = select_splits(samples, arguments.splits, arguments.captions)
     units = Path(arguments.units or out / UNITS)
     if arguments.units is None and not units.exists():
-        extract(arguments.extractor, chosen, units, Ray(), overwrite=False)
-        _print_lines([f"{units}: units of {len(chosen):,} captions"])
+        extract(arguments.extractor, chosen_samples, units, Ray(), overwrite=False)
+        _print_lines([f"{units}: units of {len(chosen_samples):,} captions"])
     records = list(read_units(units).values())
     check_units(units, records, arguments.images)
-    corpus = _other_captions(samples, chosen, arguments.images)
+    corpus = _other_captions(samples, chosen_samples, arguments.images)
     write_case_file(
         units,
         records,
@@ -245,13 +247,13 @@ def _write_cases(arguments: Namespace, reader: Reader, out: Path) -> None:
 
 
 def _other_captions(
-    samples: Sequence[Sample], chosen: Sequence[Sample], max_images: int
+    samples: Sequence[Sample], chosen_samples: Sequence[Sample], max_images: int
 ) -> Sequence[Sample]:
     """Returns the captions of splits that were not chosen, else all if some images are not drawn.
 
     The result is empty if each caption describes an image of the cases.
     """
-    images = {sample.image_id for sample in chosen}
+    images = {sample.image_id for sample in chosen_samples}
     others = [sample for sample in samples if sample.image_id not in images]
     return others or (samples if len(images) > max_images else [])
 

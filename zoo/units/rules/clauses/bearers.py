@@ -67,14 +67,18 @@ def is_in_background(phrase_list: Sequence[Phrase], i: int) -> bool:
     i = next_index
     while next_index < len(phrase_list) and phrase_list[next_index].kind in ("verb", "preposition"):
         next_index += 1
-    between = phrase_list[i:next_index]
+    phrases_between = phrase_list[i:next_index]
     if next_index < len(phrase_list) and phrase_list[next_index].kind == "noun":
         return (
-            bool(between)
-            and between[-1].words != ("with",)
+            bool(phrases_between)
+            and phrases_between[-1].words != ("with",)
             and phrase_list[next_index].head_text in _BACKDROPS
         )
-    return bool(between) and between[0].kind == "preposition" and between[0].text in _PLACES_NEARBY
+    return (
+        bool(phrases_between)
+        and phrases_between[0].kind == "preposition"
+        and phrases_between[0].text in _PLACES_NEARBY
+    )
 
 
 def gives_object(state: ClauseState, previous: Phrase | None) -> bool:
@@ -105,13 +109,13 @@ def set_bearer_on_mount(state: ClauseState, mount: Phrase) -> None:
 
 def set_bearer_in_place(state: ClauseState, place: Phrase) -> None:
     """Assigns "on a beach" to who holds or uses a thing there, not to the thing."""
-    held = state.object
+    object_phrase = state.object
     if (
-        held is not None
-        and state.bearers == [held]
+        object_phrase is not None
+        and state.bearers == [object_phrase]
         and state.predicate in _IN_PLACES
         and is_kind(place.head_text, PLACES)
-        and not is_kind(held.head_text, BEINGS, VEHICLES, MOUNTS, PLACES)
+        and not is_kind(object_phrase.head_text, BEINGS, VEHICLES, MOUNTS, PLACES)
     ):
         state.bearers = state.actors
 

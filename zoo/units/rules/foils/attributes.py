@@ -35,9 +35,9 @@ def attribute_foils(phrase: Phrase, counts: CorpusCounts, rng: Random) -> Iterat
     frequencies = counts.attributes_of(phrase.head_text)
     for i in rng.sample(places, len(places)):
         others = [word for k, word in enumerate(phrase.words) if k != i]
-        drawn = draw_exchanged(phrase.words[i], other_attributes, frequencies, rng)
-        if drawn and not any(same_meaning(drawn, word) for word in others):
-            yield EntityFoil(phrase.replace_words(i, i + 1, drawn), "attribute_change")
+        attribute = draw_exchanged(phrase.words[i], other_attributes, frequencies, rng)
+        if attribute and not any(same_meaning(attribute, word) for word in others):
+            yield EntityFoil(phrase.replace_words(i, i + 1, attribute), "attribute_change")
 
 
 @cache

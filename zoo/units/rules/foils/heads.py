@@ -75,9 +75,9 @@ def weighted_head_foils(
     """
     heads = [h for h in other_heads(phrase.head_text) if fits_phrase(h, phrase, mentioned)]
     while heads:
-        (drawn,) = rng.choices(heads, [counts.head_weights[h] for h in heads])
-        heads.remove(drawn)
-        yield EntityFoil(replace_head(phrase, drawn), "object_change")
+        (head,) = rng.choices(heads, [counts.head_weights[h] for h in heads])
+        heads.remove(head)
+        yield EntityFoil(replace_head(phrase, head), "object_change")
 
 
 def replace_head(phrase: Phrase, head: str) -> str:

@@ -52,10 +52,10 @@ def relation_foils(
         def alternatives(true: str, kind: str = kind) -> list[str]:
             return [p for p in predicates if contradiction(true, p, heads["object"]) == kind]
 
-        drawn = draw_exchanged(predicate, alternatives, predicates, rng)
-        if drawn:
+        other_predicate = draw_exchanged(predicate, alternatives, predicates, rng)
+        if other_predicate:
             n_foils += 1
-            yield change_predicate(predicate=drawn)
+            yield change_predicate(predicate=other_predicate)
     # the filter drops and counts symmetric ones
     if is_symmetric(predicate) or can_swap(predicate, relation.subject, relation.object):
         yield RelationFoil(relation.object, predicate, relation.subject, "argument_swap")
