@@ -135,11 +135,20 @@ def test_one_kernel_for_an_update_changes_last_digits_alone() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"algorithm": "SGDD"}, r"no class torch.optim.SGDD \(did you mean SGD or ASGD\?\)"),
-        ({"algorithm": "nowhere.Lion"}, "no class nowhere.Lion .*No module named 'nowhere'"),
+        (
+            {"algorithm": "SGDD"},
+            r"class torch.optim.SGDD does not exist \(did you mean SGD or ASGD\?\)",
+        ),
+        (
+            {"algorithm": "nowhere.Lion"},
+            "class nowhere.Lion does not exist .*No module named 'nowhere'",
+        ),
         ({"algorithm": "torch.nn.Linear"}, "not a subclass of torch.optim.Optimizer"),
         ({"algorithm": "SGD", "betas": (0.5, 0.6)}, r"betas does not apply .* \[0.9, 0.98\]"),
-        ({"algorithm": "RMSprop", "eps": 0.1}, "eps does not apply .* model.optimizer.arguments"),
+        (
+            {"algorithm": "RMSprop", "eps": 0.1},
+            "eps does not apply .* and set eps in model.optimizer.arguments",
+        ),
         ({"algorithm": "Rprop"}, "weight_decay does not apply to Rprop: set it to 0"),
         ({"algorithm": "Rprop", "weight_decay": 0, "fused": True}, "fused does not apply"),
         ({"arguments": {"lr": 1}}, "arguments has lr: set model.optimizer.lr instead"),

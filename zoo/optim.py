@@ -35,8 +35,8 @@ from zoo.support.ranges import (
 )
 
 TORCH = "torch.optim"
-# arguments of optimisers that are settings of their own
-OWN_SETTINGS = ("lr", "weight_decay", "fused")
+# arguments of optimisers that `Optimization` has as separate settings
+SEPARATE_SETTINGS = ("lr", "weight_decay", "fused")
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class Optimization(metaclass=RangedType):
         """
         cls = self._optimizer_class()
         names = list(inspect.signature(cls).parameters)
-        arguments = self._numbers(names) | (self.arguments or {})
+        arguments = self._betas_and_eps(names) | (self.arguments or {})
         self._refuse_settings(names)
         # torch updates split parameters one by one unless the kernel is fused
         splits = any(hasattr(p, "to_local") and p.is_cuda for g in groups for p in g["params"])
@@ -226,7 +226,8 @@ class Optimization(metaclass=RangedType):
             known = [name for name, value in vars(torch.optim).items() if inspect.isclass(value)]
             suggestion = suggest_names(path.removeprefix(f"{TORCH}."), known)
             raise ZooError(
-                f"model.optimizer.algorithm: there is no class {path}{suggestion or f' ({error})'}"
+                f"model.optimizer.algorithm: class {path} does not exist"
+                f"{suggestion or f' ({error})'}"
             ) from error
         if not (inspect.isclass(cls) and issubclass(cls, Optimizer)):
             raise ZooError(
@@ -234,7 +235,7 @@ class Optimization(metaclass=RangedType):
             )
         return cls
 
-    def _numbers(self, names: Iterable[str]) -> dict[str, Any]:
+    def _betas_and_eps(self, names: Iterable[str]) -> dict[str, Any]:
         """Returns betas and eps, without those that the optimiser does not take.
 
         Args:
@@ -250,9 +251,9 @@ class Optimization(metaclass=RangedType):
         Args:
             names: Names of the arguments of the optimiser's class.
         """
-        numbers = self._numbers(names)
+        numbers = self._betas_and_eps(names)
         for name in self.arguments or {}:
-            if name in (*OWN_SETTINGS, *numbers):
+            if name in (*SEPARATE_SETTINGS, *numbers):
                 raise ZooError(
                     f"model.optimizer.arguments has {name}: set model.optimizer.{name} instead"
                 )
@@ -271,7 +272,7 @@ class Optimization(metaclass=RangedType):
         for name, is_unused in changed.items():
             if is_unused:
                 value = 0 if name == "weight_decay" else getattr(defaults, name)
-                instead = ", and give model.optimizer.arguments" if name in names else ""
+                instead = f", and set {name} in model.optimizer.arguments" if name in names else ""
                 raise ZooError(
                     f"model.optimizer.{name} does not apply to {self.algorithm}: set it to "
                     f"{json.dumps(value)}{instead}"
@@ -291,7 +292,7 @@ class Optimization(metaclass=RangedType):
         ):
             group["initial_lr"], group["lr"] = peak, peak * share(schedule.last_epoch)
             group["weight_decay"] = self._weight_decay(group["params"][0].ndim)
-            group.update(self._numbers(group))
+            group.update(self._betas_and_eps(group))
 
     def groups(
         self, parameters: Iterable[tuple[str, nn.Parameter]], part: Callable[[str], str]

@@ -43,7 +43,7 @@ def report(records: list[UnitRecord], images: int) -> str:
         "bring a word",
         "which another caption of the same image has: they may be true of it.",
         "",
-        "| condition | foils | borne out | % |",
+        "| condition | foils | supported | % |",
         "|---|---|---|---|",
         *(
             f"| {name} | {n.n_foils:,} | {n.n_omitted:,} | {100 * n.n_omitted / n.n_foils:.1f} |"

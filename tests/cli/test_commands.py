@@ -330,7 +330,7 @@ def test_an_optimiser_is_checked_before_anything_is_read(
     arguments = ["fit", "--config", str(made_root / "recipe.yaml")]
     arguments += ["--model.backbone.pretrained", "missing.pt", "--model.optimizer.algorithm"]
     assert main([*arguments, "SGDD"]) == 1
-    assert "there is no class torch.optim.SGDD (did you mean SGD" in capsys.readouterr().err
+    assert "class torch.optim.SGDD does not exist (did you mean SGD" in capsys.readouterr().err
     assert main([*arguments, "SGD", "--model.optimizer.arguments", "{momentum: 2, m: 1}"]) == 1
     assert "SGD takes no 'm'" in capsys.readouterr().err
 

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-import zoo
+import zoo.api
 from tests.support.made import make_root
 from tests.support.mistakes import contents, said
 from zoo.benchmarks.half_truth.benchmark import HalfTruth
 from zoo.benchmarks.half_truth.case_file import read_cases
 from zoo.results.reader import read_results
 from zoo.units.reader import read_units
+from zoo.units.rules.corpus_counts import read_counts
 
 OTHERS = "a blue square and a red circle\na red triangle below a green square\n"
 
@@ -258,6 +259,16 @@ def test_one_command_goes_from_captions_to_the_table_of_models(
     assert "longer text" in done.out
     for name in ("models.png", "models.pdf", "table.tex"):
         assert (root / "diagnostic" / name).is_file()
+
+
+def test_many_captions_are_counted_as_extract_counts_them(
+    root: Path, evaluated: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("zoo.cli.units.MIN_CAPTIONS", 12)
+    said(run())  # three shapes in three colours are too few words for foils
+    units = read_units(root / "diagnostic" / "units.jsonl")
+    (digest,) = {record.source["counts"] for record in units.values()}
+    assert digest == read_counts(root / "diagnostic" / "units.jsonl.words").digest
 
 
 def test_the_command_resumes_and_takes_further_models(root: Path, evaluated: list[str]) -> None:

@@ -52,6 +52,7 @@ class SPEC(PublishedBenchmark):
     """
 
     name = "spec"
+    version = 2
     citation = "Peng et al., Synthesize, Diagnose, and Optimize, CVPR 2024, arXiv:2312.00081"
     licence = "Apache-2.0"
     hub = HUB

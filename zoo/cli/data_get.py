@@ -154,7 +154,7 @@ def _find_needed_sets(benchmark: Benchmark, settings: DownloadSettings) -> list[
             for subset in benchmark.subsets
             if {benchmark.name, f"{benchmark.name}:{subset.name}"} & {*item.benchmarks}
         ]
-        if all(file and not item.brings(file.relative_to(settings.root)) for file in read_files):
+        if all(file and not item.includes(file.relative_to(settings.root)) for file in read_files):
             settings.report(f"{item.name}: not needed, {read_files[0]} is read in its place")
         else:
             needed.append(item)

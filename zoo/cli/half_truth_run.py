@@ -18,7 +18,7 @@ from zoo.cli.caption_arguments import add_caption_arguments
 from zoo.cli.command_parser import CommandParser
 from zoo.cli.half_truth_cases import check_units, write_case_file
 from zoo.cli.studies.file import folder_name
-from zoo.cli.units import add_extractor_arguments, extract, select_splits
+from zoo.cli.units import add_extractor_arguments, extract, select_splits, with_own_counts
 from zoo.errors import ZooError
 from zoo.results.drawing import figure_format, render_figure
 from zoo.results.half_truth_models import (
@@ -229,7 +229,8 @@ def _write_cases(arguments: Namespace, reader: Reader, out: Path) -> None:
     chosen_samples = select_splits(samples, arguments.splits, arguments.captions)
     units = Path(arguments.units or out / UNITS)
     if arguments.units is None and not units.exists():
-        extract(arguments.extractor, chosen_samples, units, Ray(), overwrite=False)
+        extractor = with_own_counts(arguments.extractor, chosen_samples, units)
+        extract(extractor, chosen_samples, units, Ray(), overwrite=False)
         _print_lines([f"{units}: units of {len(chosen_samples):,} captions"])
     records = list(read_units(units).values())
     check_units(units, records, arguments.images)

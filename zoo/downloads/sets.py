@@ -54,7 +54,7 @@ class PublishedSet:
     coco_folders: tuple[str, ...] = ANY_COCO
     note: str = ""
 
-    def brings(self, path: PurePath) -> bool:
+    def includes(self, path: PurePath) -> bool:
         """Returns whether a file is one of this set.
 
         Args:

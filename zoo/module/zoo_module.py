@@ -147,13 +147,11 @@ class ZooModule(Ranged, LightningModule):
             stage: Lightning's stage; only `fit` is checked.
 
         Raises:
-            ZooError: The objective needs something that the data does not provide, or the optimiser
-                does not take its settings.
+            ZooError: The objective needs something that the data does not provide.
         """
         if stage == "fit":
             data = data_of(self.trainer)
             self.check_data(data)
-            self.optimizer.check_algorithm()
             self._refuse_clipping_fused()
             self.backbone.refuse_tokens_of_dropped_patches(self.image_keys)
             if self.trainer.is_global_zero:

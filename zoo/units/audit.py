@@ -120,7 +120,7 @@ def draw_caption_rows(records: Mapping[str, UnitRecord], n: int, seed: int) -> l
         The rows of a sheet, without verdicts. A caption without units has one row.
 
     Raises:
-        ZooError: There are no records.
+        ZooError: The units file is empty.
     """
     if not records:
         raise ZooError("the units file has no captions to judge: give a units file with captions")

@@ -52,7 +52,7 @@ def blind_scores(pairs: Mapping[str, Sequence[UnitAndFoil]]) -> dict[str, BlindS
 
     The model is a logistic regression on the words and word pairs of a text. It is trained for each
     group to give the unit a higher score than its foil, and tested on other images, by
-    cross-validation with five folds. Of a larger group, 20,000 pairs are used.
+    cross-validation with five folds. Of a larger group, 10,000 pairs are used.
 
     Args:
         pairs: The pairs by group, such as the kind of foil.

@@ -61,7 +61,7 @@ class RuleExtractor(UnitExtractor):
         }
 
     def extract(self, caption: str, caption_id: str, image_id: str) -> UnitRecord:
-        """Returns the units of one caption, which depend only on caption, seed and tagger."""
+        """Returns the units of a caption, which depend only on it, seed, tagger and counts."""
         tokens = self.tagger.checked_tokens(caption)
         phrase_list = phrases(tokens)
         nouns = entity_phrases(phrase_list)
