@@ -5,6 +5,7 @@ test's name.
 """
 
 import ast
+import logging
 import re
 import warnings
 from importlib.metadata import distribution
@@ -50,3 +51,14 @@ def test_the_same_warning_of_another_module_is_shown(module: str) -> None:
         for name in (module, "lightning.pytorch.utilities._pytree"):
             warnings.warn_explicit(message, FutureWarning, "a.py", 1, name)
     assert [str(warning.message) for warning in told] == [message]
+
+
+def test_the_notice_about_tensor_cores_is_left_out() -> None:
+    logger = logging.getLogger("lightning.pytorch.utilities.rank_zero")
+    filter_notices()
+    notice = "You are using a CUDA device ('A100') that has Tensor Cores. To properly utilize them"
+    shown = [
+        logger.filter(logging.LogRecord(logger.name, logging.INFO, "", 1, line, None, None))
+        for line in (notice, "LOCAL_RANK: 0")
+    ]
+    assert [bool(each) for each in shown] == [False, True]

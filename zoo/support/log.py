@@ -16,6 +16,7 @@ HIDDEN_MESSAGES = (
     "Detected KeyboardInterrupt",
     "Loading `train_dataloader` to estimate",
     "`Trainer.fit` stopped",
+    "that has Tensor Cores",  # `trainer.tf32` is the setting
 )
 HIDDEN_WARNINGS = (
     ".*does not have many workers.*",
