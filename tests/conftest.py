@@ -19,6 +19,8 @@ if (
 ):  # tests run side by side: one thread each, before torch is imported
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# tests compute on the CPU, also where there is a GPU: `benchmarks/speed/gpu.py` is what checks one
+os.environ["CUDA_VISIBLE_DEVICES"] = ""
 os.environ["ZOO_EMBEDDINGS"] = "off"  # tests measure what is encoded, and leave nothing behind
 
 if "ZOO_TABLES" not in os.environ:  # processes that tests start inherit it

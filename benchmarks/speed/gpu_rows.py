@@ -18,7 +18,7 @@ from zoo.support.worker_init import initialize_worker
 RANKS = (1, 2, 4, 8)
 BATCHES = (64, 128, 256, 512, 1024)
 WORKERS = (2, 4, 8, 16)
-KERNELS = ("flash", "memory-efficient", "math")
+KERNELS = ("memory-efficient", "math", "flash")
 SECTIONS = {
     "correctness": "Correctness",
     "throughput": "Throughput and memory",
@@ -114,7 +114,7 @@ def machine_row() -> Row:
 
 def plan() -> list[Row]:
     """Returns all rows, important ones first, and last those that may take minutes."""
-    return [*_correctness(), *_throughput(), *_switches(), *_devices(), *_modes()]
+    return [*_correctness(), *_throughput(), *_switches(), *_devices(), *_memory(), *_modes()]
 
 
 def _correctness() -> list[Row]:
@@ -172,16 +172,19 @@ def _throughput() -> list[Row]:
             chunk=64,
         ),
         fit("TF-Local", "TF-Local, ViT-B/32, batch 50", recipe="tf_local.yaml"),
-        *(
-            Row(
-                f"memory {n}",
-                "throughput",
-                f"CS-CLIP, ViT-B/32, batch {n}, without loading",
-                "gpu_steps:memory",
-                {"batch": n},
-            )
-            for n in BATCHES
-        ),
+    ]
+
+
+def _memory() -> list[Row]:
+    return [
+        Row(
+            f"memory {n}",
+            "throughput",
+            f"CS-CLIP, ViT-B/32, batch {n}, without loading",
+            "gpu_steps:memory",
+            {"batch": n},
+        )
+        for n in BATCHES
     ]
 
 
@@ -192,6 +195,7 @@ def _switch(title: str, base: str | None = "base", limit_s: float = 60, **argume
 def _modes() -> list[Row]:
     modes = ("reduce-overhead", "max-autotune")
     return [
+        _switch("torch.compile", limit_s=120, compiled=""),
         _switch("torch.compile, fused AdamW", limit_s=120, compiled="", fused=True),
         *(_switch(f"torch.compile, {mode}", limit_s=120, compiled=mode) for mode in modes),
     ]
@@ -201,15 +205,16 @@ def _switches() -> list[Row]:
     base = "CS-CLIP, ViT-B/32, batch 256, without loading"
     return [
         Row("base", "switches", base, "gpu_steps:step"),
-        *(_switch(f"text groups: {n}", groups=n) for n in (1, 2, 6)),
-        _switch("text groups: 1, uncut", lengths=[]),
-        _switch("packed texts", packed=True),
-        _switch("fused AdamW", fused=True),
-        _switch("EMA", ema=True),
-        _switch("channels_last", channels_last=True),
-        _switch("chunks of 64", chunk=64),
-        _switch("torch.compile", limit_s=120, compiled=""),
         _switch("bf16", precision="bf16-mixed"),
+        _switch("other texts in each batch", new_shapes=True),
+        _switch(
+            "other texts in each batch, attention: cuDNN",
+            base="other texts in each batch",
+            new_shapes=True,
+            cudnn=True,
+        ),
+        _switch("chunks of 64", chunk=64),
+        _switch("packed texts", packed=True),
         _switch("fp32", precision="32-true"),
         _switch("fp32, TF32 by trainer.tf32", base="fp32", precision="32-true", tf32="trainer"),
         _switch(
@@ -229,7 +234,12 @@ def _switches() -> list[Row]:
             )
             for n in WORKERS
         ),
+        _switch("fused AdamW", fused=True),
         *(_switch(f"attention: {kernel}", kernel=kernel) for kernel in KERNELS),
+        *(_switch(f"text groups: {n}", groups=n) for n in (1, 2, 6)),
+        _switch("text groups: 1, uncut", lengths=[]),
+        _switch("EMA", ema=True),
+        _switch("channels_last", channels_last=True),
     ]
 
 

@@ -3,8 +3,10 @@
 import json
 import re
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import packed_texts
 import torch
@@ -185,10 +187,10 @@ def fit_on_batches(trainer: Trainer, module: ZooModule, batches: list[Batch]) ->
     trainer.fit(module, train_dataloaders=loader)
 
 
-def draw_batches(backbone: Backbone, rows: int) -> list[Batch]:
+def draw_batches(backbone: Backbone, rows: int, count: int) -> list[Batch]:
     """Returns batches of CS-CLIP: random images, texts of the lengths of captions and units."""
     batches = []
-    for seed in range(KEPT):
+    for seed in range(count):
         bank = packed_texts.draw_texts(TEXTS * rows, backbone.context, seed)
         roles = torch.arange(TEXTS * rows).view(TEXTS, rows)
         generator = torch.Generator().manual_seed(seed)
@@ -227,6 +229,8 @@ def step(
     ema: bool = False,
     tf32: str = "",
     kernel: str | None = None,
+    cudnn: bool = False,
+    new_shapes: bool = False,
 ) -> dict[str, Any]:
     """Measures steps of CS-CLIP on batches in memory: the trainer without loading.
 
@@ -244,6 +248,8 @@ def step(
         ema: Whether the weights are averaged.
         tf32: `trainer` or `backends`: how TF32 is switched on.
         kernel: The only kernel that attention may take; None for torch's choice.
+        cudnn: Whether texts may take cuDNN's attention too.
+        new_shapes: Whether no batch is seen twice, so that each has other shapes of texts.
 
     Raises:
         NotRunError: There is no such kernel, mode of compilation or way to TF32 here.
@@ -267,8 +273,9 @@ def step(
     # every batch is seen twice before the clock starts, so that compiled graphs are there
     warm_up = 1 if setting.dry_run else 2 * KEPT
     count = 2 if setting.dry_run else 16
-    batches = draw_batches(backbone, setting.scale_batch(batch))
-    batches = [batches[i % KEPT] for i in range(warm_up + count)]
+    drawn = warm_up + count if new_shapes else KEPT
+    batches = draw_batches(backbone, setting.scale_batch(batch), drawn)
+    batches = [batches[i % drawn] for i in range(warm_up + count)]
     steps = Steps(warm_up, count)
     trainer = ZooTrainer(
         **trainer_settings(setting, precision or setting.precision),
@@ -276,6 +283,10 @@ def step(
         max_steps=warm_up + count,
         callbacks=[steps, *([EMA()] if ema else [])],
     )
+    if cudnn:
+        with patch("zoo.backbones.backbone.without_cudnn_attention", nullcontext):
+            fit_on_batches(trainer, module, batches)
+        return steps.values
     if kernel is None:
         fit_on_batches(trainer, module, batches)
         return steps.values

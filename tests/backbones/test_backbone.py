@@ -95,6 +95,33 @@ def test_a_chunked_tower_sees_no_more_items_than_its_chunk() -> None:
     assert seen == [2, 2, 1]
 
 
+def test_a_chunk_of_texts_has_the_tokens_of_a_chunk_of_images() -> None:
+    backbone, seen = tiny(compute=Compute(1)), []
+    patches = backbone.shapes.patches or 0
+    backbone.model.transformer.resblocks[0].register_forward_hook(
+        lambda _m, args, _o: seen.append(tuple(args[0].shape[:2]))
+    )
+    backbone.encode_texts(TextBank(*backbone.tokenizer([f"a dog {i}" for i in range(9)])))
+    (length,) = {length for _, length in seen}
+    rows = patches // length
+    assert 1 < rows < 9
+    assert [n for n, _ in seen] == [rows] * (9 // rows) + [9 % rows] * (9 % rows > 0)
+
+
+def test_texts_are_encoded_without_attention_that_plans_for_each_shape() -> None:
+    backbone, seen = tiny(), list[bool]()
+    for tower in (backbone.model.visual, backbone.model):
+        tower.transformer.resblocks[0].register_forward_hook(
+            lambda *_: seen.append(torch.backends.cuda.cudnn_sdp_enabled())
+        )
+    backbone.encode_images(torch.randn(1, 3, 64, 64))
+    backbone.encode_texts(bank(backbone))
+    assert seen[0]
+    assert len(seen) > 1
+    assert not any(seen[1:])
+    assert torch.backends.cuda.cudnn_sdp_enabled()
+
+
 @pytest.mark.parametrize("tune", ["both", "image", "text", "none"])
 @pytest.mark.parametrize("custom_text", [False, True])
 def test_a_frozen_tower_is_frozen_whole(tmp_path: Path, tune: str, custom_text: bool) -> None:

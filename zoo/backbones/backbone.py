@@ -32,12 +32,13 @@ from zoo.backbones.towers import (
     TextTower,
     encode_in_chunks,
     group_by_length,
+    texts_per_chunk,
 )
 from zoo.batch import Encoded, TextBank, TokenKey, TowerShapes, concatenate
 from zoo.errors import ZooError
 from zoo.support import provenance
 from zoo.support.configurable import Configurable
-from zoo.support.gpu import copy_without_waiting
+from zoo.support.gpu import copy_without_waiting, without_cudnn_attention
 
 # a pass of the text tower over short texts takes a GPU as long to launch as to compute
 GROUPS_ON_GPU = 2
@@ -392,10 +393,11 @@ class Backbone(Configurable, nn.Module):
             Pooled vectors `[n, D]` of the tower, not normalised, and the tokens of exactly these
             keys.
         """
-        return self._encode_in_chunks(
-            "image",
+        return encode_in_chunks(
             lambda part: self._images(self._normalize_uint8(images[part]), keys),
             len(images),
+            self.compute.chunk,
+            self.has_trained_parameters("image"),
         )
 
     def _normalize_uint8(self, images: Tensor) -> Tensor:
@@ -458,16 +460,14 @@ class Backbone(Configurable, nn.Module):
     def _encode_trimmed_texts(
         self, ids: Tensor, lengths: Tensor, host_lengths: Tensor, keys: frozenset[TokenKey]
     ) -> Encoded:
-        return self._encode_in_chunks(
-            "text",
-            lambda part: self._texts(ids[part], lengths[part], keys, host_lengths[part]),
-            len(ids),
-        )
+        def encode(part: slice) -> Encoded:
+            with without_cudnn_attention():  # the shapes of texts differ in each batch
+                return self._texts(ids[part], lengths[part], keys, host_lengths[part])
 
-    def _encode_in_chunks(
-        self, tower: Literal["image", "text"], run: Callable[[slice], Encoded], count: int
-    ) -> Encoded:
-        return encode_in_chunks(run, count, self.compute.chunk, self.has_trained_parameters(tower))
+        chunk = self.compute.chunk
+        if chunk is not None:
+            chunk = texts_per_chunk(chunk, self._images.patches or 0, ids.shape[1])
+        return encode_in_chunks(encode, len(ids), chunk, self.has_trained_parameters("text"))
 
     def has_trained_parameters(self, tower: str) -> bool:
         """Returns whether any parameter of a tower, `image` or `text`, is trained."""

@@ -159,9 +159,10 @@ class Compute(metaclass=RangedType):
     """How the towers are run, which affects memory and time but not the result.
 
     Args:
-        chunk: How many images or texts a tower encodes at once. A trained tower then runs under
-            activation checkpointing: it needs the memory of one chunk, computes the same gradients
-            and runs twice. None encodes all at once.
+        chunk: How many images a tower encodes at once, and the text tower as many texts as have
+            the same number of tokens. A trained tower then runs under activation checkpointing: it
+            needs the memory of one chunk, computes the same gradients and runs twice. None encodes
+            all at once.
         compile: A backend of torch.compile, such as `inductor`, or a mode of inductor
             (`reduce-overhead`, `max-autotune`, `max-autotune-no-cudagraphs`), for the blocks of
             both towers. None runs them without compilation.

@@ -501,6 +501,26 @@ def _parameter_groups(trunk: Any) -> dict[int, list[str]]:
     return groups
 
 
+def texts_per_chunk(chunk: int, patches: int, length: int) -> int:
+    """Returns how many texts a tower encodes at once, where it encodes so many images.
+
+    The texts have as many tokens as the images have patches, since texts are shorter and a
+    tower's calls cost time.
+
+    Args:
+        chunk: How many images are encoded at once.
+        patches: Patches of an image, 0 if the image tower has none.
+        length: Tokens of a text.
+
+    Examples:
+        Of ViT-B/32, whose images have 49 patches:
+
+        >>> texts_per_chunk(64, 49, 16)
+        196
+    """
+    return max(chunk, chunk * patches // length)
+
+
 def encode_in_chunks(
     run: Callable[[slice], Encoded], count: int, chunk: int | None, trained: bool
 ) -> Encoded:

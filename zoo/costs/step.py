@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from zoo.backbones.towers import texts_per_chunk
 from zoo.costs.devices import Arithmetic, Device
 from zoo.costs.towers import TowerCost
 
@@ -28,7 +29,8 @@ class Step:
         sentence_tokens: Length to which captions and negatives are truncated, in tokens.
         unit_tokens: Length to which units and foils are truncated, in tokens.
         arithmetic: Arithmetic of matrix products.
-        chunk: Items per forward pass of a tower, with activation checkpointing; None for all.
+        chunk: Images per forward pass, and texts of as many tokens, with activation checkpointing;
+            None for all.
         checkpoint_blocks: Whether the activations of blocks are recomputed.
     """
 
@@ -100,18 +102,20 @@ class Step:
     def _activations(self, tower: str, half: bool) -> float:
         if tower not in self.trains:
             return 0
-        share = 1.0
         if tower == "image":
-            items, total = self.local, self.local * self._stored_bytes(self.image, None, half)
-        else:
-            items = self.local * (self.sentences + self.units)
-            total = self.local * (
-                self.sentences * self._stored_bytes(self.text, self.sentence_tokens, half)
-                + self.units * self._stored_bytes(self.text, self.unit_tokens, half)
-            )
-        if self.chunk is not None:
-            share = min(1.0, self.chunk / items)
-        return total * share
+            items = self.local if self.chunk is None else min(self.chunk, self.local)
+            return items * self._stored_bytes(self.image, None, half)
+        by_length = (
+            (self.local * self.sentences, self.sentence_tokens),
+            (self.local * self.units, self.unit_tokens),
+        )
+        if self.chunk is None:
+            return sum(n * self._stored_bytes(self.text, length, half) for n, length in by_length)
+        return max(
+            min(n, texts_per_chunk(self.chunk, self.image.tokens, length))
+            * self._stored_bytes(self.text, length, half)
+            for n, length in by_length
+        )
 
     def _stored_bytes(self, tower: TowerCost, tokens: int | None, half: bool) -> int:
         if self.checkpoint_blocks:

@@ -55,7 +55,7 @@ class TowerCost:
         parameters: Number of parameters.
         out: Width of the pooled vector.
         pixels: Numbers of an image; 0 for texts.
-        tokens: Tokens of a text at full length; 0 for images, which all have one size.
+        tokens: Tokens of a text at full length, or patches of an image; 0 if a tower has none.
         count_checkpointed: Counts what is stored if the activations of blocks are recomputed; None
             if the tower has no blocks of equal size.
         blocks: How many blocks it has.
@@ -130,6 +130,7 @@ def towers_of(
             in_image,
             config["embed_dim"],
             pixels=3 * math.prod(image.size),
+            tokens=image.patches or 0,
         ),
         TowerCost(
             _text_counter(model, text, context),

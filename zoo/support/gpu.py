@@ -117,3 +117,17 @@ def interpolate_weights(
         if chosen:
             mine, theirs = zip(*chosen, strict=True)
             torch._foreach_lerp_(mine, theirs, share)
+
+
+@contextmanager
+def without_cudnn_attention() -> Iterator[None]:
+    """Leaves out cuDNN's attention, which makes a new plan for each shape.
+
+    A plan takes longer than the whole step, and torch takes this attention first on some GPUs.
+    """
+    enabled = torch.backends.cuda.cudnn_sdp_enabled()
+    torch.backends.cuda.enable_cudnn_sdp(False)
+    try:
+        yield
+    finally:
+        torch.backends.cuda.enable_cudnn_sdp(enabled)
