@@ -7,7 +7,12 @@ B images v_i, each with N_u units u_ik and their foils u~_ik; kappa(x, y) = exp(
     L_U2I,k = -1/B sum_i log kappa(v_i, u_ik) / sum_j kappa(v_j, u_ik)          Eq. 4
     L_unit  = 1/(2 N_u) sum_k (L_I2U,k + L_U2I,k)                               Eq. 5
     L       = L_global + lambda_u L_unit, with L_global that of NegCLIP         Eq. 6
+
+With `pairs="sigmoid"`, which the paper does not have, all of these are SigLIP's loss over the same
+images and texts: -log sigmoid(z (t cos + b)) of each cell, with z = 1 for a row's own text.
 """
+
+from typing import Literal
 
 from torch import Tensor
 
@@ -16,6 +21,7 @@ from zoo.needs import Needs
 from zoo.objectives.base import Loss, Objective
 from zoo.objectives.clip import clip_loss
 from zoo.objectives.negclip import negclip_loss
+from zoo.objectives.siglip import siglip_loss, sigmoid_loss
 from zoo.scores import Scores
 from zoo.support.ranges import NonNegativeNumber
 
@@ -31,6 +37,8 @@ class CSCLIP(Objective):
             Without them the global loss is that of CLIP.
         units: Whether the unit loss is added, signal U of Table 4.
         foils: Whether each unit is contrasted with its foil, signal F of Table 4.
+        pairs: `softmax`, as in the paper, or `sigmoid`, for backbones that were trained with
+            SigLIP's loss.
 
     Examples:
         With and without the foils of units, on the `batch` and `scores` in the example of
@@ -50,26 +58,31 @@ class CSCLIP(Objective):
         global_negatives: bool = True,
         units: bool = True,
         foils: bool = True,
+        pairs: Literal["softmax", "sigmoid"] = "softmax",
     ) -> None:
         super().__init__()
-        self.lambda_u = lambda_u
+        self.lambda_u, self.pairs = lambda_u, pairs
         self.global_negatives, self.units, self.foils = global_negatives, units, foils
 
     @property
     def needs(self) -> Needs:
-        """Sentence negatives and units, if their signals are on."""
-        return Needs(negatives=self.global_negatives, units=self.units)
+        """Sentence negatives and units, if their signals are on, and a bias for the sigmoid."""
+        return Needs(
+            negatives=self.global_negatives, units=self.units, bias=self.pairs == "sigmoid"
+        )
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
         """Computes Eq. 6; see `Objective.forward`."""
         negatives = [batch.negatives] if self.global_negatives else []
         units = [*batch.units.T] if self.units else []
         scores.gather_texts(batch.captions, *negatives, *units)
-        parts = {
-            "global": negclip_loss(batch, scores)
-            if self.global_negatives
-            else clip_loss(batch, scores)
-        }
+        if self.pairs == "sigmoid":
+            global_loss = siglip_loss(batch, scores, self.global_negatives)
+        elif self.global_negatives:
+            global_loss = negclip_loss(batch, scores)
+        else:
+            global_loss = clip_loss(batch, scores)
+        parts = {"global": global_loss}
         if self.units:
             per_k = [
                 self.unit_loss(scores, u, f)
@@ -97,6 +110,8 @@ class CSCLIP(Objective):
             candidates = candidates.concatenate(
                 scores.own_texts(foils)
             )  # + [B, 1]: its own foil only
+        if self.pairs == "sigmoid":
+            return scores.mean(sigmoid_loss(candidates), valid)
         image_to_unit = candidates.cross_entropy(valid)  # Eq. 3
         unit_to_image = scores.texts_against_images(units).cross_entropy(valid)  # Eq. 4
         return (scores.mean(image_to_unit, valid) + scores.mean(unit_to_image, valid)) / 2

@@ -13,6 +13,9 @@ Image v_i has caption t_0 and K_i negatives t~_k; v_p: its patches; t_w: the tok
     Focal     = sum_k (1 - p_k)^gamma (-y_k log p_k), in place of -log p_0              Eq. 9
     y_k       = (1 - beta) [k = 0] + beta / (1 + K_i)                                   Eq. 10
     L         = L_clip + lambda_g L_neg^g + lambda_l L_neg^l                            Eq. 11
+
+With `pairs="sigmoid"`, which the paper does not have, L_clip is SigLIP's loss; the bias of its head
+cancels in p_k.
 """
 
 import math
@@ -28,6 +31,7 @@ from zoo.heads.base import Head, without_autocast_and_tf32
 from zoo.needs import Needs
 from zoo.objectives.base import Loss, Objective
 from zoo.objectives.clip import clip_loss
+from zoo.objectives.siglip import siglip_loss
 from zoo.scores import Block, Scores
 from zoo.support.ranges import ClosedUnitInterval, NonNegativeNumber, PositiveNumber
 
@@ -62,6 +66,8 @@ class FSCCLIP(Objective):
             favour long texts.
         local_scale: 1 / tau of Eq. 8. None takes the head's scale if that scales the towers' own
             cosines (Cosine, MaxSim), else the backbone's, which is then not trained.
+        pairs: L_clip is a `softmax` over the batch, as in the paper, or a `sigmoid` for each pair,
+            for backbones that were trained with SigLIP's loss.
 
     Examples:
         Focusing lowers the loss of negatives that already score below the caption. The local term
@@ -90,8 +96,10 @@ class FSCCLIP(Objective):
         start_token: bool = False,
         pooling: Literal["sum", "mean"] = "sum",
         local_scale: PositiveNumber | None = None,
+        pairs: Literal["softmax", "sigmoid"] = "softmax",
     ) -> None:
         super().__init__()
+        self.pairs = pairs
         self.lambda_g, self.lambda_l, self.gamma, self.beta = lambda_g, lambda_l, gamma, beta
         self.weights, self.detach_map, self.mean_over = weights, detach_map, rows
         self.start_token, self.pooling = start_token, pooling
@@ -101,12 +109,13 @@ class FSCCLIP(Objective):
 
     @property
     def needs(self) -> Needs:
-        """Negatives for either term, and tokens for the local one."""
+        """Negatives for either term, tokens for the local one, and a bias for the sigmoid."""
         image_keys, text_keys = (
             frozenset({k} if self.lambda_l else ()) for k in (self.image_key, self.text_key)
         )
         return Needs(
             negatives=bool(self.lambda_g or self.lambda_l),
+            bias=self.pairs == "sigmoid",
             image_keys=image_keys,
             text_keys=text_keys,
         )
@@ -145,7 +154,8 @@ class FSCCLIP(Objective):
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
         """Computes Eq. 11; see `Objective.forward`."""
-        parts = {"clip": clip_loss(batch, scores)}
+        clip = siglip_loss if self.pairs == "sigmoid" else clip_loss
+        parts = {"clip": clip(batch, scores)}
         if self.lambda_g:
             block = scores.own_texts(batch.captions).concatenate(
                 scores.own_texts(batch.negatives)

@@ -13,7 +13,7 @@ from zoo.batch import Batch
 from zoo.errors import ZooError
 from zoo.needs import Needs
 from zoo.objectives.base import Loss, Objective
-from zoo.scores import Scores
+from zoo.scores import Block, Scores
 
 
 class SigLIP(Objective):
@@ -47,28 +47,42 @@ class SigLIP(Objective):
         Raises:
             ZooError: The head has no bias.
         """
-        if scores.head.bias is None:
-            raise ZooError(
-                "SigLIP needs a head with a bias and the backbone has none: "
-                "set model.head.init_args.bias (-10 in the paper)"
-            )
-        block = scores.images_against(batch.captions)
-        total = scores.mean(
-            sigmoid_loss(block.logits, block.is_match, block.candidate), scores.rows
-        )
+        total = siglip_loss(batch, scores)
         return Loss(total, {"global": total})
 
 
-def sigmoid_loss(logits: Tensor, matches: Tensor, candidate: Tensor) -> Tensor:
+def siglip_loss(batch: Batch, scores: Scores, negatives: bool = False) -> Tensor:
+    """Returns the sigmoid loss over the captions of all ranks, in nats.
+
+    Args:
+        batch: The batch.
+        scores: Its scores.
+        negatives: Whether the sentence negatives of all rows are further wrong texts.
+
+    Raises:
+        ZooError: The head has no bias.
+    """
+    if scores.head.bias is None:
+        raise ZooError(
+            "the sigmoid loss needs a head with a bias and the backbone has none: "
+            "set model.head.init_args.bias (-10 in SigLIP's paper)"
+        )
+    if negatives:
+        scores.gather_texts(batch.captions, batch.negatives)
+    block = scores.images_against(batch.captions)
+    if negatives:
+        block = block.concatenate(scores.images_against(batch.negatives, true=False))
+    return scores.mean(sigmoid_loss(block), scores.rows)
+
+
+def sigmoid_loss(block: Block) -> Tensor:
     """Sums the sigmoid loss of each row over its candidates.
 
     Args:
-        logits: Scores of rows against columns, `[n, m]`.
-        matches: Which columns are a row's matches, where z = 1, `[n, m]`.
-        candidate: Which columns count, `[n, m]`.
+        block: Scores of n rows against m columns; z = 1 at a row's match.
 
     Returns:
         The sum over candidates of -log sigmoid(z logits), `[n]`, in nats.
     """
-    signed = torch.where(matches, logits, -logits)
-    return torch.where(candidate, -F.logsigmoid(signed), torch.zeros_like(logits)).sum(1)
+    signed = torch.where(block.is_match, block.logits, -block.logits)
+    return torch.where(block.candidate, -F.logsigmoid(signed), torch.zeros_like(signed)).sum(1)
