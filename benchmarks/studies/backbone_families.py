@@ -115,7 +115,8 @@ def row_of(family: Family) -> str:
             try:
                 step(backbone, class_of(name, "objectives", Objective)(**arguments))
             except ZooError as error:
-                refused.append(f"{label}: {str(error).splitlines()[0]}")
+                reason = str(error).partition(":")[0].replace(backbone.name, family.architecture)
+                refused.append(f"{label}: {reason}")
             else:
                 trained.append(label)
                 break
