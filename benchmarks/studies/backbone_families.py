@@ -177,7 +177,7 @@ def step(backbone: Backbone, objective: Objective) -> None:
                     raise RuntimeError(f"the gradient of {name} is not finite")
                 if parameter.grad.any():
                     moved.add(module.backbone.tower_of_parameter(name))
-                parameter -= 1e-3 * parameter.grad
+                parameter.sub_(1e-3 * parameter.grad)
                 parameter.grad = None
     if not math.isfinite(loss.item()) or moved != {"image", "text"}:
         raise RuntimeError(f"loss {loss.item()}, moved {moved}")

@@ -277,6 +277,61 @@ def test_names_that_the_table_wants_are_looked_up_before_any_run(
     assert not commands.done
 
 
+@pytest.mark.parametrize(("tolerance", "within"), [(27, False), (27.1, True)])
+def test_a_row_is_set_against_what_was_published_of_its_model(
+    tolerance: float, within: bool, commands: Commands, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = f"compare: {{published: {{A: negclip}}, tolerance: {tolerance}}}\n"
+    Path("s.yaml").write_text(STUDY + asked)
+    assert main(SAID) == 0
+    found = json.loads(Path("studies/s/published.json").read_text())
+    values = [value for value in found["values"] if value["source"].startswith("vl_compo")]
+    (value,) = (value for value in values if value["metric"].endswith("swap_att/i2t"))
+    assert (value["run"], value["model"], value["n"]) == ("A", "negclip", 4)
+    assert (value["measured"], value["published"]) == (50, 77.03)  # two of four are right
+    assert value["difference"] == pytest.approx(-27.03)
+    assert value["within"] is within
+    assert {value["run"] for value in found["values"]} == {"A"}
+    printed = capsys.readouterr().out
+    n = sum(value["within"] for value in found["values"])
+    assert f"A: {n} of {len(found['values'])} within {tolerance:g} points" in printed
+    assert "| 77.0 |" in Path("studies/s/published.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ("published: {C: negclip}", "published has 'C', which is not a row: the rows are A, B"),
+        ("published: [negclip]", "give the name of a model for each row"),
+        ("tolerance: -1", "tolerance is -1: give points of at least 0"),
+    ],
+)
+def test_a_wrong_row_or_tolerance_is_refused(
+    given: str, sentence: str, commands: Commands, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("s.yaml").write_text(f"{STUDY}compare: {{{given}}}\n")
+    assert main(SAID) == 1
+    assert sentence in capsys.readouterr().err
+    assert not commands.done
+
+
+def test_data_are_fetched_before_anything_is_prepared_and_not_again_once_all_is_measured(
+    commands: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetched = []
+
+    def fetch(words: list[str], check: bool) -> None:
+        fetched.append((words[-4:], list(commands.done)))
+
+    monkeypatch.setattr(work.subprocess, "run", fetch)
+    Path("s.yaml").write_text(STUDY + "fetch: sugarcrepe,aro\n")
+    assert main(SAID) == 0
+    data = str(Path("the data").absolute())
+    assert fetched == [(["get", "sugarcrepe,aro", "--data_root", data], [])]
+    assert main(SAID) == 0
+    assert len(fetched) == 1
+
+
 Told = Callable[[dict[str, Any]], tuple[dict[str, float], str]]
 
 

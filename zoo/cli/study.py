@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from zoo.cli.command_parser import CommandParser
 from zoo.cli.studies.checks import check_rows
@@ -23,11 +24,13 @@ from zoo.cli.studies.tables import (
     compare_rows,
     delete_tables,
     report,
+    write_published_differences,
     write_tables,
 )
 from zoo.cli.studies.work import RunFailed, StudyExecutor
 from zoo.errors import ZooError
 from zoo.results.comparison.comparison import print_comparison
+from zoo.results.tables import print_parts
 from zoo.support.arguments import integer_at_least
 
 STUDIES_FOLDER = Path("studies")
@@ -189,6 +192,8 @@ def _prepare(work: StudyExecutor, remaining_runs: Sequence[Run]) -> None:
     Rows that need such files are checked once these exist.
     """
     work.check_work_folder()
+    if remaining_runs:
+        work.fetch_data()
     is_prepared = work.has_prepared_files()
     check_rows(work.place, remaining_runs, builds=is_prepared)
     work.claim_work_folder()
@@ -267,7 +272,13 @@ def _print_and_write_tables(place: WorkFolder, runs: list[Run]) -> int:
         )
         return 1
     print_comparison(comparison)
-    for file in write_tables(comparison, place.root):
+    files = write_tables(comparison, place.root)
+    against_published = write_published_differences(place, runs, comparison)
+    if against_published is not None:
+        table, published_files = against_published
+        print_parts([*map(Text, table.preamble), table.rich()])
+        files += published_files
+    for file in files:
         _print_now(str(file))
     try:
         _print_now(str(report(place, runs)))

@@ -16,10 +16,12 @@ Layers = tuple[Layer, ...]
 
 LIST_KEYS = ("with", "first", "seeds")
 MAPPING_KEYS = ("recipes", "models", "overlays", "prepare", "validate", "compare", "search")
-VALUE_KEYS = ("checkpoint", "data_root", "first_once", "keep_checkpoints")
+VALUE_KEYS = ("checkpoint", "data_root", "fetch", "first_once", "keep_checkpoints")
 KEYS = ("recipes", *LIST_KEYS, *MAPPING_KEYS[1:], *VALUE_KEYS)
 CHECKPOINTS = ("last", "best")
-COMPARE = ("reference_models", "preset", "metrics")
+COMPARE = ("reference_models", "preset", "metrics")  # flags of `zoo compare`
+AGAINST_PUBLISHED = ("published", "tolerance")  # keys of `compare` beside these flags
+TOLERANCE = 0.5  # points
 FIRST = "first"  # the row of the runs that others start from
 # flags of `zoo validate` that a study sets itself
 RESERVED_FLAGS = ("ckpt_path", "out", "overwrite")
@@ -41,9 +43,11 @@ class Study:
             no such run.
         prepare: Commands of zoo that create missing files, by the file that they create.
         validate: Flags of `zoo validate`, without dashes.
-        compare: Flags of `zoo compare`, without dashes.
+        compare: Flags of `zoo compare`, without dashes; `published` and `tolerance` set rows
+            against published values.
         checkpoint: Which checkpoint is measured, `last` or `best`.
         data_root: The data root if the command line has none.
+        fetch: What `zoo data get` fetches first; None fetches nothing.
         first_once: Whether all seeds start from the initial run of the first seed.
         keep_checkpoints: Whether checkpoints are kept once they are measured.
         search: Settings to search, None for no search.
@@ -61,6 +65,7 @@ class Study:
     compare: Mapping[str, Any] = field(default_factory=dict)
     checkpoint: str = "last"
     data_root: str | None = None
+    fetch: str | None = None
     first_once: bool = False
     keep_checkpoints: bool = True
     search: Search | None = None
@@ -73,6 +78,17 @@ class Study:
     def seeds_have_own_cases(self) -> bool:
         """Whether the cases depend on the seed, as those of held-out blocks do."""
         return "${seed}" in str(self.validate)
+
+    @property
+    def published_models(self) -> Mapping[str, str]:
+        """The model, as in `zoo ls models`, whose published values a row is set against."""
+        models: Mapping[str, str] = self.compare.get("published", {})
+        return models
+
+    @property
+    def tolerance(self) -> float:
+        """The largest difference in points between a measured and a published value."""
+        return float(self.compare.get("tolerance", TOLERANCE))
 
     def row_layers(self) -> dict[str, Layers]:
         """Returns the layers of every trained row (recipes x overlays), by row name.
@@ -265,14 +281,21 @@ def _check_study(study: Study) -> None:
             f"{study.name} has no benchmarks: list them under `validate:`, as in "
             "`validate: {benchmarks: [sugarcrepe]}`"
         )
-    unknown = next((name for name in study.compare if name not in COMPARE), None)
+    if not isinstance(study.fetch, str | None):
+        raise ZooError(
+            f"{study.name}: fetch is {study.fetch!r}: give names of `zoo data ls`, separated by "
+            "commas"
+        )
+    known = (*COMPARE, *AGAINST_PUBLISHED)
+    unknown = next((name for name in study.compare if name not in known), None)
     if unknown is not None:
         raise ZooError(
-            f"{study.name}: compare has {unknown!r}{suggest_names(unknown, COMPARE)}: it takes "
-            f"{', '.join(COMPARE)}"
+            f"{study.name}: compare has {unknown!r}{suggest_names(unknown, known)}: it takes "
+            f"{', '.join(known)}"
         )
+    _check_published(study)
     for name, value in study.compare.items():
-        if not all(isinstance(entry, str) for entry in _as_list(value)):
+        if name in COMPARE and not all(isinstance(entry, str) for entry in _as_list(value)):
             raise ZooError(f"{study.name}: compare.{name} is {value!r}: give names")
     for path, command in study.prepare.items():
         if not isinstance(command, str) or split_command(command)[:1] != ["zoo"]:
@@ -280,6 +303,27 @@ def _check_study(study: Study) -> None:
                 f"{study.name}: prepare has {command!r} for {path}: give a zoo command, such as "
                 "`zoo units extract CAPTIONS --out FILE`"
             )
+
+
+def _check_published(study: Study) -> None:
+    rows = [*study.models, *study.row_layers()]
+    published = study.compare.get("published", {})
+    if not isinstance(published, dict) or not all(isinstance(m, str) for m in published.values()):
+        raise ZooError(
+            f"{study.name}: compare.published is {published!r}: give the name of a model for each "
+            "row, as in `{NegCLIP: negclip}`"
+        )
+    for row in published:
+        if row not in rows:
+            raise ZooError(
+                f"{study.name}: compare.published has {row!r}{suggest_names(row, rows)}, which is "
+                f"not a row: the rows are {', '.join(rows)}"
+            )
+    tolerance = study.compare.get("tolerance", TOLERANCE)
+    if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or tolerance < 0:
+        raise ZooError(
+            f"{study.name}: compare.tolerance is {tolerance!r}: give points of at least 0"
+        )
 
 
 def split_command(command: str) -> list[str]:

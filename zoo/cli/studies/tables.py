@@ -1,5 +1,6 @@
 """Tables, figures and report of a study's completed runs."""
 
+import json
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -10,6 +11,11 @@ from typing import Any
 from zoo.cli.studies.file import FIRST, Study
 from zoo.cli.studies.records import WHOLE, Records
 from zoo.cli.studies.runs import Run, WorkFolder
+from zoo.results.comparison.against_published import (
+    compare_with_published,
+    differences_to_records,
+    published_differences_table,
+)
 from zoo.results.comparison.compare import PRESETS, compare, read_runs
 from zoo.results.comparison.comparison import Comparison, render_forest
 from zoo.results.comparison.own_cases import compare_seeds_with_own_cases
@@ -18,6 +24,7 @@ from zoo.results.published_values import published_values
 from zoo.results.reader import read_results
 from zoo.results.site.write import PAGE
 from zoo.results.site.write import write_report as write_report
+from zoo.results.tables import TextTable
 from zoo.support.arguments import split_list
 from zoo.support.files import write_bytes
 
@@ -28,6 +35,7 @@ WRITTEN: dict[str, Callable[[Comparison], str]] = {
     "table.json": Comparison.to_json,
 }
 PICTURES = ("forest.png", "forest.pdf")
+AGAINST_PUBLISHED = ("published.md", "published.json")
 REPORT = "report"
 START_TITLE = "start"  # the title in tables of the runs that others start from
 
@@ -38,7 +46,7 @@ def check_presets_and_models(study: Study) -> None:
     Raises:
         ZooError: One of them is unknown.
     """
-    for model in _split_names(study.compare.get("reference_models", [])):
+    for model in _reference_models(study):
         published_values(model)
     for name in _split_names(study.compare.get("preset", [])):
         preset_of(name)
@@ -61,7 +69,7 @@ def compare_rows(place: WorkFolder, runs: list[Run]) -> Comparison | None:
         return None
     settings = place.study.compare
     arguments: dict[str, Any] = {
-        "reference_models": _split_names(settings.get("reference_models", [])),
+        "reference_models": _reference_models(place.study),
         "presets": _presets(place),
         "metrics": _split_names(settings.get("metrics", [])),
         "excluded_from_tests": _untested_rows(rows),
@@ -159,13 +167,19 @@ def _presets(place: WorkFolder) -> list[Preset]:
     ]
 
 
+def _reference_models(study: Study) -> list[str]:
+    """Returns the models whose published values are shown."""
+    named = _split_names(study.compare.get("reference_models", []))
+    return list(dict.fromkeys([*named, *study.published_models.values()]))
+
+
 def _split_names(value: str | list[str]) -> list[str]:
     return split_list(value, "compare") if isinstance(value, str) else value
 
 
 def delete_tables(folder: Path) -> None:
     """Deletes the tables, figures and report of a work folder, which are out of date."""
-    for name in (*WRITTEN, *PICTURES):
+    for name in (*WRITTEN, *PICTURES, *AGAINST_PUBLISHED):
         (folder / name).unlink(missing_ok=True)
     shutil.rmtree(folder / REPORT, ignore_errors=True)
 
@@ -177,3 +191,38 @@ def write_tables(comparison: Comparison, folder: Path) -> list[Path]:
     for name in PICTURES:
         write_bytes(folder / name, render_forest(comparison, Path(name).suffix[1:]))
     return [folder / name for name in (*WRITTEN, *PICTURES)]
+
+
+def write_published_differences(
+    place: WorkFolder, runs: list[Run], comparison: Comparison
+) -> tuple[TextTable, list[Path]] | None:
+    """Writes the measured values of a study's models next to the published ones.
+
+    Args:
+        place: The work folder.
+        runs: The runs of the study.
+        comparison: The comparison of its rows.
+
+    Returns:
+        The table and its files, None if the study asks for none or nothing was published.
+    """
+    study = place.study
+    differences = compare_with_published(comparison, study.published_models)
+    if not differences:
+        return None
+    table = published_differences_table(differences, study.tolerance)
+    devices = {
+        row: read_results(place.results_folder(row_runs[0])).header["scoring"].get("device")
+        for row, row_runs in _complete_runs(place, runs).items()
+        if row in study.published_models
+    }
+    records = {
+        "study": study.name,
+        "tolerance": study.tolerance,
+        "devices": devices,
+        "values": differences_to_records(differences, study.tolerance),
+    }
+    files = [place.root / name for name in AGAINST_PUBLISHED]
+    write_bytes(files[0], f"{table.markdown()}\n".encode())
+    write_bytes(files[1], (json.dumps(records, indent=1) + "\n").encode())
+    return table, files

@@ -146,6 +146,16 @@ class StudyExecutor:
             )
         return plan
 
+    def fetch_data(self) -> None:
+        """Fetches what the study names and the data root lacks, by `zoo data get`.
+
+        What cannot be fetched is reported there, and the study goes on with the data that it has.
+        """
+        if self.study.fetch is not None:
+            arguments = ["data", "get", self.study.fetch, "--data_root", self.place.data_root]
+            self.print_line(f"zoo {shlex.join(arguments)}")
+            subprocess.run([sys.executable, "-P", "-m", "zoo.cli", *arguments], check=False)
+
     def has_prepared_files(self) -> bool:
         """Returns whether all files that the study prepares exist."""
         return all(self._prepared_path(path).exists() for path in self.study.prepare)
