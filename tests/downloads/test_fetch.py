@@ -1,6 +1,7 @@
 """Downloads against a server on loopback that fails in the ways servers do."""
 
 import hashlib
+import socket
 import subprocess
 import sys
 import time
@@ -187,3 +188,15 @@ def test_a_file_without_checksum_is_given_up_after_five_cut_connections(tmp_path
         [failure] = download_files([published("a", checked=False)], tmp_path, server.url)
         assert server.ranges(f"{HOST}/a") == [""] * 5
     assert "the connection ended after 256,000 of 512,000 bytes, 5 times" in str(failure.error)
+
+
+def test_a_server_that_cannot_be_reached_is_not_asked_for_every_file(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with socket.socket() as closed:  # bound, so that nobody else listens there
+        closed.bind(("127.0.0.1", 0))
+        mirror = f"http://127.0.0.1:{closed.getsockname()[1]}"
+        failures = download_files([published(f"{i}") for i in range(20)], tmp_path, mirror, 1)
+    assert len(failures) == 20
+    assert all("cannot be downloaded" in str(failure.error) for failure in failures)
+    assert len(caplog.records) == remote_files.TRIES - 1

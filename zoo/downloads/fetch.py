@@ -13,6 +13,7 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import BinaryIO
 from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 from zoo import __version__
@@ -50,6 +51,10 @@ class _Absent(ZooError):
     """The server has no such file."""
 
 
+class _Unreachable(ZooError):
+    """The server cannot be reached."""
+
+
 def download_files(
     files: Sequence[PublishedFile],
     root: Path,
@@ -79,6 +84,7 @@ def download_files(
     for file in files:
         todo.put(file)
     stopped = threading.Event()
+    unreachable = dict[str, ZooError]()  # by server, which is not asked for other files
 
     def work() -> None:
         while not stopped.is_set():
@@ -86,10 +92,15 @@ def download_files(
                 file = todo.get_nowait()
             except queue.Empty:
                 return
+            server = urlsplit(mirror_url(file.url, mirror)).netloc
             try:
+                if server in unreachable:
+                    raise unreachable[server]
                 download_file(file, root, mirror, advance)
                 results.put((file, None))
             except Exception as error:
+                if isinstance(error, _Unreachable):
+                    unreachable[server] = error
                 results.put((file, error))
 
     # daemons, so that an interrupted command does not wait for a stalled server
@@ -188,7 +199,8 @@ def _receive_with_retries(
             is_permanent = status in remote_files.PERMANENT_STATUSES
             if is_permanent or failed_tries == remote_files.TRIES:
                 times = "" if is_permanent else f", {failed_tries} times"
-                raise ZooError(
+                no_answer = type(error) is URLError
+                raise (_Unreachable if no_answer else ZooError)(
                     f"{url} cannot be downloaded ({reason}{times}): check the network, then run "
                     "the command again"
                 ) from None
