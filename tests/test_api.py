@@ -288,3 +288,45 @@ def test_a_picture_that_is_none_is_named(model: Model, made_root: Path) -> None:
         model.encode_images([made_root / "nowhere.jpg"])
     with pytest.raises(ZooError, match=r"pairs\.csv cannot be read as an image"):
         model.score([made_root / "pairs.csv"], ["a dog"])
+
+
+def test_open_clips_names_encode_prepared_images_and_token_ids(model: Model) -> None:
+    images = [draw("red", "square", "green", "circle"), draw("blue", "circle", "red", "square")]
+    pixels = torch.stack([model.preprocess(image) for image in images])
+    ids = model.tokenizer(TEXTS[:2])
+    assert torch.equal(model.tokenizer(TEXTS[0]), ids[:1])
+    clip = model.module.backbone.model
+    assert torch.equal(model.encode_image(pixels), clip.encode_image(pixels))
+    assert torch.equal(model.encode_text(ids), clip.encode_text(ids))
+    np.testing.assert_allclose(
+        model.encode_image(pixels, normalize=True).detach(), model.encode_images(images), atol=1e-6
+    )
+    np.testing.assert_allclose(
+        model.encode_text(ids, normalize=True).detach(), model.encode_texts(TEXTS[:2]), atol=1e-6
+    )
+
+
+def test_vectors_and_scores_come_as_tensors_on_request(model: Model) -> None:
+    image = draw("red", "square", "green", "circle")
+    for method, given in (
+        (model.encode_images, (image,)),
+        (model.encode_texts, (TEXTS,)),
+        (model.score, (image, TEXTS)),
+        (model.score, ([], TEXTS)),
+    ):
+        tensor = method(*given, as_tensor=True)
+        assert isinstance(tensor, torch.Tensor)
+        assert not tensor.requires_grad
+        np.testing.assert_array_equal(tensor.numpy(), method(*given))
+
+
+def test_a_module_is_evaluated_within_a_training_loop_and_trains_on(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    module = ZooModule(Backbone("zoo-tiny")).train()
+    draw("red", "square", "green", "circle").save(tmp_path / "a.png")
+    (tmp_path / "pairs.csv").write_text(f"image,caption,foil\na.png,{TEXTS[0]},{TEXTS[1]}\n")
+    state = torch.get_rng_state()
+    evaluate(module, Pairs(tmp_path / "pairs.csv"), data_root=tmp_path, quiet=True)
+    assert module.training
+    assert module.backbone.training
+    assert torch.equal(torch.get_rng_state(), state)

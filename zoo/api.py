@@ -7,17 +7,20 @@ Example:
 """
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import torch
 from jsonargparse import ArgumentError, ArgumentParser
 from lightning import Trainer
+from lightning.pytorch.utilities.seed import isolate_rng
 from numpy.typing import NDArray
+from PIL import Image
+from torch import Tensor
 
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.catalogue.entry import entries, open_clip_model_names
@@ -124,11 +127,57 @@ class Model:
         ]
         return f"Model({', '.join(parts)})"
 
-    def encode_images(self, images: Images) -> NDArray[np.float32]:
+    @property
+    def preprocess(self) -> Callable[[Image.Image], Tensor]:
+        """Prepares a PIL image for `encode_image`, `[3, H, W]`, as open_clip's `preprocess`."""
+        return self.module.backbone.eval_transform
+
+    @property
+    def tokenizer(self) -> Callable[[str | list[str]], Tensor]:
+        """Turns texts into token ids for `encode_text`, `[m, L]`, as open_clip's tokenizer."""
+        tokenize = self.module.backbone.tokenizer
+        return lambda texts: tokenize([texts] if isinstance(texts, str) else texts)[0]
+
+    def encode_image(self, image: Tensor, normalize: bool = False) -> Tensor:
+        """Encodes prepared images as open_clip's models do, with gradients where they are on.
+
+        Args:
+            image: Images by `preprocess`, `[n, 3, H, W]`.
+            normalize: Whether the vectors are L2-normalised.
+
+        Returns:
+            Vectors on the model's device, `[n, D]`.
+        """
+        vectors: Tensor = self.module.backbone.model.encode_image(image.to(self.device), normalize)
+        return vectors
+
+    def encode_text(self, text: Tensor, normalize: bool = False) -> Tensor:
+        """Encodes token ids as open_clip's models do, with gradients where they are on.
+
+        Args:
+            text: Token ids by `tokenizer`, `[m, L]`.
+            normalize: Whether the vectors are L2-normalised.
+
+        Returns:
+            Vectors on the model's device, `[m, D]`.
+        """
+        vectors: Tensor = self.module.backbone.model.encode_text(text.to(self.device), normalize)
+        return vectors
+
+    @overload
+    def encode_images(
+        self, images: Images, as_tensor: Literal[False] = False
+    ) -> NDArray[np.float32]: ...
+    @overload
+    def encode_images(self, images: Images, as_tensor: Literal[True]) -> Tensor: ...
+    def encode_images(
+        self, images: Images, as_tensor: bool = False
+    ) -> NDArray[np.float32] | Tensor:
         """Encodes images.
 
         Args:
             images: As for `score`.
+            as_tensor: Whether the result is a tensor on the model's device instead of an array.
 
         Returns:
             L2-normalised vectors, `[n, D]`.
@@ -136,13 +185,21 @@ class Model:
         Raises:
             ZooError: An item is not an image.
         """
-        return self._normalize(self._encode_images_or_views(list_images(images)))
+        vectors = self._normalize(self._encode_images_or_views(list_images(images)))
+        return vectors if as_tensor else np.asarray(vectors.cpu())
 
-    def encode_texts(self, texts: Texts) -> NDArray[np.float32]:
+    @overload
+    def encode_texts(
+        self, texts: Texts, as_tensor: Literal[False] = False
+    ) -> NDArray[np.float32]: ...
+    @overload
+    def encode_texts(self, texts: Texts, as_tensor: Literal[True]) -> Tensor: ...
+    def encode_texts(self, texts: Texts, as_tensor: bool = False) -> NDArray[np.float32] | Tensor:
         """Encodes texts.
 
         Args:
             texts: As for `score`.
+            as_tensor: Whether the result is a tensor on the model's device instead of an array.
 
         Returns:
             L2-normalised vectors, `[m, D]`.
@@ -150,16 +207,26 @@ class Model:
         Raises:
             ZooError: An item is not a text.
         """
-        return self._normalize(self._encode_texts_or_segments(list_texts(texts)))
+        vectors = self._normalize(self._encode_texts_or_segments(list_texts(texts)))
+        return vectors if as_tensor else np.asarray(vectors.cpu())
 
+    @overload
+    def score(
+        self, images: Images, texts: Texts, as_tensor: Literal[False] = False
+    ) -> NDArray[np.float32]: ...
+    @overload
+    def score(self, images: Images, texts: Texts, as_tensor: Literal[True]) -> Tensor: ...
     @torch.no_grad()
-    def score(self, images: Images, texts: Texts) -> NDArray[np.float32]:
+    def score(
+        self, images: Images, texts: Texts, as_tensor: bool = False
+    ) -> NDArray[np.float32] | Tensor:
         """Scores every image against every text.
 
         Args:
             images: One or several: PIL images, paths, arrays `[h, w, 3]` or tensors `[3, h, w]`.
                 Their values are integers from 0 to 255 or fractions from 0 to 1.
             texts: One or several.
+            as_tensor: Whether the result is a tensor on the model's device instead of an array.
 
         Returns:
             The head's scores, `[n, m]`; higher is a better match.
@@ -174,10 +241,11 @@ class Model:
             self._encode_texts_or_segments(list_texts(texts), needs.segments),
         )
         if encoded[0] is None or encoded[1] is None:
-            return np.zeros([0 if side is None else len(side) for side in encoded], np.float32)
+            sizes = [0 if side is None else len(side) for side in encoded]
+            return torch.zeros(sizes) if as_tensor else np.zeros(sizes, np.float32)
         prepared_images = answers.prepare_images(head, encoded[0])
         scores = answers.block(head, prepared_images, answers.prepare_texts(head, encoded[1]))
-        return np.asarray(scores.float().cpu())
+        return scores.float() if as_tensor else np.asarray(scores.float().cpu())
 
     def patch_words(self, image: Picture, texts: Texts) -> list[PatchWords]:
         """Returns the similarity of the words of texts to the patches of an image.
@@ -237,10 +305,10 @@ class Model:
             parts.append(backbone.encode_texts(chunk, self.module.text_keys))
         return concatenate(parts).rows(rows.to(self.device)) if parts else None
 
-    def _normalize(self, items: Encoded | None) -> NDArray[np.float32]:
+    def _normalize(self, items: Encoded | None) -> Tensor:
         if items is None:
-            return np.zeros((0, self.module.backbone.shapes.width), np.float32)
-        return np.asarray(torch.nn.functional.normalize(items.pooled.float(), dim=-1).cpu())
+            return torch.zeros(0, self.module.backbone.shapes.width)
+        return torch.nn.functional.normalize(items.pooled.float(), dim=-1)
 
 
 def load(
@@ -492,7 +560,8 @@ def evaluate(
         enable_checkpointing=False,
         enable_model_summary=False,
     )
-    trainer.validate(module, datamodule=data, verbose=False)
+    with isolate_rng(include_cuda=device.type == "cuda"):  # for training loops
+        trainer.validate(module, datamodule=data, verbose=False)
     module.to(device)
     assert data.evaluation.results is not None
     return data.evaluation.results

@@ -237,6 +237,84 @@ class Batch:
         return Batch(**{name: map_value(value) for name, value in vars(self).items()})
 
 
+def batch_of_vectors(
+    images: Tensor,
+    captions: Tensor,
+    negatives: Tensor | None = None,
+    positives: Tensor | None = None,
+    negative_images: Tensor | None = None,
+    units: Tensor | None = None,
+    foils: Tensor | None = None,
+    has_negative: Tensor | None = None,
+    has_unit: Tensor | None = None,
+) -> Batch:
+    """Makes a batch of vectors that any two towers gave, for objectives without a module.
+
+    Vectors need no norm of 1. Objectives that read tokens, token ids or a teacher need more than
+    vectors, and a `ZooModule`.
+
+    Args:
+        images: The image of each row, `[B, D]`.
+        captions: The caption of each row, `[B, D]`.
+        negatives: Its wrong texts, `[B, K, D]`.
+        positives: Further true texts, `[B, P, D]`.
+        negative_images: Its wrong image, `[B, D]`.
+        units: Its units, `[B, N, D]`.
+        foils: The foil of each unit, `[B, N, D]`.
+        has_negative: Which negatives exist, `[B, K]`; by default all do.
+        has_unit: Which units and foils exist, `[B, N]`; by default all do.
+
+    Examples:
+        CS-CLIP's loss, with a trained temperature of 1 / 14:
+
+        >>> import torch
+        >>> from zoo.batch import batch_of_vectors
+        >>> from zoo.heads import Cosine
+        >>> from zoo.objectives import CSCLIP
+        >>> from zoo.scores import Scores
+        >>> head = Cosine(scale=14.0)
+        >>> vectors = torch.eye(8).view(4, 2, 8)  # of images, captions, negatives and units
+        >>> batch = batch_of_vectors(
+        ...     vectors[0], vectors[0], negatives=vectors[1][:, None],
+        ...     units=vectors[0][:, None], foils=vectors[2][:, None],
+        ... )
+        >>> loss = CSCLIP()(batch, Scores(head, batch))
+        >>> loss.total.item() < 1e-4
+        True
+    """
+    rows, device, texts = len(captions), captions.device, [captions]
+
+    def add_texts(vectors: Tensor | None, exists: Tensor | None = None) -> Tensor:
+        """Adds `[B, K, D]` texts to the others, and returns their rows, `[B, K]`."""
+        if vectors is None:
+            return torch.full((rows, 0), MISSING, device=device)
+        numbers = sum(map(len, texts)) + torch.arange(vectors.shape[:2].numel(), device=device)
+        texts.append(vectors.flatten(0, 1))
+        text_rows = numbers.view(vectors.shape[:2])
+        return text_rows if exists is None else text_rows.where(exists, MISSING)
+
+    negative_rows, positive_rows = add_texts(negatives, has_negative), add_texts(positives)
+    unit_rows, foil_rows = add_texts(units, has_unit), add_texts(foils, has_unit)
+    numbers = torch.arange(rows, device=device)
+    negative_image_rows = torch.full_like(numbers, MISSING)
+    if negative_images is not None:
+        images, negative_image_rows = torch.cat([images, negative_images]), rows + numbers
+    return Batch(
+        images=Encoded(images),
+        texts=Encoded(torch.cat(texts)),
+        captions=numbers,
+        negatives=negative_rows,
+        positives=positive_rows,
+        negative_images=negative_image_rows,
+        units=unit_rows,
+        foils=foil_rows,
+        image_ids=numbers,
+        hashes=torch.arange(sum(map(len, texts)), device=device),
+        samples=numbers,
+        primary=rows,
+    )
+
+
 def build_text_bank(ids: Tensor, lengths: Tensor, hashes: Tensor) -> tuple[TextBank, Tensor]:
     """Removes duplicates from n texts in any roles.
 

@@ -223,8 +223,8 @@ class Optimization(metaclass=RangedType):
         try:
             cls = import_path(path)
         except (ImportError, AttributeError, ValueError) as error:
-            known = [name for name, value in vars(torch.optim).items() if inspect.isclass(value)]
-            suggestion = suggest_names(path.removeprefix(f"{TORCH}."), known)
+            class_names = [n for n, value in vars(torch.optim).items() if inspect.isclass(value)]
+            suggestion = suggest_names(path.removeprefix(f"{TORCH}."), class_names)
             raise ZooError(
                 f"model.optimizer.algorithm: class {path} does not exist"
                 f"{suggestion or f' ({error})'}"

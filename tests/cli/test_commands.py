@@ -541,3 +541,20 @@ def test_every_shipped_recipe_is_parsed(
         )
     assert stop.value.code in (None, 0)
     assert "- DATA_ROOT\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        (["train"], "unknown command 'train': use `zoo fit`"),
+        (["evaluate", "--model", "x"], "unknown command 'evaluate': use `zoo validate`"),
+        (["download", "aro"], "unknown command 'download': use `zoo data get`"),
+        (["validate", "--tasks", "aro"], "unknown flag --tasks: use --benchmarks"),
+        (["fit", "--learning_rate=1"], "unknown flag --learning_rate: use --lr"),
+    ],
+)
+def test_names_of_other_programs_get_the_name_here(
+    words: list[str], advice: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    assert capsys.readouterr().err == f"zoo: {advice}\n"

@@ -69,24 +69,26 @@ def resolve_architecture(name: str) -> tuple[str, dict[str, Any]]:
 
     file = Path(name) if name.endswith(".json") else SHIPPED / f"{name}.json"
     if name.endswith(".json") or file.is_file():
-        config, known = _read_architecture(file), open_clip.get_model_config(file.stem)
+        config, registered_config = _read_architecture(file), open_clip.get_model_config(file.stem)
         reject_remote_code(config, str(file))
-        if known is None:
+        if registered_config is None:
             open_clip.add_model_config(file)
-        elif known != config:
+        elif registered_config != config:
             raise ZooError(
                 f"{file} has the name of another architecture, {file.stem}: rename the file"
             )
         return file.stem, config
     cleaned = name.replace("/", "-")
-    known = open_clip.get_model_config(cleaned) if cleaned in open_clip.list_models() else None
-    if known is None:
+    registered_config = (
+        open_clip.get_model_config(cleaned) if cleaned in open_clip.list_models() else None
+    )
+    if registered_config is None:
         raise ZooError(
             f"backbone.name {name!r} is not a known "
             f"architecture{suggest_names(cleaned, architectures())}: "
             "`zoo ls backbones` lists them"
         )
-    return cleaned, known
+    return cleaned, registered_config
 
 
 def architectures() -> list[str]:

@@ -13,6 +13,16 @@ from zoo.errors import Stopped, ZooError, suggest_names
 from zoo.support.garbage_collection import collector_off
 from zoo.support.signals import ImmediateStop, signals_raise
 
+OTHER_NAMES = {  # what the same command is called in other programs
+    "train": "fit",
+    "finetune": "fit",
+    "eval": "validate",
+    "evaluate": "validate",
+    "test": "validate",
+    "download": "data get",
+    "list": "ls",
+}
+
 
 def main(argv: list[str] | None = None) -> int:
     """Runs one command.
@@ -97,11 +107,12 @@ def dispatch(argv: list[str]) -> int:
         print(completion_script(chosen_shell(rest)))
         return 0
     if name not in COMMANDS:
-        print(
-            f"zoo: unknown command {name!r}{suggest_names(name, COMMANDS)}; "
-            "`zoo --help` lists them",
-            file=sys.stderr,
+        advice = (
+            f": use `zoo {OTHER_NAMES[name]}`"
+            if name in OTHER_NAMES
+            else f"{suggest_names(name, COMMANDS)}; `zoo --help` lists them"
         )
+        print(f"zoo: unknown command {name!r}{advice}", file=sys.stderr)
         return 2
     if name in LIGHTNING:
         help_index = next(

@@ -30,6 +30,16 @@ SHORT = {"objective": "model.objective", "head": "model.head"}  # short flags of
 CLASS_KEYS = ("class_path", "init_args", "dict_kwargs", "help")  # settings of every class
 SIMILAR = 0.75  # of a misspelt section
 
+# flags of other programs
+OTHER_FLAGS = {
+    "tasks": "benchmarks",
+    "task": "benchmarks",
+    "dataset": "benchmarks",
+    "datasets": "benchmarks",
+    "batch-size": "batch_size",
+    "learning_rate": "lr",
+}
+
 Setting = tuple[str, Any]
 
 
@@ -43,6 +53,9 @@ def find_mistake(argv: list[str]) -> str | None:
         ZooError: A recipe does not exist or is not valid YAML, or its captions are missing.
     """
     flags = list(_flags(argv[1:]))
+    for name, _ in flags:
+        if name in OTHER_FLAGS:
+            return f"unknown flag --{name}: use --{OTHER_FLAGS[name]}"
     classes = {BACKBONE_FLAG.removeprefix("--"): BACKBONE}
     recipes = [load_recipe(value, None) for name, value in flags if name == "config" and value]
     roots = [value for name, value in flags if name == "data_root"]

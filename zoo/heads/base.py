@@ -92,6 +92,10 @@ class Head(Configurable, nn.Module, ABC):
         self.log_scale = nn.Parameter(torch.zeros(()), requires_grad=learn_scale)
         self.initial_log_scale = 0.0  # its value at the start of training
         self.bias: nn.Parameter | None = None
+        if scale is not None:
+            self.set_initial_log_scale(math.log(scale))
+        if bias is not None:
+            self.bias = nn.Parameter(torch.tensor(float(bias)))
 
     def attach(self, shapes: TowerShapes) -> None:
         """Builds what depends on the backbone's shapes, and sets the initial scale and bias."""

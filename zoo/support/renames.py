@@ -37,7 +37,11 @@ VALUES = {"overlong": {"cut": True, "error": False}}
 # keys of the data's description in checkpoints
 DATA = {"overlong": "truncation", "redraw": "resample", "cut": "truncated"}
 # settings that were added, with the values that version 0.1.0 had
-ADDED_ARGUMENTS: dict[str, dict[str, Any]] = {"NegCLIPSwap": {"skip_equivalent": False}}
+ADDED_ARGUMENTS: dict[str, dict[str, Any]] = {
+    "CSCLIP": {"pairs": "softmax"},
+    "FSCCLIP": {"pairs": "softmax"},
+    "NegCLIPSwap": {"skip_equivalent": False},
+}
 ADDED_TO_OPTIMIZER = {
     "weight_decay_on": "matrices",
     "initial_share": None,

@@ -20,7 +20,7 @@ VALUE_KEYS = ("checkpoint", "data_root", "fetch", "first_once", "keep_checkpoint
 KEYS = ("recipes", *LIST_KEYS, *MAPPING_KEYS[1:], *VALUE_KEYS)
 CHECKPOINTS = ("last", "best")
 COMPARE = ("reference_models", "preset", "metrics")  # flags of `zoo compare`
-AGAINST_PUBLISHED = ("published", "tolerance")  # keys of `compare` beside these flags
+AGAINST_PUBLISHED = ("published", "tolerance")  # further keys of `compare`
 TOLERANCE = 0.5  # points
 FIRST = "first"  # the row of the runs that others start from
 # flags of `zoo validate` that a study sets itself
@@ -286,12 +286,12 @@ def _check_study(study: Study) -> None:
             f"{study.name}: fetch is {study.fetch!r}: give names of `zoo data ls`, separated by "
             "commas"
         )
-    known = (*COMPARE, *AGAINST_PUBLISHED)
-    unknown = next((name for name in study.compare if name not in known), None)
+    allowed_keys = (*COMPARE, *AGAINST_PUBLISHED)
+    unknown = next((name for name in study.compare if name not in allowed_keys), None)
     if unknown is not None:
         raise ZooError(
-            f"{study.name}: compare has {unknown!r}{suggest_names(unknown, known)}: it takes "
-            f"{', '.join(known)}"
+            f"{study.name}: compare has {unknown!r}{suggest_names(unknown, allowed_keys)}: "
+            f"it takes {', '.join(allowed_keys)}"
         )
     _check_published(study)
     for name, value in study.compare.items():

@@ -147,9 +147,9 @@ class StudyExecutor:
         return plan
 
     def fetch_data(self) -> None:
-        """Fetches what the study names and the data root lacks, by `zoo data get`.
+        """Fetches missing data that the study names, by `zoo data get`.
 
-        What cannot be fetched is reported there, and the study goes on with the data that it has.
+        What cannot be fetched is reported there, and the study continues with the existing data.
         """
         if self.study.fetch is not None:
             arguments = ["data", "get", self.study.fetch, "--data_root", self.place.data_root]

@@ -1,0 +1,203 @@
+"""Objectives, batches and losses without Lightning are those of training with it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from lightning import LightningModule, Trainer
+from lightning.pytorch.callbacks import Callback
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from tests.support.helpers import SHAPES
+from tests.support.made import make_root
+from tests.support.parallel import group, on_ranks
+from zoo.backbones.backbone import Backbone
+from zoo.batch import Batch, Encoded, batch_of_vectors
+from zoo.datamodules import CaptionDataModule, training_batches
+from zoo.heads.cosine import Cosine
+from zoo.module import ZooModule
+from zoo.negatives import NegCLIPSwap
+from zoo.objectives import (
+    CECLIP,
+    CLIC,
+    CLIP,
+    CSCLIP,
+    FSCCLIP,
+    READCLIP,
+    CoNCLIP,
+    NegCLIP,
+    Objective,
+    SigLIP,
+    TripletCLIP,
+)
+from zoo.optim import Optimization
+from zoo.scores import Scores
+from zoo.sources.readers import CsvTable
+from zoo.units import UnitSampler
+
+ROWS, WIDTH = 4, SHAPES.width
+SGD = Optimization(lr=1e-2, weight_decay=0, warmup_steps=0, decay="none", algorithm="SGD")
+OF_VECTORS = [
+    *(CLIP(), NegCLIP(), CSCLIP(), CECLIP(), CLIC(), CoNCLIP(), READCLIP(), SigLIP()),
+    *(TripletCLIP(), FSCCLIP(lambda_l=0)),
+]
+
+
+def vectors(seed: int = 0, rows: int = ROWS) -> dict[str, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+
+    def draw(*shape: int) -> Tensor:
+        return torch.randn(*shape, WIDTH, dtype=torch.float64, generator=generator)
+
+    return {
+        "images": draw(rows),
+        "captions": draw(rows),
+        "negatives": draw(rows, 2),
+        "positives": draw(rows, 1),
+        "negative_images": draw(rows),
+        "units": draw(rows, 2),
+        "foils": draw(rows, 2),
+    }
+
+
+def loss_of(objective: Objective, batch: Batch) -> Tensor:
+    head = Cosine(scale=3.0, bias=-1.0).double()
+    objective.attach(SHAPES, head, trains=True)
+    return objective.double()(batch, Scores(head, batch)).total
+
+
+@pytest.mark.parametrize("objective", OF_VECTORS, ids=lambda o: type(o).__name__)
+def test_a_batch_of_vectors_is_what_a_batch_of_rows_of_a_text_bank_is(objective: Objective) -> None:
+    given = vectors()
+    texts = torch.cat(
+        [given[name].reshape(-1, WIDTH) for name in ("captions", "negatives", "positives")]
+        + [given[name].reshape(-1, WIDTH) for name in ("units", "foils")]
+    )
+
+    def rows(first: int, per_row: int) -> Tensor:
+        return torch.tensor(
+            [[first + per_row * i + k for k in range(per_row)] for i in range(ROWS)]
+        )
+
+    by_rows = Batch(
+        images=Encoded(torch.cat([given["images"], given["negative_images"]])),
+        texts=Encoded(texts),
+        captions=torch.arange(ROWS),
+        negatives=rows(4, 2),
+        positives=rows(12, 1),
+        negative_images=torch.arange(ROWS, 2 * ROWS),
+        units=rows(16, 2),
+        foils=rows(24, 2),
+        image_ids=torch.arange(ROWS),
+        hashes=torch.arange(len(texts)),
+        samples=torch.arange(ROWS),
+        primary=ROWS,
+    )
+    assert loss_of(objective, batch_of_vectors(**given)) == loss_of(objective, by_rows)
+
+
+def test_a_missing_negative_or_unit_has_no_gradient_and_counts_nowhere() -> None:
+    given = {name: tensor.requires_grad_() for name, tensor in vectors().items()}
+    has_negative, has_unit = torch.ones(ROWS, 2, dtype=torch.bool), torch.ones(ROWS, 2).bool()
+    has_negative[1, 0] = has_unit[2, 1] = False
+    batch = batch_of_vectors(**given, has_negative=has_negative, has_unit=has_unit)
+    loss_of(CSCLIP(), batch).backward()
+    for name, has in (("negatives", has_negative), ("units", has_unit), ("foils", has_unit)):
+        gradient = given[name].grad
+        assert gradient is not None
+        assert torch.equal(gradient.abs().sum(-1) > 0, has), name
+
+
+class Losses(Callback):
+    """Keeps the loss of every step."""
+
+    def __init__(self) -> None:
+        self.seen: list[float] = []
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        self.seen.append(float(outputs["loss"]))
+
+
+@pytest.mark.parametrize("objective", [CLIP, NegCLIP, CSCLIP, FSCCLIP])
+def test_a_plain_loop_has_the_losses_of_fit(
+    objective: type[Objective], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(make_root(tmp_path))
+    seen: list[list[float]] = []
+    for plain in (True, False):
+        torch.manual_seed(0)
+        module = ZooModule(Backbone("zoo-tiny"), objective(), optimizer=SGD)
+        data = CaptionDataModule(
+            CsvTable("captions.tsv"),
+            image_roots=["."],
+            batch_size=4,
+            negatives=NegCLIPSwap(),
+            units=UnitSampler("units.jsonl"),
+            workers=0,
+        )
+        if plain:
+            losses = []
+            optimizer = torch.optim.SGD(module.parameters(), lr=1e-2)
+            for batch in training_batches(data, module, epochs=2):
+                encoded, scores = module.score(batch)
+                loss = module.objective(encoded, scores).total
+                loss.backward()
+                optimizer.step()
+                module.head.clamp_scale()
+                optimizer.zero_grad()
+                losses.append(float(loss.detach()))
+            seen.append(losses)
+            continue
+        kept = Losses()
+        trainer = Trainer(
+            max_epochs=2,
+            accelerator="cpu",
+            logger=False,
+            enable_checkpointing=False,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            callbacks=[kept],
+        )
+        trainer.fit(module, datamodule=data)
+        seen.append(kept.seen)
+    assert len(seen[0]) == 6
+    assert seen[0] == pytest.approx(seen[1], rel=1e-6)
+
+
+class Towers(nn.Module):
+    """A linear map of all vectors, trained with CS-CLIP."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.map = nn.Linear(WIDTH, WIDTH, bias=False, dtype=torch.float64)
+        self.head = Cosine(scale=3.0).double()
+
+    def forward(self, given: dict[str, Tensor]) -> Tensor:
+        batch = batch_of_vectors(**{name: self.map(tensor) for name, tensor in given.items()})
+        return CSCLIP()(batch, Scores(self.head, batch)).total
+
+
+def gradients(model: nn.Module, given: dict[str, Tensor]) -> list[Tensor]:
+    loss = model(given)
+    loss.backward()
+    return [p.grad for p in model.parameters() if p.grad is not None]
+
+
+def work(rank: int, folder: Path) -> None:
+    given = {name: tensor[2 * rank : 2 * rank + 2] for name, tensor in vectors().items()}
+    with group(rank, 2, folder):
+        torch.save(gradients(DistributedDataParallel(Towers()), given), folder / f"{rank}.pt")
+
+
+def test_two_processes_of_a_plain_loop_have_the_gradients_of_one(tmp_path: Path) -> None:
+    on_ranks(2, work, tmp_path)
+    for rank in range(2):
+        for found, expected in zip(
+            torch.load(tmp_path / f"{rank}.pt"), gradients(Towers(), vectors()), strict=True
+        ):
+            torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-12)
