@@ -558,3 +558,13 @@ def test_names_of_other_programs_get_the_name_here(
 ) -> None:
     assert main(words) == 2
     assert capsys.readouterr().err == f"zoo: {advice}\n"
+
+
+def test_a_quiet_evaluation_prints_nothing_and_writes_its_results(
+    tmp_path: Path, made_root: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = ["validate", "--benchmarks", f"pairs:{made_root / 'pairs.csv'}", "--quiet"]
+    words += ["--data_root", str(made_root), "--model.backbone.name", "zoo-tiny"]
+    assert main([*words, "--out", str(tmp_path / "out")]) == 0
+    assert capfd.readouterr().out == ""
+    assert (tmp_path / "out" / "results.json").is_file()

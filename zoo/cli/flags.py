@@ -156,8 +156,7 @@ FLAGS = (
     Flag(
         "fast_images",
         "",
-        "decode and resize images with torchvision: faster, but the last digits differ from those "
-        "with PIL; recorded in results.json",
+        "decode images with torchvision: faster, but last digits differ (recorded)",
         type=parse_switch,
         commands=("validate",),
     ),
@@ -165,6 +164,13 @@ FLAGS = (
         "long",
         "",
         "print all subsets, notes and download hints",
+        type=parse_switch,
+        commands=("validate",),
+    ),
+    Flag(
+        "quiet",
+        "",
+        "print no table",
         type=parse_switch,
         commands=("validate",),
     ),

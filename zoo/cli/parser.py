@@ -45,6 +45,7 @@ DEFAULT_VALUES = {
     "exclude_images": TRAINED,
     "fast_images": "true",
     "long": "true",
+    "quiet": "true",
     "require": "true",
 }
 BENCHMARK_FLAGS = {
