@@ -132,6 +132,11 @@ def test_a_note_counts_the_images_of_an_incomplete_file(tmp_path: Path) -> None:
     assert notes == {"dci cases": "2 in the file, 7,805 as published"}
 
 
+def test_a_blank_caption_is_kept_as_the_published_code_does(tmp_path: Path) -> None:
+    write(tmp_path / "Urban1k/annotations/annotations.json", listed(("1.jpg", ""), ("2.jpg", "A")))
+    assert list(read(tmp_path)["urban1k"].texts) == ["", "A"]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

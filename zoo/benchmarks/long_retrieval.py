@@ -25,7 +25,7 @@ _SENTENCE_END = re.compile(r"\n|</s>|\.")
 
 class _ListedCaption(Struct):
     image: Text
-    caption: Text
+    caption: str  # may be blank: one of Urban-1k's is, and the published code scores it
 
 
 class _DocciLine(Struct):
