@@ -21,6 +21,7 @@ SAMPLES = (*one_image.SAMPLES, *several_images.SAMPLES)
 TESTED_BY = {
     "elevater": "benchmarks/zero_shot/test_ranked_images.py",
     "half_truth": "benchmarks/test_half_truth_rules.py",
+    "long_retrieval": "benchmarks/test_long_retrieval.py",
     "pairs": "benchmarks/test_pairs.py",
     "pug_spare": "benchmarks/test_bindings.py",
     "scene_grid": "scenes/test_grid.py",

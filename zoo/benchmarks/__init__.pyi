@@ -18,6 +18,7 @@ from .fg_ovd import FGOVD as FGOVD
 from .half_truth.benchmark import HalfTruth as HalfTruth
 from .hard_positives import HardPositives as HardPositives
 from .imagecode import ImageCoDe as ImageCoDe
+from .long_retrieval import LongRetrieval as LongRetrieval
 from .mmvp import MMVP as MMVP
 from .negbench import NegBench as NegBench
 from .pairs import Pairs as Pairs

@@ -85,6 +85,11 @@ class PublishedBenchmark(Benchmark):
             contents.files.extend(subset_contents.files)
             contents.notes.update(subset_contents.notes)
             contents.limits.update(subset_contents.limits)
-            counts.append((subset, len(subset_contents.cases)))
+            counts.append((subset, _count_entries(subset_contents.cases)))
         contents.notes.update(case_count_notes(counts))
         return contents
+
+
+def _count_entries(cases: list[Case]) -> int:
+    """Returns the number of cases, or that of images if the subset is one gallery."""
+    return len(cases[0].images) if len(cases) == 1 and cases[0].is_gallery else len(cases)
