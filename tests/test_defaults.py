@@ -29,6 +29,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "global_negatives": True,
         "units": True,
         "foils": True,
+        "pairs": "softmax",
     },
     "FSCCLIP": {  # section 4 of the paper; the public code's rows, cut map and tokens
         "lambda_g": 0.5,
@@ -44,6 +45,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "start_token": False,
         "pooling": "sum",
         "local_scale": None,
+        "pairs": "softmax",
     },
     "CECLIP": {  # arguments of the public code, whose script overrides one of them
         "lambda_imc": 0.2,

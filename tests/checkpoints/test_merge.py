@@ -261,6 +261,7 @@ def test_other_alphas_are_refused(text: str, message: str) -> None:
         parse_alphas(text)
 
 
+@pytest.mark.slow
 def test_the_command_measures_the_line_and_draws_it(
     start: Path,
     made_root: Path,

@@ -8,6 +8,7 @@ from PIL import Image
 from zoo.cli import main
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("renderer")
 def test_the_demo_prints_a_table_with_intervals_and_chance_and_names_its_pictures(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -200,3 +200,4 @@ def test_a_server_that_cannot_be_reached_is_not_asked_for_every_file(
     assert len(failures) == 20
     assert all("cannot be downloaded" in str(failure.error) for failure in failures)
     assert len(caplog.records) == remote_files.TRIES - 1
+    assert leftovers(tmp_path) == []

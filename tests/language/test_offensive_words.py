@@ -150,6 +150,7 @@ def reader(real: WordNet) -> WordNetCorpusReader:
     return real.reader
 
 
+@pytest.mark.slow
 def test_every_listed_sense_is_one_of_wordnets(reader: WordNetCorpusReader) -> None:
     keys = {lemma.key() for sense in reader.all_synsets() for lemma in sense.lemmas()}
     assert (offensive_words().senses | offensive_words().whole_senses) - keys == set()

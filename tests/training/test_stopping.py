@@ -247,6 +247,7 @@ def test_a_checkpoint_is_due_after_ten_minutes_by_default(monkeypatch: pytest.Mo
         assert callback.requests_action(trainer) == due
 
 
+@pytest.mark.slow
 def test_slurm_puts_the_job_in_the_queue_again_and_it_goes_on(
     folder: Path,
     recipe: str,

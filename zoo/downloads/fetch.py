@@ -159,8 +159,9 @@ def _download_candidate(
                 ) from None
             try:
                 _receive_with_retries(url, file, handle, advance)
-            except _Absent:
-                part.unlink()
+            except ZooError as error:
+                if isinstance(error, _Absent) or not os.fstat(handle.fileno()).st_size:
+                    part.unlink()
                 raise
             handle.flush()
             if not is_published_version(file, part):
