@@ -209,6 +209,7 @@ def test_a_mistake_is_answered_with_what_to_set(mistake: str) -> None:
         tiny(tuning=Tuning(towers, lora()))
 
 
+@pytest.mark.slow
 def test_a_run_resumes_reloads_and_starts_another_from_its_merged_weights(
     tmp_path: Path,
     made_root: Path,

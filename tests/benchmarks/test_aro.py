@@ -65,6 +65,7 @@ def test_157_relations_are_left_out_of_the_published_average():
     assert "to the left of" not in SYMMETRIC_RELATIONS
 
 
+@pytest.mark.slow
 def test_the_counts_on_published_files(shared_data, tmp_path):
     contents = ARO(order_dir=str(tmp_path), tagger=TextBlobTagger()).read(shared_data)
     finder = ImageFinder([shared_data])

@@ -117,6 +117,7 @@ def test_pictures_are_drawn_and_not_written_over(
         assert Path(file).read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", PICTURES)
 def test_every_picture_is_drawn_as_vectors_too(
     file: str, runs: list[str], capsys: pytest.CaptureFixture[str]

@@ -228,6 +228,7 @@ def test_the_flags_proposed_for_a_hugging_face_folder_load_it(root: Path) -> Non
     assert said([*validate, *flags]).status == 0
 
 
+@pytest.mark.slow
 def test_a_run_folder_gives_its_last_weights(root: Path, tmp_path: Path) -> None:
     command(tmp_path, "fit", "--config", str(root / "recipe.yaml"), "--trainer.max_epochs", "1")
     by_folder = Backbone("zoo-tiny", "runs/version_0")

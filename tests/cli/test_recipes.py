@@ -65,6 +65,7 @@ def test_a_broken_recipe_is_named(tmp_path: Path) -> None:
         load_recipe(str(tmp_path / "broken.yaml"), [])
 
 
+@pytest.mark.slow
 def test_every_command_of_the_flickr8k_overlay_trains(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

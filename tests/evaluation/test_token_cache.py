@@ -356,6 +356,7 @@ def test_two_ranks_share_what_is_kept(tmp_path: Path) -> None:
     assert_alike(run(evaluation(tmp_path, made), backbone, None, TokenHead()), one)
 
 
+@pytest.mark.slow
 def test_a_model_of_zoo_is_measured_from_kept_tokens(
     made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

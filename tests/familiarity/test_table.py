@@ -99,6 +99,7 @@ def test_captions_are_counted_by_their_rule_units(tmp_path: Path) -> None:
     assert (table.about["extractor"], table.about["n"]) == ("rule", 2)
 
 
+@pytest.mark.slow
 def test_real_captions_give_a_table_that_holds_what_a_loop_finds_in_them(
     shared_data: Path, tmp_path: Path
 ) -> None:

@@ -431,6 +431,7 @@ def test_graphs_are_told_as_what_zoo_does_not_load(tmp_path: Path) -> None:
         zoo.load(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_run_is_exported_and_measured_by_the_command_line(
     tmp_path: Path,
     made_root: Path,

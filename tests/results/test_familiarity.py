@@ -287,6 +287,7 @@ def test_released_files_count_as_results_and_do_not_outlive_them(
     assert sorted(path.name for path in out.iterdir()) == ["cases.parquet", "results.json"]
 
 
+@pytest.mark.slow
 def test_fit_splits_by_the_captions_that_it_trains_on_from_its_first_validation(
     made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

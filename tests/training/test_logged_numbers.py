@@ -174,6 +174,7 @@ def found_on(root: Path, folder: Path, objectives: dict[str, Objective], ranks: 
     return [torch.load(folder / f"rank{rank}.pt") for rank in range(ranks)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_two_processes_log_what_one_does(
     name: str, root: Path, ranks: list[Found], tmp_path: Path

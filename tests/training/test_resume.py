@@ -145,6 +145,7 @@ def test_the_best_checkpoint_stays_the_one_to_beat_after_a_resume(
     ]
 
 
+@pytest.mark.slow
 def test_a_run_killed_at_any_moment_leaves_a_whole_checkpoint_to_resume_from(
     folder: Path, made_root: Path
 ) -> None:

@@ -81,6 +81,7 @@ def test_a_trial_leaves_nothing_and_a_run_without_a_logger_has_a_folder_too(
     assert [path.name for path in folder.iterdir()] == ["runs"]
 
 
+@pytest.mark.slow
 def test_last_is_of_the_newest_run_with_this_recipe_and_data(
     folder: Path, fit: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

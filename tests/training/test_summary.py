@@ -126,6 +126,7 @@ def benchmarked(
     return ["fit", "--config", recipe, "--benchmarks", asked], measured
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ends", "steps"),
     [
