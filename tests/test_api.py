@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import open_clip
 import pytest
 import torch
 from lightning import Trainer
@@ -320,13 +321,19 @@ def test_vectors_and_scores_come_as_tensors_on_request(model: Model) -> None:
         np.testing.assert_array_equal(tensor.numpy(), method(*given))
 
 
-def test_a_module_is_evaluated_within_a_training_loop_and_trains_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("library", ["zoo", "open_clip"])
+def test_a_model_is_evaluated_within_a_training_loop_and_trains_on(
+    library: str, tmp_path: Path
+) -> None:
     torch.manual_seed(0)
-    module = ZooModule(Backbone("zoo-tiny")).train()
+    model = (
+        ZooModule(Backbone("zoo-tiny")).train()
+        if library == "zoo"
+        else open_clip.create_model("ViT-S-32", force_image_size=64).train()
+    )
     draw("red", "square", "green", "circle").save(tmp_path / "a.png")
     (tmp_path / "pairs.csv").write_text(f"image,caption,foil\na.png,{TEXTS[0]},{TEXTS[1]}\n")
     state = torch.get_rng_state()
-    evaluate(module, Pairs(tmp_path / "pairs.csv"), data_root=tmp_path, quiet=True)
-    assert module.training
-    assert module.backbone.training
+    evaluate(model, Pairs(tmp_path / "pairs.csv"), data_root=tmp_path, quiet=True)
+    assert all(part.training for part in model.modules())
     assert torch.equal(torch.get_rng_state(), state)

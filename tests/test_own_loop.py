@@ -179,7 +179,8 @@ class Towers(nn.Module):
 
     def forward(self, given: dict[str, Tensor]) -> Tensor:
         batch = batch_of_vectors(**{name: self.map(tensor) for name, tensor in given.items()})
-        return CSCLIP()(batch, Scores(self.head, batch)).total
+        scores = Scores(self.head, batch, mask_same_image=True, mask_same_text=True)
+        return CSCLIP()(batch, scores).total
 
 
 def gradients(model: nn.Module, given: dict[str, Tensor]) -> list[Tensor]:

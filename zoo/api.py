@@ -544,25 +544,27 @@ def evaluate(
     )
     if isinstance(model, str | Path):
         model = load(model, trust_code=trust_code)
-    if not isinstance(model, Model | ZooModule):
-        adapted, name = adapt_model(model)
-        if isinstance(adapted, TwoTowers):
-            return data.evaluation.run_towers(adapted, name, cache)
-        return data.evaluation.run_plain_model(adapted, name)
-    module, device = (
-        (model.module, model.device) if isinstance(model, Model) else (model, model.device)
-    )
-    filter_notices()
-    trainer = Trainer(
-        accelerator="gpu" if device.type == "cuda" else "cpu",
-        devices=[device.index or 0] if device.type == "cuda" else 1,
-        logger=False,
-        enable_checkpointing=False,
-        enable_model_summary=False,
-    )
-    with isolate_rng(include_cuda=device.type == "cuda"):  # for training loops
-        trainer.validate(module, datamodule=data, verbose=False)
-    module.to(device)
+    with isolate_rng(include_cuda=torch.cuda.is_initialized()):  # for training loops
+        if not isinstance(model, Model | ZooModule):
+            adapted, name = adapt_model(model)
+            if isinstance(adapted, TwoTowers):
+                return data.evaluation.run_towers(adapted, name, cache)
+            return data.evaluation.run_plain_model(adapted, name)
+        module, device = (
+            (model.module, model.device) if isinstance(model, Model) else (model, model.device)
+        )
+        filter_notices()
+        trainer = Trainer(
+            accelerator="gpu" if device.type == "cuda" else "cpu",
+            devices=[device.index or 0] if device.type == "cuda" else 1,
+            logger=False,
+            enable_checkpointing=False,
+            enable_model_summary=False,
+        )
+        try:
+            trainer.validate(module, datamodule=data, verbose=False)
+        finally:
+            module.to(device)
     assert data.evaluation.results is not None
     return data.evaluation.results
 

@@ -11,6 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from zoo.support.distributed import rank
+
 MISSING = -1
 
 
@@ -247,11 +249,13 @@ def batch_of_vectors(
     foils: Tensor | None = None,
     has_negative: Tensor | None = None,
     has_unit: Tensor | None = None,
+    image_ids: Tensor | None = None,
 ) -> Batch:
     """Makes a batch of vectors that any two towers gave, for objectives without a module.
 
-    Vectors need no norm of 1. Objectives that read tokens, token ids or a teacher need more than
-    vectors, and a `ZooModule`.
+    Vectors need no norm of 1. All texts count as different. In several processes, each has the
+    same number of rows, negatives and units. Objectives that read tokens, token ids or a teacher
+    need more than vectors, and a `ZooModule`.
 
     Args:
         images: The image of each row, `[B, D]`.
@@ -263,6 +267,8 @@ def batch_of_vectors(
         foils: The foil of each unit, `[B, N, D]`.
         has_negative: Which negatives exist, `[B, K]`; by default all do.
         has_unit: Which units and foils exist, `[B, N]`; by default all do.
+        image_ids: The number of each row's image in the data, `[B]`, which
+            `Scores(mask_same_image=True)` reads; by default all rows have different images.
 
     Examples:
         CS-CLIP's loss, with a trained temperature of 1 / 14:
@@ -299,6 +305,7 @@ def batch_of_vectors(
     negative_image_rows = torch.full_like(numbers, MISSING)
     if negative_images is not None:
         images, negative_image_rows = torch.cat([images, negative_images]), rows + numbers
+    hashes = torch.arange(sum(map(len, texts)), device=device)
     return Batch(
         images=Encoded(images),
         texts=Encoded(torch.cat(texts)),
@@ -308,8 +315,8 @@ def batch_of_vectors(
         negative_images=negative_image_rows,
         units=unit_rows,
         foils=foil_rows,
-        image_ids=numbers,
-        hashes=torch.arange(sum(map(len, texts)), device=device),
+        image_ids=rank() * rows + numbers if image_ids is None else image_ids,
+        hashes=rank() * len(hashes) + hashes,
         samples=numbers,
         primary=rows,
     )
