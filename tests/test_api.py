@@ -232,9 +232,9 @@ def test_a_model_says_what_it_is(model: Model, checkpoint: Path) -> None:
 
 
 def test_a_wrong_source_is_named(checkpoint: Path, made_root: Path) -> None:
-    with pytest.raises(ZooError, match="is a checkpoint with its own weights and settings"):
+    with pytest.raises(ZooError, match="is a model with its own weights and settings"):
         load(checkpoint, pretrained="openai")
-    with pytest.raises(ZooError, match=r"'zoo-tinny' is not a known architecture.*zoo-tiny"):
+    with pytest.raises(ZooError, match=r"'zoo-tinny' is not a known model.*zoo-tiny"):
         load("zoo-tinny")
     with pytest.raises(ZooError, match=r"'neg_clip' is not a known .*\(did you mean negclip"):
         load("neg_clip")
@@ -248,7 +248,7 @@ def test_a_wrong_source_is_named(checkpoint: Path, made_root: Path) -> None:
     with pytest.raises(ZooError, match=r"zoo\.load has no argument tunin \(did you mean tuning"):
         load("zoo-tiny", tunin={})
     for wrong in (None, 3, ""):
-        with pytest.raises(ZooError, match="give the path of a checkpoint or the name of"):
+        with pytest.raises(ZooError, match="give the name of a model, such as"):
             load(wrong)  # type: ignore[arg-type]
 
 

@@ -30,7 +30,9 @@ from torch.distributed.run import get_args_parser as torchrun
 
 from tests.support.fake_model import FakeServer
 from tests.support.made import make_root
+from zoo.backbones import model_folders
 from zoo.backbones.catalogue import model as catalogue
+from zoo.backbones.factory import resolve_architecture
 from zoo.benchmarks.catalog import benchmark_names, build_benchmark
 from zoo.cli.command_parser import CommandParser
 from zoo.cli.commands import main
@@ -137,6 +139,16 @@ def folder(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.syspath_prepend(str(tmp_path / "installed"))
     return tmp_path
+
+
+def repository(folder: Path) -> Path:
+    """Returns the folder of a model of open_clip, as one that the hub has, without its weights."""
+    model = folder / "repository"
+    model.mkdir(exist_ok=True)
+    config = {"model_cfg": resolve_architecture("zoo-tiny")[1], "preprocess_cfg": {}}
+    (model / "open_clip_config.json").write_text(json.dumps(config))
+    (model / "open_clip_model.safetensors").touch()
+    return model
 
 
 class Parsed(Exception):
@@ -279,6 +291,7 @@ def test_commands_run_or_are_understood(
     # published weights are named, and neither fetched nor read
     monkeypatch.setattr(catalogue, "cached_file", lambda name, entry: Path(f"{name}.pt"))
     monkeypatch.setattr(catalogue, "user_file", lambda name, entry, file: file)
+    monkeypatch.setattr(model_folders, "fetch_model_folder", lambda name: repository(folder))
     for named in re.findall(r"runs/(\w+)/checkpoints", text_of(page)):
         if not (folder / "runs" / named).exists():
             (folder / "runs" / named).symlink_to(folder / "runs" / "version_0")

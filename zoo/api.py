@@ -23,15 +23,11 @@ from PIL import Image
 from torch import Tensor
 
 from zoo.backbones.backbone import Backbone
-from zoo.backbones.catalogue.entry import entries, open_clip_model_names
-from zoo.backbones.catalogue.model import is_published
-from zoo.backbones.factory import architectures
 from zoo.backbones.fingerprint import weights_hash
 from zoo.backbones.settings import Augmentation, Compute, TextInput, Tuning
-from zoo.backbones.weights import SUFFIXES
 from zoo.batch import Encoded, TextBank, build_text_bank, concatenate
-from zoo.checkpoints.files import NAMES, find_checkpoint
-from zoo.checkpoints.load import load_checkpoint, load_published
+from zoo.checkpoints.files import NAMES
+from zoo.checkpoints.model_sources import resolve_model
 from zoo.error_translation import shorten_message
 from zoo.errors import ZooError, suggest_names
 from zoo.evaluation.batches import build_segment_bank, encode_segments, encode_views
@@ -324,7 +320,9 @@ def load(
     Args:
         source: A checkpoint that `zoo fit` wrote, the folder of its run, `last` or `best` of the
             newest run under `runs`, a folder that `zoo export` wrote, a published model
-            (`zoo ls models`), or the name of an architecture.
+            (`zoo ls models`), a model of the Hugging Face hub (`USER/NAME` or
+            `hf-hub:USER/NAME@REVISION`), the folder of a model of open_clip or Hugging Face, or
+            the name of an architecture, which has random weights.
         pretrained: A tag, a file or published weights of an architecture.
         device: Where the model runs; None takes a GPU if there is one.
         decoding: Whether the EXIF orientation and the transparency of scored images are applied.
@@ -336,8 +334,8 @@ def load(
         The model, in evaluation mode.
 
     Raises:
-        ZooError: There is no such checkpoint or architecture, Backbone has no such argument, or a
-            file names a class that is not trusted.
+        ZooError: There is no such model, Backbone has no such argument, or a file names a class
+            that is not trusted.
 
     Examples:
         An architecture with random weights. `openai/ViT-B-32` instead of it loads OpenAI's CLIP:
@@ -358,65 +356,34 @@ def _load_module(source: Any, pretrained: Any, backbone: dict[str, Any]) -> ZooM
     """Loads the module for the arguments of `load`."""
     if not isinstance(source, str | Path) or not str(source):
         raise ZooError(
-            f"zoo.load got {source!r}: give the path of a checkpoint or the name of an architecture"
-        )
-    is_architecture = Path(source).suffix == ".json"
-    if (Path(source).exists() and not is_architecture) or str(source) in NAMES:
-        if pretrained is not None or backbone:
-            raise ZooError(
-                f"{source} is a checkpoint with its own weights and settings: leave out pretrained "
-                "and other arguments of Backbone"
-            )
-        return load_checkpoint(source)
-    if pretrained is None and not backbone and is_published(str(source)):
-        return load_published(str(source))
-    arguments = [name for name in signature(Backbone.__init__).parameters if name != "self"]
-    for name in backbone:
-        if name not in arguments:
-            raise ZooError(
-                f"zoo.load has no argument {name}{suggest_names(name, arguments)}: its arguments "
-                f"are device and those of Backbone, {', '.join(arguments)}"
-            )
-    if Path(source).suffix in (".ckpt", *SUFFIXES):
-        raise ZooError(
-            f"{source} does not exist: give the path of a checkpoint, or an architecture"
+            f"zoo.load got {source!r}: give the name of a model, such as openai/ViT-B-32, or a path"
         )
     if pretrained is None and not backbone:
-        _refuse_unknown(str(source))
-    weights = str(pretrained) if isinstance(pretrained, Path) else pretrained
-    module = ZooModule(_backbone({"name": str(source), "pretrained": weights, **backbone}))
-    if (weights_note := describe_random_weights(module.weight_origins)) is not None:
+        module = resolve_model(source).load()
+    else:
+        module = ZooModule(_backbone_of_architecture(str(source), pretrained, backbone))
+    weights_note = describe_random_weights(module.weight_origins)
+    if weights_note is not None and module.checkpoint is None:
         log.warning("%s; give pretrained a tag or a file of weights", weights_note)
     return module
 
 
-def check_source(source: str) -> None:
-    """Checks that `load` knows a source, without loading it.
-
-    Args:
-        source: As for `load`.
-
-    Raises:
-        ZooError: There is no such checkpoint, published model or architecture.
-    """
-    if source in NAMES:
-        find_checkpoint(source)
-    elif not (Path(source).exists() or is_published(source)):
-        _refuse_unknown(source)
-
-
-def _refuse_unknown(source: str) -> None:
-    """Raises ZooError if a source is not the name of an architecture either."""
-    names = architectures()
-    if source.replace("/", "-") in names or source.endswith(".json"):
-        return
-    name = source.partition(":")[0]
-    raise ZooError(
-        f"{name!r} is not a known architecture, published model or checkpoint"
-        f"{suggest_names(name, [*entries(), *names, *open_clip_model_names()])}: see `zoo ls "
-        "backbones` and "
-        "`zoo ls models`"
-    )
+def _backbone_of_architecture(source: str, pretrained: Any, arguments: dict[str, Any]) -> Backbone:
+    """Builds the backbone of an architecture with weights or further arguments of `load`."""
+    if source in NAMES or (Path(source).exists() and Path(source).suffix != ".json"):
+        raise ZooError(
+            f"{source} is a model with its own weights and settings: leave out pretrained "
+            "and other arguments of Backbone"
+        )
+    names = [name for name in signature(Backbone.__init__).parameters if name != "self"]
+    for name in arguments:
+        if name not in names:
+            raise ZooError(
+                f"zoo.load has no argument {name}{suggest_names(name, names)}: its arguments "
+                f"are device and those of Backbone, {', '.join(names)}"
+            )
+    weights = str(pretrained) if isinstance(pretrained, Path) else pretrained
+    return _backbone({"name": source, "pretrained": weights, **arguments})
 
 
 def _backbone(settings: dict[str, Any]) -> Backbone:
@@ -481,6 +448,7 @@ def evaluate(
     require: bool = False,
     trust_code: bool = False,
     quiet: bool = False,
+    limit: int | None = None,
 ) -> "Results":
     """Evaluates a model on benchmarks.
 
@@ -504,6 +472,8 @@ def evaluate(
             missing.
         trust_code: As in `load`.
         quiet: Whether to leave out the printed table of results.
+        limit: The most cases per subset, and the most images of a gallery, for a quick test; None
+            for all.
 
     Returns:
         The results.
@@ -541,6 +511,7 @@ def evaluate(
         cache=cache,
         reference_models=_names_and_objects(reference_models, "reference_models"),
         require=require,
+        limit=limit,
     )
     if isinstance(model, str | Path):
         model = load(model, trust_code=trust_code)

@@ -45,7 +45,7 @@ from zoo.backbones.catalogue.entry import (
 )
 from zoo.backbones.catalogue.model import is_published, load_published_settings
 from zoo.backbones.hugging_face_names import hugging_face_state
-from zoo.checkpoints.load import load_published
+from zoo.checkpoints.model_sources import resolve_model
 from zoo.cli import main
 from zoo.cli.fit import parse_settings
 from zoo.errors import ZooError
@@ -253,7 +253,7 @@ def test_a_model_is_loaded_from_a_file_like_its_publications(
             if name.startswith("clic"):
                 config = '{"model_cfg": {"quick_gelu": true}, "preprocess_cfg": {}}'
                 (folder / "open_clip_config.json").write_text(config)
-    backbone = load_published(named).backbone
+    backbone = resolve_model(named).load().backbone
     assert backbone.activation == (entry.activation or "quickgelu")
     if name == "gnm_clip":
         result = {k: v.half().float() for k, v in result.items()}
@@ -283,7 +283,7 @@ def test_labclips_map_lies_over_the_weights_of_a_tag(
         "init_args": {"weights": str(tmp_path / "labclip.pt")},
     }
     known(monkeypatch, labclip=replace(entry, architecture="zoo-tiny", tag=None))
-    module = load_published(f"labclip:{tmp_path / 'labclip.pt'}")
+    module = resolve_model(f"labclip:{tmp_path / 'labclip.pt'}").load()
     assert torch.equal(module.head.text_map.weight, held["linear.weight"])
 
 
@@ -560,7 +560,7 @@ def test_a_file_is_read_without_running_what_it_holds(tmp_path: Path) -> None:
 
     torch.save({"state_dict": {}, "args": Runs()}, tmp_path / "negclip.pth")
     with pytest.raises(ZooError, match=r"cannot be read as weights \(.*\): ") as caught:
-        load_published(f"con_clip_b32:{tmp_path / 'negclip.pth'}")
+        resolve_model(f"con_clip_b32:{tmp_path / 'negclip.pth'}").load()
     assert "trust" not in str(caught.value)  # torch advises to run a file that one trusts
     assert not (tmp_path / "ran").exists()
 

@@ -13,6 +13,7 @@ from tests.support.made import make_root
 from tests.support.mistakes import contents, said
 from zoo.benchmarks.half_truth.benchmark import HalfTruth
 from zoo.benchmarks.half_truth.case_file import read_cases
+from zoo.checkpoints import model_sources
 from zoo.results.reader import read_results
 from zoo.units.reader import read_units
 from zoo.units.rules.corpus_counts import read_counts
@@ -225,7 +226,7 @@ def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return letters if source.startswith("shorter") else longer
 
     monkeypatch.setattr(zoo.api, "load", load)
-    monkeypatch.setattr(zoo.api, "check_source", lambda source: None)
+    monkeypatch.setattr(model_sources, "resolve_model", lambda source: None)
     return sources
 
 
@@ -343,7 +344,7 @@ def test_other_settings_and_wrong_names_are_refused(
 @pytest.mark.parametrize(
     ("source", "sentence"),
     [
-        ("openai/ViT-B-23", "'openai/ViT-B-23' is not a known architecture, published model"),
+        ("openai/ViT-B-23", "'openai/ViT-B-23' is not a known model"),
         ("last", "the folder runs has no last.ckpt"),
     ],
 )

@@ -60,9 +60,9 @@ def save_weights(root: Path) -> None:
     torch.save(Backbone("zoo-tiny").model.state_dict(), root / "weights.pt")
 
 
-def save_siglip_config(root: Path) -> None:
-    (root / "siglip").mkdir()
-    (root / "siglip" / "config.json").write_text('{"model_type": "siglip"}')
+def save_bert_config(root: Path) -> None:
+    (root / "bert").mkdir()
+    (root / "bert" / "config.json").write_text('{"model_type": "bert"}')
 
 
 def edit_recipe(root: Path, change: Callable[[dict[str, Any]], object]) -> None:
@@ -104,43 +104,26 @@ class Row(NamedTuple):
     absent: tuple[str, ...] = ()
 
 
-HUGGING_FACE = (
-    "hf is a Hugging Face CLIPModel",
-    "--model.backbone.pretrained HuggingFaceCLIP",
-    "--model.backbone.pretrained.path hf/model.safetensors",
-    "--model.backbone.activation gelu`",
-)
 ROWS = {
-    "weights from a Hugging Face folder": Row(
-        "fit --config ROOT/recipe.yaml --model.backbone.pretrained hf",
-        HUGGING_FACE,
-        lambda root: save_hugging_face_model(Path("hf")),
-        ("has no tags",),
-    ),
     "weights from a file of a Hugging Face folder": Row(
         "fit --config ROOT/recipe.yaml --model.backbone.pretrained hf/model.safetensors",
-        ("hf/model.safetensors has the weights of a Hugging Face CLIPModel", *HUGGING_FACE[1:]),
+        ("hf/model.safetensors has the weights of a Hugging Face model", "give its folder, hf"),
         lambda root: save_hugging_face_model(Path("hf")),
     ),
-    "an evaluated Hugging Face folder": Row(
+    "a Hugging Face folder in place of a checkpoint": Row(
         f"validate {PAIRS} --ckpt_path hf",
-        (*HUGGING_FACE, "zoo.load("),
+        ("hf is a model of open_clip or Hugging Face", "--model", "zoo.load"),
         lambda root: save_hugging_face_model(Path("hf")),
         ("zoo.json",),
     ),
-    "a Hugging Face folder in place of a model's name": Row(
-        "validate --benchmarks pairs:ROOT/pairs.csv --data_root ROOT --model hf",
-        HUGGING_FACE,
-        lambda root: save_hugging_face_model(Path("hf")),
-    ),
     "a Hugging Face folder of another kind of model": Row(
-        f"validate {PAIRS} --ckpt_path ROOT/siglip",
-        ("Hugging Face model of type siglip", "zoo.evaluate"),
-        save_siglip_config,
+        "validate --benchmarks pairs:ROOT/pairs.csv --data_root ROOT --model ROOT/bert",
+        ("Hugging Face model of type bert", "zoo.evaluate"),
+        save_bert_config,
     ),
-    "a run in place of a model's name": Row(
+    "a folder without a model": Row(
         "validate --benchmarks pairs:ROOT/pairs.csv --data_root ROOT --model runs",
-        ("runs is a path", "--ckpt_path"),
+        ("runs is not the folder of a model", "config.json"),
         lambda root: Path("runs").mkdir(),
     ),
     "a list of readers": Row(
@@ -218,14 +201,6 @@ def test_the_message_gives_the_right_way(case: str, root: Path) -> None:
         assert part.replace("ROOT", str(root)) in sentence
     for part in row.absent:
         assert part.replace("ROOT", str(root)) not in sentence
-
-
-def test_the_flags_proposed_for_a_hugging_face_folder_load_it(root: Path) -> None:
-    save_hugging_face_model(Path("hf"))
-    validate = ["validate", *PAIRS.replace("ROOT", str(root)).split()]
-    sentence = said([*validate, "--model.backbone.pretrained", "hf"]).sentence
-    flags = sentence.split("`")[1].replace("ARCHITECTURE", "zoo-tiny").split()
-    assert said([*validate, *flags]).status == 0
 
 
 @pytest.mark.slow

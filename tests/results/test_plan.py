@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.support.made import make_root
 from zoo.benchmarks import Benchmark, Case, Contents, ImageToText, Protocol, Subset
 from zoo.benchmarks.aro.benchmark import ARO
 from zoo.benchmarks.half_truth.benchmark import HalfTruth
@@ -159,3 +160,21 @@ def test_a_text_of_no_image_stays_a_wrong_answer_where_images_are_missing(tmp_pa
     assert question.case.texts == ("one", "none")
     assert question.case.match.tolist() == [[True, False]]
     assert [case.texts for _, case in plan.unscorable_cases] == [("two",)]
+
+
+def test_a_limit_keeps_the_first_cases_of_each_subset_and_the_first_images_of_a_gallery(
+    tmp_path: Path,
+) -> None:
+    root = make_root(tmp_path)
+    finder = ImageFinder([root])
+    pairs = make_plan([Pairs("pairs.csv")], [root], finder, limit=5)
+    assert [q.case.id for q in pairs.cases] == [
+        q.case.id for q in make_plan([Pairs("pairs.csv")], [root], finder).cases[:5]
+    ]
+    assert len(pairs.excluded_cases) == 7
+    gallery = make_plan([Retrieval(str(root / "captions.tsv"))], [root], finder, limit=4)
+    (question,) = gallery.cases
+    assert len(question.case.images) == len(question.case.texts) == 4
+    assert question.case.match.tolist() == np.eye(4, dtype=bool).tolist()
+    ((_, rest),) = gallery.excluded_cases
+    assert len(rest.images) == 8

@@ -1,4 +1,4 @@
-"""A stand-in for the Hugging Face hub on this machine, with data sets that can be downloaded."""
+"""A stand-in for the Hugging Face hub on this machine, with repositories that can be downloaded."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ class HubServer:
     """What it has, and what it was asked.
 
     Attributes:
-        datasets: The files of each data set.
+        datasets: The files of each data set and each model.
         gated: The data sets whose licence the user `reader` alone has accepted.
         faults: What goes wrong with the downloads of a file, in order: `cut` or a status.
         downloads: The file and range of each download, in order.
@@ -56,9 +56,10 @@ def serve_hub(
 
         def answer(self, with_body: bool) -> None:
             path = unquote(urlsplit(self.path).path)
+            kinds = r"/(?:api/)?(?:datasets/|models/)?"
             match = re.fullmatch(
-                r"/(?:api/)?datasets/([^/]+/[^/]+)/(revision|tree|resolve)/([^/]+)/?(.*)", path
-            ) or re.fullmatch(r"/api/datasets/([^/]+/[^/]+)()()()", path)
+                kinds + r"([^/]+/[^/]+)/(revision|tree|resolve)/([^/]+)/?(.*)", path
+            ) or re.fullmatch(kinds + r"([^/]+/[^/]+)()()()", path)
             if match is None or match[1] not in hub.datasets:
                 self.refuse(404, "RepoNotFound")
                 return

@@ -75,9 +75,10 @@ class Backbone(Configurable, nn.Module):
             ships, or the path of a JSON file in open_clip's format. None means
             `ViT-B-32-quickgelu`. A given name that ends in `-quickgelu` also sets the activation of
             a file's weights.
-        pretrained: The source of the weights: a tag of open_clip (such as `openai`), a file, a
-            run's folder, a folder that `zoo export` wrote for open_clip, or a publication with its
-            `path` (`zoo ls published_weights`), for files that need conversion. A file is a
+        pretrained: The source of the weights: a tag of open_clip (such as `openai`), a file, the
+            folder of a run or of a model of open_clip or Hugging Face, `hf-hub:USER/NAME`, or a
+            publication with its `path` (`zoo ls published_weights`), for files that need
+            conversion. A file is a
             checkpoint of zoo, of which only the backbone is used, or a state dict under open_clip's
             names, which may be wrapped or prefixed. Adapters of a zoo checkpoint are merged. None
             draws random weights.

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,6 +17,7 @@ from zoo.backbones.factory import (
     resolve_architecture,
     validate_preprocess,
 )
+from zoo.backbones.model_folders import find_model_folder, folder_settings, is_model_folder
 from zoo.backbones.published.base import PublishedWeights
 from zoo.backbones.settings import TextInput, Tuning
 from zoo.backbones.towers import Tower
@@ -23,6 +25,7 @@ from zoo.backbones.weights import Weights, load_weights, read_weights, weights_f
 from zoo.errors import ZooError, import_optional, suggest_names
 from zoo.support import provenance
 from zoo.support.class_names import class_paths, import_path
+from zoo.support.configurable import from_config
 
 NAME = "ViT-B-32-quickgelu"  # the default architecture
 INDUCTOR_MODES = ("reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
@@ -119,8 +122,11 @@ def _read_pretrained(
         return pretrained.read(open_clip_name)
     if pretrained is None:
         return None
-    if (file := weights_file(pretrained)) is not None:
+    folder = find_model_folder(pretrained)
+    if (file := weights_file(str(folder or pretrained))) is not None:
         return read_weights(file)
+    if folder is not None and is_model_folder(folder):
+        return _read_hugging_face_folder(folder, open_clip_name)
     if (publication := _publication_class(pretrained)) is not None:
         parameters = list(inspect.signature(publication.__init__).parameters.values())[1:]
         needed = [p.name for p in parameters if p.default is p.empty] or ["path"]
@@ -130,6 +136,18 @@ def _read_pretrained(
         )
     check_tag(open_clip_name, pretrained)
     return None
+
+
+def _read_hugging_face_folder(folder: Path, open_clip_name: str) -> Weights:
+    """Returns the weights of a Hugging Face model, with the settings in its folder."""
+    settings = folder_settings(folder)
+    publication = from_config(settings["pretrained"], PublishedWeights)
+    return replace(
+        publication.read(open_clip_name),
+        activation=settings["activation"],
+        preprocess=settings["preprocess"],
+        tokenizer=settings.get("text", {}).get("tokenizer"),
+    )
 
 
 def _publication_class(name: str) -> type[PublishedWeights] | None:

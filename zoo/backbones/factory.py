@@ -6,24 +6,28 @@ activation is never guessed.
 """
 
 import dataclasses
+import json
 import logging
 import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import torch
 from torch import nn
 
 from zoo.backbones.hub import hub_offline_if_unreachable
-from zoo.backbones.hugging_face import describe_hugging_face_folder
+from zoo.backbones.hugging_face import open_clip_architecture
 from zoo.errors import ZooError, suggest_names
 from zoo.support.class_paths import reject_remote_code
 from zoo.support.text_files import NotJson, parse_json
 
 Activation = Literal["gelu", "quickgelu"]
+# configurations in the folder of a model of open_clip or Hugging Face
+MODEL_CONFIGS = ("open_clip_config.json", "config.json")
 SHIPPED = Path(__file__).parent / "architectures"
 # open_clip checks these settings only when it opens the first image
 CHOICES = {
@@ -69,15 +73,16 @@ def resolve_architecture(name: str) -> tuple[str, dict[str, Any]]:
 
     file = Path(name) if name.endswith(".json") else SHIPPED / f"{name}.json"
     if name.endswith(".json") or file.is_file():
-        config, registered_config = _read_architecture(file), open_clip.get_model_config(file.stem)
+        config, own_name = read_architecture(file), architecture_file_name(file)
+        registered_config = open_clip.get_model_config(own_name)
         reject_remote_code(config, str(file))
         if registered_config is None:
-            open_clip.add_model_config(file)
+            _register_architecture(own_name, config)
         elif registered_config != config:
             raise ZooError(
-                f"{file} has the name of another architecture, {file.stem}: rename the file"
+                f"{file} has the name of another architecture, {own_name}: rename the file"
             )
-        return file.stem, config
+        return own_name, config
     cleaned = name.replace("/", "-")
     registered_config = (
         open_clip.get_model_config(cleaned) if cleaned in open_clip.list_models() else None
@@ -98,7 +103,90 @@ def architectures() -> list[str]:
     return [*open_clip.list_models(), *(file.stem for file in SHIPPED.glob("*.json"))]
 
 
-def _read_architecture(file: Path) -> dict[str, Any]:
+def find_architecture(config: dict[str, Any]) -> str | None:
+    """Finds the known architecture with given towers.
+
+    Tokenizers are not compared. If it exists with both activations, the one of `config` is found.
+
+    Args:
+        config: The towers in open_clip's format.
+
+    Returns:
+        The name, or None if no architecture has these towers.
+    """
+    towers = _with_defaults(config)
+    names = [
+        name for name, known in known_architectures().items() if _with_defaults(known) == towers
+    ]
+    same_activation = (
+        name
+        for name in names
+        if activation_of(resolve_architecture(name)[1]) == activation_of(config)
+    )
+    return next(same_activation, next(iter(names), None))
+
+
+def known_architectures() -> dict[str, dict[str, Any]]:
+    """Returns the known architectures by name, open_clip's first."""
+    import open_clip
+
+    shipped = {file.stem: read_architecture(file) for file in SHIPPED.glob("*.json")}
+    return {name: open_clip.get_model_config(name) for name in open_clip.list_models()} | shipped
+
+
+def _with_defaults(config: dict[str, Any]) -> dict[str, Any]:
+    """Returns the towers of an architecture with open_clip's defaults, without tokenizers."""
+    from open_clip.model import CLIPTextCfg, CLIPVisionCfg
+
+    left_out = ("hf_tokenizer_name", "tokenizer_kwargs")
+    vision = dataclasses.asdict(CLIPVisionCfg()) | config["vision_cfg"]
+    text = dataclasses.asdict(CLIPTextCfg()) | config["text_cfg"]
+    others = {k: v for k, v in config.items() if k not in ("quick_gelu", "vision_cfg", "text_cfg")}
+    return {
+        **others,
+        "vision_cfg": vision,
+        "text_cfg": {name: value for name, value in text.items() if name not in left_out},
+    }
+
+
+def architecture_file_name(file: Path) -> str:
+    """Returns the name of the architecture in a JSON file.
+
+    It is the name of the file; for the configuration in the folder of a model, that of the folder.
+
+    Args:
+        file: The file.
+    """
+    if file.name not in MODEL_CONFIGS:
+        return file.stem
+    folder = file.absolute().parent
+    in_cache = folder.parent.name == "snapshots"  # of the Hugging Face hub
+    return folder.parents[1].name if in_cache else folder.name
+
+
+def _register_architecture(name: str, config: dict[str, Any]) -> None:
+    """Registers an architecture with open_clip, which takes a file with its name."""
+    import open_clip
+
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / f"{name}.json"
+        file.write_text(json.dumps(config), "utf-8")
+        open_clip.add_model_config(file)
+
+
+def read_architecture(file: Path) -> dict[str, Any]:
+    """Reads an architecture.
+
+    Args:
+        file: A JSON file in open_clip's format, the `open_clip_config.json` of a model, or the
+            `config.json` of a Hugging Face CLIPModel.
+
+    Returns:
+        The towers in open_clip's format.
+
+    Raises:
+        ZooError: The file cannot be read, or is none of these.
+    """
     try:
         config = parse_json(file.read_text("utf-8"))
     except OSError as error:
@@ -112,6 +200,10 @@ def _read_architecture(file: Path) -> dict[str, Any]:
         ) from error
     except ValueError as error:
         raise ZooError(f"{file} is not a text file ({error}): fix the file") from error
+    if file.name in MODEL_CONFIGS and isinstance(config, dict):
+        if config.get("model_type") == "clip":
+            config = open_clip_architecture(config)
+        config = config.get("model_cfg", config)
     missing = [
         key
         for key in ("embed_dim", "vision_cfg", "text_cfg")
@@ -274,9 +366,8 @@ def check_tag(name: str, tag: str, argument: str = "backbone.pretrained") -> Non
         )
     if Path(tag).is_dir():
         raise ZooError(
-            describe_hugging_face_folder(Path(tag))
-            or f"{argument} {tag} is a folder without weights: give a file of weights, the folder "
-            "of a run, or a folder that `zoo export --format open_clip` wrote"
+            f"{argument} {tag} is a folder without weights: give a file of weights, or the folder "
+            "of a run or of a model of open_clip or Hugging Face"
         )
     tags = open_clip.list_pretrained_tags_by_model(name)
     available = f"its tags are {', '.join(tags)}" if tags else f"{name} has no published weights"

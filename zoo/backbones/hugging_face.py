@@ -1,7 +1,7 @@
-"""A plain CLIP of open_clip as Hugging Face's CLIPModel: configuration and preprocessing."""
+"""Configurations of Hugging Face's CLIPModel and SiglipModel in open_clip's format."""
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,6 @@ from zoo.errors import ZooError
 from zoo.support.text_files import parse_json
 
 CONFIG = "config.json"
-WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 # Settings that CLIPModel has too, that only matter in training, or that do not affect weights.
 HELD = {
     "vision_cfg": {
@@ -38,6 +37,36 @@ HELD = {
     }
     | {"hf_tokenizer_name", "tokenizer_mode", "tokenizer_kwargs"},
 }
+# Hugging Face's defaults, which a `config.json` may leave out.
+CLIP_VISION = {
+    "hidden_act": "quick_gelu",
+    "hidden_size": 768,
+    "image_size": 224,
+    "intermediate_size": 3072,
+    "num_attention_heads": 12,
+    "num_hidden_layers": 12,
+    "patch_size": 32,
+    "projection_dim": 512,
+}
+CLIP_TEXT = {
+    "hidden_size": 512,
+    "intermediate_size": 2048,
+    "max_position_embeddings": 77,
+    "num_attention_heads": 8,
+    "num_hidden_layers": 12,
+    "vocab_size": 49408,
+}
+SIGLIP_VISION = {"hidden_size": 768, "image_size": 224, "patch_size": 16}
+SIGLIP_TEXT = {
+    "hidden_size": 768,
+    "max_position_embeddings": 64,
+    "num_hidden_layers": 12,
+    "vocab_size": 32000,
+}
+# timm's names of SigLIP's image towers, by their width
+SIGLIP_SIZES = {768: "base", 1024: "large", 1152: "so400m", 1536: "giantopt"}
+OPENAI_MEAN = (0.48145466, 0.4578275, 0.40821073)
+OPENAI_STD = (0.26862954, 0.26130258, 0.27577711)
 TOP = {"embed_dim", "vision_cfg", "text_cfg", "quick_gelu", "custom_text", "init_logit_scale"}
 
 
@@ -117,6 +146,64 @@ def hugging_face_config(architecture: dict[str, Any], scale: float) -> dict[str,
     }
 
 
+def open_clip_architecture(config: dict[str, Any]) -> dict[str, Any]:
+    """Returns the towers of a CLIPModel in open_clip's format, the inverse of the function above.
+
+    Args:
+        config: The content of its `config.json`; settings that it leaves out have Hugging Face's
+            defaults.
+    """
+    vision = CLIP_VISION | (config.get("vision_config") or {})
+    text = CLIP_TEXT | (config.get("text_config") or {})
+    return {
+        "embed_dim": config.get("projection_dim", vision["projection_dim"]),
+        "quick_gelu": vision["hidden_act"] == "quick_gelu",
+        "vision_cfg": {
+            "image_size": vision["image_size"],
+            "layers": vision["num_hidden_layers"],
+            "width": vision["hidden_size"],
+            "head_width": vision["hidden_size"] // vision["num_attention_heads"],
+            "mlp_ratio": vision["intermediate_size"] / vision["hidden_size"],
+            "patch_size": vision["patch_size"],
+        },
+        "text_cfg": {
+            "context_length": text["max_position_embeddings"],
+            "vocab_size": text["vocab_size"],
+            "width": text["hidden_size"],
+            "heads": text["num_attention_heads"],
+            "layers": text["num_hidden_layers"],
+            "mlp_ratio": text["intermediate_size"] / text["hidden_size"],
+        },
+    }
+
+
+def siglip_architecture(config: dict[str, Any], architectures: Mapping[str, Any]) -> str | None:
+    """Returns the name of the open_clip architecture with the towers of a SiglipModel.
+
+    Args:
+        config: The content of its `config.json`.
+        architectures: open_clip's architectures by name.
+
+    Returns:
+        The name, None if there is no such architecture.
+    """
+    vision = SIGLIP_VISION | (config.get("vision_config") or {})
+    text = SIGLIP_TEXT | (config.get("text_config") or {})
+    size = SIGLIP_SIZES.get(vision["hidden_size"])
+    tower = f"vit_{size}_patch{vision['patch_size']}_siglip_{vision['image_size']}"
+    for name, architecture in architectures.items():
+        own_text = architecture["text_cfg"]
+        if (
+            architecture["vision_cfg"].get("timm_model_name") == tower
+            and own_text.get("vocab_size") == text["vocab_size"]
+            and own_text.get("context_length") == text["max_position_embeddings"]
+            and own_text.get("width") == text["hidden_size"]
+            and own_text.get("layers") == text["num_hidden_layers"]
+        ):
+            return name
+    return None
+
+
 def image_processor_config(settings: dict[str, Any], size: int) -> dict[str, Any]:
     """Returns the arguments of CLIPImageProcessor.
 
@@ -146,6 +233,39 @@ def image_processor_config(settings: dict[str, Any], size: int) -> dict[str, Any
         "resample": resample,
         "image_mean": list(settings["mean"]),
         "image_std": list(settings["std"]),
+    }
+
+
+def read_preprocessing(folder: Path) -> dict[str, Any]:
+    """Returns how a folder's image processor prepares images, in open_clip's settings.
+
+    Args:
+        folder: The folder of a CLIPModel or SiglipModel.
+
+    Returns:
+        The settings, empty if the folder has no image processor.
+
+    Raises:
+        ZooError: Images are resized in a way that open_clip does not support.
+    """
+    processor = _read_json(folder / "preprocessor_config.json")
+    processor = processor or _read_json(folder / "processor_config.json").get("image_processor", {})
+    if not processor:
+        return {}
+    interpolation = {3: "bicubic", 2: "bilinear"}.get(processor.get("resample", 3))
+    size = processor.get("size", {})
+    is_shortest = isinstance(size, int) or "shortest_edge" in size
+    if interpolation is None or not (is_shortest or {"height", "width"} <= set(size)):
+        raise ZooError(
+            f"{folder} resizes images by size={size}, resample={processor.get('resample')}, which "
+            "open_clip does not do: set backbone.pretrained to its file of weights, and "
+            "backbone.preprocess"
+        )
+    return {
+        "mean": list(processor.get("image_mean", OPENAI_MEAN)),
+        "std": list(processor.get("image_std", OPENAI_STD)),
+        "interpolation": interpolation,
+        "resize_mode": "shortest" if is_shortest else "squash",
     }
 
 
@@ -189,23 +309,14 @@ def unwrap_embeddings(out: Any) -> Tensor:
     return embeddings
 
 
-def describe_hugging_face_folder(folder: Path) -> str | None:
-    """Returns what a folder of a Hugging Face model is and how to load it; None for other folders.
+def read_model_type(folder: Path) -> str | None:
+    """Returns the type of a Hugging Face model, such as `clip`; None for other folders.
 
     Args:
         folder: A folder, or any other path.
     """
-    file = next((folder / name for name in WEIGHTS if (folder / name).is_file()), None)
-    model_type = _read_config(folder).get("model_type")
-    if model_type is None:
-        return None
-    if model_type != "clip" or file is None:
-        return (
-            f"{folder} is a Hugging Face model of type {model_type}, and only the weights of a "
-            f"CLIPModel in {' or '.join(WEIGHTS)} can be loaded: give it as an object to "
-            "zoo.evaluate in Python"
-        )
-    return f"{folder} is {loading_hint(file)}"
+    model_type = read_config(folder).get("model_type")
+    return model_type if isinstance(model_type, str) else None
 
 
 def loading_hint(file: Path) -> str:
@@ -214,21 +325,30 @@ def loading_hint(file: Path) -> str:
     Args:
         file: The file.
     """
-    vision = _read_config(file.parent).get("vision_config") or {}
-    activation = "quickgelu" if vision.get("hidden_act", "quick_gelu") == "quick_gelu" else "gelu"
+    if read_model_type(file.parent) is not None:
+        return f"a Hugging Face model: give its folder, {file.parent}, instead of the file"
     flag = "--model.backbone"
     return (
         f"a Hugging Face CLIPModel: load it with `{flag}.name ARCHITECTURE {flag}.pretrained "
-        f"HuggingFaceCLIP {flag}.pretrained.path {file} {flag}.activation {activation}`, where "
+        f"HuggingFaceCLIP {flag}.pretrained.path {file} {flag}.activation quickgelu`, where "
         "ARCHITECTURE is open_clip's name, such as ViT-B-32. In Python: zoo.load(ARCHITECTURE, "
-        f"zoo.backbones.published.HuggingFaceCLIP('{file}'), activation='{activation}')"
+        f"zoo.backbones.published.HuggingFaceCLIP('{file}'), activation='quickgelu')"
     )
 
 
-def _read_config(folder: Path) -> dict[str, Any]:
-    """Returns the configuration of a Hugging Face model; empty if there is none."""
+def read_config(folder: Path) -> dict[str, Any]:
+    """Returns the configuration of a Hugging Face model; empty if there is none.
+
+    Args:
+        folder: The folder of the model, or any other path.
+    """
+    return _read_json(folder / CONFIG)
+
+
+def _read_json(file: Path) -> dict[str, Any]:
+    """Returns the object in a JSON file; empty if there is none."""
     try:
-        config = parse_json((folder / CONFIG).read_text("utf-8"))
+        content = parse_json(file.read_text("utf-8"))
     except (OSError, ValueError):
         return {}
-    return config if isinstance(config, dict) else {}
+    return content if isinstance(content, dict) else {}

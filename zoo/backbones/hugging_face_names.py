@@ -1,4 +1,4 @@
-"""Names of a plain CLIP in open_clip and in Hugging Face's CLIPModel: one table, read both ways."""
+"""Names of tensors in open_clip and in Hugging Face: CLIPModel, read both ways, and SiglipModel."""
 
 import re
 from pathlib import Path
@@ -35,6 +35,23 @@ PARTS = (
 PROJECTIONS = (
     ("visual.proj", "visual_projection.weight"),
     ("text_projection", "text_projection.weight"),
+)
+# Parts of names in SiglipModel's image tower, as `open_clip_state` leaves them, and in timm's.
+SIGLIP_IMAGE_NAMES = (
+    ("visual.conv1.", "visual.trunk.patch_embed.proj."),
+    ("visual.positional_embedding", "visual.trunk.pos_embed"),
+    ("visual.ln_post.", "visual.trunk.norm."),
+    ("visual.transformer.resblocks.", "visual.trunk.blocks."),
+    (".ln_1.", ".norm1."),
+    (".ln_2.", ".norm2."),
+    (".attn.in_proj_", ".attn.qkv."),
+    (".attn.out_proj.", ".attn.proj."),
+    (".mlp.c_fc.", ".mlp.fc1."),
+    (".mlp.c_proj.", ".mlp.fc2."),
+    ("vision_model.head.probe", "visual.trunk.attn_pool.latent"),
+    ("vision_model.head.attention.out_proj.", "visual.trunk.attn_pool.proj."),
+    ("vision_model.head.layernorm.", "visual.trunk.attn_pool.norm."),
+    ("vision_model.head.mlp.", "visual.trunk.attn_pool.mlp."),
 )
 # Queries, keys and values are one tensor in open_clip and three in Hugging Face.
 JOINED = re.compile(r"(.*)\.attn\.in_proj_(weight|bias)$")
@@ -96,6 +113,41 @@ def open_clip_state(file: Path, state: State, separate_text: bool = False) -> St
         f"text.{key}" if separate_text and key.startswith(TEXT_TOWER) else key: tensor
         for key, tensor in renamed.items()
     }
+
+
+def open_clip_siglip_state(file: Path, state: State) -> State:
+    """Returns a state of a SiglipModel under open_clip's names, whose image tower is timm's.
+
+    Unknown names are kept, and rejected when the state is loaded.
+
+    Args:
+        file: The file of the state in messages.
+        state: The state of both towers under Hugging Face's names.
+
+    Raises:
+        ZooError: Some of the queries, keys and values of a layer are missing.
+    """
+    pool, trunk = "vision_model.head.attention.", "visual.trunk."
+    texts = {k: t for k, t in state.items() if k.startswith(("text_model.", "logit_"))}
+    renamed = {
+        key if key.startswith("logit_") else f"text.{key}": tensor
+        for key, tensor in open_clip_state(file, texts).items()
+    }
+    renamed = {
+        key.replace("text.text_model.head.", "text.text_projection."): tensor
+        for key, tensor in renamed.items()
+    }
+    for key, tensor in open_clip_state(file, {k: state[k] for k in state.keys() - texts}).items():
+        if key.startswith(f"{pool}in_proj_"):
+            kind = key.removeprefix(f"{pool}in_proj_")
+            queries, keys_and_values = tensor.tensor_split([len(tensor) // 3])
+            renamed[f"{trunk}attn_pool.q.{kind}"] = queries
+            renamed[f"{trunk}attn_pool.kv.{kind}"] = keys_and_values
+            continue
+        for theirs, ours in SIGLIP_IMAGE_NAMES:
+            key = key.replace(theirs, ours)
+        renamed[key] = tensor[None] if key == f"{trunk}pos_embed" else tensor
+    return renamed
 
 
 def _attention_projection_names(block: str, kind: str) -> list[str]:

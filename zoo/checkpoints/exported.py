@@ -13,8 +13,9 @@ from msgspec import Struct
 from safetensors.torch import save_file
 from torch import Tensor
 
-from zoo.backbones.hugging_face import describe_hugging_face_folder
+from zoo.backbones.factory import architecture_file_name, read_architecture
 from zoo.backbones.hugging_face_names import open_clip_state
+from zoo.backbones.model_folders import is_model_folder
 from zoo.backbones.weights import DESCRIPTION
 from zoo.errors import ZooError
 from zoo.support.renames import translate_checkpoint
@@ -69,8 +70,9 @@ def write_zoo_files(
     """
     name = Path(recipe["backbone"]["init_args"]["name"])
     if name.suffix == ".json":
-        (folder / name.name).write_text(name.read_text("utf-8"), "utf-8")
-        init_args = {**recipe["backbone"]["init_args"], "name": name.name}
+        file = folder / f"{architecture_file_name(name)}.json"
+        file.write_text(json.dumps(read_architecture(name), indent=1), "utf-8")
+        init_args = {**recipe["backbone"]["init_args"], "name": file.name}
         recipe = {**recipe, "backbone": {**recipe["backbone"], "init_args": init_args}}
     description = {
         "recipe": recipe,
@@ -109,10 +111,11 @@ def read_export(folder: Path) -> dict[str, Any]:
     try:
         description = parse_json((folder / DESCRIPTION).read_text("utf-8"))
     except (OSError, ValueError) as error:
-        if not (folder / DESCRIPTION).exists() and (
-            message := describe_hugging_face_folder(folder)
-        ):
-            raise ZooError(message) from error
+        if not (folder / DESCRIPTION).exists() and is_model_folder(folder):
+            raise ZooError(
+                f"{folder} is a model of open_clip or Hugging Face and not a checkpoint: give it "
+                "with --model, or to zoo.load"
+            ) from error
         raise ZooError(
             f"{folder} was not written by `zoo export` ({' '.join(str(error).split())}): give a "
             f"folder with {DESCRIPTION}, {REST} and {OPEN_CLIP} or {HUGGING_FACE}"

@@ -7,7 +7,6 @@ from typing import Any
 from jsonargparse import ArgumentError, ArgumentParser
 
 from zoo import __version__
-from zoo.backbones.catalogue.model import load_published_settings
 from zoo.backbones.fingerprint import weights_hash
 from zoo.backbones.weights import refuse_not_finite
 from zoo.checkpoints.files import find_checkpoint, read_checkpoint, recipe_of
@@ -75,21 +74,6 @@ def load_checkpoint(path: str | Path, recipe: Mapping[str, Any] | None = None) -
     return module
 
 
-def load_published(name: str) -> ZooModule:
-    """Loads a published model.
-
-    Args:
-        name: A name of `zoo ls models`, as `zoo.backbones.catalogue.model.settings` takes it.
-
-    Returns:
-        The module.
-
-    Raises:
-        ZooError: There is no such model, or its weights cannot be downloaded or do not fit.
-    """
-    return _build_module(load_published_settings(name), f"the model {name}")
-
-
 def load_model_of_results(model: Mapping[str, Any]) -> ZooModule:
     """Loads the module that produced given results.
 
@@ -107,7 +91,7 @@ def load_model_of_results(model: Mapping[str, Any]) -> ZooModule:
         module = load_checkpoint(checkpoint, recipe)
     elif recipe is not None:
         reject_untrusted_classes(recipe, ZooModule, "the recipe of the model in these results")
-        module = _build_module(recipe, "the model that was measured")
+        module = build_module(recipe, "the model that was measured")
     else:
         raise ZooError(f"{model.get('model')} is not a zoo model, so it cannot be loaded")
     if weights_hash(module.backbone, module.head) != model.get("weights_sha256"):
@@ -118,7 +102,7 @@ def load_model_of_results(model: Mapping[str, Any]) -> ZooModule:
     return module.eval()
 
 
-def _build_module(recipe: Mapping[str, Any], name: str) -> ZooModule:
+def build_module(recipe: Mapping[str, Any], name: str) -> ZooModule:
     """Builds a module from its parts in plain data.
 
     Args:

@@ -124,6 +124,10 @@ def dispatch(argv: list[str]) -> int:
             return print_help_page(name, rest)
         if help_index is not None:
             argv = argv[:-1]
+        elif name == "validate" and any(w.partition("=")[0] == "--models" for w in rest):
+            from zoo.cli.sweep import main as sweep
+
+            return sweep(rest)
         from zoo.cli.early_checks import find_mistake
 
         if (mistake := find_mistake(argv)) is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow.compute as pc
 
 from zoo.cli.command_parser import CommandParser
+from zoo.cli.studies.runs import work_folder_runs
 from zoo.errors import ZooError
 from zoo.results.comparison.alignment import align_runs, largest_score_difference
 from zoo.results.comparison.compare import PRESETS, compare, read_runs
@@ -104,8 +105,8 @@ def parser() -> CommandParser:
         "runs",
         nargs="+",
         metavar="RUN",
-        help="folders that `zoo validate --out` wrote; the first one is the baseline of the "
-        "comparison; NAME=FOLDER sets the name in the tables",
+        help="folders that `zoo validate --out`, `zoo validate --models` or `zoo study` wrote; the "
+        "first run is the baseline of the comparison; NAME=FOLDER sets the name in the tables",
     )
     parser.add_argument(
         "--reference_models",
@@ -201,12 +202,13 @@ def parse_run_folders(given: list[str]) -> Mapping[str, Path] | list[Path]:
     """Returns the folders of runs, by name if the runs are named.
 
     Args:
-        given: Folders, or pairs NAME=FOLDER.
+        given: Folders, or pairs NAME=FOLDER. A work folder of `zoo study` or of `zoo validate
+            --models` stands for its runs.
 
     Raises:
         ZooError: Only some runs are named, or two runs share a name.
     """
-    pairs = [_split_name(text) for text in given]
+    pairs = [pair for text in given for pair in work_folder_runs(Path(text)) or [_split_name(text)]]
     if not any(name for name, _ in pairs):
         return [path for _, path in pairs]
     unnamed = next((path for name, path in pairs if not name), None)

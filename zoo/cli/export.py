@@ -32,9 +32,8 @@ def parser() -> CommandParser:
     )
     parser.add_argument(
         "checkpoint",
-        type=Path,
         help="a checkpoint of `zoo fit` (a file, the folder of a run, `last` or `best`) or "
-        "`zoo merge`, an exported folder, or a model of `zoo ls models`",
+        "`zoo merge`, or any other model that `--model` takes",
     )
     parser.add_argument("out", type=Path, help="the folder to write")
     parser.add_argument(

@@ -74,8 +74,14 @@ FLAGS = (
     Flag(
         "model",
         "NAME",
-        "a published model with its preprocessing (`zoo ls models`); NAME:FILE with your own copy "
-        "of the weights; or a YAML file that describes a model",
+        "a name of `zoo ls models` (NAME:FILE with your own copy of the weights), USER/NAME of the "
+        "Hugging Face hub, or a folder",
+    ),
+    Flag(
+        "models",
+        "A,B",
+        "measure several models, and compare them in --out; NAME=MODEL names one",
+        commands=("validate",),
     ),
     Flag("objective", "NAME", "the loss (`zoo ls objectives`)", "model.objective", class_entry),
     Flag("head", "NAME", "how pairs are scored (`zoo ls heads`)", "model.head", class_entry),
@@ -114,8 +120,8 @@ FLAGS = (
     Flag(
         "presets",
         "A,B",
-        "how ties count and which averages are reported (`zoo ls presets`; default: official). "
-        "--presets.ARG VALUE sets an argument of the preset named before it",
+        "how ties count and which averages are reported (`zoo ls presets`; default: official); "
+        "--presets.ARG sets an argument of the last one",
     ),
     Flag(
         "familiar_with",
@@ -142,15 +148,15 @@ FLAGS = (
     Flag(
         "reference_models",
         "A,B",
-        "add the published results of these models to the tables (`zoo ls models`)",
+        "add the published results of these models",
         type=parse_names,
         commands=("validate",),
     ),
     Flag(
         "exclude_images",
         "IDS",
-        "also report metrics without images seen in training: a file of image ids (one per line) "
-        "or captions, `karpathy_train`, or `trained` (the model's own, default)",
+        "also report metrics without images seen in training: a file of image ids or captions, "
+        "`karpathy_train`, or `trained` (default)",
         commands=("validate",),
     ),
     Flag(
@@ -185,6 +191,13 @@ FLAGS = (
         "get",
         "",
         "first fetch missing files by `zoo data get`",
+        commands=("validate",),
+    ),
+    Flag(
+        "limit",
+        "N",
+        "measure at most N cases per subset, as a test",
+        type=int,
         commands=("validate",),
     ),
     Flag("trust_code", "", "run the code that checkpoints and files name"),

@@ -105,11 +105,11 @@ def run_diagnostic(arguments: Namespace) -> None:
     Raises:
         ZooError: The folder has files of other settings, or a step fails.
     """
-    from zoo.api import check_source  # importing torch takes seconds
+    from zoo.checkpoints.model_sources import resolve_model  # importing torch takes seconds
 
     sources = _parse_models(arguments.models)
     for source in sources.values():
-        check_source(source)
+        resolve_model(source)
     out = Path(arguments.out)
     reader = (arguments.reader or guess_reader)(Path(arguments.captions))
     _check_settings(out, _describe_settings(arguments, reader))

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from zoo.api import Model, evaluate
-from zoo.checkpoints.files import find_checkpoint
 from zoo.checkpoints.load import load_checkpoint
 from zoo.checkpoints.merge import interpolated_checkpoint_path, write_interpolated_checkpoints
+from zoo.checkpoints.model_sources import resolve_model
 from zoo.cli.command_parser import CommandParser
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
@@ -41,7 +41,7 @@ def main(argv: list[str]) -> int:
     """
     args = parser().parse_args(argv)
     alphas = parse_alphas(args.alphas)
-    args.ckpt_path = find_checkpoint(args.ckpt_path)
+    args.ckpt_path = _find_tuned_model(args.ckpt_path)
     out_folder = args.out or args.ckpt_path.parent / "merged"
     _refuse_existing(out_folder, alphas, args.overwrite)
     presets = split_list(args.presets, "--presets")
@@ -71,10 +71,9 @@ def parser() -> CommandParser:
     )
     parser.add_argument(
         "--ckpt_path",
-        type=Path,
         required=True,
-        help="the fine-tuned model: a checkpoint of `zoo fit`, the folder of its run, `last` or "
-        "`best`",
+        help="the fine-tuned model: a checkpoint of `zoo fit`, the folder of its run, `last`, "
+        "`best`, or an export, also on the Hugging Face hub (hf-hub:USER/NAME)",
     )
     parser.add_argument(
         "--alphas",
@@ -83,8 +82,8 @@ def parser() -> CommandParser:
     )
     parser.add_argument(
         "--base",
-        help="a tag or a file of the initial weights; by default those that the checkpoint's "
-        "recipe names",
+        help="a tag, a file, a folder or hf-hub:USER/NAME of the initial weights; by default "
+        "those that the checkpoint's recipe names",
     )
     parser.add_argument(
         "--out", type=Path, help="the folder to write (default: `merged` next to the checkpoint)"
@@ -104,6 +103,17 @@ def parser() -> CommandParser:
         "--overwrite", action="store_true", help="overwrite the files of an earlier merge"
     )
     return parser
+
+
+def _find_tuned_model(name: str) -> Path:
+    """Returns the checkpoint of the fine-tuned model."""
+    source = resolve_model(name)
+    if source.checkpoint is None:
+        raise ZooError(
+            f"--ckpt_path {name} is not a checkpoint of `zoo fit`, so its initial weights are not "
+            "known: give a run, a checkpoint or an export of one"
+        )
+    return source.checkpoint
 
 
 def _refuse_existing(out: Path, alphas: Sequence[float], overwrite: bool) -> None:

@@ -15,9 +15,9 @@ from typing import Any
 from jsonargparse import ActionConfigFile, Namespace
 from lightning.pytorch.cli import LightningArgumentParser
 
-from zoo.backbones.catalogue.model import load_published_settings as settings_of_model
 from zoo.checkpoints.exported import OPEN_CLIP
 from zoo.checkpoints.files import NAMES, RUNS, find_checkpoint, read_checkpoint, recipe_of
+from zoo.checkpoints.model_sources import resolve_model
 from zoo.cli.command_parser import empty_value_message
 from zoo.cli.flags import FLAGS, Flag
 from zoo.cli.library_internals import actions_by_option
@@ -50,7 +50,9 @@ DEFAULT_VALUES = {
 }
 BENCHMARK_FLAGS = {
     "fit": ("out", "presets"),
-    "validate": ("out", "presets", *DEFAULT_VALUES, "cache", "reference_models", "overwrite"),
+    "validate": (
+        *("out", "presets", *DEFAULT_VALUES, "cache", "reference_models", "limit", "overwrite"),
+    ),
 }
 
 
@@ -78,10 +80,13 @@ def order_flags(argv: list[str]) -> list[str]:
     _refuse_two_models(flags)
     _trust_named_classes(words, flags)
     _refuse_tokens_without_cache(flags)
+    flags = [
+        _resolve_model_flag(command, flag) if _name(flag) == "--model" else flag for flag in flags
+    ]
     recipe, path = checkpoint_arguments(command, flags)
-    by_layer = sorted(flags, key=_flag_precedence)
     ordered = (
-        _model_as_config_flag(flag) if _name(flag) == "--model" else flag for flag in by_layer
+        ["--config", flag[1]] if _name(flag) == "--model" else flag
+        for flag in sorted(flags, key=_flag_precedence)
     )
     return [command, *recipe, *(a for flag in ordered for a in flag), *path]
 
@@ -95,12 +100,21 @@ def _trust_named_classes(words: list[str], flags: list[list[str]]) -> None:
             trust_names(settings, Path(name).parent if os.path.isfile(name) else Path.cwd())
 
 
-def _model_as_config_flag(flag: list[str]) -> list[str]:
-    """Returns the settings of the published model that a flag names, as a `--config` flag."""
-    return [
-        "--config",
-        to_yaml_compatible_json({"model": settings_of_model(_value(flag), "--model")}),
-    ]
+def _resolve_model_flag(command: str, flag: list[str]) -> list[str]:
+    """Returns the flag that stands for `--model`: the settings of the model, or its checkpoint.
+
+    `fit` starts from the towers of a checkpoint; it resumes a run by `--ckpt_path`.
+    """
+    source = resolve_model(_value(flag), "--model")
+    if source.checkpoint is None:
+        return ["--model", to_yaml_compatible_json({"model": source.settings})]
+    if command == "validate":
+        return ["--ckpt_path", str(source.checkpoint)]
+    recorded = recipe_of(read_checkpoint(source.checkpoint))["backbone"]["init_args"]
+    backbone = {name: recorded.get(name) for name in ("name", "activation", "preprocess")} | {
+        "pretrained": str(source.checkpoint)
+    }
+    return ["--model", to_yaml_compatible_json({"model": {"backbone": backbone}})]
 
 
 def _refuse_two_models(flags: list[list[str]]) -> None:
@@ -130,6 +144,7 @@ def _flag_precedence(flag: list[str]) -> int:
         "out": 4,
         "cache": 4,
         "reference_models": 4,
+        "limit": 4,
         **dict.fromkeys(DEFAULT_VALUES, 4),
     }
     return (short | layers).get(name, 5)
@@ -340,7 +355,7 @@ class BenchmarksFlag(ClassListFlag):
 
 
 ACTIONS: dict[str, type[ShortFlag]] = {
-    **dict.fromkeys(("out", "cache", "reference_models", *DEFAULT_VALUES), ShortFlag),
+    **dict.fromkeys(("out", "cache", "reference_models", "limit", *DEFAULT_VALUES), ShortFlag),
     "benchmarks": BenchmarksFlag,
     "presets": ClassListFlag,
 }

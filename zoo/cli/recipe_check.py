@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from zoo.backbones.factory import cached_weights, check_tag, parameters_of
+from zoo.backbones.model_folders import HUB, LOCAL
 from zoo.benchmarks.download_commands import download_command
 from zoo.checkpoints.files import RUNS
 from zoo.cli.fit import build_data, parse_settings
@@ -287,10 +288,16 @@ def _weights_need(backbone: Namespace) -> Iterator[RecipeNeed]:
         yield RecipeNeed("weights", f"{publication} from {path}{missing_note}", not missing_note)
     elif pretrained is None:
         yield RecipeNeed("weights", f"randomly initialized {name}")
+    elif pretrained.startswith(HUB):
+        yield RecipeNeed(
+            "weights", f"{pretrained}: `zoo fit` downloads it, or finds it in the cache"
+        )
     elif Path(pretrained).is_file():
         yield RecipeNeed(
             "weights", f"{pretrained}, {Path(pretrained).stat().st_size / GIB:.2f} GiB"
         )
+    elif Path(pretrained.removeprefix(LOCAL)).is_dir():
+        yield RecipeNeed("weights", f"the folder {pretrained}")
     else:
         try:
             check_tag(name, pretrained)

@@ -83,8 +83,8 @@ def parser() -> CommandParser:
         "runs",
         nargs="+",
         metavar="RUN",
-        help="folders that `zoo validate --out` wrote; the first one is the baseline of the "
-        "comparison; NAME=FOLDER sets the name in the report",
+        help="folders that `zoo validate --out`, `zoo validate --models` or `zoo study` wrote; the "
+        "first run is the baseline of the comparison; NAME=FOLDER sets the name in the report",
     )
     parser.add_argument("--out", type=Path, required=True, help="the folder to write")
     parser.add_argument(

@@ -1,6 +1,5 @@
 """`zoo study`: trains, evaluates and compares the recipes x overlays x seeds of a study file."""
 
-import argparse
 import sys
 from argparse import RawDescriptionHelpFormatter
 from collections.abc import Mapping, Sequence
@@ -51,7 +50,7 @@ def main(argv: list[str]) -> int:
         )
     check_presets_and_models(study)
     slurm_settings = None if args.slurm is None else parse_slurm_settings(args.slurm)
-    work = StudyExecutor(place, _print_now)
+    work = StudyExecutor(place, print_now)
     if args.list:
         work.check_work_folder()
         _print_runs(place, runs)
@@ -63,27 +62,24 @@ def main(argv: list[str]) -> int:
     else:
         selected = runs if args.run_number is None else [runs[args.run_number]]
         selected_and_initial_runs = with_initial_runs(selected, place)
-        _prepare(
+        prepare(
             work, [run for run in selected_and_initial_runs if work.records.stage(run) != WHOLE]
         )
         if args.search:
             for file in search_best_settings(work, args.rerun_mismatched, args.any_version):
-                _print_now(str(file))
+                print_now(str(file))
             return 0
         if args.rerun_mismatched:
-            _delete_outdated(work, with_initial_runs(selected, place))
+            delete_outdated_runs(work, with_initial_runs(selected, place))
         refuse_mismatched_runs(work.records, with_initial_runs(selected, place), args.any_version)
         if slurm_settings is not None:
             remaining = [i for i, run in enumerate(runs) if work.records.stage(run) != WHOLE]
             _submit(place, argv, remaining, slurm_settings)
             return 0
-        failed = _execute(work, selected, args)
+        failed = execute_runs(work, selected, None if args.run_number is not None else args.trial)
         if args.run_number is not None:
             return int(bool(failed))
-    status = _print_and_write_tables(place, runs)
-    for run, reason in failed.items():
-        print(f"zoo: {run} failed: {reason}", file=sys.stderr)
-    return 1 if failed else status
+    return print_outcome(place, runs, failed)
 
 
 def parser() -> CommandParser:
@@ -165,7 +161,8 @@ def parser() -> CommandParser:
     return parser
 
 
-def _print_now(line: str) -> None:
+def print_now(line: str) -> None:
+    """Prints a line, also into a pipe, at once."""
     print(line, flush=True)
 
 
@@ -186,10 +183,17 @@ def _resolve_data_root(study: Study, given: str | None, root: Path) -> str:
     return str(Path(named.replace("${work}", str(root))).expanduser().absolute())
 
 
-def _prepare(work: StudyExecutor, remaining_runs: Sequence[Run]) -> None:
+def prepare(work: StudyExecutor, remaining_runs: Sequence[Run]) -> None:
     """Checks the remaining rows, and creates the files that the study prepares.
 
     Rows that need such files are checked once these exist.
+
+    Args:
+        work: Executes the runs.
+        remaining_runs: Runs that are not finished.
+
+    Raises:
+        ZooError: A row cannot be trained or measured, or another process uses the folder.
     """
     work.check_work_folder()
     if remaining_runs:
@@ -209,38 +213,54 @@ def _submit(
     given: Mapping[str, Any],
 ) -> None:
     if not remaining_numbers:
-        _print_now("all runs are finished: remove --slurm to see the table")
+        print_now("all runs are finished: remove --slurm to see the table")
         return
     ids = submit(place, without_slurm(argv), remaining_numbers, given)
-    _print_now(f"{len(ids)} jobs: {', '.join(ids)}; `zoo study ... --table` prints the table")
+    print_now(f"{len(ids)} jobs: {', '.join(ids)}; `zoo study ... --table` prints the table")
 
 
-def _delete_outdated(work: StudyExecutor, runs: Sequence[Run]) -> None:
+def delete_outdated_runs(work: StudyExecutor, runs: Sequence[Run]) -> None:
+    """Deletes runs made from other settings, data or code.
+
+    Args:
+        work: Executes the runs.
+        runs: The runs.
+    """
     for run in runs:
         changed, by_code = work.records.differences(run)
         if changed or by_code:
-            _print_now(f"{run}: deleted, and will be repeated")
+            print_now(f"{run}: deleted, and will be repeated")
             delete_tables(work.place.root)
             work.delete_run(run)
 
 
-def _execute(work: StudyExecutor, runs: list[Run], given: argparse.Namespace) -> dict[str, str]:
-    """Executes runs one after the other, and returns the errors of failed runs."""
+def execute_runs(work: StudyExecutor, runs: list[Run], trial_steps: int | None) -> dict[str, str]:
+    """Executes runs one after the other.
+
+    Args:
+        work: Executes a run.
+        runs: The runs; finished ones are skipped.
+        trial_steps: Steps of the trial that precedes the runs; None for a task of a job array,
+            which has no trial and waits for runs of other processes.
+
+    Returns:
+        The errors of failed runs.
+    """
     estimate = Estimate(work, runs)
-    if given.run_number is None:
-        estimate.print_and_check_estimate(given.trial)
+    if trial_steps is not None:
+        estimate.print_and_check_estimate(trial_steps)
     failed: dict[str, str] = {}
     pending = [run for run in runs if not estimate.is_complete(run)]
     done_elsewhere: list[Run] = []
     for number, run in enumerate(pending, 1):
         try:
-            if work.execute_run(run, wait=given.run_number is not None):
-                _print_now(f"[{number}/{len(pending)}] {run}: {estimate.describe_progress(run)}")
+            if work.execute_run(run, wait=trial_steps is None):
+                print_now(f"[{number}/{len(pending)}] {run}: {estimate.describe_progress(run)}")
             else:
-                _print_now(f"[{number}/{len(pending)}] {run}: done by another process")
+                print_now(f"[{number}/{len(pending)}] {run}: done by another process")
                 done_elsewhere.append(run)
         except RunFailed as error:
-            _print_now(f"[{number}/{len(pending)}] {run} failed: {error}")
+            print_now(f"[{number}/{len(pending)}] {run} failed: {error}")
             failed[str(run)] = str(error)
     for run in done_elsewhere:
         try:
@@ -262,6 +282,23 @@ def _print_runs(place: WorkFolder, runs: Sequence[Run]) -> None:
     Console(highlight=False, markup=False).print(table)
 
 
+def print_outcome(place: WorkFolder, runs: list[Run], failed: Mapping[str, str]) -> int:
+    """Prints and writes the tables of the finished runs, and prints why others failed.
+
+    Args:
+        place: The work folder.
+        runs: The runs of the study.
+        failed: The errors of failed runs.
+
+    Returns:
+        The exit status.
+    """
+    status = _print_and_write_tables(place, runs)
+    for run, reason in failed.items():
+        print(f"zoo: {run} failed: {reason}", file=sys.stderr)
+    return 1 if failed else status
+
+
 def _print_and_write_tables(place: WorkFolder, runs: list[Run]) -> int:
     comparison = compare_rows(place, runs)
     if comparison is None:
@@ -279,9 +316,9 @@ def _print_and_write_tables(place: WorkFolder, runs: list[Run]) -> int:
         print_parts([*map(Text, table.preamble), table.rich()])
         files += published_files
     for file in files:
-        _print_now(str(file))
+        print_now(str(file))
     try:
-        _print_now(str(report(place, runs)))
+        print_now(str(report(place, runs)))
     except ZooError as error:
         print(f"zoo: the report was not written: {error}", file=sys.stderr)
     return 0

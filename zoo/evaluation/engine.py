@@ -46,7 +46,15 @@ from zoo.heads.base import Head
 from zoo.needs import Needs
 from zoo.regions_and_phrases.base import Segments
 from zoo.results.familiarity import Familiarity
-from zoo.results.header import CACHED, DECODED, SCALE, TEXT_PROBE, TRAINED_IMAGES, TRUNCATED
+from zoo.results.header import (
+    CACHED,
+    DECODED,
+    LIMIT,
+    SCALE,
+    TEXT_PROBE,
+    TRAINED_IMAGES,
+    TRUNCATED,
+)
 from zoo.results.outcomes import OutcomeRow, outcome_rows, outcome_table
 from zoo.results.plan import Plan, ScorableCase, describe_missing, make_plan
 from zoo.results.presets.preset import Preset, preset_of
@@ -99,6 +107,8 @@ class Evaluation(Ranged):
             numbers were measured with PIL.
         require: Whether it is an error if a benchmark cannot be run, for example because files are
             missing.
+        limit: The most cases per subset, and the most images of a gallery, for a quick test; None
+            for all.
 
     Raises:
         ZooError: No benchmark is given, or a name or number is not valid.
@@ -124,6 +134,7 @@ class Evaluation(Ranged):
         exclude_images: str | None = None,
         fast_images: bool = False,
         require: bool = False,
+        limit: PositiveInt | None = None,
     ) -> None:
         if not benchmarks:
             raise ZooError("no benchmark is given: name one, such as sugarcrepe")
@@ -141,7 +152,7 @@ class Evaluation(Ranged):
         self.image_batch, self.text_batch, self.workers = image_batch, text_batch, workers
         self.window_bytes, self.shortlist = window_bytes, shortlist
         self.trained_images = frozenset(trained_images or ())
-        self.overwrite, self.require = overwrite, require
+        self.overwrite, self.require, self.limit = overwrite, require, limit
         self.finder = ImageFinder(self.roots, Decoding(upright, background))
         self.results: Results | None = None
         self.familiar_with = familiar_with
@@ -171,7 +182,7 @@ class Evaluation(Ranged):
         """
         if self._plan is None:
             with collector_off():
-                plan = make_plan(self.benchmarks, self.roots, self.finder)
+                plan = make_plan(self.benchmarks, self.roots, self.finder, self.limit)
             if self.require and (missing := describe_missing(plan)):
                 raise ZooError(
                     f"files are missing: {'; '.join(missing)}. `zoo doctor --data_root "
@@ -578,6 +589,8 @@ class Evaluation(Ranged):
         cases = outcome_table(
             self._all_outcome_rows(question_outcomes, remaining_questions, trained_images)
         )
+        if self.limit is not None:
+            notes = {**notes, LIMIT: self.limit}
         if remaining_questions:
             notes = {**notes, "cases not reached, the run was cut short": len(remaining_questions)}
         text_only = dict(
@@ -629,6 +642,7 @@ class Evaluation(Ranged):
             yield from outcome_rows(question.run, question.case, outcomes, trained_images)
         for run, case in [
             *self.plan.unscorable_cases,
+            *self.plan.excluded_cases,
             *((q.run, q.case) for q in remaining_questions.values()),
         ]:
             yield from outcome_rows(run, case, case.queries(), trained_images)

@@ -33,8 +33,9 @@ from zoo.backbones.hugging_face import (
 from zoo.backbones.hugging_face_names import hugging_face_state
 from zoo.backbones.weights import DESCRIPTION
 from zoo.checkpoints.exported import OPEN_CLIP, write_zoo_files
-from zoo.checkpoints.files import find_checkpoint, read_checkpoint, refuse_plain_weights
-from zoo.checkpoints.load import load_checkpoint, load_published
+from zoo.checkpoints.files import read_checkpoint, refuse_plain_weights
+from zoo.checkpoints.load import load_checkpoint
+from zoo.checkpoints.model_sources import resolve_model
 from zoo.errors import ZooError, import_optional
 from zoo.module import ZooModule
 from zoo.publishing.card import CARD, LICENCE, write_card
@@ -52,7 +53,7 @@ Encoders = tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]]
 
 
 def export(
-    checkpoint: Path,
+    checkpoint: str | Path,
     out: Path,
     format: Format = "open_clip",
     results_folders: Sequence[Path] = (),
@@ -62,8 +63,7 @@ def export(
     """Exports a checkpoint as a plain model into a folder, atomically.
 
     Args:
-        checkpoint: A checkpoint, `last`, `best` or a run's folder, or a published model
-            (`zoo ls models`).
+        checkpoint: A model, as `zoo.load` takes it.
         out: The folder to write.
         format: `open_clip`, `hf` for Hugging Face's CLIPModel, or `onnx` for graphs of both towers
             and the head, which zoo does not load again.
@@ -80,19 +80,19 @@ def export(
             to other weights; or the written model's embeddings differ from the checkpoint's.
     """
     out = Path(out)
-    published = not checkpoint.exists() and is_published(str(checkpoint))
-    checkpoint = checkpoint if published else find_checkpoint(checkpoint)
-    if not published:
-        advice = "describe plain weights in a YAML file (docs/guides/published.md), and export "
-        refuse_plain_weights(checkpoint, f"{advice}MODEL.yaml:{checkpoint}")
-    results = {run: read_results(run) for run in results_folders}
     if format not in get_args(Format):
         raise ZooError(
             f"{format!r} is not an export format: choose {' or '.join(get_args(Format))}"
         )
     _check_licence_name(licence)
     _check_replaceable(out, overwrite)
-    module = (load_published(str(checkpoint)) if published else load_checkpoint(checkpoint)).eval()
+    source = resolve_model(checkpoint)
+    if source.checkpoint is not None:
+        checkpoint = source.checkpoint
+        advice = "describe plain weights in a YAML file (docs/guides/published.md), and export "
+        refuse_plain_weights(source.checkpoint, f"{advice}MODEL.yaml:{checkpoint}")
+    results = {run: read_results(run) for run in results_folders}
+    module = source.load().eval()
     backbone = module.backbone.with_merged_adapters().eval()
     if format == "hf":
         import_optional("transformers", "hf")
@@ -105,9 +105,9 @@ def export(
     for run, run_results in results.items():
         _refuse_results_of_other_weights(run, run_results, hashes, checkpoint)
     base = module.constructor_config()["backbone"]["init_args"]["pretrained"]
-    if not published:  # a module that comes from a checkpoint names no other weights
-        base = _initial_weights_setting(checkpoint)
-    entry = entry_of(str(checkpoint)) if published else None
+    if source.checkpoint is not None:  # a module of a checkpoint names no other weights
+        base = _initial_weights_setting(source.checkpoint)
+    entry = entry_of(source.name) if is_published(source.name) else None
     try:
         with temporary_path(out, folder=True, overwrite=overwrite) as partial:
             if format == "onnx":
@@ -171,7 +171,7 @@ def _initial_weights_setting(checkpoint: Path) -> Any:
 
 
 def _refuse_results_of_other_weights(
-    run: Path, results: Results, hashes: set[str], checkpoint: Path
+    run: Path, results: Results, hashes: set[str], checkpoint: str | Path
 ) -> None:
     """Checks that results belong to the exported weights.
 

@@ -26,6 +26,7 @@ TRUNCATED = "truncated_texts"
 SHORT_LISTS = "retrieval"
 SCALE = "scale"
 DECODED = "image_decoder"  # recorded if it is not PIL
+LIMIT = "limit"  # recorded if only the first cases of each subset were measured
 TEXT_PROBE = "text_probe"
 CACHED = "cached_vectors"
 # key of its `model`

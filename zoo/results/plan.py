@@ -53,6 +53,7 @@ class Plan:
         cases: Cases that can be scored.
         unscorable_cases: Cases that cannot be scored because of missing images, each with its
             benchmark.
+        excluded_cases: Cases beyond the limit per subset, each with its benchmark.
         contents: Contents of the benchmarks.
         absent_subsets: Subsets without annotation files, each with its benchmark.
         subsets: Subsets by benchmark.
@@ -62,18 +63,25 @@ class Plan:
     texts: list[str] = field(default_factory=list)
     cases: list[ScorableCase] = field(default_factory=list)
     unscorable_cases: list[tuple[BenchmarkRun, Case]] = field(default_factory=list)
+    excluded_cases: list[tuple[BenchmarkRun, Case]] = field(default_factory=list)
     contents: dict[BenchmarkRun, Contents] = field(default_factory=dict)
     absent_subsets: list[tuple[BenchmarkRun, Subset]] = field(default_factory=list)
     subsets: dict[BenchmarkRun, tuple[Subset, ...]] = field(default_factory=dict)
 
 
-def make_plan(benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: ImageFinder) -> Plan:
+def make_plan(
+    benchmarks: Sequence[Benchmark],
+    roots: Sequence[Path],
+    finder: ImageFinder,
+    limit: int | None = None,
+) -> Plan:
     """Reads the benchmarks and searches for their images.
 
     Args:
         benchmarks: The benchmarks.
         roots: Folders that are searched for annotation files.
         finder: Finds images.
+        limit: The most cases of a subset, and the most images of a gallery; None for all.
 
     Raises:
         ZooError: A case is malformed, or no case can be scored.
@@ -82,6 +90,7 @@ def make_plan(benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: Im
     image_rows: dict[ImageRef, int] = {}
     text_rows: dict[str, int] = {}
     is_missing: dict[ImageRef, bool] = {}
+    counts: Counter[tuple[BenchmarkRun, str]] = Counter()
     for run, benchmark in zip(runs_of(benchmarks), benchmarks, strict=True):
         contents = resolve_case_images(read_benchmark(benchmark, roots), finder)
         plan.contents[run], plan.subsets[run] = contents, benchmark.subsets
@@ -100,13 +109,18 @@ def make_plan(benchmarks: Sequence[Benchmark], roots: Sequence[Path], finder: Im
                 if not scorable:
                     plan.unscorable_cases.append((run, part))
                     continue
-                images = [image_rows.setdefault(image, len(image_rows)) for image in part.images]
-                texts, asking = (
-                    [text_rows.setdefault(text, len(text_rows)) for text in group]
-                    for group in (part.encoded_texts, part.query_texts)
-                )
-                indices = (np.array(rows, dtype=np.int64) for rows in (images, texts, asking))
-                plan.cases.append(ScorableCase(run, part, *indices))
+                subset = run, case.subset
+                kept, excluded = _split_by_limit(part, limit, counts[subset])
+                plan.excluded_cases += [(run, piece) for piece in excluded]
+                counts[subset] += len(kept)
+                for piece in kept:
+                    images = [image_rows.setdefault(i, len(image_rows)) for i in piece.images]
+                    texts, asking = (
+                        [text_rows.setdefault(text, len(text_rows)) for text in group]
+                        for group in (piece.encoded_texts, piece.query_texts)
+                    )
+                    indices = (np.array(rows, dtype=np.int64) for rows in (images, texts, asking))
+                    plan.cases.append(ScorableCase(run, piece, *indices))
     plan.images, plan.texts = list(image_rows), list(text_rows)
     if not plan.cases:
         raise ZooError(_no_images_message(plan, finder))
@@ -153,6 +167,25 @@ def _split_by_images(case: Case, image_mask: NDArray[np.bool_]) -> Iterator[tupl
     )
     yield _select(case, image_mask, text_mask), True
     yield replace(_select(case, ~image_mask, ~text_mask), id=f"{case.id}, missing"), False
+
+
+def _split_by_limit(case: Case, limit: int | None, n_before: int) -> tuple[list[Case], list[Case]]:
+    """Returns the parts of a case within and beyond the limit of its subset.
+
+    Args:
+        case: The case.
+        limit: The most cases of a subset, and the most images of a gallery.
+        n_before: How many cases of the subset are within the limit already.
+    """
+    if limit is None:
+        return [case], []
+    if n_before >= limit:
+        return [], [case]
+    first_images = np.arange(len(case.images)) < limit
+    parts = list(_split_by_images(case, first_images)) if case.images else [(case, True)]
+    if len(parts) == 1:  # not a gallery
+        return [case], []
+    return [parts[0][0]], [parts[1][0]]
 
 
 def _select(case: Case, images: NDArray[np.bool_], texts: NDArray[np.bool_]) -> Case:

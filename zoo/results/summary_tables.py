@@ -16,6 +16,7 @@ from zoo.results.averages import Average
 from zoo.results.header import (
     DECODED,
     EXCLUDED_IMAGES,
+    LIMIT,
     REFERENCE_MODELS,
     SHORT_LISTS,
     TEXT_PROBE,
@@ -80,9 +81,14 @@ def report_parts(
     elif (blind := ceilings_table(header, long)).rows:
         yield Text(BLIND)
         yield blind.rich()
-    yield from _image_notes(metrics, shorten)
+    yield from _image_notes(metrics, shorten or LIMIT in header["scoring"])
     if short_lists := header["scoring"].get(SHORT_LISTS):
         yield Text(f"retrieval: {short_lists}; an answer outside the short-list is wrong")
+    if limit := header["scoring"].get(LIMIT):
+        yield Text(
+            f"at most {limit:,} cases per subset were measured (--limit): a test, not a result",
+            style="bold",
+        )
     if decoder := header["scoring"].get(DECODED):
         yield Text(f"images were decoded by {decoder}: published numbers were measured with PIL")
     for subset, n in header["scoring"].get(TRUNCATED, {}).items():
@@ -339,7 +345,8 @@ def describe_unmeasured(header: Mapping[str, Any], metrics: Iterable[Metric]) ->
             missing.append(
                 f"{unscored:,} of {sum(total for _, total in counts.values()):,} of {run}"
             )
-    return f"not measured: {', '.join(missing)} (--require makes this an error)" if missing else ""
+    advice = "" if LIMIT in header["scoring"] else " (--require makes this an error)"
+    return f"not measured: {', '.join(missing)}{advice}" if missing else ""
 
 
 def _leak_lines(

@@ -4,7 +4,7 @@ import logging
 from pathlib import Path
 
 from zoo.backbones.catalogue.entry import Hub, ModelEntry
-from zoo.backbones.hub import hub_offline_if_unreachable
+from zoo.backbones.hub import hub_error, hub_offline_if_unreachable
 from zoo.backbones.weights import SUFFIXES
 from zoo.errors import ZooError
 from zoo.support.text_files import sha256
@@ -115,36 +115,7 @@ def _fetch_only_weights_file(name: str, hub: Hub) -> Path:
 
 
 def _unavailable_error(name: str, hub: Hub, error: Exception) -> ZooError:
-    """Returns an error that explains why files of the hub are not available."""
-    from huggingface_hub.errors import (
-        EntryNotFoundError,
-        GatedRepoError,
-        LocalEntryNotFoundError,
-        OfflineModeIsEnabled,
-        RepositoryNotFoundError,
-        RevisionNotFoundError,
-    )
-
-    if isinstance(error, GatedRepoError):
-        return ZooError(
-            f"the weights of {name} are gated: accept their terms at {hub.page}, `hf auth login`, "
-            "and try again"
-        )
-    if isinstance(error, LocalEntryNotFoundError | OfflineModeIsEnabled):
-        return ZooError(
-            f"the weights of {name} are not in the cache and {hub.page} cannot be reached: fetch "
-            f"them where there is a network by `hf download {hub.id}`, or name a copy, as in "
-            f"{name}:FILE"
-        )
-    if isinstance(error, RepositoryNotFoundError | RevisionNotFoundError | EntryNotFoundError):
-        return ZooError(
-            f"{hub.page} does not have the weights of {name}: name a copy, as in {name}:FILE"
-        )
-    reason = (str(error).splitlines() or [type(error).__name__])[0]
-    return ZooError(
-        f"the weights of {name} could not be fetched from {hub.page} ({reason}): try again, or "
-        f"name a copy, as in {name}:FILE"
-    )
+    return hub_error(error, name, hub.page, f"name a copy, as in {name}:FILE")
 
 
 def _check_hash(name: str, entry: ModelEntry, file: Path) -> Path:

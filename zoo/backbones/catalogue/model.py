@@ -6,7 +6,6 @@ from typing import Any
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.catalogue.entry import ModelEntry, entries, open_clip_model_names, read_entry
 from zoo.backbones.catalogue.files import cached_file, user_file
-from zoo.backbones.hugging_face import describe_hugging_face_folder
 from zoo.errors import ZooError, suggest_names
 from zoo.support.class_names import class_paths
 from zoo.support.class_paths import reject_untrusted_classes
@@ -34,7 +33,6 @@ def load_published_settings(model_spec: str, flag: str = "") -> dict[str, Any]:
     if not isinstance(model_spec, str) or not model_spec:
         raise ZooError(f"{model_spec!r} is not a model: give a name of `zoo ls models`")
     name, _, file = model_spec.partition(":")
-    _refuse_path(name)
     entry = entry_of(model_spec)
     if entry is None:
         return _open_clip_settings(name, file)
@@ -44,18 +42,6 @@ def load_published_settings(model_spec: str, flag: str = "") -> dict[str, Any]:
         _refuse_untrusted_classes(name, _backbone_settings(entry, Path(file)), flag)
     weights = user_file(name, entry, Path(file)) if file else cached_file(name, entry)
     return _backbone_settings(entry, weights)
-
-
-def _refuse_path(name: str) -> None:
-    """Rejects the path of a checkpoint, a run or a Hugging Face model in place of a name."""
-    path = Path(name)
-    if is_published(name) or not path.exists():
-        return
-    raise ZooError(
-        describe_hugging_face_folder(path)
-        or f"{name} is a path and not a name of `zoo ls models`: give a run, a checkpoint or an "
-        "exported folder with --ckpt_path, other weights with --model.backbone.pretrained"
-    )
 
 
 def is_published(model_spec: str) -> bool:

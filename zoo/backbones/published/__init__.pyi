@@ -2,6 +2,7 @@ from .base import PublishedWeights as PublishedWeights
 from .clove import CLoVe as CLoVe
 from .eva_clip import FineCLIP as FineCLIP
 from .hugging_face import HuggingFaceCLIP as HuggingFaceCLIP
+from .hugging_face import HuggingFaceSigLIP as HuggingFaceSigLIP
 from .hugging_face import TripletCLIP as TripletCLIP
 from .open_clip_names import CSCLIP as CSCLIP
 from .open_clip_names import DAC as DAC

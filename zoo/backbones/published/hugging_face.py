@@ -5,7 +5,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from zoo.backbones.hugging_face_names import open_clip_state
+from zoo.backbones.hugging_face_names import open_clip_siglip_state, open_clip_state
 from zoo.backbones.published.base import PublishedWeights
 from zoo.errors import ZooError
 from zoo.support.tensors import read_tensors
@@ -26,6 +26,27 @@ class HuggingFaceCLIP(PublishedWeights):
             ZooError: The file cannot be read, or tensors are missing.
         """
         return open_clip_state(self.path, _read_tensors(self.path))
+
+
+class HuggingFaceSigLIP(PublishedWeights):
+    """The weights of a SiglipModel of Hugging Face (Zhai et al., 2023; Tschannen et al., 2025).
+
+    open_clip's towers of the first SigLIP use the exact GELU, Hugging Face's its approximation by
+    tanh.
+    """
+
+    activation = "gelu"
+
+    def state(self, architecture: str) -> State:
+        """Returns both towers under open_clip's names; other tensors are rejected when loading.
+
+        Args:
+            architecture: Not used.
+
+        Raises:
+            ZooError: The file cannot be read, or tensors are missing.
+        """
+        return open_clip_siglip_state(self.path, _read_tensors(self.path))
 
 
 class TripletCLIP(PublishedWeights):

@@ -76,7 +76,7 @@ class Records:
         """Returns what identifies a run: its settings, data, evaluation and code."""
         settings = self.settings(run)
         measured, initial_run = validate_arguments(run, self.place), self.place.initial_run(run)
-        named = settings["data"] if run.is_trained else [(run.model or "").partition(":")[2]]
+        named = settings["data"] if run.is_trained else _possible_paths(run.model or "")
         files = digests(self.place.expand_placeholders(named, run))
         return {
             "run": str(run),
@@ -164,24 +164,24 @@ def refuse_mismatched_runs(records: Records, runs: Iterable[Run], any_version: b
             different.append((run, changed))
         elif code_changed:
             other_versions.append(run)
-    root = records.place.root
+    place, root = records.place, records.place.root
     if different:
         run, changed = different[0]
         and_more = f", and {len(different) - 1} more" if len(different) > 1 else ""
         raise ZooError(
             f"{root} has runs made from other settings or data, {run}{and_more} "
             f"({'; '.join(changed[:MAX_DIFFERENCES])}"
-            f"{'; ...' if changed[MAX_DIFFERENCES:] else ''}): choose another --work_dir, or "
-            "delete "
-            "and repeat them with --rerun_mismatched"
+            f"{'; ...' if changed[MAX_DIFFERENCES:] else ''}): choose another {place.folder_flag}, "
+            f"or delete and repeat them with {place.repeat_flag}"
         )
     if other_versions and not any_version:
         recorded_code = records.read_record(other_versions[0]).get("code")
+        is_study = place.folder_flag == WorkFolder.folder_flag
+        accept = "accept them with --any_version, " if is_study else ""
         raise ZooError(
             f"{root} has {len(other_versions)} runs of another version of the code "
-            f"({recorded_code}; this is {records.identity(other_versions[0])['code']}): accept "
-            "them with --any_version, repeat them with --rerun_mismatched, or choose another "
-            "--work_dir"
+            f"({recorded_code}; this is {records.identity(other_versions[0])['code']}): {accept}"
+            f"repeat them with {place.repeat_flag}, or choose another {place.folder_flag}"
         )
 
 
@@ -203,6 +203,11 @@ def _changed_benchmark_files(cases: Path) -> Iterator[str]:
     for path, digest in dict.fromkeys(files):
         if not Path(path).is_file() or sha256(Path(path)) != digest:
             yield f"{path} changed since it was measured"
+
+
+def _possible_paths(model: str) -> list[str]:
+    """Returns the parts of a model's name that may be a path: all of it, and what follows `:`."""
+    return [model, model.partition(":")[2]]
 
 
 def digests(settings: Any) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """Runs of a study: their folders, and the commands that train and measure them."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,8 +9,11 @@ from typing import Any
 from zoo.checkpoints.files import CHECKPOINTS, LAST
 from zoo.cli.recipes import to_yaml_compatible_json
 from zoo.cli.studies.file import FIRST, Layers, Study, fill_placeholders, folder_name
+from zoo.results.report import RESULTS
 
 DATA_ROOT = "${data_root}"
+MEASURED = "measured"  # the folder of all results
+PLAN = "study.json"  # describes a work folder
 
 
 @dataclass(frozen=True)
@@ -48,11 +52,15 @@ class WorkFolder:
         root: The folder's absolute path.
         data_root: The data root.
         study: The study.
+        folder_flag: The flag of the command that names the work folder.
+        repeat_flag: The flag of the command that deletes and repeats runs of other settings.
     """
 
     root: Path
     data_root: str
     study: Study
+    folder_flag: str = "--work_dir"
+    repeat_flag: str = "--rerun_mismatched"
 
     def run_folder(self, run: Run) -> Path:
         """Returns the run folder that `zoo fit` writes."""
@@ -60,7 +68,7 @@ class WorkFolder:
 
     def results_folder(self, run: Run) -> Path:
         """Returns the results folder of a run, which `zoo validate` writes."""
-        return self.root / "measured" / run.folder
+        return self.root / MEASURED / run.folder
 
     def log_file(self, run: Run) -> Path:
         """Returns the log file of a run's commands."""
@@ -99,6 +107,27 @@ class WorkFolder:
         if self.data_root != str(self.root):
             places = {self.data_root: DATA_ROOT, **places}
         return fill_placeholders(value, places)
+
+
+def work_folder_runs(folder: Path) -> list[tuple[str, Path]]:
+    """Returns the measured runs in a work folder, in the order of the study.
+
+    Args:
+        folder: A work folder, or any other path.
+
+    Returns:
+        The name and the results folder of each run, empty for any other path.
+    """
+    try:
+        rows = json.loads((folder / PLAN).read_text("utf-8")).get("rows", [])
+    except (OSError, ValueError, AttributeError):
+        return []
+    runs = []
+    for row in rows:
+        results = sorted((folder / MEASURED / folder_name(row)).glob(f"*/{RESULTS}"))
+        for file in results:
+            runs.append((row if len(results) == 1 else f"{row}/{file.parent.name}", file.parent))
+    return runs
 
 
 def with_initial_runs(runs: Sequence[Run], place: WorkFolder) -> list[Run]:

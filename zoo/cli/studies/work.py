@@ -19,12 +19,18 @@ from zoo.checkpoints.files import CHECKPOINTS, read_checkpoint
 from zoo.cli.studies.file import FIRST, split_command
 from zoo.cli.studies.locks import lock_file
 from zoo.cli.studies.records import BEGUN, TRAINED, WHOLE, Records, digests
-from zoo.cli.studies.runs import DATA_ROOT, Run, WorkFolder, fit_arguments, validate_arguments
+from zoo.cli.studies.runs import (
+    DATA_ROOT,
+    PLAN,
+    Run,
+    WorkFolder,
+    fit_arguments,
+    validate_arguments,
+)
 from zoo.errors import ZooError
 from zoo.support.files import write_bytes
 from zoo.support.trust import FLAG, current_trust
 
-PLAN = "study.json"
 ERROR_PREFIX = "zoo: "  # begins the line in which a command reports an error
 
 
@@ -87,6 +93,7 @@ class StudyExecutor:
         plan = self.check_work_folder()
         new_plan = {
             "study": self.study.name,
+            "rows": [*self.study.models, *self.study.row_layers()],
             "prepare": {**plan.get("prepare", {}), **self.study.prepare},
             "made_from": plan.get("made_from", {}),
         }
@@ -113,7 +120,7 @@ class StudyExecutor:
             if plan["study"] != self.study.name:
                 raise ZooError(
                     f"{self.place.root} is the work folder of the study {plan['study']}: choose "
-                    f"another --work_dir for {self.study.name}"
+                    f"another {self.place.folder_flag} for {self.study.name}"
                 )
             changed = {
                 path: old_command
@@ -142,7 +149,7 @@ class StudyExecutor:
         elif self.place.root.is_dir() and any(self.place.root.iterdir()):
             raise ZooError(
                 f"{self.place.root} is not empty and not the work folder of a study: choose an "
-                "empty folder with --work_dir"
+                f"empty folder with {self.place.folder_flag}"
             )
         return plan
 

@@ -1,0 +1,129 @@
+"""`zoo validate --models`: several models on the same benchmarks by one command."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.support.made import make_root
+from tests.support.mistakes import said
+from zoo.backbones.backbone import Backbone
+from zoo.cli.compare import parse_run_folders
+from zoo.cli.sweep import parse_models
+from zoo.errors import ZooError
+from zoo.module import ZooModule
+from zoo.results.reader import read_results
+
+FLAGS = ["--benchmarks", "pairs:pairs.csv", "--data_root", ".", "--out", "results"]
+FLAGS += ["--trainer.accelerator", "cpu"]
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(make_root(tmp_path))
+    return tmp_path
+
+
+def write_checkpoint(file: Path, seed: int) -> None:
+    torch.manual_seed(seed)
+    module = ZooModule(Backbone("zoo-tiny"))
+    held = {"state_dict": module.state_dict(), "pytorch-lightning_version": "2.6.0"}
+    module.on_save_checkpoint(held)
+    torch.save(held, file)
+
+
+def test_models_are_measured_once_and_a_further_one_is_added(root: Path) -> None:
+    write_checkpoint(root / "a.ckpt", 1)
+    write_checkpoint(root / "b.ckpt", 2)
+    Path("models.txt").write_text("# baseline first\na.ckpt\nB=b.ckpt\n")
+    first = said(["validate", "--models", "models.txt", *FLAGS])
+    assert first.status == 0, first.sentence
+    assert "[2/2] B/seed_0" in first.out
+    measured = {path: path.stat().st_mtime_ns for path in Path("results").rglob("results.json")}
+    again = said(["validate", "--models", "models.txt", *FLAGS])
+    assert "2 runs, 2 of them complete" in again.out
+    assert "[1/" not in again.out
+    third = said(["validate", "--models", "a.ckpt,B=b.ckpt,random=zoo-tiny", *FLAGS])
+    assert "[1/1] random/seed_0" in third.out
+    assert all(path.stat().st_mtime_ns == time for path, time in measured.items())
+    runs = parse_run_folders(["results"])
+    assert list(runs) == ["a.ckpt", "B", "random"]
+    values = [read_results(path).value("pairs", "colours", "i2t") for path in runs.values()]
+    table = json.loads(Path("results/table.json").read_text())
+    assert len(table["runs"]) == 3
+    assert said(["compare", "results"]).status == 0
+    assert said(["report", "results", "--out", "page"]).status == 0
+    assert len(values) == 3
+
+
+@pytest.mark.slow  # starts the command twice
+def test_a_killed_sweep_resumes(root: Path) -> None:
+    write_checkpoint(root / "a.ckpt", 1)
+    write_checkpoint(root / "b.ckpt", 2)
+    words = ["validate", "--models", "a.ckpt,b.ckpt", *FLAGS]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "zoo.cli", *words], env={**os.environ, "ZOO_CACHE": str(root / "c")}
+    )
+    deadline = time.monotonic() + 300
+    record = Path("results/records/a_ckpt/seed_0.json")
+    while time.monotonic() < deadline:
+        if record.is_file() and '"stage": "whole"' in record.read_text():
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    (first,) = Path("results/measured/a_ckpt").rglob("results.json")
+    done = {first: first.stat().st_mtime_ns}
+    resumed = said(words)
+    assert resumed.status == 0, resumed.sentence
+    assert all(path.stat().st_mtime_ns == changed for path, changed in done.items())
+    assert len(list(Path("results").rglob("results.json"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--models", "zoo-tiny", *FLAGS], "--models names one model: use --model zoo-tiny"),
+        (["--models", "a,b", "--model", "c", *FLAGS], "--models and --model both name models"),
+        (["--models", "zoo-tiny,zoo-tiny", *FLAGS], "zoo-tiny is repeated: name it once"),
+        (["--models", "zoo-tiny,b", *FLAGS[:-4]], "--models requires --out: add it"),
+        (["--models", "absent.txt", *FLAGS], "absent.txt cannot be read (No such file or direc"),
+        (["--models", "zoo-tiny,b=zoo-tinny", *FLAGS], "did you mean zoo-tiny"),
+        (["--models", "zoo-tiny,=b", *FLAGS], "'=b': give MODEL or NAME=MODEL"),
+    ],
+)
+def test_a_wrong_sweep_is_refused_before_a_model_is_measured(
+    words: list[str], sentence: str, root: Path
+) -> None:
+    refused = said(["validate", *words])
+    assert refused.status == 1
+    assert sentence in refused.sentence
+    assert not (root / "results" / "measured").exists()
+
+
+def test_other_benchmarks_need_another_folder(root: Path) -> None:
+    models = ["--models", "zoo-tiny,again=zoo-tiny"]
+    assert said(["validate", *models, *FLAGS]).status == 0
+    refused = said(["validate", *models, *FLAGS, "--limit", "3"]).sentence
+    assert "choose another --out, or delete and repeat them with --overwrite" in refused
+    repeated = said(["validate", *models, *FLAGS, "--limit", "3", "--overwrite"])
+    assert repeated.status == 0
+    assert "at most 3 cases per subset" in Path("results/logs/again/seed_0.log").read_text()
+
+
+def test_the_names_of_rows_are_those_of_the_models_or_given(root: Path) -> None:
+    (root / "a.ckpt").touch()
+    assert parse_models("openai/ViT-B-32,Mine=a.ckpt,negclip:a.ckpt") == {
+        "openai/ViT-B-32": "openai/ViT-B-32",
+        "Mine": str(root / "a.ckpt"),
+        "negclip:a.ckpt": f"negclip:{root / 'a.ckpt'}",
+    }
+    Path("empty.txt").write_text("# none\n")
+    with pytest.raises(ZooError, match="names no model"):
+        parse_models("empty.txt")

@@ -1,0 +1,100 @@
+"""Finds a model by any name that users give it: one resolver for every command."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zoo.backbones.catalogue.entry import entries, open_clip_model_names
+from zoo.backbones.catalogue.model import is_published, load_published_settings
+from zoo.backbones.factory import architectures
+from zoo.backbones.hub import REPOSITORY
+from zoo.backbones.model_folders import HUB, find_model_folder, folder_settings
+from zoo.backbones.weights import DESCRIPTION, SUFFIXES
+from zoo.checkpoints.exported import GRAPH
+from zoo.checkpoints.files import CHECKPOINTS, LAST, NAMES, find_checkpoint
+from zoo.checkpoints.load import build_module, load_checkpoint
+from zoo.errors import ZooError, suggest_names
+from zoo.module import ZooModule
+
+
+@dataclass(frozen=True)
+class ModelSource:
+    """Where a model comes from: either a checkpoint or settings.
+
+    Args:
+        name: The name that was given.
+        checkpoint: A checkpoint of `zoo fit`, or a folder of `zoo export`.
+        settings: Arguments of ZooModule in plain data: `backbone`, and `head` if it has one.
+    """
+
+    name: str
+    checkpoint: Path | None = None
+    settings: dict[str, Any] | None = None
+
+    def load(self) -> ZooModule:
+        """Builds the module, with its weights.
+
+        Raises:
+            ZooError: A file cannot be read, does not fit, or names a class that is not trusted.
+        """
+        if self.checkpoint is not None:
+            return load_checkpoint(self.checkpoint)
+        assert self.settings is not None, "a source has a checkpoint or settings"
+        return build_module(self.settings, f"the model {self.name}")
+
+
+def resolve_model(name: str | Path, flag: str = "") -> ModelSource:
+    """Finds a model by its name, and downloads it if it is on the Hugging Face hub.
+
+    These are tried in order: `last` or `best` of the newest run under `runs`; a published model
+    (`zoo ls models`, or a custom YAML file), also with the file of its weights, `NAME:FILE`;
+    `hf-hub:USER/NAME` and `local-dir:FOLDER`; a path: a checkpoint, the folder of a run, of an
+    export, or of a model of open_clip or Hugging Face; an architecture (`zoo ls backbones`, or a
+    JSON file); `USER/NAME` on the hub.
+
+    Args:
+        name: The name.
+        flag: The command-line flag of the same settings; empty if there is none.
+
+    Raises:
+        ZooError: No model has this name, or its files cannot be read or downloaded.
+    """
+    text = str(name)
+    if text in NAMES:
+        return ModelSource(text, checkpoint=find_checkpoint(text))
+    if is_published(text):
+        return ModelSource(text, settings=load_published_settings(text, flag))
+    if (folder := find_model_folder(text)) is not None:
+        return _resolve_folder(text, folder)
+    if Path(text).is_file() and Path(text).suffix != ".json":
+        return ModelSource(text, checkpoint=Path(text))
+    if _is_architecture(text):
+        return ModelSource(text, settings={"backbone": {"name": text}})
+    if Path(text).suffix in (".ckpt", *SUFFIXES):
+        raise ZooError(f"{text} does not exist: give the path of a checkpoint, or another model")
+    if not REPOSITORY.fullmatch(text.partition("@")[0]) or text.startswith("."):
+        raise ZooError(_describe_unknown_name(text))
+    try:
+        return _resolve_folder(text, find_model_folder(f"{HUB}{text}") or Path(text))
+    except ZooError as error:
+        raise ZooError(f"{_describe_unknown_name(text)}, and {error}") from error
+
+
+def _resolve_folder(name: str, folder: Path) -> ModelSource:
+    marks = (DESCRIPTION, GRAPH, LAST, CHECKPOINTS)
+    if any((folder / mark).exists() for mark in marks):
+        return ModelSource(name, checkpoint=find_checkpoint(folder))
+    return ModelSource(name, settings={"backbone": folder_settings(folder)})
+
+
+def _is_architecture(name: str) -> bool:
+    return name.replace("/", "-") in architectures() or name.endswith(".json")
+
+
+def _describe_unknown_name(name: str) -> str:
+    names = [*entries(), *architectures(), *open_clip_model_names()]
+    known = [known for known in names if ("/" in known) == ("/" in name)]
+    return (
+        f"{name!r} is not a known model{suggest_names(name.partition(':')[0], known)}: it is not a "
+        "path or a name of `zoo ls models` or `zoo ls backbones`"
+    )

@@ -1,0 +1,129 @@
+"""`zoo validate --models`: measures several models on the same benchmarks, and compares them.
+
+It is a study (`zoo study`) of models without training, so that it resumes and compares like one.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from zoo.cli.studies.file import Study
+from zoo.cli.studies.records import WHOLE, refuse_mismatched_runs
+from zoo.cli.studies.runs import WorkFolder, study_runs
+from zoo.cli.studies.tables import check_presets_and_models
+from zoo.cli.studies.work import StudyExecutor
+from zoo.cli.study import delete_outdated_runs, execute_runs, prepare, print_now, print_outcome
+from zoo.errors import ZooError
+from zoo.support.arguments import split_list
+
+NAME = "models"
+OTHER_MODELS = ("model", "ckpt_path")  # flags that name one model
+FILE_SUFFIX = ".txt"
+
+
+def main(words: Sequence[str]) -> int:
+    """Measures the models that are not measured yet, prints a table, and returns the exit status.
+
+    Args:
+        words: The arguments after `zoo validate`.
+
+    Raises:
+        ZooError: A flag is missing or contradicts `--models`, a model is not known, or the folder
+            has results of other settings.
+    """
+    flags = dict(_split_flags(words))
+    models = parse_models(str(flags.pop("models")))
+    one_model = next((name for name in OTHER_MODELS if name in flags), None)
+    if one_model is not None:
+        raise ZooError(f"--models and --{one_model} both name models: remove one of them")
+    if len(models) < 2:
+        raise ZooError(f"--models names one model: use --model {next(iter(models.values()))}")
+    for name in ("benchmarks", "out"):
+        if not isinstance(flags.get(name), str):
+            raise ZooError(f"--models requires --{name}: add it")
+    out, data_root = str(flags.pop("out")), str(flags.pop("data_root", "."))
+    if not Path(data_root).expanduser().is_dir():
+        raise ZooError(f"data root {data_root} is not a folder: give one existing folder")
+    overwrite = flags.pop("overwrite", False)
+    comparison = {
+        key: flags[name]
+        for key, name in (("reference_models", "reference_models"), ("preset", "presets"))
+        if name in flags
+    }
+    study = Study(NAME, {}, {}, models, validate=flags, compare=comparison)
+    study.row_layers()  # checks the names
+    root = str(Path(data_root).expanduser().absolute())
+    place = WorkFolder(Path(out).absolute(), root, study, "--out", "--overwrite")
+    check_presets_and_models(study)
+    work, runs = StudyExecutor(place, print_now), study_runs(study)
+    prepare(work, [run for run in runs if work.records.stage(run) != WHOLE])
+    if overwrite:
+        delete_outdated_runs(work, runs)
+    refuse_mismatched_runs(work.records, runs, any_version=False)
+    return print_outcome(place, runs, execute_runs(work, runs, trial_steps=1))
+
+
+def parse_models(text: str) -> dict[str, str]:
+    """Returns models by the names of their rows.
+
+    Args:
+        text: Models separated by commas, or a .txt file with one per line, in which `#` begins a
+            comment. NAME=MODEL names a row; other rows have the name of the model.
+
+    Raises:
+        ZooError: The file cannot be read, or two rows have the same name.
+    """
+    if text.endswith(FILE_SUFFIX):
+        try:
+            lines = Path(text).read_text("utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
+            raise ZooError(
+                f"--models {text} cannot be read ({reason}): give a text file with one model per "
+                "line, or models separated by commas"
+            ) from error
+        given = [line.partition("#")[0].strip() for line in lines]
+    else:
+        given = list(split_list(text, "--models"))
+    models: dict[str, str] = {}
+    for entry in filter(None, given):
+        name, joint, model = entry.partition("=")
+        if not joint or Path(entry).exists():
+            name = model = entry
+        if not (name and model):
+            raise ZooError(f"--models has {entry!r}: give MODEL or NAME=MODEL")
+        if name in models:
+            raise ZooError(f"--models names {name} twice: give each row a name, as in NAME=MODEL")
+        models[name] = _absolute_path(model)
+    if not models:
+        raise ZooError(f"--models {text} names no model: give one per line")
+    return models
+
+
+def _absolute_path(model: str) -> str:
+    """Returns a model with an absolute path if it is one, since runs are other processes."""
+    name, colon, file = model.partition(":")
+    if colon and Path(file).exists():
+        return f"{name}:{Path(file).absolute()}"
+    is_path = Path(model).exists() and ("/" in model or Path(model).suffix)
+    return str(Path(model).absolute()) if is_path else model
+
+
+def _split_flags(words: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    """Yields the name and the value of each flag; the value is true if there is none."""
+    seen: set[str] = set()
+    at = 0
+    while at < len(words):
+        word = words[at]
+        if not word.startswith("--"):
+            raise ZooError(f"{word} does not belong to a flag: with --models, give one value each")
+        name, joint, value = word.removeprefix("--").partition("=")
+        following = words[at + 1 : at + 2]
+        at += 1
+        if not joint and following and not following[0].startswith("--"):
+            value, joint = following[0], "="
+            at += 1
+        if name in seen:
+            raise ZooError(f"--{name} is given twice: with --models, give it once")
+        seen.add(name)
+        yield name, value if joint else True
