@@ -235,7 +235,7 @@ def test_a_run_is_not_resumed_with_other_weights() -> None:
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([1.0], "there are 2 readers, and 1 weights are given"),
+        ([1.0], "data.train_weights lists 1, but data.train has 2 readers: give one weight per"),
         ([0.0, 0.0], "all data.train_weights are 0: give at least one reader a weight above 0"),
         ([1.0, -0.5], "data.train_weights has -0.5: give numbers from 0 up"),
         ([1.0, float("nan")], "data.train_weights has nan: give numbers from 0 up"),
@@ -257,6 +257,13 @@ def test_weights_of_one_reader_or_of_joined_rows_and_an_empty_list_are_refused()
         CaptionDataModule([reader, reader], [], train_weights=[1.0, 2.0], joined=True)
     with pytest.raises(ZooError, match="list of readers is empty"):
         CaptionDataModule([], [])
+
+
+def test_validation_captions_of_several_readers_come_once_each(tmp_path: Path) -> None:
+    readers: list[Reader] = [json_lines(tmp_path / name, 2) for name in "abc"]
+    data = CaptionDataModule(readers[0], [], val=readers[1:], batch_size=4, workers=0)
+    (loader,) = attached(data).val_dataloader()
+    assert [sorted(batch.samples.tolist()) for batch in loader] == [[0, 1, 2, 3]]
 
 
 def test_a_reader_of_weight_0_is_not_read(tmp_path: Path) -> None:

@@ -58,6 +58,7 @@ from zoo.positives.base import PositiveGenerator
 from zoo.sources.images import ImageFinder
 from zoo.sources.negative_images import FoundImages, NegativeImages
 from zoo.sources.readers.base import Reader
+from zoo.sources.readers.concatenation import Concatenation
 from zoo.sources.rgb_conversion import Decoding
 from zoo.sources.sample_cache import cached_samples
 from zoo.sources.samples import Rows
@@ -81,8 +82,8 @@ class CaptionDataModule(Ranged, CaptionData):
         train: Captions to train on. Several readers make one data set: without weights, every
             caption is a row of each epoch.
         image_roots: Folders in which images are searched.
-        val: Captions of the validation loss. Without it, `val_share` or `val_images` of the
-            training images are held out, or there is no validation loss.
+        val: Captions of the validation loss, of one reader or several. Without it, `val_share` or
+            `val_images` of the training images are held out, or there is no validation loss.
         val_share: Share of the images to hold out, with all of their captions.
         val_images: Number of images to hold out, instead of a share.
         batch_size: Rows per step over all devices, without hard images. It must be a multiple of
@@ -152,7 +153,7 @@ class CaptionDataModule(Ranged, CaptionData):
         self,
         train: Reader | list[Reader],
         image_roots: list[str],
-        val: Reader | None = None,
+        val: Reader | list[Reader] | None = None,
         val_share: OpenUnitInterval | None = None,
         val_images: PositiveInt | None = None,
         batch_size: PositiveInt = 128,
@@ -186,7 +187,8 @@ class CaptionDataModule(Ranged, CaptionData):
                 "val, val_share and val_images each define the validation data: give one of them"
             )
         self.train_reader, self.train_weights = select_weighted_readers(train, train_weights)
-        self.val_reader, self.roots = val, image_roots
+        self.val_reader: Reader | None = Concatenation(val) if isinstance(val, list) else val
+        self.roots = image_roots
         self.val_share, self.val_images = val_share, val_images
         self.batch_size, self.val_batch_size = batch_size, val_batch_size or batch_size
         self.generators = (

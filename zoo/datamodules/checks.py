@@ -67,8 +67,8 @@ def select_weighted_readers(
         return Concatenation(train), ()
     if len(weights) != len(train):
         raise ZooError(
-            "data.train_weights has one weight for each reader of data.train: there are "
-            f"{len(train)} readers, and {len(weights)} weights are given"
+            f"data.train_weights lists {len(weights)}, but data.train has {len(train)} readers: "
+            "give one weight per reader"
         )
     wrong = next((weight for weight in weights if not 0 <= weight < math.inf), None)
     if wrong is not None:

@@ -12,7 +12,7 @@ from zoo.sources.sample import Sample
 class Concatenation(Reader):
     """Reads the captions of several readers, one reader after the other.
 
-    A list of readers in `data.train` is read by it.
+    A list of readers in `data.train` or `data.val` is read by it.
 
     Args:
         readers: The readers.
