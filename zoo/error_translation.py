@@ -113,8 +113,7 @@ def shorten_message(message: str) -> str:
         text = pattern.sub(replacement, text)
     text = _truncate(_name_missing_methods(_state_ranges(_add_given_value(text, message), message)))
     if (given := _GIVEN_LIST.match(text)) is not None:
-        advice = "put all captions into one file or folder" if given[2] == "Reader" else "give one"
-        return f"{given[1]} takes one {given[2]}, and got a list: {advice}"
+        return f"{given[1]} takes one {given[2]}, and got a list: give one"
     if _NO_RECIPE.match(text):
         text = f"{text}: give them, or {START_HINTS['fit']}"
     return f"{text}{_suggest(text)}"

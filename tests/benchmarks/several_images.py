@@ -15,6 +15,7 @@ from zoo.benchmarks.comvg import ComVG
 from zoo.benchmarks.eqben import EqBen
 from zoo.benchmarks.imagecode import ImageCoDe
 from zoo.benchmarks.mmvp import MMVP
+from zoo.benchmarks.naturalbench import NaturalBench
 from zoo.benchmarks.spec import SPEC
 from zoo.benchmarks.svo_probes import SVOProbes
 from zoo.benchmarks.vismin import VisMin
@@ -324,6 +325,33 @@ SAMPLES = (
         ),
         beside={"winoground/data/examples.jsonl": "\n".join(map(json.dumps, EXAMPLES))},
         keys=("0", "1", "2"),
+    ),
+    Sample(
+        NaturalBench(),
+        "naturalbench/NaturalBench-Retrieval/metadata.json",
+        tuple(
+            {
+                "index": i,
+                "image_0": f"{i}_a.jpg",
+                "image_1": f"{i}_b.jpg",
+                "caption_0": f"{i} a man",
+                "caption_1": f"{i} a woman",
+            }
+            for i in range(2)
+        ),
+        "retrieval",
+        "group",
+        group,
+        tuple(
+            Expected(
+                str(i),
+                tuple(f"NaturalBench-Retrieval/images/{i}_{side}.jpg" for side in "ab"),
+                (f"{i} a man", f"{i} a woman"),
+                SQUARE,
+            )
+            for i in range(2)
+        ),
+        ("index", "image_0", "image_1", "caption_0", "caption_1"),
     ),
     Sample(
         MMVP(subsets=[CAMERA]),

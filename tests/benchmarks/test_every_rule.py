@@ -19,6 +19,8 @@ from zoo.benchmarks.roots import read_benchmark
 SAMPLES = (*one_image.SAMPLES, *several_images.SAMPLES)
 # what has no script of others, or whose rules have tests of their own, in files under tests/
 TESTED_BY = {
+    "cc_neg": "benchmarks/test_cc_neg.py",
+    "countercurate": "benchmarks/test_countercurate.py",
     "elevater": "benchmarks/zero_shot/test_ranked_images.py",
     "half_truth": "benchmarks/test_half_truth_rules.py",
     "long_retrieval": "benchmarks/test_long_retrieval.py",

@@ -72,10 +72,6 @@ def edit_recipe(root: Path, change: Callable[[dict[str, Any]], object]) -> None:
     (root / "recipe.yaml").write_text(yaml.safe_dump(recipe))
 
 
-def list_readers(root: Path) -> None:
-    edit_recipe(root, lambda data: data.update(train=[data["train"], data["train"]]))
-
-
 def save_csv_overlay(root: Path) -> None:
     """Writes an overlay that reads captions of a table."""
     data = {"train": {"class_path": "CsvTable", "init_args": {"file": f"{root}/captions.tsv"}}}
@@ -126,10 +122,10 @@ ROWS = {
         ("runs is not the folder of a model", "config.json"),
         lambda root: Path("runs").mkdir(),
     ),
-    "a list of readers": Row(
-        "fit --config ROOT/recipe.yaml",
-        ("data.train takes one Reader, and got a list", "one file"),
-        list_readers,
+    "a list of backbones": Row(
+        "fit --config ROOT/recipe.yaml --model.backbone [Backbone]",
+        ("model.backbone takes one Backbone, and got a list: give one",),
+        lambda root: None,
         ("Got value",),
     ),
     "a recipe with units on the captions of an overlay": Row(

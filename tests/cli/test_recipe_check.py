@@ -63,6 +63,29 @@ def test_a_units_file_of_other_captions_is_not_proposed(root: Path) -> None:
     assert f"\n  zoo units extract {root / 'captions.tsv'} --out {own}" in told.out
 
 
+def test_each_reader_of_a_list_is_checked(root: Path) -> None:
+    (root / "units.jsonl").unlink()
+    (root / "b").mkdir()
+    picture = root / "pictures" / "000.png"
+    (root / "b" / "other.tsv").write_text(f"filepath\ttitle\n{picture}\ta red square\n")
+    readers = [
+        {"class_path": "CsvTable", "init_args": {"file": str(root / name)}}
+        for name in ("captions.tsv", "b/other.tsv")
+    ]
+    flags = ["--data.train", json.dumps(readers), "--data.train_weights", "[1, 2]"]
+    doctor = ["doctor", "--config", str(root / "recipe.yaml"), *flags]
+    told = said(doctor)
+    assert "13 captions of 12 images" in told.out
+    assert "exist: set --data.units.file" in " ".join(told.out.split())
+    for number, reader in enumerate(readers, start=1):
+        out = root / "units" / f"units{number}.jsonl"
+        assert f"zoo units extract {reader['init_args']['file']} --out {out}" in told.out
+    for name in ("captions.tsv", "b/other.tsv"):
+        (root / name).unlink()
+    absent = "".join(said(doctor).out.split())
+    assert all(f"{root / n}doesnotexist" in absent for n in ("captions.tsv", "b/other.tsv"))
+
+
 def test_each_companion_of_the_captions_is_checked(root: Path) -> None:
     """Paraphrases and negative images are read from files, without which neither can be made."""
     (root / "empty").mkdir()

@@ -14,7 +14,7 @@ import pytest
 
 import zoo.objectives
 from tests.support.parallel import shipped
-from tests.support.runs import in_process, last_checkpoint, losses, variant
+from tests.support.runs import Killed, in_process, last_checkpoint, losses, variant
 from zoo.cli import main
 from zoo.objectives.base import Objective
 from zoo.support.configurable import class_path
@@ -111,6 +111,31 @@ def test_a_run_that_stops_within_an_epoch_goes_on_in_it(folder: Path, made_root:
     assert sorted(losses(folder, version=2)) == [3, 4, 5, 6, 7]
     seen = losses(folder, column="train/share_same_text")
     assert losses(folder, version=2, column="train/share_same_text") == after(3, seen)
+
+
+@pytest.mark.slow
+def test_a_weighted_run_on_two_readers_goes_on_within_an_epoch(
+    folder: Path, made_root: Path
+) -> None:
+    table = made_root / "captions.tsv"
+    header, *lines = table.read_text().splitlines(keepends=True)
+    (folder / "few.tsv").write_text("".join([header, *lines[:3]]))
+    readers = [
+        {"class_path": "CsvTable", "init_args": {"file": str(file)}}
+        for file in (table, folder / "few.tsv")
+    ]
+    data = {"train": readers, "train_weights": [0.6, 0.4], "units": None, "val_images": None}
+    model = {"objective": {"class_path": "NegCLIP"}}
+    arguments = ["fit", "--config", str(variant(folder, made_root, model, data))]
+    kill = [f"--trainer.callbacks+={Killed.__module__}.Killed", "--trainer.callbacks.steps", "6"]
+    kept = ["--last_checkpoint.every_n_steps", "5"]
+    for run in (arguments, [*arguments, *kill, *kept], [*arguments, "--ckpt_path", "last"]):
+        process = in_process(folder, run)
+        process.join()
+    whole = losses(folder)
+    assert sorted(whole) == list(range(8))  # 12 + 3 rows in batches of 4, twice
+    assert losses(folder, version=1) == {step: whole[step] for step in range(6)}
+    assert losses(folder, version=2) == after(5, whole)
 
 
 def test_the_best_checkpoint_stays_the_one_to_beat_after_a_resume(

@@ -6,12 +6,14 @@ from .base import Subset as Subset
 from .biscor import BiSCoR as BiSCoR
 from .bivlc import BiVLC as BiVLC
 from .bla import BLA as BLA
+from .cc_neg import CCNeg as CCNeg
 from .coco_cf import COCOCounterfactuals as COCOCounterfactuals
 from .cola import COLA as COLA
 from .cola_single import COLASingle as COLASingle
 from .colorfoil import ColorFoil as ColorFoil
 from .colorswap import ColorSwap as ColorSwap
 from .comvg import ComVG as ComVG
+from .countercurate import CounterCurate as CounterCurate
 from .crepe import CREPE as CREPE
 from .eqben import EqBen as EqBen
 from .fg_ovd import FGOVD as FGOVD
@@ -20,6 +22,7 @@ from .hard_positives import HardPositives as HardPositives
 from .imagecode import ImageCoDe as ImageCoDe
 from .long_retrieval import LongRetrieval as LongRetrieval
 from .mmvp import MMVP as MMVP
+from .naturalbench import NaturalBench as NaturalBench
 from .negbench import NegBench as NegBench
 from .pairs import Pairs as Pairs
 from .protocols.all_pos import AllPositives as AllPositives
@@ -46,6 +49,7 @@ from .protocols.recall import Recall as Recall
 from .protocols.roc_auc import RocAuc as RocAuc
 from .protocols.text_only import TextOnly as TextOnly
 from .protocols.text_to_image import TextToImage as TextToImage
+from .protocols.video_recall import VideoRecall as VideoRecall
 from .published import PublishedBenchmark as PublishedBenchmark
 from .pug_spare import PUGSpare as PUGSpare
 from .retrieval import Retrieval as Retrieval

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from zoo.benchmarks.hub import HubDataset
 from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, resolve_protocol
 from zoo.benchmarks.protocols.recall import Recall
+from zoo.benchmarks.protocols.video_recall import VideoRecall
 from zoo.errors import ZooError
 from zoo.sources.sample import ImageRef
 from zoo.support.configurable import Configurable
@@ -85,7 +86,8 @@ class Case:
     @property
     def needs_text_vectors(self) -> bool:
         """Whether the case needs one vector per text, which not every head has."""
-        return bool(self.query_texts or self.prompts)
+        is_video = isinstance(self.resolved_protocol, VideoRecall)
+        return bool(self.query_texts or self.prompts) or is_video
 
     @property
     def resolved_protocol(self) -> Protocol:

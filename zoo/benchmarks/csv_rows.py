@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def read_csv(
-    path: Path, schema: type[T], advice: str = "download the file again"
+    path: Path, schema: type[T], advice: str = "download the file again", separator: str = ","
 ) -> Iterator[tuple[str, T]]:
     """Reads a CSV file with a header.
 
@@ -21,6 +21,7 @@ def read_csv(
         path: The file.
         schema: A msgspec struct whose fields are the columns; all hold texts.
         advice: Advice for the user if a row is invalid.
+        separator: The character between two fields.
 
     Yields:
         The place of each row, 'FILE:LINE', and its record.
@@ -28,7 +29,7 @@ def read_csv(
     Raises:
         ZooError: The file cannot be read, or a row is invalid.
     """
-    for line, row in Table(path, ",").rows():
+    for line, row in Table(path, separator).rows():
         place = f"{path}:{line}"
         yield place, validate_record(row, schema, place, advice)
 

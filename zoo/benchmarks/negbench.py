@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import chain
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -12,6 +13,7 @@ from zoo.benchmarks.annotations import position_note, unanswerable_note
 from zoo.benchmarks.base import Case, Contents, Subset
 from zoo.benchmarks.csv_rows import parse_texts, read_csv
 from zoo.benchmarks.protocols.by_kind import ByKind, VideoByKind
+from zoo.benchmarks.protocols.video_recall import VideoRecall
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.benchmarks.retrieval import gallery
 from zoo.errors import ZooError
@@ -37,6 +39,10 @@ RETRIEVALS = {
     "synthetic_retrieval_v1": "synthetic_retrieval_v1",
     "synthetic_retrieval_v2": "synthetic_retrieval_v2",
 }
+VIDEO_RETRIEVALS = {
+    "msr_vtt_retrieval": "msr_vtt_retrieval",
+    "msr_vtt_negated_retrieval": "msr_vtt_retrieval_rephrased_llama",
+}
 # remarks of the language model that wrote the texts, and quotation marks around its answers
 CHATTER = re.compile(r'"|->|\bcaption|\brephras', re.IGNORECASE)
 
@@ -61,12 +67,16 @@ def _published_values(*values: float) -> dict[str, float]:
     return dict(zip(("i2t", *KINDS), values, strict=True))
 
 
+def _video_files(name: str) -> tuple[str, ...]:
+    return tuple(f"negbench/{folder}{name}.csv" for folder in ("", "videos/"))
+
+
 class NegBench(PublishedBenchmark):
     """NegBench: which of four captions is true (20,941 cases of images), retrieval with negations.
 
     A choice counts for the metric `i2t` and for that of its kind (`positive`, `negative` or
     `hybrid`). A case's id is its row. A video (MSR-VTT) is the mean of four frames, which are
-    decoded by PyAV. The retrieval of videos and the X-rays are not read.
+    decoded by PyAV. The X-rays are not read.
 
     Examples:
         OpenAI's ViT-B/32 rarely chooses a true caption that negates, far below chance:
@@ -111,9 +121,7 @@ class NegBench(PublishedBenchmark):
         ),
         Subset(
             MSR_VTT,
-            tuple(
-                f"negbench/{folder}msr_vtt_mcq_rephrased_llama.csv" for folder in ("", "videos/")
-            ),
+            _video_files("msr_vtt_mcq_rephrased_llama"),
             None,
             INSTRUCTIONS,
             chance=CHANCE,
@@ -121,6 +129,10 @@ class NegBench(PublishedBenchmark):
         *(
             Subset(name, (f"negbench/{file}.csv",), None, INSTRUCTIONS)
             for name, file in RETRIEVALS.items()
+        ),
+        *(
+            Subset(name, _video_files(file), None, INSTRUCTIONS)
+            for name, file in VIDEO_RETRIEVALS.items()
         ),
     )
 
@@ -132,6 +144,8 @@ class NegBench(PublishedBenchmark):
         """Returns the cases, with notes on remarks, answer positions and shifted columns."""
         if subset in RETRIEVALS:
             return Contents([gallery(subset, list(_image_text_pairs(path)))], [path], [])
+        if subset in VIDEO_RETRIEVALS:
+            return Contents([_video_gallery(subset, path)], [path], [])
         rows = list(read_csv(path, _ChoiceRow))
         cases = [_case(place, row, subset, str(i)) for i, (place, row) in enumerate(rows)]
         notes = (
@@ -191,6 +205,18 @@ def _image_text_pairs(path: Path) -> Iterator[tuple[ImageRef, str]]:
     for place, row in read_csv(path, _CaptionsRow):
         image = _image(row.filepath, place)
         yield from ((image, text) for text in parse_texts(row.captions, "captions", place))
+
+
+def _video_gallery(subset: str, path: Path) -> Case:
+    """Returns a case with the frames of all videos, video by video, and their captions."""
+    videos: dict[tuple[ImageRef, ...], list[str]] = {}
+    for place, row in read_csv(path, _CaptionsRow):
+        texts = parse_texts(row.captions, "captions", place)
+        videos.setdefault(_frames(row.filepath), []).extend(texts)
+    owners = [i for i, texts in enumerate(videos.values()) for _ in texts]
+    match = np.repeat(np.arange(len(videos)), FRAMES)[:, None] == np.array(owners)
+    images, captions = chain.from_iterable(videos), chain.from_iterable(videos.values())
+    return Case(tuple(images), tuple(captions), match, VideoRecall(FRAMES), subset, "all")
 
 
 def _remark_note(subset: str, cases: Iterable[Case]) -> dict[str, str]:

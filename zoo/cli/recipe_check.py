@@ -17,7 +17,7 @@ from zoo.cli.fit import build_data, parse_settings
 from zoo.datamodules.captions import CaptionDataModule
 from zoo.datamodules.checks import check_negative_images
 from zoo.datamodules.texts import ImageCaptions
-from zoo.datamodules.units import read_checked_units, units_output_file
+from zoo.datamodules.units import extraction_commands, read_checked_units
 from zoo.error_translation import to_user_error
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
@@ -139,7 +139,7 @@ def _data_needs(settings: Namespace) -> Iterator[RecipeNeed]:
         yield _images_need(sources, finder, roots)
     captions = " ".join(map(str, data.train_reader.files[:1]))
     if data.units is not None:
-        yield _units_need(data, sources, captions)
+        yield _units_need(data, sources)
     for name, base in COMPANIONS.items():
         companions = arguments.get(name)
         for settings in (
@@ -164,7 +164,9 @@ def _captions_need(
     absent = [file for file in reader.files if not file.exists()]
     if absent:
         commands = tuple(dict.fromkeys(filter(None, map(_fetch_command, absent))))
-        yield RecipeNeed(what, f"{absent[0]} does not exist", False, commands)
+        first_absent = [next((f for f in part.files if f in absent), None) for part in reader.parts]
+        status = ", ".join(f"{file} does not exist" for file in first_absent if file is not None)
+        yield RecipeNeed(what, status, False, commands)
         return
     try:
         source = read_source(reader)
@@ -211,14 +213,13 @@ def _images_need(sources: list[Source], finder: ImageFinder, roots: list[Path]) 
     )
 
 
-def _units_need(data: CaptionDataModule, sources: list[Source], captions: str) -> RecipeNeed:
+def _units_need(data: CaptionDataModule, sources: list[Source]) -> RecipeNeed:
     assert data.units is not None
     file = Path(data.units.file)
-    if not file.exists():
-        new_file = units_output_file(data.units, data.train_reader)
+    if not file.exists() and data.train_reader.files:
+        new_file, commands = extraction_commands(data.units, data.train_reader)
         advice = "" if new_file == file else f": set --data.units.file {new_file}"
-        command = f"zoo units extract {captions} --out {new_file}"
-        return RecipeNeed("units", f"{file} does not exist{advice}", False, (command,))
+        return RecipeNeed("units", f"{file} does not exist{advice}", False, tuple(commands))
     try:
         samples_by_source = (source.reader.all_splits() for source in sources)
         records = read_checked_units(

@@ -18,6 +18,7 @@ from zoo.caption_data import CaptionData
 from zoo.datamodules.checks import (
     TruncationCount,
     check_companions,
+    check_every_reader,
     check_image_count,
     check_negative_images,
     check_texts,
@@ -25,6 +26,7 @@ from zoo.datamodules.checks import (
     note_large_batch,
     notes_on_images,
     refuse_with_joined,
+    select_weighted_readers,
 )
 from zoo.datamodules.collate import Collate, StoredCollate
 from zoo.datamodules.dataset import (
@@ -37,7 +39,13 @@ from zoo.datamodules.dataset import (
 )
 from zoo.datamodules.features import Features, FeatureStore, StoredImages, check_features_constant
 from zoo.datamodules.joined import AlternatingDataset, JoinedDataset
-from zoo.datamodules.sampler import BatchLoader, GlobalBatchSampler, SampleOrder, local_batch_size
+from zoo.datamodules.sampler import (
+    BatchLoader,
+    GlobalBatchSampler,
+    Mixture,
+    SampleOrder,
+    local_batch_size,
+)
 from zoo.datamodules.texts import CaptionTexts, FixedCaptionTexts, ImageCaptions
 from zoo.datamodules.units import check_units_file, read_checked_units
 from zoo.errors import ZooError
@@ -50,10 +58,11 @@ from zoo.positives.base import PositiveGenerator
 from zoo.sources.images import ImageFinder
 from zoo.sources.negative_images import FoundImages, NegativeImages
 from zoo.sources.readers.base import Reader
+from zoo.sources.readers.concatenation import Concatenation
 from zoo.sources.rgb_conversion import Decoding
 from zoo.sources.sample_cache import cached_samples
 from zoo.sources.samples import Rows
-from zoo.sources.source import Source, drop_missing_images, read_source, split_by_image
+from zoo.sources.source import Groups, Source, drop_missing_images, read_source, split_by_image
 from zoo.support.configurable import to_config
 from zoo.support.ranges import NonNegativeInt, OpenUnitInterval, PositiveInt, Ranged
 from zoo.support.worker import default_workers
@@ -70,10 +79,11 @@ class CaptionDataModule(Ranged, CaptionData):
     Training can be resumed between any two batches.
 
     Args:
-        train: Captions to train on.
+        train: Captions to train on. Several readers make one data set: without weights, every
+            caption is a row of each epoch.
         image_roots: Folders in which images are searched.
-        val: Captions of the validation loss. Without it, `val_share` or `val_images` of the
-            training images are held out, or there is no validation loss.
+        val: Captions of the validation loss, of one reader or several. Without it, `val_share` or
+            `val_images` of the training images are held out, or there is no validation loss.
         val_share: Share of the images to hold out, with all of their captions.
         val_images: Number of images to hold out, instead of a share.
         batch_size: Rows per step over all devices, without hard images. It must be a multiple of
@@ -98,6 +108,9 @@ class CaptionDataModule(Ranged, CaptionData):
             needs augmentation off and `resample` false.
         captions_per_image: 'all' makes every caption a row of an epoch, 'one' draws one per image
             and epoch.
+        train_weights: The expected share of each reader of `train` in the rows of an epoch, up to a
+            common factor. An epoch has as many rows as the readers together; captions of a reader
+            are drawn again only after all of them were drawn. A reader of weight 0 is not read.
         seed: Seed of order, augmentation, negatives and units. If None, the command line takes
             seed_everything; otherwise it is 0.
         workers: Number of processes that load data, per device. None takes one fewer than there
@@ -138,9 +151,9 @@ class CaptionDataModule(Ranged, CaptionData):
 
     def __init__(
         self,
-        train: Reader,
+        train: Reader | list[Reader],
         image_roots: list[str],
-        val: Reader | None = None,
+        val: Reader | list[Reader] | None = None,
         val_share: OpenUnitInterval | None = None,
         val_images: PositiveInt | None = None,
         batch_size: PositiveInt = 128,
@@ -155,6 +168,7 @@ class CaptionDataModule(Ranged, CaptionData):
         resample: bool = True,
         features: Features | None = None,
         captions_per_image: Literal["all", "one"] = "all",
+        train_weights: list[float] | None = None,
         seed: NonNegativeInt | None = None,
         workers: NonNegativeInt | None = None,
         expected_images: PositiveInt | None = None,
@@ -172,7 +186,9 @@ class CaptionDataModule(Ranged, CaptionData):
             raise ZooError(
                 "val, val_share and val_images each define the validation data: give one of them"
             )
-        self.train_reader, self.val_reader, self.roots = train, val, image_roots
+        self.train_reader, self.train_weights = select_weighted_readers(train, train_weights)
+        self.val_reader: Reader | None = Concatenation(val) if isinstance(val, list) else val
+        self.roots = image_roots
         self.val_share, self.val_images = val_share, val_images
         self.batch_size, self.val_batch_size = batch_size, val_batch_size or batch_size
         self.generators = (
@@ -189,6 +205,7 @@ class CaptionDataModule(Ranged, CaptionData):
                 negative_images=negative_images,
                 source_negatives=source_negatives,
                 hard_images=hard_images,
+                train_weights=train_weights,
             )
         self.source_negatives, self.units, self.hard_images = source_negatives, units, hard_images
         self.resample, self.features = resample, features
@@ -234,12 +251,13 @@ class CaptionDataModule(Ranged, CaptionData):
     @cached_property
     def sources(self) -> tuple[Source, Source | None]:
         """Training and validation captions whose images exist."""
-        train = self._read_source(self.train_reader)
+        train, val = self._read_source(self.train_reader), None
         if self.val_share is not None or self.val_images is not None:
-            return split_by_image(train, self.val_share, self.val_images)
-        if self.val_reader is None:
-            return train, None
-        return train, self._read_source(self.val_reader)
+            train, val = split_by_image(train, self.val_share, self.val_images)
+        elif self.val_reader is not None:
+            val = self._read_source(self.val_reader)
+        check_every_reader(train)
+        return train, val
 
     @property
     def _splits(self) -> list[Source]:
@@ -336,7 +354,7 @@ class CaptionDataModule(Ranged, CaptionData):
         train, val = self.sources
         yield from note_large_batch(
             self.batch_size,
-            len(train.training_groups(self.captions_per_image)),
+            len(self._training_groups),
             self.captions_per_image,
         )
         if self.hard_images:
@@ -382,12 +400,14 @@ class CaptionDataModule(Ranged, CaptionData):
             self.finder, self._transform(is_validation), self.decoder, cached_pixels
         )
         collate = Collate(self._backbone.tokenizer)
+        mixture = None if is_validation else self._mixture
+        groups = source.training_groups(self.captions_per_image, by_reader=mixture is not None)
         if self.features is not None:
             store, images = self._fill_feature_store()
             collate = StoredCollate(store.images, store.texts)
         rows = (JoinedDataset if self.joined else CaptionDataset)(
             source.samples,
-            source.training_groups(self.captions_per_image),
+            groups,
             self.texts,
             images,
             self.seed,
@@ -405,6 +425,7 @@ class CaptionDataModule(Ranged, CaptionData):
             self.trainer.global_rank,
             self.trainer.world_size,
             is_validation,
+            mixture,
         )
 
         return BatchLoader(
@@ -508,8 +529,21 @@ class CaptionDataModule(Ranged, CaptionData):
 
     @property
     def _order(self) -> SampleOrder:
-        entries = self.sources[0].training_groups(self.captions_per_image)
-        return SampleOrder(self.batch_size, self.seed, len(entries), self.decoder)
+        mixture, n_rows = self._mixture, len(self._training_groups)
+        mixed = () if mixture is None else (mixture.weights, mixture.sizes)
+        return SampleOrder(self.batch_size, self.seed, n_rows, self.decoder, *mixed)
+
+    @property
+    def _training_groups(self) -> Groups:
+        return self.sources[0].training_groups(self.captions_per_image, bool(self.train_weights))
+
+    @cached_property
+    def _mixture(self) -> Mixture | None:
+        if not self.train_weights:
+            return None
+        parts = self.sources[0].split_by_reader()
+        sizes = (len(part.training_groups(self.captions_per_image)) for part in parts)
+        return Mixture(tuple(sizes), self.train_weights)
 
     def trained_images(self) -> list[str]:
         """Returns the references of the training images as strings."""
@@ -532,6 +566,7 @@ class CaptionDataModule(Ranged, CaptionData):
             "seed": self.seed,
             "batch_size": self.batch_size,
             "captions_per_image": self.captions_per_image,
+            "train_weights": list(self.train_weights),
             "hard_images": self.hard_images,
             "source_negatives": self.source_negatives,
             "resample": self.resample,

@@ -3,6 +3,7 @@
 A check raises ZooError if the captions do not have what the settings need.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from zoo.datamodules.texts import CaptionTexts
 from zoo.errors import ZooError
 from zoo.sources.images import ImageFinder
 from zoo.sources.negative_images import FoundImages
+from zoo.sources.readers.base import Reader
+from zoo.sources.readers.concatenation import Concatenation
 from zoo.sources.samples import CaptionColumn
 from zoo.sources.source import Source
 
@@ -36,6 +39,63 @@ def refuse_with_joined(**given: object) -> None:
             raise ZooError(
                 f"data.joined makes rows of two images, and data.{name} only works with one: set "
                 f"one of the two to {'null' if value is not True else 'false'}"
+            )
+
+
+def select_weighted_readers(
+    train: Reader | list[Reader], weights: list[float] | None
+) -> tuple[Reader, tuple[float, ...]]:
+    """Returns the reader of all training captions, and the weights of those that it concatenates.
+
+    Readers of weight 0 are left out. There are no weights if one reader is left.
+
+    Args:
+        train: A reader, or several.
+        weights: The weight of each reader, from 0; None for no weights.
+
+    Raises:
+        ZooError: The weights are not those of several readers, one is below 0, or all are 0.
+    """
+    if isinstance(train, Reader):
+        if weights is not None:
+            raise ZooError(
+                "data.train_weights needs several readers, and data.train is one: give a list of "
+                "readers, or remove the weights"
+            )
+        return train, ()
+    if weights is None:
+        return Concatenation(train), ()
+    if len(weights) != len(train):
+        raise ZooError(
+            f"data.train_weights lists {len(weights)}, but data.train has {len(train)} readers: "
+            "give one weight per reader"
+        )
+    wrong = next((weight for weight in weights if not 0 <= weight < math.inf), None)
+    if wrong is not None:
+        raise ZooError(f"data.train_weights has {wrong:g}: give numbers from 0 up")
+    weighted = [
+        (reader, weight) for reader, weight in zip(train, weights, strict=True) if weight > 0
+    ]
+    if not weighted:
+        raise ZooError("all data.train_weights are 0: give at least one reader a weight above 0")
+    readers, kept_weights = zip(*weighted, strict=True)
+    if len(readers) == 1:
+        return readers[0], ()
+    return Concatenation(list(readers)), kept_weights
+
+
+def check_every_reader(train: Source) -> None:
+    """Checks that every concatenated reader has training rows.
+
+    Raises:
+        ZooError: All images of one are missing, or held out for validation.
+    """
+    for part, reader in zip(train.split_by_reader(), train.reader.parts, strict=True):
+        if not len(part.rows):
+            raise ZooError(
+                f"no training captions of {type(reader).__name__} "
+                f"({', '.join(map(str, reader.files))}) are left, since all of its images are "
+                "missing or held out for validation: remove it from data.train"
             )
 
 
@@ -87,7 +147,7 @@ def check_companions(train: Source) -> Iterator[str]:
     with_one = len(np.unique(parents[eligible[companions]]))
     if not with_one:
         raise ZooError(
-            f"data.hard_images needs companions, and {type(train.reader).__name__} has none: "
+            f"data.hard_images needs companions, and {_names(train.reader)} has none: "
             "read NegCLIP's table, or set hard_images: false"
         )
     yield from _note_coverage(with_one, len(train.rows), "a hard image")
@@ -112,7 +172,7 @@ def check_texts(train: Source, texts: CaptionTexts) -> Iterator[str]:
         with_one = int(train.column("usable_negative").to_numpy().sum())
         if not with_one:
             raise ZooError(
-                f"data.source_negatives needs negatives, and {type(train.reader).__name__} has "
+                f"data.source_negatives needs negatives, and {_names(train.reader)} has "
                 "none: set generators in data.negatives instead"
             )
         yield from _note_coverage(with_one, len(captions), "a source negative")
@@ -238,6 +298,11 @@ def notes_on_images(
             )
         if image_source is not None and image_source.missing:
             yield f"{image_source.missing:,} {name} are missing and left out"
+
+
+def _names(reader: Reader) -> str:
+    """Returns the class of a reader, or the classes of those that it concatenates."""
+    return " or ".join(dict.fromkeys(type(part).__name__ for part in reader.parts))
 
 
 def _note_coverage(n: int, total: int, feature: str) -> Iterator[str]:

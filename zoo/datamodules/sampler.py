@@ -5,9 +5,12 @@ A global batch holds the same samples on any number of ranks.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from random import Random
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.utils.data import Dataset, DistributedSampler
 
 from zoo.backbones.preparation import Decoder
@@ -18,6 +21,51 @@ from zoo.support.worker import TimedLoader
 
 # epoch, entry and, from the sampler, the number of the batch in its epoch
 SamplePosition = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """The shares of several readers in the rows of every epoch.
+
+    An epoch has as many rows as there are entries, and each reader has its weight as the expected
+    share of them. Every reader has its own passes over its entries, each pass in another order; an
+    epoch continues the pass that the one before began. So no entry is drawn again before all
+    other entries of its reader have been drawn.
+
+    Attributes:
+        sizes: The number of entries of each reader; entries are numbered reader by reader.
+        weights: The weight of each reader, above 0; only their ratios matter.
+    """
+
+    sizes: tuple[int, ...]
+    weights: tuple[float, ...]
+
+    def draw_rows(self, seed: int, epoch: int) -> tuple[Tensor, Tensor]:
+        """Returns the entries of an epoch, reader by reader, and the pass of each, both `[N]`.
+
+        Args:
+            seed: Seed of the draws.
+            epoch: The epoch.
+        """
+        counts = self._counts(seed, epoch)
+        entries, passes, first_entry = [], [], 0
+        for reader, (size, count) in enumerate(zip(self.sizes, counts, strict=True)):
+            begin = sum(self._counts(seed, earlier)[reader] for earlier in range(epoch))
+            for number in range(begin // size, -(-(begin + count) // size)):
+                order = _permutation(size, seed_of(seed, number, reader, "pass"))
+                start = number * size
+                order = order[max(begin - start, 0) : begin + count - start]
+                entries.append(order + first_entry)
+                passes.append(torch.full((len(order),), number))
+            first_entry += size
+        return torch.cat(entries), torch.cat(passes)
+
+    def _counts(self, seed: int, epoch: int) -> list[int]:
+        """Returns the number of rows of each reader: its share, rounded up or down at random."""
+        n, offset = sum(self.sizes), Random(seed_of(seed, epoch, 0, "shares")).random()
+        total = list(accumulate(self.weights))
+        ends = [min(n, int(n * (end / total[-1]) + offset)) for end in total]
+        return [end - begin for begin, end in pairwise([0, *ends])]
 
 
 class GlobalBatchSampler(DistributedSampler[SamplePosition]):
@@ -33,6 +81,8 @@ class GlobalBatchSampler(DistributedSampler[SamplePosition]):
         rank: Number of this rank.
         world: Number of ranks.
         fixed: Whether the order only depends on the seed, for validation.
+        mixture: The shares of several readers. An entry that an epoch draws more than once has
+            another epoch in its places, so that its random draws differ.
 
     Raises:
         ZooError: batch_size is not a multiple of `world`.
@@ -46,12 +96,13 @@ class GlobalBatchSampler(DistributedSampler[SamplePosition]):
         rank: int = 0,
         world: int = 1,
         fixed: bool = False,
+        mixture: Mixture | None = None,
     ) -> None:
         super().__init__(range(n), world, rank, shuffle=True, seed=seed)  # type: ignore[arg-type]
         self.n, self.local, self.fixed = n, local_batch_size(batch_size, world), fixed
         self.batches = -(-n // batch_size)
         self.num_samples, self.total_size = self.batches * self.local, self.batches * batch_size
-        self._resume = (0, 0)
+        self.mixture, self._resume = mixture, (0, 0)
 
     def resume_at(self, epoch: int, batches: int) -> None:
         """Skips the first batches of one epoch."""
@@ -65,19 +116,36 @@ class GlobalBatchSampler(DistributedSampler[SamplePosition]):
 
     def __iter__(self) -> Iterator[SamplePosition]:
         epoch = 0 if self.fixed else self.epoch
-        generator = torch.Generator()
-        generator.manual_seed(stable_hash(seed_of(self.seed, epoch, 0, "order")))
         order = torch.full((self.total_size,), MISSING)
-        order[: self.n] = torch.randperm(self.n, generator=generator)
+        order[: self.n] = _permutation(self.n, seed_of(self.seed, epoch, 0, "order"))
         rank_order = order.view(self.batches, self.num_replicas, self.local)[
             self.skipped_batches :, self.rank
         ]
         # batch by batch, since Python integers of a whole epoch need a hundred times the memory
+        numbered_batches = enumerate(rank_order, self.skipped_batches)
+        if self.mixture is None:
+            return (
+                (epoch, entry, number)
+                for number, batch in numbered_batches
+                for entry in batch.tolist()
+            )
+        entries, passes = self.mixture.draw_rows(self.seed, epoch)
+        # row -1, which fills the last batch, is the last one
+        entries = torch.cat([entries, torch.tensor([MISSING])])
+        passes = torch.cat([passes, torch.tensor([epoch])])
         return (
-            (epoch, entry, number)
-            for number, batch in enumerate(rank_order, self.skipped_batches)
-            for entry in batch.tolist()
+            (number_of_pass, entry, number)
+            for number, batch in numbered_batches
+            for number_of_pass, entry in zip(
+                passes[batch].tolist(), entries[batch].tolist(), strict=True
+            )
         )
+
+
+def _permutation(n: int, seed: str) -> Tensor:
+    generator = torch.Generator()
+    generator.manual_seed(stable_hash(seed))
+    return torch.randperm(n, generator=generator)
 
 
 def local_batch_size(batch_size: int, world: int) -> int:
@@ -111,14 +179,18 @@ class SampleOrder:
         seed: Seed of the order.
         n_rows: Number of rows of an epoch.
         decoder: The decoder of images; the pixels of decoders differ slightly.
+        train_weights: The weights of several readers, empty without weights.
+        rows_per_reader: The number of entries of each weighted reader.
     """
 
     batch_size: int
     seed: int
     n_rows: int
     decoder: Decoder = "torchvision"
+    train_weights: tuple[float, ...] = ()
+    rows_per_reader: tuple[int, ...] = ()
 
-    def check_same_settings(self, resumed: Mapping[str, int | str]) -> None:
+    def check_same_settings(self, resumed: Mapping[str, Any]) -> None:
         """Checks that a resumed run had this order.
 
         Args:

@@ -33,32 +33,41 @@ def check_units_file(units: UnitSampler, reader: Reader) -> None:
     file = Path(units.file)
     if file.exists() or not reader.files:
         return
-    captions, new_file = reader.files[0], units_output_file(units, reader)
-    if new_file == file:
+    new_file, commands = extraction_commands(units, reader)
+    if new_file == file and len(commands) == 1:
         raise ZooError(
-            f"the units file {file} does not exist: `zoo units extract {captions} --out {file}` "
-            "creates it from the training captions"
+            f"the units file {file} does not exist: `{commands[0]}` creates it from the training "
+            "captions"
         )
+    captions = " and ".join(command.split()[3] for command in commands)
     raise ZooError(
         f"the units file {file} does not exist, and units must belong to the training captions in "
-        f"{captions}: run `zoo units extract {captions} --out {new_file}`, and set "
+        f"{captions}: run {' and '.join(f'`{command}`' for command in commands)}, and set "
         f"--data.units.file {new_file}"
     )
 
 
-def units_output_file(units: UnitSampler, reader: Reader) -> Path:
-    """Returns the file to write units of the training captions to.
+def extraction_commands(units: UnitSampler, reader: Reader) -> tuple[Path, list[str]]:
+    """Returns the file to write units of the training captions to, and the commands that do it.
 
-    It is the file that was set, unless a recipe set it for captions in another folder.
+    It is the file that was set, unless a recipe set it for captions in another folder. The units of
+    several readers are written to one folder.
 
     Args:
         units: Draws units from a file.
-        reader: Reads the training captions.
+        reader: Reads the training captions, from at least one file.
     """
     file = Path(units.file)
-    if not reader.files or file.parent == reader.files[0].parent:
-        return file
-    return reader.files[0].with_name("units.jsonl")
+    captions = list(dict.fromkeys(part.files[0] for part in reader.parts if part.files))
+    if len(captions) == 1:
+        if file.parent != captions[0].parent:
+            file = captions[0].with_name("units.jsonl")
+        return file, [f"zoo units extract {captions[0]} --out {file}"]
+    folder = file.with_suffix("")
+    return folder, [
+        f"zoo units extract {path} --out {folder / f'units{number}.jsonl'}"
+        for number, path in enumerate(captions, start=1)
+    ]
 
 
 def read_checked_units(
@@ -78,9 +87,9 @@ def read_checked_units(
         ZooError: A record belongs to an unknown caption, or its words differ from the caption's, or
             two captions share an id.
     """
-    records = units.records()
     all_captions = _concatenate_captions(samples)
     _refuse_shared_ids(all_captions)
+    records = units.records()
     rows = _caption_rows(records, all_captions)
     if rows.null_count:
         all_captions = pa.concat_tables([all_captions, _concatenate_captions(read_other_samples())])

@@ -10,7 +10,10 @@ from zoo.benchmarks.aro.attribution import ATTRIBUTION, ATTRIBUTION_COPY, RELATI
 from zoo.benchmarks.aro.order import COCO_ORDER, COCO_ORDER_COPY, FLICKR_ORDER, FLICKR_ORDER_COPY
 from zoo.benchmarks.base import Benchmark
 from zoo.benchmarks.catalog import benchmark_names, build_benchmark
+from zoo.benchmarks.cc_neg import IMAGES as CC_NEG_IMAGES
+from zoo.benchmarks.countercurate import POSITIONS, CounterCurate
 from zoo.benchmarks.hub import HubDataset
+from zoo.benchmarks.naturalbench import FOLDER as NATURALBENCH_FOLDER
 from zoo.benchmarks.spec import TEXTS as SPEC_TEXTS
 from zoo.benchmarks.zero_shot.published_sets import FOLDER
 from zoo.benchmarks.zero_shot.sets import HUB_COPIES
@@ -249,6 +252,50 @@ def _benchmark_sets() -> Iterator[PublishedSet]:
                 "coco_cf/data/images.zip", (("*", "coco_cf/data"),), (("coco_cf/data/images/*", 1),)
             ),
         ),
+    )
+    yield _hub_set(
+        "naturalbench",
+        (f"{NATURALBENCH_FOLDER}.zip",),
+        bytes=332_052_942,
+        archives=(
+            Archive(
+                f"naturalbench/{NATURALBENCH_FOLDER}.zip",
+                (("*", "naturalbench"),),
+                ((f"naturalbench/{NATURALBENCH_FOLDER}/images/*", 1),),
+            ),
+        ),
+    )
+    yield _hub_set(
+        "cc_neg",
+        ("ccneg_preprocessed.pt", "ccneg_images.zip"),
+        archives=(
+            Archive(
+                "cc_neg/ccneg_images.zip",
+                (("*", "cc_neg"),),
+                ((f"{CC_NEG_IMAGES}/*", 1),),
+            ),
+        ),
+    )
+    dataset = CounterCurate.hub
+    assert dataset is not None
+    yield PublishedSet(
+        "countercurate",
+        "a Creative Commons licence without a stated version",
+        f"{dataset.page} at {dataset.revision[:7]}",
+        hub=(
+            HubFiles(
+                dataset, "countercurate", ("clip_sample_data/test_*.csv", "train_data.tar.gz")
+            ),
+        ),
+        benchmarks=tuple(f"countercurate:{subset}" for subset in POSITIONS),
+        note="unpack train_data.tar.gz yourself; without the images of Flickr30k",
+    )
+    yield PublishedSet(
+        "countercurate_counting",
+        "none stated",
+        "github.com/princetonvisualai/pointingqa",
+        listed_files()["countercurate_counting"],
+        benchmarks=("countercurate:counting",),
     )
     yield _hub_set(
         "spec",

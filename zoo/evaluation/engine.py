@@ -649,7 +649,9 @@ class Evaluation(Ranged):
 
 
 def _describe_whole_text_use(case: Case) -> str:
-    return "compares texts with texts" if case.query_texts else "averages the vectors of prompts"
+    if case.query_texts:
+        return "compares texts with texts"
+    return f"averages the vectors of {'prompts' if case.prompts else 'frames'}"
 
 
 def _image_transform(backbone: Backbone, uses_torchvision: bool) -> Callable[[Any], Tensor]:

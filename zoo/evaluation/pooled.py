@@ -9,6 +9,7 @@ from zoo.backbones.backbone import Backbone
 from zoo.batch import Encoded
 from zoo.benchmarks.protocols.base import Outcome
 from zoo.benchmarks.protocols.recall import Recall
+from zoo.benchmarks.protocols.video_recall import VideoRecall
 from zoo.evaluation.batches import EvaluationBatch, LoaderFactory
 from zoo.evaluation.scoring import (
     check_finite,
@@ -18,6 +19,7 @@ from zoo.evaluation.scoring import (
     score_pairs,
     score_prompt_means,
     score_query_texts,
+    video_scorer,
 )
 from zoo.evaluation.shortlist import short_lists, short_lists_note
 from zoo.evaluation.strategy import Strategy
@@ -102,7 +104,10 @@ class Pooled(Strategy):
             protocol = question.case.resolved_protocol
             if not isinstance(protocol, Recall):
                 continue
-            if head.reranks:
+            if isinstance(protocol, VideoRecall):
+                rows = video_scorer(head, images, texts, question, protocol.frames)
+                yield q, list(protocol.judge_rows(match, rows))
+            elif head.reranks:
                 lists = short_lists(*vectors.vectors_of(question), self.shortlist)
                 i, j = lists.pair_rows
                 question_scores = score_pairs(

@@ -200,6 +200,35 @@ def gallery_scorer(
     return scores_of
 
 
+def video_scorer(
+    head: Head, images: Encoded, texts: Encoded, question: ScorableCase, frames: int
+) -> Callable[[slice], NDArray[np.float32]]:
+    """Returns a function from some videos of a gallery to their scores, `[videos, texts]`.
+
+    The vectors that the head compares texts with are normalised, averaged over the frames of a
+    video, and normalised again.
+
+    Args:
+        head: Scores the pairs.
+        images: Prepared images.
+        texts: Prepared texts.
+        question: The gallery, whose images are the frames, video by video.
+        frames: Number of frames per video.
+    """
+    device = images.pooled.device
+    columns = texts.rows(torch.from_numpy(question.texts).to(device))
+    frame_rows = torch.from_numpy(question.images).to(device).view(-1, frames)
+
+    def scores_of(part: slice) -> NDArray[np.float32]:
+        vectors = F.normalize(images.pooled[frame_rows[part]].float(), dim=-1)
+        videos = Encoded(F.normalize(vectors.mean(1), dim=-1))
+        with torch.autocast(device.type, enabled=False):
+            block = answers.block(head, videos, columns)
+        return check_finite(question, block.float().cpu().numpy())
+
+    return scores_of
+
+
 def check_finite(question: ScorableCase, scores: NDArray[np.float32]) -> NDArray[np.float32]:
     """Returns the scores of a question after checking them.
 

@@ -12,6 +12,7 @@ from zoo.sources.readers.coco_captions import CocoCaptions
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.karpathy import KarpathyJson
 from zoo.sources.readers.parquet_table import parquet_file
+from zoo.sources.source import hash_files
 from zoo.support.class_paths import reject_untrusted_classes
 from zoo.support.configurable import class_path, from_config
 from zoo.support.text_files import sha256, text_lines
@@ -83,7 +84,7 @@ def count_caption_bindings(reader: Reader, extractor: UnitExtractor | None = Non
     description = {
         "captions": name,
         "reader": class_path(type(reader)),
-        "files": {file.name: sha256(file) for file in reader.files},
+        "files": hash_files(reader),
         **extractor.describe(),
     }
     captions = ((s.caption, s.caption_id, s.image_id) for s in samples)
@@ -127,9 +128,10 @@ def training_caption_reader(description: Mapping[str, Any] | None, advice: str) 
         description["reader"], Reader, "the record of the captions that were trained on"
     )
     reader: Reader = from_config(description["reader"], Reader)  # type: ignore[type-abstract]
+    recorded = set(description["files"].values())
     for file in reader.files:
         exists = file.is_file()
-        if not exists or sha256(file) != description["files"].get(file.name):
+        if not exists or sha256(file) not in recorded:
             problem = "is not" if exists else "is missing; it is"
             raise ZooError(
                 f"{file} {problem} the file that the model was trained on: restore it, or {advice}"

@@ -11,8 +11,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from zoo.errors import ZooError
+from zoo.sources.concatenated_samples import concatenate_samples
 from zoo.sources.image_paths import are_unchanged, watch_folders
 from zoo.sources.readers.base import Reader
+from zoo.sources.readers.concatenation import Concatenation
 from zoo.sources.sample import Sample
 from zoo.sources.samples import Samples, WrongFieldType, write_samples
 from zoo.support.compiled_tables import (
@@ -33,11 +35,14 @@ log = logging.getLogger(__name__)
 def cached_samples(reader: Reader) -> Samples:
     """Returns all samples of a reader, from the cache if possible.
 
-    The warnings of the reader are logged again if the samples come from the cache.
+    The warnings of the reader are logged again if the samples come from the cache. A concatenation
+    has no tables of its own; those of its readers are used.
 
     Raises:
         ZooError: The files are invalid, or the tables cannot be written.
     """
+    if isinstance(reader, Concatenation):
+        return concatenate_samples([cached_samples(part) for part in reader.parts])
 
     def write_tables(writer: Writer) -> Notes:
         with collector_off(), _collect_warnings(reader) as warnings, watch_folders() as folders:

@@ -4,10 +4,11 @@ captions.arrow   one row per caption
 images.arrow     one row per image, with its image id
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Any, overload
 
 import numpy as np
@@ -95,9 +96,9 @@ class Samples(Sequence[Sample]):
             return [self[i] for i in range(*index.indices(len(self)))]
         if not -len(self) <= index < len(self):
             raise IndexError(f"sample {index:,} is out of range: there are {len(self):,} samples")
-        batch, row = divmod(int(index) % len(self), ROWS)
+        columns, row = self._batches.find(int(index) % len(self))
         caption, image, caption_id, split, negatives, companions, origin, companion_only = (
-            column[row].as_py() for column in self._batches[batch]
+            column[row].as_py() for column in columns[:_FIELDS]
         )
         return Sample(
             self.image(image),
@@ -116,14 +117,14 @@ class Samples(Sequence[Sample]):
 
     def image(self, row: int) -> ImageRef:
         """Returns the reference of the image in a row of `images`."""
-        batch, row = divmod(int(row), ROWS)
-        source, key, crop, size = (column[row].as_py() for column in self._references[batch][:-1])
+        columns, row = self._references.find(int(row))
+        source, key, crop, size = (column[row].as_py() for column in columns[:-1])
         return ImageRef(source, key, crop and tuple(crop), size and tuple(size))
 
     def image_id(self, row: int) -> str:
         """Returns the id of the image in a row of `images`."""
-        batch, row = divmod(int(row), ROWS)
-        return str(self._references[batch][-1][row].as_py())
+        columns, row = self._references.find(int(row))
+        return str(columns[-1][row].as_py())
 
     @cached_property
     def image_rows(self) -> NDArray[np.int32]:
@@ -152,15 +153,42 @@ class Samples(Sequence[Sample]):
             ref, old_id = self.image(row), self.image_id(row)
             new_ref = new_refs.get(ref, ref)
             pairs.append((new_ref, str(new_ref) if old_id == str(ref) else old_id))
-        return Samples(self.tables, pa.Table.from_batches(list(_images(pairs)), IMAGES))
+        return self.replace_images(pa.Table.from_batches(list(_images(pairs)), IMAGES))
+
+    def replace_images(self, images: pa.Table) -> "Samples":
+        """Returns the samples with another table of images.
+
+        Args:
+            images: The new table, row by row, in the schema `IMAGES`.
+        """
+        return Samples(self.tables, images)
+
+    @property
+    def reader_starts(self) -> Rows:
+        """The position of the first sample of each reader, followed by the number of samples."""
+        return np.array([0, len(self)])
 
     @cached_property
-    def _batches(self) -> list[list[pa.Array]]:
-        return [batch.columns[:_FIELDS] for batch in self.captions.to_batches()]
+    def _batches(self) -> "_Batches":
+        return _Batches(self.captions)
 
     @cached_property
-    def _references(self) -> list[list[pa.Array]]:
-        return [batch.columns for batch in self.images.to_batches()]
+    def _references(self) -> "_Batches":
+        return _Batches(self.images)
+
+
+class _Batches:
+    """The columns of a table, batch by batch."""
+
+    def __init__(self, table: pa.Table) -> None:
+        batches = table.to_batches()
+        self._columns = [batch.columns for batch in batches]
+        self._starts = list(accumulate((batch.num_rows for batch in batches), initial=0))
+
+    def find(self, row: int) -> tuple[list[pa.Array], int]:
+        """Returns the columns of the batch of a row, and the number of the row in it."""
+        batch = bisect_right(self._starts, row) - 1
+        return self._columns[batch], row - self._starts[batch]
 
 
 class CaptionColumn(Sequence[str]):

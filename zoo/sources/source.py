@@ -1,7 +1,9 @@
 """Source: the samples of a reader, and the selection of samples in use."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -30,6 +32,13 @@ class Groups(Sequence[list[int]]):
 
     def __init__(self, positions: Rows, starts: Rows) -> None:
         self._positions, self._starts = positions, starts
+
+    @classmethod
+    def concatenate(cls, parts: "Sequence[Groups]") -> "Groups":
+        """Concatenates groups."""
+        lengths = [np.diff(part._starts) for part in parts]
+        starts = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
+        return cls(np.concatenate([part._positions for part in parts]), starts)
 
     def __len__(self) -> int:
         return len(self._starts) - 1
@@ -113,13 +122,20 @@ class Source:
         """Returns the source without samples that are only companions of others."""
         return self.select(~self.column("companion_only").to_numpy())
 
-    def training_groups(self, captions_per_image: Literal["all", "one"]) -> Groups:
+    def training_groups(
+        self, captions_per_image: Literal["all", "one"], by_reader: bool = False
+    ) -> Groups:
         """Returns groups of positions; each training row samples one position of its group.
 
         Args:
             captions_per_image: 'all' for one group per caption, 'one' for one group per image with
                 all of its captions.
+            by_reader: Whether the groups of concatenated readers follow one another, so that an
+                image of two readers has a group in each.
         """
+        if by_reader:
+            parts = self.split_by_reader()
+            return Groups.concatenate([part.training_groups(captions_per_image) for part in parts])
         used = self.without_companions()
         if captions_per_image == "all":
             return Groups(used.kept, np.arange(len(used.kept) + 1))
@@ -135,11 +151,17 @@ class Source:
         starts = np.concatenate([[0], np.cumsum(np.bincount(groups))])
         return Groups(self.kept[np.argsort(groups, kind="stable")], starts)
 
+    def split_by_reader(self) -> list["Source"]:
+        """Returns for each concatenated reader the source with only its samples in use."""
+        starts = self.samples.reader_starts
+        ends = np.searchsorted(self.kept, starts)
+        return [replace(self, kept=self.kept[start:end]) for start, end in pairwise(ends)]
+
     def describe(self) -> dict[str, Any]:
         """Returns the reader, the hashes of its files, and counts."""
         return {
             "reader": to_config(self.reader),
-            "files": {file.name: sha256(file) for file in self.reader.files},
+            "files": hash_files(self.reader),
             "images": len(self.image_ids),
             "captions": len(self.kept),
             "missing_images": self.missing,
@@ -147,18 +169,27 @@ class Source:
         }
 
 
+def hash_files(reader: Reader) -> dict[str, str]:
+    """Returns the SHA-256 of the reader's files by name, or by path if two have the same name."""
+    names = Counter(file.name for file in reader.files)
+    return {
+        file.name if names[file.name] == 1 else str(file): sha256(file) for file in reader.files
+    }
+
+
 def read_source(reader: Reader) -> Source:
     """Returns the source with all samples of a reader.
 
     Raises:
-        ZooError: The reader finds no caption.
+        ZooError: The reader, or one of those that it concatenates, finds no caption.
     """
     samples = cached_samples(reader)
-    if not len(samples):
-        raise ZooError(
-            f"{type(reader).__name__} found no captions in {', '.join(map(str, reader.files))}: "
-            "check the path and the splits"
-        )
+    for part, n_samples in zip(reader.parts, np.diff(samples.reader_starts), strict=True):
+        if not n_samples:
+            raise ZooError(
+                f"{type(part).__name__} found no captions in {', '.join(map(str, part.files))}: "
+                "check the path and the splits"
+            )
     return Source(reader, samples, np.arange(len(samples)))
 
 

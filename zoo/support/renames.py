@@ -53,6 +53,8 @@ ADDED_TO_BACKBONE: dict[str, dict[str, Any]] = {
     "augmentation": {"patch_dropout": 0.0},
     "compute": {"checkpoint_blocks": False},
 }
+# arguments that were added to CaptionDataModule; a recipe may leave them to another recipe
+ADDED_TO_DATA: dict[str, Any] = {"train_weights": None}
 # fields of a catalogue entry
 ENTRY = {"says": "description", "rule": "weights_class", "refused": "unsupported"}
 
@@ -90,6 +92,19 @@ def translate_recipe(recipe: Any) -> Any:
         for group, added in ADDED_TO_BACKBONE.items():
             if isinstance(arguments.get(group), dict):
                 arguments[group] = {**added, **arguments[group]}
+    return translated
+
+
+def translate_data(data: Any) -> Any:
+    """Returns the settings of a run's data with current names and the values of added settings.
+
+    Args:
+        data: The settings, as run.json holds them.
+    """
+    translated = translate_classes(data)
+    path = translated.get("class_path") if isinstance(translated, dict) else None
+    if isinstance(path, str) and path.endswith(".CaptionDataModule"):
+        translated["init_args"] = {**ADDED_TO_DATA, **translated.get("init_args", {})}
     return translated
 
 

@@ -25,7 +25,7 @@ from zoo.support.configurable import differences
 from zoo.support.distributed import sum_over_ranks
 from zoo.support.files import advice_on, write_bytes
 from zoo.support.lightning_internals import has_version, set_version
-from zoo.support.renames import translate_classes, translate_recipe
+from zoo.support.renames import translate_data, translate_recipe
 from zoo.training.metrics_log import MetricsLog
 
 CONFIG, RECORD = "config.yaml", "run.json"
@@ -337,7 +337,7 @@ def read_record(folder: Path) -> Settings:
     if not isinstance(record, dict):
         return {}
     model, data = (record.get(name) for name in ("model", "data"))
-    return {**record, "model": translate_recipe(model), "data": translate_classes(data)}
+    return {**record, "model": translate_recipe(model), "data": translate_data(data)}
 
 
 def list_last_checkpoints(root: Path) -> list[Path]:

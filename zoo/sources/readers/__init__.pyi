@@ -1,5 +1,6 @@
 from .base import Reader as Reader
 from .coco_captions import CocoCaptions as CocoCaptions
+from .concatenation import Concatenation as Concatenation
 from .csv_table import CsvTable as CsvTable
 from .flickr_token import FlickrToken as FlickrToken
 from .hub_captions import HubCaptions as HubCaptions

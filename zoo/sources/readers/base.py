@@ -54,6 +54,11 @@ class Reader(Configurable, ABC):
         """The files to read. Checkpoints and results record their hashes."""
         return ()
 
+    @property
+    def parts(self) -> "tuple[Reader, ...]":
+        """The readers that this reader concatenates, or only itself."""
+        return (self,)
+
     def all_splits(self) -> "Reader":
         """Returns a reader of all splits of the files, or this reader for files without splits."""
         return self

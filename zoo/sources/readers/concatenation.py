@@ -1,0 +1,52 @@
+"""The captions of several readers, one reader after the other."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from zoo.errors import ZooError
+from zoo.sources.readers.base import Reader
+from zoo.sources.sample import Sample
+
+
+class Concatenation(Reader):
+    """Reads the captions of several readers, one reader after the other.
+
+    A list of readers in `data.train` or `data.val` is read by it.
+
+    Args:
+        readers: The readers.
+
+    Raises:
+        ZooError: There is no reader.
+    """
+
+    def __init__(self, readers: list[Reader]) -> None:
+        if not readers:
+            raise ZooError("a list of readers is empty: give at least one reader of captions")
+        self.readers = list(readers)
+
+    @property
+    def parts(self) -> tuple[Reader, ...]:
+        """The readers."""
+        return tuple(part for reader in self.readers for part in reader.parts)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files of all readers, each once."""
+        return tuple(dict.fromkeys(file for reader in self.readers for file in reader.files))
+
+    def all_splits(self) -> Reader:
+        """Returns a reader of all splits of the files of all readers."""
+        return Concatenation([reader.all_splits() for reader in self.readers])
+
+    def samples(self) -> Iterator[Sample]:
+        """Yields the samples of each reader; companions are numbered over all readers."""
+        start = 0
+        for reader in self.parts:
+            n_samples = 0
+            for sample in reader.checked_samples():
+                n_samples += 1
+                companions = tuple(companion + start for companion in sample.companions)
+                yield replace(sample, companions=companions)
+            start += n_samples
