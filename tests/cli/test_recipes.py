@@ -11,6 +11,7 @@ import yaml
 from tests.cli.test_every_recipe import SMALL
 from tests.support.published import make_published
 from zoo.cli import main
+from zoo.cli.fit import parse_settings
 from zoo.cli.recipes import find_recipe, load_recipe, shipped_recipes
 from zoo.errors import ZooError
 
@@ -114,3 +115,16 @@ def test_an_alias_is_no_second_key(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("trainer: &one {max_epochs: 1}\nmodel: {a: *one, b: *one}\n")
     path = str(tmp_path / "a.yaml")
     assert load_recipe(path, [])[0] == path
+
+
+def test_an_overlay_keeps_the_arguments_that_it_does_not_name(tmp_path: Path) -> None:
+    """An argument that was added later gets its former value in old checkpoints alone."""
+    overlay = tmp_path / "more_units.yaml"
+    part = {"class_path": "zoo.objectives.CSCLIP", "init_args": {"lambda_u": 1.0}}
+    overlay.write_text(yaml.safe_dump({"model": {"objective": part}}))
+    below = tmp_path / "sigmoid.yaml"
+    sigmoid = {"class_path": "zoo.objectives.CSCLIP", "init_args": {"pairs": "sigmoid"}}
+    below.write_text(yaml.safe_dump({"model": {"objective": sigmoid}}))
+    words = ["fit", "--config", "cs_clip.yaml", "--config", str(below), "--config", str(overlay)]
+    objective = parse_settings([*words, "--data_root", str(tmp_path)]).model.objective.init_args
+    assert (objective.pairs, objective.lambda_u) == ("sigmoid", 1.0)

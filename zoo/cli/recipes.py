@@ -98,7 +98,7 @@ def load_recipe(value: str, data_roots: Sequence[str] | None) -> tuple[str, dict
             none or several were given.
     """
     name, settings = _read_recipe(value)
-    current = translate_classes(settings)
+    current = translate_classes(settings, with_added=False)
     text = value if name == INLINE else name
     try:
         document = to_yaml_compatible_json(current)

@@ -108,17 +108,19 @@ def translate_data(data: Any) -> Any:
     return translated
 
 
-def translate_classes(value: Any) -> Any:
+def translate_classes(value: Any, with_added: bool = True) -> Any:
     """Returns plain data in which all class paths and their arguments have current names.
 
     Args:
         value: A recipe, a part of one, or any other plain data.
+        with_added: Whether arguments that were added later get the value that the classes had
+            before. An overlay must not get them: it would replace those of the recipe below it.
     """
     if isinstance(value, list | tuple):
-        return type(value)(map(translate_classes, value))
+        return type(value)(translate_classes(inner, with_added) for inner in value)
     if not isinstance(value, dict):
         return value
-    translated = {name: translate_classes(inner) for name, inner in value.items()}
+    translated = {name: translate_classes(inner, with_added) for name, inner in value.items()}
     path, arguments = value.get("class_path"), translated.get("init_args")
     if isinstance(path, str):
         module, _, name = path.rpartition(".")
@@ -126,7 +128,8 @@ def translate_classes(value: Any) -> Any:
             translated["class_path"] = f"{MODULES[module]}.{name}"
         if isinstance(arguments, dict):
             renamed = translate_keys(arguments, ARGUMENTS.get(name, {}))
-            translated["init_args"] = {**ADDED_ARGUMENTS.get(name, {}), **renamed}
+            added = ADDED_ARGUMENTS.get(name, {}) if with_added else {}
+            translated["init_args"] = {**added, **renamed}
     return translated
 
 
