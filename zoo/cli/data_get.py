@@ -238,7 +238,7 @@ def _describe_plan(plan: SetPlan, settings: DownloadSettings) -> Iterator[str]:
         n_files = len(plan.files) + sum(missing.files for _, missing in plan.hub)
         size = format_bytes(plan.download_bytes(settings.root))
         files = f"{n_files:,} {'file' if n_files == 1 else 'files'}"
-        work = f"{files}, {size}" if n_files else "zips to unpack"
+        work = f"{files}, {size}" if n_files else "archives to unpack"
         yield f"{item.name}: {work}; licence: {item.licence}; from {item.source}"
         if settings.dry_run:
             for file in plan.files:
