@@ -10,7 +10,6 @@ Sources, read at the named commits:
 - the data cards BeichenZhang/Urban1k and Lin-Chen/ShareGPT4V there: CC BY-NC 4.0
 """
 
-import re
 from collections.abc import Callable, Hashable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -24,6 +23,7 @@ from zoo.benchmarks.download_commands import download_command
 from zoo.benchmarks.hub import HubDataset
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
+from zoo.language.text import split_sentences
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import DOWNLOAD_AGAIN, Text, read_json_lines, read_list, validate_record
 from zoo.support.text_files import read_json
@@ -37,7 +37,6 @@ _IIW_IMAGES = (
     "put DOCCI's test images, those of docci_images_aar.tar.gz from google.github.io/docci and "
     f"DCI's into the folders {', '.join(IIW_FOLDERS.values())} of DATA_ROOT/imageinwords"
 )
-_SENTENCE_END = re.compile(r"\n|</s>|\.")
 
 
 class LongCaption(NamedTuple):
@@ -191,8 +190,7 @@ def rejoin_sentences(text: str) -> str:
     Args:
         text: The text. A sentence ends at a line break, a full stop or "</s>".
     """
-    sentences = (sentence.strip() for sentence in _SENTENCE_END.split(text))
-    return ". ".join(sentence for sentence in sentences if sentence)
+    return ". ".join(split_sentences(text))
 
 
 def _gallery(subset: str, captions: list[LongCaption]) -> Case:
