@@ -52,6 +52,7 @@ ADDED_TO_BACKBONE: dict[str, dict[str, Any]] = {
     "tuning": {"image_groups": None, "text_groups": None},
     "augmentation": {"patch_dropout": 0.0},
     "compute": {"checkpoint_blocks": False},
+    "text": {"kept_positions": None},
 }
 # fields of a catalogue entry
 ENTRY = {"says": "description", "rule": "weights_class", "refused": "unsupported"}
