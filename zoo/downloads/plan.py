@@ -81,7 +81,8 @@ def plan_set(
         overwrite: Whether local files that differ from the published ones are replaced.
 
     Raises:
-        ZooError: The hub cannot be reached, or its licence was not accepted.
+        HubUnreachable: There is no connection to the hub.
+        ZooError: The hub reports an error, or its licence was not accepted.
     """
     unpacked = {archive.path for archive in published.archives if archive.is_unpacked(root)}
     missing, changed = list[PublishedFile](), list[Path]()
