@@ -21,8 +21,14 @@ def write(path: Path, content: Any) -> Path:
 
 
 def listed(*captions: tuple[str, str]) -> dict[str, Any]:
-    """Returns captions in the form of FLAIR's files."""
-    return {"annotations": [{"image": image, "caption": text} for image, text in captions]}
+    """Returns captions in the form of FLAIR's files, with a number for each image."""
+    numbers = {image: i for i, image in enumerate(dict(captions))}
+    return {
+        "annotations": [
+            {"image_id": numbers[image], "image": image, "caption": text}
+            for image, text in captions
+        ]
+    }
 
 
 def chats(*images: str) -> list[dict[str, Any]]:
@@ -126,6 +132,39 @@ def test_recalls_are_those_of_a_loop_over_ranks(tmp_path: Path) -> None:
         assert answers == expected
 
 
+def test_captions_are_of_one_image_if_their_numbers_are_equal(tmp_path: Path) -> None:
+    rows = [(4, "1.jpg", "A bus"), (2, "2.jpg", "A cup"), (4, "1.jpg", "A dog"), (7, "2.jpg", "A")]
+    keys = ("image_id", "image", "caption")
+    annotations = [dict(zip(keys, row, strict=True)) for row in rows]
+    write(tmp_path / "docci/annotations/test_annotations.json", {"annotations": annotations})
+    case = read(tmp_path)["docci_sentences"]
+    assert [image.key for image in case.images] == [
+        "docci/images/1.jpg",
+        "docci/images/2.jpg",
+        "docci/images/2.jpg",
+    ]
+    assert case.match.astype(int).tolist() == [[1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 1]]
+
+
+def test_captions_without_numbers_have_an_image_each_also_if_two_have_one_file(
+    tmp_path: Path,
+) -> None:
+    share = chats(*(f"sa_000000/images/sa_{i}.jpg" for i in (1, 2, 1)))
+    write(tmp_path / "share4v/share4v_sam_10k.json", share)
+    case = read(tmp_path)["sharegpt4v_1k"]
+    assert [Path(image.key).name for image in case.images] == ["sa_1.jpg", "sa_2.jpg", "sa_1.jpg"]
+    assert case.match.astype(int).tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+
+
+def test_images_of_urban1k_are_in_the_folder_of_the_zip_or_that_of_the_published_code(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path / "Urban1k/annotations/annotations.json", listed(("1.jpg", "A street")))
+    assert read(tmp_path)["urban1k"].images[0].key == "Urban1k/images/1.jpg"
+    (tmp_path / "Urban1k/image").mkdir()
+    assert read(tmp_path)["urban1k"].images[0].key == "Urban1k/image/1.jpg"
+
+
 def test_a_note_counts_the_images_of_an_incomplete_file(tmp_path: Path) -> None:
     write_all(tmp_path)
     notes = LongRetrieval(subsets=["dci", "sharegpt4v_1k"]).read(tmp_path).notes
@@ -153,7 +192,8 @@ def test_sentences_end_where_the_published_code_splits_them(text: str, expected:
 @pytest.mark.parametrize(
     ("subset", "file", "content", "message"),
     [
-        ("urban1k", "a.json", {"annotations": [{"image": "1.jpg"}]}, "caption"),
+        ("urban1k", "a.json", {"annotations": [{"image_id": 0, "image": "1.jpg"}]}, "caption"),
+        ("urban1k", "a.json", {"annotations": [{"image": "1.jpg", "caption": "a"}]}, "image_id"),
         ("urban1k", "a.json", {"other": []}, "has no captions of urban1k"),
         ("urban1k", "a.json", [1], "must be an object"),
         ("docci", "a.jsonl", [{"split": "train", "image_file": "1", "description": "a"}], "docci"),

@@ -21,8 +21,12 @@ from zoo.benchmarks.base import Benchmark
 from zoo.benchmarks.protocols.base import Protocol
 from zoo.caption_data import BenchmarkedData
 from zoo.cli import main
+from zoo.cli.commands import OTHER_NAMES
+from zoo.cli.early_checks import OTHER_FLAGS
+from zoo.cli.flags import FLAGS
 from zoo.cli.ls import BY_NAME
 from zoo.cli.recipes import shipped_recipes
+from zoo.cli.registry import COMMANDS
 from zoo.heads.base import Head
 from zoo.language.tagger import Tagger
 from zoo.negatives.base import NegativeGenerator
@@ -547,9 +551,17 @@ def test_every_shipped_recipe_is_parsed(
     ("words", "advice"),
     [
         (["train"], "unknown command 'train': use `zoo fit`"),
+        (["finetune"], "unknown command 'finetune': use `zoo fit`"),
+        (["eval", "aro"], "unknown command 'eval': use `zoo validate`"),
         (["evaluate", "--model", "x"], "unknown command 'evaluate': use `zoo validate`"),
+        (["test"], "unknown command 'test': use `zoo validate`"),
+        (["list", "heads"], "unknown command 'list': use `zoo ls`"),
         (["download", "aro"], "unknown command 'download': use `zoo data get`"),
         (["validate", "--tasks", "aro"], "unknown flag --tasks: use --benchmarks"),
+        (["validate", "--task=aro"], "unknown flag --task: use --benchmarks"),
+        (["validate", "--dataset", "aro"], "unknown flag --dataset: use --benchmarks"),
+        (["validate", "--datasets", "aro"], "unknown flag --datasets: use --benchmarks"),
+        (["fit", "--batch-size", "8"], "unknown flag --batch-size: use --batch_size"),
         (["fit", "--learning_rate=1"], "unknown flag --learning_rate: use --lr"),
     ],
 )
@@ -558,6 +570,12 @@ def test_names_of_other_programs_get_the_name_here(
 ) -> None:
     assert main(words) == 2
     assert capsys.readouterr().err == f"zoo: {advice}\n"
+
+
+def test_every_name_of_other_programs_leads_to_a_command_or_flag_that_exists() -> None:
+    assert {command.split()[0] for command in OTHER_NAMES.values()} <= COMMANDS.keys()
+    assert not OTHER_NAMES.keys() & COMMANDS.keys()
+    assert set(OTHER_FLAGS.values()) <= {flag.name for flag in FLAGS}
 
 
 def test_a_quiet_evaluation_prints_nothing_and_writes_its_results(

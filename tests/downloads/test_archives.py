@@ -1,12 +1,14 @@
-"""Zips are unpacked member by member, and only into their folders."""
+"""Zips and tars are unpacked member by member, and only into their folders."""
 
+import io
 import stat
+import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from zoo.downloads.archives import unpack_zip
+from zoo.downloads.archives import unpack_archive
 from zoo.downloads.files import Archive
 from zoo.errors import ZooError
 
@@ -18,10 +20,19 @@ def write_zip(path: Path, members: dict[str, str]) -> Path:
     return path
 
 
+def write_tar(path: Path, members: dict[str, str]) -> Path:
+    with tarfile.open(path, "w:gz") as archive:
+        for name, content in members.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content.encode()))
+    return path
+
+
 def test_only_matching_members_are_unpacked_and_the_zip_is_deleted(tmp_path: Path) -> None:
     path = write_zip(tmp_path / "a.zip", {"val/1.jpg": "1", "val/2.jpg": "2", "readme": "no"})
     counted: list[int] = []
-    unpack_zip(path, tmp_path, (("val/*.jpg", "coco"),), counted.append)
+    unpack_archive(path, tmp_path, (("val/*.jpg", "coco"),), counted.append)
     assert sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file()) == [
         "coco/val/1.jpg",
         "coco/val/2.jpg",
@@ -33,7 +44,7 @@ def test_members_that_are_there_are_not_written_again(tmp_path: Path) -> None:
     path = write_zip(tmp_path / "a.zip", {"1.txt": "same", "2.txt": "longer"})
     (tmp_path / "1.txt").write_text("mine")  # of the same size
     (tmp_path / "2.txt").write_text("half")
-    unpack_zip(path, tmp_path, (("*", "."),))
+    unpack_archive(path, tmp_path, (("*", "."),))
     assert [(tmp_path / name).read_text() for name in ("1.txt", "2.txt")] == ["mine", "longer"]
 
 
@@ -41,7 +52,7 @@ def test_members_that_are_there_are_not_written_again(tmp_path: Path) -> None:
 def test_a_member_that_leaves_its_folder_is_refused(tmp_path: Path, name: str) -> None:
     path = write_zip(tmp_path / "a.zip", {"in.txt": "x", name: "bad"})
     with pytest.raises(ZooError, match="does not stay in its folder"):
-        unpack_zip(path, tmp_path / "root", (("*", "set"),))
+        unpack_archive(path, tmp_path / "root", (("*", "set"),))
     assert [p.name for p in (tmp_path / "root").rglob("*") if p.is_file()] == ["in.txt"]
 
 
@@ -51,7 +62,7 @@ def test_a_link_is_refused(tmp_path: Path) -> None:
         member.external_attr = (stat.S_IFLNK | 0o777) << 16
         archive.writestr(member, "/etc/passwd")
     with pytest.raises(ZooError, match="does not stay in its folder"):
-        unpack_zip(tmp_path / "a.zip", tmp_path, (("*", "set"),))
+        unpack_archive(tmp_path / "a.zip", tmp_path, (("*", "set"),))
 
 
 def test_a_damaged_zip_is_deleted_and_a_zip_without_the_members_is_reported(tmp_path: Path) -> None:
@@ -59,12 +70,12 @@ def test_a_damaged_zip_is_deleted_and_a_zip_without_the_members_is_reported(tmp_
     content = path.read_bytes()
     path.write_bytes(content.replace(b"first", b"FIRST"))
     with pytest.raises(ZooError, match=r"a\.zip is damaged .* was deleted"):
-        unpack_zip(path, tmp_path, (("*", "."),))
+        unpack_archive(path, tmp_path, (("*", "."),))
     assert not path.exists()
     assert not (tmp_path / "1.txt").exists()
     path.write_bytes(content)
     with pytest.raises(ZooError, match=r"has no member data/\*"):
-        unpack_zip(path, tmp_path, (("data/*", "."),))
+        unpack_archive(path, tmp_path, (("data/*", "."),))
 
 
 def test_an_archive_is_unpacked_when_all_its_files_are_there_and_the_zip_is_gone(
@@ -78,3 +89,34 @@ def test_an_archive_is_unpacked_when_all_its_files_are_there_and_the_zip_is_gone
     assert archive.is_unpacked(tmp_path)
     (tmp_path / "a.zip").touch()
     assert not archive.is_unpacked(tmp_path)
+
+
+def test_a_tar_is_unpacked_like_a_zip(tmp_path: Path) -> None:
+    members = {"./val/1.jpg": "1", "./val/2.jpg": "two", "./readme": "no"}
+    path = write_tar(tmp_path / "a.tar.gz", members)
+    (tmp_path / "coco/val").mkdir(parents=True)
+    (tmp_path / "coco/val/1.jpg").write_text("M")  # of the same size
+    counted: list[int] = []
+    unpack_archive(path, tmp_path, (("*val/*.jpg", "coco"),), counted.append)
+    files = {str(p.relative_to(tmp_path)): p.read_text() for p in tmp_path.rglob("*.*")}
+    assert files == {"coco/val/1.jpg": "M", "coco/val/2.jpg": "two"}
+    assert sum(counted) == 2
+
+
+def test_a_tar_is_refused_or_deleted_like_a_zip(tmp_path: Path) -> None:
+    path = write_tar(tmp_path / "a.tar.gz", {"../out.txt": "bad"})
+    with pytest.raises(ZooError, match="does not stay in its folder"):
+        unpack_archive(path, tmp_path / "root", (("*", "set"),))
+    with tarfile.open(path, "w:gz") as archive:
+        link = tarfile.TarInfo("link")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        archive.addfile(link)
+    with pytest.raises(ZooError, match="does not stay in its folder"):
+        unpack_archive(path, tmp_path, (("*", "set"),))
+    write_tar(path, {"1.txt": "content"})
+    with pytest.raises(ZooError, match=r"has no member data/\*"):
+        unpack_archive(path, tmp_path, (("data/*", "."),))
+    path.write_bytes(path.read_bytes()[:40])
+    with pytest.raises(ZooError, match=r"a\.tar\.gz is damaged .* was deleted"):
+        unpack_archive(path, tmp_path, (("*", "."),))
+    assert not path.exists()

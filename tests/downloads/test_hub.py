@@ -1,17 +1,21 @@
 """Data sets of the Hugging Face hub, from a stand-in on loopback."""
 
 import io
+import json
 import os
+import socket
 import subprocess
 import sys
 import time
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from huggingface_hub import constants
 
 from tests.support.hub_server import COMMIT, HubServer, serve_hub
+from zoo.benchmarks.long_retrieval import URBAN_IMAGES, LongRetrieval
 from zoo.benchmarks.mmvp import MMVP
 from zoo.cli import main
 from zoo.downloads.sets import published_sets
@@ -139,6 +143,26 @@ def test_an_unpinned_data_set_is_fetched_at_one_commit(
     assert COMMIT in (metadata / "test.json.metadata").read_text()
 
 
+def test_an_unreachable_hub_is_asked_once_for_all_sets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    connections: list[str] = []
+    connect = socket.create_connection
+
+    def count(address: tuple[str, int], *args: Any, **options: Any) -> socket.socket:
+        connections.append(f"{address[0]}:{address[1]}")
+        return connect(address, *args, **options)
+
+    monkeypatch.setattr(socket, "create_connection", count)
+    with serve_hub({}) as hub:
+        hub.url = "http://127.0.0.1:9"
+        assert get(hub, tmp_path, monkeypatch, "mmvp,colorswap,biscor") == 1
+    assert connections == ["127.0.0.1:9"]
+    message = capsys.readouterr().err
+    for name in ("MMVP/MMVP_VLM", "stanfordnlp/colorswap", "imirandam/BiSCoR"):
+        assert message.count(f"huggingface.co/datasets/{name} cannot be reached (") == 1
+
+
 @pytest.mark.parametrize("gone", ["no server", "no data set"])
 def test_an_unreachable_hub_is_one_sentence(
     tmp_path: Path,
@@ -165,3 +189,23 @@ def test_of_a_zero_shot_set_only_the_test_split_is_fetched(
         assert get(hub, tmp_path, monkeypatch, "zero_shot:cifar10") == 0
         assert {file for file, _ in hub.downloads} == {*files} - {"train/nshards.txt"}
     assert (tmp_path / "zero_shot" / "cifar10" / "test" / "0.tar").is_file()
+
+
+def test_urban1k_arrives_with_its_captions_and_unpacked_images(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for i in range(1, 1001):
+            archive.writestr(f"Urban1k/image/{i}.jpg", b"i")
+            archive.writestr(f"Urban1k/caption/{i}.txt", "c")
+    captions = {"annotations": [{"image_id": 0, "image": "7.jpg", "caption": "A street"}]}
+    (tmp_path / "Urban1k/annotations").mkdir(parents=True)
+    (tmp_path / "Urban1k/annotations/annotations.json").write_text(json.dumps(captions))
+    with serve_hub({URBAN_IMAGES.id: {"Urban1k.zip": packed.getvalue()}}) as hub:
+        assert get(hub, tmp_path, monkeypatch, "long_retrieval:urban1k") == 0
+    assert "urban1k: 1 file, 0.2 MB; licence: CC BY-NC 4.0" in capsys.readouterr().out
+    [case] = LongRetrieval(subsets=["urban1k"]).read(tmp_path).cases
+    assert (tmp_path / case.images[0].key).read_bytes() == b"i"
+    assert not (tmp_path / "Urban1k/Urban1k.zip").exists()
+    assert not (tmp_path / "Urban1k/caption").exists()

@@ -61,11 +61,11 @@ def test_an_interrupted_unpacking_resumes_without_a_download(
     unpacked: list[str] = []
     unpack_member = archives_module._unpack_member
 
-    def interrupt(opened: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path) -> None:
+    def interrupt(archive: Path, member: archives_module._Member, folder: Path) -> None:
         if len(unpacked) == 2:
             raise KeyboardInterrupt
-        unpacked.append(member.filename)
-        unpack_member(opened, member, folder)
+        unpacked.append(member.name)
+        unpack_member(archive, member, folder)
 
     with serve_files({"a.org/val.zip": ZIP}) as server:
         with monkeypatch.context() as patch:

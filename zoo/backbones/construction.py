@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import nn
@@ -94,15 +94,25 @@ def construct_model(
         weights.activation if weights else None,
         is_name_given=name is not None,
     )
+    settings = ((weights.preprocess or {}) if weights else {}) | asked
+    if weights is None and source is not None and text.kept_positions is not None:
+        published = build(known_as, source, resolved_activation, None, settings)
+        weights = _collect_published_weights(published, source)
+        settings = weights.preprocess or {}
     model = build(
         known_as,
         None if weights else source,
         resolved_activation,
         text.context_length,
-        ((weights.preprocess or {}) if weights else {}) | asked,
+        settings,
     )
     if weights is not None:
-        load_weights(model, weights, resize_text=text.context_length is not None)
+        load_weights(
+            model,
+            weights,
+            resize_text=text.context_length is not None,
+            kept_positions=text.kept_positions,
+        )
     return BuiltModel(
         architecture_name,
         known_as,
@@ -148,6 +158,13 @@ def _read_hugging_face_folder(folder: Path, open_clip_name: str) -> Weights:
         preprocess=settings["preprocess"],
         tokenizer=settings.get("text", {}).get("tokenizer"),
     )
+
+
+def _collect_published_weights(model: nn.Module, tag: str) -> Weights:
+    """Returns the weights that open_clip loaded for a tag, and their preprocessing of images."""
+    settings = dict(cast(Any, model).visual.preprocess_cfg)
+    settings.pop("size", None)
+    return Weights(Path(tag), model.state_dict(), None, preprocess=settings)
 
 
 def _publication_class(name: str) -> type[PublishedWeights] | None:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from zoo.backbones.lora import LoRA
 from zoo.errors import ZooError
-from zoo.support.ranges import HalfOpenUnitInterval, PositiveInt, RangedType
+from zoo.support.ranges import HalfOpenUnitInterval, NonNegativeInt, PositiveInt, RangedType
 
 SHORTEST = 3  # tokens of a context: a start, a word, an end
 TOWERS: tuple[Literal["image", "text"], ...] = ("image", "text")
@@ -97,6 +97,10 @@ class TextInput(metaclass=RangedType):
         lengths: The lengths in tokens that texts are cut to: each text to the shortest length that
             holds it. The context length is always one of them, so an empty list cuts no text.
             Towers that need their padding ignore them.
+        kept_positions: How many of the first text positions keep their vectors where the table is
+            stretched to a longer `context_length`; the others are interpolated as in Long-CLIP
+            (see `stretch_positions`), which keeps 20 of 77 and stretches the others by 4 to 248.
+            None interpolates the whole table, as open_clip does.
         max_groups: How many of the lengths are used in one batch at most: each is one pass of the
             tower. None sets no limit on a CPU, and 2 on a GPU, where a pass of few texts takes as
             long as one of many.
@@ -114,12 +118,18 @@ class TextInput(metaclass=RangedType):
     context_length: PositiveInt | None = None
     lengths: Sequence[PositiveInt] = (8, 16, 24, 32, 48)
     max_groups: PositiveInt | None = None
+    kept_positions: NonNegativeInt | None = None
 
     def __post_init__(self) -> None:
         if self.context_length is not None and not SHORTEST <= self.context_length <= LONGEST:
             raise ZooError(
                 f"backbone.text.context_length is {self.context_length}: give a whole number from "
                 f"{SHORTEST}, room for a start, a word and an end, to {LONGEST:,}"
+            )
+        if self.kept_positions is not None and self.context_length is None:
+            raise ZooError(
+                f"backbone.text.kept_positions is {self.kept_positions}, which has a meaning where "
+                "the text positions are stretched: set backbone.text.context_length, such as 248"
             )
 
 

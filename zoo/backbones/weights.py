@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from zoo.backbones.factory import Activation, activation_of, validate_preprocess
@@ -272,7 +273,12 @@ def _temperature_tensors(beside: dict[str, Tensor]) -> dict[str, Tensor]:
     return {names[key]: value for key, value in beside.items() if key in names}
 
 
-def load_weights(model: nn.Module, weights: Weights, resize_text: bool = False) -> None:
+def load_weights(
+    model: nn.Module,
+    weights: Weights,
+    resize_text: bool = False,
+    kept_positions: int | None = None,
+) -> None:
     """Loads weights into a model, all or none.
 
     Known further tensors of published files are left out and logged.
@@ -281,6 +287,8 @@ def load_weights(model: nn.Module, weights: Weights, resize_text: bool = False) 
         model: The open_clip model.
         weights: The weights.
         resize_text: Whether the table of text positions is interpolated to the model's context.
+        kept_positions: How many of the first positions are kept, as in Long-CLIP; None interpolates
+            all of them.
 
     Raises:
         ZooError: Tensors are missing, unexpected, of another shape or not finite; the message lists
@@ -298,14 +306,17 @@ def load_weights(model: nn.Module, weights: Weights, resize_text: bool = False) 
         if key in state and key in target and state[key].numel() == 1:
             state[key] = state[key].reshape(target[key].shape)
     positions = next((key for key in target if key in POSITIONS), "")
+    if kept_positions is not None and not positions:
+        raise ZooError(
+            "backbone.text.kept_positions needs a table of text positions, which this text tower "
+            "does not have: set it to null"
+        )
     if (
         resize_text
         and positions in state
         and _have_equal_width(state[positions], target[positions])
     ):
-        from open_clip.model import resize_text_pos_embed
-
-        resize_text_pos_embed(state, model)
+        _resize_positions(model, state, positions, len(target[positions]), kept_positions)
     faults = {
         "missing": [key for key in target if key not in state],
         "unexpected": [key for key in state if key not in target],
@@ -328,6 +339,55 @@ def load_weights(model: nn.Module, weights: Weights, resize_text: bool = False) 
         raise ZooError(f"{weights.file} does not fit the backbone ({wrong}): {advice}")
     refuse_not_finite(weights.file, state, "fetch the file again, or give another")
     model.load_state_dict(state)
+
+
+def _resize_positions(
+    model: nn.Module, state: dict[str, Tensor], key: str, length: int, kept: int | None
+) -> None:
+    """Replaces the table of text positions in a state by one of the model's length."""
+    if len(state[key]) == length:
+        return
+    if kept is not None:
+        state[key] = stretch_positions(state[key], length, kept)
+        return
+    from open_clip.model import resize_text_pos_embed
+
+    resize_text_pos_embed(state, model)
+
+
+def stretch_positions(table: Tensor, length: int, kept: int) -> Tensor:
+    """Stretches a table of positions, and keeps the first ones, as Long-CLIP does.
+
+    With a factor s = (length - kept) / (positions - kept), position kept + i of the table moves to
+    kept + s i, those between two are interpolated linearly, and those after the last continue the
+    line through the last two. With 77 positions, 20 kept and a length of 248, s is 4: this is the
+    table of `load_from_clip` in `model/longclip.py` of github.com/beichenzbc/Long-CLIP.
+
+    Args:
+        table: The vectors of the positions, `[positions, D]`.
+        length: The new number of positions, at least the old one.
+        kept: How many of the first positions keep their vectors, at most two fewer than there are.
+
+    Returns:
+        The new table, `[length, D]`.
+
+    Raises:
+        ZooError: The length is smaller than before, or too many positions are kept.
+    """
+    positions = len(table)
+    if length < positions or kept > positions - 2:
+        raise ZooError(
+            f"backbone.text.kept_positions is {kept} and backbone.text.context_length {length}, "
+            f"and the weights have {positions} text positions: keep at most {positions - 2}, and "
+            f"give a context length of at least {positions}, or set kept_positions to null"
+        )
+    scale = (length - kept) / (positions - kept)
+    places = kept + torch.arange(length - kept, dtype=torch.float64, device=table.device) / scale
+    left = places.floor().long().clamp(max=positions - 2)
+    share = (places - left)[:, None]
+    values = table.double()
+    stretched = values[left] * (1 - share) + values[left + 1] * share
+    return torch.cat([table[:kept], stretched.to(table.dtype)])
 
 
 def _have_equal_width(table: Tensor, other: Tensor) -> bool:

@@ -15,6 +15,7 @@ from zoo.benchmarks.catalog import benchmark_names, build_benchmarks
 from zoo.benchmarks.roots import read_benchmark, resolve_case_images
 from zoo.cli.command_parser import CommandParser
 from zoo.downloads.files import format_bytes
+from zoo.downloads.hub import HubUnreachable, describe_unreachable
 from zoo.downloads.images import ImageFolder, plan_images
 from zoo.downloads.plan import (
     SetPlan,
@@ -203,10 +204,16 @@ def _get_sets_and_images(
 def _get_sets(sets: Sequence[PublishedSet], settings: DownloadSettings) -> list[str]:
     """Reports and fetches what is missing of sets; returns what could not be fetched."""
     plans, errors = list[SetPlan](), list[str]()
+    unreachable: HubUnreachable | None = None
     for item in sets:
+        if item.hub and unreachable is not None:
+            cause = unreachable.__cause__
+            errors += [describe_unreachable(files.dataset, cause) for files in item.hub]
+            continue
         try:
             plans.append(plan_set(item, settings.root, settings.mirror, settings.overwrite))
         except ZooError as error:
+            unreachable = error if isinstance(error, HubUnreachable) else unreachable
             errors.append(str(error))
     for plan in plans:
         for line in _describe_plan(plan, settings):
@@ -238,7 +245,7 @@ def _describe_plan(plan: SetPlan, settings: DownloadSettings) -> Iterator[str]:
         n_files = len(plan.files) + sum(missing.files for _, missing in plan.hub)
         size = format_bytes(plan.download_bytes(settings.root))
         files = f"{n_files:,} {'file' if n_files == 1 else 'files'}"
-        work = f"{files}, {size}" if n_files else "zips to unpack"
+        work = f"{files}, {size}" if n_files else "archives to unpack"
         yield f"{item.name}: {work}; licence: {item.licence}; from {item.source}"
         if settings.dry_run:
             for file in plan.files:

@@ -91,6 +91,10 @@ class CaptionDataModule(Ranged, CaptionData):
         val_batch_size: Rows per validation step over all devices; `batch_size` if None.
         negatives: Generators of sentence negatives, one column each.
         positives: Generators of further texts that are true of a caption's image, one column each.
+        caption_generator: Draws the caption of each row from the texts of its image, such as
+            sentences of long captions (SubCaptions). Negatives are made of the drawn text. Where
+            nothing can be drawn, and if None, the row has its caption. Long captions are then
+            truncated without being counted.
         negative_images: Images that do not match captions, from a file.
         joined: Whether every row joins two images and their captions (CLIC), which adds a further
             positive with the captions in reverse order. `alternate` joins them in every other
@@ -180,6 +184,7 @@ class CaptionDataModule(Ranged, CaptionData):
         background: str | None = None,
         decoder: Decoder = "torchvision",
         image_cache: ImageCache | None = None,
+        caption_generator: PositiveGenerator | None = None,
     ) -> None:
         super().__init__()
         if sum(choice is not None for choice in (val, val_share, val_images)) > 1:
@@ -197,6 +202,12 @@ class CaptionDataModule(Ranged, CaptionData):
         self.positives = (
             [positives] if isinstance(positives, PositiveGenerator) else list(positives or ())
         )
+        self.caption_generator = caption_generator
+        if caption_generator is not None and not truncation:
+            raise ZooError(
+                "data.truncation is false, which checks whole captions, and "
+                "data.caption_generator draws others: set truncation to true"
+            )
         self.negative_images, self.joined = negative_images, joined
         if joined:
             refuse_with_joined(
@@ -290,7 +301,8 @@ class CaptionDataModule(Ranged, CaptionData):
             self.units,
             records,
             self.positives,
-            ImageCaptions(self._splits) if self.positives else {},
+            ImageCaptions(self._splits) if self.positives or self.caption_generator else {},
+            self.caption_generator,
         )
 
     @cached_property
@@ -337,7 +349,11 @@ class CaptionDataModule(Ranged, CaptionData):
         self._store = None
         if self.features is not None:
             has_drawn_texts = (
-                self.generators or self.positives or self.source_negatives or self.units
+                self.generators
+                or self.positives
+                or self.source_negatives
+                or self.units
+                or self.caption_generator
             )
             check_features_constant(
                 self._backbone,
@@ -364,10 +380,11 @@ class CaptionDataModule(Ranged, CaptionData):
             yield from check_negative_images(
                 train, self.found_negative_images, self.negative_images.file
             )
-        self.truncated = count_truncated_captions(
-            self._splits, self._backbone.tokenizer, self.truncation
-        )
-        yield from self.truncated.notes()
+        if self.caption_generator is None:
+            self.truncated = count_truncated_captions(
+                self._splits, self._backbone.tokenizer, self.truncation
+            )
+            yield from self.truncated.notes()
         yield from notes_on_images(train, val, self.found_negative_images, self.finder)
 
     def train_dataloader(self) -> BatchLoader:
@@ -581,6 +598,8 @@ class CaptionDataModule(Ranged, CaptionData):
             "positives": [
                 {**to_config(generator), **generator.describe()} for generator in self.positives
             ],
+            "caption_generator": self.caption_generator
+            and {**to_config(self.caption_generator), **self.caption_generator.describe()},
             "negative_images": self.negative_images
             and {**self.negative_images.describe(), "missing": self.found_negative_images.missing},
             "units": units,

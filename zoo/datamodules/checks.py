@@ -166,7 +166,8 @@ def check_texts(train: Source, texts: CaptionTexts) -> Iterator[str]:
     captions = train.captions
     for generator in texts.generators:
         generator.check(captions)
-    for positive in texts.positive_generators:
+    of_captions = () if texts.caption_generator is None else (texts.caption_generator,)
+    for positive in (*texts.positive_generators, *of_captions):
         positive.check(captions, texts.captions_of_image)
     if texts.use_source_negatives:
         with_one = int(train.column("usable_negative").to_numpy().sum())

@@ -210,6 +210,7 @@ class CaptionDataset(Dataset[list[BatchRow]]):
                     f"{error}, or set data.tolerate_broken: true to leave its rows empty"
                 ) from error
             return self._filling_row(index, current)
+        sample = self.texts.draw_caption(sample, epoch, index)
         return BatchRow(
             image,
             sample.caption,

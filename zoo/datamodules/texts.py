@@ -1,7 +1,7 @@
 """The texts that a caption has in a batch: negatives, positives, units and foils."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 import pyarrow as pa
@@ -32,7 +32,8 @@ class CaptionTexts:
         records: Records of units by caption id.
         positive_generators: Generators of further positives, one column each.
         captions_of_image: The captions of each image by its id, if there are generators of
-            positives.
+            positives or captions.
+        caption_generator: Draws the caption of a row; None for the sample's own.
     """
 
     seed: int = 0
@@ -42,6 +43,7 @@ class CaptionTexts:
     records: Mapping[str, UnitRecord] = field(default_factory=dict)
     positive_generators: Sequence[PositiveGenerator] = ()
     captions_of_image: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    caption_generator: PositiveGenerator | None = None
 
     @property
     def negative_names(self) -> tuple[str, ...]:
@@ -55,8 +57,22 @@ class CaptionTexts:
         """The number of units per row."""
         return 0 if self.units is None else self.units.n_units
 
+    def draw_caption(self, sample: Sample, epoch: int, index: int) -> Sample:
+        """Returns the sample with the caption of its row, its own if none can be drawn."""
+        if self.caption_generator is None:
+            return sample
+        draws = self._random(epoch, index, "drawn_caption")
+        caption = self._positive(self.caption_generator, sample, draws)
+        return sample if caption is None else replace(sample, caption=caption)
+
     def negatives(self, sample: Sample, epoch: int, index: int) -> list[str | None]:
-        """Returns one negative per column, None if there is none."""
+        """Returns one negative per column, None if there is none.
+
+        Args:
+            sample: The sample, with the caption of its row.
+            epoch: The epoch.
+            index: The position of the sample.
+        """
         texts: list[str | None] = []
         if self.use_source_negatives:
             source_negatives = usable_negatives(sample)
@@ -66,6 +82,8 @@ class CaptionTexts:
                 else None
             )
         record = self.records.get(sample.caption_id)
+        if record is not None and self.caption_generator and record.caption != sample.caption:
+            record = None  # its units are those of the whole caption
         for k, generator in enumerate(self.generators):
             draws = self._random(epoch, index, f"negative/{k}")
             negative = generator.negative(sample.caption, draws, record)
@@ -79,12 +97,13 @@ class CaptionTexts:
         texts: list[str | None] = []
         for k, generator in enumerate(self.positive_generators):
             draws = self._random(epoch, index, f"positive/{k}")
-            captions = self.captions_of_image.get(sample.image_id, (sample.caption,))
-            positive = generator.positive(sample.caption, captions, draws)
-            texts.append(
-                _check_text(positive, f"{type(generator).__name__}.positive", sample.caption)
-            )
+            texts.append(self._positive(generator, sample, draws))
         return texts
+
+    def _positive(self, generator: PositiveGenerator, sample: Sample, draws: Random) -> str | None:
+        captions = self.captions_of_image.get(sample.image_id, (sample.caption,))
+        positive = generator.positive(sample.caption, captions, draws)
+        return _check_text(positive, f"{type(generator).__name__}.positive", sample.caption)
 
     def pairs(self, sample: Sample, epoch: int, index: int) -> list[UnitAndFoil | None]:
         """Returns n_units draws of (unit, foil or None), None for a caption without units."""
@@ -104,6 +123,10 @@ class FixedCaptionTexts(CaptionTexts):
     _negatives: dict[tuple[int, Sample], list[str | None]] = field(default_factory=dict)
     _positives: dict[tuple[int, Sample], list[str | None]] = field(default_factory=dict)
     _pairs: dict[tuple[int, Sample], list[UnitAndFoil | None]] = field(default_factory=dict)
+
+    def draw_caption(self, sample: Sample, epoch: int, index: int) -> Sample:
+        """Returns the sample with the caption of the first epoch."""
+        return super().draw_caption(sample, 0, index)
 
     def negatives(self, sample: Sample, epoch: int, index: int) -> list[str | None]:
         """Returns the negatives of the first epoch."""
@@ -128,6 +151,7 @@ class FixedCaptionTexts(CaptionTexts):
 
     def all_texts(self, sample: Sample, index: int) -> list[str]:
         """Returns all texts of a sample, including its caption."""
+        sample = self.draw_caption(sample, 0, index)
         texts = [
             *self.negatives(sample, 0, index),
             *self.positives(sample, 0, index),

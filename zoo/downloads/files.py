@@ -43,7 +43,7 @@ class PublishedFile:
 
 @dataclass(frozen=True)
 class Archive:
-    """A zip among the files of a set, whose members are unpacked.
+    """A zip or tar among the files of a set, whose members are unpacked.
 
     Args:
         path: Its path under the data root. It is deleted when its members are unpacked.

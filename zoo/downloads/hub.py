@@ -7,6 +7,12 @@ from typing import Any
 from zoo.benchmarks.hub import HubDataset
 from zoo.errors import ZooError
 
+SECONDS = 5  # in which the hub answers if it is reachable
+
+
+class HubUnreachable(ZooError):
+    """There is no connection to the hub, so that it need not be asked about other data sets."""
+
 
 @dataclass(frozen=True)
 class HubFiles:
@@ -52,7 +58,8 @@ def plan_hub_files(hub_files: HubFiles, root: Path, ignored: tuple[str, ...] = (
         Their number and size.
 
     Raises:
-        ZooError: The licence was not accepted, or the hub cannot be reached.
+        HubUnreachable: There is no connection to the hub.
+        ZooError: The licence was not accepted, or the hub reports an error.
     """
     from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]
 
@@ -60,6 +67,8 @@ def plan_hub_files(hub_files: HubFiles, root: Path, ignored: tuple[str, ...] = (
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, **{**options, "disable": True})  # type: ignore[no-untyped-call]
 
+    _check_licence(hub_files.dataset)
+    _check_reachable(hub_files.dataset)
     revision = hub_files.dataset.revision or None
     infos = _snapshot(hub_files, root, ignored, revision, dry_run=True, tqdm_class=HiddenBar)
     missing = [info for info in infos if info.will_download]
@@ -88,10 +97,8 @@ def fetch_hub_files(
 def _snapshot(
     hub_files: HubFiles, root: Path, ignored: tuple[str, ...], revision: str | None, **options: Any
 ) -> Any:
-    from huggingface_hub import get_token, snapshot_download
+    from huggingface_hub import snapshot_download
 
-    if hub_files.dataset.gated and get_token() is None:
-        raise _licence_error(hub_files.dataset)
     try:
         return snapshot_download(
             hub_files.dataset.id,
@@ -104,6 +111,43 @@ def _snapshot(
         )
     except Exception as error:
         raise _translate(error, hub_files.dataset) from error
+
+
+def _check_licence(dataset: HubDataset) -> None:
+    from huggingface_hub import get_token
+
+    if dataset.gated and get_token() is None:
+        raise _licence_error(dataset)
+
+
+def _check_reachable(dataset: HubDataset) -> None:
+    """Asks the hub once, whose client would try five times in half a minute.
+
+    Raises:
+        HubUnreachable: There is no answer.
+    """
+    from huggingface_hub import constants, get_session
+
+    if constants.HF_HUB_OFFLINE:
+        return  # the client itself reports it, without a request
+    try:
+        get_session().head(constants.ENDPOINT, timeout=SECONDS)
+    except Exception as error:  # which client it is depends on the version of huggingface_hub
+        raise HubUnreachable(describe_unreachable(dataset, error)) from error
+
+
+def describe_unreachable(dataset: HubDataset, error: BaseException | None) -> str:
+    """Returns the message about a data set of a hub that cannot be reached.
+
+    Args:
+        dataset: The data set.
+        error: The reason.
+    """
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return (
+        f"{dataset.page} cannot be reached ({reason}): check the network, HF_ENDPOINT and "
+        "HF_HUB_OFFLINE, then run the same command again, which resumes"
+    )
 
 
 def _translate(error: Exception, dataset: HubDataset) -> Exception:
@@ -138,11 +182,7 @@ def _translate(error: Exception, dataset: HubDataset) -> Exception:
         | ConnectionError
         | TimeoutError,
     ):
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        return ZooError(
-            f"{dataset.page} cannot be reached ({reason}): check the network, HF_ENDPOINT and "
-            "HF_HUB_OFFLINE, then run the same command again, which resumes"
-        )
+        return ZooError(describe_unreachable(dataset, error))
     return error
 
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from zoo.downloads.archives import unpack_zip
+from zoo.downloads.archives import unpack_archive
 from zoo.downloads.fetch import ask_size, download_files
 from zoo.downloads.files import (
     MB,
@@ -35,7 +35,7 @@ class SetPlan:
         published: The set.
         files: The missing files.
         hub: The missing files on the hub.
-        archives: The zips to unpack.
+        archives: The archives to unpack.
         changed: Local files that differ from the published ones.
     """
 
@@ -55,7 +55,7 @@ class SetPlan:
         return sum(sizes) + sum(plan.bytes for _, plan in self.hub)
 
     def disk_bytes(self, root: Path) -> int:
-        """Returns the disk space that is needed, with the unpacked members of zips.
+        """Returns the disk space that is needed, with the unpacked members of archives.
 
         Args:
             root: The data root.
@@ -81,7 +81,8 @@ def plan_set(
         overwrite: Whether local files that differ from the published ones are replaced.
 
     Raises:
-        ZooError: The hub cannot be reached, or its licence was not accepted.
+        HubUnreachable: There is no connection to the hub.
+        ZooError: The hub reports an error, or its licence was not accepted.
     """
     unpacked = {archive.path for archive in published.archives if archive.is_unpacked(root)}
     missing, changed = list[PublishedFile](), list[Path]()
@@ -146,7 +147,7 @@ def check_disk_space(needed: int, root: Path) -> int:
 
 
 def fetch_sets(plans: Sequence[SetPlan], root: Path, mirror: str, jobs: int) -> None:
-    """Fetches what is missing of sets, and unpacks zips.
+    """Fetches what is missing of sets, and unpacks archives.
 
     Args:
         plans: What is missing.
@@ -186,7 +187,7 @@ def _unpack(archive: Archive, root: Path) -> None:
     path = root / archive.path
     if path.exists():
         with show_progress(f"unpacking {path.name}") as advance:
-            unpack_zip(path, root, archive.members, advance)
+            unpack_archive(path, root, archive.members, advance)
 
 
 def fetch_files(

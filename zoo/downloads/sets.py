@@ -13,6 +13,7 @@ from zoo.benchmarks.catalog import benchmark_names, build_benchmark
 from zoo.benchmarks.cc_neg import IMAGES as CC_NEG_IMAGES
 from zoo.benchmarks.countercurate import POSITIONS, CounterCurate
 from zoo.benchmarks.hub import HubDataset
+from zoo.benchmarks.long_retrieval import URBAN_IMAGES
 from zoo.benchmarks.naturalbench import FOLDER as NATURALBENCH_FOLDER
 from zoo.benchmarks.spec import TEXTS as SPEC_TEXTS
 from zoo.benchmarks.zero_shot.published_sets import FOLDER
@@ -25,6 +26,7 @@ from zoo.support.class_names import class_of
 
 GB = 10**9
 COCO_LICENCE = "CC BY 4.0; the photographs have their Flickr licences"
+FLAIR = "github.com/ExplainableML/flair"
 ANY_COCO = ("val2017", "train2017")  # together they have every image of train2014 and val2014
 VAL2017 = ("val2017",)
 VAL2014 = ("val2014",)
@@ -40,7 +42,7 @@ class PublishedSet:
         source: Where it comes from.
         files: Files at fixed addresses.
         hub: Files on huggingface.co.
-        archives: The zips among these files, which are unpacked.
+        archives: The zips and tars among these files, which are unpacked.
         benchmarks: The benchmarks that need it, each with its subset after a colon if only that one
             does.
         coco_folders: The folders of COCO that have the images of these benchmarks.
@@ -239,6 +241,7 @@ def _benchmark_sets() -> Iterator[PublishedSet]:
         "github.com/zhuxiangru/Winoground-T2I",
         note="no images are published",
     )
+    yield from _long_retrieval_sets()
     yield _hub_set("colorswap")
     yield _hub_set("mmvp")
     yield _hub_set("biscor")
@@ -301,6 +304,73 @@ def _benchmark_sets() -> Iterator[PublishedSet]:
         "spec",
         ("data.zip",),
         archives=(Archive("spec/data.zip", (("*", "spec"),), ((f"spec/**/{SPEC_TEXTS}", 1),)),),
+    )
+
+
+def _long_retrieval_sets() -> Iterator[PublishedSet]:
+    files = listed_files()
+    no_images = "without the images: `zoo doctor` explains how to get them"
+    yield PublishedSet(
+        "dci",
+        "CC BY-NC 4.0",
+        f"github.com/facebookresearch/DCI, its splits from {FLAIR}",
+        files["dci"],
+        archives=(
+            Archive(
+                "dci/dci.tar.gz",
+                (("*densely_captioned_images/annotations/*.json", "dci"),),
+                (("dci/densely_captioned_images/annotations/*.json", 7_805),),
+            ),
+        ),
+        benchmarks=("long_retrieval:dci",),
+        note=no_images,
+    )
+    yield PublishedSet(
+        "docci",
+        "CC BY 4.0",
+        f"google.github.io/docci, its test sentences from {FLAIR}",
+        files["docci"],
+        archives=(
+            Archive(
+                "docci/docci_images.tar.gz",
+                (("*images/test_*.jpg", "docci"),),
+                (("docci/images/test_*.jpg", 5_000),),
+            ),
+        ),
+        benchmarks=("long_retrieval:docci", "long_retrieval:docci_sentences"),
+        note="only the test images are unpacked",
+    )
+    yield PublishedSet(
+        "imageinwords",
+        "CC BY 4.0",
+        f"github.com/google/imageinwords, its test sentences from {FLAIR}",
+        files["imageinwords"],
+        benchmarks=("long_retrieval:iiw", "long_retrieval:iiw_sentences"),
+        note=no_images,
+    )
+    yield PublishedSet(
+        "urban1k",
+        "CC BY-NC 4.0",
+        f"{URBAN_IMAGES.page} at {URBAN_IMAGES.revision[:7]}, its captions from {FLAIR}",
+        files["urban1k"],
+        hub=(HubFiles(URBAN_IMAGES, "Urban1k", ("Urban1k.zip",), 80_586_923),),
+        archives=(
+            Archive(
+                "Urban1k/Urban1k.zip",
+                (("Urban1k/image/*.jpg", "."),),
+                (("Urban1k/image/*.jpg", 1_000),),
+                80_000_000,
+            ),
+        ),
+        benchmarks=("long_retrieval:urban1k",),
+    )
+    yield PublishedSet(
+        "sharegpt4v",
+        "CC BY-NC 4.0",
+        f"{FLAIR}: the first 10,000 captions of images of SA-1B",
+        files["sharegpt4v"],
+        benchmarks=("long_retrieval:sharegpt4v_1k", "long_retrieval:sharegpt4v_10k"),
+        note=no_images,
     )
 
 

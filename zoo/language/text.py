@@ -12,6 +12,19 @@ def equal_when_normalized(a: str, b: str) -> bool:
     return a == b or _letters_only(a) == _letters_only(b)
 
 
+_SENTENCE_END = re.compile(r"\n|</s>|\.")
+
+
+def split_sentences(text: str) -> list[str]:
+    """Returns the sentences of a text, without their ends and without empty ones.
+
+    A sentence ends at a line break, a full stop or "</s>", as in the public code of FLAIR
+    (`split_caption` in `src/flair/data.py`): "2.50" is two sentences, and "?" ends none.
+    """
+    sentences = (sentence.strip() for sentence in _SENTENCE_END.split(text))
+    return [sentence for sentence in sentences if sentence]
+
+
 def _letters_only(text: str) -> str:
     return _NO_WORD.sub("", text.casefold())
 

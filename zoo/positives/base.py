@@ -9,7 +9,7 @@ from zoo.support.configurable import Configurable
 
 
 class PositiveGenerator(Configurable, ABC):
-    """Base of generators.
+    """Base of generators, of further positives or of the captions themselves.
 
     A positive depends only on the captions of the image and the random state, so that a run can be
     resumed.

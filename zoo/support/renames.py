@@ -52,6 +52,7 @@ ADDED_TO_BACKBONE: dict[str, dict[str, Any]] = {
     "tuning": {"image_groups": None, "text_groups": None},
     "augmentation": {"patch_dropout": 0.0},
     "compute": {"checkpoint_blocks": False},
+    "text": {"kept_positions": None},
 }
 # arguments that were added to CaptionDataModule; a recipe may leave them to another recipe
 ADDED_TO_DATA: dict[str, Any] = {"train_weights": None}
