@@ -108,7 +108,14 @@ def _has_nearer_subject(bearer: Phrase, state: ClauseState) -> bool:
 
 
 def _has_nonvisual_ending(predicate: tuple[str, ...]) -> bool:
-    """Returns whether the predicate ends with "of" or similar, but not with "in front of"."""
-    return predicate[-1] in _NON_VISUAL_PREPOSITIONS and not any(
-        predicate[-len(preposition) :] == preposition for preposition in PREPOSITION_PHRASES
+    """Returns whether the predicate ends with "of" or similar.
+
+    It may end with "in front of", and with a verb and "for" ("reaching for").
+    """
+    return (
+        predicate[-1] in _NON_VISUAL_PREPOSITIONS
+        and not (predicate[-1] == "for" and predicate[0].endswith("ing"))
+        and not any(
+            predicate[-len(preposition) :] == preposition for preposition in PREPOSITION_PHRASES
+        )
     )

@@ -37,7 +37,7 @@ def start_verb(state: ClauseState, verb: Phrase, previous: Phrase | None) -> Non
         state.last_noun is not None
         and state.last_noun is previous
         and (
-            (qualifies and (state.has_perception_verb or of_being)) or (watches and watched is None)
+            (qualifies and (_may_describe_perceived(state) or of_being)) or (watches and watched is None)
         )
     )
     # "a man and a dog running": the participle belongs to both
@@ -57,3 +57,8 @@ def start_verb(state: ClauseState, verb: Phrase, previous: Phrase | None) -> Non
         state.actors, state.leaves_actor_open = [], False
     state.verb, state.object = verb, None
     state.predicate, state.bearers = verb.words, state.actors
+
+
+def _may_describe_perceived(state: ClauseState) -> bool:
+    """Returns whether a participle may describe what is perceived: "looks at leaves blowing"."""
+    return state.has_perception_verb and state.governor not in ("on", "in", "out", "through")

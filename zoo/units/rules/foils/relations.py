@@ -11,7 +11,7 @@ from zoo.units.rules.foils.exchange import draw_exchanged
 from zoo.units.rules.foils.heads import fits_phrase, replace_head
 from zoo.units.rules.foils.swaps import can_swap
 from zoo.units.rules.kinds import noun_class
-from zoo.units.rules.lexicon import is_symmetric, other_heads
+from zoo.units.rules.lexicon import is_symmetric
 from zoo.units.rules.phrases.phrase import Phrase
 
 
@@ -41,6 +41,8 @@ def relation_foils(
     predicate = relation.predicate
     heads = {"subject": subject[0].head_text, "object": object_[0].head_text}
     phrases = {"subject": subject[0], "object": object_[0]}
+    # a head that is expected with the other argument makes a foil that sounds as likely as the unit
+    others = mentioned - set(heads.values())
     predicates = counts.predicates_between(heads["subject"], heads["object"])
     change_predicate = partial(
         RelationFoil, **texts, edit="predicate_change", component="predicate"
@@ -64,8 +66,8 @@ def relation_foils(
         "object": counts.objects.get((noun_class(heads["subject"]), predicate), {}),
     }
     for component, phrase in phrases.items():
-        head = draw_exchanged(heads[component], other_heads, contexts[component], rng)
-        if head and fits_phrase(head, phrase, mentioned):
+        head = draw_exchanged(heads[component], counts.other_heads_of, contexts[component], rng)
+        if head and fits_phrase(head, phrase, mentioned) and not counts.is_expected_with(head, others):
             n_foils += 1
             changed = texts | {component: replace_head(phrase, head)}
             yield change_argument(component=component, part="head", **changed)
@@ -82,8 +84,10 @@ def relation_foils(
         phrase, context = phrases[component], contexts[component]
         candidates = [
             h
-            for h in other_heads(heads[component])
-            if h in context and fits_phrase(h, phrase, mentioned)
+            for h in counts.other_heads_of(heads[component])
+            if h in context
+            and fits_phrase(h, phrase, mentioned)
+            and not counts.is_expected_with(h, others)
         ]
         if candidates:
             (head,) = rng.choices(candidates, [context[h] for h in candidates])

@@ -16,8 +16,10 @@ from zoo.units.rules.phrases.phrase import Phrase
 _NOUNS_IN_ING = NOUN_FOILS.keys() | NOUNS_IN_ING
 # "in silver" names nothing, but "a blonde" is a person
 _COLOURS_AS_NOUNS = COLOURS - {"blond", "blonde", "brunette"}
-# "a video game", "a display case"
-_NAMED_BY_MODIFIER = word_set("game games case cases set spot spots")
+# "a video game", "a seating area"
+_NAMED_BY_MODIFIER = word_set(
+    "game games case cases set spot spots area areas line lines display displays space spaces"
+)
 
 
 def _is_placeholder(phrase: Phrase) -> bool:
@@ -25,7 +27,8 @@ def _is_placeholder(phrase: Phrase) -> bool:
         # "a pink top"
         return False
     if phrase.head_text in _NAMED_BY_MODIFIER and phrase.compound_text != phrase.head_text:
-        return False
+        # "motorbikes line up" has no compound
+        return phrase.words[phrase.head[0] - 1].endswith("s")
     return phrase.head_text in PLACEHOLDERS
 
 
