@@ -16,8 +16,14 @@ from zoo.errors import ZooError
 from zoo.language.tagger import Tagger
 from zoo.units.rules.clauses.triples import triples
 from zoo.units.rules.foils.exchange import balanced_weights
-from zoo.units.rules.kinds import BODY_PARTS, is_kind, noun_class, sort_of
-from zoo.units.rules.lexicon import ATTRIBUTE_FOILS, NOUN_FOILS, SINGULARS, other_heads, same_meaning
+from zoo.units.rules.kinds import BACKDROPS, BODY_PARTS, is_kind, noun_class, sort_of
+from zoo.units.rules.lexicon import (
+    ATTRIBUTE_FOILS,
+    NOUN_FOILS,
+    SINGULARS,
+    other_heads,
+    same_meaning,
+)
 from zoo.units.rules.phrases.entities import entity_phrases
 from zoo.units.rules.phrases.grouping import phrases
 
@@ -106,9 +112,11 @@ class CorpusCounts:
     def _weights_by_sort(self) -> dict[tuple[str, bool], tuple[Sequence[str], Sequence[float]]]:
         members: dict[tuple[str, bool], list[str]] = {}
         for head in self.heads.keys() & NOUN_FOILS.keys():
-            if not is_kind(head, BODY_PARTS):
+            if not is_kind(head, BODY_PARTS, BACKDROPS):
                 members.setdefault(sort_of(head), []).append(head)
-        return {sort: self._balance(sorted(heads)) for sort, heads in members.items()}
+        balanced = {sort: self._balance(sorted(heads)) for sort, heads in members.items()}
+        # a single head has no alternatives
+        return {sort: balance for sort, balance in balanced.items() if balance[1][-1] > 0}
 
     def _balance(self, heads: Sequence[str]) -> tuple[Sequence[str], Sequence[float]]:
         alternatives = {
@@ -205,9 +213,7 @@ def read_counts(file: Path) -> CorpusCounts:
         ) from error
 
 
-def count_corpus(
-    captions: Iterable[tuple[str, str]], tagger: Tagger, min_count: int = 1
-) -> str:
+def count_corpus(captions: Iterable[tuple[str, str]], tagger: Tagger, min_count: int = 1) -> str:
     """Counts heads, attributes and relations in captions, and heads in images.
 
     Args:

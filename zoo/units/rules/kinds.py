@@ -67,6 +67,7 @@ HELD_THINGS = _nouns(words.HELD_THINGS)
 CROWDS = word_set("people police youth teen cattle")
 HUNTERS = _nouns(words.HUNTERS) | _words_of_sets_with("greyhound")
 MANUFACTURED = _nouns(words.MADE)
+BACKDROPS = _nouns(words.BACKDROPS)
 PLANTS, UNPAINTED = _nouns(words.PLANTS), _nouns(words.UNPAINTED)
 PLACES = GROUNDS | ENCLOSURES | WATERS | SUBSTANCES
 

@@ -17,7 +17,7 @@ from zoo.units.rules.clauses.triples import triples
 from zoo.units.rules.corpus_counts import MIN_FOILS, default_counts, read_counts
 from zoo.units.rules.filters import DUPLICATE, phrase_fault, relation_fault
 from zoo.units.rules.foils.attributes import attribute_foils
-from zoo.units.rules.foils.heads import exchanged_head_foils, drawn_head_foils
+from zoo.units.rules.foils.heads import drawn_head_foils, exchanged_head_foils
 from zoo.units.rules.foils.relations import relation_foils
 from zoo.units.rules.lexicon import NOUN_FOILS
 from zoo.units.rules.phrases.entities import entity_phrases

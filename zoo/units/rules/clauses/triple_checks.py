@@ -89,8 +89,10 @@ def _noun_belongs_to_bearer(bearer: Phrase, state: ClauseState, noun: Phrase) ->
     ):
         return True
     # "a dog on a beach with waves": the dog has no waves
-    belongs_to_being = noun.owned or is_kind(
-        noun.head_text, BEINGS, CLOTHES, BODY_PARTS, HELD_THINGS
+    belongs_to_being = (
+        noun.owned
+        or state.is_held
+        or is_kind(noun.head_text, BEINGS, CLOTHES, BODY_PARTS, HELD_THINGS)
     )
     return belongs_to_being or (
         state.verb is not None and state.governor not in _PREPOSITIONS_OF_PLACE

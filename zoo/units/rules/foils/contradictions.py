@@ -39,7 +39,7 @@ _CONTAINERS = singulars_and_plurals(
         "box bag basket bowl bucket suitcase sink bathtub tub oven refrigerator fridge cup glass"
     )
 )
-_ON_OR_IN = frozenset({"on", "in"})
+_ON, _IN = word_set("on on_top_of atop upon onto"), word_set("in inside inside_of within")
 _OBJECT_KINDS = (_CONTAINERS, kinds.LEVELS, kinds.CLOTHES, kinds.TABLES)
 
 
@@ -64,9 +64,7 @@ def _object_kinds(object_: str) -> tuple[bool, ...]:
 
 
 @lru_cache(1 << 20)
-def _contradiction(
-    first: str, second: str, object_kinds: tuple[bool, ...]
-) -> Contradiction | None:
+def _contradiction(first: str, second: str, object_kinds: tuple[bool, ...]) -> Contradiction | None:
     is_container, is_level, is_clothing, is_table = object_kinds
     (verb, preposition), (other_verb, other_preposition) = _split(first), _split(second)
     if verb is None or other_verb is None:
@@ -76,7 +74,7 @@ def _contradiction(
     if verb != other_verb and not {verb, other_verb} <= _LOCATING | {"", "ride"}:
         return None
     pair = frozenset((preposition, other_preposition))
-    if pair == _ON_OR_IN:
+    if pair & _ON and pair & _IN:
         return "preposition" if is_container else None
     if pair == {"up", "down"} and is_level:
         return None

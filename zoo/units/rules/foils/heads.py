@@ -22,6 +22,7 @@ from zoo.units.rules.lexicon import (
 )
 from zoo.units.rules.phrases.phrase import Phrase
 
+# the number of heads that are drawn to find two that fit
 _DRAWS = 12
 _FREE = word_set(words.FREE_MODIFIERS)
 _FREE_OF_ANIMALS = _FREE | QUANTITIES | {"young", "old"}
@@ -58,11 +59,7 @@ def exchanged_head_foils(
         rng: Draws the head.
     """
     head = draw_exchanged(phrase.head_text, counts.other_heads_of, counts.heads, rng)
-    if (
-        head
-        and fits_phrase(head, phrase, mentioned)
-        and not counts.is_expected_with(head, mentioned)
-    ):
+    if head and _is_absent(head, phrase, mentioned, counts):
         yield EntityFoil(replace_head(phrase, head), "object_change")
 
 
@@ -81,12 +78,19 @@ def drawn_head_foils(
     drawn = rng.choices(heads, cum_weights=weights, k=_DRAWS) if heads else []
     near = list(counts.other_heads_of(phrase.head_text))
     for head in dict.fromkeys((*drawn, *rng.sample(near, len(near)))):
-        if (
-            counts.can_replace(head, phrase.head_text)
-            and fits_phrase(head, phrase, mentioned)
-            and not counts.is_expected_with(head, mentioned)
+        if counts.can_replace(head, phrase.head_text) and _is_absent(
+            head, phrase, mentioned, counts
         ):
             yield EntityFoil(replace_head(phrase, head), "object_change")
+
+
+def _is_absent(head: str, phrase: Phrase, mentioned: frozenset[str], counts: CorpusCounts) -> bool:
+    """Returns whether a head fits the phrase and is not expected in the image of the caption."""
+    return (
+        head not in kinds.BACKDROPS
+        and fits_phrase(head, phrase, mentioned)
+        and not counts.is_expected_with(head, mentioned)
+    )
 
 
 def replace_head(phrase: Phrase, head: str) -> str:

@@ -14,6 +14,9 @@ from zoo.units.rules.kinds import noun_class
 from zoo.units.rules.lexicon import is_symmetric
 from zoo.units.rules.phrases.phrase import Phrase
 
+# a head that was seen less often in a place may be a mistake of the tagger
+_MIN_COUNT = 2
+
 
 def relation_foils(
     relation: Relation,
@@ -67,7 +70,11 @@ def relation_foils(
     }
     for component, phrase in phrases.items():
         head = draw_exchanged(heads[component], counts.other_heads_of, contexts[component], rng)
-        if head and fits_phrase(head, phrase, mentioned) and not counts.is_expected_with(head, others):
+        if (
+            head
+            and fits_phrase(head, phrase, mentioned)
+            and not counts.is_expected_with(head, others)
+        ):
             n_foils += 1
             changed = texts | {component: replace_head(phrase, head)}
             yield change_argument(component=component, part="head", **changed)
@@ -85,7 +92,7 @@ def relation_foils(
         candidates = [
             h
             for h in counts.other_heads_of(heads[component])
-            if h in context
+            if context.get(h, 0) >= _MIN_COUNT
             and fits_phrase(h, phrase, mentioned)
             and not counts.is_expected_with(h, others)
         ]

@@ -18,7 +18,7 @@ _NOUNS_IN_ING = NOUN_FOILS.keys() | NOUNS_IN_ING
 _COLOURS_AS_NOUNS = COLOURS - {"blond", "blonde", "brunette"}
 # "a video game", "a seating area"
 _NAMED_BY_MODIFIER = word_set(
-    "game games case cases set spot spots area areas line lines display displays space spaces"
+    "game games case cases set spot spots area areas display displays space spaces"
 )
 
 
@@ -27,8 +27,7 @@ def _is_placeholder(phrase: Phrase) -> bool:
         # "a pink top"
         return False
     if phrase.head_text in _NAMED_BY_MODIFIER and phrase.compound_text != phrase.head_text:
-        # "motorbikes line up" has no compound
-        return phrase.words[phrase.head[0] - 1].endswith("s")
+        return False
     return phrase.head_text in PLACEHOLDERS
 
 
