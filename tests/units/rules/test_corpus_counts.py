@@ -38,9 +38,9 @@ def test_rare_values_are_left_out() -> None:
 def test_a_rare_object_takes_the_predicates_of_its_class() -> None:
     text = "heads: bench 50\nobjects person sitting_on: bench 50 stool 2\n"
     counts = CorpusCounts(text)
-    assert counts.predicates_between("man", "bench") == {"sitting on": 50}
-    assert counts.predicates_between("woman", "stool") == {"sitting on": 52}
-    assert counts.predicates_between("man", "table") == {"sitting on": 52}
+    assert counts.predicates_between("person", "bench") == {"sitting on": 50}
+    assert counts.predicates_between("person", "stool") == {"sitting on": 52}
+    assert counts.predicates_between("person", "table") == {"sitting on": 52}
     assert counts.predicates_between("dog", "bench") == {}
 
 
@@ -75,7 +75,7 @@ def test_a_file_without_counts_is_refused(tmp_path: Path, text: str, message: st
 def test_the_packaged_counts_cover_common_words() -> None:
     counts = default_counts()
     assert counts.heads["man"] > counts.heads["woman"] > counts.heads["zebra"] > 0
-    assert {"sitting on", "on"} <= set(counts.predicates_between("man", "bench"))
+    assert {"sitting on", "on"} <= set(counts.predicates_between("person", "bench"))
     assert set(counts.weights_of_sort("man")[0]) >= {"woman", "dog"}
 
 

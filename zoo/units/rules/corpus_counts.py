@@ -155,16 +155,15 @@ class CorpusCounts:
                     context[predicate] = context.get(predicate, 0) + count
         return table
 
-    def predicates_between(self, subject: str, object_: str) -> Mapping[str, float]:
-        """Returns the counts of predicates between two heads.
+    def predicates_between(self, subject_class: str, object_: str) -> Mapping[str, float]:
+        """Returns the counts of predicates between heads of a class and a head.
 
         A rare object is replaced by its class.
 
         Args:
-            subject: The head of the subject.
+            subject_class: The class of the subject's head.
             object_: The head of the object.
         """
-        subject_class = noun_class(subject)
         return _first_frequent(
             self._predicates, [(subject_class, object_), (subject_class, _class_key(object_))]
         )

@@ -63,7 +63,7 @@ def _object_kinds(object_: str) -> tuple[bool, ...]:
     return tuple(is_kind(object_, kind) for kind in _OBJECT_KINDS)
 
 
-@lru_cache(1 << 20)
+@lru_cache(1 << 16)
 def _contradiction(first: str, second: str, object_kinds: tuple[bool, ...]) -> Contradiction | None:
     is_container, is_level, is_clothing, is_table = object_kinds
     (verb, preposition), (other_verb, other_preposition) = _split(first), _split(second)

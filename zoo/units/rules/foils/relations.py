@@ -1,12 +1,12 @@
 """Foils of relations: another predicate, swapped arguments, another argument."""
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterator, Mapping
+from functools import lru_cache, partial
 from random import Random
 
 from zoo.units.record import Entity, Relation, RelationFoil
 from zoo.units.rules.corpus_counts import CorpusCounts
-from zoo.units.rules.foils.contradictions import CONTRADICTIONS, contradiction
+from zoo.units.rules.foils.contradictions import CONTRADICTIONS, Contradiction, contradiction
 from zoo.units.rules.foils.exchange import draw_exchanged
 from zoo.units.rules.foils.heads import fits_phrase, replace_head
 from zoo.units.rules.foils.swaps import can_swap
@@ -46,7 +46,7 @@ def relation_foils(
     phrases = {"subject": subject[0], "object": object_[0]}
     # a head that is expected with the other argument makes a foil that sounds as likely as the unit
     others = mentioned - set(heads.values())
-    predicates = counts.predicates_between(heads["subject"], heads["object"])
+    predicates = counts.predicates_between(noun_class(heads["subject"]), heads["object"])
     change_predicate = partial(
         RelationFoil, **texts, edit="predicate_change", component="predicate"
     )
@@ -54,8 +54,10 @@ def relation_foils(
     n_foils = 0
     for kind in CONTRADICTIONS:
 
-        def alternatives(true: str, kind: str = kind) -> list[str]:
-            return [p for p in predicates if contradiction(true, p, heads["object"]) == kind]
+        def alternatives(true: str, kind: Contradiction = kind) -> tuple[str, ...]:
+            return _contrary_predicates(
+                counts, noun_class(heads["subject"]), true, heads["object"]
+            ).get(kind, ())
 
         other_predicate = draw_exchanged(predicate, alternatives, predicates, rng)
         if other_predicate:
@@ -101,3 +103,16 @@ def relation_foils(
             changed = texts | {component: replace_head(phrase, head)}
             yield change_argument(component=component, part="head", **changed)
             return
+
+
+@lru_cache(1 << 16)
+def _contrary_predicates(
+    counts: CorpusCounts, subject_class: str, predicate: str, object_: str
+) -> Mapping[Contradiction, tuple[str, ...]]:
+    """Returns the predicates that contradict one in the corpus, by the kind of contradiction."""
+    contraries: dict[Contradiction, tuple[str, ...]] = {}
+    for other in counts.predicates_between(subject_class, object_):
+        kind = contradiction(predicate, other, object_)
+        if kind:
+            contraries[kind] = (*contraries.get(kind, ()), other)
+    return contraries
