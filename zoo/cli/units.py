@@ -169,9 +169,9 @@ def with_own_counts(
 def _write_counts(samples: Sequence[Sample], tagger: Tagger, out: Path, min_count: int = 1) -> None:
     with show_progress("words", len(samples)) as advance:
 
-        def captions() -> Iterator[str]:
+        def captions() -> Iterator[tuple[str, str]]:
             for sample in samples:
-                yield sample.caption
+                yield sample.caption, sample.image_id
                 advance(1)
 
         text = count_corpus(captions(), tagger, min_count)

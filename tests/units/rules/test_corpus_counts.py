@@ -10,9 +10,9 @@ from zoo.units.rules.corpus_counts import CorpusCounts, count_corpus, default_co
 from zoo.units.rules.rule import RuleExtractor
 
 CAPTIONS = [
-    "A man sitting on a red bench",
-    "Two men sitting on a wooden bench",
-    "A dog under a red bench",
+    ("A man sitting on a red bench", "1"),
+    ("Two men sitting on a wooden bench", "1"),
+    ("A dog under a red bench", "2"),
 ]
 
 
@@ -23,6 +23,10 @@ def test_heads_attributes_and_relations_are_counted() -> None:
     assert "objects person sitting_on: bench 2" in lines
     assert "subjects sitting_on chair: man 1 men 1" in lines
     assert "objects bird under: bench 1" not in lines
+    assert "images: [all] 2 bench 2 dog 1 man 1" in lines
+    assert [line for line in lines if line.startswith("together")] == [
+        "together bench: dog 1 man 1"
+    ]
 
 
 def test_rare_values_are_left_out() -> None:
@@ -34,9 +38,9 @@ def test_rare_values_are_left_out() -> None:
 def test_a_rare_object_takes_the_predicates_of_its_class() -> None:
     text = "heads: bench 50\nobjects person sitting_on: bench 50 stool 2\n"
     counts = CorpusCounts(text)
-    assert counts.predicates_between("man", "bench") == {"sitting on": 50}
-    assert counts.predicates_between("woman", "stool") == {"sitting on": 52}
-    assert counts.predicates_between("man", "table") == {"sitting on": 52}
+    assert counts.predicates_between("person", "bench") == {"sitting on": 50}
+    assert counts.predicates_between("person", "stool") == {"sitting on": 52}
+    assert counts.predicates_between("person", "table") == {"sitting on": 52}
     assert counts.predicates_between("dog", "bench") == {}
 
 
@@ -71,5 +75,19 @@ def test_a_file_without_counts_is_refused(tmp_path: Path, text: str, message: st
 def test_the_packaged_counts_cover_common_words() -> None:
     counts = default_counts()
     assert counts.heads["man"] > counts.heads["woman"] > counts.heads["zebra"] > 0
-    assert {"sitting on", "on"} <= set(counts.predicates_between("man", "bench"))
-    assert set(counts.head_weights) >= {"man", "benches"}
+    assert {"sitting on", "on"} <= set(counts.predicates_between("person", "bench"))
+    assert set(counts.weights_of_sort("man")[0]) >= {"woman", "dog"}
+
+
+def test_heads_of_one_image_do_not_replace_each_other() -> None:
+    counts = CorpusCounts(
+        "heads: toilet 9 sink 9 bench 9\n"
+        "images: [all] 100 toilet 9 sink 9 bench 9 bathroom 9\n"
+        "together toilet: sink 6\ntogether bathroom: sink 5\ntogether bench: sink 1\n"
+    )
+    assert counts.share_images("sinks", "toilet")
+    assert not counts.can_replace("sink", "toilet")
+    assert counts.can_replace("bench", "toilet")
+    assert "sink" not in counts.other_heads_of("toilet")
+    assert counts.is_expected_with("sink", ["bench", "bathroom"])
+    assert not counts.is_expected_with("sink", ["bench"])

@@ -132,7 +132,7 @@ def test_the_head_is_the_last_noun_or_compound_and_what_a_group_is_of() -> None:
         ("A kitten does not sit on a chair", []),
         ("A kitten doesn't sit on a chair", []),
         ("A street with no cars", []),
-        ("A man throws a ball to a dog", ["man throwing ball"]),
+        ("A man throws a ball to a dog", ["man throwing ball", "man throwing to dog"]),
         ("A boy stands while his sister eats cake", ["sister eating cake"]),
         ("People in the snow", ["people in snow"]),
     ],

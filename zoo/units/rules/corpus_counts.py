@@ -8,26 +8,44 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from importlib.resources import files
+from itertools import accumulate, combinations, groupby
+from operator import itemgetter
 from pathlib import Path
 
 from zoo.errors import ZooError
 from zoo.language.tagger import Tagger
 from zoo.units.rules.clauses.triples import triples
 from zoo.units.rules.foils.exchange import balanced_weights
-from zoo.units.rules.kinds import noun_class
-from zoo.units.rules.lexicon import ATTRIBUTE_FOILS, NOUN_FOILS, other_heads
+from zoo.units.rules.kinds import BACKDROPS, BODY_PARTS, is_kind, noun_class, sort_of
+from zoo.units.rules.lexicon import (
+    ATTRIBUTE_FOILS,
+    NOUN_FOILS,
+    SINGULARS,
+    other_heads,
+    same_meaning,
+)
 from zoo.units.rules.phrases.entities import entity_phrases
 from zoo.units.rules.phrases.grouping import phrases
 
 Context = tuple[str, ...]
 Table = Mapping[Context, Mapping[str, float]]
 _HEADS, _ATTRIBUTES, _OBJECTS, _SUBJECTS = "heads", "attributes", "objects", "subjects"
-_TABLES = (_HEADS, _ATTRIBUTES, _OBJECTS, _SUBJECTS)
+_IMAGES, _TOGETHER = "images", "together"
+_TABLES = (_HEADS, _ATTRIBUTES, _OBJECTS, _SUBJECTS, _IMAGES, _TOGETHER)
+# the number of foils that each entity should have
+MIN_FOILS = 2
+# the number of all images, in the table of images
+_ALL = "[all]"
 # contexts with fewer counts than this are replaced by a more general one
 _MIN_TOTAL = 40
 # subtracted from the counts that come with the package, since a value that was seen n times in them
 # is seen less often in other captions
 _DISCOUNT = 0.75
+# two heads are often in one image if they are this many times more often than by chance
+_MIN_LIFT = 2.0
+_MIN_TOGETHER = 2
+# a head is expected in the image of a caption if another head has it in this share of its images
+_EXPECTED = 0.15
 
 
 class CorpusCounts:
@@ -64,12 +82,68 @@ class CorpusCounts:
         self.objects: Table = tables[_OBJECTS]
         self.subjects: Table = tables[_SUBJECTS]
         self._attributes: Table = tables[_ATTRIBUTES]
+        self._images: Mapping[str, float] = tables[_IMAGES].get((), {})
+        self._together: dict[str, dict[str, float]] = {}
+        for (first,), others in tables[_TOGETHER].items():
+            for second, count in others.items():
+                self._together.setdefault(first, {})[second] = count
+                self._together.setdefault(second, {})[first] = count
         self.digest = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
+    def other_heads_of(self, head: str) -> tuple[str, ...]:
+        """Returns the heads that can replace a head: of a similar sort, and seldom in one image."""
+        return self._other_heads.get(head, ())
+
     @cached_property
-    def head_weights(self) -> dict[str, float]:
-        """Weights of heads, by which a head is drawn as often as it is true, where possible."""
-        return balanced_weights(self.heads, {head: other_heads(head) for head in NOUN_FOILS})
+    def _other_heads(self) -> dict[str, tuple[str, ...]]:
+        return {
+            head: tuple(h for h in other_heads(head) if not self.share_images(head, h))
+            for head in NOUN_FOILS
+        }
+
+    def weights_of_sort(self, head: str) -> tuple[Sequence[str], Sequence[float]]:
+        """Returns heads of a head's sort, and the sums of the weights by which they are drawn.
+
+        A head is drawn as often as it is true, as far as possible.
+        """
+        return self._weights_by_sort.get(sort_of(head), ((), ()))
+
+    @cached_property
+    def _weights_by_sort(self) -> dict[tuple[str, bool], tuple[Sequence[str], Sequence[float]]]:
+        members: dict[tuple[str, bool], list[str]] = {}
+        for head in self.heads.keys() & NOUN_FOILS.keys():
+            if not is_kind(head, BODY_PARTS, BACKDROPS):
+                members.setdefault(sort_of(head), []).append(head)
+        balanced = {sort: self._balance(sorted(heads)) for sort, heads in members.items()}
+        # a single head has no alternatives
+        return {sort: balance for sort, balance in balanced.items() if balance[1][-1] > 0}
+
+    def _balance(self, heads: Sequence[str]) -> tuple[Sequence[str], Sequence[float]]:
+        alternatives = {
+            head: [h for h in heads if h != head and self.can_replace(h, head)] for head in heads
+        }
+        weights = balanced_weights(self.heads, alternatives, MIN_FOILS)
+        return heads, list(accumulate(weights[head] for head in heads))
+
+    def can_replace(self, foil: str, head: str) -> bool:
+        """Returns whether a head is false where another one is true."""
+        return not same_meaning(foil, head) and not self.share_images(foil, head)
+
+    def share_images(self, first: str, second: str) -> bool:
+        """Returns whether two heads are in one image more often than by chance."""
+        first, second = SINGULARS.get(first, first), SINGULARS.get(second, second)
+        count = self._together.get(first, {}).get(second, 0)
+        expected = self._images.get(first, 0) * self._images.get(second, 0)
+        return count >= _MIN_TOGETHER and count * self._images[_ALL] > _MIN_LIFT * expected
+
+    def is_expected_with(self, head: str, others: Iterable[str]) -> bool:
+        """Returns whether images with one of the other heads often have this one too."""
+        singular = SINGULARS.get(head, head)
+        return any(
+            self._together.get(other, {}).get(singular, 0) > _EXPECTED * self._images.get(other, 0)
+            and self.share_images(singular, other)
+            for other in (SINGULARS.get(other, other) for other in others)
+        )
 
     @cached_property
     def _predicates(self) -> Table:
@@ -81,16 +155,15 @@ class CorpusCounts:
                     context[predicate] = context.get(predicate, 0) + count
         return table
 
-    def predicates_between(self, subject: str, object_: str) -> Mapping[str, float]:
-        """Returns the counts of predicates between two heads.
+    def predicates_between(self, subject_class: str, object_: str) -> Mapping[str, float]:
+        """Returns the counts of predicates between heads of a class and a head.
 
         A rare object is replaced by its class.
 
         Args:
-            subject: The head of the subject.
+            subject_class: The class of the subject's head.
             object_: The head of the object.
         """
-        subject_class = noun_class(subject)
         return _first_frequent(
             self._predicates, [(subject_class, object_), (subject_class, _class_key(object_))]
         )
@@ -139,11 +212,12 @@ def read_counts(file: Path) -> CorpusCounts:
         ) from error
 
 
-def count_corpus(captions: Iterable[str], tagger: Tagger, min_count: int = 1) -> str:
-    """Counts heads, attributes and relations in captions.
+def count_corpus(captions: Iterable[tuple[str, str]], tagger: Tagger, min_count: int = 1) -> str:
+    """Counts heads, attributes and relations in captions, and heads in images.
 
     Args:
-        captions: The captions.
+        captions: The captions with the ids of their images. Captions of one image are counted
+            together where they follow each other.
         tagger: The tagger of the captions.
         min_count: The minimum count of a value in its context.
 
@@ -155,20 +229,29 @@ def count_corpus(captions: Iterable[str], tagger: Tagger, min_count: int = 1) ->
     def count(table: str, context: Context, value: str) -> None:
         tables[table].setdefault(context, Counter())[value] += 1
 
-    for caption in captions:
-        phrase_list = phrases(tagger.checked_tokens(caption))
-        entities = entity_phrases(phrase_list)
-        for phrase in entities.values():
-            count(_HEADS, (), phrase.head_text)
-            for word in phrase.words[: phrase.head[0]]:
-                if word in ATTRIBUTE_FOILS:
-                    for key in (phrase.head_text, _class_key(phrase.head_text)):
-                        count(_ATTRIBUTES, (key,), word)
-        for subject, predicate, object_ in triples(phrase_list):
-            if {subject.text, object_.text} <= entities.keys():
-                subject_head, object_head = subject.head_text, object_.head_text
-                count(_OBJECTS, (noun_class(subject_head), predicate), object_head)
-                count(_SUBJECTS, (predicate, noun_class(object_head)), subject_head)
+    for _, captions_of_image in groupby(captions, key=itemgetter(1)):
+        heads_of_image: set[str] = set()
+        for caption, _ in captions_of_image:
+            phrase_list = phrases(tagger.checked_tokens(caption))
+            entities = entity_phrases(phrase_list)
+            for phrase in entities.values():
+                head = phrase.head_text
+                count(_HEADS, (), head)
+                if head in NOUN_FOILS:
+                    heads_of_image.add(SINGULARS.get(head, head))
+                for word in phrase.words[: phrase.head[0]]:
+                    if word in ATTRIBUTE_FOILS:
+                        for key in (head, _class_key(head)):
+                            count(_ATTRIBUTES, (key,), word)
+            for subject, predicate, object_ in triples(phrase_list):
+                if {subject.text, object_.text} <= entities.keys():
+                    subject_head, object_head = subject.head_text, object_.head_text
+                    count(_OBJECTS, (noun_class(subject_head), predicate), object_head)
+                    count(_SUBJECTS, (predicate, noun_class(object_head)), subject_head)
+        for head in (_ALL, *heads_of_image):
+            count(_IMAGES, (), head)
+        for first, second in combinations(sorted(heads_of_image), 2):
+            count(_TOGETHER, (first,), second)
     return "".join(
         f"{line}\n"
         for name, table in tables.items()

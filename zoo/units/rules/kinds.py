@@ -5,11 +5,13 @@ from functools import lru_cache
 from zoo.units.rules import words
 from zoo.units.rules.lexicon import (
     BEING_SETS,
+    NOUN_FOILS,
     PLURALS,
     SETS_BY_FIRST_WORD,
     SINGULARS,
     UNCOUNTED,
     VEHICLE_SETS,
+    same_meaning,
     singulars_and_plurals,
     word_set,
 )
@@ -65,6 +67,7 @@ HELD_THINGS = _nouns(words.HELD_THINGS)
 CROWDS = word_set("people police youth teen cattle")
 HUNTERS = _nouns(words.HUNTERS) | _words_of_sets_with("greyhound")
 MANUFACTURED = _nouns(words.MADE)
+BACKDROPS = _nouns(words.BACKDROPS)
 PLANTS, UNPAINTED = _nouns(words.PLANTS), _nouns(words.UNPAINTED)
 PLACES = GROUNDS | ENCLOSURES | WATERS | SUBSTANCES
 
@@ -111,3 +114,29 @@ def noun_class(head: str) -> str:
             return name
     singular = SINGULARS.get(head, head)
     return next((first for first, line in SETS_BY_FIRST_WORD if singular in line), "other")
+
+
+_SORTS = (
+    ("body part", BODY_PARTS),
+    ("being", ANIMALS | frozenset(word for word in PEOPLE if same_meaning(word, "person"))),
+    ("role", BEINGS | PEOPLE),
+    ("event", EVENTS | _words_of_sets_with("lacrosse", "cartwheel", "wedding", "morning", "fog")),
+    ("vehicle", VEHICLES),
+    ("food", FOODS),
+    ("clothing", CLOTHES),
+    ("place", _words_of_sets_with("barn", "restaurant", "kitchen", "pier", "stadium", "mountain")),
+    ("thing", MANUFACTURED | HELD_THINGS),
+    ("place", PLACES),
+)
+
+
+@lru_cache(1 << 16)
+def sort_of(head: str) -> tuple[str, bool]:
+    """Returns the sort of a head (being, role, food and so on), and whether it is a plural.
+
+    Sorts are wider than classes. A role is another sort, since a hiker may be a man.
+    """
+    is_plural = head in PLURALS | SINGULARS.keys() or (
+        head not in NOUN_FOILS and head.endswith("s") and not head.endswith(("ss", "us", "is"))
+    )
+    return next((name for name, members in _SORTS if is_kind(head, members)), "thing"), is_plural

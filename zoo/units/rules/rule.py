@@ -14,17 +14,15 @@ from zoo.language.taggers import default_tagger
 from zoo.units.extractor import UnitExtractor
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 from zoo.units.rules.clauses.triples import triples
-from zoo.units.rules.corpus_counts import default_counts, read_counts
+from zoo.units.rules.corpus_counts import MIN_FOILS, default_counts, read_counts
 from zoo.units.rules.filters import DUPLICATE, phrase_fault, relation_fault
 from zoo.units.rules.foils.attributes import attribute_foils
-from zoo.units.rules.foils.heads import exchanged_head_foils, weighted_head_foils
+from zoo.units.rules.foils.heads import drawn_head_foils, exchanged_head_foils
 from zoo.units.rules.foils.relations import relation_foils
 from zoo.units.rules.lexicon import NOUN_FOILS
 from zoo.units.rules.phrases.entities import entity_phrases
 from zoo.units.rules.phrases.grouping import phrases
 from zoo.units.rules.phrases.phrase import Phrase
-
-_MIN_FOILS = 2
 
 
 class RuleExtractor(UnitExtractor):
@@ -67,7 +65,9 @@ class RuleExtractor(UnitExtractor):
         nouns = entity_phrases(phrase_list)
         relations = _relations(phrase_list, set(nouns))
         rng = Random(f"{self.seed}:{caption}")
-        mentioned = frozenset(token.text.lower() for token in tokens) & NOUN_FOILS.keys()
+        heads = {phrase.head_text for phrase in nouns.values()}
+        words = {token.text.lower() for token in tokens}
+        mentioned = frozenset((words | heads) & NOUN_FOILS.keys())
         used_texts = set(nouns) | {relation.text for relation in relations}
         entities = {
             text: Entity(text, foils)
@@ -111,7 +111,7 @@ class RuleExtractor(UnitExtractor):
         """Returns the foils of each noun phrase.
 
         Those that are exchangeable with the phrase in the corpus come first. Where they are fewer
-        than `_MIN_FOILS`, other heads follow. Phrases take turns in choosing them, so that of two
+        than `MIN_FOILS`, other heads follow. Phrases take turns in choosing them, so that of two
         similar phrases ("a man and a woman") the first does not use up all foils.
         """
         foils_by_text: dict[str, list[EntityFoil]] = {}
@@ -122,10 +122,10 @@ class RuleExtractor(UnitExtractor):
             )
             foils_by_text[text] = list(self._keep_foils(phrase, exchanged, used_texts))
         others = {
-            text: weighted_head_foils(phrase, mentioned, self._counts, rng)
+            text: drawn_head_foils(phrase, mentioned, self._counts, rng)
             for text, phrase in nouns.items()
         }
-        for n_foils in range(_MIN_FOILS):
+        for n_foils in range(MIN_FOILS):
             for text, foils in foils_by_text.items():
                 if len(foils) <= n_foils:
                     foils += islice(self._keep_foils(nouns[text], others[text], used_texts), 1)

@@ -10,8 +10,9 @@ _DIRECTIONS = word_set("to into from onto toward towards out_of off off_of away_
 _COMPLETE = (("on",), ("with",), ("of",), ("at",), ("around",))
 # after these verbs "with" may describe the object
 _HANDLING = word_set("hold carry bring push pull ride eat present serve show help feed watch use")
-_PUTTING = word_set("put load pour push pull stuff pack place fill lift")
-_INTO = word_set("onto into")
+_PUTTING = word_set("put load pour push pull stuff pack place fill lift throw kick toss take")
+_PASSING = word_set("throw toss kick pass hand give serve feed")
+_INTO = word_set("onto into out_of off")
 _GOING = MOTIONS | {"cross"}
 _TOUCHING = frozenset({"on", "on top of", "onto", "against", "around", "over", "under"})
 
@@ -51,6 +52,10 @@ def start_preposition(state: ClauseState, preposition: Phrase, previous: Phrase 
             else [state.object]
         )
         state.predicate = preposition.words
+        is_passed = state.object.head_text not in PLACEHOLDERS
+        if preposition.text == "to" and state.verb_base in _PASSING and is_passed:
+            # "passes the ball to a player"
+            state.bearers, state.predicate = state.actors, (*state.verb_words, "to")
     elif state.predicate == ("in",):
         # "in red on a bike": a colour is not a place
         state.predicate = preposition.words
@@ -60,7 +65,8 @@ def start_preposition(state: ClauseState, preposition: Phrase, previous: Phrase 
         state.predicate = (*state.predicate, *preposition.words)
     else:
         state.bearers = _bearers_of_preposition(state, preposition, previous)
-        state.predicate = preposition.words
+        goes_on = state.bearers is state.actors and _goes_on(state, preposition)
+        state.predicate = (state.verb_words if goes_on else ()) + preposition.words
 
 
 def _bearers_of_preposition(
@@ -77,7 +83,7 @@ def _bearers_of_preposition(
         return []
     if preposition.text in _DIRECTIONS and previous not in state.subject:
         # "throwing a ball, towards a dog": it is unclear who or what goes there
-        return []
+        return state.actors if _goes_on(state, preposition) else []
     if previous is None or previous is not state.last_noun or previous in state.subject:
         return state.actors
     if state.governor == "with" and is_kind(previous.head_text, LIMBS):
@@ -87,7 +93,17 @@ def _bearers_of_preposition(
         return state.actors
     if _is_own_bearer(state, previous) or _is_part_of_thing(state, preposition, previous):
         return [previous]
-    return [] if state.has_perception_verb else state.actors
+    stays = state.has_perception_verb and not _goes_on(state, preposition)
+    return [] if stays else state.actors
+
+
+def _goes_on(state: ClauseState, preposition: Phrase) -> bool:
+    """Returns whether a motion or gaze has another goal: "jumps from a dock into a lake"."""
+    if state.object is not None or state.governor == "with":
+        return False
+    if preposition.text == "at":
+        return state.has_perception_verb
+    return preposition.text in _DIRECTIONS and state.verb_base in _GOING
 
 
 def _is_part_of_thing(state: ClauseState, preposition: Phrase, noun: Phrase) -> bool:

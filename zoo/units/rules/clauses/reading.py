@@ -29,6 +29,8 @@ class ClauseState:
     governor: str = ""
     # whether "to" follows an object ("helps a girl to"), so that the next actor is unknown
     leaves_actor_open: bool = False
+    # whether the current noun phrase is in the mouth or hand of a being
+    is_held: bool = False
 
     @property
     def has_perception_verb(self) -> bool:

@@ -89,8 +89,10 @@ def _noun_belongs_to_bearer(bearer: Phrase, state: ClauseState, noun: Phrase) ->
     ):
         return True
     # "a dog on a beach with waves": the dog has no waves
-    belongs_to_being = noun.owned or is_kind(
-        noun.head_text, BEINGS, CLOTHES, BODY_PARTS, HELD_THINGS
+    belongs_to_being = (
+        noun.owned
+        or state.is_held
+        or is_kind(noun.head_text, BEINGS, CLOTHES, BODY_PARTS, HELD_THINGS)
     )
     return belongs_to_being or (
         state.verb is not None and state.governor not in _PREPOSITIONS_OF_PLACE
@@ -108,7 +110,14 @@ def _has_nearer_subject(bearer: Phrase, state: ClauseState) -> bool:
 
 
 def _has_nonvisual_ending(predicate: tuple[str, ...]) -> bool:
-    """Returns whether the predicate ends with "of" or similar, but not with "in front of"."""
-    return predicate[-1] in _NON_VISUAL_PREPOSITIONS and not any(
-        predicate[-len(preposition) :] == preposition for preposition in PREPOSITION_PHRASES
+    """Returns whether the predicate ends with "of" or similar.
+
+    It may end with "in front of", and with a verb and "for" ("reaching for").
+    """
+    return (
+        predicate[-1] in _NON_VISUAL_PREPOSITIONS
+        and not (predicate[-1] == "for" and predicate[0].endswith("ing"))
+        and not any(
+            predicate[-len(preposition) :] == preposition for preposition in PREPOSITION_PHRASES
+        )
     )

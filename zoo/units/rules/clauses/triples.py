@@ -16,7 +16,7 @@ from zoo.units.rules.clauses.prepositions import start_preposition
 from zoo.units.rules.clauses.reading import ClauseState
 from zoo.units.rules.clauses.triple_checks import is_valid_triple
 from zoo.units.rules.clauses.verbs import start_verb
-from zoo.units.rules.kinds import MOVERS
+from zoo.units.rules.kinds import BEINGS, BODY_PARTS, MOVERS, is_kind
 from zoo.units.rules.phrases.phrase import Phrase
 
 
@@ -50,6 +50,7 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[tuple[Phrase, str, Phrase
             if gives_object(state, phrase_list[start - 1] if start else None):
                 state.predicate, state.bearers = state.verb_words, state.actors
             set_bearer_in_place(state, run[0])
+            state.is_held = _is_held(phrase_list[i : i + 2])
             next_kind = phrase_list[i].kind if i < len(phrase_list) else None
             if state.expects_direct_object and state.gives and next_kind == "noun":
                 state.bearers = []
@@ -60,6 +61,7 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[tuple[Phrase, str, Phrase
                 if is_valid_triple(bearer, state, noun)
             ]
             yield from new_triples
+            yield from _places_by_pronoun(state, run, phrase_list[i : i + 2])
             if state.predicate == ("with",) and not new_triples:
                 # the subject is not there either ("with flowers on the railings")
                 state.actors = []
@@ -81,10 +83,43 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[tuple[Phrase, str, Phrase
                 phrase.words == ("to",)
                 and state.object is not None
                 and phrase_list[i - 1] is state.object
+                and is_kind(state.object.head_text, MOVERS)
             )
             state.end_clause_keep_subject()
             state.leaves_actor_open = leaves_actor_open
         i += 1
+
+
+def _is_held(following: Sequence[Phrase]) -> bool:
+    """Returns whether "in its mouth" or "in his hand" follows."""
+    return (
+        [p.kind for p in following] == ["preposition", "noun"]
+        and following[1].owned
+        and is_kind(following[1].head_text, BODY_PARTS)
+    )
+
+
+def _places_by_pronoun(
+    state: ClauseState, run: list[Phrase], following: Sequence[Phrase]
+) -> Iterator[tuple[Phrase, str, Phrase]]:
+    """Yields where the nouns after "with" are, by a pronoun: "a table with a lamp on it"."""
+    if state.predicate != ("with",) or [p.kind for p in following] != ["preposition", "break"]:
+        return
+    preposition, pronoun = following
+    if pronoun.words in (("them",), ("him",), ("her",)):
+        places = [phrase for phrase in state.subject if is_kind(phrase.head_text, BEINGS)]
+    elif (
+        pronoun.words == ("it",)
+        and state.last_noun is not None
+        and not is_kind(state.last_noun.head_text, BEINGS)
+        and (state.last_noun in state.subject or preposition.text in ("on", "in", "on top of"))
+    ):
+        places = [state.last_noun]
+    else:
+        return
+    for place in places:
+        if place not in state.bearers:
+            yield from ((noun, preposition.text, place) for noun in run)
 
 
 def _joined_phrases(phrase_list: Sequence[Phrase], i: int, bound: bool) -> tuple[list[Phrase], int]:

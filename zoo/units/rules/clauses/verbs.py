@@ -1,5 +1,6 @@
 """Verbs in a clause: finds the actor of a verb."""
 
+from zoo.units.rules import words as lists
 from zoo.units.rules.clauses.reading import ClauseState
 from zoo.units.rules.kinds import BEINGS, MOVERS, is_kind
 from zoo.units.rules.lexicon import BASES, LOOKING_ON, word_set
@@ -9,6 +10,7 @@ from zoo.units.rules.phrases.phrase import Phrase
 _OF_THINGS = word_set(
     "surrounding saying reading containing featuring depicting advertising reflecting"
 )
+_ACTS = word_set(lists.OF_BEINGS_ALONE) | word_set("fly hold carry sit")
 
 
 def start_verb(state: ClauseState, verb: Phrase, previous: Phrase | None) -> None:
@@ -27,8 +29,16 @@ def start_verb(state: ClauseState, verb: Phrase, previous: Phrase | None) -> Non
     qualifies = not verb.finite and previous is not None and previous.kind in ("noun", "joiner")
     of_thing = not _OF_THINGS.isdisjoint(verb.words[:1])
     nearest = state.last_noun is not None and (
-        after_relative
-        or (qualifies and (verb.passive or of_thing or state.last_noun.head_text in BEINGS))
+        (after_relative and not _acts_elsewhere(state, verb))
+        or (
+            qualifies
+            and (
+                verb.passive
+                or of_thing
+                or state.last_noun.head_text in BEINGS
+                or _belongs_to_place(state)
+            )
+        )
     )
     of_being = state.last_noun is not None and any(
         is_kind(word, BEINGS) for word in state.last_noun.words[state.last_noun.head[1] :]
@@ -37,7 +47,8 @@ def start_verb(state: ClauseState, verb: Phrase, previous: Phrase | None) -> Non
         state.last_noun is not None
         and state.last_noun is previous
         and (
-            (qualifies and (state.has_perception_verb or of_being)) or (watches and watched is None)
+            (qualifies and (_may_describe_perceived(state) or of_being))
+            or (watches and watched is None)
         )
     )
     # "a man and a dog running": the participle belongs to both
@@ -57,3 +68,26 @@ def start_verb(state: ClauseState, verb: Phrase, previous: Phrase | None) -> Non
         state.actors, state.leaves_actor_open = [], False
     state.verb, state.object = verb, None
     state.predicate, state.bearers = verb.words, state.actors
+
+
+def _may_describe_perceived(state: ClauseState) -> bool:
+    """Returns whether a participle may describe what is perceived: "looks at leaves blowing"."""
+    return state.has_perception_verb and state.governor not in ("on", "in", "out", "through")
+
+
+def _acts_elsewhere(state: ClauseState, verb: Phrase) -> bool:
+    """Returns whether a being acts at the last noun: "a man on a beach that is flying a kite"."""
+    return (
+        not verb.passive
+        and state.last_noun is not None
+        and not is_kind(state.last_noun.head_text, MOVERS)
+        and any(is_kind(phrase.head_text, BEINGS) for phrase in state.subject)
+        and BASES.get(" ".join(verb.words[:1])) in _ACTS
+    )
+
+
+def _belongs_to_place(state: ClauseState) -> bool:
+    """Returns whether the last noun is in a thing or place: "a room with clothes hanging"."""
+    return state.governor == "with" and not any(
+        is_kind(phrase.head_text, MOVERS) for phrase in state.subject
+    )

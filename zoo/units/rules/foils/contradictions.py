@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import combinations
 from typing import Literal
 
 from zoo.units.rules import kinds, words
@@ -19,7 +20,11 @@ from zoo.units.rules.lexicon import (
 Contradiction = Literal["verb", "preposition"]
 CONTRADICTIONS: tuple[Contradiction, ...] = ("verb", "preposition")
 
-_EXCLUSIVE_VERBS = tuple(map(frozenset, parse_word_sets(words.EXCLUSIVE_VERBS)))
+_EXCLUSIVE_VERBS = frozenset(
+    frozenset(pair)
+    for verbs in parse_word_sets(words.EXCLUSIVE_VERBS)
+    for pair in combinations(verbs, 2)
+)
 _EXCLUSIVE_PREPOSITIONS = frozenset(
     frozenset((first, second))
     for sides in parse_word_sets(words.EXCLUSIVE_PREPOSITIONS)
@@ -34,10 +39,10 @@ _CONTAINERS = singulars_and_plurals(
         "box bag basket bowl bucket suitcase sink bathtub tub oven refrigerator fridge cup glass"
     )
 )
-_ON_OR_IN = frozenset({"on", "in"})
+_ON, _IN = word_set("on on_top_of atop upon onto"), word_set("in inside inside_of within")
+_OBJECT_KINDS = (_CONTAINERS, kinds.LEVELS, kinds.CLOTHES, kinds.TABLES)
 
 
-@lru_cache(1 << 16)
 def contradiction(first: str, second: str, object_: str) -> Contradiction | None:
     """Returns why two predicates cannot both be true of the same subject and object.
 
@@ -49,23 +54,36 @@ def contradiction(first: str, second: str, object_: str) -> Contradiction | None
         second: Another predicate.
         object_: The head of the object.
     """
+    return _contradiction(first, second, _object_kinds(object_))
+
+
+@lru_cache(1 << 16)
+def _object_kinds(object_: str) -> tuple[bool, ...]:
+    """Returns which of `_OBJECT_KINDS` an object belongs to."""
+    return tuple(is_kind(object_, kind) for kind in _OBJECT_KINDS)
+
+
+@lru_cache(1 << 16)
+def _contradiction(first: str, second: str, object_kinds: tuple[bool, ...]) -> Contradiction | None:
+    is_container, is_level, is_clothing, is_table = object_kinds
     (verb, preposition), (other_verb, other_preposition) = _split(first), _split(second)
     if verb is None or other_verb is None:
         return None
-    if any({verb, other_verb} <= verbs for verbs in _EXCLUSIVE_VERBS):
+    if frozenset((verb, other_verb)) in _EXCLUSIVE_VERBS:
         return None if same_meaning(verb, other_verb) else "verb"
     if verb != other_verb and not {verb, other_verb} <= _LOCATING | {"", "ride"}:
         return None
     pair = frozenset((preposition, other_preposition))
-    if pair == _ON_OR_IN:
-        return "preposition" if is_kind(object_, _CONTAINERS) else None
-    if pair == {"up", "down"} and is_kind(object_, kinds.LEVELS):
+    if pair & _ON and pair & _IN:
+        return "preposition" if is_container else None
+    if pair == {"up", "down"} and is_level:
         return None
-    if is_kind(object_, kinds.CLOTHES) or ("at" in pair and not is_kind(object_, kinds.TABLES)):
+    if is_clothing or ("at" in pair and not is_table):
         return None
     return "preposition" if pair in _EXCLUSIVE_PREPOSITIONS else None
 
 
+@lru_cache(1 << 16)
 def _split(predicate: str) -> tuple[str | None, str]:
     """Returns the base of the verb ("" without one) and the preposition; no verb if unknown."""
     parts: Sequence[str] = predicate.split()

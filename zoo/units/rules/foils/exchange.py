@@ -3,7 +3,12 @@
 from collections.abc import Callable, Collection, Mapping
 from random import Random
 
-_ITERATIONS = 20
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+_ITERATIONS = 100
 
 
 def draw_exchanged(
@@ -38,7 +43,7 @@ def draw_exchanged(
 
 
 def balanced_weights(
-    counts: Mapping[str, float], alternatives: Mapping[str, Collection[str]]
+    counts: Mapping[str, float], alternatives: Mapping[str, Collection[str]], n_draws: int = 1
 ) -> dict[str, float]:
     """Returns weights by which foils are drawn, so that a value is as often false as true.
 
@@ -48,16 +53,26 @@ def balanced_weights(
     Args:
         counts: The frequency of each value in the corpus.
         alternatives: The values that can replace each value.
+        n_draws: The number of foils of a value, which differ.
     """
-    true_counts = {value: counts.get(value, 0) + 0.5 for value in alternatives}
-    weights: dict[str, float] = dict(true_counts)
+    values = list(alternatives)
+    index = {value: i for i, value in enumerate(values)}
+    allowed = np.zeros((len(values), len(values)))
+    for value, others in alternatives.items():
+        allowed[index[value], [index[other] for other in others]] = 1
+    true_counts = np.array([counts.get(value, 0) + 0.5 for value in values])
+    weights = true_counts.copy()
     for _ in range(_ITERATIONS):
-        false_counts = dict.fromkeys(alternatives, 0.0)
-        for value, others in alternatives.items():
-            total = sum(weights[other] for other in others)
-            for other in others:
-                false_counts[other] += true_counts[value] * weights[other] / total
-        for value, false_count in false_counts.items():
-            if false_count:
-                weights[value] *= (true_counts[value] / false_count) ** 0.5
-    return weights
+        shares = _divide(allowed * weights, (allowed @ weights)[:, None])
+        # the share of each value's foils that another one is among
+        included = 1 - (1 - shares) ** n_draws
+        false_counts = _divide(true_counts, included.sum(axis=1)) @ included
+        weights *= np.sqrt(_divide(true_counts, false_counts))
+        weights /= weights.sum() or 1
+    return dict(zip(values, weights.tolist(), strict=True))
+
+
+def _divide(numbers: FloatArray, divisors: FloatArray) -> FloatArray:
+    """Returns the quotients, and zero where the divisor is zero."""
+    zeros = np.zeros(np.broadcast_shapes(numbers.shape, divisors.shape))
+    return np.divide(numbers, divisors, out=zeros, where=divisors > 0)

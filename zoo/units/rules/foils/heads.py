@@ -7,16 +7,14 @@ from zoo.units.record import EntityFoil
 from zoo.units.rules import kinds, words
 from zoo.units.rules.corpus_counts import CorpusCounts
 from zoo.units.rules.foils.exchange import draw_exchanged
-from zoo.units.rules.kinds import can_take_number, is_kind, noun_class
+from zoo.units.rules.kinds import can_take_number, is_kind, noun_class, sort_of
 from zoo.units.rules.lexicon import (
-    ATTRIBUTE_FOILS,
     COLOURS,
     MATERIALS,
     NUMBERS,
     QUANTITIES,
     SINGULARS,
     UNCOUNTED,
-    other_heads,
     plural,
     same_meaning,
     singulars_and_plurals,
@@ -24,6 +22,8 @@ from zoo.units.rules.lexicon import (
 )
 from zoo.units.rules.phrases.phrase import Phrase
 
+# the number of heads that are drawn to find two that fit
+_DRAWS = 12
 _FREE = word_set(words.FREE_MODIFIERS)
 _FREE_OF_ANIMALS = _FREE | QUANTITIES | {"young", "old"}
 _FREE_OF_NATURE = (_FREE - {"colorful", "bright"}) | QUANTITIES
@@ -41,6 +41,7 @@ _PORTIONS = word_set(
     "slice slices piece pieces cup cups glass glasses bottle bottles bowl bowls "
     "plate plates can jar"
 )
+_OF_ANIMALS = frozenset({"herd", "flock"})
 _MEALS = frozenset({"food", "foods", "meal", "meals"})
 _COUNTING = (NUMBERS | QUANTITIES | word_set("several many few some multiple various")) - {"one"}
 _SMALL = frozenset({"little", "small", "young", "younger", "tiny"})
@@ -57,15 +58,15 @@ def exchanged_head_foils(
         counts: The counts of a corpus.
         rng: Draws the head.
     """
-    head = draw_exchanged(phrase.head_text, other_heads, counts.heads, rng)
-    if head and fits_phrase(head, phrase, mentioned):
+    head = draw_exchanged(phrase.head_text, counts.other_heads_of, counts.heads, rng)
+    if head and _is_absent(head, phrase, mentioned, counts):
         yield EntityFoil(replace_head(phrase, head), "object_change")
 
 
-def weighted_head_foils(
+def drawn_head_foils(
     phrase: Phrase, mentioned: frozenset[str], counts: CorpusCounts, rng: Random
 ) -> Iterator[EntityFoil]:
-    """Yields foils with another head, in an order drawn by the weights of heads.
+    """Yields foils with another head: first of the same sort, then of the same set.
 
     Args:
         phrase: The noun phrase.
@@ -73,11 +74,23 @@ def weighted_head_foils(
         counts: The counts of a corpus.
         rng: Draws the order.
     """
-    heads = [h for h in other_heads(phrase.head_text) if fits_phrase(h, phrase, mentioned)]
-    while heads:
-        (head,) = rng.choices(heads, [counts.head_weights[h] for h in heads])
-        heads.remove(head)
-        yield EntityFoil(replace_head(phrase, head), "object_change")
+    heads, weights = counts.weights_of_sort(phrase.head_text)
+    drawn = rng.choices(heads, cum_weights=weights, k=_DRAWS) if heads else []
+    near = list(counts.other_heads_of(phrase.head_text))
+    for head in dict.fromkeys((*drawn, *rng.sample(near, len(near)))):
+        if counts.can_replace(head, phrase.head_text) and _is_absent(
+            head, phrase, mentioned, counts
+        ):
+            yield EntityFoil(replace_head(phrase, head), "object_change")
+
+
+def _is_absent(head: str, phrase: Phrase, mentioned: frozenset[str], counts: CorpusCounts) -> bool:
+    """Returns whether a head fits the phrase and is not expected in the image of the caption."""
+    return (
+        head not in kinds.BACKDROPS
+        and fits_phrase(head, phrase, mentioned)
+        and not counts.is_expected_with(head, mentioned)
+    )
 
 
 def replace_head(phrase: Phrase, head: str) -> str:
@@ -118,9 +131,11 @@ def _quantity_fits(phrase: Phrase, head: str) -> bool:
     quantity = phrase.words[0] if "of" in phrase.words else ""
     if quantity in ("pair", "pairs"):
         return head.endswith("s")
+    if quantity in _OF_ANIMALS:
+        return is_kind(head, kinds.ANIMALS) and head in SINGULARS.keys() | UNCOUNTED
     if quantity in _PORTIONS:
         return is_kind(phrase.head_text, kinds.FOODS, _MEALS) and is_kind(head, kinds.FOODS, _MEALS)
-    return True
+    return quantity not in QUANTITIES or sort_of(head)[1] or head in UNCOUNTED
 
 
 def _modifiers_fit_foil(modifiers: tuple[str, ...], head: str, foil: str) -> bool:
@@ -159,9 +174,7 @@ def _modifiers_fit_foil(modifiers: tuple[str, ...], head: str, foil: str) -> boo
     rest = modifier_set - _FREE - COLOURS - QUANTITIES
     if rest & MATERIALS and not is_kind(foil, kinds.MANUFACTURED):
         return False
-    return noun_class(head) == noun_class(foil) or not any(
-        word in ATTRIBUTE_FOILS or word.endswith(("ed", "ing")) for word in rest - MATERIALS
-    )
+    return noun_class(head) == noun_class(foil) or rest <= MATERIALS
 
 
 def _is_mentioned(foil: str, head: str, mentioned: frozenset[str]) -> bool:

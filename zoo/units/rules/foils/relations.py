@@ -1,18 +1,21 @@
 """Foils of relations: another predicate, swapped arguments, another argument."""
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterator, Mapping
+from functools import lru_cache, partial
 from random import Random
 
 from zoo.units.record import Entity, Relation, RelationFoil
 from zoo.units.rules.corpus_counts import CorpusCounts
-from zoo.units.rules.foils.contradictions import CONTRADICTIONS, contradiction
+from zoo.units.rules.foils.contradictions import CONTRADICTIONS, Contradiction, contradiction
 from zoo.units.rules.foils.exchange import draw_exchanged
 from zoo.units.rules.foils.heads import fits_phrase, replace_head
 from zoo.units.rules.foils.swaps import can_swap
 from zoo.units.rules.kinds import noun_class
-from zoo.units.rules.lexicon import is_symmetric, other_heads
+from zoo.units.rules.lexicon import is_symmetric
 from zoo.units.rules.phrases.phrase import Phrase
+
+# a head that was seen less often in a place may be a mistake of the tagger
+_MIN_COUNT = 2
 
 
 def relation_foils(
@@ -41,7 +44,9 @@ def relation_foils(
     predicate = relation.predicate
     heads = {"subject": subject[0].head_text, "object": object_[0].head_text}
     phrases = {"subject": subject[0], "object": object_[0]}
-    predicates = counts.predicates_between(heads["subject"], heads["object"])
+    # a head that is expected with the other argument makes a foil that sounds as likely as the unit
+    others = mentioned - set(heads.values())
+    predicates = counts.predicates_between(noun_class(heads["subject"]), heads["object"])
     change_predicate = partial(
         RelationFoil, **texts, edit="predicate_change", component="predicate"
     )
@@ -49,8 +54,10 @@ def relation_foils(
     n_foils = 0
     for kind in CONTRADICTIONS:
 
-        def alternatives(true: str, kind: str = kind) -> list[str]:
-            return [p for p in predicates if contradiction(true, p, heads["object"]) == kind]
+        def alternatives(true: str, kind: Contradiction = kind) -> tuple[str, ...]:
+            return _contrary_predicates(
+                counts, noun_class(heads["subject"]), true, heads["object"]
+            ).get(kind, ())
 
         other_predicate = draw_exchanged(predicate, alternatives, predicates, rng)
         if other_predicate:
@@ -64,8 +71,12 @@ def relation_foils(
         "object": counts.objects.get((noun_class(heads["subject"]), predicate), {}),
     }
     for component, phrase in phrases.items():
-        head = draw_exchanged(heads[component], other_heads, contexts[component], rng)
-        if head and fits_phrase(head, phrase, mentioned):
+        head = draw_exchanged(heads[component], counts.other_heads_of, contexts[component], rng)
+        if (
+            head
+            and fits_phrase(head, phrase, mentioned)
+            and not counts.is_expected_with(head, others)
+        ):
             n_foils += 1
             changed = texts | {component: replace_head(phrase, head)}
             yield change_argument(component=component, part="head", **changed)
@@ -82,11 +93,26 @@ def relation_foils(
         phrase, context = phrases[component], contexts[component]
         candidates = [
             h
-            for h in other_heads(heads[component])
-            if h in context and fits_phrase(h, phrase, mentioned)
+            for h in counts.other_heads_of(heads[component])
+            if context.get(h, 0) >= _MIN_COUNT
+            and fits_phrase(h, phrase, mentioned)
+            and not counts.is_expected_with(h, others)
         ]
         if candidates:
             (head,) = rng.choices(candidates, [context[h] for h in candidates])
             changed = texts | {component: replace_head(phrase, head)}
             yield change_argument(component=component, part="head", **changed)
             return
+
+
+@lru_cache(1 << 16)
+def _contrary_predicates(
+    counts: CorpusCounts, subject_class: str, predicate: str, object_: str
+) -> Mapping[Contradiction, tuple[str, ...]]:
+    """Returns the predicates that contradict one in the corpus, by the kind of contradiction."""
+    contraries: dict[Contradiction, tuple[str, ...]] = {}
+    for other in counts.predicates_between(subject_class, object_):
+        kind = contradiction(predicate, other, object_)
+        if kind:
+            contraries[kind] = (*contraries.get(kind, ()), other)
+    return contraries

@@ -16,8 +16,10 @@ from zoo.units.rules.phrases.phrase import Phrase
 _NOUNS_IN_ING = NOUN_FOILS.keys() | NOUNS_IN_ING
 # "in silver" names nothing, but "a blonde" is a person
 _COLOURS_AS_NOUNS = COLOURS - {"blond", "blonde", "brunette"}
-# "a video game", "a display case"
-_NAMED_BY_MODIFIER = word_set("game games case cases set spot spots")
+# "a video game", "a seating area"
+_NAMED_BY_MODIFIER = word_set(
+    "game games case cases set spot spots area areas display displays space spaces"
+)
 
 
 def _is_placeholder(phrase: Phrase) -> bool:

@@ -34,6 +34,8 @@ _COMPOUNDS = {
     ("garbage", "can"): "trash can",
     ("garbage", "cans"): "trash cans",
 }
+# a place may be named by these: "a table with a lamp on it"
+_PRONOUNS_OF_PLACES = word_set("it them him her")
 _OBJECT_PRONOUNS = word_set("them him her it us me")
 
 
@@ -112,7 +114,9 @@ def _next_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phrase | No
         return Phrase("break", ("to",)), i + 1
     if word in ("and", "&", ","):
         return Phrase("joiner", (word,)), i + 1
-    return (None if tag in ("RB", "RBR") or tag in ADJECTIVES else Phrase("break")), i + 1
+    if tag in ("RB", "RBR") or tag in ADJECTIVES:
+        return None, i + 1
+    return Phrase("break", (word,) if word in _PRONOUNS_OF_PLACES else ()), i + 1
 
 
 def _n_seeming_words(words: Sequence[str], i: int) -> int:
