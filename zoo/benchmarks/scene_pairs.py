@@ -48,7 +48,7 @@ class ScenePairs(SceneFolder):
                 raise ZooError(
                     f"{folder}: {first_row.image_id} is not followed by the image of "
                     f"{first_row.attribute_swap!r}: delete captions.jsonl and run "
-                    "`zoo scenes pairs` again"
+                    f"`zoo scenes {self.scenes_command}` again"
                 )
             yield Case(
                 (scene_image(folder, first_row), scene_image(folder, second_row)),

@@ -165,7 +165,9 @@ class WorldPairs(SceneCollection):
 
 
 def exchange_colors(graph: WorldGraph, first: int, second: int) -> WorldGraph | None:
-    """Returns the scene with the colours of two objects exchanged, or None if they cannot have them.
+    """Returns the scene with the colours of two objects exchanged.
+
+    It returns None if they cannot have these colours.
 
     Args:
         graph: The scene.

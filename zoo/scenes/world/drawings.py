@@ -8,6 +8,7 @@ colour without a pattern; or the name of a fixed colour.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,7 +118,7 @@ def _bar(
 ) -> list[Part]:
     """Returns a line of some width, as one rectangle with a round end per segment."""
     parts = []
-    for (ax, ay), (bx, by) in zip(points, points[1:], strict=False):
+    for (ax, ay), (bx, by) in pairwise(points):
         dx, dy = bx - ax, by - ay
         length = math.hypot(dx, dy) or 1.0
         nx, ny = -dy / length * width / 2, dx / length * width / 2

@@ -43,7 +43,7 @@ class WorldObject:
         y: Where it stands.
         scale: The length of a unit of its drawing.
         flipped: Whether it looks to the left.
-        link: How it is attached to `host`: on, under, inside, holding (the host holds it) or riding.
+        link: How it is attached to `host`, one of `LINKS`. If it is holding, the host holds it.
         host: Row of the object it is attached to.
     """
 
@@ -182,10 +182,8 @@ class WorldGraph:
 
     def _size_ratio(self, a: WorldObject, b: WorldObject) -> float:
         """Returns how many times larger a is than b, by the smaller of two ratios."""
-        widths, heights = (
-            [getattr(KINDS[o.kind], side) * o.scale for o in (a, b)] for side in ("width", "height")
-        )
-        return min(widths[0] / widths[1], heights[0] / heights[1])
+        kind_a, kind_b, ratio = KINDS[a.kind], KINDS[b.kind], a.scale / b.scale
+        return ratio * min(kind_a.width / kind_b.width, kind_a.height / kind_b.height)
 
 
 def interval_overlap(a: WorldObject, b: WorldObject) -> float:

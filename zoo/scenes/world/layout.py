@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
 from random import Random
 
 from zoo.errors import ZooError
+from zoo.scenes.world.drawings import hand_position
 from zoo.scenes.world.graph import (
     ALIGNED,
     BESIDE,
@@ -14,7 +14,6 @@ from zoo.scenes.world.graph import (
     WorldObject,
     interval_overlap,
 )
-from zoo.scenes.world.drawings import hand_position
 from zoo.scenes.world.kinds import KINDS, PEOPLE, PLACES, SIZES
 
 # minimum and maximum number of objects or groups, with their frequencies

@@ -48,7 +48,8 @@ def paint(graph: WorldGraph, size: int) -> Pixels:
     mean = np.asarray(canvas, np.float32).reshape(size, SUPERSAMPLING, size, SUPERSAMPLING, 3)
     common = sum(light) / 3
     tint = np.array([0.75 * common + 0.25 * value for value in light], np.float32)
-    return (mean.mean((1, 3)) * tint + 0.5).clip(0, 255).astype(np.uint8)
+    pixels: Pixels = (mean.mean((1, 3)) * tint + 0.5).clip(0, 255).astype(np.uint8)
+    return pixels
 
 
 def paint_rows(graph: WorldGraph, size: int) -> NDArray[np.int16]:
@@ -194,8 +195,11 @@ def _pattern_tile(
 ) -> Image.Image:
     """Returns a tile filled with the object's pattern."""
     pixel = side / 112  # lengths below are pixels of an image of 112 pixels
-    x, y = np.meshgrid(np.arange(size[0]), np.arange(size[1]))
-    x, y = (x + corner[0] - object.x * side) / pixel, (y + corner[1] - object.y * side) / pixel
+    columns, rows = np.meshgrid(np.arange(size[0]), np.arange(size[1]))
+    x, y = (
+        (columns + corner[0] - object.x * side) / pixel,
+        (rows + corner[1] - object.y * side) / pixel,
+    )
     bright = sum(main) > 560
     second = _scale_color(main, 0.3) if bright else (250, 250, 246)
     if KINDS[object.kind].group == "animals" and not bright:

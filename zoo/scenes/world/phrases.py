@@ -136,7 +136,7 @@ def other_nouns(phrase: Phrase) -> Iterator[Phrase]:
 
 
 def other_attributes(phrase: Phrase) -> Iterator[Phrase]:
-    """Yields the phrases with another colour, pattern, size or number in place of a mentioned one."""
+    """Yields the phrases with another colour, pattern, size or number than the mentioned one."""
     kind = KINDS[phrase.kind]
     if phrase.color is not None:
         woods = [WOODEN] if WOODEN in kind.patterns and phrase.pattern is None else []

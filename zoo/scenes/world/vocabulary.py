@@ -2,6 +2,7 @@
 
 import gzip
 import re
+from itertools import pairwise
 from pathlib import Path
 
 from zoo.scenes.world.captions import TEMPLATES
@@ -35,7 +36,7 @@ def cut_merges(full: Path) -> list[str]:
     for word in words():
         pieces = [*word[:-1], word[-1] + WORD_END]
         while len(pieces) > 1:
-            pairs = list(zip(pieces, pieces[1:], strict=False))
+            pairs = list(pairwise(pieces))
             pair = min(pairs, key=lambda p: ranks.get(p, len(ranks)))
             if pair not in ranks:
                 break
