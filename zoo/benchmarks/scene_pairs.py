@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 from types import MappingProxyType
+from typing import ClassVar
 
 import numpy as np
 
@@ -34,7 +35,7 @@ class ScenePairs(SceneFolder):
     """
 
     name = "scene_pairs"
-    subset_names = KINDS
+    subset_names: ClassVar[tuple[str, ...]] = KINDS
     default_folder, scenes_command = "scene_pairs", "pairs"
     chance_levels = MappingProxyType(group.CHANCE)
 
@@ -48,7 +49,7 @@ class ScenePairs(SceneFolder):
                 raise ZooError(
                     f"{folder}: {first_row.image_id} is not followed by the image of "
                     f"{first_row.attribute_swap!r}: delete captions.jsonl and run "
-                    "`zoo scenes pairs` again"
+                    f"`zoo scenes {self.scenes_command}` again"
                 )
             yield Case(
                 (scene_image(folder, first_row), scene_image(folder, second_row)),

@@ -19,6 +19,9 @@ def main(argv: list[str]) -> int:
         "render": _render,
         "grid": _render_grid,
         "pairs": _render_pairs,
+        "world": _render_world,
+        "world_pairs": _render_world_pairs,
+        "hash": _print_hash,
         "negatives": _write_negatives,
         "sheet": _write_sheet,
     }
@@ -52,6 +55,21 @@ def parser() -> CommandParser:
     )
     pairs = CommandParser(description="Render pairs of scenes that differ in one swap.")
     _add_rendering(pairs, n=400, size=96, samples="64")
+    world = CommandParser(description="Draw scenes of everyday objects with five captions each.")
+    _add_drawing(world, n=50_000)
+    world.add_argument(
+        "--split",
+        choices=["train", "val", "test"],
+        default="train",
+        help="the split; splits have different scenes, and val and test have foils",
+    )
+    world_pairs = CommandParser(
+        description="Draw pairs of scenes whose captions have the same words."
+    )
+    _add_drawing(world_pairs, n=400)
+    hashing = CommandParser(description="Print the SHA-256 of the scenes of a folder.")
+    hashing.add_argument("folder", help="the folder of rendered scenes")
+    hashing.add_argument("--expected", help="the hash that the folder should have")
     negatives = CommandParser(description="Write the attribute swaps of training captions.")
     negatives.add_argument("folder", help="the folder of rendered scenes")
     negatives.add_argument(
@@ -84,6 +102,20 @@ def parser() -> CommandParser:
         help="render pairs of scenes in which a colour, size, material or quantity is swapped",
     )
     commands.add_subcommand(
+        "world",
+        world,
+        help="draw scenes of people, animals, vehicles, furniture and things, with captions, units "
+        "and foils; resumes an interrupted run",
+    )
+    commands.add_subcommand(
+        "world_pairs",
+        world_pairs,
+        help="draw pairs of such scenes in which two objects exchange colours or positions",
+    )
+    commands.add_subcommand(
+        "hash", hashing, help="print the SHA-256 of the pixels, graphs and captions of a folder"
+    )
+    commands.add_subcommand(
         "negatives",
         negatives,
         help="write the attribute swap of each training caption, and a scene that shows it",
@@ -95,7 +127,14 @@ def parser() -> CommandParser:
 
 
 def _add_rendering(parser: CommandParser, n: int, size: int, samples: str) -> None:
-    """Adds the flags of the rendering commands, with their defaults."""
+    """Adds the flags of the commands that trace rays, with their defaults."""
+    note = "; from 128 on, images have CLEVR's camera view"
+    _add_drawing(parser, n, size, note)
+    parser.add_argument("--samples", type=int, help=f"light paths per pixel (default: {samples})")
+
+
+def _add_drawing(parser: CommandParser, n: int, size: int = 112, note: str = "") -> None:
+    """Adds the flags of all commands that make images, with their defaults."""
     parser.add_argument("--out", required=True, help="the folder to write")
     parser.add_argument(
         "--n",
@@ -107,9 +146,8 @@ def _add_rendering(parser: CommandParser, n: int, size: int, samples: str) -> No
         "--size",
         type=int,
         default=size,
-        help="width and height of an image in pixels; from 128 on, images have CLEVR's camera view",
+        help=f"width and height of an image in pixels{note}",
     )
-    parser.add_argument("--samples", type=int, help=f"light paths per pixel (default: {samples})")
     parser.add_argument("--seed", type=int, default=0, help="the seed of all sampling")
     parser.add_argument(
         "--workers",
@@ -160,6 +198,41 @@ def _render_pairs(arguments: Namespace) -> int:
         arguments,
         lambda: render_collection(arguments.out, arguments.n, pairs, samples, arguments.workers),
     )
+
+
+def _render_world(arguments: Namespace) -> int:
+    from zoo.scenes.cache import render_collection
+    from zoo.scenes.world.collection import World
+
+    world = World(arguments.seed, arguments.size, arguments.split)
+    return _render_and_report(
+        arguments,
+        lambda: render_collection(arguments.out, arguments.n, world, 1, arguments.workers),
+    )
+
+
+def _render_world_pairs(arguments: Namespace) -> int:
+    from zoo.scenes.cache import render_collection
+    from zoo.scenes.world.collection import WorldPairs
+
+    pairs = WorldPairs(arguments.seed, arguments.size)
+    return _render_and_report(
+        arguments,
+        lambda: render_collection(arguments.out, arguments.n, pairs, 1, arguments.workers),
+    )
+
+
+def _print_hash(arguments: Namespace) -> int:
+    from zoo.scenes.cache import hash_scenes
+
+    found = hash_scenes(arguments.folder)
+    print(found)
+    if arguments.expected not in (None, found):
+        raise ZooError(
+            f"{arguments.folder} has the hash {found}, not {arguments.expected}: draw the scenes "
+            "again, with the version of Pillow that the expected hash was computed with"
+        )
+    return 0
 
 
 def _render_and_report(arguments: Namespace, render: Callable[[], int]) -> int:

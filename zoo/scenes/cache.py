@@ -4,43 +4,49 @@
     images/000000.png ...             one per scene; this path is the image id
     scenes.jsonl, captions.jsonl      graphs; captions with their split and attribute swap
     units.jsonl, units.SPLIT.jsonl    units and foils, of all splits and of one
+    foils.csv                         captions with one edit, for collections that have them
 
 A `SceneCollection` defines the scenes and their captions. Rendering can be interrupted at any time:
 every file is written under a temporary name and renamed. The lists are written after the images,
 and captions.jsonl at the end, so that a folder with this file is complete.
 """
 
+import csv
+import hashlib
 import io
 import json
 import multiprocessing
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
+import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 from PIL import Image
 
 from zoo.errors import ZooError
 from zoo.scenes.captions import VERSION as CAPTIONS_VERSION
-from zoo.scenes.collection import Scene, SceneCollection
-from zoo.scenes.graph import ColorShape, SceneGraph
+from zoo.scenes.collection import Graph, Renderer, Scene, SceneCollection
+from zoo.scenes.graph import ColorShape
 from zoo.scenes.grid import BindingGrid
 from zoo.scenes.pairs import KINDS
 from zoo.scenes.related import HELD_OUT, RelatedScenes
-from zoo.scenes.render import render, renderer_version, use_one_thread
-from zoo.support.files import check_writable, remove_leftovers, write_bytes
+from zoo.scenes.world.kinds import PAIR_KINDS
+from zoo.support.files import check_writable, remove_leftovers, write_atomically, write_bytes
 from zoo.support.progress import track
 from zoo.support.schema import read_json_lines
 from zoo.support.text_files import parse_json
 from zoo.support.worker_init import initialize_worker
-from zoo.units.reader import write_units
+from zoo.units.reader import record_to_dict
 
 VERSION = 1
-GRAPHS, CAPTIONS = "scenes.jsonl", "captions.jsonl"
+GRAPHS, CAPTIONS, FOILS = "scenes.jsonl", "captions.jsonl", "foils.csv"
 MANIFEST = "manifest.json"
-SPLITS = tuple(dict.fromkeys((*RelatedScenes.splits, *BindingGrid.splits, *KINDS)))
+SPLITS = tuple(dict.fromkeys((*RelatedScenes.splits, *BindingGrid.splits, *KINDS, *PAIR_KINDS)))
 
 Line = TypeVar("Line")
 
@@ -119,25 +125,25 @@ def render_collection(
     settings = {
         "version": VERSION,
         "captions": CAPTIONS_VERSION,
-        "renderer": renderer_version(),
+        "renderer": collection.renderer.version(),
         "seed": collection.seed,
         "size": size,
         "samples": samples,
         **collection.extra_settings(),
     }
     _write_or_check_settings(folder, settings, former_settings)
-    scenes = list(collection.scenes(n_layouts))
-    _refuse_to_shrink(folder, len(scenes))
+    graphs = list(collection.graphs(n_layouts))
+    _refuse_to_shrink(folder, len(graphs))
     remove_leftovers(folder / "images")
     missing = [
-        (folder / scene.image_id, scene.graph, size, samples)
-        for scene in scenes
-        if not (folder / scene.image_id).exists()
+        (folder / image_id, graph, size, samples)
+        for image_id, graph in graphs
+        if not (folder / image_id).exists()
     ]
-    rendered = _render_jobs(missing, workers)
+    rendered = _render_jobs(missing, collection.renderer, workers)
     for _ in track(rendered, f"rendering {size} px scenes", len(missing)):
         pass
-    _write_units_and_captions(folder, scenes, collection.splits)
+    _write_lists(folder, collection.scenes(n_layouts), collection.splits)
     return len(missing)
 
 
@@ -148,6 +154,24 @@ def read_captions(folder: str | Path) -> list[SceneCaption]:
         ZooError: The file of captions is missing or invalid.
     """
     return _read(folder, CAPTIONS, SceneCaption)
+
+
+def hash_scenes(folder: str | Path) -> str:
+    """Returns the SHA-256 of the graphs, the captions and the pixels of a folder of scenes.
+
+    It does not depend on how images are compressed.
+
+    Raises:
+        ZooError: The folder is incomplete.
+    """
+    digest = hashlib.sha256()
+    image_ids = dict.fromkeys(row.image_id for row in read_captions(folder))
+    for name in (GRAPHS, CAPTIONS):
+        digest.update((Path(folder) / name).read_bytes())
+    for image_id in image_ids:
+        with Image.open(Path(folder) / image_id) as image:
+            digest.update(image.convert("RGB").tobytes())
+    return digest.hexdigest()
 
 
 def read_lines(folder: str | Path, name: str) -> list[dict[str, Any]]:
@@ -221,11 +245,13 @@ def _refuse_to_shrink(folder: Path, n: int) -> None:
             )
 
 
-def _render_jobs(jobs: list[tuple[Path, SceneGraph, int, int]], workers: int) -> Iterator[None]:
+def _render_jobs(
+    jobs: list[tuple[Path, Graph, int, int]], renderer: Renderer, workers: int
+) -> Iterator[None]:
     """Renders images, and yields after each one."""
     if workers == 0:
         for job in jobs:
-            _render_to(*job)
+            _render_to(renderer.render, *job)
             yield
         return
     if not jobs:
@@ -233,10 +259,14 @@ def _render_jobs(jobs: list[tuple[Path, SceneGraph, int, int]], workers: int) ->
     # spawn: a fork of a process with Mitsuba threads may hang
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(
-        min(workers, len(jobs)), context, initializer=_initialize_renderer
+        min(workers, len(jobs)),
+        context,
+        initializer=_initialize_worker,
+        initargs=(renderer.use_one_thread,),
     ) as pool:
         try:
-            for future in as_completed([pool.submit(_render_to, *job) for job in jobs]):
+            futures = [pool.submit(_render_to, renderer.render, *job) for job in jobs]
+            for future in as_completed(futures):
                 yield future.result()
         except BrokenProcessPool as error:
             raise ZooError(
@@ -247,42 +277,57 @@ def _render_jobs(jobs: list[tuple[Path, SceneGraph, int, int]], workers: int) ->
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _initialize_renderer() -> None:
+def _initialize_worker(use_one_thread: Callable[[], None]) -> None:
     initialize_worker()
     use_one_thread()
 
 
-def _render_to(path: Path, graph: SceneGraph, size: int, samples: int) -> None:
+def _render_to(
+    render: Callable[[Any, int, int], NDArray[np.uint8]],
+    path: Path,
+    graph: Graph,
+    size: int,
+    samples: int,
+) -> None:
     data = io.BytesIO()
     Image.fromarray(render(graph, size, samples)).save(data, "png")
     write_bytes(path, data.getvalue(), clean_up=False)
 
 
-def _write_units_and_captions(folder: Path, scenes: list[Scene], splits: tuple[str, ...]) -> None:
-    write_units((d.record for scene in scenes for d in scene.descriptions), folder / "units.jsonl")
-    for split in splits:
-        of_split = (
-            d.record for scene in scenes if scene.split == split for d in scene.descriptions
-        )
-        write_units(of_split, folder / f"units.{split}.jsonl")
-    _write_lines(
-        folder / GRAPHS, (scene.graph.to_dict() | {"split": scene.split} for scene in scenes)
-    )
-    _write_lines(
-        folder / CAPTIONS,
-        (
-            {
-                "caption_id": d.record.caption_id,
-                "image_id": d.record.image_id,
-                "caption": d.record.caption,
-                "split": scene.split,
-                "attribute_swap": d.attribute_swap,
-            }
-            for scene in scenes
-            for d in scene.descriptions
-        ),
-    )
+def _write_lists(folder: Path, scenes: Iterable[Scene], splits: tuple[str, ...]) -> None:
+    """Writes captions, graphs and units, and foils if there are any, in one pass over the scenes.
 
+    All files appear at the end, the captions last.
+    """
+    with ExitStack() as stack:
 
-def _write_lines(path: Path, rows: Iterable[dict[str, Any]]) -> None:
-    write_bytes(path, "".join(json.dumps(row) + "\n" for row in rows).encode())
+        def open_file(name: str) -> TextIO:
+            path = stack.enter_context(write_atomically(folder / name))
+            return stack.enter_context(path.open("w", encoding="utf-8", newline=""))
+
+        captions, graphs = open_file(CAPTIONS), open_file(GRAPHS)
+        units = {split: open_file(f"units.{split}.jsonl") for split in splits}
+        # the only split of a large collection is not written twice
+        all_units = open_file("units.jsonl") if len(splits) > 1 else None
+        foils: Any = None
+        for scene in scenes:
+            graphs.write(json.dumps(scene.graph.to_dict() | {"split": scene.split}) + "\n")
+            for description in scene.descriptions:
+                record = description.record
+                line = json.dumps(record_to_dict(record), ensure_ascii=False) + "\n"
+                units[scene.split].write(line)
+                if all_units is not None:
+                    all_units.write(line)
+                row = {
+                    "caption_id": record.caption_id,
+                    "image_id": record.image_id,
+                    "caption": record.caption,
+                    "split": scene.split,
+                    "attribute_swap": description.attribute_swap,
+                }
+                captions.write(json.dumps(row) + "\n")
+            if scene.foils and foils is None:
+                foils = csv.writer(open_file(FOILS))
+                foils.writerow(("image", "caption", "foil", "subset"))
+            for foil in scene.foils:
+                foils.writerow((scene.image_id, *foil))

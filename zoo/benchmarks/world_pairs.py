@@ -1,0 +1,30 @@
+"""Pairs of scenes of the world whose captions have the same words."""
+
+from zoo.benchmarks.scene_pairs import ScenePairs
+from zoo.scenes.world.kinds import PAIR_KINDS
+
+
+class WorldPairs(ScenePairs):
+    """Two images and two captions of the same words, as in Winoground.
+
+    In the subset 'attribute' two objects exchange their colours, in 'order' their positions.
+
+    Args:
+        folder: The folder written by `zoo scenes world_pairs`, a path or relative to the data root.
+        subsets: The chosen subsets, None for all.
+
+    Examples:
+        How to make the scenes, if they do not exist yet:
+
+        >>> from zoo.benchmarks import WorldPairs
+        >>> [subset] = WorldPairs(folder="my_pairs", subsets=["order"]).subsets
+        >>> subset.instructions
+        '`zoo scenes world_pairs --out my_pairs` creates it'
+    """
+
+    name = "world_pairs"
+    subset_names = PAIR_KINDS
+    default_folder, scenes_command = "world_pairs", "world_pairs"
+
+    def __init__(self, folder: str = default_folder, subsets: list[str] | None = None) -> None:
+        super().__init__(folder, subsets)
