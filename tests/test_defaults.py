@@ -61,6 +61,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "decay": 0.9996,
         "public_code": False,
     },
+    "FLAIR": {"multi_positive": True},  # --add-mps-loss of the public code's scripts
     "READCLIP": {"lambda_align": 0.5},  # config/train_read_clip.yaml of the public code
     "CLIC": {  # utils/train_args.py of the public code: cont, sneg and uni
         "lambda_cont": 0.5,
@@ -107,6 +108,12 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "max_scale": 100.0,
         "learn_scale": False,
         "bias": None,
+    },
+    "TextConditionedPooling": {  # PureAttentionPoolingBlock of the public code
+        "attention_heads": 8,
+        "chunk": 32,
+        "weights": None,
+        **SCALE,
     },
     "StructureGuided": {"views": None, "segments": None, "chunk": 32, **SCALE},
     "Optimization": {  # Half-Truths, appendix F; betas and eps of OpenAI's AdamW for ViT

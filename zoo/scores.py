@@ -405,6 +405,21 @@ class Scores:
             self._exists_on_all_ranks(columns).expand(len(rows), -1),
         )
 
+    def image_vectors_against_texts(self, rows: Tensor) -> Block:
+        """Compares this rank's images with texts of all ranks, independent of the head.
+
+        Args:
+            rows: Rows of the text bank, `[B]` or `[B, K]`; -1 is missing.
+
+        Returns:
+            Unscaled cosines of the towers' own vectors, `[B, W B]` or `[B, W B K]`, without
+            matches.
+        """
+        vectors = gather.gather(self.text_vectors(rows.reshape(-1)))
+        with without_autocast_and_tf32(vectors):
+            cosines = self.image_vectors() @ vectors.T
+        return Block(cosines, None, self._exists_on_all_ranks(rows).expand(len(cosines), -1))
+
     def mean(self, values: Tensor, valid: Tensor) -> Tensor:
         """Computes this rank's share of a mean over all ranks, times W.
 

@@ -34,6 +34,7 @@ from tests.backbones.test_published import (
 )
 from zoo.backbones import factory
 from zoo.backbones import hub as hub_door
+from zoo.backbones.backbone import Backbone
 from zoo.backbones.catalogue import model
 from zoo.backbones.catalogue.entry import (
     FACTS,
@@ -49,6 +50,7 @@ from zoo.checkpoints.model_sources import resolve_model
 from zoo.cli import main
 from zoo.cli.fit import parse_settings
 from zoo.errors import ZooError
+from zoo.heads.text_conditioned_pooling import TextConditionedPooling
 from zoo.results import published_values
 from zoo.support.class_names import class_paths
 from zoo.support.text_files import sha256
@@ -213,11 +215,11 @@ def test_every_model_is_built_of_its_file_as_its_entry_says(
         backbone = made["backbone"]
         assert backbone["name"] == entry.architecture
         assert backbone["activation"] == entry.activation
+        assert ("head" in made) == bool(entry.head)
         if entry.head:
-            assert (backbone["pretrained"], made["head"]["init_args"]) == (
-                entry.tag,
-                {"weights": file},
-            )
+            assert made["head"]["init_args"] == {"weights": file}
+        if entry.tag:
+            assert backbone["pretrained"] == entry.tag
         elif entry.weights_class:
             assert backbone["pretrained"] == {
                 "class_path": f"zoo.backbones.published.{entry.weights_class}",
@@ -285,6 +287,27 @@ def test_labclips_map_lies_over_the_weights_of_a_tag(
     known(monkeypatch, labclip=replace(entry, architecture="zoo-tiny", tag=None))
     module = resolve_model(f"labclip:{tmp_path / 'labclip.pt'}").load()
     assert torch.equal(module.head.text_map.weight, held["linear.weight"])
+
+
+@pytest.mark.parametrize("prefix", ["", "module."])
+def test_flairs_file_gives_two_towers_and_the_pooling_of_its_head(
+    tmp_path: Path, state: State, monkeypatch: pytest.MonkeyPatch, prefix: str
+) -> None:
+    renamed = {"visual.proj": "image_post.proj", "text_projection": "text_post.proj"}
+    head = TextConditionedPooling()
+    head.attach(Backbone("zoo-tiny").shapes)
+    pooling = {f"visual_proj.{n}": t + 0.1 for n, t in head.state_dict().items() if "." in n}
+    held = {renamed.get(name, name): tensor for name, tensor in state.items()}
+    held |= {**pooling, "logit_scale": torch.tensor(3.0), "logit_bias": torch.tensor(-12.0)}
+    file = tmp_path / "flair.pt"
+    torch.save(as_trained(held, prefix), file)
+    known(monkeypatch, flair=replace(entries()["flair_cc3m"], architecture="zoo-tiny"))
+    module = resolve_model(f"flair:{file}").load()
+    same(module.backbone, {**state, "logit_scale": torch.tensor(3.0)})
+    assert isinstance(module.head, TextConditionedPooling)
+    for name, tensor in pooling.items():
+        assert torch.equal(module.head.state_dict()[name.removeprefix("visual_proj.")], tensor)
+    assert (module.head.log_scale.item(), module.head.bias.item()) == (3.0, -12.0)
 
 
 @pytest.mark.parametrize("name", ["openai/ViT-B-32", "openai/ViT-B-32-quickgelu"])
@@ -365,7 +388,12 @@ def test_ones_own_entry_is_a_file(tmp_path: Path, state: State) -> None:
         (
             "description: a\npaper: b\narchitecture: c\nhead: Linear\n"
             "unknown: [activation, file, sha256, licence, trained_on]",
-            "tag and head must be given together",
+            "it has a head, and neither a tag nor a weights_class",
+        ),
+        (
+            "description: a\npaper: b\narchitecture: c\ntag: openai\n"
+            "unknown: [activation, file, sha256, licence, trained_on]",
+            "it has a tag and no head",
         ),
         ("description: a\npapers: b", "papers"),
     ],

@@ -240,6 +240,15 @@ PUBLISHED: dict[str, dict[str, Any]] = {
         "trainer.max_epochs": 10,
     },
     "super_clip.yaml": {**CS_CLIP, "model.objective.lambda_class": 1.0},
+    "flair.yaml": {  # src/flair of the public code; the rest is CS-CLIP's
+        **{path: value for path, value in CS_CLIP.items() if path != "model.backbone.name"},
+        "model.backbone.name": "ViT-B-16-quickgelu",
+        "model.optimizer.lr_head": 5e-4,
+        "model.head.attention_heads": 8,
+        "model.head.scale": 1 / 0.07,
+        "model.head.bias": -10.0,
+        "model.objective.multi_positive": True,
+    },
     "tic.yaml": {  # fgclip2.py of the public code; the rest is CS-CLIP's
         **CS_CLIP,
         "model.objective.lambda_tic": 0.1,

@@ -85,6 +85,7 @@ BLOCKS = {
     "CSCLIP": 6,
     "CoNCLIP": 5,
     "DeGLA": 4,
+    "FLAIR": 2,
     "FSCCLIP": 3,
     "NegCLIP": 2,
     "READCLIP": 2,

@@ -35,7 +35,10 @@ from zoo.objectives.base import Objective
 from zoo.scores import Scores
 from zoo.support import distributed as gather
 
-SMALL = {"CrossModal": {"width": 8, "ffn": 16, "layers": 2, "attention_heads": 2, "chunk": 5}}
+SMALL = {
+    "CrossModal": {"width": 8, "ffn": 16, "layers": 2, "attention_heads": 2, "chunk": 5},
+    "TextConditionedPooling": {"attention_heads": 2},
+}
 VARIANTS = {"CrossModal": [{"granularity": "local"}, {"granularity": "global"}]}
 
 

@@ -4,3 +4,4 @@ from .cross_modal import CrossModal as CrossModal
 from .linear import Linear as Linear
 from .max_sim import MaxSim as MaxSim
 from .structure_guided import StructureGuided as StructureGuided
+from .text_conditioned_pooling import TextConditionedPooling as TextConditionedPooling

@@ -7,6 +7,7 @@ from .clip import clip_loss as clip_loss
 from .con_clip import CoNCLIP as CoNCLIP
 from .cs_clip import CSCLIP as CSCLIP
 from .degla import DeGLA as DeGLA
+from .flair import FLAIR as FLAIR
 from .fsc_clip import FSCCLIP as FSCCLIP
 from .negclip import NegCLIP as NegCLIP
 from .negclip import negclip_loss as negclip_loss

@@ -125,8 +125,10 @@ def _contradiction(entry: ModelEntry) -> str | None:
     absent = [f for f in FACTS if getattr(entry, f) is None and f not in entry.unknown]
     if absent:
         return f"it has no {absent[0]} and does not list it under `unknown`"
-    if (entry.tag is None) != (entry.head is None):
-        return "tag and head must be given together, a head's weights and those of a tag"
+    if entry.tag is not None and entry.head is None:
+        return "it has a tag and no head: a tag is for a file that only has the weights of a head"
+    if entry.head is not None and entry.tag is None and entry.weights_class is None:
+        return "it has a head, and neither a tag nor a weights_class for the backbone below it"
     if entry.sha256 is not None and entry.folder != isinstance(entry.sha256, dict):
         return "sha256 is one hash for a file, and file names with their hashes for a folder"
     return None

@@ -85,7 +85,7 @@ def entry_of(model_spec: str) -> ModelEntry | None:
 
 def _backbone_settings(entry: ModelEntry, weights: Path) -> dict[str, Any]:
     pretrained: Any = str(weights)
-    if entry.head is not None:
+    if entry.head is not None and entry.weights_class is None:
         pretrained = entry.tag
     elif entry.weights_class is not None:
         pretrained = {

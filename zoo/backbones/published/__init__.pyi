@@ -1,6 +1,7 @@
 from .base import PublishedWeights as PublishedWeights
 from .clove import CLoVe as CLoVe
 from .eva_clip import FineCLIP as FineCLIP
+from .flair import FLAIR as FLAIR
 from .hugging_face import HuggingFaceCLIP as HuggingFaceCLIP
 from .hugging_face import HuggingFaceSigLIP as HuggingFaceSigLIP
 from .hugging_face import TripletCLIP as TripletCLIP
