@@ -112,8 +112,8 @@ def shorten_message(message: str) -> str:
     for pattern, replacement in REPLACEMENTS:
         text = pattern.sub(replacement, text)
     text = _truncate(_name_missing_methods(_state_ranges(_add_given_value(text, message), message)))
-    if (given := _GIVEN_LIST.match(text)) is not None:
-        return f"{given[1]} takes one {given[2]}, and got a list: give one"
+    if (list_match := _GIVEN_LIST.match(text)) is not None:
+        return f"{list_match[1]} takes one {list_match[2]}, and got a list: give one"
     if _NO_RECIPE.match(text):
         text = f"{text}: give them, or {START_HINTS['fit']}"
     return f"{text}{_suggest(text)}"

@@ -49,8 +49,8 @@ def suggest_names(name: str, known: Iterable[str], n: int = 3) -> str:
 
     lower = {k.lower(): k for k in known}
     matches = difflib.get_close_matches(name.lower(), list(lower), n=n, cutoff=0.5)
-    *others, last = [lower[match] for match in matches] or [""]
-    names = f"{', '.join(others)} or {last}" if others else last
+    *earlier, final = [lower[match] for match in matches] or [""]
+    names = f"{', '.join(earlier)} or {final}" if earlier else final
     return f" (did you mean {names}?)" if matches else ""
 
 

@@ -558,8 +558,8 @@ class Scores:
 
     def _exists_on_all_ranks(self, rows: Tensor) -> Tensor:
         """Returns which texts of all ranks exist, `[W B]` or `[W B K]`."""
-        known = self._facts_of_all_ranks.get(_memory_key(rows))
-        return gather.gather(self.exists(rows).reshape(-1)) if known is None else known
+        facts = self._facts_of_all_ranks.get(_memory_key(rows))
+        return gather.gather(self.exists(rows).reshape(-1)) if facts is None else facts
 
     @cached_property
     def _caption_hashes(self) -> Tensor:

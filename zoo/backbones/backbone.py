@@ -38,7 +38,11 @@ from zoo.batch import Encoded, TextBank, TokenKey, TowerShapes, concatenate
 from zoo.errors import ZooError
 from zoo.support import provenance
 from zoo.support.configurable import Configurable
-from zoo.support.gpu import copy_without_waiting, without_cudnn_attention
+from zoo.support.gpu import (
+    copy_without_waiting,
+    without_cudnn_attention,
+    without_flash_attention_on_cpu,
+)
 
 # a pass of the text tower over short texts takes a GPU as long to launch as to compute
 GROUPS_ON_GPU = 2
@@ -58,10 +62,10 @@ def _check_group_types(**given: Any) -> None:
     for name, value in given.items():
         kind = GROUPS[name]
         if not isinstance(value, kind) and not (name == "augmentation" and value is None):
-            first, article = fields(kind)[0].name, "an" if kind is Augmentation else "a"
+            first_field, article = fields(kind)[0].name, "an" if kind is Augmentation else "a"
             raise ZooError(
                 f"Backbone({name}={value!r}): give {article} {kind.__name__}, as in "
-                f"{name}={kind.__name__}({first}=...)"
+                f"{name}={kind.__name__}({first_field}=...)"
             )
 
 
@@ -125,16 +129,16 @@ class Backbone(Configurable, nn.Module):
     ) -> None:
         super().__init__()
         _check_group_types(tuning=tuning, text=text, augmentation=augmentation, compute=compute)
-        built = construct_model(name, pretrained, activation, preprocess, text)
+        construction = construct_model(name, pretrained, activation, preprocess, text)
         self.name, self.activation, self.weight_origins = (
-            built.name,
-            built.activation,
-            built.weight_origins,
+            construction.name,
+            construction.activation,
+            construction.weight_origins,
         )
-        self._open_clip_name, self._config = built.open_clip_name, built.config
-        self.tuning, self.text, self.augmentation = tuning, built.text, augmentation
+        self._open_clip_name, self._config = construction.open_clip_name, construction.config
+        self.tuning, self.text, self.augmentation = tuning, construction.text, augmentation
         self.compute = compute
-        self.model = built.model
+        self.model = construction.model
         self.model.register_load_state_dict_post_hook(provenance.mark_loaded)
         self._images = ImageTower(self.model, self._config["embed_dim"])
         self._texts = TextTower(self.model, self._config["embed_dim"])
@@ -394,12 +398,13 @@ class Backbone(Configurable, nn.Module):
             Pooled vectors `[n, D]` of the tower, not normalised, and the tokens of exactly these
             keys.
         """
-        return encode_in_chunks(
-            lambda part: self._images(self._normalize_uint8(images[part]), keys),
-            len(images),
-            self.compute.chunk,
-            self.has_trained_parameters("image"),
-        )
+
+        def encode(part: slice) -> Encoded:
+            with without_flash_attention_on_cpu():
+                return self._images(self._normalize_uint8(images[part]), keys)
+
+        trained = self.has_trained_parameters("image")
+        return encode_in_chunks(encode, len(images), self.compute.chunk, trained)
 
     def _normalize_uint8(self, images: Tensor) -> Tensor:
         if images.dtype != torch.uint8:
@@ -462,7 +467,8 @@ class Backbone(Configurable, nn.Module):
         self, ids: Tensor, lengths: Tensor, host_lengths: Tensor, keys: frozenset[TokenKey]
     ) -> Encoded:
         def encode(part: slice) -> Encoded:
-            with without_cudnn_attention():  # the shapes of texts differ in each batch
+            # cuDNN's plans take long since the shapes of texts differ in each batch
+            with without_cudnn_attention(), without_flash_attention_on_cpu():
                 return self._texts(ids[part], lengths[part], keys, host_lengths[part])
 
         chunk = self.compute.chunk

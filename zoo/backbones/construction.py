@@ -76,7 +76,7 @@ def construct_model(
     """
     architecture_name = name or NAME
     known_as, config = resolve_architecture(architecture_name)
-    asked = validate_preprocess(preprocess or {}, "backbone.preprocess")
+    preprocess_settings = validate_preprocess(preprocess or {}, "backbone.preprocess")
     weights = _read_pretrained(pretrained, known_as)
     # the tag or the path
     source = str(pretrained.path) if isinstance(pretrained, PublishedWeights) else pretrained
@@ -94,7 +94,7 @@ def construct_model(
         weights.activation if weights else None,
         is_name_given=name is not None,
     )
-    settings = ((weights.preprocess or {}) if weights else {}) | asked
+    settings = ((weights.preprocess or {}) if weights else {}) | preprocess_settings
     if weights is None and source is not None and text.kept_positions is not None:
         published = build(known_as, source, resolved_activation, None, settings)
         weights = _collect_published_weights(published, source)
@@ -231,10 +231,10 @@ def compile_blocks(towers: Iterable[Tower], compiler: str | None) -> None:
     if compiler is None:
         return
     if compiler not in (*INDUCTOR_MODES, *torch.compiler.list_backends(exclude_tags=())):
-        known = [*torch.compiler.list_backends(), *INDUCTOR_MODES]
+        compilers = [*torch.compiler.list_backends(), *INDUCTOR_MODES]
         raise ZooError(
             f"backbone.compute.compile {compiler!r} is not a backend of torch.compile or a mode of "
-            f"inductor{suggest_names(compiler, known)}: set it to inductor or null"
+            f"inductor{suggest_names(compiler, compilers)}: set it to inductor or null"
         )
     from torch._dynamo.config import patch  # imported here because it is slow
 

@@ -116,7 +116,9 @@ def find_architecture(config: dict[str, Any]) -> str | None:
     """
     towers = _with_defaults(config)
     names = [
-        name for name, known in known_architectures().items() if _with_defaults(known) == towers
+        name
+        for name, architecture in known_architectures().items()
+        if _with_defaults(architecture) == towers
     ]
     same_activation = (
         name
@@ -141,9 +143,11 @@ def _with_defaults(config: dict[str, Any]) -> dict[str, Any]:
     left_out = ("hf_tokenizer_name", "tokenizer_kwargs")
     vision = dataclasses.asdict(CLIPVisionCfg()) | config["vision_cfg"]
     text = dataclasses.asdict(CLIPTextCfg()) | config["text_cfg"]
-    others = {k: v for k, v in config.items() if k not in ("quick_gelu", "vision_cfg", "text_cfg")}
+    other_settings = {
+        k: v for k, v in config.items() if k not in ("quick_gelu", "vision_cfg", "text_cfg")
+    }
     return {
-        **others,
+        **other_settings,
         "vision_cfg": vision,
         "text_cfg": {name: value for name, value in text.items() if name not in left_out},
     }
@@ -242,7 +246,9 @@ def validate_preprocess(given: dict[str, Any], source: str) -> dict[str, Any]:
     """
     from open_clip.transform import PreprocessCfg
 
-    known = [field.name for field in dataclasses.fields(PreprocessCfg) if field.name != "size"]
+    setting_names = [
+        field.name for field in dataclasses.fields(PreprocessCfg) if field.name != "size"
+    ]
     settings = {name: value for name, value in given.items() if value is not None}
     for name, value in settings.items():
         if name == "size":
@@ -250,14 +256,14 @@ def validate_preprocess(given: dict[str, Any], source: str) -> dict[str, Any]:
                 f"{source} has size, and images always have the size of the image tower: leave it "
                 "out, or choose another backbone.name"
             )
-        if name not in known:
+        if name not in setting_names:
             raise ZooError(
-                f"{source} has {name!r}, which is not a preprocessing "
-                f"setting{suggest_names(str(name), known)}: choose from {', '.join(known)}"
+                f"{source} has {name!r}, which is not a preprocessing setting"
+                f"{suggest_names(str(name), setting_names)}: choose from {', '.join(setting_names)}"
             )
-        wanted = _expected_setting(name, value)
-        if wanted is not None:
-            raise ZooError(f"{source} has {name} {value!r}: give {wanted}")
+        expected = _expected_setting(name, value)
+        if expected is not None:
+            raise ZooError(f"{source} has {name} {value!r}: give {expected}")
     return settings
 
 

@@ -92,7 +92,7 @@ def computation_dependencies(
         changes of its code cannot be detected.
     """
     weight = next(backbone.parameters())
-    on = weight.device
+    device = weight.device
     lora = backbone.tuning.lora
     files = _source_files(type(backbone))
     if files is None:
@@ -115,7 +115,7 @@ def computation_dependencies(
         "channels_last": backbone.compute.channels_last,
         "packed": backbone.compute.packed,
         "precision": precision,
-        **_runtime_environment(on, files),
+        **_runtime_environment(device, files),
     }
 
 

@@ -78,13 +78,13 @@ def fetch_model_folder(name: str) -> Path:
     page = f"https://huggingface.co/{repository}"
     with hub_offline_if_unreachable():
         try:
-            wanted = None
+            file_names = None
             if not constants.HF_HUB_OFFLINE:
                 info = HfApi().model_info(repository, revision=revision or None)
                 files = [sibling.rfilename for sibling in info.siblings or []]
-                wanted = _files_to_fetch(page, files)
+                file_names = _files_to_fetch(page, files)
             folder = Path(
-                snapshot_download(repository, revision=revision or None, allow_patterns=wanted)
+                snapshot_download(repository, revision=revision or None, allow_patterns=file_names)
             )
         except ZooError:
             raise

@@ -107,11 +107,11 @@ class EqBen(PublishedBenchmark):
         if self.max_cases is None or n <= self.max_cases:
             return contents
         by_hash = sorted(contents.cases, key=lambda case: stable_hash(case.id))
-        kept = {case.id for case in by_hash[: self.max_cases]}
+        case_ids = {case.id for case in by_hash[: self.max_cases]}
         note = f"{self.max_cases:,} of {n:,}, those with the lowest hash of their number"
         return replace(
             contents,
-            cases=[case for case in contents.cases if case.id in kept],
+            cases=[case for case in contents.cases if case.id in case_ids],
             notes={**contents.notes, f"{subset} cases kept": note},
         )
 

@@ -93,8 +93,8 @@ def _is_architecture(name: str) -> bool:
 
 def _describe_unknown_name(name: str) -> str:
     names = [*entries(), *architectures(), *open_clip_model_names()]
-    known = [known for known in names if ("/" in known) == ("/" in name)]
+    similar = [other for other in names if ("/" in other) == ("/" in name)]
     return (
-        f"{name!r} is not a known model{suggest_names(name.partition(':')[0], known)}: it is not a "
-        "path or a name of `zoo ls models` or `zoo ls backbones`"
+        f"{name!r} is not a known model{suggest_names(name.partition(':')[0], similar)}: it is "
+        "not a path or a name of `zoo ls models` or `zoo ls backbones`"
     )

@@ -70,9 +70,9 @@ def find_mistake(argv: list[str]) -> str | None:
     for name, section in (("model", "model.head"), ("benchmarks", "data")):
         if name in dict(flags):  # these flags replace classes of recipes
             classes = {at: path for at, path in classes.items() if not at.startswith(section)}
-    given = [(name, value) for name, value in flags if name in KINDS or "." in name]
-    mistakes = [_check_and_record_class(name, value, classes) for name, value in given]
-    mistakes += [_check_setting(name, classes) for name, _ in given]
+    class_flags = [(name, value) for name, value in flags if name in KINDS or "." in name]
+    mistakes = [_check_and_record_class(name, value, classes) for name, value in class_flags]
+    mistakes += [_check_setting(name, classes) for name, _ in class_flags]
     if any(mistakes):
         return next(filter(None, mistakes))
     if argv[0] == "fit" and not any(name in KINDS or name == "ckpt_path" for name, _ in flags):
@@ -114,9 +114,9 @@ def _check_and_record_class(setting: str, value: Any, classes: dict[str, str]) -
     if any(path in class_paths(kind) for kind in BASE_CLASS_BY_KIND):
         return None  # a class of another kind
     kind = KINDS[setting]
-    known = {class_path.rpartition(".")[2] for class_path in class_paths(kind).values()}
+    names = {class_path.rpartition(".")[2] for class_path in class_paths(kind).values()}
     return (
-        f"{setting}: there is no class {value}{suggest_names(value, sorted(known))}: "
+        f"{setting}: there is no class {value}{suggest_names(value, sorted(names))}: "
         f"`zoo ls {kind}` lists the names"
     )
 
@@ -126,18 +126,21 @@ def _check_setting(setting: str, classes: dict[str, str]) -> str | None:
     parts = setting.split(".")
     sections = ("model", "data", "trainer")
     if parts[0] not in sections and difflib.get_close_matches(parts[0], sections, 1, SIMILAR):
-        known = [*sections, *(f"{s}.{name}" for s in SECTIONS for name in _arguments(*SECTIONS[s]))]
-        return f"unknown setting {setting!r}{suggest_names(setting, known, n=1)}"
+        known_names = [
+            *sections,
+            *(f"{s}.{name}" for s in SECTIONS for name in _arguments(*SECTIONS[s])),
+        ]
+        return f"unknown setting {setting!r}{suggest_names(setting, known_names, n=1)}"
     for depth in range(1, len(parts)):
         above, name = ".".join(parts[:depth]), parts[depth]
         owner = classes.get(above, "")
-        known = _arguments(*SECTIONS.get(above, (owner,)))
-        if not known or name in (*known, *CLASS_KEYS):
+        known_names = _arguments(*SECTIONS.get(above, (owner,)))
+        if not known_names or name in (*known_names, *CLASS_KEYS):
             continue
         if above in SECTIONS:
-            names = [f"{above}.{argument}" for argument in known]
+            names = [f"{above}.{argument}" for argument in known_names]
             return f"unknown setting '{above}.{name}'{suggest_names(f'{above}.{name}', names, n=1)}"
-        advice = suggest_names(name, known) or f" (it takes {', '.join(known)})"
+        advice = suggest_names(name, known_names) or f" (it takes {', '.join(known_names)})"
         return f"{above}: {owner} takes no {name!r}{advice}"
     return None
 

@@ -255,8 +255,8 @@ def _other_captions(
     The result is empty if each caption describes an image of the cases.
     """
     images = {sample.image_id for sample in chosen_samples}
-    others = [sample for sample in samples if sample.image_id not in images]
-    return others or (samples if len(images) > max_images else [])
+    other_samples = [sample for sample in samples if sample.image_id not in images]
+    return other_samples or (samples if len(images) > max_images else [])
 
 
 def _model_folder(out: Path, name: str) -> Path:

@@ -101,7 +101,7 @@ def _trust_named_classes(words: list[str], flags: list[list[str]]) -> None:
 
 
 def _resolve_model_flag(command: str, flag: list[str]) -> list[str]:
-    """Returns the flag that stands for `--model`: the settings of the model, or its checkpoint.
+    """Returns the flag that replaces `--model`: the settings of the model, or its checkpoint.
 
     `fit` starts from the towers of a checkpoint; it resumes a run by `--ckpt_path`.
     """

@@ -225,11 +225,11 @@ def _render_world_pairs(arguments: Namespace) -> int:
 def _print_hash(arguments: Namespace) -> int:
     from zoo.scenes.cache import hash_scenes
 
-    found = hash_scenes(arguments.folder)
-    print(found)
-    if arguments.expected not in (None, found):
+    digest = hash_scenes(arguments.folder)
+    print(digest)
+    if arguments.expected not in (None, digest):
         raise ZooError(
-            f"{arguments.folder} has the hash {found}, not {arguments.expected}: draw the scenes "
+            f"{arguments.folder} has the hash {digest}, not {arguments.expected}: draw the scenes "
             "again, with the version of Pillow that the expected hash was computed with"
         )
     return 0

@@ -82,11 +82,11 @@ def parse_models(text: str) -> dict[str, str]:
                 f"--models {text} cannot be read ({reason}): give a text file with one model per "
                 "line, or models separated by commas"
             ) from error
-        given = [line.partition("#")[0].strip() for line in lines]
+        names = [line.partition("#")[0].strip() for line in lines]
     else:
-        given = list(split_list(text, "--models"))
+        names = list(split_list(text, "--models"))
     models: dict[str, str] = {}
-    for entry in filter(None, given):
+    for entry in filter(None, names):
         name, joint, model = entry.partition("=")
         if not joint or Path(entry).exists():
             name = model = entry
@@ -111,7 +111,7 @@ def _absolute_path(model: str) -> str:
 
 def _split_flags(words: Sequence[str]) -> Iterator[tuple[str, Any]]:
     """Yields the name and the value of each flag; the value is true if there is none."""
-    seen: set[str] = set()
+    names: set[str] = set()
     at = 0
     while at < len(words):
         word = words[at]
@@ -123,7 +123,7 @@ def _split_flags(words: Sequence[str]) -> Iterator[tuple[str, Any]]:
         if not joint and following and not following[0].startswith("--"):
             value, joint = following[0], "="
             at += 1
-        if name in seen:
+        if name in names:
             raise ZooError(f"--{name} is given twice: with --models, give it once")
-        seen.add(name)
+        names.add(name)
         yield name, value if joint else True

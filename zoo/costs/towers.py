@@ -203,9 +203,9 @@ def count_forward(model: nn.Module, run: Callable[[Tensor], Tensor], item: Tenso
         *args: Any, attend: Any = F.scaled_dot_product_attention, **kwargs: Any
     ) -> Tensor:
         with torch.no_grad():
-            out: Tensor = attend(*args, **kwargs)
+            attended: Tensor = attend(*args, **kwargs)
         # the output is an input of the projection, which stores it
-        saved: Tensor = _StoredInputs.apply(out, *args[:3])
+        saved: Tensor = _StoredInputs.apply(attended, *args[:3])
         return saved
 
     # the meta device has no fused attention, and would store the matrices of all heads

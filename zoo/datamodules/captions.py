@@ -337,7 +337,7 @@ class CaptionDataModule(Ranged, CaptionData):
         """Checks the data against the settings, and reports what is left out.
 
         Raises:
-            ZooError: The data does not have what the settings need, or there is no trainer.
+            ZooError: The data does not have what the settings need, or no trainer is attached.
         """
         if self.trainer is None:
             raise ZooError(

@@ -11,7 +11,7 @@ SECONDS = 5  # in which the hub answers if it is reachable
 
 
 class HubUnreachable(ZooError):
-    """There is no connection to the hub, so that it need not be asked about other data sets."""
+    """The hub cannot be reached, so that it need not be asked about other data sets."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def plan_hub_files(hub_files: HubFiles, root: Path, ignored: tuple[str, ...] = (
         Their number and size.
 
     Raises:
-        HubUnreachable: There is no connection to the hub.
+        HubUnreachable: The hub cannot be reached.
         ZooError: The licence was not accepted, or the hub reports an error.
     """
     from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]
@@ -124,7 +124,7 @@ def _check_reachable(dataset: HubDataset) -> None:
     """Asks the hub once, whose client would try five times in half a minute.
 
     Raises:
-        HubUnreachable: There is no answer.
+        HubUnreachable: The hub does not answer.
     """
     from huggingface_hub import constants, get_session
 

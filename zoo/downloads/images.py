@@ -157,5 +157,5 @@ def plan_images(
 
 
 def _first_of(folders: Sequence[ImageFolder], number: int) -> PublishedFile:
-    first, *others = (folder.image(number) for folder in folders)
-    return PublishedFile(first.url, first.path, alternatives=tuple(others))
+    image, *other_images = (folder.image(number) for folder in folders)
+    return PublishedFile(image.url, image.path, alternatives=tuple(other_images))

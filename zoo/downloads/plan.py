@@ -81,7 +81,7 @@ def plan_set(
         overwrite: Whether local files that differ from the published ones are replaced.
 
     Raises:
-        HubUnreachable: There is no connection to the hub.
+        HubUnreachable: The hub cannot be reached.
         ZooError: The hub reports an error, or its licence was not accepted.
     """
     unpacked = {archive.path for archive in published.archives if archive.is_unpacked(root)}

@@ -77,10 +77,10 @@ class PublishedSet:
     def size(self) -> str:
         """The size of the downloads that is known before a server is asked."""
         sizes = [*(file.bytes for file in self.files), *(part.bytes for part in self.hub)]
-        known = sum(size for size in sizes if size is not None)
+        total = sum(size for size in sizes if size is not None)
         if None not in sizes:
-            return f"{'about ' if self.hub else ''}{format_bytes(known)}"
-        return f"at least {format_bytes(known)}" if known else "not known"
+            return f"{'about ' if self.hub else ''}{format_bytes(total)}"
+        return f"at least {format_bytes(total)}" if total else "not known"
 
     @property
     def checksums(self) -> str:

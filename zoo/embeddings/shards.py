@@ -161,7 +161,7 @@ class MappedShards:
         """Returns the row of an item, for `rows`.
 
         Raises:
-            KeyError: There is no item with that name.
+            KeyError: No item has that name.
         """
         return self._rows[name]
 
@@ -357,22 +357,22 @@ def _gather_items(
         locations: The file of each item and its row in the file.
         as_fp32: Whether numbers are converted to fp32.
     """
-    like, n = shards[0], len(locations)
+    example, n = shards[0], len(locations)
 
     def array(source: NDArray[Any], *shape: int) -> NDArray[Any]:
         return np.zeros((n, *shape, source.shape[1]), np.float32 if as_fp32 else source.dtype)
 
     def tensor(key: TokenKey | None, values: NDArray[Any]) -> Tensor:
-        return torch.from_numpy(values).view(torch.float32 if as_fp32 else like.dtypes[key])
+        return torch.from_numpy(values).view(torch.float32 if as_fp32 else example.dtypes[key])
 
-    pooled = array(like.pooled)
+    pooled = array(example.pooled)
     for i, (s, row) in enumerate(locations):
         pooled[i] = shards[s].pooled[row]
     items = Encoded(tensor(None, pooled))
-    for key in like.tokens:
+    for key in example.tokens:
         spans = [(shards[s], *shards[s].ends[key][row : row + 2].tolist()) for s, row in locations]
         longest = max((stop - start for _, start, stop in spans), default=1)
-        tokens, mask = array(like.tokens[key], longest), np.zeros((n, longest), bool)
+        tokens, mask = array(example.tokens[key], longest), np.zeros((n, longest), bool)
         for i, (shard, start, stop) in enumerate(spans):
             tokens[i, : stop - start] = shard.tokens[key][start:stop]
             mask[i, : stop - start] = shard.masks[key][start:stop]

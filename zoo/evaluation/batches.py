@@ -266,7 +266,7 @@ class LoaderFactory:
     ) -> list[DataLoader[Any]]:
         """Returns a loader of the questions' distinct images and one of their distinct texts.
 
-        Texts are sorted by length. If there are no images, there is only the loader of texts.
+        Texts are sorted by length. Without images, only the loader of texts is returned.
 
         Args:
             questions: The questions.

@@ -158,7 +158,7 @@ class Evaluation(Ranged):
         self.familiar_with = familiar_with
         self.reference_models = tuple(reference_models or ())
         for model in self.reference_models:
-            published_values(model)  # raises early if there are no published numbers of the model
+            published_values(model)  # raises early if the model has no published numbers
         self.familiarity: Familiarity | None = None
         self.exclude_images = exclude_images
         self.excluded_images: SeenImages | None = None

@@ -157,12 +157,12 @@ def score_prompt_means(
     counts = torch.from_numpy(prompt_counts).to(device)
     vectors = F.normalize(texts.pooled[torch.from_numpy(question.texts).to(device)].float(), dim=-1)
     sums = vectors.new_zeros(len(counts), vectors.shape[1])
-    first = prompt_counts.cumsum() - prompt_counts
+    starts = prompt_counts.cumsum() - prompt_counts
     # prompt by prompt, since a GPU adds rows of one sum in any order: equal prompts would not tie
     for k in range(prompt_counts.max()):
         texts_with_k = np.flatnonzero(prompt_counts > k)
         rows, prompts = (
-            torch.from_numpy(i).to(device) for i in (texts_with_k, first[texts_with_k] + k)
+            torch.from_numpy(i).to(device) for i in (texts_with_k, starts[texts_with_k] + k)
         )
         sums[rows] += vectors[prompts]
     # each distinct mean is scored once, so that texts with the same prompts tie exactly

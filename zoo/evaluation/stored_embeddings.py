@@ -256,9 +256,9 @@ class StoredVectors:
 
     def _queue_vectors(self, side: Side, rows: Tensor, pooled: Tensor) -> None:
         keys = [None if row == FILLING else self.unchanged_key(side, row) for row in rows.tolist()]
-        known = [i for i, key in enumerate(keys) if key is not None]
+        keyed_rows = [i for i, key in enumerate(keys) if key is not None]
         waiting = self._pending_vectors[side]
-        waiting.append(([key for key in keys if key is not None], pooled.float().cpu()[known]))
+        waiting.append(([key for key in keys if key is not None], pooled.float().cpu()[keyed_rows]))
         if sum(len(part_keys) for part_keys, _ in waiting) >= VECTORS_PER_FILE:
             self.flush()
 

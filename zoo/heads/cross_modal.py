@@ -261,9 +261,9 @@ class CrossModal(Head):
         lengths = texts.masks[self.text_key].sum(1)[j]
         order = lengths.argsort()  # each chunk is cut to its longest text
         chunks = torch.split(order, self.chunk)
-        last = torch.arange(1, len(chunks) + 1, device=order.device) * self.chunk - 1
+        last_rows = torch.arange(1, len(chunks) + 1, device=order.device) * self.chunk - 1
         # read once, since each reading waits for the device
-        longest = lengths[order[last.clamp(max=len(order) - 1)]].tolist()
+        longest = lengths[order[last_rows.clamp(max=len(order) - 1)]].tolist()
         scores = [
             checkpoint(
                 self._chunk_similarities,

@@ -108,8 +108,8 @@ class TextConditionedPooling(Head):
         patches = images.tokens[PATCHES].to(self.ln_k.weight.dtype)
         keys = F.linear(self.ln_k(patches), *self._projection(1))
         values = F.linear(self.ln_v(patches), *self._projection(2))
-        both = torch.cat([keys, values], dim=-1)
-        return Encoded(both.new_zeros(len(both), 0), {PATCHES: both}, images.masks)
+        pairs = torch.cat([keys, values], dim=-1)
+        return Encoded(pairs.new_zeros(len(pairs), 0), {PATCHES: pairs}, images.masks)
 
     def prepare_texts(self, texts: Encoded) -> Encoded:
         """Returns the pooled vectors in at least fp32."""
@@ -117,12 +117,12 @@ class TextConditionedPooling(Head):
 
     def pairs(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor:
         """Scores named pairs; see `Head.pairs`."""
-        both, mask = images.tokens[PATCHES], images.masks[PATCHES]
+        pairs, mask = images.tokens[PATCHES], images.masks[PATCHES]
 
         def score(i: Tensor, j: Tensor) -> Tensor:
-            return self._similarity(both[i], mask[i], texts.pooled[j][:, None])[:, 0]
+            return self._similarity(pairs[i], mask[i], texts.pooled[j][:, None])[:, 0]
 
-        step = self._items_per_chunk(both.shape[1] * both.shape[2])
+        step = self._items_per_chunk(pairs.shape[1] * pairs.shape[2])
         return self.logits(
             torch.cat(
                 [
@@ -134,14 +134,14 @@ class TextConditionedPooling(Head):
 
     def block(self, images: Encoded, texts: Encoded) -> Tensor:
         """Scores all pairs; see `Head.block`."""
-        both, mask = images.tokens[PATCHES], images.masks[PATCHES]
+        pairs, mask = images.tokens[PATCHES], images.masks[PATCHES]
 
         def score(some_texts: Tensor) -> Tensor:
-            return self._similarity(both, mask, some_texts)
+            return self._similarity(pairs, mask, some_texts)
 
-        numbers = self.attention_heads * (both.shape[1] + 1) + both.shape[2]
-        step = self._items_per_chunk(len(both) * numbers)
-        columns = [_checkpointed(score, some[None]) for some in texts.pooled.split(step)]
+        numbers = self.attention_heads * (pairs.shape[1] + 1) + pairs.shape[2]
+        step = self._items_per_chunk(len(pairs) * numbers)
+        columns = [_checkpointed(score, vectors[None]) for vectors in texts.pooled.split(step)]
         return self.logits(torch.cat(columns, dim=1))
 
     def _items_per_chunk(self, numbers: int) -> int:
@@ -166,12 +166,12 @@ class TextConditionedPooling(Head):
         queries = F.linear(self.ln_q(texts.to(self.ln_q.weight.dtype)), *self._projection(0))
         both = F.pad(both.to(queries.dtype), (0, 0, 0, 1))  # the empty token
         keys, values = both.chunk(2, dim=-1)
-        seen = F.pad(mask, (0, 1), value=True)[:, None, None]
+        visible = F.pad(mask, (0, 1), value=True)[:, None, None]
         pooled = F.scaled_dot_product_attention(
             self._split_heads(queries.expand(len(both), -1, -1)),
             self._split_heads(keys),
             self._split_heads(values),
-            seen,
+            visible,
         )
         pooled = self.attn.out_proj(pooled.transpose(1, 2).flatten(2))
         with without_autocast_and_tf32(texts):
@@ -185,11 +185,11 @@ class TextConditionedPooling(Head):
 
     def _load_published_weights(self, file: Path) -> None:
         state, scale, bias = read_published_pooling(file)
-        own = {name: tensor for name, tensor in self.state_dict().items() if "." in name}
+        tensors = {name: tensor for name, tensor in self.state_dict().items() if "." in name}
         differences = [
             name
-            for name in sorted(own.keys() | state.keys())
-            if name not in own or name not in state or own[name].shape != state[name].shape
+            for name in sorted(tensors.keys() | state.keys())
+            if name not in tensors or name not in state or tensors[name].shape != state[name].shape
         ]
         if differences:
             raise ZooError(

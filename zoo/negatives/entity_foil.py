@@ -80,8 +80,8 @@ def _takes_no_article(foil: str) -> bool:
 def _change_pronouns(parts: tuple[str, str], entity: str, foil: str) -> tuple[str, str]:
     """Returns the texts around an entity with the pronouns of the foil's sex."""
     old, new = _sex(entity), _sex(foil)
-    others = re.findall(r"\w+", " ".join(parts).lower())
-    if old is None or new in (None, old) or any(is_kind(w, kinds.PEOPLE) for w in others):
+    other_words = re.findall(r"\w+", " ".join(parts).lower())
+    if old is None or new in (None, old) or any(is_kind(w, kinds.PEOPLE) for w in other_words):
         return parts
     pronouns = _FEMALE_PRONOUNS if new == "female" else _MALE_PRONOUNS
     pattern = re.compile(rf"\b(?:{'|'.join(pronouns)})\b(\s+\w)?", re.IGNORECASE)

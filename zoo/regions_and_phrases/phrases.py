@@ -82,7 +82,7 @@ class Coarse(Segments):
         """Returns the texts of entities and relations.
 
         Raises:
-            ZooError: The text is in no units file, and there is no extractor.
+            ZooError: The units file does not contain the text, and no extractor is given.
         """
         record = self._records_by_caption.get(text)
         if record is None and self._extractor is None:

@@ -110,10 +110,10 @@ def make_plan(
                     plan.unscorable_cases.append((run, part))
                     continue
                 subset = run, case.subset
-                kept, excluded = _split_by_limit(part, limit, counts[subset])
+                cases, excluded = _split_by_limit(part, limit, counts[subset])
                 plan.excluded_cases += [(run, piece) for piece in excluded]
-                counts[subset] += len(kept)
-                for piece in kept:
+                counts[subset] += len(cases)
+                for piece in cases:
                     images = [image_rows.setdefault(i, len(image_rows)) for i in piece.images]
                     texts, asking = (
                         [text_rows.setdefault(text, len(text_rows)) for text in group]

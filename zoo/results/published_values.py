@@ -61,7 +61,7 @@ def published_values(model: str) -> tuple[PublishedValue, ...]:
         model: Name of the model.
 
     Raises:
-        ZooError: There are no published values of the model.
+        ZooError: The model has no published values.
     """
     model_figures = tuple(figure for figure in _all_published_values() if figure.model == model)
     if not model_figures:

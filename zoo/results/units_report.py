@@ -218,7 +218,10 @@ def blind_table(records: Mapping[str, Iterable[UnitRecord]]) -> TextTable:
     Args:
         records: The records of each file, by its column name.
     """
-    scores = {name: blind_scores(_pairs_by_condition(of)) for name, of in records.items()}
+    scores = {
+        name: blind_scores(_pairs_by_condition(unit_records))
+        for name, unit_records in records.items()
+    }
     rows = [
         (condition, *(_format_score(of_file.get(condition)) for of_file in scores.values()))
         for condition in CONDITIONS

@@ -78,12 +78,14 @@ def _ids_of_other_images(part: Samples, earlier: Sequence[Samples]) -> set[str]:
     """Returns the image ids of a part that only other images have in earlier parts."""
     ids = part.images.column(IMAGE_ID.name)
     known: dict[str, set[tuple[str, str]]] = {}
-    for other in earlier:
-        _add_references(known, other.images, ids)
+    for earlier_reader in earlier:
+        _add_references(known, earlier_reader.images, ids)
     references: dict[str, set[tuple[str, str]]] = {}
     if known:
         _add_references(references, part.images, pa.array(list(known)))
-    return {image_id for image_id, here in references.items() if here.isdisjoint(known[image_id])}
+    return {
+        image_id for image_id, sources in references.items() if sources.isdisjoint(known[image_id])
+    }
 
 
 def _add_references(

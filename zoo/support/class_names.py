@@ -354,8 +354,8 @@ def parse_class_arguments(path: str, kwargs_target: str = "") -> list[str] | Non
     arguments = _constructor_arguments({node.name: node for node in _class_nodes(files)}, name)
     if arguments is None or "**" not in arguments:
         return arguments
-    others = parse_class_arguments(kwargs_target) if kwargs_target else None
-    return None if others is None else [*arguments, *others]
+    other_arguments = parse_class_arguments(kwargs_target) if kwargs_target else None
+    return None if other_arguments is None else [*arguments, *other_arguments]
 
 
 def _constructor_arguments(nodes: dict[str, ast.ClassDef], name: str) -> list[str] | None:
@@ -365,14 +365,14 @@ def _constructor_arguments(nodes: dict[str, ast.ClassDef], name: str) -> list[st
         return None
     for method in node.body:
         if isinstance(method, ast.FunctionDef) and method.name == "__init__":
-            given = method.args
-            names = [argument.arg for argument in (*given.args, *given.kwonlyargs)][1:]
-            return [*names, *["**"] * (given.kwarg is not None)]
+            arguments = method.args
+            names = [argument.arg for argument in (*arguments.args, *arguments.kwonlyargs)][1:]
+            return [*names, *["**"] * (arguments.kwarg is not None)]
     if any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list):
         fields = (statement for statement in node.body if isinstance(statement, ast.AnnAssign))
         return [
             ast.unparse(f.target) for f in fields if "ClassVar" not in ast.unparse(f.annotation)
         ]
     bases = [ast.unparse(base).partition("[")[0] for base in node.bases]
-    known = [base for base in bases if base not in ("ABC", "Generic")]
-    return _constructor_arguments(nodes, known[0]) if len(known) == 1 else None
+    base_names = [base for base in bases if base not in ("ABC", "Generic")]
+    return _constructor_arguments(nodes, base_names[0]) if len(base_names) == 1 else None

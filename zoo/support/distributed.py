@@ -179,11 +179,11 @@ def begin_elementwise_max_over_ranks(
     if world_size() == 1 and not tensors:
         numbers = [int(value) for value in values]
         return lambda: numbers
-    known = torch.tensor([0 if isinstance(value, Tensor) else value for value in values])
-    largest = copy_without_waiting(known, device)
+    host_values = torch.tensor([0 if isinstance(value, Tensor) else value for value in values])
+    largest = copy_without_waiting(host_values, device)
     if tensors:
-        where = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
-        for i, tensor in zip(where, tensors, strict=True):
+        tensor_rows = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
+        for i, tensor in zip(tensor_rows, tensors, strict=True):
             largest[i] = tensor
     if world_size() > 1:
         dist.all_reduce(largest, op=dist.ReduceOp.MAX)
@@ -287,8 +287,8 @@ def clip_sharded_gradients(module: nn.Module, limit: float, by_value: bool = Fal
         return
     device = gradients[0].device
     of_shards, of_scalars = (
-        torch.stack([*(g.square().sum() for g in some), torch.zeros((), device=device)]).sum()
-        for some in (shards, scalars)
+        torch.stack([*(g.square().sum() for g in tensors), torch.zeros((), device=device)]).sum()
+        for tensors in (shards, scalars)
     )
     norm = (sum_over_ranks(of_shards) + of_scalars).sqrt()
     factor = (limit / (norm + 1e-6)).clamp(max=1)

@@ -113,9 +113,9 @@ def interpolate_weights(
     """
     pairs = list(zip(averages, weights, strict=True))
     for scalars in (True, False):  # apart, since sharding splits all but scalars
-        chosen = [pair for pair in pairs if (pair[0].ndim == 0) == scalars]
-        if chosen:
-            mine, theirs = zip(*chosen, strict=True)
+        selection = [pair for pair in pairs if (pair[0].ndim == 0) == scalars]
+        if selection:
+            mine, theirs = zip(*selection, strict=True)
             torch._foreach_lerp_(mine, theirs, share)
 
 
@@ -131,3 +131,17 @@ def without_cudnn_attention() -> Iterator[None]:
         yield
     finally:
         torch.backends.cuda.enable_cudnn_sdp(enabled)
+
+
+@contextmanager
+def without_flash_attention_on_cpu() -> Iterator[None]:
+    """Leaves out torch's flash attention where a CPU computes in bfloat16.
+
+    The backward pass of that kernel takes several times as long as plain attention's.
+    """
+    enabled = torch.backends.cuda.flash_sdp_enabled()  # the switch holds for CPUs too
+    torch.backends.cuda.enable_flash_sdp(enabled and not torch.is_autocast_enabled("cpu"))
+    try:
+        yield
+    finally:
+        torch.backends.cuda.enable_flash_sdp(enabled)

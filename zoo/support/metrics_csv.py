@@ -22,7 +22,7 @@ def read_curves(path: Path) -> dict[str, list[tuple[int, float]]]:
     Raises:
         OSError: The file cannot be read.
         ValueError: A value is not a number.
-        KeyError: There is no column of steps.
+        KeyError: The file has no column of steps.
         TypeError: A row has a wrong number of fields.
     """
     points_by_name: dict[str, list[tuple[int, float]]] = defaultdict(list)

@@ -58,15 +58,15 @@ class Finite(StepEnd):
             return
         for logger in trainer.loggers:
             logger.save()
-        what = f"the loss of another device is not finite by step {trainer.global_step - 1:,}"
+        problem = f"the loss of another device is not finite by step {trainer.global_step - 1:,}"
         for step, loss, parts in self._steps:
             if not torch.isfinite(loss).all():
                 values = [
                     f"{name} {float(value):.4g}" for name, value in {"loss": loss, **parts}.items()
                 ]
-                what = f"the loss of step {step:,} is not finite ({', '.join(values)})"
+                problem = f"the loss of step {step:,} is not finite ({', '.join(values)})"
                 break
-        raise ZooError(f"{what}: {ADVICE}; {_describe_checkpoint(trainer)}")
+        raise ZooError(f"{problem}: {ADVICE}; {_describe_checkpoint(trainer)}")
 
     def on_save_checkpoint(
         self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]

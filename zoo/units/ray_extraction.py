@@ -117,11 +117,11 @@ class ExtractionWorker:
             int(row["part"]), [tuple(caption) for caption in json.loads(row["captions"])]
         )
         result = {"part": part.number, "fault": "", "counts": ""}
-        out = self._out / part.file_name
+        destination = self._out / part.file_name
         try:
             journal_path = self._out / JOURNALS / part.file_name
             counts = write_extracted_units(
-                self._build_extractor(), part.captions, out, None, self._notes, journal_path
+                self._build_extractor(), part.captions, destination, None, self._notes, journal_path
             )
         except ZooError as error:
             return {**result, "fault": str(error)}

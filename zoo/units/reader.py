@@ -127,9 +127,9 @@ def write_units(records: Iterable[UnitRecord], path: str | Path) -> int:
     The file appears only when it is complete.
     """
     count = 0
-    with write_atomically(Path(path)) as part, part.open("w", encoding="utf-8") as out:
+    with write_atomically(Path(path)) as part, part.open("w", encoding="utf-8") as stream:
         for units in records:
-            out.write(json.dumps(record_to_dict(units), ensure_ascii=False) + "\n")
+            stream.write(json.dumps(record_to_dict(units), ensure_ascii=False) + "\n")
             count += 1
     return count
 

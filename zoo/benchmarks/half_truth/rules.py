@@ -205,9 +205,9 @@ def _unrelated_entity(
     It returns None if `DRAWS` samples find none.
     """
     for _ in range(DRAWS):
-        other = rng.choice(records)
-        if other.image_id != image_id and other.entities:
-            text = rng.choice(other.entities).text
+        record = rng.choice(records)
+        if record.image_id != image_id and record.entities:
+            text = rng.choice(record.entities).text
             if content_words(text) and not base_forms(text) & mentioned:
                 return text
     return None

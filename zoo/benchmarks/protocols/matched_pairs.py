@@ -52,10 +52,10 @@ class MatchedPairs(Protocol):
         """Returns why the case is invalid: it needs pairs, each with a wrong text or image."""
         if not match.any():
             return "has no image with a right text"
-        alone = any(
+        is_alone = any(
             match[image].all() and match[:, text].all() for image, text in np.argwhere(match)
         )
-        return "has a pair without a wrong text or image" if alone else ""
+        return "has a pair without a wrong text or image" if is_alone else ""
 
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]

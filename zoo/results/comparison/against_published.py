@@ -77,9 +77,9 @@ def count_agreements(
         tolerance: The largest difference in points.
     """
     counts: dict[str, tuple[int, int]] = {}
-    for each in differences:
-        within, total = counts.get(each.run, (0, 0))
-        counts[each.run] = (within + _is_within(each, tolerance), total + 1)
+    for difference in differences:
+        agreeing, total = counts.get(difference.run, (0, 0))
+        counts[difference.run] = (agreeing + _is_within(difference, tolerance), total + 1)
     return counts
 
 
@@ -92,26 +92,28 @@ def published_differences_table(
         differences: The values.
         tolerance: The largest difference in points that counts as agreement.
     """
-    sources = list(dict.fromkeys((each.source, each.protocol) for each in differences))
+    sources = list(
+        dict.fromkeys((difference.source, difference.protocol) for difference in differences)
+    )
     numbers = {source: f"[{n}]" for n, (source, _) in enumerate(sources, 1)}
     description = ["measured and published values, in per cent"]
     description += [
-        f"{run}: {within} of {total} within {tolerance:g} points"
-        for run, (within, total) in count_agreements(differences, tolerance).items()
+        f"{run}: {agreeing} of {total} within {tolerance:g} points"
+        for run, (agreeing, total) in count_agreements(differences, tolerance).items()
     ]
     description += [f"{numbers[source]} {source}: {protocol}" for source, protocol in sources]
     rows = (
         (
-            each.metric,
-            each.run,
-            f"{each.n:,} / {each.n_total:,}",
-            format_number(each.measured),
-            format_number(each.published),
-            format_points(each.difference),
-            "yes" if _is_within(each, tolerance) else "no",
-            numbers[each.source],
+            difference.metric,
+            difference.run,
+            f"{difference.n:,} / {difference.n_total:,}",
+            format_number(difference.measured),
+            format_number(difference.published),
+            format_points(difference.difference),
+            "yes" if _is_within(difference, tolerance) else "no",
+            numbers[difference.source],
         )
-        for each in differences
+        for difference in differences
     )
     header = (
         *("metric or average", "model", "scored / total", "measured", "published"),
@@ -131,11 +133,11 @@ def differences_to_records(
     """
     return [
         {
-            **asdict(each),
-            "difference": each.difference,
-            "within": _is_within(each, tolerance),
+            **asdict(difference),
+            "difference": difference.difference,
+            "within": _is_within(difference, tolerance),
         }
-        for each in differences
+        for difference in differences
     ]
 
 

@@ -264,12 +264,12 @@ def _build_means(preset: _PresetContent, path: Path, ancestors: tuple[Path, ...]
     for mean in preset.means:
         if mean.name in names:
             raise ZooError(f"{path} has two means named {mean.name!r}. Rename one of them")
-        built = _build_mean(mean, means_by_name, preset.not_measured, path)
-        used = [base for base in inherited if base in built.members]
+        average = _build_mean(mean, means_by_name, preset.not_measured, path)
+        used = [base for base in inherited if base in average.members]
         inherited = [base for base in inherited if base not in used]
         yield from used
-        yield built
-        means_by_name[mean.name] = built
+        yield average
+        means_by_name[mean.name] = average
         names.add(mean.name)
 
 

@@ -301,8 +301,8 @@ def _missing_note(averages: Iterable[Average]) -> str:
     for average in averages:
         if average.missing:
             status = "not reported" if average.value is None else "partial"
-            more = f" and {len(average.missing) - 1} more" if len(average.missing) > 1 else ""
-            return f"{status}: {average.missing[0]}{more} missing"
+            suffix = f" and {len(average.missing) - 1} more" if len(average.missing) > 1 else ""
+            return f"{status}: {average.missing[0]}{suffix} missing"
     return ""
 
 

@@ -87,8 +87,8 @@ def _kitchen(brush: Brush) -> None:
     brush.box(x, 0.02, x + 0.46, 0.17, (176, 190, 196))  # cupboards
     for k in range(3):
         brush.box(x + 0.02 + k * 0.15, 0.035, x + 0.14 + k * 0.15, 0.155, (200, 212, 216))
-    other = 0.66 if x < 0.3 else 0.08
-    _paint_window(brush, other, 0.08, 0.22, 0.22)
+    corner = 0.66 if x < 0.3 else 0.08
+    _paint_window(brush, corner, 0.08, 0.22, 0.22)
 
 
 def _bedroom(brush: Brush) -> None:

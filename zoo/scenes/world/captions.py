@@ -135,18 +135,18 @@ class WorldCaption:
 
     def __str__(self) -> str:
         """The caption in words, in lower case."""
-        a, *others = self.phrases
+        a, *more_phrases = self.phrases
         fields = dict(zip("abc", (phrase.with_article for phrase in self.phrases), strict=False))
         fields |= {"is_a": _is(a), "his": _possessive(a)}
-        if others:
-            fields |= {"is_b": _is(others[0]), "it": _pronoun(others[0])}
+        if more_phrases:
+            fields |= {"is_b": _is(more_phrases[0]), "it": _pronoun(more_phrases[0])}
         text = self.template.format(**fields)
         if self.added is not None:
             text = f"{text} and {self.added.with_article}"
         if self.place is None:
             return text
-        where = PLACES[self.place]
-        return f"{where}, {text}" if self.place_first else f"{text} {where}"
+        places = PLACES[self.place]
+        return f"{places}, {text}" if self.place_first else f"{text} {places}"
 
     @property
     def predicate(self) -> str | None:

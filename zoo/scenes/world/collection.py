@@ -159,9 +159,9 @@ class WorldPairs(SceneCollection):
             form = predicate if not attribute or rng.random() < 0.5 else "two"
             caption = WorldCaption(form, TEMPLATES[form][0], tuple(phrases))
             swap = swap_attributes if attribute else swap_objects
-            other = swap(graph, caption)
-            if other is not None and swap(exchanged, other) is not None:
-                return (graph, exchanged), (caption, other)
+            swapped = swap(graph, caption)
+            if swapped is not None and swap(exchanged, swapped) is not None:
+                return (graph, exchanged), (caption, swapped)
 
 
 def exchange_colors(graph: WorldGraph, first: int, second: int) -> WorldGraph | None:

@@ -77,9 +77,9 @@ def _draw(rng: Random, variants: list[Phrase], n: int = FOILS_PER_EDIT) -> list[
 def _relation_foils(
     graph: WorldGraph, rng: Random, subject: Phrase, predicate: str, object: Phrase
 ) -> Iterator[RelationFoil]:
-    others = false_predicates(graph, subject, predicate, object)
-    for other in rng.sample(others, min(FOILS_PER_EDIT, len(others))):
-        yield RelationFoil(str(subject), other, str(object), "predicate_change", "predicate")
+    predicates = false_predicates(graph, subject, predicate, object)
+    for foil in rng.sample(predicates, min(FOILS_PER_EDIT, len(predicates))):
+        yield RelationFoil(str(subject), foil, str(object), "predicate_change", "predicate")
     if not may_hold(graph, object, predicate, subject):
         yield RelationFoil(str(object), predicate, str(subject), "argument_swap")
     for part, change in (("head", other_nouns), ("attribute", other_attributes)):
@@ -109,7 +109,9 @@ def false_predicates(
             ]
     else:
         candidates = list(OTHER_LINKS[predicate])
-    return [other for other in candidates if not may_hold(graph, subject, other, object)]
+    return [
+        candidate for candidate in candidates if not may_hold(graph, subject, candidate, object)
+    ]
 
 
 def _is_host(kind: str, link: str) -> bool:
@@ -195,10 +197,10 @@ def _other_relations(graph: WorldGraph, caption: WorldCaption) -> Iterator[World
     if caption.predicate is None:
         return
     place = TEMPLATES[caption.predicate].index(caption.template)
-    for other in false_predicates(graph, caption.phrases[0], caption.predicate, caption.phrases[1]):
-        templates = TEMPLATES[other]
-        same_form = INVERSES.get(caption.predicate) == other
-        yield replace(caption, form=other, template=templates[place if same_form else 0])
+    for foil in false_predicates(graph, caption.phrases[0], caption.predicate, caption.phrases[1]):
+        templates = TEMPLATES[foil]
+        same_form = INVERSES.get(caption.predicate) == foil
+        yield replace(caption, form=foil, template=templates[place if same_form else 0])
 
 
 def swap_attributes(graph: WorldGraph, caption: WorldCaption) -> WorldCaption | None:
@@ -209,7 +211,7 @@ def swap_attributes(graph: WorldGraph, caption: WorldCaption) -> WorldCaption | 
     """
     if len(caption.phrases) < 2:
         return None
-    a, b, *others = caption.phrases
+    a, b, *more_phrases = caption.phrases
     if a.color is None or b.color is None or a.color == b.color:
         return None
     first, second = replace(a, color=b.color), replace(b, color=a.color)
@@ -217,13 +219,13 @@ def swap_attributes(graph: WorldGraph, caption: WorldCaption) -> WorldCaption | 
         return None
     if may_hold(graph, first, caption.predicate or "and", second):
         return None
-    return caption.with_phrases(first, second, *others)
+    return caption.with_phrases(first, second, *more_phrases)
 
 
 def swap_objects(graph: WorldGraph, caption: WorldCaption) -> WorldCaption | None:
     """Returns the caption with the two phrases of its relation exchanged.
 
-    It returns None if there is no relation along an axis, or if the result may be true.
+    It returns None if the caption has no relation along an axis, or if the result may be true.
     """
     if caption.predicate not in INVERSES or caption.predicate.endswith("than"):
         return None

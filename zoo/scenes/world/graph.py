@@ -40,7 +40,7 @@ class WorldObject:
         size: A name of `SIZES`; None if it has the usual size.
         count: Number of objects in the group.
         x: The middle.
-        y: Where it stands.
+        y: Where it touches the ground.
         scale: The length of a unit of its drawing.
         flipped: Whether it looks to the left.
         link: How it is attached to `host`, one of `LINKS`. If it is holding, the host holds it.

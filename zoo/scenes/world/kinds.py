@@ -1,7 +1,7 @@
 """Kinds of objects and places of the world, with their names, colours, patterns and sizes.
 
-Lengths are in units of the height of a man. An object stands on y = 0, y points up and x = 0 is its
-middle.
+Lengths are in units of the height of a man. The lowest point of an object is y = 0, y points up
+and x = 0 is its middle.
 """
 
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class Kind:
         colors: Possible colours, the frequent ones first.
         patterns: Possible patterns.
         plural: The plural.
-        surface: Height and half-width of a surface on which things stand; None if there is none.
+        surface: Height and half-width of a surface that carries things, or None.
         gap: Height and half-width of the room below; None if there is none.
         rim: Height and half-width of an opening for things; None if there is none.
         saddle: Height of the seat of a rider; None if it cannot be ridden.

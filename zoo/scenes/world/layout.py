@@ -179,10 +179,10 @@ def _sample_position(
 ) -> WorldObject:
     y = rng.uniform(FAR, NEAR)
     x = rng.uniform(0.05, 0.95)
-    roots = [other for other in placed if other.host is None]
+    roots = [root for root in placed if root.host is None]
     if roots and rng.random() < BEHIND_SHARE:
-        other = rng.choice(roots)
-        x = other.x + rng.uniform(-0.08, 0.08)
+        root = rng.choice(roots)
+        x = root.x + rng.uniform(-0.08, 0.08)
     scale = scale_at(y) * zoom * SIZES.get(object.size or "", 1.0)
     return replace(object, x=x, y=y, scale=scale)
 
@@ -246,22 +246,22 @@ def _is_in_image(object: WorldObject) -> bool:
 def _keeps_clear(placed: list[WorldObject], row: int) -> bool:
     """Returns whether the last object is in clear relations to all others, and none is hidden."""
     object = placed[row]
-    for other in placed[:row]:
-        if object.host is not None and placed[object.host] is other:
+    for earlier in placed[:row]:
+        if object.host is not None and placed[object.host] is earlier:
             continue
-        overlap = interval_overlap(object, other)
-        if overlap <= BESIDE and abs(object.x - other.x) > 0.06:
-            if overlap > 0 and _hidden_share(object, other) > 0.2:
+        overlap = interval_overlap(object, earlier)
+        if overlap <= BESIDE and abs(object.x - earlier.x) > 0.06:
+            if overlap > 0 and _hidden_share(object, earlier) > 0.2:
                 return False
             continue
-        if object.host is not None or other.host is not None:
+        if object.host is not None or earlier.host is not None:
             # what is carried may only be above or beside other objects
-            if _hidden_share(object, other) > 0.12:
+            if _hidden_share(object, earlier) > 0.12:
                 return False
             continue
-        if overlap < ALIGNED or abs(object.y - other.y) < 1.2 * DEEPER:
+        if overlap < ALIGNED or abs(object.y - earlier.y) < 1.2 * DEEPER:
             return False
-        if _hidden_share(object, other) > MAX_HIDDEN:
+        if _hidden_share(object, earlier) > MAX_HIDDEN:
             return False
     return True
 

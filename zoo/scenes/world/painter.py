@@ -206,18 +206,18 @@ def _pattern_tile(
         second = _scale_color(main, 0.42) if sum(main) > 200 else (225, 225, 222)
     if object.pattern == WOODEN:
         grain = (y + 0.6 * np.sin(x / 5)) % 3.2 < 0.9
-        second, chosen = _scale_color(main, 0.72), grain
+        second, painted = _scale_color(main, 0.72), grain
     elif object.pattern == "striped":
         upright = KINDS[object.kind].worn is None
-        chosen = ((x + 0.35 * y if upright else y) % 5.0) < 2.1
+        painted = ((x + 0.35 * y if upright else y) % 5.0) < 2.1
     elif object.pattern == "spotted":
         row = np.floor(y / 5)
-        chosen = ((x + 2.5 * (row % 2)) % 5.4 - 2.7) ** 2 + (y % 5 - 2.5) ** 2 < 2.7
+        painted = ((x + 2.5 * (row % 2)) % 5.4 - 2.7) ** 2 + (y % 5 - 2.5) ** 2 < 2.7
         if KINDS[object.kind].group == "animals":
-            chosen = np.sin(x / 2.6 + 1.3) * np.sin(y / 2.3 + 0.4) > 0.3
+            painted = np.sin(x / 2.6 + 1.3) * np.sin(y / 2.3 + 0.4) > 0.3
     else:
-        chosen = (np.floor(x / 3.4) + np.floor(y / 3.4)) % 2 < 1
-    colors = np.where(chosen[..., None], np.array(second), np.array(main)).astype(np.uint8)
+        painted = (np.floor(x / 3.4) + np.floor(y / 3.4)) % 2 < 1
+    colors = np.where(painted[..., None], np.array(second), np.array(main)).astype(np.uint8)
     return Image.fromarray(colors)
 
 

@@ -35,15 +35,15 @@ class Phrase:
         """The phrase without an article, such as "two red striped balls"."""
         noun = self.kind if self.count == 1 else plural(self.kind)
         looks = [word for word in (self.color, self.pattern) if word]
-        worn = KINDS[self.kind].worn
-        before = [NUMBERS.get(self.count, ""), self.size or ""]
-        if worn is None:
-            return " ".join(word for word in (*before, *looks, noun) if word)
+        clothing = KINDS[self.kind].worn
+        modifiers = [NUMBERS.get(self.count, ""), self.size or ""]
+        if clothing is None:
+            return " ".join(word for word in (*modifiers, *looks, noun) if word)
         if not looks:
-            return " ".join(word for word in (*before, noun) if word)
-        garment = " ".join((*looks, worn if self.count == 1 else GARMENTS[worn]))
+            return " ".join(word for word in (*modifiers, noun) if word)
+        garment = " ".join((*looks, clothing if self.count == 1 else GARMENTS[clothing]))
         article = f"{article_for(garment)} " if self.count == 1 else ""
-        return " ".join(word for word in (*before, noun, f"in {article}{garment}") if word)
+        return " ".join(word for word in (*modifiers, noun, f"in {article}{garment}") if word)
 
     @property
     def with_article(self) -> str:

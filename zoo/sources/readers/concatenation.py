@@ -18,7 +18,7 @@ class Concatenation(Reader):
         readers: The readers.
 
     Raises:
-        ZooError: There is no reader.
+        ZooError: The list of readers is empty.
     """
 
     def __init__(self, readers: list[Reader]) -> None:

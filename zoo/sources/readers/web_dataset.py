@@ -67,7 +67,7 @@ class WebDataset(Reader):
         """The index of each tar, by the tar's path or URL.
 
         Raises:
-            ZooError: There is no tar, or a tar is incomplete.
+            ZooError: No tar was found, or a tar is incomplete.
         """
         places = [tar for place in expand_braces(self.path) for tar in _tar_places(place)]
         if not places:

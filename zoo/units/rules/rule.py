@@ -121,14 +121,14 @@ class RuleExtractor(UnitExtractor):
                 attribute_foils(phrase, self._counts, rng),
             )
             foils_by_text[text] = list(self._keep_foils(phrase, exchanged, used_texts))
-        others = {
+        other_heads = {
             text: drawn_head_foils(phrase, mentioned, self._counts, rng)
             for text, phrase in nouns.items()
         }
         for n_foils in range(MIN_FOILS):
             for text, foils in foils_by_text.items():
                 if len(foils) <= n_foils:
-                    foils += islice(self._keep_foils(nouns[text], others[text], used_texts), 1)
+                    foils += islice(self._keep_foils(nouns[text], other_heads[text], used_texts), 1)
         return {text: tuple(foils) for text, foils in foils_by_text.items()}
 
     def _keep_foils(

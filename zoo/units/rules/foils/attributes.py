@@ -34,9 +34,9 @@ def attribute_foils(phrase: Phrase, counts: CorpusCounts, rng: Random) -> Iterat
     places = [i for i in range(phrase.head[0]) if _is_replaceable(phrase, i)]
     frequencies = counts.attributes_of(phrase.head_text)
     for i in rng.sample(places, len(places)):
-        others = [word for k, word in enumerate(phrase.words) if k != i]
+        other_words = [word for k, word in enumerate(phrase.words) if k != i]
         attribute = draw_exchanged(phrase.words[i], other_attributes, frequencies, rng)
-        if attribute and not any(same_meaning(attribute, word) for word in others):
+        if attribute and not any(same_meaning(attribute, word) for word in other_words):
             yield EntityFoil(phrase.replace_words(i, i + 1, attribute), "attribute_change")
 
 

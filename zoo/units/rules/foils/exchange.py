@@ -58,8 +58,8 @@ def balanced_weights(
     values = list(alternatives)
     index = {value: i for i, value in enumerate(values)}
     allowed = np.zeros((len(values), len(values)))
-    for value, others in alternatives.items():
-        allowed[index[value], [index[other] for other in others]] = 1
+    for value, alternative_values in alternatives.items():
+        allowed[index[value], [index[alternative] for alternative in alternative_values]] = 1
     true_counts = np.array([counts.get(value, 0) + 0.5 for value in values])
     weights = true_counts.copy()
     for _ in range(_ITERATIONS):

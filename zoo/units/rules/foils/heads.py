@@ -75,9 +75,9 @@ def drawn_head_foils(
         rng: Draws the order.
     """
     heads, weights = counts.weights_of_sort(phrase.head_text)
-    drawn = rng.choices(heads, cum_weights=weights, k=_DRAWS) if heads else []
-    near = list(counts.other_heads_of(phrase.head_text))
-    for head in dict.fromkeys((*drawn, *rng.sample(near, len(near)))):
+    candidates = rng.choices(heads, cum_weights=weights, k=_DRAWS) if heads else []
+    neighbours = list(counts.other_heads_of(phrase.head_text))
+    for head in dict.fromkeys((*candidates, *rng.sample(neighbours, len(neighbours)))):
         if counts.can_replace(head, phrase.head_text) and _is_absent(
             head, phrase, mentioned, counts
         ):

@@ -45,7 +45,7 @@ def relation_foils(
     heads = {"subject": subject[0].head_text, "object": object_[0].head_text}
     phrases = {"subject": subject[0], "object": object_[0]}
     # a head that is expected with the other argument makes a foil that sounds as likely as the unit
-    others = mentioned - set(heads.values())
+    other_heads = mentioned - set(heads.values())
     predicates = counts.predicates_between(noun_class(heads["subject"]), heads["object"])
     change_predicate = partial(
         RelationFoil, **texts, edit="predicate_change", component="predicate"
@@ -75,7 +75,7 @@ def relation_foils(
         if (
             head
             and fits_phrase(head, phrase, mentioned)
-            and not counts.is_expected_with(head, others)
+            and not counts.is_expected_with(head, other_heads)
         ):
             n_foils += 1
             changed = texts | {component: replace_head(phrase, head)}
@@ -96,7 +96,7 @@ def relation_foils(
             for h in counts.other_heads_of(heads[component])
             if context.get(h, 0) >= _MIN_COUNT
             and fits_phrase(h, phrase, mentioned)
-            and not counts.is_expected_with(h, others)
+            and not counts.is_expected_with(h, other_heads)
         ]
         if candidates:
             (head,) = rng.choices(candidates, [context[h] for h in candidates])
@@ -111,8 +111,8 @@ def _contrary_predicates(
 ) -> Mapping[Contradiction, tuple[str, ...]]:
     """Returns the predicates that contradict one in the corpus, by the kind of contradiction."""
     contraries: dict[Contradiction, tuple[str, ...]] = {}
-    for other in counts.predicates_between(subject_class, object_):
-        kind = contradiction(predicate, other, object_)
+    for predicate_ in counts.predicates_between(subject_class, object_):
+        kind = contradiction(predicate, predicate_, object_)
         if kind:
-            contraries[kind] = (*contraries.get(kind, ()), other)
+            contraries[kind] = (*contraries.get(kind, ()), predicate_)
     return contraries
