@@ -151,7 +151,7 @@ def test_a_dry_run_measures_and_says_that_its_numbers_are_of_a_cpu(tmp_path: Pat
     assert (data["dry run"], data["device type"], data["GPUs"]) == (True, "cpu", 0)
     rows = {each["row"]: each for each in data["rows"]}
     assert list(rows) == ["pairs CLIP", "base", "channels_last"]
-    assert rows["pairs CLIP"]["values"]["heads"] == 6
+    assert rows["pairs CLIP"]["values"]["heads"] == 7
     assert rows["pairs CLIP"]["values"]["holds"] is True
     assert rows["base"]["values"]["images per second"] > 0
     page = (tmp_path / "gpu.md").read_text()

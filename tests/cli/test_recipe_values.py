@@ -270,6 +270,7 @@ UNPUBLISHED = {  # of this project, or a change of corpus or objective alone
     "fsc_clip_negclip.yaml",
     "siglip2_b_32.yaml",
     "tiny_from_scratch.yaml",
+    "world_from_scratch.yaml",
 }
 
 

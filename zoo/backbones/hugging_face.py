@@ -269,19 +269,35 @@ def read_preprocessing(folder: Path) -> dict[str, Any]:
     }
 
 
-def clip_vocabulary_and_merges() -> tuple[dict[str, int], Any]:
-    """Returns CLIP's token ids and its merges.
+def write_tokenizer(inner: Any, vocab_size: int, context: int, folder: Path) -> None:
+    """Writes a tokenizer of open_clip as a CLIPTokenizer; other tokenizers are not written.
 
-    Returns:
-        The ids by token, with special tokens under Hugging Face's names, and the merges in order.
+    Args:
+        inner: The tokenizer.
+        vocab_size: How many ids the text tower has.
+        context: The longest text, in tokens.
+        folder: An existing folder.
     """
     from open_clip import SimpleTokenizer
 
-    inner = SimpleTokenizer()
+    if type(inner) is SimpleTokenizer and inner.vocab_size == vocab_size:
+        hugging_face_tokenizer(inner, model_max_length=context).save_pretrained(folder)
+
+
+def hugging_face_tokenizer(inner: Any, **settings: Any) -> Any:
+    """Returns a CLIPTokenizer that splits texts as a tokenizer of open_clip does.
+
+    It pads with the end token, open_clip's with 0; a text ends at the first end token.
+
+    Args:
+        inner: open_clip's SimpleTokenizer, with CLIP's vocabulary or a part of it.
+        settings: Further arguments of CLIPTokenizer.
+    """
+    from transformers import CLIPTokenizer
+
     special = {"<start_of_text>": "<|startoftext|>", "<end_of_text>": "<|endoftext|>"}
-    return {special.get(token, token): i for token, i in inner.encoder.items()}, list(
-        inner.bpe_ranks
-    )
+    ids = {special.get(token, token): i for token, i in inner.encoder.items()}
+    return CLIPTokenizer(vocab=ids, merges=list(inner.bpe_ranks), **settings)
 
 
 @contextmanager

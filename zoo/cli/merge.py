@@ -41,9 +41,12 @@ def main(argv: list[str]) -> int:
     """
     args = parser().parse_args(argv)
     alphas = parse_alphas(args.alphas)
+    if args.out is not None:
+        _refuse_existing(args.out, alphas, args.overwrite)
     args.ckpt_path = _find_tuned_model(args.ckpt_path)
     out_folder = args.out or args.ckpt_path.parent / "merged"
-    _refuse_existing(out_folder, alphas, args.overwrite)
+    if args.out is None:
+        _refuse_existing(out_folder, alphas, args.overwrite)
     presets = split_list(args.presets, "--presets")
     for preset in presets:
         preset_of(preset)

@@ -332,16 +332,15 @@ def _processor(model: Any) -> Any:
 def _clip_processor(size: int) -> Any:
     import transformers
 
-    from zoo.backbones.hugging_face import clip_vocabulary_and_merges
+    from open_clip import SimpleTokenizer
+
+    from zoo.backbones.hugging_face import hugging_face_tokenizer
 
     processors: Any = transformers.CLIPProcessor
-    ids, merges = clip_vocabulary_and_merges()
     images = transformers.CLIPImageProcessor(
         size={"shortest_edge": size}, crop_size={"height": size, "width": size}
     )
-    return processors(
-        image_processor=images, tokenizer=transformers.CLIPTokenizer(vocab=ids, merges=merges)
-    )
+    return processors(image_processor=images, tokenizer=hugging_face_tokenizer(SimpleTokenizer()))
 
 
 def _has(model: Any, *names: str) -> bool:

@@ -20,15 +20,15 @@ from torch import Tensor
 
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.catalogue.model import entry_of, is_published
-from zoo.backbones.factory import silence_open_clip
+from zoo.backbones.factory import SHIPPED, silence_open_clip
 from zoo.backbones.fingerprint import weights_hash
 from zoo.backbones.hugging_face import (
     check_exportable,
-    clip_vocabulary_and_merges,
     hugging_face_config,
     image_processor_config,
     unwrap_embeddings,
     without_progress_bars,
+    write_tokenizer,
 )
 from zoo.backbones.hugging_face_names import hugging_face_state
 from zoo.backbones.weights import DESCRIPTION
@@ -220,7 +220,15 @@ def _write_model(
 ) -> None:
     state = {name: tensor.contiguous() for name, tensor in backbone.model.state_dict().items()}
     if format == "open_clip":
-        config = {"model_cfg": backbone.architecture, "preprocess_cfg": backbone.preprocess}
+        architecture = backbone.architecture
+        if (SHIPPED / f"{backbone.name}.bpe.txt.gz").is_file():
+            # open_clip does not know this vocabulary, and reads it from the folder
+            text_config = architecture["text_cfg"] | {"hf_tokenizer_name": "."}
+            architecture = architecture | {"text_cfg": text_config}
+            write_tokenizer(
+                backbone.tokenizer.inner, backbone.vocab_size, backbone.context, folder
+            )
+        config = {"model_cfg": architecture, "preprocess_cfg": backbone.preprocess}
         (folder / "open_clip_config.json").write_text(json.dumps(config, indent=1), "utf-8")
         save_file(state, folder / OPEN_CLIP)
     else:
@@ -237,7 +245,7 @@ def _write_model(
 
 
 def _write_hugging_face(backbone: Backbone, state: dict[str, Tensor], folder: Path) -> None:
-    from transformers import CLIPConfig, CLIPImageProcessor, CLIPModel, CLIPTokenizer
+    from transformers import CLIPConfig, CLIPImageProcessor, CLIPModel
 
     model = CLIPModel(
         CLIPConfig(**hugging_face_config(backbone.architecture, float(state["logit_scale"])))
@@ -247,11 +255,7 @@ def _write_hugging_face(backbone: Backbone, state: dict[str, Tensor], folder: Pa
     CLIPImageProcessor(
         **image_processor_config(backbone.preprocess, backbone.image_size[0])
     ).save_pretrained(folder)
-    ids, merges = clip_vocabulary_and_merges()
-    if backbone.architecture["text_cfg"].get("vocab_size", len(ids)) == len(ids):
-        CLIPTokenizer(vocab=ids, merges=merges, model_max_length=backbone.context).save_pretrained(
-            folder
-        )
+    write_tokenizer(backbone.tokenizer.inner, backbone.vocab_size, backbone.context, folder)
 
 
 def _check_reload(module: ZooModule, backbone: Backbone, folder: Path, format: Format) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from zoo.backbones.backbone import Backbone
-from zoo.backbones.hugging_face import clip_vocabulary_and_merges, image_processor_config
+from zoo.backbones.hugging_face import image_processor_config, write_tokenizer
 from zoo.backbones.towers import ImageTower, TextTower
 from zoo.backbones.weights import DESCRIPTION
 from zoo.batch import Encoded, TokenKey
@@ -231,15 +231,11 @@ def _export_graph(
 
 def _write_preparation(backbone: Backbone, folder: Path) -> None:
     """Writes the image preprocessing, and the tokenizer if the model uses CLIP's."""
-    from transformers import CLIPImageProcessor, CLIPTokenizer
+    from transformers import CLIPImageProcessor
 
     prepared = image_processor_config(backbone.preprocess, backbone.image_size[0])
     CLIPImageProcessor(**prepared).save_pretrained(folder)
-    ids, merges = clip_vocabulary_and_merges()
-    if backbone.vocab_size == len(ids):
-        CLIPTokenizer(vocab=ids, merges=merges, model_max_length=backbone.context).save_pretrained(
-            folder
-        )
+    write_tokenizer(backbone.tokenizer.inner, backbone.vocab_size, backbone.context, folder)
 
 
 def _unit(vectors: Any) -> Array:
