@@ -15,6 +15,7 @@ from zoo.backbones.factory import (
     check_tag,
     resolve_activation,
     resolve_architecture,
+    shipped_weights,
     validate_preprocess,
 )
 from zoo.backbones.model_folders import find_model_folder, folder_settings, is_model_folder
@@ -132,6 +133,8 @@ def _read_pretrained(
         return pretrained.read(open_clip_name)
     if pretrained is None:
         return None
+    if (shipped := shipped_weights(open_clip_name, pretrained)) is not None:
+        return read_weights(shipped)
     folder = find_model_folder(pretrained)
     if (file := weights_file(str(folder or pretrained))) is not None:
         return read_weights(file)

@@ -345,6 +345,20 @@ def resolve_activation(
     return built_with
 
 
+def shipped_weights(architecture: str, tag: str) -> Path | None:
+    """Returns the file of weights that comes with zoo, such as `scenes` of `zoo-world`.
+
+    Args:
+        architecture: The architecture.
+        tag: The tag.
+
+    Returns:
+        The file, or None if zoo has no such weights.
+    """
+    file = SHIPPED / f"{architecture}.{tag}.safetensors"
+    return file if file.is_file() else None
+
+
 def check_tag(name: str, tag: str, argument: str = "backbone.pretrained") -> None:
     """Checks that a tag names weights of an architecture.
 
@@ -375,7 +389,11 @@ def check_tag(name: str, tag: str, argument: str = "backbone.pretrained") -> Non
             f"{argument} {tag} is a folder without weights: give a file of weights, or the folder "
             "of a run or of a model of open_clip or Hugging Face"
         )
-    tags = open_clip.list_pretrained_tags_by_model(name)
+    shipped = SHIPPED.glob(f"{name}.*.safetensors")
+    tags = [
+        *open_clip.list_pretrained_tags_by_model(name),
+        *(file.name.split(".")[-2] for file in shipped),
+    ]
     available = f"its tags are {', '.join(tags)}" if tags else f"{name} has no published weights"
     raise ZooError(
         f"{argument} {tag!r} is neither a file nor weights of {name}{suggest_names(tag, tags)}: "

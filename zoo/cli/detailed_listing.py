@@ -33,7 +33,8 @@ def describe_models() -> Iterator[str]:
             entry.architecture,
             entry.activation or "the activation that the weights name",
         ]
-        construction += [f"on top of open_clip's {entry.tag}"] if entry.tag else []
+        if entry.tag and not entry.is_shipped:
+            construction += [f"on top of open_clip's {entry.tag}"]
         facts = {
             "built as": ", ".join(construction),
             "images": str(entry.preprocess) if entry.preprocess else "",
@@ -61,10 +62,14 @@ def _format_hashes(entry: ModelEntry) -> str:
 def _weights_source(entry: ModelEntry) -> str:
     if entry.unsupported is not None:
         return "not loadable"
+    if entry.is_shipped:
+        return "zoo"
     return "hub" if entry.hub is not None else "NAME:FILE"
 
 
 def _download_location(entry: ModelEntry) -> str:
+    if entry.is_shipped:
+        return f"in the package of zoo, as pretrained: {entry.tag}"
     if entry.hub is not None:
         return f"{entry.hub.page}, downloaded if they are not in the cache"
     if entry.url is None:

@@ -331,7 +331,6 @@ def _processor(model: Any) -> Any:
 
 def _clip_processor(size: int) -> Any:
     import transformers
-
     from open_clip import SimpleTokenizer
 
     from zoo.backbones.hugging_face import hugging_face_tokenizer

@@ -225,9 +225,7 @@ def _write_model(
             # open_clip does not know this vocabulary, and reads it from the folder
             text_config = architecture["text_cfg"] | {"hf_tokenizer_name": "."}
             architecture = architecture | {"text_cfg": text_config}
-            write_tokenizer(
-                backbone.tokenizer.inner, backbone.vocab_size, backbone.context, folder
-            )
+            write_tokenizer(backbone.tokenizer.inner, backbone.vocab_size, backbone.context, folder)
         config = {"model_cfg": architecture, "preprocess_cfg": backbone.preprocess}
         (folder / "open_clip_config.json").write_text(json.dumps(config, indent=1), "utf-8")
         save_file(state, folder / OPEN_CLIP)

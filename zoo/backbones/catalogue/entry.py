@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from msgspec import Meta, Struct
 
+from zoo.backbones.factory import shipped_weights
 from zoo.errors import ZooError
 from zoo.support.renames import ENTRY, translate_keys
 from zoo.support.schema import Text, validate_record
@@ -57,7 +58,8 @@ class ModelEntry(Struct, forbid_unknown_fields=True):
             file under open_clip's names.
         arguments: Further arguments of the publication.
         folder: Whether the publication is a folder.
-        tag: The weights of open_clip below a head; None if the file has the weights.
+        tag: The weights of open_clip below a head, or weights that come with zoo; None if the file
+            has the weights.
         head: The head whose weights the file holds.
         hub: The repository of its files.
         url: The page for manual downloads.
@@ -88,6 +90,11 @@ class ModelEntry(Struct, forbid_unknown_fields=True):
     trained_on: Text | None = None
     unsupported: Text | None = None
     notes: list[Text] = []
+
+    @property
+    def is_shipped(self) -> bool:
+        """Whether the weights come with zoo."""
+        return self.tag is not None and shipped_weights(self.architecture, self.tag) is not None
 
 
 def read_entry(file: Path) -> ModelEntry:
@@ -125,7 +132,7 @@ def _contradiction(entry: ModelEntry) -> str | None:
     absent = [f for f in FACTS if getattr(entry, f) is None and f not in entry.unknown]
     if absent:
         return f"it has no {absent[0]} and does not list it under `unknown`"
-    if entry.tag is not None and entry.head is None:
+    if entry.tag is not None and entry.head is None and not entry.is_shipped:
         return "it has a tag and no head: a tag is for a file that only has the weights of a head"
     if entry.head is not None and entry.tag is None and entry.weights_class is None:
         return "it has a head, and neither a tag nor a weights_class for the backbone below it"

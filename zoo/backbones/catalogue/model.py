@@ -40,6 +40,8 @@ def load_published_settings(model_spec: str, flag: str = "") -> dict[str, Any]:
         raise ZooError(f"{name} cannot be loaded: {entry.unsupported}")
     if name not in entries():
         _refuse_untrusted_classes(name, _backbone_settings(entry, Path(file)), flag)
+    if entry.is_shipped and not file:
+        return _backbone_settings(entry, None)
     weights = user_file(name, entry, Path(file)) if file else cached_file(name, entry)
     return _backbone_settings(entry, weights)
 
@@ -83,9 +85,10 @@ def entry_of(model_spec: str) -> ModelEntry | None:
     return known_entries[name]
 
 
-def _backbone_settings(entry: ModelEntry, weights: Path) -> dict[str, Any]:
+def _backbone_settings(entry: ModelEntry, weights: Path | None) -> dict[str, Any]:
+    """Returns the settings for a file of weights; None takes the weights that come with zoo."""
     pretrained: Any = str(weights)
-    if entry.head is not None and entry.weights_class is None:
+    if weights is None or (entry.head is not None and entry.weights_class is None):
         pretrained = entry.tag
     elif entry.weights_class is not None:
         pretrained = {
