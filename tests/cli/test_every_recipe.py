@@ -70,7 +70,7 @@ def test_a_recipe_trains_as_its_comment_says(
     assert recipe in command
     command += ["--config", json.dumps(SMALL)]
     if recipe.startswith("world"):
-        assert main([*"scenes world --n 12 --out".split(), str(published / "scenes")]) == 0
+        assert main([*["scenes", "world", "--n", "12", "--out"], str(published / "scenes")]) == 0
         command += ["--data.val_images", "2"]
     if recipe.startswith("siglip2"):
         command += ["--model.head.bias", "-10"]  # zoo-tiny brings none, in place of SigLIP 2

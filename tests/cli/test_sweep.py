@@ -107,6 +107,7 @@ def test_a_wrong_sweep_is_refused_before_a_model_is_measured(
     assert not (root / "results" / "measured").exists()
 
 
+@pytest.mark.slow  # starts four processes
 def test_other_benchmarks_need_another_folder(root: Path) -> None:
     models = ["--models", "zoo-tiny,again=zoo-tiny"]
     assert said(["validate", *models, *FLAGS]).status == 0
