@@ -345,6 +345,15 @@ def resolve_activation(
     return built_with
 
 
+def merges_file(architecture: str) -> Path:
+    """Returns the path of the merges of an architecture with a part of CLIP's vocabulary.
+
+    Args:
+        architecture: The architecture. Most have none, and the file does not exist.
+    """
+    return SHIPPED / f"{architecture}.bpe.txt.gz"
+
+
 def shipped_weights(architecture: str, tag: str) -> Path | None:
     """Returns the file of weights that comes with zoo, such as `scenes` of `zoo-world`.
 

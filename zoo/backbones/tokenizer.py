@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from zoo.backbones.factory import SHIPPED, silence_open_clip
+from zoo.backbones.factory import merges_file, silence_open_clip
 from zoo.errors import ZooError
 from zoo.support.class_paths import REMOTE_CODE
 
@@ -148,7 +148,7 @@ def build_tokenizer(
     # if it is not set, transformers asks the user whether to run a tokenizer's code
     settings = {REMOTE_CODE: False, **text_config.get("tokenizer_kwargs", {})}
     own_settings = settings if text_config.get("hf_tokenizer_name") else {}
-    merges = SHIPPED / f"{name}.bpe.txt.gz"
+    merges = merges_file(name)
     if merges.is_file():  # a cut vocabulary next to the architecture
         own_settings = {"bpe_path": str(merges)}
     try:

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.catalogue.model import entry_of, is_published
-from zoo.backbones.factory import SHIPPED, silence_open_clip
+from zoo.backbones.factory import merges_file, silence_open_clip
 from zoo.backbones.fingerprint import weights_hash
 from zoo.backbones.hugging_face import (
     check_exportable,
@@ -221,11 +221,11 @@ def _write_model(
     state = {name: tensor.contiguous() for name, tensor in backbone.model.state_dict().items()}
     if format == "open_clip":
         architecture = backbone.architecture
-        if (SHIPPED / f"{backbone.name}.bpe.txt.gz").is_file():
+        if merges_file(backbone.name).is_file():
             # open_clip does not know this vocabulary, and reads it from the folder
             text_config = architecture["text_cfg"] | {"hf_tokenizer_name": "."}
             architecture = architecture | {"text_cfg": text_config}
-            write_tokenizer(backbone.tokenizer.inner, backbone.vocab_size, backbone.context, folder)
+            write_tokenizer(backbone, folder)
         config = {"model_cfg": architecture, "preprocess_cfg": backbone.preprocess}
         (folder / "open_clip_config.json").write_text(json.dumps(config, indent=1), "utf-8")
         save_file(state, folder / OPEN_CLIP)
@@ -253,7 +253,7 @@ def _write_hugging_face(backbone: Backbone, state: dict[str, Tensor], folder: Pa
     CLIPImageProcessor(
         **image_processor_config(backbone.preprocess, backbone.image_size[0])
     ).save_pretrained(folder)
-    write_tokenizer(backbone.tokenizer.inner, backbone.vocab_size, backbone.context, folder)
+    write_tokenizer(backbone, folder)
 
 
 def _check_reload(module: ZooModule, backbone: Backbone, folder: Path, format: Format) -> None:

@@ -235,7 +235,7 @@ def _write_preparation(backbone: Backbone, folder: Path) -> None:
 
     prepared = image_processor_config(backbone.preprocess, backbone.image_size[0])
     CLIPImageProcessor(**prepared).save_pretrained(folder)
-    write_tokenizer(backbone.tokenizer.inner, backbone.vocab_size, backbone.context, folder)
+    write_tokenizer(backbone, folder)
 
 
 def _unit(vectors: Any) -> Array:
