@@ -19,6 +19,8 @@ from typing import Any
 import zoo
 from zoo.benchmarks import HalfTruth, Pairs, Retrieval, WorldPairs
 from zoo.cli import main as run_command
+from zoo.results.averages import Average
+from zoo.results.metrics import Metric
 from zoo.results.report import Results
 from zoo.scenes.cache import read_captions
 
@@ -88,10 +90,10 @@ def draw_scenes(root: Path, split: str) -> None:
             writer = csv.writer(file)
             writer.writerow(("filepath", "title"))
             for image, caption in captions:
-                words = caption.split()
+                order = caption.split()
                 if name == "shuffled.csv":
-                    rng.shuffle(words)
-                writer.writerow((image, " ".join(words)))
+                    rng.shuffle(order)
+                writer.writerow((image, " ".join(order)))
 
 
 def evaluate(model: str, root: Path) -> tuple[Results, Results]:
@@ -111,23 +113,21 @@ def row(
 ) -> dict[str, Any]:
     """Returns a number with its interval and its target; an empty subset takes all cases."""
     preset = results.by_preset[0]
+    metrics = [m for m in preset.metrics if (m.benchmark, m.metric) == (benchmark, metric)]
+    found: Metric | Average
     if subset:
-        [found] = [
-            m
-            for m in preset.metrics
-            if (m.benchmark, m.subset, m.metric) == (benchmark, subset, metric)
-        ]
+        [found] = [m for m in metrics if m.subset == subset]
         n = found.n
     else:
         [found] = [a for a in preset.averages if a.name == f"{metric}, by cases"]
-        n = sum(m.n for m in preset.metrics if (m.benchmark, m.metric) == (benchmark, metric))
-    value = round(found.value, 1)
+        n = sum(m.n for m in metrics)
+    value, low, high = (round(x or 0.0, 1) for x in (found.value, found.low, found.high))
     return {
         "target": target,
         "value": value,
         "difference": None if target is None else round(value - target, 1),
-        "low": round(found.low, 1),
-        "high": round(found.high, 1),
+        "low": low,
+        "high": high,
         "n": n,
     }
 
