@@ -38,6 +38,7 @@ def write_checkpoint(file: Path, seed: int) -> None:
     torch.save(held, file)
 
 
+@pytest.mark.slow  # starts five processes
 def test_models_are_measured_once_and_a_further_one_is_added(root: Path) -> None:
     write_checkpoint(root / "a.ckpt", 1)
     write_checkpoint(root / "b.ckpt", 2)
