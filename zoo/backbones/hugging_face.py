@@ -4,15 +4,12 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torch import Tensor
 
 from zoo.errors import ZooError
 from zoo.support.text_files import parse_json
-
-if TYPE_CHECKING:
-    from zoo.backbones.backbone import Backbone
 
 CONFIG = "config.json"
 # Settings that CLIPModel has too, that only matter in training, or that do not affect weights.
@@ -270,26 +267,6 @@ def read_preprocessing(folder: Path) -> dict[str, Any]:
         "interpolation": interpolation,
         "resize_mode": "shortest" if is_shortest else "squash",
     }
-
-
-def write_tokenizer(backbone: "Backbone", folder: Path) -> None:
-    """Writes CLIP's tokenizer, or the part of it that an architecture has, as a CLIPTokenizer.
-
-    Other tokenizers are not written.
-
-    Args:
-        backbone: The towers.
-        folder: An existing folder.
-    """
-    from open_clip import SimpleTokenizer
-
-    from zoo.backbones.factory import merges_file
-
-    if backbone.vocab_size == SimpleTokenizer().vocab_size or merges_file(backbone.name).is_file():
-        inner = backbone.tokenizer.inner
-        if type(inner) is SimpleTokenizer:
-            settings = {"model_max_length": backbone.context}
-            hugging_face_tokenizer(inner, **settings).save_pretrained(folder)
 
 
 def hugging_face_tokenizer(inner: Any, **settings: Any) -> Any:

@@ -28,7 +28,6 @@ from zoo.backbones.hugging_face import (
     image_processor_config,
     unwrap_embeddings,
     without_progress_bars,
-    write_tokenizer,
 )
 from zoo.backbones.hugging_face_names import hugging_face_state
 from zoo.backbones.weights import DESCRIPTION
@@ -39,7 +38,12 @@ from zoo.checkpoints.model_sources import resolve_model
 from zoo.errors import ZooError, import_optional
 from zoo.module import ZooModule
 from zoo.publishing.card import CARD, LICENCE, write_card
-from zoo.publishing.onnx import check_onnx, refuse_unexportable_head, write_onnx
+from zoo.publishing.onnx import (
+    check_onnx,
+    refuse_unexportable_head,
+    write_onnx,
+    write_tokenizer,
+)
 from zoo.results.reader import read_results
 from zoo.results.report import Results
 from zoo.support.configurable import to_config

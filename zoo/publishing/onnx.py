@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from zoo.backbones.backbone import Backbone
-from zoo.backbones.hugging_face import image_processor_config, write_tokenizer
+from zoo.backbones.factory import merges_file
+from zoo.backbones.hugging_face import hugging_face_tokenizer, image_processor_config
 from zoo.backbones.towers import ImageTower, TextTower
 from zoo.backbones.weights import DESCRIPTION
 from zoo.batch import Encoded, TokenKey
@@ -227,6 +228,24 @@ def _export_graph(
         raise ZooError(
             f"{file.name} cannot be written as a graph ({reason}): export with --format open_clip"
         ) from error
+
+
+def write_tokenizer(backbone: Backbone, folder: Path) -> None:
+    """Writes CLIP's tokenizer, or the part of it that an architecture has, as a CLIPTokenizer.
+
+    Other tokenizers are not written.
+
+    Args:
+        backbone: The towers.
+        folder: An existing folder.
+    """
+    from open_clip import SimpleTokenizer
+
+    if backbone.vocab_size == SimpleTokenizer().vocab_size or merges_file(backbone.name).is_file():
+        inner = backbone.tokenizer.inner
+        if type(inner) is SimpleTokenizer:
+            settings = {"model_max_length": backbone.context}
+            hugging_face_tokenizer(inner, **settings).save_pretrained(folder)
 
 
 def _write_preparation(backbone: Backbone, folder: Path) -> None:
