@@ -49,9 +49,12 @@ def suggest_names(name: str, known: Iterable[str], n: int = 3) -> str:
 
     lower = {k.lower(): k for k in known}
     matches = difflib.get_close_matches(name.lower(), list(lower), n=n, cutoff=0.5)
-    *earlier, final = [lower[match] for match in matches] or [""]
-    names = f"{', '.join(earlier)} or {final}" if earlier else final
-    return f" (did you mean {names}?)" if matches else ""
+    names = [lower[match] for match in matches]
+    if not names:
+        return ""
+    *first_names, last_name = names
+    choices = f"{', '.join(first_names)} or {last_name}" if first_names else last_name
+    return f" (did you mean {choices}?)"
 
 
 def import_optional(module: str, extra: str | None = None) -> object:

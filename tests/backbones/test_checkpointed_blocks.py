@@ -96,6 +96,27 @@ def test_tokens_of_blocks_have_equal_gradients(tmp_path: Path, kind: str) -> Non
     equal(plain, checkpointed, PENULTIMATE, PENULTIMATE)
 
 
+def test_bfloat16_on_a_cpu_recomputes_with_the_same_attention(tmp_path: Path) -> None:
+    with torch.autocast("cpu", torch.bfloat16):
+        _, gradients = outcome(made(tmp_path, "ViT", checkpoint_blocks=True), NONE, NONE)
+    assert all(gradient.any() for gradient in gradients.values())
+
+
+@pytest.mark.parametrize(("autocast", "flash"), [(True, False), (False, True)])
+def test_flash_attention_is_left_out_in_bfloat16_on_a_cpu(
+    tmp_path: Path, autocast: bool, flash: bool
+) -> None:
+    backbone = made(tmp_path, "ViT")
+    with (
+        torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile,
+        torch.autocast("cpu", torch.bfloat16, enabled=autocast),
+    ):
+        outcome(backbone, NONE, NONE)
+    kernels = {event.name for event in profile.events()}
+    assert any("flash_attention" in name for name in kernels) == flash
+    assert torch.backends.cuda.flash_sdp_enabled()
+
+
 def test_a_hugging_face_tower_with_dropout_has_equal_gradients(tmp_path: Path) -> None:
     plain = hugging_face(tmp_path, "mean_pooler")
     assert plain.model.text.transformer.config.hidden_dropout_prob > 0

@@ -5,6 +5,7 @@ In shapes, n is the number of items, T the number of texts and D the width that 
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import fields, replace
 from functools import cached_property
 from itertools import groupby
@@ -400,11 +401,25 @@ class Backbone(Configurable, nn.Module):
         """
 
         def encode(part: slice) -> Encoded:
-            with without_flash_attention_on_cpu():
+            with self._without_kernels(without_flash_attention_on_cpu):
                 return self._images(self._normalize_uint8(images[part]), keys)
 
         trained = self.has_trained_parameters("image")
         return encode_in_chunks(encode, len(images), self.compute.chunk, trained)
+
+    @contextmanager
+    def _without_kernels(
+        self, *exclusions: Callable[[], AbstractContextManager[None]]
+    ) -> Iterator[None]:
+        """Leaves out slow kernels, unless blocks are recomputed.
+
+        The backward pass recomputes them outside of this context, and needs the same kernels.
+        """
+        with ExitStack() as stack:
+            if not self.compute.checkpoint_blocks:
+                for exclude in exclusions:
+                    stack.enter_context(exclude())
+            yield
 
     def _normalize_uint8(self, images: Tensor) -> Tensor:
         if images.dtype != torch.uint8:
@@ -468,7 +483,7 @@ class Backbone(Configurable, nn.Module):
     ) -> Encoded:
         def encode(part: slice) -> Encoded:
             # cuDNN's plans take long since the shapes of texts differ in each batch
-            with without_cudnn_attention(), without_flash_attention_on_cpu():
+            with self._without_kernels(without_cudnn_attention, without_flash_attention_on_cpu):
                 return self._texts(ids[part], lengths[part], keys, host_lengths[part])
 
         chunk = self.compute.chunk

@@ -82,11 +82,11 @@ def parse_models(text: str) -> dict[str, str]:
                 f"--models {text} cannot be read ({reason}): give a text file with one model per "
                 "line, or models separated by commas"
             ) from error
-        names = [line.partition("#")[0].strip() for line in lines]
+        entries = [line.partition("#")[0].strip() for line in lines]
     else:
-        names = list(split_list(text, "--models"))
+        entries = list(split_list(text, "--models"))
     models: dict[str, str] = {}
-    for entry in filter(None, names):
+    for entry in filter(None, entries):
         name, joint, model = entry.partition("=")
         if not joint or Path(entry).exists():
             name = model = entry

@@ -108,8 +108,12 @@ class TextConditionedPooling(Head):
         patches = images.tokens[PATCHES].to(self.ln_k.weight.dtype)
         keys = F.linear(self.ln_k(patches), *self._projection(1))
         values = F.linear(self.ln_v(patches), *self._projection(2))
-        pairs = torch.cat([keys, values], dim=-1)
-        return Encoded(pairs.new_zeros(len(pairs), 0), {PATCHES: pairs}, images.masks)
+        keys_and_values = torch.cat([keys, values], dim=-1)
+        return Encoded(
+            keys_and_values.new_zeros(len(keys_and_values), 0),
+            {PATCHES: keys_and_values},
+            images.masks,
+        )
 
     def prepare_texts(self, texts: Encoded) -> Encoded:
         """Returns the pooled vectors in at least fp32."""
@@ -117,12 +121,12 @@ class TextConditionedPooling(Head):
 
     def pairs(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor:
         """Scores named pairs; see `Head.pairs`."""
-        pairs, mask = images.tokens[PATCHES], images.masks[PATCHES]
+        keys_and_values, mask = images.tokens[PATCHES], images.masks[PATCHES]
 
         def score(i: Tensor, j: Tensor) -> Tensor:
-            return self._similarity(pairs[i], mask[i], texts.pooled[j][:, None])[:, 0]
+            return self._similarity(keys_and_values[i], mask[i], texts.pooled[j][:, None])[:, 0]
 
-        step = self._items_per_chunk(pairs.shape[1] * pairs.shape[2])
+        step = self._items_per_chunk(keys_and_values.shape[1] * keys_and_values.shape[2])
         return self.logits(
             torch.cat(
                 [
@@ -134,13 +138,13 @@ class TextConditionedPooling(Head):
 
     def block(self, images: Encoded, texts: Encoded) -> Tensor:
         """Scores all pairs; see `Head.block`."""
-        pairs, mask = images.tokens[PATCHES], images.masks[PATCHES]
+        keys_and_values, mask = images.tokens[PATCHES], images.masks[PATCHES]
 
         def score(some_texts: Tensor) -> Tensor:
-            return self._similarity(pairs, mask, some_texts)
+            return self._similarity(keys_and_values, mask, some_texts)
 
-        numbers = self.attention_heads * (pairs.shape[1] + 1) + pairs.shape[2]
-        step = self._items_per_chunk(len(pairs) * numbers)
+        numbers = self.attention_heads * (keys_and_values.shape[1] + 1) + keys_and_values.shape[2]
+        step = self._items_per_chunk(len(keys_and_values) * numbers)
         columns = [_checkpointed(score, vectors[None]) for vectors in texts.pooled.split(step)]
         return self.logits(torch.cat(columns, dim=1))
 
@@ -152,11 +156,11 @@ class TextConditionedPooling(Head):
         weight, bias = self.attn.in_proj_weight, self.attn.in_proj_bias
         return weight.chunk(3)[part], bias.chunk(3)[part]
 
-    def _similarity(self, both: Tensor, mask: Tensor, texts: Tensor) -> Tensor:
+    def _similarity(self, keys_and_values: Tensor, mask: Tensor, texts: Tensor) -> Tensor:
         """Returns the cosine of each text with its image as the text pools it.
 
         Args:
-            both: The keys and values of n images, `[n, P, 2D]`.
+            keys_and_values: The keys and values of n images, `[n, P, 2D]`.
             mask: Which patches are real, `[n, P]`.
             texts: The m texts of each image, `[n, m, D]`, or of all, `[1, m, D]`.
 
@@ -164,11 +168,11 @@ class TextConditionedPooling(Head):
             The cosines, `[n, m]`.
         """
         queries = F.linear(self.ln_q(texts.to(self.ln_q.weight.dtype)), *self._projection(0))
-        both = F.pad(both.to(queries.dtype), (0, 0, 0, 1))  # the empty token
-        keys, values = both.chunk(2, dim=-1)
+        keys_and_values = F.pad(keys_and_values.to(queries.dtype), (0, 0, 0, 1))  # the empty token
+        keys, values = keys_and_values.chunk(2, dim=-1)
         visible = F.pad(mask, (0, 1), value=True)[:, None, None]
         pooled = F.scaled_dot_product_attention(
-            self._split_heads(queries.expand(len(both), -1, -1)),
+            self._split_heads(queries.expand(len(keys_and_values), -1, -1)),
             self._split_heads(keys),
             self._split_heads(values),
             visible,

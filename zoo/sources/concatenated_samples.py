@@ -74,17 +74,17 @@ def concatenate_samples(parts: Sequence[Samples]) -> Samples:
     return samples.replace_images(_replace(samples.images, IMAGE_ID.name, chunks))
 
 
-def _ids_of_other_images(part: Samples, earlier: Sequence[Samples]) -> set[str]:
+def _ids_of_other_images(part: Samples, earlier_parts: Sequence[Samples]) -> set[str]:
     """Returns the image ids of a part that only other images have in earlier parts."""
     ids = part.images.column(IMAGE_ID.name)
     known: dict[str, set[tuple[str, str]]] = {}
-    for earlier_reader in earlier:
-        _add_references(known, earlier_reader.images, ids)
+    for earlier_part in earlier_parts:
+        _add_references(known, earlier_part.images, ids)
     references: dict[str, set[tuple[str, str]]] = {}
     if known:
         _add_references(references, part.images, pa.array(list(known)))
     return {
-        image_id for image_id, sources in references.items() if sources.isdisjoint(known[image_id])
+        image_id for image_id, images in references.items() if images.isdisjoint(known[image_id])
     }
 
 

@@ -137,7 +137,7 @@ def without_cudnn_attention() -> Iterator[None]:
 def without_flash_attention_on_cpu() -> Iterator[None]:
     """Leaves out torch's flash attention where a CPU computes in bfloat16.
 
-    The backward pass of that kernel takes several times as long as plain attention's.
+    The backward pass of that kernel is slower than plain attention's.
     """
     enabled = torch.backends.cuda.flash_sdp_enabled()  # the switch holds for CPUs too
     torch.backends.cuda.enable_flash_sdp(enabled and not torch.is_autocast_enabled("cpu"))

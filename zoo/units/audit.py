@@ -296,7 +296,7 @@ def verdict_shares(rows: Iterable[SheetRow]) -> list[VerdictShare]:
     all_shares.append(VerdictShare("any error", "units", n_errors, len(judged)))
     for kind, column in (("entity", "missed_entities"), ("relation", "missed_relations")):
         numbers = {row.caption_id: getattr(row, column) for row in rows if getattr(row, column)}
-        matches = [
+        true_units = [
             row
             for row in rows
             if row.caption_id in numbers and row.kind == kind and row.unit_verdict == OK
@@ -304,7 +304,7 @@ def verdict_shares(rows: Iterable[SheetRow]) -> list[VerdictShare]:
         n_missed = sum(map(int, numbers.values()))
         all_shares.append(
             VerdictShare(
-                "missed", column.removeprefix("missed_"), n_missed, n_missed + len(matches)
+                "missed", column.removeprefix("missed_"), n_missed, n_missed + len(true_units)
             )
         )
     groups = {

@@ -82,7 +82,7 @@ def _gaps(
                 yield SplitGap(
                     metric,
                     (first, second),
-                    tuple(accuracy.value - baseline.value for accuracy, baseline in values),
+                    tuple(minuend.value - subtrahend.value for minuend, subtrahend in values),
                     tuple(_published_gap(*pair, model) for model in reference_models),
                 )
 

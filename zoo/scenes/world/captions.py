@@ -145,8 +145,8 @@ class WorldCaption:
             text = f"{text} and {self.added.with_article}"
         if self.place is None:
             return text
-        places = PLACES[self.place]
-        return f"{places}, {text}" if self.place_first else f"{text} {places}"
+        place_phrase = PLACES[self.place]
+        return f"{place_phrase}, {text}" if self.place_first else f"{text} {place_phrase}"
 
     @property
     def predicate(self) -> str | None:

@@ -111,8 +111,8 @@ def _contrary_predicates(
 ) -> Mapping[Contradiction, tuple[str, ...]]:
     """Returns the predicates that contradict one in the corpus, by the kind of contradiction."""
     contraries: dict[Contradiction, tuple[str, ...]] = {}
-    for predicate_ in counts.predicates_between(subject_class, object_):
-        kind = contradiction(predicate, predicate_, object_)
+    for candidate in counts.predicates_between(subject_class, object_):
+        kind = contradiction(predicate, candidate, object_)
         if kind:
-            contraries[kind] = (*contraries.get(kind, ()), predicate_)
+            contraries[kind] = (*contraries.get(kind, ()), candidate)
     return contraries
