@@ -3,7 +3,7 @@ from dataclasses import replace
 from tests.scenes.world.test_layout import GRAPHS, made_object
 from zoo.scenes.world.captions import TEMPLATES, WorldCaption, describe
 from zoo.scenes.world.graph import WorldGraph
-from zoo.scenes.world.phrases import Phrase, may_hold
+from zoo.scenes.world.phrases import Phrase, may_hold, other_nouns
 
 DESCRIBED = [(graph, describe(graph)) for graph in GRAPHS]
 
@@ -14,6 +14,15 @@ def test_phrases_read_as_people_write_them():
     assert Phrase("sheep", "white", count=2).with_article == "two white sheep"
     assert Phrase("man", "orange").with_article == "a man in an orange shirt"
     assert str(Phrase("woman", "red", count=2)) == "two women in red dresses"
+    assert Phrase("dog", "brown", is_general=True).with_article == "a brown animal"
+    assert str(Phrase("girl", count=2, is_general=True)) == "two children"
+
+
+def test_a_general_noun_is_true_of_all_its_kinds_and_is_never_replaced_by_one_of_them():
+    animal = Phrase("dog", is_general=True)
+    assert animal.fits(made_object("cat")) and not animal.fits(made_object("ball"))
+    others = {str(phrase) for phrase in other_nouns(Phrase("man", is_general=True))}
+    assert others == {"boy", "girl"}
 
 
 def test_a_caption_puts_phrases_pronouns_and_place_into_its_template():

@@ -10,12 +10,13 @@ from zoo.scenes.world.phrases import Phrase, sample_phrase
 
 PER_SCENE = 5
 # how often a caption is a relation, names two objects, three or one
-FORMS = {"relation": 0.58, "two": 0.2, "three": 0.08, "one": 0.14}
+FORMS = {"relation": 0.64, "two": 0.13, "three": 0.12, "one": 0.11}
+GENERAL_SHARE = {"relation": 0.35, "two": 0.1, "three": 0.1, "one": 0.0}
 PLACE_SHARE = {"relation": 0.3, "two": 0.35, "three": 0.2, "one": 0.85}
 WEIGHTS = {
     "on": 4.0, "under": 4.0, "inside": 4.0, "holding": 4.0, "riding": 4.0,
-    "behind": 1.5, "in front of": 1.5, "to the left of": 0.8, "to the right of": 0.8,
-    "bigger than": 0.15, "smaller than": 0.15,
+    "behind": 1.5, "in front of": 1.5, "to the left of": 0.5, "to the right of": 0.5,
+    "bigger than": 0.08, "smaller than": 0.08,
 }  # fmt: skip
 TRIES = 20
 
@@ -203,7 +204,9 @@ def _sample_caption(
         templates = tuple(template for template in templates if "standing" not in template)
     else:
         templates = tuple(template for template in templates if "placed" not in template)
-    phrases = [sample_phrase(rng, object) for object in objects]
+    phrases = [sample_phrase(rng, object, GENERAL_SHARE[share]) for object in objects]
+    if len({phrase.noun for phrase in phrases}) < len(phrases):
+        phrases = [replace(phrase, is_general=False) for phrase in phrases]
     if len(phrases) > 1 and phrases[0].kind == phrases[1].kind:  # two of a kind by their colours
         phrases = [
             replace(phrase, color=object.shown_color)

@@ -23,7 +23,7 @@ from zoo.scenes.world.phrases import (
 )
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 
-VERSION = 1
+VERSION = 2
 SOURCE = {"extractor": "zoo.scenes.world", "version": VERSION}  # of units
 FOILS_PER_EDIT = 2
 SUBSETS = (
@@ -225,9 +225,9 @@ def swap_attributes(graph: WorldGraph, caption: WorldCaption) -> WorldCaption | 
 def swap_objects(graph: WorldGraph, caption: WorldCaption) -> WorldCaption | None:
     """Returns the caption with the two phrases of its relation exchanged.
 
-    It returns None if the caption has no relation along an axis, or if the result may be true.
+    It returns None if the caption has no relation or compares sizes, or if the result may be true.
     """
-    if caption.predicate not in INVERSES or caption.predicate.endswith("than"):
+    if caption.predicate is None or caption.predicate.endswith("than"):
         return None
     a, b = caption.phrases
     if may_hold(graph, b, caption.predicate, a):
