@@ -142,17 +142,20 @@ def can_have(kind: str, color: str | None, pattern: str | None, size: str | None
     )
 
 
-def other_nouns(phrase: Phrase) -> Iterator[Phrase]:
+def other_nouns(phrase: Phrase, any_group: bool = False) -> Iterator[Phrase]:
     """Yields the phrases of other kinds with the same attributes.
 
-    They are of the same group, or can be held too.
+    Args:
+        phrase: The phrase.
+        any_group: Whether kinds of all groups are taken. Otherwise they are of the same group, or
+            can be held too.
     """
     own = KINDS[phrase.kind]
     for name, kind in KINDS.items():
         if (
             general_noun(name) != phrase.noun
             and name != phrase.kind
-            and (kind.group == own.group or (kind.portable and own.portable))
+            and (any_group or kind.group == own.group or (kind.portable and own.portable))
             and can_have(name, phrase.color, phrase.pattern, phrase.size)
         ):
             yield replace(phrase, kind=name, is_general=False)

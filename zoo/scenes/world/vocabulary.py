@@ -5,7 +5,7 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
-from zoo.scenes.world.captions import TEMPLATES
+from zoo.scenes.world.captions import MORE, TEMPLATES
 from zoo.scenes.world.kinds import (
     COLORS,
     GENERAL_NOUNS,
@@ -28,7 +28,7 @@ def words() -> list[str]:
     texts += [*TEMPLATES, *PLACES.values(), *COLORS, *PATTERNS, WOODEN, *SIZES, *NUMBERS.values()]
     texts += [*KINDS, *map(plural, KINDS), *GENERAL_NOUNS, *map(plural, GENERAL_NOUNS)]
     texts += [*GARMENTS, *GARMENTS.values()]
-    texts += ["a an in and is are it them him her his their holding riding inside"]
+    texts += [MORE, "no not without a an in and is are it them him her his their holding riding inside"]
     bare = (re.sub(r"\{\w+\}", " ", text) for text in texts)
     return sorted({word for text in bare for word in re.findall(r"[a-z]+", text)})
 
