@@ -33,6 +33,13 @@ def test_swaps_exchange_colours_or_objects():
     assert str(swap_objects(GRAPH, LEFT)) == "a blue box to the left of a red ball"
 
 
+def test_objects_that_are_linked_are_swapped_too():
+    rider = made_object("man", link="riding", host=0)
+    graph = WorldGraph("0", 0, "farm", (made_object("horse"), rider))
+    caption = WorldCaption("riding", "{a} riding {b}", (Phrase("man"), Phrase("horse")))
+    assert str(swap_objects(graph, caption)) == "a horse riding a man"
+
+
 def test_a_swap_that_is_true_too_is_not_made():
     twins = (*GRAPH.objects, made_object(x=0.3, y=0.7, color="blue"))
     crossed = WorldGraph("0", 0, "park", (*twins, made_object("box", x=0.9, y=0.7)))
@@ -68,8 +75,9 @@ def test_swapped_captions_have_the_words_of_the_caption():
 def test_units_name_the_phrases_and_their_foils_are_of_no_object():
     for graph, captions in DESCRIBED:
         texts = {
-            str(Phrase(o.kind, color, pattern, size, o.count))
+            str(Phrase(o.kind, color, pattern, size, o.count, is_general))
             for o in graph.objects
+            for is_general in (False, True)
             for color in (None, o.shown_color)
             for pattern in (None, o.pattern)
             for size in (None, o.size)

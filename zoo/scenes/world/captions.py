@@ -1,21 +1,25 @@
-"""Captions of the world, as people write them: one or two objects, one relation, few attributes."""
+"""Captions of the world, as people write them: one to three objects, a relation, few attributes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from zoo.scenes.world.graph import WorldGraph, WorldObject
+from zoo.scenes.world.graph import INVERSES, WorldGraph, WorldObject
 from zoo.scenes.world.kinds import KINDS, PEOPLE, PLACES
 from zoo.scenes.world.phrases import Phrase, sample_phrase
 
 PER_SCENE = 5
 # how often a caption is a relation, names two objects, three or one
-FORMS = {"relation": 0.58, "two": 0.2, "three": 0.08, "one": 0.14}
-PLACE_SHARE = {"relation": 0.3, "two": 0.35, "three": 0.2, "one": 0.85}
+FORMS = {"relation": 0.72, "two": 0.1, "three": 0.14, "one": 0.04}
+GENERAL_SHARE = {"relation": 0.25, "two": 0.1, "three": 0.1, "one": 0.0}
+PLACE_SHARE = {"relation": 0.35, "two": 0.5, "three": 0.3, "one": 1.0}
+MORE = "near"
+MORE_SHARE = 0.45  # how often a caption of a relation names a third object
+SALIENCE = 2.0  # weight of a relation between objects on the ground if its subject is the larger one
 WEIGHTS = {
     "on": 4.0, "under": 4.0, "inside": 4.0, "holding": 4.0, "riding": 4.0,
-    "behind": 1.5, "in front of": 1.5, "to the left of": 0.8, "to the right of": 0.8,
-    "bigger than": 0.15, "smaller than": 0.15,
+    "behind": 1.2, "in front of": 1.2, "to the left of": 0.15, "to the right of": 0.15,
+    "bigger than": 0.08, "smaller than": 0.08,
 }  # fmt: skip
 TRIES = 20
 
@@ -111,6 +115,7 @@ TEMPLATES: dict[str, tuple[str, ...]] = {
     "three": ("{a}, {b} and {c}", "a picture of {a}, {b} and {c}"),
     "one": ("{a}", "a picture of {a}", "there {is_a} {a}", "a close view of {a}"),
 }
+N_NAMED = {"one": 1, "three": 3}  # phrases in the templates of a form; all others have two
 
 
 @dataclass(frozen=True)
@@ -120,7 +125,8 @@ class WorldCaption:
     Attributes:
         form: The predicate of its relation, or two, three or one.
         template: One of the templates of the form.
-        phrases: Its phrases; the first is the subject.
+        phrases: Its phrases; the first is the subject. One that the template does not name follows
+            after "near".
         place: The place, if it is mentioned.
         place_first: Whether the place comes first.
         added: A phrase that a foil adds.
@@ -141,6 +147,8 @@ class WorldCaption:
         if more_phrases:
             fields |= {"is_b": _is(more_phrases[0]), "it": _pronoun(more_phrases[0])}
         text = self.template.format(**fields)
+        for phrase in self.phrases[N_NAMED.get(self.form, 2) :]:
+            text = f"{text} {MORE} {phrase.with_article}"
         if self.added is not None:
             text = f"{text} and {self.added.with_article}"
         if self.place is None:
@@ -168,7 +176,7 @@ def describe(graph: WorldGraph, n: int = PER_SCENE) -> list[WorldCaption]:
     rng = Random(f"captions {graph.id} {graph.seed}")
     captions: dict[str, WorldCaption] = {}
     statements = list(graph.relations())
-    weights = [WEIGHTS[predicate] for _, predicate, _ in statements]
+    weights = [_weight(graph, *statement) for statement in statements]
     while len(captions) < n:
         for _ in range(TRIES):
             form = rng.choices(list(FORMS), list(FORMS.values()))[0]
@@ -179,10 +187,12 @@ def describe(graph: WorldGraph, n: int = PER_SCENE) -> list[WorldCaption]:
             if form == "relation":
                 k = rng.choices(range(len(statements)), weights)[0]
                 subject, predicate, object = statements[k]
-                caption = _sample_caption(rng, graph, predicate, form, (subject, object))
+                rows = [subject, object]
+                if len(graph.objects) > 2 and rng.random() < MORE_SHARE:
+                    rows.append(rng.choice(sorted(set(range(len(graph.objects))) - set(rows))))
+                caption = _sample_caption(rng, graph, predicate, form, rows)
             else:
-                size = {"one": 1, "two": 2, "three": 3}[form]
-                rows = rng.sample(range(len(graph.objects)), size)
+                rows = rng.sample(range(len(graph.objects)), N_NAMED.get(form, 2))
                 caption = _sample_caption(rng, graph, form, form, rows)
             if all(phrase.is_true(graph) for phrase in caption.phrases):
                 break
@@ -203,14 +213,29 @@ def _sample_caption(
         templates = tuple(template for template in templates if "standing" not in template)
     else:
         templates = tuple(template for template in templates if "placed" not in template)
-    phrases = [sample_phrase(rng, object) for object in objects]
-    if len(phrases) > 1 and phrases[0].kind == phrases[1].kind:  # two of a kind by their colours
+    phrases = [sample_phrase(rng, object, GENERAL_SHARE[share]) for object in objects]
+    if len({phrase.noun for phrase in phrases}) < len(phrases):
+        phrases = [replace(phrase, is_general=False) for phrase in phrases]
+    if len({phrase.kind for phrase in phrases}) < len(phrases):  # two of a kind by their colours
         phrases = [
             replace(phrase, color=object.shown_color)
             for phrase, object in zip(phrases, objects, strict=True)
         ]
     place = graph.place if rng.random() < PLACE_SHARE[share] else None
     return WorldCaption(form, rng.choice(templates), tuple(phrases), place, rng.random() < 0.2)
+
+
+def _weight(graph: WorldGraph, subject: int, predicate: str, object: int) -> float:
+    """Returns how readily people make a statement: rather about the object that is larger."""
+    if predicate not in INVERSES:
+        return WEIGHTS[predicate]
+    larger = _area(graph.objects[subject]) >= _area(graph.objects[object])
+    return WEIGHTS[predicate] * (SALIENCE if larger else 1 / SALIENCE)
+
+
+def _area(object: WorldObject) -> float:
+    left, top, right, bottom = object.box
+    return (right - left) * (bottom - top)
 
 
 def _are_neighbours(a: WorldObject, b: WorldObject) -> bool:

@@ -23,7 +23,7 @@ from zoo.scenes.world.phrases import (
 )
 from zoo.units.record import Entity, EntityFoil, Relation, RelationFoil, UnitRecord
 
-VERSION = 1
+VERSION = 3
 SOURCE = {"extractor": "zoo.scenes.world", "version": VERSION}  # of units
 FOILS_PER_EDIT = 2
 SUBSETS = (
@@ -62,7 +62,7 @@ def unit_record(
         entities.append(Entity(str(phrase), tuple(foils)))
     relations = []
     if caption.predicate is not None:
-        subject, object = caption.phrases
+        subject, object, *_ = caption.phrases
         foils_of_relation = tuple(_relation_foils(graph, rng, subject, caption.predicate, object))
         relations.append(Relation(str(subject), caption.predicate, str(object), foils_of_relation))
     return UnitRecord(
@@ -162,7 +162,7 @@ def _edits(graph: WorldGraph, caption: WorldCaption, subset: str) -> list[WorldC
 def _phrase_edits(graph: WorldGraph, caption: WorldCaption, subset: str) -> Iterator[WorldCaption]:
     for row, phrase in enumerate(caption.phrases):
         variants = {
-            "replace_obj": other_nouns(phrase),
+            "replace_obj": other_nouns(phrase, any_group=True),
             "replace_att": other_attributes(phrase),
             "add_att": added_attributes(phrase),
         }[subset]
@@ -174,16 +174,16 @@ def _phrase_edits(graph: WorldGraph, caption: WorldCaption, subset: str) -> Iter
 
 def _is_plausible(caption: WorldCaption, row: int, kind: str) -> bool:
     """Returns whether a kind can be in the place of a phrase in the relation of a caption."""
-    if caption.predicate not in LINKS:
+    if caption.predicate not in LINKS or row > 1:
         return True
-    kinds = [phrase.kind for phrase in caption.phrases]
+    kinds = [phrase.kind for phrase in caption.phrases[:2]]
     kinds[row] = kind
     host, child = kinds if caption.predicate == "holding" else kinds[::-1]
     return _is_host(host, caption.predicate) and child in attachable_kinds(host, caption.predicate)
 
 
 def _added_objects(graph: WorldGraph, caption: WorldCaption) -> Iterator[WorldCaption]:
-    if caption.form == "three" or caption.added is not None:
+    if len(caption.phrases) > 2 or caption.added is not None:
         return
     rng = Random(f"added {graph.id} {caption}")
     present = {object.kind for object in graph.objects}
@@ -225,11 +225,11 @@ def swap_attributes(graph: WorldGraph, caption: WorldCaption) -> WorldCaption | 
 def swap_objects(graph: WorldGraph, caption: WorldCaption) -> WorldCaption | None:
     """Returns the caption with the two phrases of its relation exchanged.
 
-    It returns None if the caption has no relation along an axis, or if the result may be true.
+    It returns None if the caption has no relation or compares sizes, or if the result may be true.
     """
-    if caption.predicate not in INVERSES or caption.predicate.endswith("than"):
+    if caption.predicate is None or caption.predicate.endswith("than"):
         return None
-    a, b = caption.phrases
+    a, b, *more_phrases = caption.phrases
     if may_hold(graph, b, caption.predicate, a):
         return None
-    return caption.with_phrases(b, a)
+    return caption.with_phrases(b, a, *more_phrases)

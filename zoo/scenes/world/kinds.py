@@ -189,8 +189,35 @@ KINDS: dict[str, Kind] = {
     ),
 }
 PEOPLE = tuple(name for name, kind in KINDS.items() if kind.group == "people")
+# nouns that several kinds share, with their plurals
+GENERAL_NOUNS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "person": ("people", ("man", "woman")),
+    "child": ("children", ("boy", "girl")),
+    "animal": (
+        "animals",
+        tuple(name for name, kind in KINDS.items() if kind.group == "animals"),
+    ),
+    "vehicle": (
+        "vehicles",
+        tuple(name for name, kind in KINDS.items() if kind.group == "vehicles"),
+    ),
+    "container": (
+        "containers",
+        tuple(name for name, kind in KINDS.items() if kind.group == "containers"),
+    ),
+    "fruit": ("fruits", ("apple", "banana", "pear")),
+    "toy": ("toys", ("ball", "balloon", "kite")),
+    "seat": ("seats", ("chair", "sofa")),
+}
 
 
 def plural(noun: str) -> str:
-    """Returns the plural of a kind's name."""
+    """Returns the plural of a kind's name or of a general noun."""
+    if noun in GENERAL_NOUNS:
+        return GENERAL_NOUNS[noun][0]
     return KINDS[noun].plural or f"{noun}s"
+
+
+def general_noun(kind: str) -> str | None:
+    """Returns the general noun of a kind, such as animal of dog; None if it has none."""
+    return next((noun for noun, (_, kinds) in GENERAL_NOUNS.items() if kind in kinds), None)

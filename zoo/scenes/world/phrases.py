@@ -5,10 +5,18 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from zoo.scenes.world.graph import WorldGraph, WorldObject
-from zoo.scenes.world.kinds import KINDS, NUMBERS, SIZES, WOODEN, plural
+from zoo.scenes.world.kinds import (
+    GENERAL_NOUNS,
+    KINDS,
+    NUMBERS,
+    SIZES,
+    WOODEN,
+    general_noun,
+    plural,
+)
 
 # how often an attribute that an object has is mentioned
-COLOR_MENTIONED, PATTERN_MENTIONED, SIZE_MENTIONED = 0.7, 0.6, 0.6
+COLOR_MENTIONED, PATTERN_MENTIONED, SIZE_MENTIONED = 0.4, 0.4, 0.4
 
 GARMENTS = {"shirt": "shirts", "dress": "dresses"}
 
@@ -23,6 +31,7 @@ class Phrase:
         pattern: A pattern.
         size: A name of `SIZES`.
         count: Number of objects.
+        is_general: Whether the noun is the general one of the kind, such as animal of dog.
     """
 
     kind: str
@@ -30,10 +39,16 @@ class Phrase:
     pattern: str | None = None
     size: str | None = None
     count: int = 1
+    is_general: bool = False
+
+    @property
+    def noun(self) -> str:
+        """The noun in singular: the kind or its general noun."""
+        return (general_noun(self.kind) if self.is_general else None) or self.kind
 
     def __str__(self) -> str:
         """The phrase without an article, such as "two red striped balls"."""
-        noun = self.kind if self.count == 1 else plural(self.kind)
+        noun = self.noun if self.count == 1 else plural(self.noun)
         looks = [word for word in (self.color, self.pattern) if word]
         clothing = KINDS[self.kind].worn
         modifiers = [NUMBERS.get(self.count, ""), self.size or ""]
@@ -54,7 +69,7 @@ class Phrase:
     def fits(self, object: WorldObject) -> bool:
         """Returns whether an object, or each of a group, has all attributes of the phrase."""
         return (
-            object.kind == self.kind
+            object.kind in GENERAL_NOUNS.get(self.noun, ("", (self.kind,)))[1]
             and self.color in (None, object.shown_color)
             and self.pattern in (None, object.pattern)
             and self.size in (None, object.size)
@@ -76,8 +91,14 @@ def article_for(text: str) -> str:
     return "an" if text[0] in "aeiou" else "a"
 
 
-def sample_phrase(rng: Random, object: WorldObject) -> Phrase:
-    """Returns a true phrase of an object that mentions some of its attributes."""
+def sample_phrase(rng: Random, object: WorldObject, general_share: float = 0.0) -> Phrase:
+    """Returns a true phrase of an object that mentions some of its attributes.
+
+    Args:
+        rng: The source of random numbers.
+        object: The object.
+        general_share: How often the noun is general, if the kind has a general noun.
+    """
     pattern = object.pattern if object.pattern != WOODEN else None
     return Phrase(
         object.kind,
@@ -85,6 +106,7 @@ def sample_phrase(rng: Random, object: WorldObject) -> Phrase:
         pattern if rng.random() < PATTERN_MENTIONED else None,
         object.size if rng.random() < SIZE_MENTIONED else None,
         object.count,
+        general_noun(object.kind) is not None and rng.random() < general_share,
     )
 
 
@@ -120,19 +142,23 @@ def can_have(kind: str, color: str | None, pattern: str | None, size: str | None
     )
 
 
-def other_nouns(phrase: Phrase) -> Iterator[Phrase]:
+def other_nouns(phrase: Phrase, any_group: bool = False) -> Iterator[Phrase]:
     """Yields the phrases of other kinds with the same attributes.
 
-    They are of the same group, or can be held too.
+    Args:
+        phrase: The phrase.
+        any_group: Whether kinds of all groups are taken. Otherwise they are of the same group, or
+            can be held too.
     """
     own = KINDS[phrase.kind]
     for name, kind in KINDS.items():
         if (
-            name != phrase.kind
-            and (kind.group == own.group or (kind.portable and own.portable))
+            general_noun(name) != phrase.noun
+            and name != phrase.kind
+            and (any_group or kind.group == own.group or (kind.portable and own.portable))
             and can_have(name, phrase.color, phrase.pattern, phrase.size)
         ):
-            yield replace(phrase, kind=name)
+            yield replace(phrase, kind=name, is_general=False)
 
 
 def other_attributes(phrase: Phrase) -> Iterator[Phrase]:

@@ -5,8 +5,18 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
-from zoo.scenes.world.captions import TEMPLATES
-from zoo.scenes.world.kinds import COLORS, KINDS, NUMBERS, PATTERNS, PLACES, SIZES, WOODEN, plural
+from zoo.scenes.world.captions import MORE, TEMPLATES
+from zoo.scenes.world.kinds import (
+    COLORS,
+    GENERAL_NOUNS,
+    KINDS,
+    NUMBERS,
+    PATTERNS,
+    PLACES,
+    SIZES,
+    WOODEN,
+    plural,
+)
 from zoo.scenes.world.phrases import GARMENTS
 
 WORD_END = "</w>"
@@ -16,8 +26,9 @@ def words() -> list[str]:
     """Returns all words of captions, units and foils, sorted."""
     texts = [template for templates in TEMPLATES.values() for template in templates]
     texts += [*TEMPLATES, *PLACES.values(), *COLORS, *PATTERNS, WOODEN, *SIZES, *NUMBERS.values()]
-    texts += [*KINDS, *map(plural, KINDS), *GARMENTS, *GARMENTS.values()]
-    texts += ["a an in and is are it them him her his their holding riding inside"]
+    texts += [*KINDS, *map(plural, KINDS), *GENERAL_NOUNS, *map(plural, GENERAL_NOUNS)]
+    texts += [*GARMENTS, *GARMENTS.values()]
+    texts += [MORE, "no not without a an in and is are it them him her his their holding riding inside"]
     bare = (re.sub(r"\{\w+\}", " ", text) for text in texts)
     return sorted({word for text in bare for word in re.findall(r"[a-z]+", text)})
 
