@@ -20,7 +20,8 @@ def test_phrases_read_as_people_write_them():
 
 def test_a_general_noun_is_true_of_all_its_kinds_and_is_never_replaced_by_one_of_them():
     animal = Phrase("dog", is_general=True)
-    assert animal.fits(made_object("cat")) and not animal.fits(made_object("ball"))
+    assert animal.fits(made_object("cat"))
+    assert not animal.fits(made_object("ball"))
     others = {str(phrase) for phrase in other_nouns(Phrase("man", is_general=True))}
     assert others == {"boy", "girl"}
 

@@ -15,7 +15,7 @@ GENERAL_SHARE = {"relation": 0.25, "two": 0.1, "three": 0.1, "one": 0.0}
 PLACE_SHARE = {"relation": 0.35, "two": 0.5, "three": 0.3, "one": 1.0}
 MORE = "near"
 MORE_SHARE = 0.45  # how often a caption of a relation names a third object
-SALIENCE = 2.0  # weight of a relation between objects on the ground if its subject is the larger one
+SALIENCE = 2.0  # weight of a relation along an axis or of sizes if its subject is the larger object
 WEIGHTS = {
     "on": 4.0, "under": 4.0, "inside": 4.0, "holding": 4.0, "riding": 4.0,
     "behind": 1.2, "in front of": 1.2, "to the left of": 0.15, "to the right of": 0.15,

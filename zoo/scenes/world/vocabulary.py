@@ -28,7 +28,8 @@ def words() -> list[str]:
     texts += [*TEMPLATES, *PLACES.values(), *COLORS, *PATTERNS, WOODEN, *SIZES, *NUMBERS.values()]
     texts += [*KINDS, *map(plural, KINDS), *GENERAL_NOUNS, *map(plural, GENERAL_NOUNS)]
     texts += [*GARMENTS, *GARMENTS.values()]
-    texts += [MORE, "no not without a an in and is are it them him her his their holding riding inside"]
+    texts += ["a an in and is are it them him her his their holding riding inside", MORE]
+    texts += ["no not without"]  # of negations
     bare = (re.sub(r"\{\w+\}", " ", text) for text in texts)
     return sorted({word for text in bare for word in re.findall(r"[a-z]+", text)})
 
