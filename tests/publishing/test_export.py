@@ -125,6 +125,20 @@ def test_open_clip_reloads_it_with_the_towers_scale(checkpoint: Path, tmp_path: 
     assert not any("lora" in name for name in model.state_dict())
 
 
+def test_open_clip_reads_texts_with_the_part_of_its_vocabulary_that_a_model_has(
+    tmp_path: Path,
+) -> None:
+    kept = save(ZooModule(Backbone("zoo-world")), tmp_path / "last.ckpt")
+    export(kept, tmp_path / "out")
+    model = open_clip.create_model(f"local-dir:{tmp_path / 'out'}")
+    texts = ["two women in red dresses holding a big striped ball", "a horse on a farm"]
+    ids = open_clip.get_tokenizer(f"local-dir:{tmp_path / 'out'}")(texts)
+    assert int(ids.max()) < model.vocab_size < 2000
+    with torch.no_grad():
+        vectors = model.encode_text(ids, normalize=True).numpy()
+    np.testing.assert_allclose(vectors, zoo.load(kept).encode_texts(texts), atol=TOLERANCE)
+
+
 def test_hugging_face_reloads_it_with_its_images_and_texts_prepared_alike(
     checkpoint: Path, tmp_path: Path
 ) -> None:

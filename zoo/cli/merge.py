@@ -45,8 +45,7 @@ def main(argv: list[str]) -> int:
         _refuse_existing(args.out, alphas, args.overwrite)
     args.ckpt_path = _find_tuned_model(args.ckpt_path)
     out_folder = args.out or args.ckpt_path.parent / "merged"
-    if args.out is None:
-        _refuse_existing(out_folder, alphas, args.overwrite)
+    _refuse_existing(out_folder, alphas, args.overwrite)
     presets = split_list(args.presets, "--presets")
     for preset in presets:
         preset_of(preset)

@@ -38,12 +38,8 @@ from zoo.checkpoints.model_sources import resolve_model
 from zoo.errors import ZooError, import_optional
 from zoo.module import ZooModule
 from zoo.publishing.card import CARD, LICENCE, write_card
-from zoo.publishing.onnx import (
-    check_onnx,
-    refuse_unexportable_head,
-    write_onnx,
-    write_tokenizer,
-)
+from zoo.publishing.onnx import check_onnx, refuse_unexportable_head, write_onnx
+from zoo.publishing.tokenizer import write_tokenizer
 from zoo.results.reader import read_results
 from zoo.results.report import Results
 from zoo.support.configurable import to_config
@@ -98,8 +94,9 @@ def export(
     results = {run: read_results(run) for run in results_folders}
     module = source.load().eval()
     backbone = module.backbone.with_merged_adapters().eval()
-    if format == "hf":
+    if format == "hf" or (format == "open_clip" and merges_file(backbone.name).is_file()):
         import_optional("transformers", "hf")
+    if format == "hf":
         check_exportable(backbone.name, backbone.architecture)
     if format == "onnx":
         refuse_unexportable_head(module)

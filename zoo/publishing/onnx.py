@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from zoo.backbones.backbone import Backbone
-from zoo.backbones.factory import merges_file
-from zoo.backbones.hugging_face import hugging_face_tokenizer, image_processor_config
+from zoo.backbones.hugging_face import image_processor_config
 from zoo.backbones.towers import ImageTower, TextTower
 from zoo.backbones.weights import DESCRIPTION
 from zoo.batch import Encoded, TokenKey
 from zoo.errors import ZooError, import_optional
 from zoo.heads.base import Head
 from zoo.module import ZooModule
+from zoo.publishing.tokenizer import write_tokenizer
 
 GRAPHS = ("image.onnx", "text.onnx", "head.onnx")
 TOLERANCE = 1e-4  # of entries of L2-normalised vectors, and of scores
@@ -228,24 +228,6 @@ def _export_graph(
         raise ZooError(
             f"{file.name} cannot be written as a graph ({reason}): export with --format open_clip"
         ) from error
-
-
-def write_tokenizer(backbone: Backbone, folder: Path) -> None:
-    """Writes CLIP's tokenizer, or the part of it that an architecture has, as a CLIPTokenizer.
-
-    Other tokenizers are not written.
-
-    Args:
-        backbone: The towers.
-        folder: An existing folder.
-    """
-    from open_clip import SimpleTokenizer
-
-    if backbone.vocab_size == SimpleTokenizer().vocab_size or merges_file(backbone.name).is_file():
-        inner = backbone.tokenizer.inner
-        if type(inner) is SimpleTokenizer:
-            settings = {"model_max_length": backbone.context}
-            hugging_face_tokenizer(inner, **settings).save_pretrained(folder)
 
 
 def _write_preparation(backbone: Backbone, folder: Path) -> None:
