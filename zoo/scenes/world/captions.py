@@ -10,15 +10,15 @@ from zoo.scenes.world.phrases import Phrase, sample_phrase
 
 PER_SCENE = 5
 # how often a caption is a relation, names two objects, three or one
-FORMS = {"relation": 0.72, "two": 0.1, "three": 0.14, "one": 0.04}
-GENERAL_SHARE = {"relation": 0.25, "two": 0.1, "three": 0.1, "one": 0.0}
+FORMS = {"relation": 0.78, "two": 0.08, "three": 0.1, "one": 0.04}
+GENERAL_SHARE = {"relation": 0.1, "two": 0.1, "three": 0.1, "one": 0.0}
 PLACE_SHARE = {"relation": 0.35, "two": 0.5, "three": 0.3, "one": 1.0}
 MORE = "near"
-MORE_SHARE = 0.45  # how often a caption of a relation names a third object
+MORE_SHARE = 0.3  # how often a caption of a relation names a third object
 SALIENCE = 2.0  # weight of a relation along an axis or of sizes if its subject is the larger object
 WEIGHTS = {
-    "on": 4.0, "under": 4.0, "inside": 4.0, "holding": 4.0, "riding": 4.0,
-    "behind": 1.2, "in front of": 1.2, "to the left of": 0.15, "to the right of": 0.15,
+    "on": 10.0, "under": 10.0, "inside": 10.0, "holding": 10.0, "riding": 10.0,
+    "behind": 0.5, "in front of": 0.5, "to the left of": 0.05, "to the right of": 0.05,
     "bigger than": 0.08, "smaller than": 0.08,
 }  # fmt: skip
 TRIES = 20

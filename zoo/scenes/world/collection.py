@@ -30,7 +30,7 @@ from zoo.scenes.world.layout import is_clear, sample_graph, scale_at
 from zoo.scenes.world.painter import paint, painter_version
 from zoo.scenes.world.phrases import Phrase, can_have
 
-VERSION = 3
+VERSION = 4
 SWAPPED = "_swapped"  # suffix of the second image's name
 PAIR_TRIES = 2000
 

@@ -16,7 +16,7 @@ from zoo.scenes.world.kinds import (
 )
 
 # how often an attribute that an object has is mentioned
-COLOR_MENTIONED, PATTERN_MENTIONED, SIZE_MENTIONED = 0.4, 0.4, 0.4
+COLOR_MENTIONED, PATTERN_MENTIONED, SIZE_MENTIONED = 0.25, 0.25, 0.25
 
 GARMENTS = {"shirt": "shirts", "dress": "dresses"}
 
