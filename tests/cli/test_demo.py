@@ -1,35 +1,66 @@
 """The demo, at a size of seconds."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
 from zoo.cli import main
+from zoo.cli.demo import BEFORE, MeasuredModel, changes, shorter_captions, typical_case
+from zoo.results.half_truths import ScoredCase
+
+CASES = [
+    ScoredCase("+Obj", str(number), "1.png", ("a", "a and b", "a and c"), scores)
+    for number, scores in enumerate([(0.1, 0.4, 0.2), (0.3, 0.2, 0.2), (0.2, 0.3, 0.1)])
+]
+
+
+def model_of(cases: list[ScoredCase]) -> MeasuredModel:
+    return MeasuredModel({}, {(c.condition, c.id, c.texts): c for c in cases})
+
+
+def test_changes_are_half_truths_that_cross_the_true_text_the_largest_first() -> None:
+    after = [
+        replace(c, scores=s)
+        for c, s in zip(CASES, [(0.3, 0.2, 0), (0.1, 0.2, 0), (0.4, 0.3, 0)], strict=True)
+    ]
+    [change] = changes({BEFORE: model_of(CASES), "CS-CLIP": model_of(after)})
+    assert change.name == "CS-CLIP"
+    assert [old.id for old, _ in change.corrected] == ["0", "2"]  # by 0.4 and by 0.2
+    assert [new.id for _, new in change.broken] == ["1"]
+
+
+def test_the_scene_that_is_shown_is_the_median_of_those_where_the_half_truth_is_preferred() -> None:
+    assert typical_case(model_of(CASES)).id == "2"
+    assert typical_case(model_of(CASES[1:2])).id == "1"
+
+
+def test_equal_lengths_count_half_for_the_guess_that_the_shorter_text_is_true(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "foils.csv").write_text(
+        "image,caption,foil,subset\n1.png,a cat,a dog,swap\n1.png,a cat,a horse,swap\n"
+        "1.png,a horse,a cat,add\n",
+        "utf-8",
+    )
+    assert shorter_captions(tmp_path / "foils.csv") == {"swap": 75.0, "add": 0.0}
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("renderer")
-def test_the_demo_prints_a_table_with_intervals_and_chance_and_names_its_pictures(
+def test_the_demo_prints_a_table_with_its_control_and_writes_a_page_with_changed_cases(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "demo"
-    sizes = ["--scenes", "50", "--steps", "3", "--tuning_steps", "2", "--workers", "0"]
-    assert main(["demo", "--out", str(out), *sizes]) == 0
-    printed = capsys.readouterr().out
-    for shown in (
-        "+Obj",
-        "+Attr",
-        "Ant",
-        "Swap",
-        "Subj",
-        "attribute swaps",
-        "CS-CLIP",
-        "chance",
-        "noise",
-        "half_truths.png",
-    ):
+    assert (
+        main(["demo", "--out", str(out), "--scenes", "60", "--steps", "2", "--workers", "0"]) == 0
+    )
+    printed = " ".join(capsys.readouterr().out.split())
+    for shown in ("true text", "half-truth", "CS-CLIP", "control", "shorter text", "R@1"):
         assert shown in printed
-    with Image.open(out / "half_truths.png") as picture:
-        assert picture.width > 600
-    assert (out / "scenes.png").is_file()
+    page = (out / "demo.html").read_text("utf-8")
+    assert page.count("<figure>") == 2
+    assert "data:image/jpeg" in page
+    for name in ("half_truth.png", "before_after.png"):
+        with Image.open(out / name) as picture:
+            assert picture.width > 600
