@@ -24,6 +24,7 @@ from torch import Tensor
 
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.fingerprint import weights_hash
+from zoo.backbones.model_folders import PairScorerSource
 from zoo.backbones.settings import Augmentation, Compute, TextInput, Tuning
 from zoo.batch import Encoded, TextBank, build_text_bank, concatenate
 from zoo.checkpoints.files import NAMES
@@ -34,6 +35,7 @@ from zoo.evaluation.batches import build_segment_bank, encode_segments, encode_v
 from zoo.evaluation.inputs import Picture, list_images, list_texts, open_picture
 from zoo.evaluation.model_adapters import TwoTowers, adapt_model
 from zoo.evaluation.mteb import MtebEncoder
+from zoo.evaluation.pair_scorers import PairScorer, load_pair_scorer
 from zoo.evaluation.patch_words import patch_words
 from zoo.heads import answers
 from zoo.heads.cosine import Cosine
@@ -42,6 +44,7 @@ from zoo.regions_and_phrases.base import Segments, Views
 from zoo.results.site.patches import PatchWords
 from zoo.sources.rgb_conversion import AS_PUBLISHED, Decoding
 from zoo.support.arguments import split_list
+from zoo.support.gpu import move_module
 from zoo.support.log import filter_notices
 from zoo.support.provenance import describe_random_weights
 from zoo.support.trust import allow_all_code
@@ -95,15 +98,8 @@ class Model:
             raise ZooError(f"batch_size is {batch_size!r}: give a whole number from 1 up")
         if not isinstance(decoding, Decoding):
             raise ZooError(f"decoding is {decoding!r}: give a Decoding, as Decoding(upright=True)")
-        try:
-            self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-            self.module = module.eval().to(self.device)
-        # what torch raises on unknown or absent devices
-        except (RuntimeError, AssertionError) as error:
-            reason = (str(error).splitlines() or [type(error).__name__])[0]
-            raise ZooError(
-                f"device {device!r} cannot be used ({reason}): give cpu or cuda"
-            ) from error
+        self.module = module.eval()
+        self.device = move_module(module, device)
         self.batch_size, self.decoding = batch_size, decoding
 
     def __repr__(self) -> str:
@@ -314,7 +310,7 @@ def load(
     decoding: Decoding = AS_PUBLISHED,
     trust_code: bool = False,
     **backbone: Any,
-) -> Model:
+) -> Model | PairScorer:
     """Loads a model, ready to encode and score.
 
     Args:
@@ -331,7 +327,7 @@ def load(
         backbone: Further arguments of Backbone.
 
     Returns:
-        The model, in evaluation mode.
+        The model, in evaluation mode. A model without towers, such as BLIP-ITM, only scores.
 
     Raises:
         ZooError: There is no such model, Backbone has no such argument, or a file names a class
@@ -348,18 +344,25 @@ def load(
         (1, 2)
     """
     with allow_all_code(trust_code):
-        module = _load_module(source, pretrained, backbone)
-    return Model(module, device, decoding=decoding)
+        loaded = _load_module_or_scorer(source, pretrained, backbone)
+        if isinstance(loaded, PairScorerSource):
+            return load_pair_scorer(loaded, device, decoding)
+    return Model(loaded, device, decoding=decoding)
 
 
-def _load_module(source: Any, pretrained: Any, backbone: dict[str, Any]) -> ZooModule:
-    """Loads the module for the arguments of `load`."""
+def _load_module_or_scorer(
+    source: Any, pretrained: Any, backbone: dict[str, Any]
+) -> ZooModule | PairScorerSource:
+    """Loads the module for the arguments of `load`, or finds the scorer of pairs."""
     if not isinstance(source, str | Path) or not str(source):
         raise ZooError(
             f"zoo.load got {source!r}: give the name of a model, such as openai/ViT-B-32, or a path"
         )
     if pretrained is None and not backbone:
-        module = resolve_model(source).load()
+        found = resolve_model(source)
+        if found.pair_scorer is not None:
+            return found.pair_scorer
+        module = found.load()
     else:
         module = ZooModule(_backbone_of_architecture(str(source), pretrained, backbone))
     weights_note = describe_random_weights(module.weight_origins)
@@ -426,7 +429,13 @@ def as_mteb(
         >>> encoder.encode([{"text": ["a red cup", "a red mug"]}]).shape
         (2, 128)
     """
-    model = model if isinstance(model, Model) else load(model, trust_code=trust_code)
+    if not isinstance(model, Model):
+        loaded = load(model, trust_code=trust_code)
+        if not isinstance(loaded, Model):
+            raise ZooError(
+                f"MTEB compares vectors, and {model} only scores pairs: use another model"
+            )
+        model = loaded
     head, backbone = model.module.head, model.module.backbone
     if type(head) is not Cosine:
         raise ZooError(
@@ -453,12 +462,12 @@ def evaluate(
     """Evaluates a model on benchmarks.
 
     Args:
-        model: A Model, a ZooModule, a source as in `load`, a model of open_clip, a Hugging Face
-            CLIP, or an object with encode_image(pixels) -> `[n, D]`, encode_text(ids) -> `[m, D]`,
-            preprocess (a PIL image to pixels `[3, H, W]`) and tokenizer (texts to ids `[m, L]`):
-            each distinct image and text is encoded once. Or an object with
-            score(images: list of PIL images, texts: list of str) -> `[n, m]`, or a function with
-            this signature, which is called case by case.
+        model: A Model or a PairScorer, a ZooModule, a source as in `load`, a model of open_clip, a
+            Hugging Face CLIP, or an object with encode_image(pixels) -> `[n, D]`,
+            encode_text(ids) -> `[m, D]`, preprocess (a PIL image to pixels `[3, H, W]`) and
+            tokenizer (texts to ids `[m, L]`): each distinct image and text is encoded once. Or an
+            object with score(images: list of PIL images, texts: list of str) -> `[n, m]`, or a
+            function with this signature, which is called case by case.
         benchmarks: Names, in a list or separated by commas, or Benchmark objects.
         data_root: The folder of annotations and images, one or several.
         out: A folder for results.json and cases.parquet; None writes nothing.

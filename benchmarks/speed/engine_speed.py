@@ -59,6 +59,7 @@ def main() -> None:
 
     torch.manual_seed(0)
     model = zoo.load(arguments.name, arguments.pretrained, device=arguments.device)
+    assert isinstance(model, zoo.Model)
     backbone = model.module.backbone
     lengths = {
         "engine": backbone.text_lengths,

@@ -95,6 +95,7 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.manual_seed(0)
     model = zoo.load(arguments.name, device="cpu")
+    assert isinstance(model, zoo.Model)
     arguments.out.mkdir(parents=True, exist_ok=True)
     for part in arguments.parts:
         print(part, flush=True)

@@ -200,6 +200,7 @@ def run(world: World, folder: Path, plan: Plan, recipe: str | None, first: Path)
             raise SystemExit(f"zoo {shlex.join(arguments)} ended with {status}")
         seconds = time.process_time() - started
         model = zoo.load(place / "last.ckpt")
+        assert isinstance(model, zoo.Model)
         metrics = [
             asdict(f) for f in zoo.evaluate(model, world.asked, data_root=world.images).metrics
         ]

@@ -1,4 +1,4 @@
-"""The page's adapters: BLIP's matching head as transformers has it, t2v_metrics as a stub of it."""
+"""The page's adapter of t2v_metrics, with a stub of it."""
 
 import re
 from pathlib import Path
@@ -28,44 +28,6 @@ def scorers() -> dict[str, Any]:
 def images() -> list[Image.Image]:
     pixels = np.random.default_rng(0).integers(0, 255, (2, 16, 16, 3), dtype=np.uint8)
     return [Image.fromarray(array) for array in pixels]
-
-
-class Inputs(dict[str, torch.Tensor]):
-    def to(self, device: torch.device) -> "Inputs":
-        return self
-
-
-def processed(images: list[Image.Image], text: list[str], **settings: Any) -> Inputs:
-    """Stands for BlipProcessor: pixels, and the letters of a text as ids."""
-    assert settings == {"return_tensors": "pt", "padding": True, "truncation": True}
-    pixels = [torch.tensor(np.array(image)).permute(2, 0, 1) / 255 for image in images]
-    width = max(map(len, text))
-    ids = torch.tensor([[ord(letter) for letter in one.ljust(width)] for one in text])
-    return Inputs(pixel_values=torch.stack(pixels), input_ids=ids)
-
-
-def test_blips_head_scores_each_pair_as_it_does_alone(
-    scorers: dict[str, Any], images: list[Image.Image], capsys: pytest.CaptureFixture[str]
-) -> None:
-    transformers: Any = pytest.importorskip("transformers")
-    small = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1}
-    text = {**small, "num_attention_heads": 2, "vocab_size": 200, "encoder_hidden_size": 16}
-    vision = {**small, "num_attention_heads": 2, "image_size": 16, "patch_size": 8}
-    torch.manual_seed(0)
-    config = transformers.BlipConfig(text_config=text, vision_config=vision)
-    blip = transformers.BlipForImageTextRetrieval(config).eval()
-    texts = ["a cat", "a dog", "cats!"]
-    scorer = scorers["BlipITM"](blip, processed, batch_size=4)
-    found = scorer.score(images, texts)
-    settings = {"return_tensors": "pt", "padding": True, "truncation": True}
-    for i, image in enumerate(images):
-        for j, one in enumerate(texts):
-            with torch.no_grad():
-                logits = blip(**processed([image], [one], **settings)).itm_score
-            match = logits.exp()[0, 1] / logits.exp().sum()
-            torch.testing.assert_close(found[i, j], match)
-    scorer.print_cost()
-    assert re.fullmatch(r"6 pairs in [\d.]+ s, [\d.]+ ms a pair\n", capsys.readouterr().out)
 
 
 class Stub:

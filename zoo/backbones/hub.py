@@ -17,8 +17,11 @@ WEIGHTS = (
     "model.safetensors",
     "pytorch_model.bin",
 )
+SHARDS = re.compile(r"model-\d+-of-\d+\.safetensors")  # of a model.safetensors that was split
 ZOO_WEIGHTS = "zoo.safetensors"
-SETTINGS = (".json", ".txt", ".model")  # suffixes of configurations and tokenizers
+# suffixes of configurations, tokenizers and chat templates, and the folder of a second tokenizer
+SETTINGS = (".json", ".txt", ".model", ".jinja")
+SETTINGS_FOLDER = "qformer_tokenizer"
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +57,7 @@ def _is_there() -> bool:
 def fetch_model_folder(name: str) -> Path:
     """Downloads the model of a repository into the hub's cache, without running any of its code.
 
-    Only configurations, tokenizers and one file of weights are downloaded.
+    Only configurations, tokenizers and one file of weights, or its shards, are downloaded.
 
     Args:
         name: USER/NAME or USER/NAME@REVISION. Without a revision, that of the newest commit is
@@ -101,15 +104,21 @@ def fetch_model_folder(name: str) -> Path:
 
 def _files_to_fetch(page: str, files: Sequence[str]) -> list[str]:
     """Returns the settings of a repository, and one file of weights."""
-    weights = next((name for name in WEIGHTS if name in files), None)
+    shards = [name for name in files if SHARDS.fullmatch(name)]
+    *safe_weights, pickled_weights = ([name] for name in WEIGHTS)
+    alternatives = [*safe_weights, shards, pickled_weights]
+    weights = next((names for names in alternatives if names and names[0] in files), None)
     if weights is None:
         raise ZooError(
             f"{page} is not a model that zoo reads: it has none of the files {', '.join(WEIGHTS)}"
         )
     settings = [
-        name for name in files if "/" not in name and PurePosixPath(name).suffix in SETTINGS
+        name
+        for name in files
+        if str(PurePosixPath(name).parent) in (".", SETTINGS_FOLDER)
+        and PurePosixPath(name).suffix in SETTINGS
     ]
-    return [*settings, weights, *(name for name in (ZOO_WEIGHTS,) if name in files)]
+    return [*settings, *weights, *(name for name in (ZOO_WEIGHTS,) if name in files)]
 
 
 def hub_error(error: Exception, name: str, page: str, advice: str) -> ZooError:

@@ -248,8 +248,8 @@ def read_preprocessing(folder: Path) -> dict[str, Any]:
     Raises:
         ZooError: Images are resized in a way that open_clip does not support.
     """
-    processor = _read_json(folder / "preprocessor_config.json")
-    processor = processor or _read_json(folder / "processor_config.json").get("image_processor", {})
+    processor = read_json(folder / "preprocessor_config.json")
+    processor = processor or read_json(folder / "processor_config.json").get("image_processor", {})
     if not processor:
         return {}
     interpolation = {3: "bicubic", 2: "bilinear"}.get(processor.get("resample", 3))
@@ -300,6 +300,21 @@ def without_progress_bars() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
+@contextmanager
+def silence_transformers() -> Iterator[None]:
+    """Turns off the progress bars and warnings of transformers while it loads a model."""
+    from transformers.utils import logging as transformers_logging
+
+    logging: Any = transformers_logging
+    verbosity = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        with without_progress_bars():
+            yield
+    finally:
+        logging.set_verbosity(verbosity)
+
+
 def unwrap_embeddings(out: Any) -> Tensor:
     """Returns the embeddings in a tower's output.
 
@@ -343,10 +358,10 @@ def read_config(folder: Path) -> dict[str, Any]:
     Args:
         folder: The folder of the model, or any other path.
     """
-    return _read_json(folder / CONFIG)
+    return read_json(folder / CONFIG)
 
 
-def _read_json(file: Path) -> dict[str, Any]:
+def read_json(file: Path) -> dict[str, Any]:
     """Returns the object in a JSON file; empty if there is none."""
     try:
         content = parse_json(file.read_text("utf-8"))

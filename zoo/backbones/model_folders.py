@@ -1,5 +1,7 @@
 """Folders of models: those of open_clip and Hugging Face, on disk or on the hub."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,7 @@ from zoo.backbones.hub import WEIGHTS, fetch_model_folder
 from zoo.backbones.hugging_face import (
     open_clip_architecture,
     read_config,
+    read_json,
     read_model_type,
     read_preprocessing,
     siglip_architecture,
@@ -22,7 +25,78 @@ PUBLICATIONS = {
     "clip": "zoo.backbones.published.HuggingFaceCLIP",
     "siglip": "zoo.backbones.published.HuggingFaceSigLIP",
 }
+# classes of zoo.evaluation.pair_scorers
+PAIR_SCORERS = {
+    "blip": "BlipITM",
+    "instructblip": "VQAScore",
+    "llava": "VQAScore",
+    "qwen2_5_vl": "VQAScore",
+    "qwen3_vl": "VQAScore",
+}
+EMBEDDER, EMBEDDER_MARK = "MultimodalEmbedder", "modules.json"  # of sentence-transformers
 CLIP_VOCABULARY = 49408
+
+
+@dataclass(frozen=True)
+class PairScorerSource:
+    """Where a model that scores pairs of image and text comes from.
+
+    Attributes:
+        name: The name that was given.
+        scorer: The class in `zoo.evaluation.pair_scorers`.
+        folder: The folder of its files.
+        arguments: Further arguments of the class.
+        revision: The commit of its files on the hub, None if they are not from there.
+    """
+
+    name: str
+    scorer: str
+    folder: Path
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    revision: str | None = None
+
+
+def pair_scorer_source(
+    name: str, folder: Path, scorer: str | None = None, arguments: Mapping[str, Any] | None = None
+) -> PairScorerSource | None:
+    """Returns the scorer of a folder.
+
+    Args:
+        name: The name that was given.
+        folder: The folder.
+        scorer: The class of the scorer; None takes it from the type in `config.json`.
+        arguments: Further arguments of the class.
+
+    Returns:
+        The scorer, None if models of this type do not score pairs.
+    """
+    if scorer is None:
+        scorer = PAIR_SCORERS.get(read_model_type(folder) or "")
+        if scorer == "VQAScore" and (folder / EMBEDDER_MARK).is_file():
+            scorer = EMBEDDER
+    if scorer is None:
+        return None
+    revision = folder.name if folder.parent.name == "snapshots" else None
+    return PairScorerSource(name, scorer, folder, arguments or {}, revision)
+
+
+def check_pair_scorer_folder(folder: Path) -> None:
+    """Checks that transformers loads a folder without running code or reading another folder.
+
+    Raises:
+        ZooError: It has no configuration or no safetensors, asks for remote code, or has adapters,
+            whose configuration names another model.
+    """
+    if read_model_type(folder) is None:
+        raise ZooError(
+            f"{folder} is not the folder of a model of transformers: it has no config.json"
+        )
+    for file in sorted(folder.glob("*config.json")):
+        reject_remote_code(read_json(file), str(file))
+    if (folder / "adapter_config.json").exists():
+        raise ZooError(f"{folder} has adapters of another model: merge them into its weights")
+    if not any(folder.glob("*.safetensors")):
+        raise ZooError(f"{folder} has no weights as safetensors, and others are not read")
 
 
 def find_model_folder(name: str) -> Path | None:
@@ -81,8 +155,8 @@ def folder_settings(folder: Path) -> dict[str, Any]:
     if model_type not in PUBLICATIONS:
         raise ZooError(
             f"{folder} is a Hugging Face model of type {model_type}, and only types "
-            f"{' and '.join(PUBLICATIONS)} can be loaded: give it as an object to zoo.evaluate in "
-            "Python"
+            f"{', '.join([*PUBLICATIONS, *PAIR_SCORERS])} can be loaded: give it as an object to "
+            "zoo.evaluate in Python"
         )
     weights = _find_weights(folder, HUGGING_FACE_WEIGHTS)
     if model_type == "clip":

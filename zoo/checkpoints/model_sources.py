@@ -5,10 +5,20 @@ from pathlib import Path
 from typing import Any
 
 from zoo.backbones.catalogue.entry import entries, open_clip_model_names
-from zoo.backbones.catalogue.model import is_published, load_published_settings
+from zoo.backbones.catalogue.model import (
+    is_published,
+    load_published_settings,
+    published_pair_scorer,
+)
 from zoo.backbones.factory import architectures
 from zoo.backbones.hub import REPOSITORY
-from zoo.backbones.model_folders import HUB, find_model_folder, folder_settings
+from zoo.backbones.model_folders import (
+    HUB,
+    PairScorerSource,
+    find_model_folder,
+    folder_settings,
+    pair_scorer_source,
+)
 from zoo.backbones.weights import DESCRIPTION, SUFFIXES
 from zoo.checkpoints.exported import GRAPH
 from zoo.checkpoints.files import CHECKPOINTS, LAST, NAMES, find_checkpoint
@@ -19,28 +29,44 @@ from zoo.module import ZooModule
 
 @dataclass(frozen=True)
 class ModelSource:
-    """Where a model comes from: either a checkpoint or settings.
+    """Where a model comes from: a checkpoint, settings, or a scorer of pairs.
 
     Args:
         name: The name that was given.
         checkpoint: A checkpoint of `zoo fit`, or a folder of `zoo export`.
         settings: Arguments of ZooModule in plain data: `backbone`, and `head` if it has one.
+        pair_scorer: A model that scores pairs of image and text, without towers.
     """
 
     name: str
     checkpoint: Path | None = None
     settings: dict[str, Any] | None = None
+    pair_scorer: PairScorerSource | None = None
 
     def load(self) -> ZooModule:
         """Builds the module, with its weights.
 
         Raises:
-            ZooError: A file cannot be read, does not fit, or names a class that is not trusted.
+            ZooError: A file cannot be read, does not fit, or names a class that is not trusted, or
+                the model scores pairs.
         """
+        self.refuse_pair_scorer()
         if self.checkpoint is not None:
             return load_checkpoint(self.checkpoint)
         assert self.settings is not None, "a source has a checkpoint or settings"
         return build_module(self.settings, f"the model {self.name}")
+
+    def refuse_pair_scorer(self) -> None:
+        """Checks that the model has towers.
+
+        Raises:
+            ZooError: It scores pairs.
+        """
+        if self.pair_scorer is not None:
+            raise ZooError(
+                f"{self.name} scores pairs of image and text and has no towers: it can only be "
+                "evaluated, by zoo validate, zoo.load and zoo.evaluate"
+            )
 
 
 def resolve_model(name: str | Path, flag: str = "") -> ModelSource:
@@ -63,6 +89,8 @@ def resolve_model(name: str | Path, flag: str = "") -> ModelSource:
     if text in NAMES:
         return ModelSource(text, checkpoint=find_checkpoint(text))
     if is_published(text):
+        if (pair_scorer := published_pair_scorer(text)) is not None:
+            return ModelSource(text, pair_scorer=pair_scorer)
         return ModelSource(text, settings=load_published_settings(text, flag))
     if (folder := find_model_folder(text)) is not None:
         return _resolve_folder(text, folder)
@@ -84,6 +112,8 @@ def _resolve_folder(name: str, folder: Path) -> ModelSource:
     marks = (DESCRIPTION, GRAPH, LAST, CHECKPOINTS)
     if any((folder / mark).exists() for mark in marks):
         return ModelSource(name, checkpoint=find_checkpoint(folder))
+    if (pair_scorer := pair_scorer_source(name, folder)) is not None:
+        return ModelSource(name, pair_scorer=pair_scorer)
     return ModelSource(name, settings={"backbone": folder_settings(folder)})
 
 

@@ -35,10 +35,13 @@ def describe_models() -> Iterator[str]:
         ]
         if entry.tag and not entry.is_shipped:
             construction += [f"on top of open_clip's {entry.tag}"]
+        if entry.scorer is not None:
+            construction = [f"{entry.architecture} of transformers"]
         facts = {
             "built as": ", ".join(construction),
             "images": str(entry.preprocess) if entry.preprocess else "",
-            "loaded by": entry.weights_class or entry.head or "",
+            "loaded by": entry.weights_class or entry.head or entry.scorer or "",
+            "with": ", ".join(f"{name} {value}" for name, value in entry.arguments.items()),
             "weights": _download_location(entry),
             "file": entry.file,
             "sha256": _format_hashes(entry),

@@ -10,20 +10,22 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from jsonargparse import ArgumentParser, Namespace, set_parsing_settings
+from jsonargparse import SUPPRESS, ArgumentParser, Namespace, set_parsing_settings
 from lightning import Callback, LightningDataModule
 from lightning.pytorch.callbacks import Checkpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.loggers import CSVLogger
 
+from zoo.backbones.model_folders import PairScorerSource
 from zoo.caption_data import BenchmarkedData, CaptionData, benchmarks_of
 from zoo.checkpoints.files import NAMES, RUNS, recipe_of
 from zoo.cli.library_internals import subcommand_parsers
-from zoo.cli.parser import ZooParser, order_flags
+from zoo.cli.parser import PAIR_SCORER_FLAG, ZooParser, order_flags
 from zoo.error_translation import to_user_error
 from zoo.errors import Stopped, ZooError
 from zoo.module import ZooModule
 from zoo.optim import Optimization
+from zoo.results.report import print_results
 from zoo.support.class_names import import_all, import_path
 from zoo.support.distributed import leave_group
 from zoo.support.files import remove_leftovers
@@ -92,6 +94,7 @@ class ZooCLI(LightningCLI):
             parser.add_argument(
                 "--get", action="store_true", help="first fetch missing files of benchmarks"
             )
+            parser.add_argument(PAIR_SCORER_FLAG, type=dict[str, Any] | None, help=SUPPRESS)
 
     @collector_off()
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
@@ -136,12 +139,43 @@ class ZooCLI(LightningCLI):
             data = build_data(data_settings)
         if isinstance(data, BenchmarkedData):
             data.check_files()
+        if self._pair_scorer is not None:
+            self.datamodule = data
+            return
         settings = self.config.clone()  # the parsed settings are saved with the run
         settings[self.subcommand].data = data
         self.config_init = self.parser.instantiate(settings)
         self.datamodule = data
         self.model = self.config_init[self.subcommand].model
         self.trainer = self.instantiate_trainer()
+
+    @property
+    def _pair_scorer(self) -> PairScorerSource | None:
+        """The scorer of pairs that `zoo validate --model` names, None if the model has towers."""
+        source = self.config[self.subcommand].get("pair_scorer")
+        return source and PairScorerSource(**{**source, "folder": Path(source["folder"])})
+
+    def _run_pair_scorer(self, source: PairScorerSource) -> None:
+        """Evaluates a scorer of pairs in this process, without a trainer, on the first rank only.
+
+        Raises:
+            ZooError: There are no benchmarks, or the scorer cannot be loaded.
+        """
+        from zoo.datamodules.benchmarks import EvaluationDataModule
+        from zoo.evaluation.pair_scorers import load_pair_scorer
+
+        settings, data = self.config[self.subcommand], self.datamodule
+        if _is_launched_rank():
+            return
+        if not isinstance(data, EvaluationDataModule):
+            raise ZooError(f"{source.name} scores pairs: name what to score by --benchmarks")
+        device = "cpu" if settings.trainer.accelerator == "cpu" else None
+        scorer = load_pair_scorer(source, device)
+        if data.evaluation.out is None:
+            self.claimed_folder = data.evaluation.out = claim_version_folder(RUNS)
+        results = data.evaluation.run_plain_model(scorer)
+        if not data.quiet:
+            print_results(results, long=data.long)
 
     def _build_data_and_fetch(self, settings: Namespace) -> LightningDataModule:
         """Builds the data of `zoo validate --get`, and fetches its missing files.
@@ -260,6 +294,12 @@ class ZooCLI(LightningCLI):
 
     def _run_subcommand(self, subcommand: str) -> None:
         """Runs the command; if the user interrupts it, the error names how to resume."""
+        if (pair_scorer := self._pair_scorer) is not None:
+            try:
+                self._run_pair_scorer(pair_scorer)
+            finally:
+                self._remove_claimed_folder_if_empty()
+            return
         try:
             super()._run_subcommand(subcommand)
         except SystemExit as stop:
@@ -279,11 +319,14 @@ class ZooCLI(LightningCLI):
 
     def _release_unused(self) -> None:
         """Removes the claimed folder if nothing was written to it."""
-        if self.claimed_folder is not None:
-            remove_run_folder_if_empty(self.claimed_folder)
+        self._remove_claimed_folder_if_empty()
         for callback in self.trainer.callbacks:  # type: ignore[attr-defined]
             if isinstance(callback, RunFolder):
                 callback.remove_if_not_trained()
+
+    def _remove_claimed_folder_if_empty(self) -> None:
+        if self.claimed_folder is not None:
+            remove_run_folder_if_empty(self.claimed_folder)
 
     def _parse_ckpt_path(self) -> None:
         """Does nothing, since `order_flags` already applies a checkpoint's recipe below the flags.

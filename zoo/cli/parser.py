@@ -8,6 +8,7 @@ import argparse
 import os
 import re
 import sys
+from dataclasses import asdict
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,9 @@ from zoo.support.trust import trust_names
 # the setting that holds the evaluation of a command, and the class of the evaluation
 EVALUATION_SETTING = {"fit": "data.init_args.evaluation", "validate": "data"}
 EVALUATION_CLASS = {"fit": "Evaluation", "validate": "EvaluationDataModule"}
+# what `--model` becomes if it names a scorer of pairs, and a model that is parsed but not built
+PAIR_SCORER_FLAG = "--pair_scorer"
+PLACEHOLDER_MODEL = ("--model.backbone.name", "zoo-tiny")
 LIST_FLAGS = ("benchmarks", "presets")  # flags that name several classes
 # the value of a flag that is given without one
 DEFAULT_VALUES = {
@@ -83,6 +87,7 @@ def order_flags(argv: list[str]) -> list[str]:
     flags = [
         _resolve_model_flag(command, flag) if _name(flag) == "--model" else flag for flag in flags
     ]
+    _refuse_parts_of_pair_scorer(flags)
     recipe, path = checkpoint_arguments(command, flags)
     ordered = (
         ["--config", flag[1]] if _name(flag) == "--model" else flag
@@ -106,6 +111,10 @@ def _resolve_model_flag(command: str, flag: list[str]) -> list[str]:
     `fit` starts from the towers of a checkpoint; it resumes a run by `--ckpt_path`.
     """
     source = resolve_model(_value(flag), "--model")
+    if command == "validate" and source.pair_scorer is not None:
+        described = to_yaml_compatible_json(asdict(source.pair_scorer))
+        return [PAIR_SCORER_FLAG, described, *PLACEHOLDER_MODEL]
+    source.refuse_pair_scorer()
     if source.checkpoint is None:
         return ["--model", to_yaml_compatible_json({"model": source.settings})]
     if command == "validate":
@@ -124,6 +133,18 @@ def _refuse_two_models(flags: list[list[str]]) -> None:
             f"--model {values['--model']} and --ckpt_path {values['--ckpt_path']} both name a "
             "model: remove one of them"
         )
+
+
+def _refuse_parts_of_pair_scorer(flags: list[list[str]]) -> None:
+    """Rejects parts of a model next to a scorer of pairs, which would not be used."""
+    names = [_name(flag) for flag in flags]
+    parts = [
+        name
+        for name in names
+        if name.partition(".")[0] in ("--model", "--head", "--objective", "--ckpt_path")
+    ]
+    if PAIR_SCORER_FLAG in names and parts:
+        raise ZooError(f"--model names a model that scores pairs by itself: leave out {parts[0]}")
 
 
 def _refuse_tokens_without_cache(flags: list[list[str]]) -> None:

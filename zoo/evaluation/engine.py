@@ -28,6 +28,7 @@ from zoo.evaluation.batches import (
 from zoo.evaluation.embedding_cache import EmbeddingCache
 from zoo.evaluation.encoder import Encoder
 from zoo.evaluation.model_adapters import TwoTowers
+from zoo.evaluation.pair_scorers import PairScorer
 from zoo.evaluation.pooled import Pooled
 from zoo.evaluation.scoring import bytes_per_image_and_text, device_of, score_by_plain_model
 from zoo.evaluation.shortlist import ShortListed
@@ -353,7 +354,7 @@ class Evaluation(Ranged):
 
         Args:
             model: The object. It gets PIL images in RGB.
-            name: Its name in results; its class if None.
+            name: Its name in results; its class if None. A PairScorer has a name.
 
         Raises:
             ZooError: `out` holds results of another run and `overwrite` is false, or the object's
@@ -361,7 +362,11 @@ class Evaluation(Ranged):
         """
         self._check_settings_of_plain_model()
         model_name = name or f"{type(model).__module__}.{type(model).__qualname__}"
-        model_description = {"model": model_name}
+        model_description: dict[str, Any] = {"model": model_name}
+        notes = {"pairs": "as the model gives them"}
+        if isinstance(model, PairScorer):
+            model_name, notes = model.name, model.describe_computation()
+            model_description = model.describe()
         self._exclude_whole_text_questions(
             f"{model_name} only scores images against texts", "evaluate a model of zoo"
         )
@@ -378,9 +383,7 @@ class Evaluation(Ranged):
             )
             for q, question in enumerate(questions)
         )
-        self.results = self._compute_and_write_results(
-            question_outcomes, model_description, {"pairs": "as the model gives them"}
-        )
+        self.results = self._compute_and_write_results(question_outcomes, model_description, notes)
         return self.results
 
     def run_towers(

@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+
+from zoo.errors import ZooError
 
 # values by which torch names a precision of fp32 products that is less than fp32
 INEXACT = frozenset({"tf32", "bf16", "high", "medium"})
@@ -56,6 +58,29 @@ def fp32_precisions() -> dict[str, str]:
         "products on a CPU": backends.mkldnn.matmul.fp32_precision,
         "convolutions": backends.cudnn.conv.fp32_precision,
     }
+
+
+def move_module(module: nn.Module, device: torch.device | str | None) -> torch.device:
+    """Moves a module to a device.
+
+    Args:
+        module: The module.
+        device: The device; None takes a GPU if there is one.
+
+    Returns:
+        The device.
+
+    Raises:
+        ZooError: The device is not available.
+    """
+    try:
+        chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        module.to(chosen)
+    # what torch raises on unknown or absent devices
+    except (RuntimeError, AssertionError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ZooError(f"device {device!r} cannot be used ({reason}): give cpu or cuda") from error
+    return chosen
 
 
 def copy_without_waiting(tensor: Tensor, device: torch.device) -> Tensor:

@@ -49,18 +49,20 @@ class ModelEntry(Struct, forbid_unknown_fields=True):
     Attributes:
         description: A description in one line.
         paper: The paper.
-        architecture: The architecture.
+        architecture: The architecture; of a model that scores pairs its class in transformers.
         unknown: Which of `FACTS` are unknown.
         activation: The activation that it was trained with; None if a file next to the weights
             records it, or if it is unknown.
         preprocess: open_clip's preprocessing settings, if they are not OpenAI's.
         weights_class: The publication that reads the file (`zoo ls published_weights`); None for a
             file under open_clip's names.
-        arguments: Further arguments of the publication.
+        arguments: Further arguments of the publication, or of the scorer.
         folder: Whether the publication is a folder.
         tag: The weights of open_clip below a head, or weights that come with zoo; None if the file
             has the weights.
         head: The head whose weights the file holds.
+        scorer: The class in `zoo.evaluation.pair_scorers` of a model that scores pairs, whose files
+            are a folder of transformers.
         hub: The repository of its files.
         url: The page for manual downloads.
         file: The file's published name.
@@ -78,10 +80,11 @@ class ModelEntry(Struct, forbid_unknown_fields=True):
     activation: Literal["gelu", "quickgelu"] | None = None
     preprocess: dict[str, Any] | None = None
     weights_class: Text | None = None
-    arguments: dict[str, str] = {}
+    arguments: dict[str, str | int] = {}
     folder: bool = False
     tag: Text | None = None
     head: Text | None = None
+    scorer: Literal["BlipITM", "MultimodalEmbedder", "VQAScore"] | None = None
     hub: Hub | None = None
     url: Text | None = None
     file: Text | None = None
@@ -134,9 +137,12 @@ def _contradiction(entry: ModelEntry) -> str | None:
         return f"it has no {absent[0]} and does not list it under `unknown`"
     if entry.tag is not None and entry.head is None and not entry.is_shipped:
         return "it has a tag and no head: a tag is for a file that only has the weights of a head"
+    if entry.scorer is not None and (entry.head or entry.weights_class or entry.tag):
+        return "it has a scorer, and parts of a model with two towers"
     if entry.head is not None and entry.tag is None and entry.weights_class is None:
         return "it has a head, and neither a tag nor a weights_class for the backbone below it"
-    if entry.sha256 is not None and entry.folder != isinstance(entry.sha256, dict):
+    is_folder = entry.folder or entry.scorer is not None
+    if entry.sha256 is not None and is_folder != isinstance(entry.sha256, dict):
         return "sha256 is one hash for a file, and file names with their hashes for a folder"
     return None
 

@@ -4,7 +4,7 @@ import logging
 from pathlib import Path
 
 from zoo.backbones.catalogue.entry import Hub, ModelEntry
-from zoo.backbones.hub import hub_error, hub_offline_if_unreachable
+from zoo.backbones.hub import fetch_model_folder, hub_error, hub_offline_if_unreachable
 from zoo.backbones.weights import SUFFIXES
 from zoo.errors import ZooError
 from zoo.support.text_files import sha256
@@ -23,8 +23,9 @@ def user_file(name: str, entry: ModelEntry, file: Path) -> Path:
     Raises:
         ZooError: It does not exist, or is not the published file.
     """
-    if not (file.is_dir() if entry.folder else file.is_file()):
-        kind = "folder" if entry.folder else "file"
+    is_folder = entry.folder or entry.scorer is not None
+    if not (file.is_dir() if is_folder else file.is_file()):
+        kind = "folder" if is_folder else "file"
         raise ZooError(f"the weights of {name} are given as {file}, which is not a {kind}: fix it")
     return _check_hash(name, entry, file)
 
@@ -49,6 +50,9 @@ def cached_file(name: str, entry: ModelEntry) -> Path:
             f"the weights of {name} are not on huggingface.co: {source}, and name the file, as in "
             f"{name}:FILE"
         )
+    if entry.scorer is not None:
+        revision = "" if entry.hub.revision is None else f"@{entry.hub.revision}"
+        return _check_hash(name, entry, fetch_model_folder(f"{entry.hub.id}{revision}"))
     with hub_offline_if_unreachable():
         files = _fetch_files(name, entry.hub)
     if entry.hub.revision is None:

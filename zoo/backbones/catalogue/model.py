@@ -6,6 +6,7 @@ from typing import Any
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.catalogue.entry import ModelEntry, entries, open_clip_model_names, read_entry
 from zoo.backbones.catalogue.files import cached_file, user_file
+from zoo.backbones.model_folders import PairScorerSource, pair_scorer_source
 from zoo.errors import ZooError, suggest_names
 from zoo.support.class_names import class_paths
 from zoo.support.class_paths import reject_untrusted_classes
@@ -36,6 +37,8 @@ def load_published_settings(model_spec: str, flag: str = "") -> dict[str, Any]:
     entry = entry_of(model_spec)
     if entry is None:
         return _open_clip_settings(name, file)
+    if entry.scorer is not None:
+        raise ZooError(f"{name} scores pairs of image and text and has no towers")
     if entry.unsupported is not None:
         raise ZooError(f"{name} cannot be loaded: {entry.unsupported}")
     if name not in entries():
@@ -44,6 +47,26 @@ def load_published_settings(model_spec: str, flag: str = "") -> dict[str, Any]:
         return _backbone_settings(entry, None)
     weights = user_file(name, entry, Path(file)) if file else cached_file(name, entry)
     return _backbone_settings(entry, weights)
+
+
+def published_pair_scorer(model_spec: str) -> PairScorerSource | None:
+    """Returns the scorer of a published model, and downloads and checks its files.
+
+    Args:
+        model_spec: As in `load_published_settings`; the file of its weights is a folder.
+
+    Returns:
+        The scorer, None if the model has two towers.
+
+    Raises:
+        ZooError: There is no such model, or its files are not available.
+    """
+    name, _, folder = model_spec.partition(":")
+    entry = entry_of(model_spec)
+    if entry is None or entry.scorer is None:
+        return None
+    files = user_file(name, entry, Path(folder)) if folder else cached_file(name, entry)
+    return pair_scorer_source(model_spec, files, entry.scorer, entry.arguments)
 
 
 def is_published(model_spec: str) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 from jsonargparse import ArgumentParser, Namespace
 
 from zoo.cli.fit import build_data, parse_settings
+from zoo.cli.parser import PLACEHOLDER_MODEL
 from zoo.cli.studies.runs import (
     Run,
     WorkFolder,
@@ -15,7 +16,6 @@ from zoo.cli.studies.runs import (
     fit_arguments,
     model_arguments,
 )
-from zoo.cli.studies.trial import PLACEHOLDER_MODEL
 from zoo.error_translation import to_user_error
 from zoo.errors import ZooError
 from zoo.heads.base import Head

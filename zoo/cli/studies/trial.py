@@ -14,16 +14,13 @@ from lightning import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import Checkpoint
 
 from zoo.cli.fit import ZooCLI, build_data, parse_settings, run_cli
+from zoo.cli.parser import PLACEHOLDER_MODEL
 from zoo.cli.user_code import allow_user_code
 from zoo.datamodules.benchmarks import EvaluationDataModule
 from zoo.support.files import write_bytes
 from zoo.training.run_folder import RunFolder
 
 WARM_UP = 1  # steps that are not timed
-PLACEHOLDER_MODEL = (
-    "--model.backbone.name",
-    "zoo-tiny",
-)  # a placeholder: it is parsed but not built
 WRITES_NOTHING = {
     "trainer": {
         "logger": False,
