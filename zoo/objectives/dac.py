@@ -9,8 +9,8 @@ false variants their foils. The means leave out rows without units, or without f
     L_foils = -1/B sum_i log S_i / [S_i + sum_m exp s(v_i, u~_im)]
     L       = L_NegCLIP + lambda_neg L_neg + lambda_bag L_bag + lambda_foils L_foils
 
-L_neg is that of TSVLC. L_bag is MIL-NCE (Miech et al., 2020): multiple-instance learning, in which a
-bag is right if one of its texts is. S_i is in both sums of its denominator.
+L_neg is that of TSVLC. L_bag is MIL-NCE (Miech et al., 2020), multiple-instance learning: a bag is
+right if one of its texts is. Both sums of its denominator contain S_i.
 """
 
 import torch
@@ -72,15 +72,21 @@ class DAC(Objective):
         parts = {"global": global_loss(batch, scores)}
         if self.lambda_neg:
             parts["own_negatives"] = self.lambda_neg * own_negatives_loss(batch, scores)
+        own = scores.own_texts(batch.units)  # [B, M]
         if self.lambda_bag:
-            parts["bag"] = self.lambda_bag * self.bag_loss(batch, scores)
+            parts["bag"] = self.lambda_bag * self.bag_loss(own, batch, scores)
         if self.lambda_foils:
-            parts["foils"] = self.lambda_foils * self.foils_loss(batch, scores)
+            parts["foils"] = self.lambda_foils * self.foils_loss(own, batch, scores)
         return Loss(sum(parts.values(), start=parts["global"].new_zeros(())), parts)
 
-    def bag_loss(self, batch: Batch, scores: Scores) -> Tensor:
-        """Computes L_bag, a scalar in nats."""
-        own = scores.own_texts(batch.units)  # [B, M]
+    def bag_loss(self, own: Block, batch: Batch, scores: Scores) -> Tensor:
+        """Computes L_bag, a scalar in nats.
+
+        Args:
+            own: The scores of each image and its own units, `[B, M]`.
+            batch: This rank's rows.
+            scores: The scores of the batch.
+        """
         valid = scores.rows & own.candidate.any(1)
         candidates = own
         for m, units in enumerate(batch.units.T):
@@ -91,9 +97,9 @@ class DAC(Objective):
         surprise = log_sum_exp(candidates, valid) - log_sum_exp(own, valid)
         return scores.mean(surprise, valid)
 
-    def foils_loss(self, batch: Batch, scores: Scores) -> Tensor:
-        """Computes L_foils, a scalar in nats."""
-        own, foils = scores.own_texts(batch.units), scores.own_texts(batch.foils)
+    def foils_loss(self, own: Block, batch: Batch, scores: Scores) -> Tensor:
+        """Computes L_foils, a scalar in nats; see `bag_loss`."""
+        foils = scores.own_texts(batch.foils)
         valid = scores.rows & own.candidate.any(1) & foils.candidate.any(1)
         surprise = log_sum_exp(own.concatenate(foils), valid) - log_sum_exp(own, valid)
         return scores.mean(surprise, valid)
