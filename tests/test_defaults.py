@@ -68,6 +68,17 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "lambda_sneg": 0.5,
         "lambda_uni": 1.0,
     },
+    "TSVLC": {  # params.py of the public code, and its README, without --vl_pos
+        "lambda_neg": 1.0,
+        "lambda_pos": 0.0,
+        "global_negatives": True,
+    },
+    "DAC": {  # params.py and loss.py of the public code
+        "lambda_neg": 1.0,
+        "lambda_bag": 1.0,
+        "lambda_foils": 1.0,
+        "global_negatives": True,
+    },
     "TIC": {  # fgclip2.py of the public code
         "lambda_tic": 0.1,
         "hardest": 10,

@@ -65,6 +65,8 @@ CLASSES = {
     "clic.md": "zoo.objectives.CLIC",
     "con_clip.md": "zoo.objectives.CoNCLIP",
     "triplet_clip.md": "zoo.objectives.TripletCLIP",
+    "tsvlc.md": "zoo.objectives.TSVLC",
+    "dac.md": "zoo.objectives.DAC",
     "tic.md": "zoo.objectives.TIC",
     "super_clip.md": "zoo.objectives.SuperCLIP",
     "linear.md": "zoo.heads.Linear",
@@ -78,12 +80,14 @@ UNMEASURED = {
     "ce_clip.md",
     "clic.md",
     "con_clip.md",
+    "dac.md",
     "degla.md",
     "flair.md",
     "read_clip.md",
     "super_clip.md",
     "tic.md",
     "triplet_clip.md",
+    "tsvlc.md",
 }
 
 

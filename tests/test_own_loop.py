@@ -24,8 +24,10 @@ from zoo.objectives import (
     CLIC,
     CLIP,
     CSCLIP,
+    DAC,
     FSCCLIP,
     READCLIP,
+    TSVLC,
     CoNCLIP,
     NegCLIP,
     Objective,
@@ -41,7 +43,7 @@ ROWS, WIDTH = 4, SHAPES.width
 SGD = Optimization(lr=1e-2, weight_decay=0, warmup_steps=0, decay="none", algorithm="SGD")
 OF_VECTORS = [
     *(CLIP(), NegCLIP(), CSCLIP(), CECLIP(), CLIC(), CoNCLIP(), READCLIP(), SigLIP()),
-    *(TripletCLIP(), FSCCLIP(lambda_l=0)),
+    *(TripletCLIP(), TSVLC(lambda_pos=1.0), DAC(), FSCCLIP(lambda_l=0)),
 ]
 
 

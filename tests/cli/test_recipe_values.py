@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import math
 from typing import Any
 
 import pytest
@@ -82,6 +83,19 @@ FINETUNE = {  # appendix D.1 of Role of Inference
     "model.optimizer.weight_decay": 0.1,
     "model.optimizer.warmup_steps": 50,
     "trainer.max_epochs": 10,
+}
+DOVEH = {  # TSVLC and DAC share their code
+    **CLIP_STEPS,
+    "model.optimizer.lr": 5e-6,
+    "model.optimizer.weight_decay": 0.1,
+    "model.optimizer.warmup_steps": 10_000,
+    "model.backbone.tuning.lora.rank": 4,
+    "model.backbone.tuning.lora.alpha": 1.0,
+    "model.head.learn_scale": False,
+    "model.objective.lambda_neg": 1.0,
+    "model.objective.global_negatives": True,
+    "data.negatives.sentence_swap_share": 0.5,
+    "trainer.max_epochs": 5,
 }
 PUBLISHED: dict[str, dict[str, Any]] = {
     "clip.yaml": CS_CLIP,
@@ -238,6 +252,30 @@ PUBLISHED: dict[str, dict[str, Any]] = {
         "model.optimizer.warmup_steps": 1000,
         "data.batch_size": 1024,
         "trainer.max_epochs": 10,
+    },
+    "tsvlc.yaml": {  # params.py and loss.py of the public code; README's --lora and --neg_type both
+        **DOVEH,
+        "model.objective.lambda_pos": 0.0,
+        "data.train.caption_field": None,
+        "data.batch_size": 128,
+    },
+    "dac.yaml": {  # params.py and loss.py of the public code; README's --batch-size, --mil_batch
+        **DOVEH,
+        "model.objective.lambda_bag": 1.0,
+        "model.objective.lambda_foils": 1.0,
+        "data.units.n_units": 10,
+        "data.units.with_replacement": True,
+        "data.batch_size": 32,
+    },
+    "clove.yaml": {  # scripts/example_multi_gpu.sh of the public code, 256 rows on 8 devices
+        **CLIP_STEPS,
+        "model.optimizer.lr": 1e-6,
+        "model.optimizer.weight_decay": 0.1,
+        "model.optimizer.warmup_steps": 2000,
+        "data.train.caption_field": "top_caption",
+        "data.batch_size": 256 * 8,
+        # 100 epochs of 10 million rows, rounded up to whole batches of each of 24 workers
+        "trainer.max_steps": 100 * 24 * math.ceil(math.ceil(10_000_000 / (256 * 8)) / 24),
     },
     "super_clip.yaml": {**CS_CLIP, "model.objective.lambda_class": 1.0},
     "flair.yaml": {  # src/flair of the public code; the rest is CS-CLIP's

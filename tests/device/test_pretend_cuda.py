@@ -84,6 +84,7 @@ BLOCKS = {
     "CLIP": 1,
     "CSCLIP": 6,
     "CoNCLIP": 5,
+    "DAC": 8,
     "DeGLA": 4,
     "FLAIR": 2,
     "FSCCLIP": 3,
@@ -92,6 +93,7 @@ BLOCKS = {
     "SigLIP": 1,
     "SuperCLIP": 1,
     "TIC": 1,
+    "TSVLC": 4,
     "TripletCLIP": 4,
 }
 

@@ -68,9 +68,12 @@ def make_published(root: Path) -> Path:
         files = []
         for i, (image, texts, _) in enumerate(pictures[shard * 6 : shard * 6 + 6]):
             key = f"{shard:05}{i:04}"
+            fields = json.dumps({"top_caption": texts[1]}).encode()
             files += [(f"{key}.jpg", image), (f"{key}.txt", texts[0].encode())]
-        tar = write_tar(root / "laion_coco" / f"{shard:05}.tar", files)
-        write_index(str(tar), tar.with_name(f"{tar.name}.arrow"))
+            files.append((f"{key}.json", fields))
+        for folder in ("laion_coco", "cc3m"):
+            tar = write_tar(root / folder / f"{shard:05}.tar", files)
+            write_index(str(tar), tar.with_name(f"{tar.name}.arrow"))
     for folder in ("negated", "triplets"):
         _with_negative_images(root / folder, pictures)
     return root

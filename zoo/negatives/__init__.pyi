@@ -6,5 +6,6 @@ from .entity_foil import EntityFoilInPlace as EntityFoilInPlace
 from .mixture import SwapOrFoil as SwapOrFoil
 from .negclip_swap import NegCLIPSwap as NegCLIPSwap
 from .replace import Replace as Replace
+from .replace_listed import ReplaceListed as ReplaceListed
 from .replay import Replay as Replay
 from .table import ReplacementTable as ReplacementTable

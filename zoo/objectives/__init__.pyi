@@ -6,6 +6,7 @@ from .clip import CLIP as CLIP
 from .clip import clip_loss as clip_loss
 from .con_clip import CoNCLIP as CoNCLIP
 from .cs_clip import CSCLIP as CSCLIP
+from .dac import DAC as DAC
 from .degla import DeGLA as DeGLA
 from .flair import FLAIR as FLAIR
 from .fsc_clip import FSCCLIP as FSCCLIP
@@ -16,3 +17,4 @@ from .siglip import SigLIP as SigLIP
 from .super_clip import SuperCLIP as SuperCLIP
 from .tic import TIC as TIC
 from .triplet_clip import TripletCLIP as TripletCLIP
+from .tsvlc import TSVLC as TSVLC
