@@ -44,6 +44,7 @@ from zoo.results.report import Results
 from zoo.results.tables import TextTable, print_parts
 from zoo.scenes.cache import FOILS, render_collection
 from zoo.scenes.world.collection import World
+from zoo.scenes.world.kinds import PEOPLE
 from zoo.sources.images import ImageFinder, infer_image_ref
 from zoo.sources.readers.scenes import Scenes
 from zoo.support.arguments import integer_at_least
@@ -57,22 +58,22 @@ if TYPE_CHECKING:
 
 PAGE = "demo.html"
 BEFORE = "CLIP (before)"
-HALF_TRUTHS, CONTROL = "half-truth: true text first", "control: true detail first"
+HALF_TRUTHS, CONTROL = "half-truth", "control: wrong detail"
 EDITS = {
-    "swap_obj": "objects swapped",
-    "swap_att": "attributes swapped",
-    "replace_rel": "relation replaced",
+    "swap_obj": "swapped objects",
+    "swap_att": "swapped attributes",
+    "replace_rel": "replaced relation",
 }
 RECALL = "retrieval, R@1"
 CARDS = 6  # on the page, for each model and direction
-BATCH_SIZE, LEARNING_RATE = 64, 1e-4
+BATCH_SIZE, LEARNING_RATE = 32, 5e-4
 TRUE, WRONG = "#2c7a4b", "#c2410c"  # colours of texts
 READING = (
-    "A half-truth is the true text with a wrong detail added, so that the guess that the shorter "
-    "text is true is always right. In the control, the true text with a true detail stands "
-    "against the half-truth: only a gain there shows that a model looks at the detail. Chance is "
-    "50 %, except for retrieval. The intervals are over the cases; another seed of fine-tuning "
-    "moves the values as well."
+    "Accuracies in %, with 95 % intervals over the cases; another seed of fine-tuning moves them "
+    "as well. Chance is 50, except for retrieval. A half-truth is longer than its true text, so "
+    "the guess that the shorter text is true is always right. In the control the true text has a "
+    "true detail added and the other one a wrong detail: only a gain there shows that a model "
+    "looks at the detail."
 )
 
 
@@ -167,7 +168,7 @@ def parser() -> CommandParser:
     parser.add_argument(
         "--steps",
         type=integer_at_least(1),
-        default=30,
+        default=40,
         help="fine-tuning steps per objective",
     )
     parser.add_argument(
@@ -266,9 +267,14 @@ def as_measure(found: Metric | Average, shorter: float | None = None) -> Measure
 
 
 def typical_case(model: MeasuredModel) -> ScoredCase:
-    """Returns the half-truth of the median gap among those that score above the true text."""
-    fooled = sorted((case for case in model.cases.values() if case.gap < 0), key=lambda c: c.gap)
-    return fooled[len(fooled) // 2] if fooled else next(iter(model.cases.values()))
+    """Returns a half-truth of an object that scores above its true text, of the median gap.
+
+    The object is not a person: a reader may take a man for a boy.
+    """
+    added = [case for case in model.cases.values() if case.condition == "+Obj"]
+    cases = [case for case in added if not {*PEOPLE} & {*case.texts[1].split()}] or added
+    fooled = sorted((case for case in cases if case.gap < 0), key=lambda case: case.gap)
+    return fooled[len(fooled) // 2] if fooled else cases[0]
 
 
 def print_case(case: ScoredCase, finder: ImageFinder, console: Console) -> None:
@@ -289,12 +295,12 @@ def measures_table(models: Mapping[str, MeasuredModel]) -> TextTable:
         rows.append(
             (
                 name,
-                *(f"{m.value:.0f} ({m.low:.0f} to {m.high:.0f})" for m in cells),
+                *(f"{m.value:.0f} ({m.low:.0f}-{m.high:.0f})" for m in cells),
                 "" if first.shorter is None else f"{first.shorter:.0f}",
                 f"{first.n:,}",
             )
         )
-    header = ("%, with 95 % interval", *models, "shorter text", "n")
+    header = ("true text above", *models, "shorter\ntext", "n")
     return TextTable(header, tuple(rows), n_text_columns=1)
 
 
