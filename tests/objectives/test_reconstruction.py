@@ -173,7 +173,7 @@ def test_a_batch_without_raw_texts_is_refused(t5: Path) -> None:
 def test_decoders_that_cannot_be_used_are_refused(t5: Path, tmp_path: Path) -> None:
     with pytest.raises(
         ZooError,
-        match=r"absent cannot be loaded \(there is no such folder\): give .*objective\.decoder ",
+        match=r"absent cannot be loaded \(.*\): give model\.objective\.decoder ",
     ):
         built(tmp_path / "absent")
     (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')

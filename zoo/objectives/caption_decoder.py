@@ -6,15 +6,12 @@ B texts of at most L tokens, V tokens in the vocabulary.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from zoo.backbones.hub import REPOSITORY, hub_offline_if_unreachable
-from zoo.backbones.hugging_face import without_progress_bars
 from zoo.errors import ZooError, import_optional
 
 MAX_TOKENS = 77  # the public code of READ-CLIP cuts captions there
@@ -118,12 +115,7 @@ def _load(kind: str, name: str, **settings: Any) -> Any:
         settings: Further arguments.
     """
     load: Callable[..., Any] = getattr(import_optional("transformers", "hf"), kind).from_pretrained
-    is_folder = Path(name).is_dir()
-    if not is_folder and not REPOSITORY.fullmatch(name):
-        raise OSError("there is no such folder")
-    hub = nullcontext() if is_folder else hub_offline_if_unreachable()
-    with hub, without_progress_bars():
-        return load(name, trust_remote_code=False, **settings)
+    return load(name, trust_remote_code=False, **settings)
 
 
 @contextmanager
