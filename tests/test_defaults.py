@@ -62,7 +62,13 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "public_code": False,
     },
     "FLAIR": {"multi_positive": True},  # --add-mps-loss of the public code's scripts
-    "READCLIP": {"lambda_align": 0.5},  # config/train_read_clip.yaml of the public code
+    "READCLIP": {  # config/train_read_clip.yaml of the public code; its reconstruction is off
+        "lambda_align": 0.5,
+        "lambda_recon": 0.0,
+        "decoder": "google/t5-v1_1-large",
+        "decoder_tokenizer": None,
+        "decoder_width": None,
+    },
     "CLIC": {  # utils/train_args.py of the public code: cont, sneg and uni
         "lambda_cont": 0.5,
         "lambda_sneg": 0.5,

@@ -1,6 +1,7 @@
 """Two and four processes give what one gives on the joined batch."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import torch
@@ -19,8 +20,9 @@ from tests.support.parallel import (
     parts_for,
     share_of,
 )
+from tests.support.t5 import write_small_t5
 from zoo.batch import Batch
-from zoo.objectives import DeGLA, Loss, Objective
+from zoo.objectives import READCLIP, DeGLA, Loss, Objective
 from zoo.scores import Block, Scores
 from zoo.support import distributed as gather
 
@@ -53,7 +55,8 @@ SLOW_PAIRS = [
     for h, o, m in PAIRS
     if o in objectives() and o not in ALWAYS and (m == MASKED or h not in ("Cosine0", "MaxSim0"))
 ]
-PUBLIC_DEGLA = "DeGLA, public code"
+PUBLIC_DEGLA, DECODED = "DeGLA, public code", "READCLIP, reconstruction"
+SLOW_PAIRS.append(("Cosine0", DECODED, "plain"))
 QUICK_PAIRS = [
     *(pair for pair in PAIRS if pair not in SLOW_PAIRS),
     ("Cosine0", PUBLIC_DEGLA, "plain"),
@@ -61,9 +64,15 @@ QUICK_PAIRS = [
 OF_MANY = [
     (h, o, m) for h, m in (("Cosine0", MASKED), ("MaxSim0", "plain")) for o in all_objectives()
 ]
+OF_MANY.append(("Cosine0", DECODED, MASKED))
 
 
 def step_of(head: str, objective: str, masks: str) -> Step:
+    if objective == DECODED:
+        with TemporaryDirectory() as folder:
+            decoded = READCLIP(lambda_recon=0.5, decoder=str(write_small_t5(Path(folder))))
+            decoded.decoder.model.double()
+            return Step(heads()[head], decoded, masks == MASKED)
     more = {PUBLIC_DEGLA: DeGLA(public_code=True)}
     return Step(heads()[head], (all_objectives() | more)[objective], masks == MASKED)
 

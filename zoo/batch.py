@@ -165,6 +165,8 @@ class Batch:
         teacher_images: The images encoded by the teacher, if there is one.
         teacher_texts: The texts of the bank encoded by the teacher, if there is one.
         broken: References of images that could not be decoded; their rows are filling.
+        raw_texts: The texts of the bank as they were written, for objectives that tokenize them in
+            another way; () if the data do not have them.
         single: Whether the rows are single images, in data that joins pairs of images in other
             steps.
 
@@ -204,6 +206,7 @@ class Batch:
     teacher_images: Encoded | None = None
     teacher_texts: Encoded | None = None
     broken: tuple[str, ...] = ()
+    raw_texts: tuple[str, ...] = ()
     single: bool = False
 
     def __len__(self) -> int:

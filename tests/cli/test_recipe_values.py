@@ -215,6 +215,11 @@ PUBLISHED: dict[str, dict[str, Any]] = {
         "data.batch_size": 256,
         "trainer.max_epochs": 5,
     },
+    "read_clip_decoder.yaml": {  # the same file, and the tokenizer of its collator
+        "model.objective.lambda_recon": 0.1,
+        "model.objective.decoder": "google/t5-v1_1-large",
+        "model.objective.decoder_tokenizer": "google/flan-t5-xl",
+    },
     "clic.yaml": {  # utils/train_args.py and trigger_train.sh of the public code, 4 devices
         "model.optimizer.lr": 1e-6,
         "model.optimizer.weight_decay": 0.1,

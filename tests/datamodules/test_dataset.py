@@ -137,6 +137,7 @@ def test_a_batch_points_into_one_bank_of_distinct_texts():
     assert (len(batch.texts), batch.texts.text_count) == (4, 10)
     assert batch.image_ids.tolist() == [stable_hash("p"), stable_hash("q")]
     assert torch.equal(batch.hashes, batch.texts.hashes)
+    assert batch.raw_texts == ("a dog", "a cat", "dog", "cat")  # "A  dog" has the ids of the first
     assert (batch.primary, batch.samples.tolist(), batch.images[:, 0, 0, 0].tolist()) == (
         2,
         [7, 8],
@@ -156,6 +157,7 @@ def test_a_batch_of_filling_alone_has_the_shapes_of_any_other():
     assert batch.captions.tolist() == [MISSING] * 3
     assert (batch.negatives.shape, batch.units.shape, batch.foils.shape) == ((3, 1), (3, 2), (3, 2))
     assert (len(batch.texts), batch.texts.text_count) == (1, 0)
+    assert batch.raw_texts == ("",)
 
 
 def test_without_negatives_and_units_there_are_no_columns():

@@ -7,7 +7,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -29,6 +29,7 @@ from tests.support.helpers import (
     random_pooled,
     random_tokens,
 )
+from tests.support.t5 import WORDS
 from zoo.batch import Encoded, TextBank, TokenKey, concatenate
 from zoo.heads.base import Head
 from zoo.objectives.base import Objective
@@ -169,7 +170,8 @@ class Step(nn.Module):
         batch = part.case.batch(
             self.image_tower(part.images), self.text_tower(part.texts), part.hashes
         )
-        batch = batch.with_teacher(part.images, part.texts)
+        words = (" ".join(WORDS[h % len(WORDS) :][: 1 + h % 4]) for h in part.hashes.tolist())
+        batch = replace(batch, raw_texts=tuple(words)).with_teacher(part.images, part.texts)
         scores = Scores(self.head, batch, self.masked, self.masked)
         return self.objective(batch, scores).total
 

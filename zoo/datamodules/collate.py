@@ -56,6 +56,8 @@ class Collate:
         distinct = list(dict.fromkeys(all_texts))
         texts, hashes, in_bank = self.collate_texts(distinct, len(all_texts))
         row_of_text: dict[str | None, int] = dict(zip(distinct, in_bank.tolist(), strict=True))
+        # texts with equal token ids share a row, which has the first of them
+        text_of_row = {row_of_text[text]: text for text in reversed(distinct)}
 
         def pointers(texts: Sequence[Sequence[str | None]]) -> Tensor:
             return torch.tensor(
@@ -82,6 +84,7 @@ class Collate:
             primary=len(rows_by_place),
             single=any(row.single for row in rows),
             broken=tuple(str(row.broken) for row in rows if row.broken is not None),
+            raw_texts=tuple(text_of_row.get(row, "") for row in range(len(texts))),
         )
 
 

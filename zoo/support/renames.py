@@ -41,6 +41,12 @@ ADDED_ARGUMENTS: dict[str, dict[str, Any]] = {
     "CSCLIP": {"pairs": "softmax"},
     "FSCCLIP": {"pairs": "softmax"},
     "NegCLIPSwap": {"skip_equivalent": False},
+    "READCLIP": {
+        "lambda_recon": 0.0,
+        "decoder": "google/t5-v1_1-large",
+        "decoder_tokenizer": None,
+        "decoder_width": None,
+    },
 }
 ADDED_TO_OPTIMIZER = {
     "weight_decay_on": "matrices",
