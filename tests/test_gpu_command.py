@@ -162,6 +162,7 @@ def test_a_dry_run_measures_and_says_that_its_numbers_are_of_a_cpu(tmp_path: Pat
         gpu.main(["--dry_run"])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_without_a_gpu_the_command_says_so_and_writes_no_results(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -522,6 +522,7 @@ def test_a_truncated_image_in_a_worker_is_one_sentence(
     assert ("data.tolerate_broken: true" in sentence) == (command == "fit")
 
 
+@pytest.mark.slow
 def test_a_truncated_image_is_counted_where_it_is_tolerated(root: Path, tmp_path: Path) -> None:
     broken = truncated_jpeg(root)
     flags = [

@@ -237,6 +237,7 @@ def test_the_rates_in_force_are_logged(trained: Path) -> None:
         assert losses(trained, column=f"train/lr_{part}")[1] > 0
 
 
+@pytest.mark.slow
 def test_one_seed_on_the_command_line_seeds_weights_data_and_steps(
     folder: Path, made_root: Path
 ) -> None:

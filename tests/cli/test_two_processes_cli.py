@@ -51,6 +51,7 @@ def both(folder: Path, common: list[str]) -> tuple[Path, Path]:
     return one, command(folder / "two", *common, *TWO, ranks=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tune", ["image", pytest.param("text", marks=pytest.mark.slow)])
 def test_a_run_with_a_frozen_tower_is_the_same_on_two_processes(
     made_root: Path, tmp_path: Path, tune: str

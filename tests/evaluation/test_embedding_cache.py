@@ -232,6 +232,7 @@ def on_two_ranks(rank: int, folder: str) -> None:
             (root / "rows").write_text(str(second.cases.num_rows))
 
 
+@pytest.mark.slow
 def test_two_ranks_share_what_is_kept(tmp_path: Path) -> None:
     made = cases(drawn_images(tmp_path, 5))
     on_ranks(2, on_two_ranks, str(tmp_path))

@@ -287,6 +287,7 @@ def test_threads_that_claim_a_version_at_once_get_one_each(tmp_path: Path) -> No
     assert sorted(claimed) == sorted(f"version_{n}" for n in range(threads * rounds))
 
 
+@pytest.mark.slow
 def test_two_runs_started_at_once_have_a_folder_each(folder: Path, fit: list[str]) -> None:
     runs = [in_process(folder, [*fit, "--trainer.max_steps", "2"]) for _ in range(2)]
     for run in runs:

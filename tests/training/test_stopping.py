@@ -76,7 +76,7 @@ def sent(signum: int, step: int, where: str = "step") -> list[str]:
 @pytest.mark.parametrize(
     ("signum", "step", "where", "kept"),
     [
-        (signal.SIGTERM, 1, "step", 2),
+        pytest.param(signal.SIGTERM, 1, "step", 2, marks=pytest.mark.slow),
         (signal.SIGINT, 3, "step", 4),
         (signal.SIGUSR1, 4, "validation", 4),
         pytest.param(signal.SIGINT, 8, "validation", 8, marks=pytest.mark.slow),
@@ -113,7 +113,14 @@ def test_a_signal_is_answered_at_the_end_of_the_step_and_the_command_it_names_go
     assert best_of(last_checkpoint(folder, 1)).resolve() == (kept_in / "best.ckpt").resolve()
 
 
-@pytest.mark.parametrize(("step", "kept"), [(1, 3), (3, 4), (7, 8)])
+@pytest.mark.parametrize(
+    ("step", "kept"),
+    [
+        (1, 3),
+        pytest.param(3, 4, marks=pytest.mark.slow),
+        pytest.param(7, 8, marks=pytest.mark.slow),
+    ],
+)
 def test_ranks_that_agree_a_step_later_lose_nothing_either(
     step: int,
     kept: int,
@@ -192,6 +199,7 @@ def test_a_signal_before_the_first_step_is_answered_at_once_and_leaves_no_run(
     assert not list(folder.glob("runs/*"))
 
 
+@pytest.mark.slow
 def test_a_validation_that_is_killed_on_a_step_with_a_checkpoint_is_made_up(
     folder: Path, recipe: str, unbroken: dict[tuple[int, str], set[str]]
 ) -> None:
@@ -209,6 +217,7 @@ def test_a_validation_that_is_killed_on_a_step_with_a_checkpoint_is_made_up(
     assert not losses(folder, 1)
 
 
+@pytest.mark.slow
 def test_a_signal_to_all_processes_leaves_those_that_load_the_batch_of_the_step(
     folder: Path, recipe: str
 ) -> None:
@@ -224,6 +233,7 @@ def test_a_signal_to_all_processes_leaves_those_that_load_the_batch_of_the_step(
     assert torch.load(last_checkpoint(folder), weights_only=True)["global_step"] == 6
 
 
+@pytest.mark.slow
 def test_a_checkpoint_is_written_after_some_minutes_whatever_the_steps(
     folder: Path, recipe: str
 ) -> None:
