@@ -41,7 +41,7 @@ EDITS = {
     "add_att": 68.8,
 }
 GROUP = 8.0  # its group score on Winoground
-R_AT_1 = 40.0  # a goal of its own: recall of captions among 1,000 scenes is to be above
+R_AT_1 = 40.0  # the goal, not a published value: recall among 1,000 scenes is to be above
 
 
 def main() -> None:
@@ -116,8 +116,8 @@ def evaluate(model: str, root: Path) -> tuple[Results, Results]:
 def half_truths(results: Results) -> dict[str, Any]:
     """Returns the accuracies of half-truths, and what a preference for short texts explains.
 
-    A preference for short texts alone would be right in all half-truths. So there is a control
-    beside them, A+ > A-: how often the true completion scores above the half-truth, and how often
+    A preference for short texts alone would be right in all half-truths. So the control is
+    A+ > A-: how often the true completion scores above the half-truth, and how often
     the shorter one of these two is the true one.
     """
     [diagnostic] = diagnostics(results, Official())
@@ -131,7 +131,7 @@ def half_truths(results: Results) -> dict[str, Any]:
         line = lines[name]
         measures[f"control A+ > A-, {name}"] = row(line.completion)
         shorter = 100 - line.baselines[LONGER, COMPLETION]
-        measures[f"control A+ > A- by the shorter text, {name}"] = rounded(
+        measures[f"control A+ > A- by the shorter text, {name}"] = build_measure(
             shorter, None, None, line.completion.n
         )
     return measures
@@ -147,7 +147,7 @@ def edits_and_retrieval(results: Results, shuffled: Results) -> dict[str, Any]:
     n_right = sum(round((half.value or 0.0) / 100 * half.n) for half in halves)
     n = sum(half.n for half in halves)
     low, high = wilson(n_right, n)
-    both = rounded(100 * n_right / n, 100 * low, 100 * high, n, GROUP)
+    both = build_measure(100 * n_right / n, 100 * low, 100 * high, n, GROUP)
     measures["pairs of captions, group score"] = both
     for half in halves:
         measures[f"pairs of captions, group score, {half.subset}"] = row(half)
@@ -168,10 +168,10 @@ def metric(results: Results, benchmark: str, subset: str, name: str) -> Metric:
 
 def row(found: Metric | Average, target: float | None = None) -> dict[str, Any]:
     """Returns a metric or an average with its interval and its target."""
-    return rounded(found.value, found.low, found.high, found.n, target)
+    return build_measure(found.value, found.low, found.high, found.n, target)
 
 
-def rounded(
+def build_measure(
     value: float | None,
     low: float | None,
     high: float | None,

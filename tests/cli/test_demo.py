@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from zoo.cli import main
-from zoo.cli.demo import BEFORE, MeasuredModel, changes, shorter_captions, typical_case
+from zoo.cli.demo import BEFORE, MeasuredModel, find_changes, shorter_text_accuracies, typical_case
 from zoo.results.half_truths import ScoredCase
 
 CASES = [
@@ -25,7 +25,7 @@ def test_changes_are_half_truths_that_cross_the_true_text_the_largest_first() ->
         replace(c, scores=s)
         for c, s in zip(CASES, [(0.3, 0.2, 0), (0.1, 0.2, 0), (0.4, 0.3, 0)], strict=True)
     ]
-    [change] = changes({BEFORE: model_of(CASES), "CS-CLIP": model_of(after)})
+    [change] = find_changes({BEFORE: model_of(CASES), "CS-CLIP": model_of(after)})
     assert change.name == "CS-CLIP"
     assert [old.id for old, _ in change.corrected] == ["0", "2"]  # by 0.4 and by 0.2
     assert [new.id for _, new in change.broken] == ["1"]
@@ -44,7 +44,7 @@ def test_equal_lengths_count_half_for_the_guess_that_the_shorter_text_is_true(
         "1.png,a horse,a cat,add\n",
         "utf-8",
     )
-    assert shorter_captions(tmp_path / "foils.csv") == {"swap": 75.0, "add": 0.0}
+    assert shorter_text_accuracies(tmp_path / "foils.csv") == {"swap": 75.0, "add": 0.0}
 
 
 @pytest.mark.slow

@@ -36,7 +36,7 @@ from zoo.objectives.negclip import NegCLIP
 from zoo.optim import Optimization
 from zoo.results.averages import Average
 from zoo.results.drawing import INK, STYLE, colour_and_marker, png, svg
-from zoo.results.half_truths import COMPLETION, ScoredCase, diagnostics
+from zoo.results.half_truths import ANCHOR, COMPLETION, ScoredCase, diagnostics
 from zoo.results.html_pages import mark_words, render_page, thumbnail_uris
 from zoo.results.metrics import Metric
 from zoo.results.presets.preset import Official
@@ -68,7 +68,7 @@ RECALL = "retrieval, R@1"
 CARDS = 6  # on the page, for each model and direction
 BATCH_SIZE, LEARNING_RATE = 32, 5e-4
 TRUE, WRONG = "#2c7a4b", "#c2410c"  # colours of texts
-READING = (
+EXPLANATION = (
     "Accuracies in %, with 95 % intervals over the cases; another seed of fine-tuning moves them "
     "as well. Chance is 50, except for retrieval. A half-truth is longer than its true text, so "
     "the guess that the shorter text is true is always right. In the control the true text has a "
@@ -132,18 +132,18 @@ def main(argv: list[str]) -> int:
     for split, n in (("train", args.scenes), ("test", max(args.scenes // 5, 1))):
         render_collection(args.out / split, n, World(split=split), 1, args.workers)
     torch.manual_seed(0)
-    models = {BEFORE: measure(build_module(CLIP()), args.out / "test")}
-    shown = typical_case(models[BEFORE])
+    models = {BEFORE: measure_model(build_module(CLIP()), args.out / "test")}
+    shown_case = typical_case(models[BEFORE])
     finder = ImageFinder([args.out / "test"], confined=True)
-    print_case(shown, finder, console)
+    print_case(shown_case, finder, console)
     for name, objective in (("NegCLIP", NegCLIP()), ("CS-CLIP", CSCLIP())):
         module = build_module(objective)
         console.rule(f"fine-tuning with {name}, {args.steps} steps")
         train(module, args.out / "train", args.steps)
-        models[name] = measure(module, args.out / "test")
-    page = write_page(models, shown, finder, args.out)
+        models[name] = measure_model(module, args.out / "test")
+    page = write_page(models, shown_case, finder, args.out)
     print_parts([measures_table(models).rich()], console)
-    console.print(READING, soft_wrap=True)
+    console.print(EXPLANATION, soft_wrap=True)
     console.print(f"{page} ({time.monotonic() - start_time:.0f} s in total)", soft_wrap=True)
     if sys.stdin.isatty() and console.is_terminal and Confirm.ask("Open it in the browser?"):
         webbrowser.open(page.absolute().as_uri())
@@ -217,7 +217,7 @@ def train(module: ZooModule, folder: Path, steps: int) -> None:
     ).fit(module, datamodule=data)
 
 
-def measure(module: ZooModule, folder: Path) -> MeasuredModel:
+def measure_model(module: ZooModule, folder: Path) -> MeasuredModel:
     """Returns the measures of a model on the scenes of a folder."""
     benchmarks = [
         HalfTruth(units=str((folder / "units.test.jsonl").absolute())),
@@ -227,22 +227,25 @@ def measure(module: ZooModule, folder: Path) -> MeasuredModel:
     results = evaluate(module, benchmarks, folder, quiet=True)
     [diagnostic] = diagnostics(results, Official())
     [overall] = [line for line in diagnostic.means if line.name == "all, by cases"]
-    shorter = 100 - overall.baselines[LONGER, COMPLETION]
     measures = {
-        HALF_TRUTHS: as_measure(overall.anchor, 100.0),
-        CONTROL: as_measure(overall.completion, shorter),
+        name: as_measure(overall.accuracy(metric), 100 - overall.baselines[LONGER, metric])
+        for name, metric in ((HALF_TRUTHS, ANCHOR), (CONTROL, COMPLETION))
     }
-    shorter_by_edit = shorter_captions(folder / FOILS)
+    shorter = shorter_text_accuracies(folder / FOILS)
     for edit, name in EDITS.items():
-        measures[name] = as_measure(find_metric(results, edit, "i2t"), shorter_by_edit[edit])
+        if edit in shorter:  # few scenes may have none
+            measures[name] = as_measure(find_metric(results, edit, "i2t"), shorter[edit])
     measures[RECALL] = as_measure(find_metric(results, "Scenes", "i2t_r@1"))
     return MeasuredModel(measures, {(c.condition, c.id, c.texts): c for c in diagnostic.cases})
 
 
-def shorter_captions(foils: Path) -> dict[str, float]:
-    """Returns by edit how often the caption is shorter than its foil, in per cent.
+def shorter_text_accuracies(foils: Path) -> dict[str, float]:
+    """Returns the accuracy of the guess that the shorter text is true, by edit, in per cent.
 
-    Equal lengths count half.
+    A guess between equal lengths counts half.
+
+    Args:
+        foils: The table of captions and foils of a folder of scenes.
     """
     with foils.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -271,8 +274,9 @@ def typical_case(model: MeasuredModel) -> ScoredCase:
 
     The object is not a person: a reader may take a man for a boy.
     """
-    added = [case for case in model.cases.values() if case.condition == "+Obj"]
-    cases = [case for case in added if not {*PEOPLE} & {*case.texts[1].split()}] or added
+    all_cases = list(model.cases.values())
+    added = [case for case in all_cases if case.condition == "+Obj"]
+    cases = [case for case in added if not {*PEOPLE} & {*case.texts[1].split()}] or all_cases
     fooled = sorted((case for case in cases if case.gap < 0), key=lambda case: case.gap)
     return fooled[len(fooled) // 2] if fooled else cases[0]
 
@@ -304,7 +308,7 @@ def measures_table(models: Mapping[str, MeasuredModel]) -> TextTable:
     return TextTable(header, tuple(rows), n_text_columns=1)
 
 
-def changes(models: Mapping[str, MeasuredModel]) -> list[Change]:
+def find_changes(models: Mapping[str, MeasuredModel]) -> list[Change]:
     """Returns the half-truths whose answer each fine-tuning changed, the largest changes first."""
     before = models[BEFORE].cases
     found = []
@@ -323,8 +327,12 @@ def write_page(
     models: Mapping[str, MeasuredModel], shown: ScoredCase, finder: ImageFinder, out: Path
 ) -> Path:
     """Writes both pictures and the page, and returns the page's path."""
-    flips = changes(models)
-    listed = [pair for flip in flips for pair in (*flip.corrected[:CARDS], *flip.broken[:CARDS])]
+    all_changes = find_changes(models)
+    listed = [
+        pair
+        for change in all_changes
+        for pair in (*change.corrected[:CARDS], *change.broken[:CARDS])
+    ]
     thumbnails = thumbnail_uris([shown.image, *(old.image for old, _ in listed)], finder)
     case_figure = draw_case(models, shown, finder)
     measures_figure = draw_measures(models)
@@ -337,8 +345,8 @@ def write_page(
         case_figure=svg(case_figure),
         measures_figure=svg(measures_figure),
         table_of_measures=measures_table(models),
-        reading=READING,
-        flips=flips,
+        explanation=EXPLANATION,
+        changes=all_changes,
         n_cases=len(models[BEFORE].cases),
         n_cards=CARDS,
         thumbnails=thumbnails,
