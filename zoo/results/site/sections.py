@@ -9,6 +9,7 @@ from zoo.benchmarks.half_truth.benchmark import HalfTruth
 from zoo.errors import ZooError
 from zoo.results import half_truth_models
 from zoo.results.comparison.comparison import Comparison
+from zoo.results.drawing import style_numbers
 from zoo.results.half_truth_pictures import draw_accuracy, draw_gaps, gap_limit
 from zoo.results.half_truths import ANCHOR, COMPLETION, Diagnostic, diagnostics
 from zoo.results.metrics import Metric
@@ -145,13 +146,14 @@ def retrieval_section(runs: Mapping[str, Results], links: Links) -> Section | No
     cases: dict[tuple[str, Metric], str] = {}
     galleries: dict[tuple[BenchmarkRun, str], dict[str, dict[int, Metric]]] = {}
     looks: dict[str, tuple[int, int]] = {}
+    colours = style_numbers(runs)
     for number, (name, run) in enumerate(runs.items()):
         for metric in run.metrics:
             match = RECALL.fullmatch(metric.metric)
             if match is not None and metric.value is not None:
                 is_image_to_text = match[1] == "i2t"
                 curve = f"{name}, {'image to text' if is_image_to_text else 'text to image'}"
-                looks[curve] = number, int(not is_image_to_text)
+                looks[curve] = colours[name], int(not is_image_to_text)
                 curve_metrics = galleries.setdefault((metric.benchmark_run, metric.subset), {})
                 curve_metrics.setdefault(curve, {})[int(match[2])] = metric
                 cases[curve, metric] = links.metric_link(metric, metric.metric, number)
@@ -195,6 +197,7 @@ def training_section(curves_by_run: Curves, names: Sequence[str]) -> Section | N
         "missing": ("Share of missing texts", r"train/missing_\w+"),
     }
     charts = []
+    colours = style_numbers(names)
     for name, (title, pattern) in panels.items():
         columns = [column for log in curves_by_run.values() for column in log]
         columns = [column for column in dict.fromkeys(columns) if re.fullmatch(pattern, column)]
@@ -207,7 +210,7 @@ def training_section(curves_by_run: Curves, names: Sequence[str]) -> Section | N
                     for column_name in equal_columns
                 ]
                 label = f"{run}, {' = '.join(short_names)}"
-                curve, looks[label] = log[column], (names.index(run), columns.index(column))
+                curve, looks[label] = log[column], (colours[run], columns.index(column))
                 if name == "temperature":
                     curve = Curve(curve.x, [1 / y for y in curve.y])
                 curves[label] = curve
