@@ -131,6 +131,7 @@ def test_a_row_ends_when_the_command_is_killed(tmp_path: Path) -> None:
     wait_until(lambda: not is_running(int(file.read_text())))
 
 
+@pytest.mark.slow
 def test_the_clock_ends_the_running_row_and_begins_none_after_it(tmp_path: Path) -> None:
     run([row("starts the server of processes", "measure")], tmp_path)
     began = time.monotonic()
@@ -143,6 +144,7 @@ def test_the_clock_ends_the_running_row_and_begins_none_after_it(tmp_path: Path)
         assert (result["status"], result["message"]) == ("not begun", "time was over")
 
 
+@pytest.mark.slow
 def test_a_dry_run_measures_and_says_that_its_numbers_are_of_a_cpu(tmp_path: Path) -> None:
     gpu = module("gpu")
     chosen = ["pairs CLIP", "base", "channels", "no row has this name"]
@@ -314,6 +316,7 @@ def requirements(package: str, seen: set[str]) -> set[str]:
     return seen
 
 
+@pytest.mark.slow
 def test_wheels_are_carried_to_a_machine_without_a_network_as_the_page_says(
     tmp_path: Path,
 ) -> None:

@@ -216,6 +216,7 @@ def test_the_cases_name_the_images(shared_data: Path, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_validate_can_fetch_first(
     sugarcrepe: dict[str, bytes],
     shared_data: Path,
