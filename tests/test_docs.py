@@ -308,16 +308,14 @@ def test_the_first_half_hour_goes_from_an_empty_folder_to_a_loss_of_ones_own(
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     follow(FIRST, tmp_path, monkeypatch, capsys)
-    assert (tmp_path / "measured" / "cases.parquet").is_file()
+    assert (tmp_path / "own" / "cases.parquet").is_file()
     objectives = [
         torch.load(run / "checkpoints" / "last.ckpt", weights_only=True)["hyper_parameters"][
             "objective"
         ]["class_path"]
         for run in sorted((tmp_path / "runs").iterdir())
     ]
-    assert objectives == [f"zoo.objectives.{name}" for name in ("CLIP", "NegCLIP", "CSCLIP")] + [
-        "my_loss.OneWay"
-    ]
+    assert objectives == ["zoo.objectives.NegCLIP", "my_loss.ImageToText"]
 
 
 def test_what_a_page_shows_and_was_not_printed_is_found() -> None:

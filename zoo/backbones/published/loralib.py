@@ -16,7 +16,8 @@ def merge_loralib_adapters(file: Path, state: State) -> State:
     """Merges the adapters of loralib's layers into their weights: W + alpha / r B A.
 
     The rank r is that of the tensors. A convolution of k x k pixels has adapters of k r rows, whose
-    product is reshaped into the kernel, as published.
+    product is reshaped into the kernel, as published. CS-CLIP's public evaluation leaves out the
+    factor 1 / r, so that its metrics of TSVLC and DAC are those of other weights.
 
     Args:
         file: The file of the state in messages.

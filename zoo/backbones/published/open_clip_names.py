@@ -4,7 +4,10 @@ from zoo.backbones.published.base import PublishedWeights
 
 
 class NegCLIP(PublishedWeights):
-    """NegCLIP (Yuksekgonul et al., 2023): a checkpoint of open_clip's training."""
+    """NegCLIP (Yuksekgonul et al., 2023): a checkpoint of open_clip's training.
+
+    Its authors evaluated it in a tower with GELU; `backbone.activation: gelu` gives their metrics.
+    """
 
     activation = "quickgelu"
 
