@@ -34,6 +34,8 @@ OTHERS = (
     "zoo.load",
     "zoo.module.ZooModule",
     "zoo.objectives.Objective",
+    "zoo.regions_and_phrases.Segments",
+    "zoo.regions_and_phrases.Views",
     "zoo.scores.Block",
     "zoo.scores.Scores",
 )

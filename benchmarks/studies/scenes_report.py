@@ -4,6 +4,8 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from zoo.benchmarks.base import Case
+from zoo.benchmarks.half_truth.baselines import LONGER, text_only_baselines
 from zoo.benchmarks.half_truth.rules import CONDITIONS
 
 ARMS = ("CLIP", "NegCLIP", "NegCLIP + foils", "CS-CLIP")
@@ -19,10 +21,13 @@ Run = dict[str, Any]
 Values = dict[str, dict[str, dict[str, list[float]]]]  # by split, arm and name, of each seed
 
 
-def write_report(runs: list[Run], kept: dict[str, Any], out: Path) -> str:
+def write_report(
+    runs: list[Run], kept: dict[str, Any], cases: dict[str, list[Case]], out: Path
+) -> str:
     """Writes scenes_study.md and returns the text.
 
-    `runs` are results as the study writes them, and `kept` has its plan and paces.
+    `runs` are results as the study writes them, `kept` has its plan and paces, and `cases` has the
+    cases by split.
     """
     seeds = sorted({run["seed"] for run in runs})
     plan = kept["plan"]
@@ -40,7 +45,8 @@ def write_report(runs: list[Run], kept: dict[str, Any], out: Path) -> str:
         "added; ties are wrong; chance is 50 %, also of completions (the true completion above "
         "the false one) and of attribute swaps. Brackets: 95 % intervals, Wilson's on the "
         "effective number of scenes, which is the noise of asking one seed; "
-        "the noise of training is seen between seeds.",
+        "the noise of training is seen between seeds. `shorter text` does not see the image and "
+        "chooses the text with fewer characters; ties count half.",
         "",
         "Processor seconds a step: "
         + ", ".join(f"{arm} {seconds:.2f}" for arm, seconds in kept["seconds_a_step"].items())
@@ -53,6 +59,7 @@ def write_report(runs: list[Run], kept: dict[str, Any], out: Path) -> str:
                 f"## {budget_name.capitalize()}, {split_name}",
                 "",
                 *_by_condition(runs, budget, split),
+                _shorter_text_row(cases[split]),
             ]
             lines += ["", *_by_seed(runs, budget, split, seeds)]
     lines += [
@@ -99,6 +106,17 @@ def _by_condition(runs: list[Run], budget: str, split: str) -> list[str]:
             )
     n = [runs[0]["metrics"][split][name]["n"] for name in names]
     return [*lines, "| n | | " + " | ".join(map(str, n)) + " |"]
+
+
+def _shorter_text_row(cases: list[Case]) -> str:
+    """Returns the row of the baseline that chooses the shorter text."""
+    longer = text_only_baselines([c for c in cases if c.subset in CONDITIONS])[LONGER]
+    shorter = {
+        metric: [100 - longer[condition][metric] for condition in CONDITIONS]
+        for metric in ("half_truth", "completion")
+    }
+    values = [*shorter["half_truth"], *map(mean, shorter.values())]
+    return "| shorter text | | " + " | ".join(f"{value:.1f}" for value in values) + " | |"
 
 
 def _by_seed(runs: list[Run], budget: str, split: str, seeds: list[int]) -> list[str]:

@@ -74,7 +74,9 @@ def main() -> None:
     if not arguments.report_only:
         study(arguments.work, plan, arguments.seeds, arguments.workers)
     runs = [json.loads(path.read_text()) for path in sorted(arguments.work.glob("seed*/*.json"))]
-    print(write_report(runs, json.loads((arguments.work / "plan.json").read_text()), arguments.out))
+    kept = json.loads((arguments.work / "plan.json").read_text())
+    cases = read_cases(arguments.work / "scenes")
+    print(write_report(runs, kept, cases, arguments.out))
 
 
 def study(work: Path, plan: Plan, seeds: list[int], workers: int) -> None:

@@ -23,8 +23,9 @@ class TIC(Objective):
 
     FG-CLIP 2 computes the term over captions of regions, in addition to losses that need boxes.
     Here it is over the captions of all devices. The public code counts a caption that is left out
-    with cosine 0, and fails if a device has fewer than ten captions; here such a caption does not
-    count, and a caption without any similar one is left out of the mean.
+    with cosine 0, and skips its region losses if a device has fewer than ten captions of regions.
+    Here a caption that is left out does not count, and a caption without any similar one is left
+    out of the mean.
 
     Args:
         lambda_tic: Weight of the term.

@@ -22,6 +22,19 @@ class Views(Configurable, ABC):
         side: The side of the square, in pixels, to which an image is resized and centre-cropped
             first.
         count: The number of views of an image.
+
+    Examples:
+        An image and its upper half. In a module `my_views`, the class is used with
+        `--model.head.views my_views.Halves`:
+
+        >>> import torch
+        >>> from zoo.regions_and_phrases import Views
+        >>> class Halves(Views):
+        ...     side, count = 224, 2
+        ...     def views(self, image):
+        ...         return [image, image[:, : image.shape[1] // 2]]
+        >>> [tuple(view.shape) for view in Halves().checked_views(torch.zeros(3, 224, 224))]
+        [(3, 224, 224), (3, 112, 224)]
     """
 
     side: int
@@ -65,6 +78,16 @@ class Segments(Configurable, ABC):
     """Base class of methods that split a text into phrases.
 
     The phrases depend only on the text and the arguments of the class.
+
+    Examples:
+        The parts of a text before and after "and":
+
+        >>> from zoo.regions_and_phrases import Segments
+        >>> class Sides(Segments):
+        ...     def phrases(self, text):
+        ...         return text.split(" and ")
+        >>> Sides().split("a cat and a dog")
+        ('a cat', 'a dog', 'a cat and a dog')
     """
 
     @abstractmethod

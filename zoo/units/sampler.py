@@ -30,8 +30,8 @@ class UnitSampler(Configurable):
             drawn only without a relation (Table 16).
         max_conjunction: The maximum number of entities in a conjunction "a and b" (K).
         with_replacement: Whether draws are independent, so that each is a relation with probability
-            `p_rel`, as in Section 4.1 and Table 16. Otherwise no unit is drawn twice, and a caption
-            with one relation then gives an entity, or nothing.
+            `p_rel`, as in the public code; the paper does not say. Otherwise no unit is drawn
+            twice, and a caption with one relation then gives an entity, or nothing.
         shuffle_conjunction_independently: Whether a conjunction and its foil are shuffled
             independently. The public code does so, which reorders half of these foils; they are no
             longer minimal edits.
