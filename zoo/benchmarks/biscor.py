@@ -46,8 +46,9 @@ def _subsets(split: str) -> tuple[Subset, ...]:
 class BiSCoR(PublishedBenchmark):
     """BiSCoR-Ctrl: 1,000 pairs of each kind, with a colour, size, material or quantity exchanged.
 
-    The second image is the same scene, rendered again with the change. A case's id is its row in
-    the published table.
+    The second image is the same scene, rendered again with the change. Protocol `group`; a tie is
+    wrong. A case's id is its row in the published table. The published files were not available
+    when this was written.
 
     Args:
         files: Paths of the annotations if not the default ones, by subset.

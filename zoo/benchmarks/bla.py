@@ -40,7 +40,8 @@ class BLA(PublishedBenchmark):
 
     An entry has two true captions of an image and two false ones, in pairs of one form. Each pair
     is a case; its id is the entry's index and the pair's number. The authors rank the four captions
-    and report no accuracy; CS-CLIP counts pairs.
+    and report no accuracy; CS-CLIP counts pairs. Protocol `i2t`; a tie is wrong. Images are Visual
+    Genome's. Entries without an image or captions are left out and counted.
 
     Examples:
         An entry makes two cases:

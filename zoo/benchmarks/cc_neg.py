@@ -51,8 +51,14 @@ class CCNeg(PublishedBenchmark):
     """CC-Neg: 40,000 photographs of the web, each with a caption and a negation of it.
 
     The negation was written by a language model; commas are removed from it, as in the authors'
-    code. These are the last 40,000 entries of the file; CoN-CLIP is trained on the others. A
-    case's id is the number of the entry.
+    code. These are the last 40,000 entries of the file; CoN-CLIP is trained on the others. Protocol
+    `i2t`; the authors list the caption first and take an argmax, so a tie is right. A case's id is
+    the number of the entry.
+
+    A negation contains a word such as "no", "not" or "without", so a rule can reject it without the
+    image: compare `i2t` with the text-only baselines. Images are in
+    `cc_neg/ccneg_images/cc3m_subset_images_extracted_final`. The published file was not available:
+    the format is that of the authors' code. The file is read without running code from it.
 
     Examples:
         The caption comes first, and an argmax over equal scores takes it:

@@ -18,8 +18,9 @@ INSTRUCTIONS = download_command("cola")
 class COLA(PublishedBenchmark):
     """COLA, multi-object: 210 pairs of images; each caption has to prefer its image.
 
-    The published accuracy is the metric `image`. The captions of a pair use different phrases, not
-    the same words in another order, so the metric `text` is easier.
+    Protocol `group`; a tie is wrong. The published accuracy is the metric `image`. The captions of
+    a pair use different phrases, not the same words in another order, so the metric `text` is
+    easier. The published values are those of CS-CLIP's authors. Images are Visual Genome's.
 
     Examples:
         Scores that give each text its image, but not each image its text:

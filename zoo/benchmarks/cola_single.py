@@ -26,8 +26,12 @@ Flags = tuple[int, ...]
 class COLASingle(PublishedBenchmark):
     """COLA, single-object: texts about an object with attributes rank images (average precision).
 
-    A case is a text and its hard images, which match a part of it. The published value is the mean
-    average precision over texts, the metric `ap`. A case's id is the number of its text.
+    A case is a text and its hard images, which match a part of it. Protocol `ap`: the published
+    value is the mean average precision over texts. Texts that match no hard image are left out, as
+    by the authors, and counted. A case's id is the number of its text. Images are Visual Genome's
+    (`gqa`), CLEVR's (`clevr`) and COCO's (`paco`).
+
+    This was written from the authors' script and page, without the benchmark's files.
 
     Examples:
         The average precision of a text, for which the first and the third image are right:

@@ -53,9 +53,15 @@ class _ColorFoilRow(Struct):
 class ColorFoil(PublishedBenchmark):
     """ColorFoil with foils sampled by zoo: a caption against the same one with other colours.
 
-    The authors publish a script that samples foils, but no foils. Here they are sampled once with
-    a seed and saved to a file that can be shared. Each image has one case, for its first caption
-    with a colour. A case's id is COCO's number of the image.
+    The authors publish a script that samples foils, but no foils. Here they are sampled once with a
+    seed and saved to a file that can be shared. Each image has one case, for its first caption with
+    a colour. Protocol `i2t`; a tie is wrong. A case's id is COCO's number of the image. Images are
+    COCO's val2017.
+
+    A word that is one of CSS3's 147 colour names is replaced by one of the authors' ten colours,
+    the same for equal words. The authors' script also replaces parts of words ("redhead") and drops
+    four images without colours; this does neither. They have about 2,507 cases. To use the foils of
+    another run, put its file at `colorfoil/colorfoil.jsonl` or name it in `files`.
 
     Args:
         seed: Seed of the replacement colours.

@@ -30,6 +30,10 @@ class _ComVGRow(Struct):
 class ComVG(PublishedBenchmark):
     """ComVG: 5,400 sentences with two images, one of which has another subject, verb or object.
 
+    The task of SVO-Probes on images of Visual Genome. Protocol `t2i`; a tie is wrong. The notes
+    count rows that repeat (78 in the published file) and right images that are wrong in another row
+    of the same sentence (75). The cases use 524 photographs.
+
     Examples:
         A row, in which the first image is the one of the sentence:
 

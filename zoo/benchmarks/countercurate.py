@@ -55,10 +55,16 @@ class _Question(Struct):
 class CounterCurate(PublishedBenchmark):
     """CounterCurate: left and right, above and below, and how many.
 
-    A case of `left_right` and `up_down` has a photograph of Flickr30k, a counterfactual image, and
-    a caption for each; the published accuracy is over both images. A case of `counting` has a
-    photograph of Visual Genome, with the right number of objects and the next higher one in a
-    sentence. Flickr30k-Counting and Flickr30k-Attributes are training data.
+    A case of `left_right` and `up_down` has a photograph of Flickr30k, a counterfactual image
+    (mirrored, or made by GLIGEN), and a caption for each; the published accuracy is over both
+    images. A case of `counting` has a photograph of Visual Genome, with the right number of objects
+    and the next higher one in a sentence. Protocol `i2t`; a tie is wrong. Counterfactual images are
+    in `countercurate/train_data`; photographs are read from Flickr30k.
+
+    As in the authors' code, `counting` leaves out images with two questions about one kind of
+    object. The right number is always the lower one, so a rule that reads only the texts has 100 %.
+    The authors split rows, not photographs, into training and test data. Flickr30k-Counting and
+    Flickr30k-Attributes have no published test. The authors' values are for OpenCLIP's ViT-B/32.
 
     Examples:
         An image is left out if two of its questions are about the same kind of object:

@@ -56,10 +56,15 @@ class _Compounds(_CREPERow, rename={"negatives": "valid_hard_negs_comp"}):
 class CREPE(PublishedBenchmark):
     """CREPE: productivity by complexity, and systematicity by the compounds of a training set.
 
-    A case is a box of an image, its caption and its hard negatives, and accuracy is the authors'
-    recall at 1. Their script lists the caption first and sorts by score, so a tie counts as right.
-    The group of a productivity case is its complexity. The subsets of systematicity are meant for
-    models trained on that training set.
+    A case is a box of an image, its caption and its hard negatives. Protocol `i2t`, which is the
+    authors' recall at 1. Their script lists the caption first and sorts by score, so a tie counts
+    as right. The group of a productivity case is its complexity. The subsets of systematicity are
+    meant for models trained on that training set; they were written from the authors' script,
+    without its files.
+
+    Images are Visual Genome's at their published size: if many boxes do not fit their images, all
+    cases are left out. The published values are vl_compo's, over all complexities. In `negate` the
+    shortest text is nearly always right, because a negation makes a text longer.
 
     Examples:
         A tie is right, since the official script lists the caption first:

@@ -45,8 +45,12 @@ class _EqBenEntry(Struct):
 class EqBen(PublishedBenchmark):
     """EqBen: seven sets of pairs of images and captions, 251,048 cases.
 
-    AG uses the first caption of each image, as the authors' code does. Frames of YouCook2 are
-    arrays (.npy); the other images may be jpg files where the annotation names png files.
+    Protocol `group`; a tie is wrong. AG uses the first caption of each image, as the authors' code
+    does. Frames of YouCook2 are arrays (.npy); the other images may be jpg files where the
+    annotation names png files. Images are in `eqben/image`.
+
+    The published values are vl_compo's, which measured 5,000 cases each of AG and YouCook2. Means
+    over EqBen count Kubric's three sets as one. The preset `fsc_clip` sets `max_cases` to 20,000.
 
     Args:
         max_cases: Number of cases of a subset to keep, those with the lowest hash of their number;

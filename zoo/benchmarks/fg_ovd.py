@@ -38,9 +38,15 @@ class _FGOVDEntry(Struct):
 class FGOVD(PublishedBenchmark):
     """FG-OVD: a box of an image chooses among its text and up to ten with changed attributes.
 
+    The changed attributes are one (`hard`), two (`medium`) or three (`easy`); the texts of
+    `trivial` are of other objects. Protocol `i2t`; a tie with the highest score is right, as in the
+    authors' script. Some lines have fewer than ten wrong texts, and chance follows the texts of
+    each case.
+
     FG-CLIP pools its tower's features over the box. Here the box is cropped, which works with any
     tower, so the values differ from FG-CLIP's. Texts are in lower case, as in its evaluation. A
-    case's id is its line.
+    case's id is its line. Images are COCO's val2017. Boxes of images that were resized are scaled;
+    images with another aspect ratio are left out.
 
     Examples:
         A line: the box that is cropped, and the texts in lower case:

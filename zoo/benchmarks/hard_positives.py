@@ -38,7 +38,11 @@ class _HardPositivesEntry(Struct):
 class HardPositives(PublishedBenchmark):
     """Hard Positives: attributes, relations and swaps, each with a paraphrase of the caption.
 
-    The captions and foils are VL-CheckList's and ARO's. A case's id is its place in the file.
+    The captions and foils are VL-CheckList's and ARO's. Captions are in `data`, hard positives in
+    `swapped_data`, entry by entry. Protocol `hard_positive`; a tie is wrong. A case's id is its
+    place in the file. Images are Visual Genome's; those of `swap` are cropped to boxes as in ARO.
+
+    `swap` was written from the authors' script, without its files.
 
     Examples:
         The caption, its hard positive from a second file, and their foil:

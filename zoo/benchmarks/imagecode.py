@@ -41,9 +41,14 @@ class _SimpleEntry(Struct):
 class ImageCoDe(PublishedBenchmark):
     """ImageCoDe: a description, and the ten images that it was written for, or two of them.
 
-    The subsets video and static have ten images per case, simple has two. The answer may be at any
-    position, and the first of equal scores wins. In the authors' script the winner of a tie depends
-    on the machine, since its sorting is not stable.
+    The images are frames of a video or similar photographs. The subsets video and static have ten
+    images per case, simple has two. Protocol `t2i`. The answer may be at any position, and the
+    first of equal scores wins. In the authors' script the winner of a tie depends on the machine,
+    since its sorting is not stable. Whitespace around a text is removed, as the authors do. Images
+    are in `imagecode/image-sets/SET/imgK.jpg`; the tenth is the tenth by number.
+
+    This is the validation split, since the labels of the test split are not public. Over video and
+    static ViT-B/32 has 21.7 %.
 
     Examples:
         The fourth of ten images is right for a description:

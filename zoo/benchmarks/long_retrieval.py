@@ -89,12 +89,15 @@ class _Conversation(Struct):
 class LongRetrieval(PublishedBenchmark):
     """Long-caption retrieval: recall at 1, 5 and 10, from image to text and from text to image.
 
-    A subset is one case; its `n` is the number of images. Images, captions and their order are
-    those of FLAIR's code, and those of DOCCI's test split for `docci`. As there, captions with the
-    same `image_id` are of one image, and in `dci`, `iiw` and ShareGPT4V, which have no such field,
-    every caption has an image of its own, also if two have the same file. Captions of these three
-    are split into sentences and joined by ". " as there. A caption longer than the context of the
-    model is truncated; the results count such captions.
+    A subset is one case; its `n` is the number of images. Protocol `retrieval`. Images, captions
+    and their order are those of FLAIR's code, and those of DOCCI's test split for `docci`. As
+    there, captions with the same `image_id` are of one image, and in `dci`, `iiw` and ShareGPT4V,
+    which have no such field, every caption has a separate image, also if two have the same file.
+    Captions of these three are split into sentences and joined by ". " as there. A caption longer
+    than the context of the model is truncated; the results count such captions.
+
+    `urban1k`, `iiw` and `iiw_sentences` were read from the published files; the other subsets were
+    tested only on small files of the same form. No published values are included.
 
     Examples:
         Two images of Urban-1k, each with its caption:

@@ -42,8 +42,10 @@ class _MMVPRow(Struct):
 class MMVP(PublishedBenchmark):
     """MMVP-VLM: 135 pairs of images, 15 per visual pattern; each statement has to find its image.
 
-    The published accuracy is the metric `image`. Statements are prefixed with "a photo of". As in
-    the authors' script, the second image wins a tie, since it is listed first.
+    Protocol `group`; the published accuracy is the metric `image`. Statements are prefixed with "a
+    photo of". As in the authors' script, the second image wins a tie, since it is listed first.
+    Images are in `mmvp/MLLM_VLM Images/PATTERN/NUMBER.jpg`. The published values are vl_compo's.
+    With 15 cases an interval reaches about 20 points to either side, so read all 135 together.
 
     Examples:
         Two questions in a row are a case:

@@ -75,8 +75,18 @@ class NegBench(PublishedBenchmark):
     """NegBench: which of four captions is true (20,941 cases of images), retrieval with negations.
 
     A choice counts for the metric `i2t` and for that of its kind (`positive`, `negative` or
-    `hybrid`). A case's id is its row. A video (MSR-VTT) is the mean of four frames, which are
-    decoded by PyAV. The X-rays are not read.
+    `hybrid`). Protocol `by_kind`; the first of the highest scores wins, as in the authors' code.
+    The right caption comes first in COCO and VOC, so a model that gives equal scores has 100 %
+    under `official`. Galleries have protocol `retrieval`. A case's id is its row.
+
+    A video (MSR-VTT) has four frames, decoded by PyAV (`pip install av`), with protocols
+    `video_by_kind` and `video_retrieval`; the authors report `t2i_r@1` and `t2i_r@5`. CS-CLIP's
+    code takes only the first frame. A head without one vector per image and text cannot rank
+    videos. The X-rays are not read.
+
+    The published values are the authors'; those from before March 2025 were computed without
+    normalization and are not comparable. Compare the recall of a gallery with that of its negated
+    captions.
 
     Examples:
         OpenAI's ViT-B/32 rarely chooses a true caption that negates, far below chance:

@@ -32,7 +32,11 @@ class PUGSpare(Benchmark):
 
     The subsets are BindSplit's: with a block of 3 colours by 3 animals held out, training has seen
     both bindings of `seen`, one of `partial` and none of `unseen`. The reader of the same name has
-    the captions to train on. Among all captions, both orders of the animals are right.
+    the captions to train on. A caption against its swap has protocol `i2t`; all captions have
+    protocol `retrieval`, in which both orders of the animals are right.
+
+    The captions are 524 of 5,232 (`seen`), 504 and 36. BindSplit does not state which of the seen
+    captions it evaluates, so its values for `seen` and `partial` are of other captions.
 
     Args:
         file: The path of PUG_SPARE.csv if not the default one; the folders of its images are next

@@ -69,7 +69,15 @@ SUBSETS = {
 class Retrieval(Benchmark):
     """Caption retrieval: recall at 1, 5 and 10, from image to text and from text to image.
 
-    A source is one case with all its captions; `n` of its subset is the number of images.
+    A source is one case with all its captions; `n` of its subset is the number of images. Protocol
+    `retrieval`: all captions of an image are right, and those of another image are wrong, even if
+    the words are the same. A wrong answer with the same score ranks before the right one. The
+    published values are vl_compo's.
+
+    If images are missing, the gallery is smaller and its recall is easier. The report then states
+    this, shows no published value and leaves the metric out of averages. A head that reads tokens,
+    pairs or views scores a short-list: the 32 nearest by cosine for each image and text
+    (`--data.shortlist`). An answer outside the list is wrong.
 
     Args:
         source: The source: coco_karpathy, flickr30k or flickr8k, None for all three, the path of a

@@ -19,7 +19,8 @@ from zoo.scenes.pairs import KINDS
 class ScenePairs(SceneFolder):
     """Two images and two captions that differ in one exchanged attribute.
 
-    The subsets are the exchanged attributes: 'color', 'size', 'material' and 'quantity'.
+    The subsets are the exchanged attributes: 'color', 'size', 'material' and 'quantity'. Camera,
+    lamps, positions and noise of the two scenes are the same. Protocol `group`; a tie is wrong.
 
     Args:
         folder: The folder written by `zoo scenes pairs`, a path or relative to the data root.

@@ -19,7 +19,7 @@ class SceneSwaps(SceneFolder):
 
     The subset 'test' has scenes that are not in training, and 'held_out' has scenes with a
     combination of colour and shape that is not in training. Captions whose swap is also true are
-    left out.
+    left out. Protocol `i2t`; a tie is wrong.
 
     Args:
         folder: The folder written by `zoo scenes render`, a path or relative to the data root.

@@ -36,7 +36,9 @@ class _SugarCrepePPEntry(Struct):
 class SugarCrepePP(PublishedBenchmark):
     """SugarCrepe++: five kinds of foils against a caption and its paraphrase, 4,757 cases.
 
-    A case's id is its id in the published file.
+    Protocol `all_pos`, which the authors call ITT; a tie is wrong. A case's id is its id in the
+    published file. Images are COCO's val2017. In two entries of swap_obj (2 and 8) the foil is the
+    caption itself, so nobody can be right.
 
     Examples:
         Both captions have to score above the foil; here the paraphrase does not:
@@ -79,7 +81,8 @@ class SugarCrepePP(PublishedBenchmark):
 class SugarCrepePPText(PublishedBenchmark):
     """SugarCrepe++ without images: is a caption closer to its paraphrase than to the foil?
 
-    The authors call it TOT. It needs no images, but a head that compares texts with texts.
+    Protocol `text_only`, which the authors call TOT; a tie is wrong. It needs no images, but a head
+    with one vector per text, which `CrossModal`, `MaxSim` and `StructureGuided` do not have.
 
     Examples:
         A case has no images; both captions are compared with the paraphrase and the foil:

@@ -45,11 +45,17 @@ class _SVOProbesRow(Struct):
 class SVOProbes(PublishedBenchmark):
     """SVO-Probes: a sentence and two images, one of which has another subject, verb or object.
 
-    A case of the subsets subject, verb and object asks whether the sentence prefers its image,
-    which is the usual measure for dual encoders. A case of `subject pairs` etc. asks the published
-    question: does the sentence match this image or not? Each pair of sentence and image occurs
-    once, if both images of a row with this pair exist. Its group is whether it matches, since the
-    published accuracy is the mean over these two groups.
+    The subsets subject, verb and object have protocol `t2i`, which is the usual measure for dual
+    encoders: does the sentence prefer its image? A tie is wrong. `subject pairs` etc. have protocol
+    `binary`, the published question: does the sentence match this image or not? Each pair of
+    sentence and image occurs once, if both images of a row with this pair exist. Its group is
+    whether it matches, since the published accuracy is the mean over these two groups (`macro`).
+    The authors' models answer yes or no; here the threshold is the best one for the subset.
+
+    The images have to be fetched from the links in the table, as `svo_probes/images/IMAGE_ID.jpg`.
+    In 2024, 22,162 rows were still complete (3,728, 13,523 and 4,911), so report the coverage. The
+    published values are over these rows. Rows that differ in no role or in several are in no
+    subset; the notes count them.
 
     Examples:
         A row is one case of `verb`, and two of `verb pairs`:

@@ -51,8 +51,10 @@ class _VALSEEntry(Struct):
 class VALSE(PublishedBenchmark):
     """VALSE: six linguistic phenomena and nouns in eleven subsets, 7,702 valid cases.
 
-    A case is valid if at least two of three annotators judged only the caption to be true. A case's
-    id is its key in the published file.
+    A case is valid if at least two of three annotators judged only the caption to be true. Protocol
+    `i2t`; a tie is wrong. This is the authors' pairwise accuracy. A case's id is its key in the
+    published file. Images are those of Visual7W (Visual Genome's numbers), COCO, SWiG and VisDial.
+    The published values are vl_compo's.
 
     Examples:
         An entry is left out if only one of three annotators judged only the caption to be true:

@@ -27,7 +27,9 @@ class _VisMinRow(Struct):
 class VisMin(PublishedBenchmark):
     """VisMin: 2,084 pairs of images whose captions differ in an object, attribute, count or place.
 
-    One image is from COCO or generated; the other is an edit of it by a diffusion model.
+    One image is from COCO or generated; the other is an edit of it by a diffusion model. Protocol
+    `group`; a tie is wrong. Publications report the mean of the four subsets. The images are in the
+    files. The captions were not available when this was written.
 
     Examples:
         The numbers of pairs per kind of change:

@@ -59,8 +59,14 @@ def _corpora() -> Iterator[tuple[str, str]]:
 class VLCheckList(PublishedBenchmark):
     """VL-CheckList: 56 corpora of captions with one changed word, 1,000 rows of each.
 
-    The subsets are the corpora, named as in the authors' folders (Attribute/color/vg). If a row has
-    several captions and foils, the first ones are used. A case's id is its row.
+    The subsets are the corpora, named as in the authors' folders (Attribute/color/vg). Protocol
+    `i2t`; a tie is wrong. If a row has several captions and foils, the first ones are used. A
+    case's id is its row. Images are those of Visual Genome, SWiG and HAKE's seven sources.
+
+    As in the authors' script, the first 1,000 rows whose images exist are used, so data roots with
+    different images ask different questions. A note counts the rows that were skipped; if fewer
+    remain, the difference counts as not scored. In some rows caption and foil are equal, and some
+    foils are a name instead of a caption; the notes count the latter.
 
     Args:
         rows: The number of rows per corpus: the first ones whose images exist.

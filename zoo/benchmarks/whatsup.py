@@ -83,9 +83,12 @@ class _ControlledEntry(Struct):
 class WhatsUp(PublishedBenchmark):
     """What'sUp: six sets of prepositions, and pairs and sets of images of the same objects.
 
-    In `A` and `B` an image chooses among four texts. `A sets` and `B sets` have one case for the
-    four images of two objects; a pair is left and right, or on and under (in B, in front and
-    behind).
+    Protocol `i2t`; the right text is listed first and the authors take an argmax, so a tie is
+    right. In `A` and `B` an image chooses among four texts. `A sets` and `B sets` have protocol
+    `pairs_and_set`, with one case for the four images of two objects; a pair is left and right, or
+    on and under (in B, in front and behind). Each image chooses among its own texts. The notes
+    count objects with fewer than four images, and sets with different texts. Some published values
+    are below chance.
 
     Examples:
         An entry of COCO with two objects:

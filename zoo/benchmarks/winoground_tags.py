@@ -29,7 +29,8 @@ CASES = {
 class WinogroundTags(Benchmark):
     """Winoground's cases by tags of difficulty; `plain` has the 172 cases without a tag.
 
-    A case with several tags is in the subset of each.
+    Protocol `group`; a tie is wrong. A case with several tags is in the subset of each; 55 have
+    more than one.
 
     Args:
         file: The annotations of Winoground, as in `winoground`. None is the default path.

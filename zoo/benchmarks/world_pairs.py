@@ -8,6 +8,7 @@ class WorldPairs(ScenePairs):
     """Two images and two captions of the same words, as in Winoground.
 
     In the subset 'attribute' two objects exchange their colours, in 'order' their positions.
+    Protocol `group`; a tie is wrong.
 
     Args:
         folder: The folder written by `zoo scenes world_pairs`, a path or relative to the data root.

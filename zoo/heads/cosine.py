@@ -1,4 +1,4 @@
-"""Cosine: the score of CLIP.
+"""Cosine: the score of CLIP (Radford et al., 2021).
 
 v, t: pooled vectors of an image and a text. The scale is 1 / tau, so that exp(s(I, T)) is kappa
 of CS-CLIP's Eq. 2.

@@ -1,4 +1,4 @@
-"""The cross-modal transformer, TF-Local and TF-Global (Role of Inference, section 4.2).
+"""The cross-modal transformer, TF-Local and TF-Global (Miranda et al., 2026, section 4.2).
 
 Patches v_p and tokens t_w of frozen towers; A, B: learned projections; e: learned positions; d:
 width.

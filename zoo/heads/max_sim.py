@@ -1,4 +1,4 @@
-"""MaxSim: late interaction without parameters.
+"""MaxSim: late interaction without parameters (Khattab and Zaharia, 2020).
 
 From ColBERT (Khattab and Zaharia, 2020) and the text-to-image score of FILIP (Yao et al., 2022).
 W words t_w, P patches v_p of the shared width.

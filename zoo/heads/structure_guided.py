@@ -1,4 +1,4 @@
-"""Structure-guided inference (Role of Inference, section 3.2, Eq. 1).
+"""Structure-guided inference (Miranda et al., 2026, section 3.2, Eq. 1).
 
 c_i: the N views of an image; t_j: the M segments of a text, including the text itself; V, T: the
 towers.

@@ -29,6 +29,20 @@ from zoo.language.taggers import default_tagger
 class ARO(PublishedBenchmark):
     """ARO: VG-Relation, VG-Attribution, COCO-Order and Flickr30k-Order, 82,695 cases.
 
+    The VG sets compare a caption with its swap, on an image cropped to a box. The order sets
+    compare a caption with four perturbations. Protocol `i2t`. A tie is wrong in the VG sets and
+    right in the order sets, as in the authors' code. The published value of the VG sets is `macro`,
+    the mean over relations or attribute pairs of the authors' notebook.
+
+    The perturbations of the order sets are not published. They are made once with a seed and saved
+    to a file that can be shared. The authors used spaCy's `en_core_web_sm` (`tagger: SpacyTagger`);
+    another tagger makes other perturbations, and the report names it. A perturbation may equal its
+    caption, with which it ties: `official` counts this as right, `strict` drops the perturbation.
+
+    Images are Visual Genome's, COCO's and Flickr30k's. Boxes are in pixels of the published images.
+    If many boxes do not fit their images, the images were resized: all cases with boxes are left
+    out, and a note says so.
+
     Args:
         files: Paths of the annotations if not the default ones, by subset. For an order set, also a
             file of perturbed captions (.jsonl) from another run.

@@ -39,7 +39,13 @@ class HalfTruth(Benchmark):
     """Half-truths, read from a case file or built from a units file, with one subset per condition.
 
     The conditions are +Obj, +Attr, +Rand, Rel:Attr, Rel:Obj, Ant, Swap and Subj. A case's texts are
-    the anchor, the half-truth and the true completion.
+    the anchor, the half-truth and the true completion. Protocol `half_truth`: the metric
+    `half_truth` asks whether the anchor scores above the half-truth, its control `completion`
+    whether the true completion does. A model that only prefers shorter texts is right by the first
+    and near chance by the second.
+
+    CS-CLIP's cases are not published, so values on other units can only be compared roughly with
+    the paper's.
 
     Args:
         units: A case file of `zoo halftruth build`, a units file or a folder of units files: an

@@ -43,7 +43,7 @@ class Binary(Protocol):
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Returns one half."""
+        """Returns 1/2."""
         return np.full(len(options), 0.5)
 
 

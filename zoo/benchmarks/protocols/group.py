@@ -55,7 +55,7 @@ class GroupScore(Protocol):
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
     ) -> NDArray[np.float64] | None:
-        """Returns the chance for two images and two texts, None if a case has more."""
+        """Returns 1/4 (`text`, `image`) and 1/6 (`group`) for two of each, None for more."""
         return np.full(len(options), CHANCE[metric] / 100) if (options == 4).all() else None
 
     def invalid_reason(self, match: NDArray[np.bool_]) -> str:

@@ -31,5 +31,5 @@ class AboveHalfTruth(Protocol):
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Returns one half, as a query compares a true text and the half-truth."""
+        """Returns 1/2, as a query compares a true text and the half-truth."""
         return 1 / options

@@ -46,7 +46,7 @@ class HardPositive(Protocol):
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Returns 1/2 or 1/3, by the metric."""
+        """Returns 1/2 (`original`) or 1/3 (`augmented`, `brittleness`)."""
         return np.full(len(options), CHANCE[metric])
 
 

@@ -42,5 +42,5 @@ class TextOnly(Protocol):
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Returns 1 / (number of scores), one third."""
+        """Returns 1 / (number of scores), which is 1/3."""
         return 1 / options

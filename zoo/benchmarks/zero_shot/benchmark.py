@@ -29,7 +29,15 @@ class ZeroShot(PublishedSets):
 
     Class names and templates come from the files classnames.txt and templates.txt in the folder of
     a set; without these files, from open_clip for ImageNet, else from the data's class names in "a
-    photo of a {}."
+    photo of a {}." The vectors of a class's prompts are normalized, averaged and normalized again,
+    as in open_clip. A head without one vector per text cannot do this. Protocol `classify`, or
+    `map_11` for several labels per image; under `official` the first of equal scores wins.
+
+    A set is in `zero_shot/SET` of the data root, in any layout of `zero_shot_folder`, or in
+    `torchvision` as that package downloads it. torchvision has no test split of caltech101, eurosat
+    and sun397; all their images are then measured, which others do not do. `n` is the number of
+    images, if all publications use the same split. ImageNet's usual class names have two pairs of
+    equal names, so no model has 100 %.
 
     Args:
         subsets: The chosen sets, None for all.
@@ -85,6 +93,16 @@ class ZeroShot(PublishedSets):
 
 class Elevater(PublishedSets):
     """Zero-shot classification on ELEVATER's 20 sets and ImageNet, with its prompts and metrics.
+
+    The prompts are those of the toolkit's `prompts.py`, which is parsed and not run. Protocols
+    `classify` (the metric is `acc@1`, or `macro` for caltech101, fgvc_aircraft, flowers and pets),
+    `map_11` (voc2007_multilabel) and `roc_auc` (hateful_memes). Images are read as by `zero_shot`;
+    the notes report a number of images that differs from ELEVATER's split.
+
+    As in the toolkit, `map_11` counts precision 1 at recall 0, and only the first spelling of a
+    class name is used. Unlike there, recalls are compared as whole numbers, scores are multiplied
+    by the model's own scale before the softmax (100 in the toolkit), and images of kitti_distance
+    are not squeezed to a square.
 
     Args:
         subsets: The chosen sets, None for all.

@@ -14,9 +14,13 @@ from zoo.errors import ZooError
 class ZeroShotFolder(Benchmark):
     """Zero-shot classification of custom images.
 
-    The folder has one folder per class, tars as written by CLIP_benchmark, or a data set of the
-    hub. It may also have class names and templates, one per line, in classnames.txt and
-    templates.txt. The subset has the name of the folder.
+    The folder has one folder per class (in the order of their names, or of their numbers if all are
+    numbers), tars as written by CLIP_benchmark, or a data set of the hub (`test*.parquet` or
+    `save_to_disk`) with a column of type `ClassLabel`. If it has a folder test, val or validation,
+    the first of these is read. It may also have class names and templates, one per line, in
+    classnames.txt and templates.txt; the default is the names in the data in "a photo of a {}." The
+    subset has the name of the folder. Protocol `classify`, or `map_11` for several labels per
+    image.
 
     Args:
         folder: The folder, a path or relative to the data root.
