@@ -267,15 +267,13 @@ def test_torchrun_understands_what_a_page_gives_it() -> None:
     given = [
         arguments
         for language, _, content in blocks(page)
-        for arguments in lines_of(
-            content.replace("$RANK", "1").replace("$(which zoo)", "zoo"), "torchrun"
-        )
+        for arguments in lines_of(content.replace("$(which zoo)", "zoo"), "torchrun")
         if language == "bash"
     ]
-    understood = [torchrun().parse_args(arguments) for arguments in given]
-    assert [one.nnodes for one in understood] == ["2", "2"]
-    assert [one.node_rank for one in understood] == [1, 0]
-    assert [one.training_script_args[0] for one in understood] == ["fit", "fit"]
+    (understood,) = map(torchrun().parse_args, given)
+    assert (understood.nnodes, understood.nproc_per_node) == ("2", "8")
+    assert (understood.max_restarts, understood.rdzv_id) == (3, "JOB")
+    assert understood.training_script_args[0] == "fit"
 
 
 def test_a_launched_command_is_read_as_the_command() -> None:

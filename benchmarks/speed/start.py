@@ -21,7 +21,7 @@ together (the sum of `pss`), and the most that a main process and a worker hold 
 
     python benchmarks/speed/start.py report LINES.jsonl
 
-`report` writes start.md and start.png of such lines, to each of which `what` was added: `objects`
+`report` writes start.md of such lines, to each of which `what` was added: `objects`
 (captions as objects of Python), `tables, made` or `tables, ready`.
 """
 
@@ -325,9 +325,7 @@ def named(line: dict[str, Any]) -> str:
 
 
 def report(lines: list[dict[str, Any]], out: Path) -> None:
-    """Writes a table and a picture."""
-    import matplotlib.pyplot as plt
-
+    """Writes a table."""
     lines.sort(key=lambda line: (line["what"], line["captions"]))
     head = ["captions", "what", *(name for name, _ in COLUMNS.values())]
     rows = [
@@ -341,26 +339,6 @@ def report(lines: list[dict[str, Any]], out: Path) -> None:
         + "\n"
     )
     out.with_suffix(".jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    figure, axes = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
-    for axis, column in zip(axes, ("processor", "main alone", "worker alone"), strict=True):
-        name, of = COLUMNS[column]
-        for i, what in enumerate(dict.fromkeys(line["what"] for line in lines)):
-            for units, looks in ((True, {"ls": "-"}), (False, {"ls": "none", "mfc": "none"})):
-                some = [line for line in lines if (line["what"], line["units"]) == (what, units)]
-                if some:
-                    places, color = [line["captions"] for line in some], f"C{i}"
-                    axis.plot(
-                        places,
-                        list(map(of, some)),
-                        marker="o",
-                        color=color,
-                        label=named(some[0]),
-                        **looks,
-                    )
-        title = name if column == "processor" else f"MiB {name}"
-        axis.set(xscale="log", yscale="log", xlabel="captions", title=title)
-    axes[0].legend(fontsize="small")
-    figure.savefig(out.with_suffix(".png"), dpi=120)
 
 
 if __name__ == "__main__":

@@ -6,10 +6,11 @@ from statistics import mean
 from typing import Any
 
 import matplotlib
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from scenes_training import write_json
 
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
+from zoo.results.drawing import INK, MARKERS, STYLE, render_figure, run_styles
 
 SUBSETS = {
     "seen": "both bindings seen in training",
@@ -22,7 +23,7 @@ Run = dict[str, Any]
 
 
 def write_report(runs: list[Run], plan: dict[str, Any], methods: tuple[str, ...], out: Path) -> str:
-    """Writes binding_heads.json, .md and .png of the runs that are there, and returns the text."""
+    """Writes binding_heads.json, .md and .svg of the runs that are there, and returns the text."""
     seeds, shares = (sorted({run[name] for run in runs}) for name in ("seed", "share"))
     lines = [
         "# Heads over frozen towers that bind more or less",
@@ -56,11 +57,11 @@ def write_report(runs: list[Run], plan: dict[str, Any], methods: tuple[str, ...]
             for share in shares
         ]
         lines.append(f"| {method} | {' | '.join(cells)} |")
-    lines += ["", "![gain over cosine against what the cosine knew](binding_heads.png)", ""]
+    lines += ["", "![gain over cosine against what the cosine knew](binding_heads.svg)", ""]
     out.mkdir(parents=True, exist_ok=True)
     (out / "binding_heads.md").write_text("\n".join(lines))
     write_json(out / "binding_heads.json", {"plan": plan, "runs": runs})
-    _plot(runs, methods, shares, out / "binding_heads.png")
+    (out / "binding_heads.svg").write_bytes(render_figure(draw({"runs": runs}), "svg"))
     return "\n".join(lines)
 
 
@@ -85,26 +86,48 @@ def _cell(runs: list[Run], subset: str, metric: str) -> str:
     return f"{mean(f['value'] for f in found):.1f}: {each}"
 
 
-def _plot(runs: list[Run], methods: tuple[str, ...], shares: list[float], path: Path) -> None:
-    """Draws the gain over the cosine against the cosine; one dot per tower, one line per method."""
-    figure, axes = plt.subplots(1, len(SUBSETS), figsize=(14, 5), sharey=True)
-    for axis, (subset, name) in zip(axes, SUBSETS.items(), strict=True):
-        for color, method in enumerate(methods[1:]):
-            by_share = [gains(runs, method, subset, share) for share in shares]
-            points = [point for some in by_share for point in some]
-            if not points:
-                continue
-            axis.plot(*zip(*points, strict=True), ".", color=f"C{color}", markersize=7)
-            means = sorted(
-                (mean(x for x, _ in some), mean(y for _, y in some)) for some in by_share if some
-            )
-            axis.plot(*zip(*means, strict=True), color=f"C{color}", label=method, linewidth=1.2)
-        axis.axhline(0, color="gray", linewidth=0.8, linestyle="--")
-        axis.set_title(name)
-        axis.set_xlabel("the tower's cosine on swaps, %")
-    axes[0].set_ylabel("gain over the cosine, points")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="lower center", ncols=6, frameon=False)
-    figure.suptitle("What heads add to frozen towers, against what the cosine knew (dot: a tower)")
-    figure.tight_layout(rect=(0, 0.06, 1, 1))
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+def draw(data: dict[str, Any]) -> Figure:
+    """Draws what each head adds to the cosine, one panel per subset: means over seeds, and seeds.
+
+    Args:
+        data: The content of binding_heads.json.
+    """
+    runs: list[Run] = data["runs"]
+    methods = [m for m in dict.fromkeys(run["method"] for run in runs) if m != "cosine"]
+    shares = sorted({run["share"] for run in runs})
+    styles = run_styles(methods)
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(9, 4.2), layout="constrained")
+        panels = figure.subplots(1, len(SUBSETS), sharex=True, sharey=True)
+        for axes, (subset, name) in zip(panels, SUBSETS.items(), strict=True):
+            for row, method in enumerate(methods):
+                colour, _ = styles[method]
+                for k, share in enumerate(shares):
+                    gained = [gain for _, gain in gains(runs, method, subset, share)]
+                    if not gained:
+                        continue
+                    y = row + 0.24 * (k - (len(shares) - 1) / 2)
+                    axes.plot([min(gained), max(gained)], [y, y], color=colour, linewidth=1)
+                    axes.plot(mean(gained), y, MARKERS[k], color=colour, markersize=5)
+            axes.axvline(0, color=INK, linewidth=0.8)
+            axes.set_title(name, fontsize=9)
+            axes.grid(axis="x", color=INK, alpha=0.15, linewidth=0.6)
+        panels[0].set_yticks(range(len(methods)), methods)
+        panels[0].invert_yaxis()
+        figure.supxlabel(
+            "swap accuracy minus that of the cosine, points: mean and range over seeds", fontsize=9
+        )
+        marks = [
+            Line2D([], [], color=INK, marker=MARKERS[k], linewidth=0) for k in range(len(shares))
+        ]
+        figure.legend(
+            marks,
+            [f"{share:.0%}" for share in shares],
+            title="share of captions whose words were shuffled in the tower's training",
+            loc="outside upper center",
+            ncols=3,
+            frameon=False,
+            fontsize=8,
+            title_fontsize=8,
+        )
+    return figure

@@ -1,22 +1,22 @@
 """Table and plot of the ranks of methods on all bindings and on those that training never had."""
 
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import matplotlib
+from matplotlib.figure import Figure
 from scenes_training import write_json
 
+from zoo.results.drawing import INK, STYLE, render_figure, run_styles
 from zoo.results.ranks import SIGNIFICANT, Flip, SplitTest, compute_split_tests, find_flips
 from zoo.results.reader import read_results
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 
 SPLITS = ("full", "seen", "mixed", "unseen")
 
 
 def write_report(work: Path, plan: dict[str, Any], methods: tuple[str, ...], out: Path) -> str:
-    """Writes familiar_ranks.json, .md and .png of the runs that are there, and returns the text."""
+    """Writes familiar_ranks.json, .md and .svg of the runs that are there, and returns the text."""
     tests: dict[int, list[SplitTest]] = {}
     for folder in sorted(work.glob("seed*")):
         there = {m: folder / m.lower() for m in methods if (folder / m.lower()).is_dir()}
@@ -42,11 +42,12 @@ def write_report(work: Path, plan: dict[str, Any], methods: tuple[str, ...], out
         flipped = find_flips(found)
         lines += ["", *_told(found, flipped, splits)]
         kept["seeds"][seed] = {"values": values, "n": n, "flips": [_plain(f) for f in flipped]}
-    lines += ["", "![ranks](familiar_ranks.png)", ""]
+    lines += ["", "![ranks](familiar_ranks.svg)", ""]
     out.mkdir(parents=True, exist_ok=True)
     (out / "familiar_ranks.md").write_text("\n".join(lines))
     write_json(out / "familiar_ranks.json", kept)
-    _plot({seed: _values(found) for seed, found in tests.items()}, methods, out)
+    if kept["seeds"]:
+        (out / "familiar_ranks.svg").write_bytes(render_figure(draw(kept), "svg"))
     return "\n".join(lines)
 
 
@@ -83,31 +84,29 @@ def _plain(flip: Flip) -> dict[str, Any]:
     return {"ahead": flip.ahead, "behind": flip.behind, "splits": flip.splits, "p": flip.p}
 
 
-def _plot(
-    seeds: dict[int, dict[str, dict[str, float]]], methods: tuple[str, ...], out: Path
-) -> None:
-    """Draws accuracy by split; one panel per seed, one line per method."""
-    figure, axes = plt.subplots(
-        1, max(len(seeds), 1), figsize=(5 * max(len(seeds), 1), 4.5), sharey=True, squeeze=False
-    )
-    for axis, (seed, values) in zip(axes[0], seeds.items(), strict=False):
-        splits = [split for split in SPLITS if split in values]
-        for color, method in enumerate(methods):
-            line = [values[split].get(method, float("nan")) for split in splits]
-            axis.plot(splits, line, marker="o", color=f"C{color}", label=method)
-            for split, value in zip(splits, line, strict=True):
-                if method in values[split]:
-                    rank = str(_rank(values[split], method))
-                    axis.annotate(rank, (split, value), (5, -3), textcoords="offset points")
-        axis.axhline(50, color="gray", linewidth=0.8, linestyle="--")
-        axis.set_title(f"seed {seed}")
-    axes[0][0].set_ylabel("swaps, % (number: rank)")
-    figure.legend(
-        *axes[0][0].get_legend_handles_labels(),
-        loc="lower center",
-        ncols=3 if len(seeds) < 2 else 5,
-    )
-    figure.suptitle("Swaps by how familiar their bindings are (dashed: chance)")
-    figure.tight_layout(rect=(0, 0.1, 1, 1))
-    figure.savefig(out / "familiar_ranks.png", dpi=110)
-    plt.close(figure)
+def draw(data: dict[str, Any]) -> Figure:
+    """Draws accuracy by familiarity of the bindings: means over seeds, and each seed as a dot.
+
+    Args:
+        data: The content of familiar_ranks.json.
+    """
+    seeds = list(data["seeds"].values())
+    splits = [split for split in SPLITS if split in seeds[0]["values"]]
+    methods = list(seeds[0]["values"][splits[0]])
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(7, 3.6), layout="constrained")
+        axes = figure.add_subplot()
+        for k, (method, (colour, marker)) in enumerate(run_styles(methods).items()):
+            places = [place + 0.11 * (k - (len(methods) - 1) / 2) for place in range(len(splits))]
+            for seed in seeds:
+                values = [seed["values"][split][method] for split in splits]
+                axes.plot(places, values, ".", color=colour, alpha=0.45)
+            means = [mean(seed["values"][split][method] for seed in seeds) for split in splits]
+            axes.plot(places, means, marker, color=colour, markersize=7, label=method)
+        n = seeds[0]["n"]
+        axes.set_xticks(range(len(splits)), [f"{split}\nn {n[split]:,}" for split in splits])
+        axes.set_ylabel("swap accuracy, %")
+        axes.grid(axis="y", color=INK, alpha=0.15, linewidth=0.6)
+        axes.set_title(f"mean of {len(seeds)} seeds (small: each seed); chance is 50 %", fontsize=9)
+        figure.legend(loc="outside right center", frameon=False)
+    return figure

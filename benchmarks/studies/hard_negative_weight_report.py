@@ -1,14 +1,14 @@
 """Table and plot of composition against recall, by the weight of hard negatives."""
 
 from pathlib import Path
-from statistics import mean
+from statistics import mean, stdev
 from typing import Any
 
 import matplotlib
+from matplotlib.figure import Figure
 from scenes_training import write_json
 
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
+from zoo.results.drawing import INK, PAPER, STYLE, render_figure, run_styles
 
 COMPOSITION = {"swaps": "attribute swaps", "half_truth": "half-truths, mean of 8"}
 KEPT = {"retrieval": "retrieval, R@1", "zero-shot": "zero-shot, R@1"}
@@ -17,7 +17,7 @@ Run = dict[str, Any]
 
 
 def write_report(runs: list[Run], plan: dict[str, Any], losses: tuple[str, ...], out: Path) -> str:
-    """Writes hard_negative_weight.json, .md and .png of the runs, and returns the text."""
+    """Writes hard_negative_weight.json, .md and .svg of the runs, and returns the text."""
     names = {**COMPOSITION, "completion": "completions, mean", **KEPT}
     seeds = sorted({run["seed"] for run in runs})
     lines = [
@@ -35,11 +35,11 @@ def write_report(runs: list[Run], plan: dict[str, Any], losses: tuple[str, ...],
         its = _of(runs, loss, weight, alpha)
         cells = [_cell(its, name) for name in names]
         lines.append(f"| {loss} | {weight:g} | {alpha:g} | {' | '.join(cells)} |")
-    lines += ["", "![trade-off](hard_negative_weight.png)", ""]
+    lines += ["", "![trade-off](hard_negative_weight.svg)", ""]
     out.mkdir(parents=True, exist_ok=True)
     (out / "hard_negative_weight.md").write_text("\n".join(lines))
     write_json(out / "hard_negative_weight.json", {"plan": plan, "runs": runs})
-    _plot(runs, losses, out / "hard_negative_weight.png")
+    (out / "hard_negative_weight.svg").write_bytes(render_figure(draw({"runs": runs}), "svg"))
     return "\n".join(lines)
 
 
@@ -59,51 +59,68 @@ def _cell(runs: list[Run], name: str) -> str:
     return f"{mean(f['value'] for f in found):.1f}: {each}"
 
 
-def _plot(runs: list[Run], losses: tuple[str, ...], path: Path) -> None:
-    """Draws recall against composition: a curve a loss over weights, means over seeds.
+def draw(data: dict[str, Any]) -> Figure:
+    """Draws recall against composition as differences to CLIP of the same seed.
 
-    Dots are seeds; dashed lines go from the tower over WiSE-FT's points to a run.
+    One line per loss over the weights of its hard negatives, which are printed; bars are one
+    standard deviation over seeds.
+
+    Args:
+        data: The content of hard_negative_weight.json.
     """
-    figure, axes = plt.subplots(len(KEPT), len(COMPOSITION), figsize=(12, 9), squeeze=False)
-    for row, (kept, kept_name) in enumerate(KEPT.items()):
-        for column, (gained, gained_name) in enumerate(COMPOSITION.items()):
-            axis = axes[row][column]
+    runs: list[Run] = data["runs"]
+    losses = [x for x in dict.fromkeys(r["loss"] for r in runs) if x not in ("before", "CLIP")]
+    clip = {run["seed"]: run["metrics"] for run in runs if run["loss"] == "CLIP"}
 
-            def mean_at(point: tuple[str, float, float]) -> tuple[float, float]:
-                metrics = [run["metrics"] for run in _of(runs, *point)]
-                x, y = ([m[name]["value"] for m in metrics] for name in (gained, kept))  # noqa: B023
-                return mean(x), mean(y)
+    def differences(point: tuple[str, float, float], name: str) -> list[float]:
+        return [
+            run["metrics"][name]["value"] - clip[run["seed"]][name]["value"]
+            for run in _of(runs, *point)
+        ]
 
-            for color, loss in enumerate(losses):
-                points = _points(runs, ("before", "CLIP", *losses))
-                own = [p for p in points if p[0] == loss and p[2] == 1]
-                clip = [p for p in points if p[0] == "CLIP"]
-                line = [mean_at(point) for point in (*clip, *own)]
-                axis.plot(*zip(*line, strict=True), "o-", color=f"C{color}", label=loss)
-                for (_, weight, _), at in zip(own, line[len(clip) :], strict=True):
-                    axis.annotate(f"{weight:g}", at, (5, 4), textcoords="offset points")
-                seeds = [
-                    (run["metrics"][gained]["value"], run["metrics"][kept]["value"])
-                    for point in own
-                    for run in _of(runs, *point)
-                ]
-                axis.plot(*zip(*seeds, strict=True), ".", color=f"C{color}", alpha=0.4)
-                between = [p for p in points if p[0] == loss and p[2] < 1]
-                ends = [p for p in own if between and p[1] == between[0][1]]
-                before = [p for p in points if p[0] == "before"]
-                if ends:
-                    way = [mean_at(point) for point in (*before, *between, *ends)]
-                    axis.plot(
-                        *zip(*way, strict=True),
-                        "x--",
-                        color=f"C{color}",
-                        linewidth=0.9,
-                        label=f"{loss}, WiSE-FT from the tower",
-                    )
-            axis.set_xlabel(f"{gained_name}, %")
-            axis.set_ylabel(f"{kept_name}, %")
-    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="lower center", ncols=4)
-    figure.suptitle("What composition costs, by the weight of hard negatives (small dot: a seed)")
-    figure.tight_layout(rect=(0, 0.05, 1, 1))
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    styles = run_styles(["FSC-CLIP", "NegCLIP"])
+    names = {"global": "NegCLIP"}  # the loss with hard negatives of the whole caption
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(8.5, 3.9), layout="constrained")
+        panels = figure.subplots(1, len(KEPT), sharex=True)
+        for axes, (kept, kept_name) in zip(panels, KEPT.items(), strict=True):
+            for loss in losses:
+                colour, marker = styles[names.get(loss, loss)]
+                own = [p for p in _points(runs, ("before", "CLIP", *losses)) if p[0] == loss]
+                tuned, merged = ([p for p in own if (p[2] == 1) == at_one] for at_one in (1, 0))
+                x, y = ([differences(p, name) for p in tuned] for name in ("swaps", kept))
+                axes.errorbar(
+                    [mean(d) for d in x],
+                    [mean(d) for d in y],
+                    [stdev(d) for d in y],
+                    [stdev(d) for d in x],
+                    fmt=f"{marker}-",
+                    color=colour,
+                    elinewidth=0.6,
+                    capsize=2,
+                    label=loss,
+                )
+                for (_, weight, _), x_values, y_values in zip(tuned, x, y, strict=True):
+                    at = mean(x_values), mean(y_values)
+                    axes.annotate(f"{weight:g}", at, (5, 4), textcoords="offset points", fontsize=8)
+                axes.plot(
+                    [mean(differences(p, "swaps")) for p in merged],
+                    [mean(differences(p, kept)) for p in merged],
+                    marker,
+                    color=colour,
+                    markerfacecolor=PAPER,
+                    markersize=4,
+                    label=f"{loss}, WiSE-FT",
+                )
+            axes.axvline(0, color=INK, linewidth=0.6)
+            axes.axhline(0, color=INK, linewidth=0.6)
+            axes.set_xlabel("attribute swaps: points vs CLIP")
+            axes.set_ylabel(f"{kept_name}: points vs CLIP")
+        figure.legend(
+            *panels[0].get_legend_handles_labels(),
+            loc="outside upper center",
+            ncols=4,
+            frameon=False,
+            fontsize=8,
+        )
+    return figure

@@ -1,17 +1,10 @@
-"""Table and plot of the study of rendered scenes."""
+"""Table of the study of rendered scenes."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
-import matplotlib
-
-from zoo.benchmarks.half_truth.rules import CONDITIONS, figure_label
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
-from matplotlib.axes import Axes
+from zoo.benchmarks.half_truth.rules import CONDITIONS
 
 ARMS = ("CLIP", "NegCLIP", "NegCLIP + foils", "CS-CLIP")
 RIVALS = ARMS[:-1]
@@ -27,7 +20,7 @@ Values = dict[str, dict[str, dict[str, list[float]]]]  # by split, arm and name,
 
 
 def write_report(runs: list[Run], kept: dict[str, Any], out: Path) -> str:
-    """Writes scenes_study.md and .png and returns the text.
+    """Writes scenes_study.md and returns the text.
 
     `runs` are results as the study writes them, and `kept` has its plan and paces.
     """
@@ -68,12 +61,10 @@ def write_report(runs: list[Run], kept: dict[str, Any], out: Path) -> str:
         "",
         *_verdicts(runs, seeds),
         "",
-        "![plot](scenes_study.png)",
         "",
     ]
     out.mkdir(parents=True, exist_ok=True)
     (out / "scenes_study.md").write_text("\n".join(lines))
-    _plot(runs, out / "scenes_study.png")
     return "\n".join(lines)
 
 
@@ -158,68 +149,3 @@ def _verdicts(runs: list[Run], seeds: list[int]) -> list[str]:
                     f"swaps {told[1]}: {met}."
                 )
     return lines
-
-
-def _plot(runs: list[Run], path: Path) -> None:
-    """Draws the runs of equal steps; those of equal compute, much alike, stand in the tables."""
-    found: Values = {
-        split: {
-            arm: {
-                name: [run["metrics"][split][name]["value"] for run in some]
-                for name in (*CONDITIONS, "half_truth", "swaps")
-            }
-            for arm in ARMS
-            if (some := _of(runs, arm, "steps"))
-        }
-        for split in SPLITS
-    }
-    draw(found, path)
-
-
-def draw(values: Values, path: Path) -> None:
-    """Draws half-truths by condition and, apart from them, attribute swaps.
-
-    Args:
-        values: Accuracies in per cent by split, arm and name, of each seed.
-        path: The PNG.
-    """
-    figure, axes = plt.subplots(
-        len(SPLITS), 2, figsize=(12, 8), width_ratios=[9, 1.6], sharey=True, layout="constrained"
-    )
-    for (split, split_name), (halves, swaps) in zip(SPLITS.items(), axes, strict=True):
-        _dots(halves, values[split], (*CONDITIONS, "half_truth"))
-        _dots(swaps, values[split], ("swaps",))
-        halves.set_title(f"Half-truths, {split_name}", loc="left", fontsize=11)
-        swaps.set_title("Attribute swaps", loc="left", fontsize=11)
-        halves.set_ylabel("right, %")
-    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=5)
-    figure.supxlabel(
-        "tuned for equally many steps; a line is the mean over seeds, a dot a seed, where it is "
-        "known\nbeneath a condition stands what is added to a true text; swaps exchange one "
-        "attribute of a caption",
-        fontsize=9,
-    )
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
-
-
-def _dots(axis: Axes, by_arm: dict[str, dict[str, list[float]]], names: Sequence[str]) -> None:
-    for k, arm in enumerate(ARMS):
-        for i, name in enumerate(names):
-            seeds = by_arm.get(arm, {}).get(name, [])
-            if seeds:
-                place = i + 0.19 * (k - 1.5)
-                label = arm if i == 0 else ""
-                axis.hlines(
-                    mean(seeds), place - 0.08, place + 0.08, color=f"C{k}", linewidth=3, label=label
-                )
-                if len(seeds) > 1:
-                    axis.plot([place] * len(seeds), seeds, ".", color=f"C{k}", markersize=5)
-    axis.axhline(50, color="gray", linewidth=0.8, linestyle="--", label="chance")
-    ticks = {"half_truth": "mean", "swaps": "one\nattribute\nexchanged"}
-    axis.set_xticks(range(len(names)), [ticks.get(name, figure_label(name)) for name in names])
-    axis.tick_params(axis="x", labelsize=8)
-    axis.set_xlim(-0.5, len(names) - 0.5)
-    axis.set_ylim(-3, 103)
-    for boundary in range(1, len(names)):
-        axis.axvline(boundary - 0.5, color="0.9", linewidth=0.8)

@@ -5,24 +5,24 @@ from statistics import mean
 from typing import Any
 
 import matplotlib
+from matplotlib.figure import Figure
 from scenes_training import write_json
 
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
+from zoo.results.drawing import INK, STYLE, colour_and_marker, render_figure
 
 ARMS = ("cosine", "MaxSim", "TF-Global", "TF-Local", "TF-Global + swaps", "TF-Local + swaps")
 SPLITS = {"test": "held-out scenes", "held_out": "held-out colour-shape pairs"}
 NAMES = {
     "swaps": "attribute swaps",
     "half_truth": "half-truths, mean",
-    "completion": "completions, mean",
+    "completion": "control (A+ > A-), mean",
 }
 
 Run = dict[str, Any]
 
 
 def write_report(runs: list[Run], plan: dict[str, Any], out: Path) -> str:
-    """Writes tf_local_scenes.json, .md and .png of the script's results and returns the text."""
+    """Writes tf_local_scenes.json, .md and .svg of the script's results and returns the text."""
     seeds = sorted({run["seed"] for run in runs})
     about = {run["arm"]: run for run in runs}
     lines = [
@@ -80,11 +80,11 @@ def write_report(runs: list[Run], plan: dict[str, Any], out: Path) -> str:
                     f"- {split_name}, swaps, {arm} less {other}: "
                     f"{', '.join(f'{gain:+.1f}' for gain in gains)}."
                 )
-    lines += ["", "![plot](tf_local_scenes.png)", ""]
+    lines += ["", "![plot](tf_local_scenes.svg)", ""]
     out.mkdir(parents=True, exist_ok=True)
     (out / "tf_local_scenes.md").write_text("\n".join(lines))
     write_json(out / "tf_local_scenes.json", {"plan": plan, "runs": runs})
-    _plot(runs, out / "tf_local_scenes.png")
+    (out / "tf_local_scenes.svg").write_bytes(render_figure(draw({"runs": runs}), "svg"))
     return "\n".join(lines)
 
 
@@ -96,45 +96,42 @@ def _shown(metric: dict[str, float]) -> str:
     return f"{metric['value']:.1f} [{metric['low']:.1f}, {metric['high']:.1f}]"
 
 
-def _plot(runs: list[Run], path: Path) -> None:
-    """Draws swaps and half-truths by arm.
+def draw(data: dict[str, Any]) -> Figure:
+    """Draws swaps, half-truths and their control by head: means over seeds, and each seed.
 
-    A bar is the mean over seeds, each dot with its interval is a seed.
+    Args:
+        data: The content of tf_local_scenes.json.
     """
-    figure, axes = plt.subplots(1, len(SPLITS), figsize=(12, 4.5), sharey=True)
-    for axis, (split, split_name) in zip(axes, SPLITS.items(), strict=True):
-        for k, name in enumerate(("swaps", "half_truth")):
-            for i, arm in enumerate(ARMS):
-                metrics = [f[name] for f in _by_seed(runs, arm, split).values()]
-                if not metrics:
-                    continue
-                place = i + 0.4 * (k - 0.5)
-                axis.bar(
-                    place,
-                    mean(f["value"] for f in metrics),
-                    0.38,
-                    color=f"C{k}",
-                    alpha=0.6,
-                    label=NAMES[name] if not i else None,
-                )
-                for n, f in enumerate(metrics):
-                    away = [[f["value"] - f["low"]], [f["high"] - f["value"]]]
-                    axis.errorbar(
-                        place + 0.1 * (n - 1),
-                        f["value"],
-                        yerr=away,
-                        fmt=".",
-                        color=f"C{k}",
-                        markersize=5,
-                        linewidth=1,
-                    )
-        axis.axhline(50, color="gray", linewidth=0.8, linestyle="--")
-        axis.set_title(split_name)
-        axis.set_xticks(range(len(ARMS)), [arm.replace(" + ", "\n+ ") for arm in ARMS])
-        axis.set_ylim(0, 100)
-    axes[0].set_ylabel("right, %")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="lower center", ncols=2, frameon=False)
-    figure.suptitle("Heads over the same frozen towers (dashed: chance)")
-    figure.tight_layout(rect=(0, 0.06, 1, 1))
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(9, 4), layout="constrained")
+        panels = figure.subplots(1, len(SPLITS), sharey=True)
+        for axes, (split, split_name) in zip(panels, SPLITS.items(), strict=True):
+            for k, (name, label) in enumerate(NAMES.items()):
+                colour, marker = colour_and_marker(k)
+                for i, arm in enumerate(ARMS):
+                    found = [f[name] for f in _by_seed(data["runs"], arm, split).values()]
+                    place = i + 0.24 * (k - 1)
+                    for n, f in enumerate(found):
+                        x = place + 0.06 * (n - 1)
+                        axes.plot([x, x], [f["low"], f["high"]], color=colour, alpha=0.5, lw=1)
+                    if found:
+                        axes.plot(
+                            place,
+                            mean(f["value"] for f in found),
+                            marker,
+                            color=colour,
+                            label=label if not i else None,
+                        )
+            axes.axhline(50, color=INK, linewidth=0.8, linestyle="--")
+            axes.set_title(split_name, fontsize=9)
+            axes.set_xticks(range(len(ARMS)), [arm.replace(" + ", "\n+ ") for arm in ARMS])
+            axes.tick_params(axis="x", labelsize=7)
+            axes.set_ylim(0, 100)
+        panels[0].set_ylabel("accuracy, % (dashed: chance)")
+        figure.legend(
+            *panels[0].get_legend_handles_labels(),
+            loc="outside upper center",
+            ncols=3,
+            frameon=False,
+        )
+    return figure

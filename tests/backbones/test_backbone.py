@@ -302,6 +302,7 @@ def test_the_activation_in_use_is_what_is_recorded() -> None:
     assert to_config(tiny(activation="quickgelu"))["init_args"]["activation"] == "quickgelu"
 
 
+@pytest.mark.slow
 def test_importing_the_backbone_leaves_open_clip_for_later() -> None:
     program = "import sys, zoo.backbones.backbone; sys.exit('open_clip' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

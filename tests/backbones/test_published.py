@@ -474,6 +474,7 @@ def read(file: Path) -> State:
     return load_file(file)
 
 
+@pytest.mark.slow
 def test_no_publication_needs_peft() -> None:
     program = (
         "import sys; sys.modules['peft'] = None; "

@@ -543,7 +543,7 @@ def test_a_truncated_image_is_counted_where_it_is_tolerated(root: Path, tmp_path
     assert data["broken_images"] == [f"file:{broken}"]
 
 
-@pytest.mark.parametrize("workers", [pytest.param("0", marks=pytest.mark.slow), "2"])
+@pytest.mark.parametrize("workers", ["0", pytest.param("2", marks=pytest.mark.slow)])
 def test_an_interrupted_run_says_how_to_go_on(workers: str, root: Path, tmp_path: Path) -> None:
     flags = [
         "--data.workers",
@@ -583,6 +583,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lacking", REFUSED)
 def test_what_a_refused_recipe_is_told_to_set_works(lacking: str, root: Path) -> None:
     flags, named = REFUSED[lacking]

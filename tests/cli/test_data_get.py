@@ -19,7 +19,7 @@ import pytest
 from tests.support.file_server import FileServer, serve_files
 from zoo.benchmarks.sugarcrepe import SugarCrepe
 from zoo.cli import data_get, main
-from zoo.cli.data_get import SET_COLUMNS, describe_sets, find_missing_images
+from zoo.cli.data_get import find_missing_images
 from zoo.downloads.files import listed_files
 from zoo.downloads.plan import check_disk_space
 from zoo.downloads.sets import published_sets
@@ -216,6 +216,7 @@ def test_the_cases_name_the_images(shared_data: Path, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_validate_can_fetch_first(
     sugarcrepe: dict[str, bytes],
     shared_data: Path,
@@ -300,16 +301,6 @@ def test_the_table_has_a_row_for_each_set(capsys: pytest.CaptureFixture[str]) ->
     line = next(line for line in lines if line.startswith("visual_genome"))
     assert "15.2 GB" in line
     assert "not checked" in line
-
-
-def test_the_page_has_the_table_of_the_code() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "guides" / "data.md").read_text()
-    rows = ["| " + " | ".join(row) + " |" for row in (SET_COLUMNS, *describe_sets())]
-    assert [row for row in rows if row not in page] == []
-    listed = re.findall(
-        r"^\| [\w-]+ \| .* \| (?:published|the hub's|not checked|\d of \d files) \|", page, re.M
-    )
-    assert len(listed) == len(rows) - 1
 
 
 def test_a_suite_is_fetched_without_those_benchmarks_that_cannot_be(

@@ -283,6 +283,7 @@ def test_the_command_resumes_and_takes_further_models(root: Path, evaluated: lis
     assert not (root / "diagnostic" / "units.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_a_model_that_was_interrupted_or_has_other_weights_is_evaluated_again(
     root: Path, evaluated: list[str]
 ) -> None:

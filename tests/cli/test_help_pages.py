@@ -199,6 +199,7 @@ def test_a_misspelt_short_flag_gets_the_near_ones(
     assert "did you mean batch_size" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_fit_measures_benchmarks_at_its_validations(
     made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ from zoo.results.comparison.alignment import align_runs, largest_score_differenc
 from zoo.results.comparison.outcome_differences import outcome_differences
 
 
+@pytest.mark.slow
 def test_sugarcrepe_scores_481_of_7511_cases_as_the_model_does_by_itself(
     shared_data: Path, tmp_path: Path
 ) -> None:

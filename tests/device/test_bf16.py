@@ -119,7 +119,9 @@ def step(
     return loss, torch.cat([g.flatten() for g in gradients.values() if g is not None])
 
 
-@pytest.mark.parametrize(("objective", "head", "settings"), with_heads(HEADS))
+@pytest.mark.parametrize(
+    ("objective", "head", "settings"), with_heads(HEADS, once=(), always=("CLIP",))
+)
 def test_every_pair_learns_in_bf16_what_it_learns_in_fp32(
     architecture: str, objective: type[Objective], head: type[Head], settings: dict[str, Any]
 ) -> None:
@@ -165,7 +167,13 @@ def test_max_sim_meets_the_bound_with_the_patches_that_fp32_chooses(
 
 
 @pytest.mark.parametrize("head", [Cosine, MaxSim])
-@pytest.mark.parametrize("objective", shipped(zoo.objectives, Objective))
+@pytest.mark.parametrize(
+    "objective",
+    [
+        pytest.param(objective, marks=() if objective is CSCLIP else pytest.mark.slow)
+        for objective in shipped(zoo.objectives, Objective)
+    ],
+)
 def test_only_towers_run_in_bf16(
     architecture: str, objective: type[Objective], head: type[Head]
 ) -> None:

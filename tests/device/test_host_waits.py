@@ -161,6 +161,7 @@ def waits_of_a_fit(folder: Path, module: ZooModule) -> Waits:
     return waits
 
 
+@pytest.mark.slow
 def test_a_step_waits_for_the_device_once_and_a_logged_one_three_times(tmp_path: Path) -> None:
     """Once for the loss of the step before, which is then computed; for its metrics and speed."""
     torch.manual_seed(0)

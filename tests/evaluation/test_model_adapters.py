@@ -165,6 +165,7 @@ def encode_thumbnails(model: Any, images: list[Image.Image], texts: list[str]) -
     return model.encode_image(pixels), torch.tensor(model.encode_text(model.tokenizer(texts))), 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("build", "encode"),
     [

@@ -9,6 +9,7 @@ import zoo
 from tests.support.compared import outcomes, results
 from zoo.errors import ZooError
 from zoo.results.comparison.comparison import Comparison, render_forest
+from zoo.results.comparison.lines import summarise_differences
 from zoo.results.drawing import FORMATS, colour_and_marker, figure_format
 
 
@@ -78,3 +79,10 @@ def test_another_kind_of_picture_is_refused() -> None:
 def test_a_name_with_dollars_is_no_formula() -> None:
     runs = {name: results(outcomes([i < 5 for i in range(10)])) for name in ("5$", r"$\foo$")}
     assert r"$\foo$" in render_forest(zoo.compare(runs, resamples=50), "svg").decode()
+
+
+def test_one_sentence_per_run_says_on_how_many_metrics_it_differs(comparison: Comparison) -> None:
+    assert summarise_differences(comparison.lines) == [
+        "far is significantly better than base on 1 of 1 metrics, and worse on 0",
+        "hardly does not differ significantly from base on any of 1 metrics",
+    ]

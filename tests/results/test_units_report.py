@@ -109,6 +109,7 @@ def test_where_no_image_is_found_the_page_has_none_unless_they_were_asked_for(
         report.page(finder, must_find=True)
 
 
+@pytest.mark.slow
 def test_a_browser_shows_the_page_in_light_and_dark_without_a_fault(
     browser: SimpleNamespace, two: UnitsReport, made_root: Path, tmp_path: Path
 ) -> None:

@@ -5,7 +5,7 @@ It is taken on one process with a joined batch, or on each rank with its part of
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -87,17 +87,19 @@ def shipped(package: ModuleType, base: type) -> list[type]:
 
 
 def with_heads(
-    heads: Sequence[tuple[type[Head], dict[str, Any]]], once: Sequence[str] | None = None
+    heads: Sequence[tuple[type[Head], dict[str, Any]]],
+    once: Collection[str] | None = None,
+    always: Collection[str] = ALWAYS,
 ) -> list[Any]:
     """Returns every shipped objective with every one of some heads and its settings.
 
-    Objectives of `ALWAYS` meet every head in every run. The terms of the others go through the same
+    Objectives of `always` meet every head in every run. The terms of the others go through the same
     few methods of Scores: those named in `once`, or all of them, meet one head in every run, and
     all heads in a slow one.
     """
 
     def quick(name: str, place: int) -> bool:
-        return name in ALWAYS or (not place % len(heads) and (once is None or name in once))
+        return name in always or (not place % len(heads) and (once is None or name in once))
 
     return [
         pytest.param(

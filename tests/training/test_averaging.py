@@ -75,6 +75,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_checkpoints_and_validation_have_the_average_and_training_goes_on_without_it(
     folder: Path, made_root: Path
 ) -> None:

@@ -64,9 +64,8 @@ def beside(made_root: Path) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(
-    "model", [m if m == "CSCLIP" else pytest.param(m, marks=pytest.mark.slow) for m in MODELS]
-)
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.slow
 def test_a_killed_run_goes_on_as_if_nothing_had_been(
     model: str, folder: Path, made_root: Path
 ) -> None:

@@ -102,6 +102,7 @@ def test_last_is_of_the_newest_run_with_this_recipe_and_data(
     assert not (folder / "runs" / "version_4").exists()
 
 
+@pytest.mark.slow
 def test_what_is_other_than_in_the_run_that_goes_on_is_said(
     folder: Path, fit: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -126,6 +127,7 @@ def test_a_run_says_at_its_end_how_long_it_took_and_what_comes_next(
     assert sorted(losses(folder)) == [0, 1]
 
 
+@pytest.mark.slow
 def test_device_hours_go_on_from_those_of_the_checkpoint(folder: Path, fit: list[str]) -> None:
     assert main([*fit, "--trainer.max_epochs", "1"]) == 0
     before = losses(folder, column="train/device_hours")

@@ -78,7 +78,7 @@ def sent(signum: int, step: int, where: str = "step") -> list[str]:
     [
         pytest.param(signal.SIGTERM, 1, "step", 2, marks=pytest.mark.slow),
         (signal.SIGINT, 3, "step", 4),
-        (signal.SIGUSR1, 4, "validation", 4),
+        pytest.param(signal.SIGUSR1, 4, "validation", 4, marks=pytest.mark.slow),
         pytest.param(signal.SIGINT, 8, "validation", 8, marks=pytest.mark.slow),
         pytest.param(signal.SIGTERM, 7, "step", 8, marks=pytest.mark.slow),
     ],
@@ -138,6 +138,7 @@ def test_ranks_that_agree_a_step_later_lose_nothing_either(
     assert logged(folder) == unbroken
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("step", "ended"), [(4, 5), (5, 6), (7, 7)])
 def test_a_loss_that_is_not_finite_stops_the_run_a_step_later_where_ranks_agree_later(
     step: int,

@@ -69,6 +69,7 @@ def test_each_benchmark_has_a_panel_of_its_own(metrics: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_run_with_benchmarks_tells_what_it_came_to_and_shows_it_in_tensorboard(
     made_root: Path,
     tmp_path: Path,

@@ -35,7 +35,7 @@ from zoo.objectives.cs_clip import CSCLIP
 from zoo.objectives.negclip import NegCLIP
 from zoo.optim import Optimization
 from zoo.results.averages import Average
-from zoo.results.drawing import INK, STYLE, colour_and_marker, png, svg
+from zoo.results.drawing import INK, STYLE, png, run_styles, svg
 from zoo.results.half_truths import ANCHOR, COMPLETION, ScoredCase, diagnostics
 from zoo.results.html_pages import mark_words, render_page, thumbnail_uris
 from zoo.results.metrics import Metric
@@ -395,8 +395,9 @@ def draw_measures(models: Mapping[str, MeasuredModel]) -> "Figure":
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(8, 4.2), layout="constrained")
         axes = figure.add_subplot()
+        styles = run_styles(models)
         for k, (label, model) in enumerate(models.items()):
-            colour, marker = colour_and_marker(k)
+            colour, marker = styles[label]
             found = [model.measures[name] for name in names]
             axes.errorbar(
                 [m.value for m in found],

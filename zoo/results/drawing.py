@@ -1,6 +1,9 @@
 """The common style of all figures of results, and their file formats."""
 
+import re
+from collections.abc import Iterable
 from io import BytesIO, StringIO
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +12,17 @@ from zoo.errors import ZooError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COLOURS = ("#3f7fd1", "#d9822b", "#3d9a50", "#a5519d", "#7a5c3e", "#5b6770", "#c4403a", "#1f9aa8")
+# each method has the colour at its place in every figure; other names take the places left over
+METHODS = (
+    *("clip", "negclip", "csclip", "fscclip", "siglip", "ceclip", "degla", "readclip", "clic"),
+    *("conclip", "tripletclip", "tsvlc", "dac", "tic", "superclip", "flair"),
+    *("labclip", "tflocal", "tfglobal", "maxsim", "sgi"),
+)
+COLOURS = (
+    *("#3f7fd1", "#d9822b", "#3d9a50", "#a5519d", "#7a5c3e", "#5b6770", "#c4403a", "#1f9aa8"),
+    *("#8fae2d", "#e26fa3", "#6a5acd", "#c9a227", "#14735f", "#8c3b5a", "#6fb1e8", "#e08f6f"),
+    *("#b0338a", "#8a7fd0", "#4f8a2c", "#b5651d", "#4fb8a0"),
+)
 MARKERS = "osD^vP*X"
 FORMATS = ("png", "svg", "pdf")
 INK, PAPER = "#1f2328", "#ffffff"
@@ -27,8 +40,34 @@ STYLE: dict[Any, Any] = {
 }
 
 
+def style_numbers(names: Iterable[str]) -> dict[str, int]:
+    """Returns the number of each name's colour: that of its method, or else the first free one.
+
+    Args:
+        names: Names of all runs of a figure, in order.
+
+    Example:
+        >>> style_numbers(["my run", "NegCLIP", "cs_clip"])
+        {'my run': 0, 'NegCLIP': 1, 'cs_clip': 2}
+    """
+    numbers: dict[str, int] = {}
+    names = list(dict.fromkeys(names))
+    for name in names:
+        method = re.sub(r"[\W_]+", "", name).lower()
+        if method in METHODS and METHODS.index(method) not in numbers.values():
+            numbers[name] = METHODS.index(method)
+    taken = set(numbers.values())
+    free = (number for number in count() if number not in taken)
+    return {name: numbers[name] if name in numbers else next(free) for name in names}
+
+
+def run_styles(names: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Returns the colour and marker of each run, by the names of all runs of a figure."""
+    return {name: colour_and_marker(number) for name, number in style_numbers(names).items()}
+
+
 def colour_and_marker(i: int) -> tuple[str, str]:
-    """Returns the colour and marker of a run by its number, unique for the first 64."""
+    """Returns the colour and marker of a number, unique for the first 64."""
     return COLOURS[i % len(COLOURS)], MARKERS[(i + i // len(COLOURS)) % len(MARKERS)]
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zoo.errors import ZooError
-from zoo.results.drawing import INK, STYLE, colour_and_marker
+from zoo.results.drawing import INK, STYLE, run_styles
 from zoo.results.half_truth_pictures import LABELS
 from zoo.results.half_truths import ANCHOR, COMPLETION, Diagnostic
 from zoo.results.tables import TextTable, format_number
@@ -120,9 +120,10 @@ def draw_model_accuracies(diagnostics: Mapping[str, Diagnostic]) -> "Figure":
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(max(6.0, 1.2 + 0.9 * len(x_offsets)), 6.4), layout="constrained")
         panels = figure.subplots(2, sharex=True)
+        styles = run_styles(lines)
         for axes, (metric, description) in zip(panels, LABELS.items(), strict=True):
-            for i, ((name, model_lines), side) in enumerate(zip(lines.items(), sides, strict=True)):
-                colour, marker = colour_and_marker(i)
+            for (name, model_lines), side in zip(lines.items(), sides, strict=True):
+                colour, marker = styles[name]
                 averages = [line.accuracy(metric) for line in model_lines]
                 value, low, high = (
                     np.array([getattr(average, end) for average in averages], float)

@@ -85,12 +85,18 @@ def describe_model(model: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "model", str(model["model"])
     for part, spec in model.get("recipe", {}).items():
         if isinstance(spec, Mapping) and "class_path" in spec:
-            text_arguments = {
-                k: v for k, v in spec.get("init_args", {}).items() if isinstance(v, str)
-            }
             name = spec["class_path"].rpartition(".")[2]
-            arguments = [f"{key} {value}" for key, value in text_arguments.items()]
+            arguments = [
+                f"{key} {value}"
+                for key, value in spec.get("init_args", {}).items()
+                if isinstance(value, str | int | float)
+            ]
             yield part, ", ".join([name, *arguments])
+        elif isinstance(spec, Mapping) and part == "optimizer":
+            yield part, ", ".join(f"{key} {value}" for key, value in spec.items())
+    data = model.get("origin", {}).get("data", {})
+    if "batch_size" in data:
+        yield "data", f"batch_size {data['batch_size']}, seed {data['seed']}"
     weights = model.get("weights", {})
     if random := describe_random_weights(weights):
         yield "weights", random

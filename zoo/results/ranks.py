@@ -11,7 +11,7 @@ import pyarrow as pa
 from zoo.familiarity.buckets import EXCLUDED
 from zoo.results.comparison.alignment import align_runs
 from zoo.results.comparison.outcome_differences import AS_KEPT, jointly_scored_outcomes
-from zoo.results.drawing import STYLE, colour_and_marker
+from zoo.results.drawing import STYLE, run_styles
 from zoo.results.metrics import MetricKey, Rules
 from zoo.results.splits import select_with_pooled_subsets, split_masks
 from zoo.results.statistics import benjamini_hochberg, mcnemar_mid_p
@@ -187,12 +187,11 @@ def draw_ranks(tests: Sequence[SplitTest]) -> "Figure":
             models = dict.fromkeys(
                 model for value_by_model in by_split.values() for model in value_by_model
             )
-            for i, model in enumerate(models):
+            for model, (colour, marker) in run_styles(models).items():
                 ranks = [
                     1 + sum(v > value_by_model[model] for v in value_by_model.values())
                     for value_by_model in by_split.values()
                 ]
-                colour, marker = colour_and_marker(i)
                 axes.plot(list(by_split), ranks, color=colour, marker=marker, label=model)
                 for x, (rank, value_by_model) in enumerate(
                     zip(ranks, by_split.values(), strict=True)

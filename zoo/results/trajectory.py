@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from zoo.results.drawing import STYLE, colour_and_marker, figure_format, render_figure
+from zoo.results.drawing import STYLE, figure_format, render_figure, run_styles
 from zoo.results.report import Results
 from zoo.results.tables import default_console
 from zoo.support.files import write_bytes
@@ -83,8 +83,7 @@ def draw_trajectory(trajectory: Trajectory) -> "Figure":
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(8, 5), layout="constrained")
         axes = figure.add_subplot()
-        for i, name in enumerate(trajectory.metrics):
-            colour, marker = colour_and_marker(i)
+        for name, (colour, marker) in run_styles(trajectory.metrics).items():
             axes.plot(
                 trajectory.alphas,
                 [scores[name] for scores in trajectory.scores],

@@ -5,7 +5,8 @@ from io import BytesIO
 
 CURVES = "curves.png"
 LOSSES = ("train/loss", "val/loss")
-SETTINGS = ("train/lr_image", "train/lr_text", "train/lr_head", "train/scale")
+RATES = ("train/lr_image", "train/lr_text", "train/lr_head")
+SCALE = "train/scale"
 BENCHMARK = "benchmark/"
 SHARES = "train/missing_"
 LINES = 8  # the first metrics of a benchmark; more lines would hide each other
@@ -39,8 +40,8 @@ def panels(curves: Mapping[str, Curve]) -> dict[str, list[str]]:
     """
     groups: dict[str, list[str]] = {
         "loss": [name for name in LOSSES if name in curves],
-        "learning rate": [name for name in SETTINGS[:3] if name in curves],
-        "temperature's inverse": [name for name in SETTINGS[3:] if name in curves],
+        "learning rate": [name for name in RATES if name in curves],
+        "temperature: 1 / the head's scale": [SCALE] if SCALE in curves else [],
         "share of missing texts": [name for name in curves if name.startswith(SHARES)],
     }
     for name in curves:
@@ -66,8 +67,10 @@ def draw_curves(curves: Mapping[str, Curve]) -> bytes:
         for name in names[:LINES]:
             steps, values = zip(*curves[name], strict=True)
             label = "/".join(name.split("/")[2:] if name.startswith(BENCHMARK) else [name])
-            is_sparse = len(steps) < 30
-            axes.plot(steps, values, marker="o" if is_sparse else "", markersize=3, label=label)
+            if name == SCALE:
+                label, values = "temperature", tuple(1 / value for value in values)
+            # between few points a line would suggest values that nobody measured
+            axes.plot(steps, values, "o" if len(steps) < 30 else "-", markersize=3, label=label)
         axes.set_title(_panel_title(title, names), fontsize=10, loc="left")
         axes.set_xlabel("step")
         axes.grid(color="0.9")

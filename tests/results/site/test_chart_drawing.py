@@ -2,7 +2,7 @@
 
 from matplotlib.colors import to_hex
 
-from zoo.results.drawing import colour_and_marker
+from zoo.results.drawing import COLOURS, METHODS, colour_and_marker, run_styles
 from zoo.results.site.chart_drawing import Curve, Point, draw_bars, draw_lines
 
 MANY = 20  # more than there are colours
@@ -23,3 +23,10 @@ def test_names_with_dollars_and_underscores_are_in_the_legend_as_they_are() -> N
     figure.canvas.draw()
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == names
+
+
+def test_a_method_has_one_colour_in_every_figure_and_no_other_run_has_it() -> None:
+    alone, among = run_styles(["FSC-CLIP"]), run_styles(["mine", "fsc_clip", "CLIP", "his"])
+    assert alone["FSC-CLIP"] == among["fsc_clip"]
+    assert len(set(among.values())) == 4
+    assert len(set(COLOURS)) == len(COLOURS) >= len(METHODS)

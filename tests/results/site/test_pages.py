@@ -35,7 +35,7 @@ def index_of(site: Path) -> dict[str, Any]:
     return dict(json.loads(made[len("zoo.index(") : -len(");\n")]))
 
 
-@pytest.mark.parametrize("page", ["index.html", "cases.html"])
+@pytest.mark.parametrize("page", [pytest.param("index.html", marks=pytest.mark.slow), "cases.html"])
 def test_each_page_opens_from_the_file_system_in_light_and_dark(
     browser: SimpleNamespace, site: Path, page: str
 ) -> None:

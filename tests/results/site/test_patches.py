@@ -98,6 +98,7 @@ def test_images_that_may_not_be_copied_have_none(
         assert all(images[number][1] for number in case[i % index["size"]][1])
 
 
+@pytest.mark.slow
 def test_they_are_left_out_where_the_report_is_full(
     results: Mapping[str, Results], root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,6 +157,7 @@ def test_a_word_shows_the_patches_that_it_is_like(tab: Any, site: Path) -> None:
     assert sorted(marks) == ["✓", "✗"]
 
 
+@pytest.mark.slow
 def test_the_page_says_where_its_file_is_gone(
     browser: SimpleNamespace, results: Mapping[str, Results], root: Path, tmp_path: Path
 ) -> None:

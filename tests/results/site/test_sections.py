@@ -138,12 +138,12 @@ def test_splits_are_counted_as_the_report_is_and_leaks_say_under_what_they_were(
 def test_runs_that_nothing_tells_apart_by_training_have_no_such_section() -> None:
     plain = results_of(outcomes([True, False])).recount(PRESET[:1])
     assert familiarity_section({"plain": plain}, {"plain": plain}, PRESET[0], links(plain)) is None
-    assert training_section(read_logs({"plain": plain}), ["plain"]) is None
+    assert training_section(read_logs({"plain": plain}), {"plain": ""}) is None
     assert trajectory_section({"plain": plain}, {}) is None
 
 
 def test_what_was_logged_is_drawn_over_steps(trained: dict[str, Results]) -> None:
-    section = training_section(read_logs(trained), list(trained))
+    section = training_section(read_logs(trained), dict.fromkeys(trained, "CLIP"))
     assert section is not None
     told = {
         chart.name: [(r["curve"], r["step"], r["value"]) for r in chart.records]
@@ -168,6 +168,15 @@ def test_what_was_logged_is_drawn_over_steps(trained: dict[str, Results]) -> Non
     assert found["texts per second, median over steps"] == ["200"]
     assert found["images encoded for evaluation"] == ["1,234"]
     assert found["device hours of training (logged)"] == ["2.06"]
+
+
+def test_losses_of_different_objectives_have_a_chart_each(trained: dict[str, Results]) -> None:
+    logs = read_logs(trained)
+    both = {"own": logs["own"], "other": logs["own"]}
+    section = training_section(both, {"own": "CLIP", "other": "CSCLIP"})
+    assert section is not None
+    titles = [chart.title for chart in section.charts if "oss" in chart.title]
+    assert titles == ["Loss of CLIP", "Loss of CSCLIP"]
 
 
 def test_a_trajectory_beside_the_results_is_drawn(

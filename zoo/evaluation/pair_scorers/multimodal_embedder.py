@@ -19,8 +19,8 @@ class MultimodalEmbedder(PairScorer):
     """An embedder such as Qwen3-VL-Embedding: the cosine of the last tokens' hidden states.
 
     An image or a text is a message of the user, behind an instruction; its vector is the
-    last layer's state of the last token. Vectors of texts are kept for later calls, so that a
-    gallery encodes each text once.
+    last layer's state of the last token. Texts are not cut, and at 8,192 tokens in the authors'
+    code. Vectors of texts are kept for later calls, so that a gallery encodes each text once.
 
     Args:
         folder: The folder of a Qwen3-VL-Embedding.

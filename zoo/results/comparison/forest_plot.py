@@ -1,11 +1,12 @@
 """A forest plot: the differences to the first run with their intervals."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from zoo.errors import ZooError
 from zoo.results.comparison.lines import LEVEL, ComparisonLine
-from zoo.results.drawing import INK, PAPER, STYLE, colour_and_marker
+from zoo.results.drawing import INK, PAPER, STYLE, run_styles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,29 +34,33 @@ def draw_forest_figure(
     from matplotlib.figure import Figure
 
     first_run, *other_runs = tested_runs
-    looks = {run: colour_and_marker(runs.index(run)) for run in other_runs}
+    styles = run_styles(runs)
+    looks = {run: styles[run] for run in other_runs}
     if not other_runs:
         raise ZooError(
             f"--plot: no run is left to compare with {first_run}: leave it out, or add a run"
         )
     rows = list(_plot_rows(lines))
     row_height = max(ROW_HEIGHT, RUN_HEIGHT * len(other_runs) + 0.1)
+    heights = [ROW_HEIGHT if line is None else row_height for _, line in rows]
+    ends = list(accumulate(heights))
+    positions = [end - height / 2 for end, height in zip(ends, heights, strict=True)]
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(7.5, MARGIN + row_height * len(rows)), layout="constrained")
+        figure = Figure(figsize=(7.5, MARGIN + ends[-1]), layout="constrained")
         axes = figure.add_subplot()
         for i, run in enumerate(other_runs):
-            shift = RUN_HEIGHT / row_height * (i - (len(other_runs) - 1) / 2)
-            _draw_run(axes, rows, run, looks[run], shift)
+            shift = RUN_HEIGHT * (i - (len(other_runs) - 1) / 2)
+            _draw_run(axes, rows, [p + shift for p in positions], run, looks[run])
         axes.axvline(0, color=INK, linewidth=0.8, zorder=1)
         names = [name for name, _ in rows]
-        axes.set_yticks(range(len(rows)), names)
+        axes.set_yticks(positions, names)
         for label, (_, line) in zip(axes.get_yticklabels(), rows, strict=True):
             if line is None:
                 label.set_fontweight("bold")
-        for position, (_, line) in enumerate(rows):
+        for position, (_, line) in zip(positions, rows, strict=True):
             if line is not None:
                 axes.axhline(position, color=INK, alpha=0.15, linewidth=0.6, zorder=0)
-        axes.set_ylim(len(rows) - 0.4, -0.6)
+        axes.set_ylim(ends[-1], 0)
         axes.tick_params(axis="y", length=0)
         for side in ("top", "right", "left"):
             axes.spines[side].set_visible(False)
@@ -88,21 +93,19 @@ def _plot_rows(lines: Sequence[ComparisonLine]) -> Iterator[tuple[str, Compariso
 def _draw_run(
     axes: "Axes",
     rows: list[tuple[str, ComparisonLine | None]],
+    positions: Sequence[float],
     run: str,
     look: tuple[str, str],
-    shift: float,
 ) -> None:
     colour, marker = look
-    for position, (_, line) in enumerate(rows):
+    for position, (_, line) in zip(positions, rows, strict=True):
         test = line and next((t for t in line.tests_against_first() if t.second == run), None)
         if not test or test.low is None or test.high is None:
             continue
-        axes.plot(
-            [test.low, test.high], [position + shift] * 2, color=colour, linewidth=1.2, zorder=2
-        )
+        axes.plot([test.low, test.high], [position] * 2, color=colour, linewidth=1.2, zorder=2)
         axes.plot(
             test.difference,
-            position + shift,
+            position,
             marker=marker,
             markersize=4.5,
             markeredgecolor=colour,

@@ -97,6 +97,38 @@ class ComparisonLine:
         return [test for test in self.tests if test.first == self.values[0].run]
 
 
+def summarise_differences(lines: Sequence[ComparisonLine]) -> list[str]:
+    """Returns one sentence per run: on how many metrics it differs significantly from the first.
+
+    Means of metrics are not counted.
+
+    Args:
+        lines: The rows of a comparison.
+    """
+    tests = [
+        (line.name, test)
+        for line in lines
+        if not line.name.is_mean and not line.name.split
+        for test in line.tests_against_first()
+    ]
+    sentences = []
+    for run in dict.fromkeys(test.second for _, test in tests):
+        own = [(name, test) for name, test in tests if test.second == run]
+        better = [name for name, test in own if test.q <= LEVEL and test.difference > 0]
+        worse = [name for name, test in own if test.q <= LEVEL and test.difference < 0]
+        first = own[0][1].first
+        if better or worse:
+            sentences.append(
+                f"{run} is significantly better than {first} on {len(better)} of {len(own)} "
+                f"metrics, and worse on {len(worse)}"
+            )
+        else:
+            sentences.append(
+                f"{run} does not differ significantly from {first} on any of {len(own)} metrics"
+            )
+    return sentences
+
+
 def compare_metrics(
     metrics: Sequence[CommonMetric],
     names: Sequence[str],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.errors import ZooError, suggest_names
 from zoo.results.comparison.lines import ComparisonLine
-from zoo.results.drawing import INK, PAPER, STYLE, colour_and_marker
+from zoo.results.drawing import INK, PAPER, STYLE, run_styles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -116,8 +116,9 @@ def draw_scatter(
         figure = Figure(figsize=(6.0, 4.6), layout="constrained")
         axes = figure.add_subplot()
         handles: dict[str, Any] = {}
-        for i, (method, method_points) in enumerate(points.items()):
-            colour, marker = colour_and_marker(i)
+        styles = run_styles([*points, *published])
+        for method, method_points in points.items():
+            colour, marker = styles[method]
             *earlier, last = method_points
             axes.plot(
                 [point.x for point in method_points],
@@ -138,8 +139,8 @@ def draw_scatter(
                 markersize=7,
                 capsize=2,
             )
-        for i, (model, point) in enumerate(published.items(), start=len(points)):
-            colour, marker = colour_and_marker(i)
+        for model, point in published.items():
+            colour, marker = styles[model]
             (handles[f"{model} (published)"],) = axes.plot(
                 point.x,
                 point.y,

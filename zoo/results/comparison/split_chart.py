@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.errors import ZooError
 from zoo.results.comparison.lines import ComparisonLine
-from zoo.results.drawing import INK, STYLE, colour_and_marker
+from zoo.results.drawing import INK, STYLE, run_styles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,10 +67,10 @@ def draw_split_accuracies(panels: Panels) -> "Figure":
         handles: dict[str, Any] = {}
         for axes, (title, by_split) in zip(all_axes, panels.items(), strict=False):
             positions = range(len(by_split))
-            for i, run_values in enumerate(
-                zip(*(line.values for line in by_split.values()), strict=True)
-            ):
-                colour, marker = colour_and_marker(i)
+            runs = list(zip(*(line.values for line in by_split.values()), strict=True))
+            styles = run_styles(run_values[0].run for run_values in runs)
+            for run_values in runs:
+                colour, marker = styles[run_values[0].run]
                 (handles[run_values[0].run],) = axes.plot(
                     positions,
                     [value.value for value in run_values],

@@ -1,13 +1,13 @@
 """Charts of a report: bars, a radar and lines, small enough to read on a phone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zoo.results.drawing import COLOURS, INK, STYLE, colour_and_marker
+from zoo.results.drawing import COLOURS, INK, STYLE, colour_and_marker, style_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,7 +70,7 @@ def draw_bars(
         labels: Names of the rows.
         series: The numbers of each series, row by row.
         axis_label: Label of the axis of values.
-        looks: Colour and hatch of each series; by its position if None.
+        looks: Colour and hatch of each series; by its name if None.
     """
     import matplotlib
     from matplotlib.figure import Figure
@@ -81,11 +81,10 @@ def draw_bars(
         figure = Figure(figsize=(WIDTH, height), layout="constrained")
         axes = figure.add_subplot()
         handles: dict[str, Any] = {}
+        looks = looks or _default_looks(series)
         for i, (name, points) in enumerate(series.items()):
             positions = np.arange(len(labels)) + (i - (len(series) - 1) / 2) * thickness
-            handles[name] = _draw_series(
-                axes, positions, points, 0.9 * thickness, *_series_look(name, i, looks)
-            )
+            handles[name] = _draw_series(axes, positions, points, 0.9 * thickness, *looks[name])
         axes.set_yticks(
             range(len(labels)), [fill(label, LABEL_WIDTH) for label in labels], fontsize=8
         )
@@ -114,9 +113,10 @@ def draw_radar(labels: Sequence[str], series: Series) -> "Figure":
         figure = Figure(figsize=(WIDTH, WIDTH), layout="constrained")
         axes = figure.add_subplot(projection="polar")
         handles: dict[str, Any] = {}
-        for i, (name, points) in enumerate(series.items()):
+        numbers = style_numbers(series)
+        for name, points in series.items():
             values = [np.nan if point.value is None else point.value for point in points]
-            colour, marker = colour_and_marker(i)
+            colour, marker = colour_and_marker(numbers[name])
             (handles[name],) = axes.plot(
                 [*angles, angles[0]],
                 [*values, values[0]],
@@ -150,7 +150,7 @@ def draw_lines(
         x_label: Label of the horizontal axis.
         y_label: Label of the vertical axis.
         marks: Whether to draw a marker for each number and a bar for its interval.
-        looks: Colour and dash of each curve; by its position if None.
+        looks: Colour and dash of each curve; by its name if None.
     """
     import matplotlib
     from matplotlib.figure import Figure
@@ -160,8 +160,9 @@ def draw_lines(
         figure = Figure(figsize=(WIDTH, height), layout="constrained")
         axes = figure.add_subplot()
         handles: dict[str, Any] = {}
-        for i, (name, curve) in enumerate(curves.items()):
-            run, kind = _series_look(name, i, looks)
+        looks = looks or _default_looks(curves)
+        for name, curve in curves.items():
+            run, kind = looks[name]
             colour, marker = colour_and_marker(run)
             style: dict[str, Any] = {"color": colour, "linewidth": 1.2}
             style["linestyle"] = DASHES[kind % len(DASHES)]
@@ -185,9 +186,9 @@ def draw_lines(
     return figure
 
 
-def _series_look(name: str, i: int, looks: Looks | None) -> tuple[int, int]:
-    """Returns the numbers of a series' colour and of its hatch or dash."""
-    return looks[name] if looks is not None else (i, i // len(COLOURS))
+def _default_looks(names: Iterable[str]) -> Looks:
+    """Returns the numbers of each series' colour and of its hatch or dash."""
+    return {name: (i, i // len(COLOURS)) for name, i in style_numbers(names).items()}
 
 
 def _draw_series(

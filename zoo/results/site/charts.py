@@ -83,7 +83,7 @@ def bar_chart(
         title: Its title.
         labels: Names of the rows.
         series: The numbers of each series, row by row.
-        looks: Colour and hatch of each series; by its position if None.
+        looks: Colour and hatch of each series; by its name if None.
     """
     has_interval = any(point.low is not None for points in series.values() for point in points)
     axis_label = PER_CENT if has_interval else "%"

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from zoo.results.drawing import style_numbers
 from zoo.results.leaks import ALL, FREE
 from zoo.results.presets.preset import Preset
 from zoo.results.report import Results
@@ -40,6 +41,7 @@ def _split_chart(runs: Mapping[str, Results], links: Links) -> Chart | None:
     points_by_series: dict[str, dict[str, Point]] = {}
     labels: dict[str, None] = {}
     looks: dict[str, tuple[int, int]] = {}
+    colours = style_numbers(runs)
     for i, (name, run) in enumerate(runs.items()):
         for metric in run.by_preset[0].splits:
             if metric.split in SPLITS and metric.value is not None:
@@ -48,7 +50,7 @@ def _split_chart(runs: Mapping[str, Results], links: Links) -> Chart | None:
                 href = links.metric_link(metric, metric.metric, i, split=metric.split)
                 point = Point(metric.value, metric.low, metric.high, href)
                 series = f"{name}, {metric.split}"
-                looks[series] = i, SPLITS.index(metric.split)
+                looks[series] = colours[name], SPLITS.index(metric.split)
                 points_by_series.setdefault(series, {})[label] = point
     return _familiarity_chart(
         "seen_unseen", "Seen vs unseen bindings", labels, points_by_series, looks
@@ -64,6 +66,7 @@ def _leak_chart(runs: Mapping[str, Results], preset: Preset, links: Links) -> Ch
     points_by_series: dict[str, dict[str, Point]] = {}
     labels: dict[str, None] = {}
     looks: dict[str, tuple[int, int]] = {}
+    colours = style_numbers(runs)
     for i, (name, run) in enumerate(runs.items()):
         counts = next((c for c in run.by_preset if c.preset == preset.name), run.by_preset[0])
         preset_suffix = "" if counts.preset == preset.name else f", preset {counts.preset}"
@@ -86,7 +89,7 @@ def _leak_chart(runs: Mapping[str, Results], preset: Preset, links: Links) -> Ch
                         str(leak.benchmark_run), leak.subset, leak.metric, i, **filters
                     )
                 series = f"{name}, {kind_label}{preset_suffix}"
-                looks[series] = i, kind
+                looks[series] = colours[name], kind
                 points_by_series.setdefault(series, {})[label] = Point(value, href=href)
     return _familiarity_chart("leak_free", "Full vs leak-free", labels, points_by_series, looks)
 

@@ -9,6 +9,7 @@ from zoo.benchmarks.half_truth.benchmark import HalfTruth
 from zoo.errors import ZooError
 from zoo.results import half_truth_models
 from zoo.results.comparison.comparison import Comparison
+from zoo.results.drawing import style_numbers
 from zoo.results.half_truth_pictures import draw_accuracy, draw_gaps, gap_limit
 from zoo.results.half_truths import ANCHOR, COMPLETION, Diagnostic, diagnostics
 from zoo.results.metrics import Metric
@@ -21,6 +22,7 @@ from zoo.results.site.numbers import Links, ReportRow
 from zoo.results.site.training import read_training_curves, read_trajectory
 
 MIN_SPOKES = 3  # a radar chart with fewer spokes has no area
+LOSS = r"(train|val)/loss"  # the columns of a log with losses
 RECALL = re.compile(r"(i2t|t2i)_r@(\d+)")
 TEXTS_A_SECOND, HOURS = "train/texts_per_second", "train/device_hours"
 SCORING = {
@@ -145,13 +147,14 @@ def retrieval_section(runs: Mapping[str, Results], links: Links) -> Section | No
     cases: dict[tuple[str, Metric], str] = {}
     galleries: dict[tuple[BenchmarkRun, str], dict[str, dict[int, Metric]]] = {}
     looks: dict[str, tuple[int, int]] = {}
+    colours = style_numbers(runs)
     for number, (name, run) in enumerate(runs.items()):
         for metric in run.metrics:
             match = RECALL.fullmatch(metric.metric)
             if match is not None and metric.value is not None:
                 is_image_to_text = match[1] == "i2t"
                 curve = f"{name}, {'image to text' if is_image_to_text else 'text to image'}"
-                looks[curve] = number, int(not is_image_to_text)
+                looks[curve] = colours[name], int(not is_image_to_text)
                 curve_metrics = galleries.setdefault((metric.benchmark_run, metric.subset), {})
                 curve_metrics.setdefault(curve, {})[int(match[2])] = metric
                 cases[curve, metric] = links.metric_link(metric, metric.metric, number)
@@ -181,33 +184,44 @@ def retrieval_section(runs: Mapping[str, Results], links: Links) -> Section | No
     return Section("retrieval", "Retrieval", description, tuple(charts))
 
 
-def training_section(curves_by_run: Curves, names: Sequence[str]) -> Section | None:
+def training_section(curves_by_run: Curves, objectives: Mapping[str, str]) -> Section | None:
     """Returns the training curves, None if nothing was logged.
+
+    Losses of different objectives have a chart each, since their values are not comparable.
 
     Args:
         curves_by_run: The logs, by run.
-        names: Names of all runs, whose order gives their colours.
+        objectives: The objective of each run, by the names of all runs.
     """
     panels = {
-        "loss": ("Loss", r"(train|val)/loss"),
         "rate": ("Learning rate", r"train/lr_\w+"),
         "temperature": ("Temperature: 1 / the head's scale", r"train/scale"),
         "missing": ("Share of missing texts", r"train/missing_\w+"),
     }
+    colours = style_numbers(objectives)
+    logs_by_objective: dict[str, dict[str, Mapping[str, Curve]]] = {}
+    for run, log in curves_by_run.items():
+        logs_by_objective.setdefault(objectives[run], {})[run] = log
+    selections: list[tuple[str, str, str, Curves]] = []
+    for i, (objective, logs) in enumerate(logs_by_objective.items()):
+        several = len(logs_by_objective) > 1
+        title = f"Loss of {objective}" if several else "Loss"
+        selections.append((f"loss_{i}" if several else "loss", title, LOSS, logs))
+    selections += [(name, *panel, curves_by_run) for name, panel in panels.items()]
     charts = []
-    for name, (title, pattern) in panels.items():
-        columns = [column for log in curves_by_run.values() for column in log]
+    for name, title, pattern, selected_logs in selections:
+        columns = [column for log in selected_logs.values() for column in log]
         columns = [column for column in dict.fromkeys(columns) if re.fullmatch(pattern, column)]
         curves: dict[str, Curve] = {}
         looks: dict[str, tuple[int, int]] = {}
-        for run, log in curves_by_run.items():
+        for run, log in selected_logs.items():
             for column, equal_columns in _group_equal_columns(log, columns).items():
                 short_names = [
-                    column_name if name == "loss" else column_name.partition("/")[2]
+                    column_name if pattern == LOSS else column_name.partition("/")[2]
                     for column_name in equal_columns
                 ]
                 label = f"{run}, {' = '.join(short_names)}"
-                curve, looks[label] = log[column], (names.index(run), columns.index(column))
+                curve, looks[label] = log[column], (colours[run], columns.index(column))
                 if name == "temperature":
                     curve = Curve(curve.x, [1 / y for y in curve.y])
                 curves[label] = curve

@@ -10,6 +10,7 @@ from zoo.benchmarks.half_truth.rules import CONDITION_ERRORS
 from zoo.errors import ZooError
 from zoo.results.comparison.compare import check_excluded_runs, compare
 from zoo.results.comparison.comparison import Comparison, format_p_value, format_points
+from zoo.results.comparison.lines import summarise_differences
 from zoo.results.html_pages import TEMPLATES, describe_model, render_page
 from zoo.results.metrics import find_tie_warnings
 from zoo.results.presets.preset import Capabilities, Preset
@@ -245,15 +246,17 @@ def _render_first_page(content: ReportContent, image_notes: Sequence[str], folde
     if content.comparison is not None:
         differences = list(run_differences(content.comparison, links, averages))
         notes = [note for note in content.comparison.notes if _belongs_on_page(note)]
+    descriptions = {
+        name: dict(describe_model(run.header["model"])) for name, run in content.first_runs.items()
+    }
     return render_page(
         PAGE,
-        runs={
-            name: dict(describe_model(run.header["model"]))
-            for name, run in content.first_runs.items()
-        },
+        runs=descriptions,
+        run_parts=dict.fromkeys(part for parts in descriptions.values() for part in parts),
         groups=content.seed_groups,
         excluded_from_tests=list(content.excluded_from_tests),
         preset=content.presets[0],
+        verdicts=summarise_differences(content.comparison.lines) if content.comparison else [],
         warnings=[*_run_warnings(content.recounted_first_runs), *image_notes],
         averages={name: rows for name, rows in averages.items() if rows},
         metrics=metrics,
@@ -281,10 +284,19 @@ def _sections(
         half_truth_section(counted, content.presets[0], links),
         familiarity_section(measured, counted, content.presets[0], links),
         retrieval_section(counted, links),
-        training_section(read_logs(measured), list(measured)),
+        training_section(read_logs(measured), _objective_names(measured)),
         trajectory_section(measured, content.folders),
     ]
     return [section for section in sections if section is not None]
+
+
+def _objective_names(runs: Mapping[str, Results]) -> dict[str, str]:
+    """Returns the class of each run's objective, empty if its results do not name one."""
+    recipes = {name: run.header["model"].get("recipe", {}) for name, run in runs.items()}
+    return {
+        name: recipe.get("objective", {}).get("class_path", "").rpartition(".")[2]
+        for name, recipe in recipes.items()
+    }
 
 
 def _belongs_on_page(note: str) -> bool:
