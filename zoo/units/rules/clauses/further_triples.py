@@ -20,7 +20,9 @@ from zoo.units.rules.phrases.phrase import Phrase
 Triple = tuple[Phrase, str, Phrase]
 _SKY = word_set("sky skies sun sunset sunrise moon horizon")
 _PLACING = word_set("in on at inside")
-_PREPOSITIONS_OF_PLACE = frozenset({"in", "on", "by", "near", "next to", "at", "against"})
+_PREPOSITIONS_OF_PLACE = frozenset(
+    {"in", "on", "by", "near", "next to", "at", "against", "by the side of", "in the middle of"}
+)
 
 
 def joined_actions(state: ClauseState, new_triples: Sequence[Triple]) -> Iterator[Triple]:
