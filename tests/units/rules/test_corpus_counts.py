@@ -1,6 +1,7 @@
 """Counts of captions: worked by hand, read back, and refused where they are not counts."""
 
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -91,3 +92,19 @@ def test_heads_of_one_image_do_not_replace_each_other() -> None:
     assert "sink" not in counts.other_heads_of("toilet")
     assert counts.is_expected_with("sink", ["bench", "bathroom"])
     assert not counts.is_expected_with("sink", ["bench"])
+
+
+def test_a_foil_head_takes_the_compounds_of_the_corpus() -> None:
+    counts = CorpusCounts(
+        "heads: pool 8 lake 8 dog 4\ncompounds pool: pool 4 swimming_pool 4 tide_pool 1\n"
+    )
+    drawn = {counts.draw_compound("pool", Random(seed)) for seed in range(30)}
+    assert drawn == {"pool", "swimming pool"}
+    assert counts.draw_compound("lake", Random(0)) == "lake"
+
+
+def test_heads_are_counted_by_their_attribute() -> None:
+    counts = CorpusCounts("heads: dog 10 cat 4\nattributes dog: brown 7\nattributes cat: brown 1\n")
+    assert counts.heads_after(["brown"]) == {"dog": 7, "cat": 1}
+    assert counts.heads_after([]) == {"dog": 3, "cat": 3}
+    assert counts.heads_after(["striped"]) == {}

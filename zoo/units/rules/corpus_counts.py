@@ -11,6 +11,7 @@ from importlib.resources import files
 from itertools import accumulate, combinations, groupby
 from operator import itemgetter
 from pathlib import Path
+from random import Random
 
 from zoo.errors import ZooError
 from zoo.language.tagger import Tagger
@@ -30,8 +31,8 @@ from zoo.units.rules.phrases.grouping import phrases
 Context = tuple[str, ...]
 Table = Mapping[Context, Mapping[str, float]]
 _HEADS, _ATTRIBUTES, _OBJECTS, _SUBJECTS = "heads", "attributes", "objects", "subjects"
-_IMAGES, _TOGETHER = "images", "together"
-_TABLES = (_HEADS, _ATTRIBUTES, _OBJECTS, _SUBJECTS, _IMAGES, _TOGETHER)
+_IMAGES, _TOGETHER, _COMPOUNDS = "images", "together", "compounds"
+_TABLES = (_HEADS, _ATTRIBUTES, _OBJECTS, _SUBJECTS, _IMAGES, _TOGETHER, _COMPOUNDS)
 # the number of foils that each entity should have
 MIN_FOILS = 2
 # the number of all images, in the table of images
@@ -41,6 +42,8 @@ _MIN_TOTAL = 40
 # subtracted from the counts that come with the package, since a value that was seen n times in them
 # is seen less often in other captions
 _DISCOUNT = 0.75
+# compounds with smaller counts may be mistakes of the tagger
+_MIN_COMPOUND = 3
 # two heads are often in one image if they are this many times more often than by chance
 _MIN_LIFT = 2.0
 _MIN_TOGETHER = 2
@@ -59,6 +62,7 @@ class CorpusCounts:
         heads: The heads of entities.
         objects: The heads of objects, by class of the subject and predicate.
         subjects: The heads of subjects, by predicate and class of the object.
+        compounds: The compounds that can be foils ("swimming pool").
         digest: A hash of the text, for results.
 
     Raises:
@@ -82,6 +86,11 @@ class CorpusCounts:
         self.objects: Table = tables[_OBJECTS]
         self.subjects: Table = tables[_SUBJECTS]
         self._attributes: Table = tables[_ATTRIBUTES]
+        self._compounds = {
+            head: {form: n for form, n in forms.items() if form == head or n >= _MIN_COMPOUND}
+            for (head,), forms in tables[_COMPOUNDS].items()
+        }
+        self.compounds = frozenset(form for forms in self._compounds.values() for form in forms)
         self._images: Mapping[str, float] = tables[_IMAGES].get((), {})
         self._together: dict[str, dict[str, float]] = {}
         for (first,), others in tables[_TOGETHER].items():
@@ -99,6 +108,45 @@ class CorpusCounts:
         return {
             head: tuple(h for h in other_heads(head) if not self.share_images(head, h))
             for head in NOUN_FOILS
+        }
+
+    def draw_compound(self, head: str, rng: Random) -> str:
+        """Returns a head, or a compound that ends with it, as frequent as in the corpus."""
+        forms = self._compounds.get(head)
+        return rng.choices(list(forms), list(forms.values()))[0] if forms else head
+
+    def heads_after(self, attributes: Sequence[str]) -> Mapping[str, float]:
+        """Returns the counts of heads after the first of some attributes, or without attributes."""
+        if not attributes:
+            return self._bare_heads
+        return self._heads_by_attribute.get(attributes[0], {})
+
+    @cached_property
+    def _heads_by_attribute(self) -> dict[str, dict[str, float]]:
+        table: dict[str, dict[str, float]] = {}
+        for (head,), attributes in self._attributes.items():
+            if not head.startswith("["):
+                for attribute, count in attributes.items():
+                    table.setdefault(attribute, {})[head] = count
+        return table
+
+    @cached_property
+    def _bare_heads(self) -> dict[str, float]:
+        return {
+            head: max(count - sum(self._attributes.get((head,), {}).values()), 0.5)
+            for head, count in self.heads.items()
+        }
+
+    def other_heads_of_sort(self, head: str) -> tuple[str, ...]:
+        """Returns the heads of a head's sort that can replace it."""
+        return self._other_heads_of_sort.get(head, ())
+
+    @cached_property
+    def _other_heads_of_sort(self) -> dict[str, tuple[str, ...]]:
+        return {
+            head: tuple(h for h in heads if h != head and self.can_replace(h, head))
+            for heads, _ in self._weights_by_sort.values()
+            for head in heads
         }
 
     def weights_of_sort(self, head: str) -> tuple[Sequence[str], Sequence[float]]:
@@ -239,6 +287,7 @@ def count_corpus(captions: Iterable[tuple[str, str]], tagger: Tagger, min_count:
                 count(_HEADS, (), head)
                 if head in NOUN_FOILS:
                     heads_of_image.add(SINGULARS.get(head, head))
+                    count(_COMPOUNDS, (head,), phrase.compound_text)
                 for word in phrase.words[: phrase.head[0]]:
                     if word in ATTRIBUTE_FOILS:
                         for key in (head, _class_key(head)):

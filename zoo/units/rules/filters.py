@@ -14,7 +14,12 @@ MULTIPLE_EDITS = "multiple_edits"
 SYMMETRIC_SWAP = "symmetric_swap"
 
 
-def phrase_fault(original: str, foil: str, compounds: Collection[str] = ()) -> str | None:
+def phrase_fault(
+    original: str,
+    foil: str,
+    compounds: Collection[str] = (),
+    foil_compounds: Collection[str] = (),
+) -> str | None:
     """Returns why a noun phrase is not a valid foil of another.
 
     A valid foil differs in one word or compound with another meaning.
@@ -23,6 +28,7 @@ def phrase_fault(original: str, foil: str, compounds: Collection[str] = ()) -> s
         original: The phrase.
         foil: The candidate foil.
         compounds: Compounds of the phrase that are in no word list ("nose ring").
+        foil_compounds: Compounds of foils that are in no word list.
 
     Returns:
         The name of the filter that drops it, or None if it is valid.
@@ -30,15 +36,18 @@ def phrase_fault(original: str, foil: str, compounds: Collection[str] = ()) -> s
     removed, added = changed_words(original, foil)
     if not removed and not added:
         return DUPLICATE
-    if not (
-        _is_word_or_compound(removed) or " ".join(removed) in compounds
-    ) or not _is_word_or_compound(added):
+    if not (_is_word_or_compound(removed) or " ".join(removed) in compounds) or not (
+        _is_word_or_compound(added) or " ".join(added) in foil_compounds
+    ):
         return MULTIPLE_EDITS
     return NEAR_SYNONYM if same_meaning(" ".join(removed), " ".join(added)) else None
 
 
 def relation_fault(
-    original: Relation, foil: RelationFoil, compounds: Collection[str] = ()
+    original: Relation,
+    foil: RelationFoil,
+    compounds: Collection[str] = (),
+    foil_compounds: Collection[str] = (),
 ) -> str | None:
     """Returns why a relation is not a valid foil of another.
 
@@ -48,6 +57,7 @@ def relation_fault(
         original: The relation.
         foil: The candidate foil.
         compounds: Compounds of its arguments that are in no word list.
+        foil_compounds: Compounds of foils that are in no word list.
 
     Returns:
         The name of the filter that drops it, or None if it is valid.
@@ -69,7 +79,9 @@ def relation_fault(
     if changed == ["predicate"]:
         removed, added = changed_words(original.predicate, foil.predicate)
         return NEAR_SYNONYM if same_meaning(" ".join(removed), " ".join(added)) else None
-    return phrase_fault(getattr(original, changed[0]), getattr(foil, changed[0]), compounds)
+    return phrase_fault(
+        getattr(original, changed[0]), getattr(foil, changed[0]), compounds, foil_compounds
+    )
 
 
 def changed_words(original: str, foil: str) -> tuple[list[str], list[str]]:

@@ -138,7 +138,11 @@ class RuleExtractor(UnitExtractor):
             foil
             for foil in foils
             if self._accept_foil(
-                phrase_fault(phrase.text, foil.text, (phrase.compound_text,)), foil.text, used_texts
+                phrase_fault(
+                    phrase.text, foil.text, (phrase.compound_text,), self._counts.compounds
+                ),
+                foil.text,
+                used_texts,
             )
         )
 
@@ -152,7 +156,11 @@ class RuleExtractor(UnitExtractor):
         return tuple(
             foil
             for foil in foils
-            if self._accept_foil(relation_fault(relation, foil, compounds), foil.text, used_texts)
+            if self._accept_foil(
+                relation_fault(relation, foil, compounds, self._counts.compounds),
+                foil.text,
+                used_texts,
+            )
         )
 
     def _accept_foil(self, fault: str | None, text: str, used_texts: set[str]) -> bool:

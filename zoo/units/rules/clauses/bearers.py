@@ -9,9 +9,15 @@ from zoo.units.rules.kinds import (
     BEINGS,
     BODY_PARTS,
     CLOTHES,
+    FOODS,
+    GROUNDS,
+    HELD_THINGS,
     MOUNTS,
+    MOVERS,
     PLACES,
+    SUBSTANCES,
     VEHICLES,
+    WATERS,
     is_kind,
 )
 from zoo.units.rules.lexicon import word_set
@@ -31,6 +37,16 @@ _PREPOSITIONS_OF_PARTS = {
     "behind",
 }
 _IN_PLACES = (("in",), ("on",), ("at",), ("inside",), ("outside",))
+_NEAR = (
+    *(("in", "front", "of"), ("next", "to"), ("near",), ("beside",), ("by",)),
+    *(("behind",), ("along",), ("under",)),
+)
+# who is with, next to or behind somebody is in the same place
+_TOGETHER = word_set("with to beside near by of behind alongside")
+_CLOSE_ACTS = word_set(
+    "ride push pull walk chase lead hold carry hug pet feed follow drive tackle kiss"
+)
+_PUTTING = word_set("put place set lay park leave hang throw toss kick hit see watch")
 _BOARDS = MOUNTS - ANIMALS
 _BACKDROPS = word_set("background foreground distance backdrop left right side air sky")
 _PLACES_NEARBY = frozenset(
@@ -49,7 +65,7 @@ def set_bearer_of_body_part(state: ClauseState, part: Phrase, previous: Phrase |
     """
     if not state.predicate or state.predicate[-1] not in _PREPOSITIONS_OF_PARTS:
         return
-    if "of" in part.words or not is_kind(part.head_text, BODY_PARTS):
+    if "of" in part.words or not is_kind(part.head_text, BODY_PARTS - CLOTHES):
         return
     stays = previous is not None and previous.kind == "verb"
     bearer = state.last_noun if not stays and state.last_noun not in state.actors else None
@@ -66,6 +82,9 @@ def is_in_background(phrase_list: Sequence[Phrase], i: int) -> bool:
         next_index += 2
     i = next_index
     while next_index < len(phrase_list) and phrase_list[next_index].kind in ("verb", "preposition"):
+        if phrase_list[next_index].finite:
+            # "an airplane with propellers flies across the sky"
+            return False
         next_index += 1
     phrases_between = phrase_list[i:next_index]
     if next_index < len(phrase_list) and phrase_list[next_index].kind == "noun":
@@ -108,16 +127,60 @@ def set_bearer_on_mount(state: ClauseState, mount: Phrase) -> None:
 
 
 def set_bearer_in_place(state: ClauseState, place: Phrase) -> None:
-    """Assigns "on a beach" to who holds or uses a thing there, not to the thing."""
+    """Assigns "on a beach" to who holds or uses a thing there, not to the thing.
+
+    So is "near a door" of who holds it, unless he puts it there.
+    """
     object_phrase = state.object
+    in_place = state.predicate in _IN_PLACES and is_kind(place.head_text, PLACES)
+    near_thing = (
+        state.predicate in _NEAR
+        and state.verb_base not in _PUTTING
+        and not is_kind(place.head_text, BODY_PARTS)
+    )
     if (
         object_phrase is not None
         and state.bearers == [object_phrase]
-        and state.predicate in _IN_PLACES
-        and is_kind(place.head_text, PLACES)
+        and (in_place or near_thing)
         and not is_kind(object_phrase.head_text, BEINGS, VEHICLES, MOUNTS, PLACES)
     ):
         state.bearers = state.actors
+
+
+def add_bearers_in_place(state: ClauseState, place: Phrase) -> None:
+    """Adds those who are together there: "a man with a dog on a beach", "riding horses on sand"."""
+    if (
+        state.bearers == [state.last_noun]
+        and state.last_noun not in state.actors
+        and (
+            (
+                state.predicate in _IN_PLACES
+                and is_kind(place.head_text, GROUNDS, WATERS, SUBSTANCES)
+            )
+            or (state.predicate in _NEAR and not is_kind(place.head_text, BODY_PARTS))
+        )
+        and all(is_kind(actor.head_text, MOVERS) for actor in state.actors)
+        and (
+            state.governor in _TOGETHER
+            if state.object is not state.last_noun
+            else state.verb_base in _CLOSE_ACTS
+        )
+    ):
+        state.bearers = [*state.actors, *state.bearers]
+
+
+def set_bearer_of_content(state: ClauseState, part: Phrase) -> None:
+    """Assigns "with candles" to the cake that somebody holds."""
+    if (
+        state.predicate == ("with",)
+        and not state.bearers
+        and state.object is not None
+        and state.object is state.last_noun
+        and not part.owned
+        and not is_kind(state.object.head_text, BEINGS, CLOTHES, BODY_PARTS)
+        and not is_kind(part.head_text, BEINGS, CLOTHES, BODY_PARTS, HELD_THINGS)
+    ):
+        state.bearers = [state.object]
 
 
 def set_bearer_of_print(state: ClauseState, shown: Phrase) -> None:
@@ -130,7 +193,9 @@ def set_bearer_of_print(state: ClauseState, shown: Phrase) -> None:
         or garment in state.actors
     ):
         return
-    is_of_wearer = is_kind(shown.head_text, BODY_PARTS, CLOTHES, BEINGS)
+    is_of_wearer = state.is_held or is_kind(
+        shown.head_text, BODY_PARTS, CLOTHES, BEINGS, HELD_THINGS, FOODS
+    )
     if is_kind(garment.head_text, CLOTHES) and not is_of_wearer:
         state.bearers = [garment]
 

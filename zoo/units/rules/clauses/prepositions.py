@@ -11,9 +11,12 @@ _COMPLETE = (("on",), ("with",), ("of",), ("at",), ("around",))
 # after these verbs "with" may describe the object
 _HANDLING = word_set("hold carry bring push pull ride eat present serve show help feed watch use")
 _PUTTING = word_set("put load pour push pull stuff pack place fill lift throw kick toss take")
-_PASSING = word_set("throw toss kick pass hand give serve feed")
+_PASSING = word_set("throw toss kick pass hand give serve feed show offer bring present read")
+_TAKING_IN = word_set("eat drink watch see view photograph")
+_AIMING = word_set("swing throw toss kick point shoot aim spray")
 _INTO = word_set("onto into out_of off")
 _GOING = MOTIONS | {"cross"}
+_NEARBY = frozenset({"next to", "near", "beside", "by", "close to", "alongside"})
 _TOUCHING = frozenset({"on", "on top of", "onto", "against", "around", "over", "under"})
 
 
@@ -25,6 +28,10 @@ def start_preposition(state: ClauseState, preposition: Phrase, previous: Phrase 
         preposition: The preposition.
         previous: The phrase before it.
     """
+    if preposition.words == ("full", "of") and previous is not None and previous.kind == "noun":
+        # "holds a bin full of lemons"
+        state.bearers, state.predicate = [previous], preposition.words
+        return
     of_being = (
         previous is not None
         and previous is not state.object
@@ -48,7 +55,8 @@ def start_preposition(state: ClauseState, preposition: Phrase, previous: Phrase 
             else [state.object]
             if state.verb_base in _PUTTING and preposition.text in _INTO
             else []
-            if preposition.text in _DIRECTIONS or preposition.text == "with"
+            if preposition.text == "with"
+            or (preposition.text in _DIRECTIONS and previous is not state.object)
             else [state.object]
         )
         state.predicate = preposition.words
@@ -56,6 +64,12 @@ def start_preposition(state: ClauseState, preposition: Phrase, previous: Phrase 
         if preposition.text == "to" and state.verb_base in _PASSING and is_passed:
             # "passes the ball to a player"
             state.bearers, state.predicate = state.actors, (*state.verb_words, "to")
+        elif (preposition.text == "from" and state.verb_base in _TAKING_IN) or (
+            preposition.text == "at" and state.verb_base in _AIMING
+        ):
+            # "drinks water from a bottle", "swings a bat at a ball"
+            state.bearers = state.actors
+            state.predicate = (*state.verb_words, *preposition.words)
     elif state.predicate == ("in",):
         # "in red on a bike": a colour is not a place
         state.predicate = preposition.words
@@ -91,6 +105,8 @@ def _bearers_of_preposition(
     if preposition.text == "with" and is_kind(previous.head_text, VEHICLES):
         # "a man in a car with a dog"
         return state.actors
+    if _is_next_to_vehicle_of_being(state, preposition, previous):
+        return state.actors
     if _is_own_bearer(state, previous) or _is_part_of_thing(state, preposition, previous):
         return [previous]
     stays = state.has_perception_verb and not _goes_on(state, preposition)
@@ -119,13 +135,25 @@ def _is_part_of_thing(state: ClauseState, preposition: Phrase, noun: Phrase) -> 
     return preposition.text not in ("on", "on top of", "at") or is_kind(subject, PLACES)
 
 
+def _is_next_to_vehicle_of_being(state: ClauseState, preposition: Phrase, previous: Phrase) -> bool:
+    """Returns whether a being in a vehicle is near something: "on a train next to a bag"."""
+    return (
+        preposition.text in _NEARBY
+        and state.governor in ("on", "in", "inside", "aboard")
+        and is_kind(previous.head_text, VEHICLES)
+        and bool(state.actors)
+        and all(is_kind(actor.head_text, BEINGS) for actor in state.actors)
+    )
+
+
 def _is_own_bearer(state: ClauseState, noun: Phrase) -> bool:
     """Returns whether a noun phrase is a bearer by itself ("behind a man in a yellow shirt").
 
     It must be the last noun phrase, able to move, and not the subject.
     """
     is_subject = any(noun is subject_phrase for subject_phrase in state.subject)
-    return noun is state.last_noun and not is_subject and noun.head_text in MOVERS
+    is_role = state.governor == "as"
+    return noun is state.last_noun and not is_subject and not is_role and noun.head_text in MOVERS
 
 
 def _is_crossed_place(place: Phrase, state: ClauseState) -> bool:

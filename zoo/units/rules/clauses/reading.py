@@ -29,6 +29,11 @@ class ClauseState:
     governor: str = ""
     # whether "to" follows an object ("helps a girl to"), so that the next actor is unknown
     leaves_actor_open: bool = False
+    # the last verb with its actors, if only "and" or a comma follows its clause
+    previous_verb: Phrase | None = None
+    previous_actors: list[Phrase] = field(default_factory=list)
+    # a verb that shares the place of the current one ("running and playing in a field")
+    joined_verb: Phrase | None = None
     # whether the current noun phrase is in the mouth or hand of a being
     is_held: bool = False
 
@@ -60,3 +65,13 @@ class ClauseState:
     def end_clause_keep_subject(self) -> None:
         """Ends the clause but keeps its subject for the next one."""
         self.verb, self.object, self.bearers, self.predicate = None, None, [], ()
+        self.previous_verb, self.joined_verb = None, None
+
+    def join_clause(self) -> None:
+        """Ends the clause at "and" or a comma, and keeps its verb with the actors."""
+        verb, waits = self.verb or self.previous_verb, self.expects_direct_object
+        self.end_clause_keep_subject()
+        self.previous_verb = verb
+        if verb is not None:
+            self.previous_actors = self.actors
+            self.joined_verb = verb if waits and not verb.passive else None

@@ -51,7 +51,10 @@ def is_valid_triple(bearer: Phrase, state: ClauseState, noun: Phrase) -> bool:
     if (
         state.verb
         and state.expects_direct_object
-        and (state.verb.passive or last_base in _POSTURES)
+        and (
+            state.verb.passive
+            or (last_base in _POSTURES and not is_kind(noun.head_text, BODY_PARTS))
+        )
     ):
         return False
     if first_base in _VERBS_OF_BEINGS and is_kind(bearer.head_text, _THINGS):

@@ -3,24 +3,32 @@
 from collections.abc import Iterator, Sequence
 
 from zoo.units.rules.clauses.bearers import (
+    add_bearers_in_place,
     gives_object,
     handle_picture_content,
     is_acting_being,
     is_in_background,
     set_bearer_in_place,
     set_bearer_of_body_part,
+    set_bearer_of_content,
     set_bearer_of_print,
     set_bearer_on_mount,
+)
+from zoo.units.rules.clauses.further_triples import (
+    Triple,
+    joined_actions,
+    parts_of_place,
+    places_by_pronoun,
 )
 from zoo.units.rules.clauses.prepositions import start_preposition
 from zoo.units.rules.clauses.reading import ClauseState
 from zoo.units.rules.clauses.triple_checks import is_valid_triple
 from zoo.units.rules.clauses.verbs import start_verb
-from zoo.units.rules.kinds import BEINGS, BODY_PARTS, MOVERS, is_kind
+from zoo.units.rules.kinds import BODY_PARTS, MOVERS, is_kind
 from zoo.units.rules.phrases.phrase import Phrase
 
 
-def triples(phrase_list: Sequence[Phrase]) -> Iterator[tuple[Phrase, str, Phrase]]:
+def triples(phrase_list: Sequence[Phrase]) -> Iterator[Triple]:
     """Yields (subject, predicate, object) of the patterns NP VP NP, NP VP PP NP and NP PP NP.
 
     A prepositional phrase belongs to the subject of its clause, with two exceptions. After a noun
@@ -37,20 +45,29 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[tuple[Phrase, str, Phrase
         phrase = phrase_list[i]
         if phrase.kind == "noun":
             start = i
-            run, i = _joined_phrases(phrase_list, i, bound=bool(state.predicate))
-            set_bearer_of_body_part(state, run[0], phrase_list[start - 2] if start > 1 else None)
+            run, i = _joined_phrases(
+                phrase_list, i, bound=bool(state.predicate), lists=state.predicate == ("with",)
+            )
+            state.is_held = _is_held(phrase_list[i : i + 2])
+            before = phrase_list[start - 2] if start > 1 else None
+            set_bearer_of_body_part(state, run[0], before)
             set_bearer_on_mount(state, run[0])
             set_bearer_of_print(state, run[0])
+            set_bearer_of_content(state, run[0])
             handle_picture_content(state, run[0])
+            in_background = (
+                state.predicate[-1:] == ("with",)
+                and not (state.verb is not None and state.verb.passive)
+                and is_in_background(phrase_list, i)
+            )
             if state.predicate[-1:] == ("with",) and (
-                is_in_background(phrase_list, i)
-                or (state.verb is not None and is_acting_being(phrase_list, i))
+                in_background or (state.verb is not None and is_acting_being(phrase_list, i))
             ):
                 state.bearers = []
             if gives_object(state, phrase_list[start - 1] if start else None):
                 state.predicate, state.bearers = state.verb_words, state.actors
             set_bearer_in_place(state, run[0])
-            state.is_held = _is_held(phrase_list[i : i + 2])
+            add_bearers_in_place(state, run[0])
             next_kind = phrase_list[i].kind if i < len(phrase_list) else None
             if state.expects_direct_object and state.gives and next_kind == "noun":
                 state.bearers = []
@@ -61,7 +78,14 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[tuple[Phrase, str, Phrase
                 if is_valid_triple(bearer, state, noun)
             ]
             yield from new_triples
-            yield from _places_by_pronoun(state, run, phrase_list[i : i + 2])
+            yield from joined_actions(state, new_triples)
+            pronoun_triples = list(
+                places_by_pronoun(state, run, phrase_list[i : i + 2], new_triples)
+            )
+            yield from pronoun_triples
+            is_placed = [p.kind for p in phrase_list[i : i + 1]] == ["preposition"]
+            if not (new_triples or pronoun_triples or in_background or is_placed):
+                yield from parts_of_place(state, run, before)
             if state.predicate == ("with",) and not new_triples:
                 # the subject is not there either ("with flowers on the railings")
                 state.actors = []
@@ -78,6 +102,8 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[tuple[Phrase, str, Phrase
             start_preposition(state, phrase, phrase_list[i - 1] if i else None)
         elif phrase.kind == "stop":
             state = ClauseState()
+        elif phrase.kind == "joiner":
+            state.join_clause()
         elif phrase.kind != "relative":
             leaves_actor_open = (
                 phrase.words == ("to",)
@@ -99,30 +125,9 @@ def _is_held(following: Sequence[Phrase]) -> bool:
     )
 
 
-def _places_by_pronoun(
-    state: ClauseState, run: list[Phrase], following: Sequence[Phrase]
-) -> Iterator[tuple[Phrase, str, Phrase]]:
-    """Yields where the nouns after "with" are, by a pronoun: "a table with a lamp on it"."""
-    if state.predicate != ("with",) or [p.kind for p in following] != ["preposition", "break"]:
-        return
-    preposition, pronoun = following
-    if pronoun.words in (("them",), ("him",), ("her",)):
-        places = [phrase for phrase in state.subject if is_kind(phrase.head_text, BEINGS)]
-    elif (
-        pronoun.words == ("it",)
-        and state.last_noun is not None
-        and not is_kind(state.last_noun.head_text, BEINGS)
-        and (state.last_noun in state.subject or preposition.text in ("on", "in", "on top of"))
-    ):
-        places = [state.last_noun]
-    else:
-        return
-    for place in places:
-        if place not in state.bearers:
-            yield from ((noun, preposition.text, place) for noun in run)
-
-
-def _joined_phrases(phrase_list: Sequence[Phrase], i: int, bound: bool) -> tuple[list[Phrase], int]:
+def _joined_phrases(
+    phrase_list: Sequence[Phrase], i: int, bound: bool, lists: bool
+) -> tuple[list[Phrase], int]:
     """Returns the noun phrases joined at i ("a hat, a shirt and jeans") and their end.
 
     They are `bound` if a verb or preposition governs them. Then a last one that acts begins a new
@@ -131,6 +136,10 @@ def _joined_phrases(phrase_list: Sequence[Phrase], i: int, bound: bool) -> tuple
     """
     run = [phrase_list[i]]
     i += 1
+    if lists and [p.kind for p in phrase_list[i : i + 2]] == ["noun", "joiner"]:
+        # "with a sink a stove and cupboards"
+        run.append(phrase_list[i])
+        i += 1
     while i < len(phrase_list) and phrase_list[i].kind == "joiner":
         next_index = i + 1
         while next_index < len(phrase_list) and phrase_list[next_index].kind == "joiner":
@@ -147,8 +156,14 @@ def _joined_phrases(phrase_list: Sequence[Phrase], i: int, bound: bool) -> tuple
             and follows == "verb"
             and phrase_list[next_index + 1].finite
         )
+        # "on her back and bags in her hand"
+        on_body = is_kind(run[-1].head_text, BODY_PARTS) and run[-1].owned
+        leaves_body = on_body and not is_kind(phrase_list[next_index].head_text, BODY_PARTS)
+        # ", a house in the background"
+        is_apposed = follows == "preposition" and phrase_list[next_index - 1].text == ","
         mixed = moves and phrase_list[i - 1].head_text not in MOVERS
-        if bound and (set_off or mixed or starts or (moves and follows in ("verb", "preposition"))):
+        acts = moves and follows in ("verb", "preposition")
+        if bound and (set_off or mixed or starts or acts or leaves_body or is_apposed):
             break
         run.append(phrase_list[next_index])
         i = next_index + 1

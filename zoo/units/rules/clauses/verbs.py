@@ -2,14 +2,18 @@
 
 from zoo.units.rules import words as lists
 from zoo.units.rules.clauses.reading import ClauseState
-from zoo.units.rules.kinds import BEINGS, MOVERS, is_kind
-from zoo.units.rules.lexicon import BASES, LOOKING_ON, word_set
+from zoo.units.rules.kinds import BEINGS, GROUNDS, MOVERS, WATERS, is_kind
+from zoo.units.rules.lexicon import BASES, LOOKING_ON, PICTURES, PLACEHOLDERS, word_set
 from zoo.units.rules.phrases.phrase import Phrase
 
 # "a ledge surrounding a tree": verbs of things, not of the beings on them
 _OF_THINGS = word_set(
     "surrounding saying reading containing featuring depicting advertising reflecting"
 )
+_SOMEONE = word_set("someone somebody")
+_SHOWING = word_set("show depict feature capture")
+# states of a vehicle or person, not of the place where it is
+_STATES_OF_MOVERS = word_set("parked stuck stopped docked gathered dressed stranded")
 _ACTS = word_set(lists.OF_BEINGS_ALONE) | word_set("fly hold carry sit")
 
 
@@ -25,6 +29,20 @@ def start_verb(state: ClauseState, verb: Phrase, previous: Phrase | None) -> Non
     watched = (
         state.object if watches and state.object and state.object.head_text in MOVERS else None
     )
+    if _shows_picture(state, verb):
+        state.end_clause_keep_subject()
+        state.subject, state.actors, state.last_noun = [], [], None
+        return
+    if (
+        verb.finite
+        and not state.subject
+        and state.last_noun is not None
+        and state.last_noun is previous
+        and (state.verb is not None or is_kind(state.last_noun.head_text, MOVERS))
+    ):
+        # "sail boats are on a lake"
+        state.subject = [state.last_noun]
+    joins = previous is not None and previous.kind == "joiner"
     after_relative = previous is not None and previous.kind == "relative"
     qualifies = not verb.finite and previous is not None and previous.kind in ("noun", "joiner")
     of_thing = not _OF_THINGS.isdisjoint(verb.words[:1])
@@ -33,9 +51,9 @@ def start_verb(state: ClauseState, verb: Phrase, previous: Phrase | None) -> Non
         or (
             qualifies
             and (
-                verb.passive
+                (verb.passive and not _is_state_of_subject(state, verb))
                 or of_thing
-                or state.last_noun.head_text in BEINGS
+                or state.last_noun.head_text in BEINGS | _SOMEONE
                 or _belongs_to_place(state)
             )
         )
@@ -51,8 +69,17 @@ def start_verb(state: ClauseState, verb: Phrase, previous: Phrase | None) -> Non
             or (watches and watched is None)
         )
     )
+    # "holding a dog and reading": the actors stay the same
+    is_joined = (
+        joins
+        and state.previous_verb is not None
+        and not verb.finite
+        and all(is_kind(actor.head_text, MOVERS) for actor in state.previous_actors)
+    )
     # "a man and a dog running": the participle belongs to both
-    if nearest and state.last_noun is not None and state.last_noun not in state.subject:
+    if is_joined:
+        state.actors = state.previous_actors
+    elif nearest and state.last_noun is not None and state.last_noun not in state.subject:
         someone = previous is not None and previous.words == ("who",)
         state.actors = (
             [] if someone and not is_kind(state.last_noun.head_text, MOVERS) else [state.last_noun]
@@ -66,8 +93,33 @@ def start_verb(state: ClauseState, verb: Phrase, previous: Phrase | None) -> Non
         state.actors = state.subject
     if state.leaves_actor_open:
         state.actors, state.leaves_actor_open = [], False
+    if not joins or verb.passive:
+        state.joined_verb = None
+    state.previous_verb = None
     state.verb, state.object = verb, None
     state.predicate, state.bearers = verb.words, state.actors
+
+
+def _shows_picture(state: ClauseState, verb: Phrase) -> bool:
+    """Returns whether a picture shows what follows: "this picture shows a boy"."""
+    return (
+        bool(state.subject)
+        and state.subject[-1].head_text in PICTURES
+        and BASES.get(" ".join(verb.words)) in _SHOWING
+    )
+
+
+def _is_state_of_subject(state: ClauseState, verb: Phrase) -> bool:
+    """Returns whether a passive does not describe the last noun, which is a place.
+
+    It describes the subject in "a motorcycle in the foreground parked" and "cars on a road stuck".
+    """
+    if not state.subject or state.last_noun is None:
+        return False
+    place, subject = state.last_noun.head_text, state.subject[-1].head_text
+    moves = is_kind(subject, MOVERS) and is_kind(place, GROUNDS, WATERS)
+    is_position = place in PLACEHOLDERS and state.governor in ("in", "on", "at")
+    return is_position or (moves and verb.words[0] in _STATES_OF_MOVERS)
 
 
 def _may_describe_perceived(state: ClauseState) -> bool:

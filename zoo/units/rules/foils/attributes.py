@@ -22,9 +22,9 @@ _SHADES = word_set("bright dark light")
 
 
 def attribute_foils(phrase: Phrase, counts: CorpusCounts, rng: Random) -> Iterator[EntityFoil]:
-    """Yields foils with another attribute or number, in random order.
+    """Yields foils with another attribute or number, at most two per place, in random order.
 
-    It is drawn from those that the corpus has with this head, or with heads of its class.
+    They are drawn from those that the corpus has with this head, or with heads of its class.
 
     Args:
         phrase: The noun phrase.
@@ -33,7 +33,7 @@ def attribute_foils(phrase: Phrase, counts: CorpusCounts, rng: Random) -> Iterat
     """
     places = [i for i in range(phrase.head[0]) if _is_replaceable(phrase, i)]
     frequencies = counts.attributes_of(phrase.head_text)
-    for i in rng.sample(places, len(places)):
+    for i in rng.sample(places, len(places)) * 2:
         other_words = [word for k, word in enumerate(phrase.words) if k != i]
         attribute = draw_exchanged(phrase.words[i], other_attributes, frequencies, rng)
         if attribute and not any(same_meaning(attribute, word) for word in other_words):
@@ -49,10 +49,13 @@ def other_attributes(attribute: str) -> tuple[str, ...]:
 def _is_replaceable(phrase: Phrase, i: int) -> bool:
     """Returns whether the word at i is an attribute of the head.
 
-    It is not in "stone paved path", "four wheeler", "light blue shirt" and "blond haired girl".
+    It is not in "stone paved path", "four wheeler", "light blue shirt", "blond haired girl" and
+    "blond hair girl".
     """
     word, following = phrase.words[i], phrase.words[i + 1 : i + 2]
     if word not in ATTRIBUTE_FOILS or (following and following[0] in BOUND_PARTICIPLES):
+        return False
+    if following == ("hair",) and phrase.head_text != "hair":
         return False
     if word in NUMBERS and not can_take_number(phrase.head_text):
         return False

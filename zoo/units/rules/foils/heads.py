@@ -9,6 +9,7 @@ from zoo.units.rules.corpus_counts import CorpusCounts
 from zoo.units.rules.foils.exchange import draw_exchanged
 from zoo.units.rules.kinds import can_take_number, is_kind, noun_class, sort_of
 from zoo.units.rules.lexicon import (
+    ATTRIBUTE_FOILS,
     COLOURS,
     MATERIALS,
     NUMBERS,
@@ -24,6 +25,8 @@ from zoo.units.rules.phrases.phrase import Phrase
 
 # the number of heads that are drawn to find two that fit
 _DRAWS = 12
+# the number of draws of exchangeable heads of the same sort
+_EXCHANGES = 3
 _FREE = word_set(words.FREE_MODIFIERS)
 _FREE_OF_ANIMALS = _FREE | QUANTITIES | {"young", "old"}
 _FREE_OF_NATURE = (_FREE - {"colorful", "bright"}) | QUANTITIES
@@ -50,7 +53,10 @@ _SMALL = frozenset({"little", "small", "young", "younger", "tiny"})
 def exchanged_head_foils(
     phrase: Phrase, mentioned: frozenset[str], counts: CorpusCounts, rng: Random
 ) -> Iterator[EntityFoil]:
-    """Yields at most one foil, whose head is exchangeable with the phrase's own in the corpus.
+    """Yields at most two foils, whose heads are exchangeable with the phrase's own in the corpus.
+
+    They are drawn from the heads that the corpus has after the phrase's attribute: first a similar
+    one, then one of the same sort.
 
     Args:
         phrase: The noun phrase.
@@ -58,9 +64,16 @@ def exchanged_head_foils(
         counts: The counts of a corpus.
         rng: Draws the head.
     """
-    head = draw_exchanged(phrase.head_text, counts.other_heads_of, counts.heads, rng)
-    if head and _is_absent(head, phrase, mentioned, counts):
-        yield EntityFoil(replace_head(phrase, head), "object_change")
+    attributes = [word for word in phrase.words[: phrase.head[0]] if word in ATTRIBUTE_FOILS]
+    frequencies = counts.heads_after(attributes)
+    used: set[str] = set()
+    for alternatives in (counts.other_heads_of, *[counts.other_heads_of_sort] * _EXCHANGES):
+        head = draw_exchanged(phrase.head_text, alternatives, frequencies, rng)
+        if head and head not in used and _is_absent(head, phrase, mentioned, counts):
+            used.add(head)
+            yield _change_head(phrase, head, counts, rng)
+            if len(used) == 2:
+                return
 
 
 def drawn_head_foils(
@@ -76,12 +89,20 @@ def drawn_head_foils(
     """
     heads, weights = counts.weights_of_sort(phrase.head_text)
     candidates = rng.choices(heads, cum_weights=weights, k=_DRAWS) if heads else []
-    neighbours = list(counts.other_heads_of(phrase.head_text))
-    for head in dict.fromkeys((*candidates, *rng.sample(neighbours, len(neighbours)))):
+    # frequent ones are likely to come first
+    neighbours = sorted(
+        counts.other_heads_of(phrase.head_text),
+        key=lambda head: -(rng.random() ** (1 / counts.heads.get(head, 0.1))),
+    )
+    for head in dict.fromkeys((*candidates, *neighbours)):
         if counts.can_replace(head, phrase.head_text) and _is_absent(
             head, phrase, mentioned, counts
         ):
-            yield EntityFoil(replace_head(phrase, head), "object_change")
+            yield _change_head(phrase, head, counts, rng)
+
+
+def _change_head(phrase: Phrase, head: str, counts: CorpusCounts, rng: Random) -> EntityFoil:
+    return EntityFoil(replace_head(phrase, counts.draw_compound(head, rng)), "object_change")
 
 
 def _is_absent(head: str, phrase: Phrase, mentioned: frozenset[str], counts: CorpusCounts) -> bool:

@@ -78,7 +78,7 @@ def relation_foils(
             and not counts.is_expected_with(head, other_heads)
         ):
             n_foils += 1
-            changed = texts | {component: replace_head(phrase, head)}
+            changed = texts | {component: replace_head(phrase, counts.draw_compound(head, rng))}
             yield change_argument(component=component, part="head", **changed)
     for component, entity in (("subject", subject[1]), ("object", object_[1])):
         texts_of_foils = [foil.text for foil in entity.foils if foil.edit == "attribute_change"]
@@ -100,7 +100,7 @@ def relation_foils(
         ]
         if candidates:
             (head,) = rng.choices(candidates, [context[h] for h in candidates])
-            changed = texts | {component: replace_head(phrase, head)}
+            changed = texts | {component: replace_head(phrase, counts.draw_compound(head, rng))}
             yield change_argument(component=component, part="head", **changed)
             return
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from zoo.units.rules.kinds import CLOTHES
+from zoo.units.rules.kinds import BODY_PARTS, CLOTHES
 from zoo.units.rules.lexicon import (
     BASES,
     COLOURS,
@@ -18,7 +18,13 @@ _NOUNS_IN_ING = NOUN_FOILS.keys() | NOUNS_IN_ING
 _COLOURS_AS_NOUNS = COLOURS - {"blond", "blonde", "brunette"}
 # "a video game", "a seating area"
 _NAMED_BY_MODIFIER = word_set(
-    "game games case cases set spot spots area areas display displays space spaces"
+    "game games case cases set spot spots display displays space spaces line lines"
+)
+
+_AREAS = frozenset({"area", "areas"})
+# "a large area" is no particular one, "a wooded area" is
+_UNNAMING = word_set(
+    "small large big other same different certain little huge wide whole open entire"
 )
 
 
@@ -28,6 +34,11 @@ def _is_placeholder(phrase: Phrase) -> bool:
         return False
     if phrase.head_text in _NAMED_BY_MODIFIER and phrase.compound_text != phrase.head_text:
         return False
+    if phrase.owned and phrase.head_text in BODY_PARTS:
+        # "on her back"
+        return False
+    if phrase.head_text in _AREAS:
+        return _UNNAMING.issuperset(phrase.words[: phrase.head[0]])
     return phrase.head_text in PLACEHOLDERS
 
 
@@ -49,5 +60,10 @@ def entity_phrases(phrase_list: Iterable[Phrase]) -> dict[str, Phrase]:
     return {
         text: phrase
         for text, phrase in nouns.items()
-        if not any(other_text.endswith(f" {text}") for other_text in nouns)
+        if not any(_repeats(phrase, other) for other in nouns.values())
     }
+
+
+def _repeats(phrase: Phrase, other: Phrase) -> bool:
+    """Returns whether another noun phrase has the same head and words, and more modifiers."""
+    return " ".join(other.words[: other.head[1]]).endswith(f" {phrase.text}")

@@ -24,11 +24,19 @@ from zoo.units.rules.phrases.word_classes import (
 
 _ADVERBIAL = word_set("outside inside")
 # the actor is one of those mentioned before, or somebody else
-_INDEFINITE_ACTORS = word_set("one another others both each some")
+_INDEFINITE_ACTORS = word_set("one another others some")
+# "two girls, both wearing hats": the subject itself
+_SUBJECT_ITSELF = ("both", "each")
 _COMPOUNDS = {
     ("train", "tracks"): "train tracks",
     ("railroad", "tracks"): "railroad tracks",
     ("close", "up"): "close-up",
+    ("counter", "top"): "counter top",
+    ("table", "top"): "table top",
+    ("home", "plate"): "home plate",
+    ("cutting", "board"): "cutting board",
+    ("cutting", "boards"): "cutting boards",
+    ("frying", "pan"): "frying pan",
     ("trash", "can"): "trash can",
     ("trash", "cans"): "trash cans",
     ("garbage", "can"): "trash can",
@@ -36,6 +44,8 @@ _COMPOUNDS = {
 }
 # a place may be named by these: "a table with a lamp on it"
 _PRONOUNS_OF_PLACES = word_set("it them him her")
+# "bowls with spoons in them sitting on a table"
+_PREPOSITIONS_OF_CONTENT = ("in", "on")
 _OBJECT_PRONOUNS = word_set("them him her it us me")
 
 
@@ -77,18 +87,24 @@ def _next_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phrase | No
         return Phrase("preposition", (word,)), i + 1
     if word == "what" and (n_seeming := _n_seeming_words(words, i + 1)):
         return None, i + 1 + n_seeming
+    if word == "as" and "dressed" in words[max(i - 2, 0) : i]:
+        return Phrase("preposition", (word,)), i + 1
     if word in SUBORDINATORS:
         return Phrase("break"), i + 1
     if is_negation(word):
         return Phrase("stop"), i + 1
     if words[i : i + 2] in (["each", "other"], ["one", "another"]):
         return Phrase("reciprocal"), i + 2
+    if word in _SUBJECT_ITSELF and has_tag(tags, i + 1, VERBS):
+        return None, i + 1
+    qualified = word == "some" and has_tag(tags, i + 1, {"VBN"}) and has_tag(tags, i + 2, NOUNS)
     if word in _INDEFINITE_ACTORS and (
-        has_tag(tags, i + 1, VERBS)
+        (has_tag(tags, i + 1, VERBS) and not qualified)
         or (words[i + 1 : i + 2] == ["of"] and has_tag(tags, i + 2, {"PRP", "WDT", "WP"}))
     ):
         return Phrase("stop"), i + 1
-    if word in _OBJECT_PRONOUNS and tags[i + 1 : i + 2] == ["VBG"]:
+    acts = word in _OBJECT_PRONOUNS and tags[i + 1 : i + 2] == ["VBG"]
+    if acts and words[i - 1] not in _PREPOSITIONS_OF_CONTENT:
         return Phrase("stop"), i + 1
     if word == "about" and tags[i + 1 : i + 2] == ["TO"]:
         return Phrase("stop"), i + 1

@@ -5,8 +5,10 @@ from zoo.units.rules.lexicon import (
     ATTRIBUTE_FOILS,
     BASES,
     NOUN_FOILS,
+    PICTURES,
     PLACEHOLDERS,
     PREPOSITIONS,
+    QUANTITIES,
     word_set,
 )
 from zoo.units.rules.phrases.word_classes import (
@@ -18,6 +20,8 @@ from zoo.units.rules.phrases.word_classes import (
     has_tag,
 )
 
+# "down tracks": a third person does not follow these
+_GOING_ALONG = (["down"], ["along"], ["across"], ["through"], ["over"])
 _GOVERNING = word_set("in at of with into from near under behind between against beside")
 
 
@@ -26,6 +30,11 @@ def is_mistagged_noun(
 ) -> bool:
     """Returns whether a word tagged as a verb or adjective is a noun in its context."""
     word, tag = words[i], tags[i]
+    if words[i + 1 : i + 2] == ["of"] and _is_quantity_or_part(word, tag, previous_tag):
+        return True
+    if tag == "JJ" and word.endswith("-top"):
+        # "a table-top with books"
+        return next_tag in ("IN", "CC", ".")
     if tag == "JJ":
         if word in ATTRIBUTE_FOILS and (word not in BEINGS or next_tag == "CC"):
             return False
@@ -36,6 +45,7 @@ def is_mistagged_noun(
     return (
         (previous_tag == "DT" and word in NOUN_FOILS and next_tag not in NOUNS)
         or (word in NOUN_FOILS and word not in BASES and _has_noun_position(words, tags, i))
+        or (tag == "VBZ" and word in NOUN_FOILS and words[i - 1 : i] in _GOING_ALONG)
         or (word in ("top", "set", "match") and previous_tag == "NN" and next_tag not in NOUNS)
         or (tag == "VB" and previous_tag == "NN" and next_tag == "." and _is_final_noun(words, i))
         or (
@@ -49,6 +59,13 @@ def is_mistagged_noun(
             and _ends_phrase(words, tags, i)
         )
     )
+
+
+def _is_quantity_or_part(word: str, tag: str, previous_tag: str) -> bool:
+    """Returns whether a word before "of" is a noun: "set of vases", "the interior of a room"."""
+    if tag == "JJ":
+        return previous_tag == "DT" and word not in ATTRIBUTE_FOILS
+    return tag in VERBS and word in QUANTITIES | PICTURES and previous_tag in ("", "DT", "JJ")
 
 
 def _has_noun_position(words: list[str], tags: list[str], i: int) -> bool:

@@ -16,6 +16,9 @@ from zoo.units.rules.phrases.word_classes import (
 
 # "matching hats": participles that compare one thing with another
 _COMPARING = word_set("matching coordinating contrasting")
+_STATES = word_set(
+    "filled covered decorated topped loaded stacked crowded lined piled packed dressed"
+)
 _SPORTS = word_set("climb fish race swim wrestle box ski skate dance surf dive jump")
 
 
@@ -38,6 +41,11 @@ def correct_tags(words: list[str], tags: list[str]) -> list[str]:
             tags[i] = "JJ"
         elif word in SUBORDINATORS:
             tags[i] = "IN"
+        elif tag == "IN" and words[i - 1] in ("a", "an") and i:
+            # "an above ground pool"
+            tags[i] = "JJ"
+        elif tag == "VBD" and previous_tag in NOUNS and _is_passive(words, i):
+            tags[i] = "VBN"
         elif previous_tag == "TO" and BASES.get(word) == word and next_tag in AFTER_VERB:
             tags[i] = "VB"
         elif word in NOUNS_IN_ING and tag in ("VBG", "NN", "JJ"):
@@ -58,6 +66,12 @@ def correct_tags(words: list[str], tags: list[str]) -> list[str]:
         elif tag == "JJ" and "-" in word and word.endswith("s") and next_tag not in NOUNS:
             tags[i] = "NNS"
     return tags
+
+
+def _is_passive(words: list[str], i: int) -> bool:
+    """Returns whether a past form is a participle: "pulled by", "filled with"."""
+    following = words[i + 1 : i + 2]
+    return following == ["by"] or (words[i] in _STATES and following in (["with"], ["in"]))
 
 
 def _qualifies_participle(words: list[str], tags: list[str], i: int) -> bool:

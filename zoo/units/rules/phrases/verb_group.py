@@ -67,8 +67,10 @@ def verb_group(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None
     if not main:
         return Phrase("verb", ("with",) if group[-1][0] in _HAVING else (), finite=finite), j
     (verb, tag), *rest = main
-    passive = tag == "VBN" or (group[0][0] == "being" and tag != "VBG")
-    first_word = verb if passive or _keeps_form(verb, tag) else present_participle(verb)
+    is_perfect = group[0][0] in _HAVING and "been" not in dict(group)
+    passive = (tag == "VBN" and not is_perfect) or (group[0][0] == "being" and tag != "VBG")
+    keeps_form = passive or _keeps_form(verb, tag, is_perfect)
+    first_word = verb if keeps_form else present_participle(verb)
     return Phrase(
         "verb",
         (first_word, *(word for word, _ in rest)),
@@ -77,9 +79,9 @@ def verb_group(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None
     ), j
 
 
-def _keeps_form(verb: str, tag: str) -> bool:
+def _keeps_form(verb: str, tag: str, is_perfect: bool) -> bool:
     return (
-        tag in ("VBG", "VBN")
+        (tag in ("VBG", "VBN") and not (is_perfect and verb in BASES))
         or verb.endswith("ing")
         or (tag == "VBD" and (verb.endswith("ed") or verb not in BASES))
     )

@@ -31,7 +31,7 @@ _SINGULAR_SUBJECTS = word_set(
     "someone somebody everyone everybody another one each who background foreground"
 )
 # prepositions of direction
-_DIRECTIONS = word_set("down up into onto through across along off towards toward past")
+_DIRECTIONS = word_set("down up into onto through across along off towards toward past over")
 _WORN_AFTER = word_set("in wearing")
 # more often verbs than nouns
 _MOSTLY_VERBS = word_set("smile smiles watch watches jump jumps point points talk talks")
@@ -85,6 +85,10 @@ def is_mistagged_verb(
         return not _names_thing(word) and word not in _NO_SUBJECTS
     if BASES.get(word) != word:
         return False
+    joined = previous_tag == "CC" and i > 1 and tags[i - 2] in ("VB", "VBP")
+    if joined and tags[i] == "NN" and next_tag in ("IN", "TO"):
+        # "sit and rest against a wall"
+        return True
     if previous_tag == "CC" and next_tag in AFTER_VERB and not {"VB", "VBP"}.isdisjoint(tags[:i]):
         return word in _MOSTLY_VERBS or not _names_thing(word)
     of_several = i > 2 and words[i - 2] == "of" and tags[i - 3] == "NNS"
