@@ -36,7 +36,6 @@ def test_joined_results_are_those_of_one_run(runs: dict[str, Results]) -> None:
         assert joined.header[part] == expected[part]
     scoring = joined.header["scoring"]
     assert scoring.keys() == expected["scoring"].keys()
-    assert scoring["text_probe"].keys() == expected["scoring"]["text_probe"].keys()
     assert scoring["image_batch"] == expected["scoring"]["image_batch"]
     assert scoring["images"] == 2 * expected["scoring"]["images"]  # those of both are counted twice
     names = ("benchmark", "run", "subset", "case", "right", "fingerprint")
