@@ -4,7 +4,8 @@
 
 The towers are built from open_clip's configurations with random weights. Vocabularies are cut to
 CLIP's size, since the rows of other tokens take no part in a step of random token ids. The result
-is benchmarks/results/backbone_families.md, which is written after each family.
+is benchmarks/results/backbone_families.md, which is written after each family. Rows of families
+that are not run, or that the installed open_clip does not have, stay as they are.
 """
 
 import argparse
@@ -30,6 +31,7 @@ from zoo.support.class_names import class_of, list_classes
 OUT = Path(__file__).parents[1] / "results" / "backbone_families.md"
 VOCABULARY = 49408
 ROWS, IMAGES, TEXTS, LENGTH = 2, 3, 8, 8
+VERSIONS = f"open_clip {open_clip.__version__}, torch {torch.__version__}, by"
 
 
 @dataclass(frozen=True)
@@ -39,14 +41,22 @@ class Family:
     Attributes:
         name: Its name.
         architecture: The smallest architecture of it that open_clip has.
-        weights: open_clip's name of its weights.
+        weights: open_clip's name of its weights; empty if none are published.
         sigmoid: Whether it was trained with SigLIP's loss.
+        is_released: Whether a release of open_clip has it. Its row names the version otherwise.
     """
 
     name: str
     architecture: str
-    weights: str
+    weights: str = ""
     sigmoid: bool = False
+    is_released: bool = True
+
+    @property
+    def title(self) -> str:
+        """Its name in the table."""
+        version = "" if self.is_released else f" (open_clip {open_clip.__version__})"
+        return f"{self.name}{version}"
 
 
 FAMILIES = [
@@ -56,6 +66,7 @@ FAMILIES = [
     Family("DFN", "ViT-B-16-quickgelu", "dfn2b"),
     Family("MobileCLIP2", "MobileCLIP2-S0", "dfndr2b"),
     Family("MetaCLIP 2", "ViT-H-14-worldwide-quickgelu", "metaclip2_worldwide"),
+    Family("NaFlex", "naflex_ViT-B-32", is_released=False),
 ]
 
 
@@ -66,19 +77,28 @@ def main() -> None:
     )
     parser.add_argument("--only", nargs="+", default=[""], help="parts of names of families")
     given = parser.parse_args()
-    rows = []
+    page_before = OUT.read_text() if OUT.is_file() else ""
+    rows = {
+        line[2:].partition(" | ")[0].partition(" (")[0]: line
+        for line in page_before.splitlines()
+        if line.startswith("| ") and "`--model" in line
+    }
+    versions = next((v for v in page_before.splitlines() if v.startswith("open_clip ")), VERSIONS)
     for family in FAMILIES:
-        if any(part in family.name for part in given.only):
-            rows.append(row_of(family))
-            OUT.write_text(page(rows))
-            print(rows[-1], flush=True)
+        is_known = family.architecture in open_clip.list_models()
+        if is_known and any(part in family.name for part in given.only):
+            rows[family.name] = row_of(family)
+            versions = VERSIONS if family.is_released else versions
+            OUT.write_text(page([rows[f.name] for f in FAMILIES if f.name in rows], versions))
+            print(rows[family.name], flush=True)
 
 
-def page(rows: list[str]) -> str:
+def page(rows: list[str], versions: str) -> str:
     """Returns the page.
 
     Args:
         rows: Rows of its table.
+        versions: The line of the versions of released families.
     """
     return "\n".join(
         [
@@ -89,7 +109,7 @@ def page(rows: list[str]) -> str:
             "published weights were loaded, since there were none. Loss and gradients of a step",
             "are finite, and both towers have moved.",
             "",
-            f"open_clip {open_clip.__version__}, torch {torch.__version__}, by",
+            versions,
             "`python benchmarks/studies/backbone_families.py`.",
             "",
             "| family | flags | image | tokens of a text | parameters, millions | trains with "
@@ -126,8 +146,9 @@ def row_of(family: Family) -> str:
     parameters += max(cut, 0) * backbone.shapes.text_width
     size = " x ".join(str(side) for side in backbone.image_size)
     name, weights = family.architecture, family.weights
-    flags = f"`--model.backbone.name {name} --model.backbone.pretrained {weights}`"
-    cells = [family.name, flags, size, backbone.context, f"{parameters / 1e6:,.0f}"]
+    pretrained = f" --model.backbone.pretrained {weights}" if weights else ""
+    flags = f"`--model.backbone.name {name}{pretrained}`"
+    cells = [family.title, flags, size, backbone.context, f"{parameters / 1e6:,.0f}"]
     cells += ["; ".join(trained), "; ".join(refused)]
     return "| " + " | ".join(str(cell) for cell in cells) + " |"
 

@@ -507,6 +507,7 @@ def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
         ["every_recipe", "small_flickr8k"],
         ["every_recipe", "small_scenes"],
         ["methods_on_coco", "small_scenes"],
+        ["trained_as_published"],
         ["scenes_first_try"],
         ["scenes_study"],
         ["tf_on_scenes"],

@@ -23,6 +23,8 @@ from zoo.results.reader import read_results
 FLAGS = ["--benchmarks", "pairs:pairs.csv", "--data_root", ".", "--out", "results"]
 FLAGS += ["--trainer.accelerator", "cpu"]
 
+ROWS = ("zoo_tiny", "again")
+
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -108,8 +110,39 @@ def test_a_wrong_sweep_is_refused_before_a_model_is_measured(
     assert not (root / "results" / "measured").exists()
 
 
+@pytest.mark.slow  # starts eight processes
+def test_a_model_is_measured_on_the_benchmarks_that_its_results_do_not_have(root: Path) -> None:
+    table = Path("pairs.csv").read_text()
+    Path("more.csv").write_text(table.replace("colours", "swaps"))
+    models = ["--models", "zoo-tiny,again=zoo-tiny"]
+    assert said(["validate", *models, *FLAGS]).status == 0
+    first = {row: read_results(Path("results/measured", row, "seed_0")) for row in ROWS}
+    both = [*models, "--benchmarks", "pairs:pairs.csv,pairs:more.csv", *FLAGS[2:]]
+    added = said(["validate", *both])
+    assert added.status == 0, added.sentence
+    assert "[2/2] again/seed_0" in added.out
+    at_once = [word.replace("results", "at_once") for word in both[2:]]
+    assert said(["validate", "--model", "zoo-tiny", *at_once]).status == 0
+    expected = read_results(Path("at_once"))
+    for row in ROWS:
+        commands = Path("results/logs", row, "seed_0.log").read_text()
+        assert "pairs.csv" not in commands.split("$ zoo validate")[2].splitlines()[0]
+        results = read_results(Path("results/measured", row, "seed_0"))
+        kept = results.cases.slice(0, len(first[row].cases))
+        assert kept.drop("run") == first[row].cases.drop("run")
+        assert results.scalars() == pytest.approx(expected.scalars())
+        assert list(results.header["benchmarks"]) == ["pairs:pairs.csv", "pairs:more.csv"]
+    assert not list(Path("results/added").rglob("*.json"))
+    fewer = said(["validate", *models, *FLAGS])
+    assert "2 runs, 2 of them complete" in fewer.out
+    assert "[1/" not in fewer.out
+    Path("more.csv").write_text(table)
+    changed = said(["validate", *both]).sentence
+    assert "more.csv changed since it was measured" in changed
+
+
 @pytest.mark.slow  # starts four processes
-def test_other_benchmarks_need_another_folder(root: Path) -> None:
+def test_other_settings_need_another_folder(root: Path) -> None:
     models = ["--models", "zoo-tiny,again=zoo-tiny"]
     assert said(["validate", *models, *FLAGS]).status == 0
     refused = said(["validate", *models, *FLAGS, "--limit", "3"]).sentence

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import tarfile
 import time
 import zipfile
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from huggingface_hub import constants
 
 from tests.support.hub_server import COMMIT, HubServer, serve_hub
+from zoo.benchmarks.countercurate import CounterCurate
 from zoo.benchmarks.long_retrieval import URBAN_IMAGES, LongRetrieval
 from zoo.benchmarks.mmvp import MMVP
 from zoo.cli import main
@@ -209,3 +211,30 @@ def test_urban1k_arrives_with_its_captions_and_unpacked_images(
     assert (tmp_path / case.images[0].key).read_bytes() == b"i"
     assert not (tmp_path / "Urban1k/Urban1k.zip").exists()
     assert not (tmp_path / "Urban1k/caption").exists()
+
+
+def test_images_of_countercurate_are_unpacked_where_its_cases_name_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed, picture = io.BytesIO(), "train_data/up_down/neg/7_12.png"
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        for name in ("train_data/up_down.json", picture):
+            member = tarfile.TarInfo(f"./{name}")
+            member.size = 1
+            archive.addfile(member, io.BytesIO(b"i"))
+    row = f"train_data/up_down/pos/7.jpg\tA cup\t{picture}\tA hat"
+    table = f"images\tcaptions\tneg_images\tneg_captions\n{row}\n".encode()
+    files = {
+        "clip_sample_data/test_up_down_.csv": table,
+        "clip_sample_data/test_left_right_.csv": table,
+        "train_data.tar.gz": packed.getvalue(),
+    }
+    assert CounterCurate.hub is not None
+    with serve_hub({CounterCurate.hub.id: files}) as hub:
+        assert get(hub, tmp_path, monkeypatch, "countercurate:up_down") == 0
+        n_downloads = len(hub.downloads)
+        assert get(hub, tmp_path, monkeypatch, "countercurate:up_down") == 0
+        assert len(hub.downloads) == n_downloads
+    [case] = CounterCurate(subsets=["up_down"]).read(tmp_path).cases
+    assert (tmp_path / case.images[1].key).read_bytes() == b"i"
+    assert not (tmp_path / "countercurate/train_data.tar.gz").exists()

@@ -170,6 +170,7 @@ def test_validate_takes_a_folder(
     images: list[Image.Image],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for i, image in enumerate(images):
@@ -177,7 +178,10 @@ def test_validate_takes_a_folder(
     rows = [f"{i}.png,{TEXTS[i]},{TEXTS[(i + 1) % 3]}" for i in range(3)]
     Path("pairs.csv").write_text("\n".join(["image,caption,foil", *rows]))
     words = ["--benchmarks", "pairs:pairs.csv", "--data_root", ".", "--out", "results"]
-    assert main(["validate", "--model", str(folders[name]), *words]) == 0
+    cache = ["--cache", "vectors"] if name == "blip" else []
+    assert main(["validate", "--model", str(folders[name]), *words, *cache]) == 0
+    assert ("--cache has no effect, since" in caplog.text) == bool(cache)
+    assert not Path("vectors").exists()
     scores = zoo.load(folders[name]).score(images, TEXTS)
     right = [scores[i, i] > scores[i, (i + 1) % 3] for i in range(3)]
     results = json.loads(Path("results/results.json").read_text())
@@ -286,11 +290,23 @@ def test_other_files_are_refused(folders: dict[str, Path], tmp_path: Path) -> No
     (adapters / "adapter_config.json").write_text("{}")
     with pytest.raises(ZooError, match="has adapters of another model"):
         zoo.load(adapters)
+    empty = changed(folders["blip"], tmp_path / "empty")
+    (empty / "model.safetensors").unlink()
+    with pytest.raises(ZooError, match=r"it needs safetensors or pytorch_model\.bin"):
+        zoo.load(empty)
+    torch.save({"weight": Path("code")}, empty / "pytorch_model.bin")
+    with pytest.raises(ZooError, match="cannot be loaded as BlipForImageTextRetrieval"):
+        zoo.load(empty)
+
+
+def test_pickled_weights_give_the_same_scores(
+    folders: dict[str, Path], images: list[Image.Image], tmp_path: Path
+) -> None:
     pickled = changed(folders["blip"], tmp_path / "pickled")
     torch.save(load_file(pickled / "model.safetensors"), pickled / "pytorch_model.bin")
     (pickled / "model.safetensors").unlink()
-    with pytest.raises(ZooError, match="has no weights as safetensors, and others are not read"):
-        zoo.load(pickled)
+    scores = zoo.load(pickled).score(images, TEXTS)
+    np.testing.assert_array_equal(scores, zoo.load(folders["blip"]).score(images, TEXTS))
 
 
 def test_a_captioner_is_not_taken_for_a_model_with_a_matching_head(tmp_path: Path) -> None:

@@ -29,6 +29,8 @@ from zoo.support.class_names import class_paths, import_path
 from zoo.support.configurable import from_config
 
 NAME = "ViT-B-32-quickgelu"  # the default architecture
+# parts of a model of two towers; open_clip also has models of audio, and ones that write captions
+TWO_TOWERS = ("visual", "encode_text", "logit_scale")
 INDUCTOR_MODES = ("reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 GRAPH_LIMIT = 64  # graphs of one block before torch runs new shapes uncompiled
 
@@ -107,6 +109,11 @@ def construct_model(
         text.context_length,
         settings,
     )
+    if not all(hasattr(model, part) for part in TWO_TOWERS):
+        raise ZooError(
+            f"{known_as} is not a model of images and texts with two towers: choose another "
+            "backbone.name"
+        )
     if weights is not None:
         load_weights(
             model,

@@ -21,6 +21,7 @@ from zoo.support.class_paths import reject_remote_code
 HUB, LOCAL = "hf-hub:", "local-dir:"
 OPEN_CLIP_CONFIG = "open_clip_config.json"
 OPEN_CLIP_WEIGHTS, HUGGING_FACE_WEIGHTS = WEIGHTS[:2], WEIGHTS[2:]
+SAFETENSORS = "*.safetensors"
 PUBLICATIONS = {
     "clip": "zoo.backbones.published.HuggingFaceCLIP",
     "siglip": "zoo.backbones.published.HuggingFaceSigLIP",
@@ -84,7 +85,7 @@ def check_pair_scorer_folder(folder: Path) -> None:
     """Checks that transformers loads a folder without running code or reading another folder.
 
     Raises:
-        ZooError: It has no configuration or no safetensors, asks for remote code, or has adapters,
+        ZooError: It has no configuration or no weights, asks for remote code, or has adapters,
             whose configuration names another model.
     """
     if read_model_type(folder) is None:
@@ -95,8 +96,10 @@ def check_pair_scorer_folder(folder: Path) -> None:
         reject_remote_code(read_json(file), str(file))
     if (folder / "adapter_config.json").exists():
         raise ZooError(f"{folder} has adapters of another model: merge them into its weights")
-    if not any(folder.glob("*.safetensors")):
-        raise ZooError(f"{folder} has no weights as safetensors, and others are not read")
+    if not (any(folder.glob(SAFETENSORS)) or (folder / HUGGING_FACE_WEIGHTS[-1]).is_file()):
+        raise ZooError(
+            f"{folder} has no weights: it needs safetensors or {HUGGING_FACE_WEIGHTS[-1]}"
+        )
 
 
 def find_model_folder(name: str) -> Path | None:

@@ -4,6 +4,7 @@ In shapes, n is the number of items, L the number of tokens, W the tower's width
 that both towers share.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
@@ -207,7 +208,11 @@ class ImageTower(Tower):
                 trunk.embed_dim,
                 trunk.num_prefix_tokens,
             )
-            self.patches = trunk.patch_embed.num_patches
+            self.patches = (
+                trunk.patch_embed.num_patches
+                if hasattr(trunk, "patch_embed")
+                else math.prod(trunk.embeds.dynamic_feat_size(self.size))  # NaFlex, at one size
+            )
             self.norms = not isinstance(trunk.norm, nn.Identity)
 
     def drop_patches(self, share: float, name: str) -> None:
@@ -364,6 +369,9 @@ class TextTower(Tower):
             )
             # open_clip's max pooling takes padding for text
             self.trims_padding = type(text.pooler).__name__ != "MaxPooler"
+        elif getattr(text, "variable_text", False):  # of open_clip after 3.3, masks padding
+            self.width, self.end = text.width, TextEnd(padding=text.pad_id)
+            self.trims_padding = True
 
     def __call__(
         self,
@@ -411,7 +419,7 @@ class TextTower(Tower):
     def _checkpoint_blocks(self) -> None:
         text: Any = getattr(self.model, "text", self.model)
         if not self.masks_padding:
-            text.transformer.grad_checkpointing = True
+            getattr(text, "transformer", text).grad_checkpointing = True
             return
         tower = text.transformer
         # open_clip's method calls the older name, of which transformers 5 warns
@@ -426,6 +434,8 @@ class TextTower(Tower):
             names = arch_dict[text.config.model_type]["config_names"]
             is_known = {"layer_attr", "token_embeddings_attr"} <= names.keys()
             return int(text.config.num_hidden_layers) + 1 if is_known else 0
+        if not hasattr(text, "transformer"):
+            return 0
         return len(text.transformer.resblocks) + 1 + (text.text_projection is not None)
 
     def _lock_all_but(self, count: int) -> None:

@@ -29,9 +29,9 @@ COUNTING = "counting"
 IMAGES = "train_data"  # the folder of images in the authors' archive and in their paths
 CHANCE = {"i2t": 50.0}
 POSITION_INSTRUCTIONS = (
-    f"{download_command('countercurate')}, and unpack train_data.tar.gz there; ask for Flickr30k's "
-    "images at shannon.cs.illinois.edu/DenotationGraph, put them into DATA_ROOT/flickr30k, and run "
-    "the authors' datasets/prepare_training_data.py (github.com/HanSolo9682/CounterCurate), which "
+    f"{download_command('countercurate')}; ask for Flickr30k's images at "
+    "shannon.cs.illinois.edu/DenotationGraph, put them into DATA_ROOT/flickr30k, and run the "
+    "authors' datasets/prepare_training_data.py (github.com/HanSolo9682/CounterCurate), which "
     "writes the mirrored images into train_data/left_right/neg"
 )
 COUNTING_INSTRUCTIONS = (

@@ -162,6 +162,7 @@ class ZooCLI(LightningCLI):
             ZooError: There are no benchmarks, or the scorer cannot be loaded.
         """
         from zoo.datamodules.benchmarks import EvaluationDataModule
+        from zoo.evaluation.embedding_cache import EmbeddingCache
         from zoo.evaluation.pair_scorers import load_pair_scorer
 
         settings, data = self.config[self.subcommand], self.datamodule
@@ -170,6 +171,8 @@ class ZooCLI(LightningCLI):
         if not isinstance(data, EvaluationDataModule):
             raise ZooError(f"{source.name} scores pairs: name what to score by --benchmarks")
         device = "cpu" if settings.trainer.accelerator == "cpu" else None
+        if data.cache not in (None, EmbeddingCache()):
+            log.warning("--cache has no effect, since %s has no embeddings to store", source.name)
         scorer = load_pair_scorer(source, device)
         if data.evaluation.out is None:
             self.claimed_folder = data.evaluation.out = claim_version_folder(RUNS)

@@ -1,5 +1,6 @@
 """`zoo rescore`: recomputes metrics from cases.parquet."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from zoo.cli.command_parser import CommandParser
@@ -8,9 +9,9 @@ from zoo.familiarity.images import TRAINED, seen_images
 from zoo.results.familiarity import Familiarity
 from zoo.results.header import TRAINED_IMAGES
 from zoo.results.leaks import trained_images
-from zoo.results.presets.preset import preset_of
+from zoo.results.presets.preset import Preset, preset_of
 from zoo.results.reader import read_results
-from zoo.results.report import check_overwrite, finish_results, print_results
+from zoo.results.report import Results, check_overwrite, finish_results, print_results
 from zoo.support.arguments import split_list
 
 
@@ -21,20 +22,45 @@ def main(argv: list[str]) -> int:
     presets = [preset_of(name) for name in split_list(args.preset, "--preset")]
     results = read_results(args.run)
     roots = args.data_root or [Path(root) for root in results.header["data_root"]]
-    familiarity = None
-    if args.familiar_with is not None:
-        trained = training_captions_description(results.header["model"])
-        familiarity = Familiarity(load_binding_table(args.familiar_with, roots, trained))
-    excluded_images = None
-    if args.exclude_images is not None:
-        model = results.header["model"]
-        own_images = trained_images(results.cases)
-        sources = model.get(TRAINED_IMAGES)
-        captions = training_captions_description(model)
-        excluded_images = seen_images(args.exclude_images, roots, own_images, captions, sources)
-    results = finish_results(results, presets, args.out, familiarity, excluded_images)
+    results = recompute_results(
+        results, presets, args.out, roots, args.familiar_with, args.exclude_images
+    )
     print_results(results, long=args.long)
     return 0
+
+
+def recompute_results(
+    results: Results,
+    presets: Sequence[Preset],
+    out: Path | None,
+    roots: Sequence[Path],
+    familiar_with: str | None = None,
+    exclude_images: str | None = None,
+) -> Results:
+    """Recomputes the metrics of results, and writes them.
+
+    Args:
+        results: Header and cases.
+        presets: Rules for counting and averaging.
+        out: Folder of the new results; nothing is written if None.
+        roots: Data folders.
+        familiar_with: Captions by whose bindings cases are split, as in `Evaluation`.
+        exclude_images: Images whose cases are left out of additional metrics, as in `Evaluation`.
+
+    Raises:
+        ZooError: Captions or images are missing, or the files cannot be written.
+    """
+    model = results.header["model"]
+    captions = training_captions_description(model)
+    familiarity = None
+    if familiar_with is not None:
+        familiarity = Familiarity(load_binding_table(familiar_with, roots, captions))
+    excluded_images = None
+    if exclude_images is not None:
+        own_images = trained_images(results.cases)
+        sources = model.get(TRAINED_IMAGES)
+        excluded_images = seen_images(exclude_images, roots, own_images, captions, sources)
+    return finish_results(results, presets, out, familiarity, excluded_images)
 
 
 def parser() -> CommandParser:

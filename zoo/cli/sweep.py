@@ -1,24 +1,36 @@
 """`zoo validate --models`: measures several models on the same benchmarks, and compares them.
 
-It is a study (`zoo study`) of models without training, so that it resumes and compares like one.
+It is a study (`zoo study`) of models without training, so that it resumes and compares like one. A
+model that has results on some of the benchmarks is measured on the others only.
 """
 
+import json
+import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from zoo.benchmarks.base import Benchmark
+from zoo.cli.rescore import recompute_results
+from zoo.cli.studies.checks import build_evaluation
 from zoo.cli.studies.file import Study
-from zoo.cli.studies.records import WHOLE, refuse_mismatched_runs
-from zoo.cli.studies.runs import WorkFolder, study_runs
+from zoo.cli.studies.records import TRAINED, WHOLE, Records, refuse_mismatched_runs
+from zoo.cli.studies.runs import Run, WorkFolder, study_runs, validate_arguments
 from zoo.cli.studies.tables import check_presets_and_models
 from zoo.cli.studies.work import StudyExecutor
 from zoo.cli.study import delete_outdated_runs, execute_runs, prepare, print_now, print_outcome
 from zoo.errors import ZooError
+from zoo.evaluation.engine import Evaluation
+from zoo.results.added_benchmarks import join_results, missing_benchmarks
+from zoo.results.reader import read_header, read_results
 from zoo.support.arguments import split_list
+from zoo.support.configurable import to_config
 
 NAME = "models"
 OTHER_MODELS = ("model", "ckpt_path")  # flags that name one model
 FILE_SUFFIX = ".txt"
+ADDED = "added"  # the folder of results that are not yet added to the others
 
 
 def main(words: Sequence[str]) -> int:
@@ -55,12 +67,93 @@ def main(words: Sequence[str]) -> int:
     root = str(Path(data_root).expanduser().absolute())
     place = WorkFolder(Path(out).absolute(), root, study, "--out", "--overwrite")
     check_presets_and_models(study)
-    work, runs = StudyExecutor(place, print_now), study_runs(study)
+    runs = study_runs(study)
+    work = SweepExecutor(place, build_evaluation(place, runs[0]))
     prepare(work, [run for run in runs if work.records.stage(run) != WHOLE])
     if overwrite:
         delete_outdated_runs(work, runs)
     refuse_mismatched_runs(work.records, runs, any_version=False)
     return print_outcome(place, runs, execute_runs(work, runs, trial_steps=1))
+
+
+class SweepRecords(Records):
+    """The records of a sweep, which do not depend on its benchmarks.
+
+    Args:
+        place: The work folder.
+        benchmarks: The benchmarks of the sweep.
+    """
+
+    def __init__(self, place: WorkFolder, benchmarks: Sequence[Benchmark]) -> None:
+        super().__init__(_without_benchmarks(place))
+        self.benchmarks = benchmarks
+
+    def has_results(self, run: Run) -> bool:
+        """Returns whether a model was measured on any benchmarks."""
+        return super().stage(run) == WHOLE
+
+    def missing_benchmarks(self, run: Run) -> list[Benchmark]:
+        """Returns the benchmarks on which a model with results was not measured."""
+        return missing_benchmarks(self.benchmarks, read_header(self.place.results_folder(run)))
+
+    def stage(self, run: Run) -> str:
+        """Returns the stage that a run reached, which is whole if no benchmark is missing."""
+        stage = super().stage(run)
+        return TRAINED if stage == WHOLE and self.missing_benchmarks(run) else stage
+
+
+class SweepExecutor(StudyExecutor):
+    """Measures models on the benchmarks that their results do not have.
+
+    Args:
+        place: The work folder.
+        evaluation: The evaluation of every model.
+    """
+
+    records: SweepRecords
+
+    def __init__(self, place: WorkFolder, evaluation: Evaluation) -> None:
+        super().__init__(place, print_now)
+        self.evaluation = evaluation
+        self.records = SweepRecords(place, evaluation.benchmarks)
+
+    def _validate(self, run: Run, lock: int) -> None:
+        if not self.records.has_results(run):
+            super()._validate(run, lock)
+            return
+        measured, added = self.place.results_folder(run), self.place.root / ADDED / run.folder
+        arguments = validate_arguments(run, _without_benchmarks(self.place))
+        arguments[arguments.index("--out") + 1] = str(added)
+        for benchmark in self.records.missing_benchmarks(run):
+            arguments += _benchmark_flags(benchmark)
+        self._run_and_record_duration(run, "validate", [*arguments, "--overwrite"], lock)
+        recompute_results(
+            join_results(read_results(measured), read_results(added)),
+            self.evaluation.presets,
+            measured,
+            self.evaluation.roots,
+            self.evaluation.familiar_with,
+            self.evaluation.exclude_images,
+        )
+        shutil.rmtree(added)
+
+
+def _without_benchmarks(place: WorkFolder) -> WorkFolder:
+    """Returns the work folder of a sweep without its benchmarks."""
+    flags = {
+        name: value
+        for name, value in place.study.validate.items()
+        if name.partition(".")[0] != "benchmarks"
+    }
+    return replace(place, study=replace(place.study, validate=flags))
+
+
+def _benchmark_flags(benchmark: Benchmark) -> Iterator[str]:
+    """Yields the flags of `zoo validate` that name a benchmark and its arguments."""
+    config = to_config(benchmark)
+    yield from ("--benchmarks", config["class_path"])
+    for name, value in config["init_args"].items():
+        yield from (f"--benchmarks.{name}", value if isinstance(value, str) else json.dumps(value))
 
 
 def parse_models(text: str) -> dict[str, str]:

@@ -11,6 +11,7 @@ from zoo.benchmarks.aro.order import COCO_ORDER, COCO_ORDER_COPY, FLICKR_ORDER, 
 from zoo.benchmarks.base import Benchmark
 from zoo.benchmarks.catalog import benchmark_names, build_benchmark
 from zoo.benchmarks.cc_neg import IMAGES as CC_NEG_IMAGES
+from zoo.benchmarks.countercurate import IMAGES as COUNTERCURATE_IMAGES
 from zoo.benchmarks.countercurate import POSITIONS, CounterCurate
 from zoo.benchmarks.hub import HubDataset
 from zoo.benchmarks.long_retrieval import URBAN_IMAGES
@@ -290,8 +291,15 @@ def _benchmark_sets() -> Iterator[PublishedSet]:
                 dataset, "countercurate", ("clip_sample_data/test_*.csv", "train_data.tar.gz")
             ),
         ),
+        archives=(
+            Archive(
+                "countercurate/train_data.tar.gz",
+                (("*", "countercurate"),),
+                ((f"countercurate/{COUNTERCURATE_IMAGES}/up_down/neg/*", 1),),
+            ),
+        ),
         benchmarks=tuple(f"countercurate:{subset}" for subset in POSITIONS),
-        note="unpack train_data.tar.gz yourself; without the images of Flickr30k",
+        note="without the images of Flickr30k",
     )
     yield PublishedSet(
         "countercurate_counting",

@@ -110,6 +110,25 @@ def read_results(run: Path, trust_code: bool = False) -> Results:
         )
 
 
+def read_header(run: Path) -> dict[str, Any]:
+    """Reads the header of results, without cases and metrics.
+
+    Args:
+        run: Folder of the results.
+
+    Raises:
+        ZooError: There is no header that can be read.
+    """
+    try:
+        header: dict[str, Any] = json.loads(pq.read_schema(run / CASES).metadata[HEADER])
+    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
+        raise ZooError(
+            f"{run / CASES} has no header that can be read ({type(error).__name__}: {error}). "
+            "Run `zoo validate` again"
+        ) from error
+    return header
+
+
 def _check_columns(cases: pa.Table) -> None:
     """Checks that required columns are complete.
 

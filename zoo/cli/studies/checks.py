@@ -1,7 +1,7 @@
 """Checks of a study's rows before anything is prepared, rendered or trained."""
 
-from collections.abc import Sequence
-from contextlib import redirect_stderr
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr
 from io import StringIO
 from typing import Any
 
@@ -16,8 +16,10 @@ from zoo.cli.studies.runs import (
     fit_arguments,
     model_arguments,
 )
+from zoo.datamodules import EvaluationDataModule
 from zoo.error_translation import to_user_error
 from zoo.errors import ZooError
+from zoo.evaluation.engine import Evaluation
 from zoo.heads.base import Head
 from zoo.heads.cosine import Cosine
 from zoo.module.compatibility import check_data_provided
@@ -42,7 +44,7 @@ def check_rows(place: WorkFolder, runs: Sequence[Run], builds: bool) -> None:
         ZooError: A row cannot be trained or measured. The message names the row.
     """
     for run in {run.row: run for run in reversed(runs)}.values():
-        try:
+        with _errors_that_name_the_row(place, run):
             model = PLACEHOLDER_MODEL if run.is_trained else model_arguments(run, place)
             validate = _parse(["validate", *evaluation_arguments(run, place), *model])
             fit = _parse(["fit", *fit_arguments(run, place)]) if run.is_trained else None
@@ -50,11 +52,30 @@ def check_rows(place: WorkFolder, runs: Sequence[Run], builds: bool) -> None:
                 if fit is not None:
                     _build_parts(fit)
                 build_data(validate.data)
-        except Exception as error:
-            message = to_user_error(error)
-            if message is None:
-                raise
-            raise ZooError(f"{place.study.name}, {run.row}: {message}") from error
+
+
+def build_evaluation(place: WorkFolder, run: Run) -> Evaluation:
+    """Builds the evaluation by which a run is measured; no file is read.
+
+    Raises:
+        ZooError: A setting of the evaluation is invalid.
+    """
+    with _errors_that_name_the_row(place, run):
+        words = ["validate", *evaluation_arguments(run, place), *PLACEHOLDER_MODEL]
+        data = build_data(_parse(words).data)
+    assert isinstance(data, EvaluationDataModule)
+    return data.evaluation
+
+
+@contextmanager
+def _errors_that_name_the_row(place: WorkFolder, run: Run) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        message = to_user_error(error)
+        if message is None:
+            raise
+        raise ZooError(f"{place.study.name}, {run.row}: {message}") from error
 
 
 def _parse(argv: list[str]) -> Namespace:

@@ -141,7 +141,7 @@ class Records:
                 record.get(name), current[name], "" if name == "settings" else f"{name}."
             )
         ]
-        if self.stage(run) == WHOLE:
+        if record.get("stage") == WHOLE:
             changes += _changed_benchmark_files(self.place.results_folder(run) / CASES)
         return changes, record.get("code") != current["code"]
 

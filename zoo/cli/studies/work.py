@@ -306,11 +306,14 @@ class StudyExecutor:
             )
         self.records.update_record(run, {"stage": TRAINED})
 
-    def _validate_and_clean_up(self, run: Run, lock: int) -> None:
+    def _validate(self, run: Run, lock: int) -> None:
         arguments = validate_arguments(run, self.place)
         if self.place.results_folder(run).exists():
             arguments.append("--overwrite")
         self._run_and_record_duration(run, "validate", arguments, lock)
+
+    def _validate_and_clean_up(self, run: Run, lock: int) -> None:
+        self._validate(run, lock)
         self.records.update_record(run, {"stage": WHOLE})
         if run.is_trained and not self.study.keep_checkpoints and run.row != FIRST:
             shutil.rmtree(self.place.run_folder(run) / CHECKPOINTS, ignore_errors=True)

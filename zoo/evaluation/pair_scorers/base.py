@@ -14,7 +14,7 @@ from torch import Tensor
 
 from zoo.backbones.fingerprint import weights_hash
 from zoo.backbones.hugging_face import silence_transformers
-from zoo.backbones.model_folders import check_pair_scorer_folder
+from zoo.backbones.model_folders import SAFETENSORS, check_pair_scorer_folder
 from zoo.errors import ZooError, import_optional
 from zoo.evaluation.inputs import Picture, list_images, list_texts, open_picture
 from zoo.sources.rgb_conversion import AS_PUBLISHED, Decoding
@@ -27,8 +27,8 @@ class PairScorer(ABC):
     On a GPU it runs in the precision of its files, on a CPU in fp32.
 
     Args:
-        folder: The folder of the model: configuration, processor and safetensors. No code in it is
-            run.
+        folder: The folder of the model: configuration, processor, and safetensors or
+            `pytorch_model.bin`. No code in it is run.
         device: Where the model runs; None takes a GPU if there is one.
         batch_size: How many pairs, or how many images or texts, are computed at once.
         decoding: Whether the EXIF orientation and the transparency of images are applied.
@@ -71,7 +71,8 @@ class PairScorer(ABC):
             with silence_transformers():
                 model, info = getattr(transformers, self.model_class).from_pretrained(
                     self.folder,
-                    use_safetensors=True,
+                    use_safetensors=any(self.folder.glob(SAFETENSORS)),
+                    weights_only=True,  # of a pickled file, so that no code in it is run
                     dtype=dtype,
                     # the configuration could name an implementation to download
                     attn_implementation=self.attention,
