@@ -367,7 +367,13 @@ def test_what_extend_adds_is_trained_measured_and_listed(
     assert "a green disc above a red square" in offered
 
 
-@pytest.mark.parametrize("recipe", shipped_recipes())
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        pytest.param(recipe, marks=() if i % 3 == 0 else pytest.mark.slow)
+        for i, recipe in enumerate(shipped_recipes())
+    ],
+)
 def test_commands_of_a_recipe_are_understood(
     recipe: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

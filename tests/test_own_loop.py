@@ -197,6 +197,7 @@ def work(rank: int, folder: Path) -> None:
         torch.save(gradients(DistributedDataParallel(Towers()), given), folder / f"{rank}.pt")
 
 
+@pytest.mark.slow
 def test_two_processes_of_a_plain_loop_have_the_gradients_of_one(tmp_path: Path) -> None:
     on_ranks(2, work, tmp_path)
     for rank in range(2):

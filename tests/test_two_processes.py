@@ -49,12 +49,8 @@ def all_objectives() -> dict[str, Objective]:
 
 
 PAIRS = [(h, o, m) for h in heads() for o in all_objectives() for m in ("plain", MASKED)]
-# heads with transformers and pieces meet the objectives beyond ALWAYS in slow runs alone
-SLOW_PAIRS = [
-    (h, o, m)
-    for h, o, m in PAIRS
-    if o in objectives() and o not in ALWAYS and (m == MASKED or h not in ("Cosine0", "MaxSim0"))
-]
+# the objectives beyond ALWAYS meet heads in slow runs alone
+SLOW_PAIRS = [(h, o, m) for h, o, m in PAIRS if o in objectives() and o not in ALWAYS]
 PUBLIC_DEGLA, DECODED = "DeGLA, public code", "READCLIP, reconstruction"
 SLOW_PAIRS.append(("Cosine0", DECODED, "plain"))
 QUICK_PAIRS = [

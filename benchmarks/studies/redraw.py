@@ -3,6 +3,7 @@
 python benchmarks/studies/redraw.py
 """
 
+import argparse
 import json
 from pathlib import Path
 
@@ -22,6 +23,7 @@ REPORTS = {
 }
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     for name, report in REPORTS.items():
         data = json.loads((RESULTS / f"{name}.json").read_text())
         (RESULTS / f"{name}.svg").write_bytes(render_figure(report.draw(data), "svg"))

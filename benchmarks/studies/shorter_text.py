@@ -7,6 +7,7 @@ The cases are those of `zoo scenes render --n 3000`, split test, preset paper, w
 none is rendered.
 """
 
+import argparse
 from collections.abc import Sequence
 
 from zoo.benchmarks.half_truth.benchmark import MAX_IMAGES
@@ -17,6 +18,7 @@ LAYOUTS, SEED, SIZE = 3000, 0, 48
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     scenes = RelatedScenes(SEED, SIZE, (2, 2), HELD_OUT).scenes(LAYOUTS)
     records = [d.record for scene in scenes if scene.split == "test" for d in scene.descriptions]
     texts = RULES[PAPER](records, MAX_IMAGES, SEED, {})

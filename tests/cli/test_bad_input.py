@@ -543,7 +543,8 @@ def test_a_truncated_image_is_counted_where_it_is_tolerated(root: Path, tmp_path
     assert data["broken_images"] == [f"file:{broken}"]
 
 
-@pytest.mark.parametrize("workers", ["0", pytest.param("2", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", ["0", "2"])
 def test_an_interrupted_run_says_how_to_go_on(workers: str, root: Path, tmp_path: Path) -> None:
     flags = [
         "--data.workers",

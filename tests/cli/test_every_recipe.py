@@ -55,7 +55,13 @@ def fit_command(recipe: str) -> list[str]:
     return shlex.split(first)[1:]
 
 
-@pytest.mark.parametrize("recipe", shipped_recipes())
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        pytest.param(recipe, marks=() if i % 3 == 0 else pytest.mark.slow)
+        for i, recipe in enumerate(shipped_recipes())
+    ],
+)
 def test_a_recipe_trains_as_its_comment_says(
     recipe: str, published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -137,7 +137,12 @@ def test_a_recipe_lies_over_one_before_it_and_each_over_that_of_a_checkpoint(
 
 
 @pytest.mark.parametrize(
-    ("command", "line"), [(command, line) for command in EXAMPLES for _, line in EXAMPLES[command]]
+    ("command", "line"),
+    [
+        pytest.param(command, line, marks=() if i == 0 else pytest.mark.slow)
+        for command in EXAMPLES
+        for i, (_, line) in enumerate(EXAMPLES[command])
+    ],
 )
 def test_every_example_of_the_help_is_understood(command: str, line: str) -> None:
     arguments = line.split()

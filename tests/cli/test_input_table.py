@@ -612,7 +612,14 @@ def refuse(row: Row, places: dict[str, str]) -> None:
     assert [names(folder) for folder in folders] == before
 
 
-@pytest.mark.parametrize("row", SMALL, ids=name_of)
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(row, marks=() if i % 3 == 0 else pytest.mark.slow)
+        for i, row in enumerate(SMALL)
+    ],
+    ids=[name_of(row) for row in SMALL],
+)
 def test_a_small_command_names_the_culprit(
     row: Row, places: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

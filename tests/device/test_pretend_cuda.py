@@ -179,7 +179,13 @@ def assert_fit_for_a_gpu(module: ZooModule, waits: Places) -> None:
         for i, variant in enumerate(VARIANTS.get(cls.__name__, [{}]))
     ],
 )
-@pytest.mark.parametrize("objective", shipped(zoo.objectives, Objective))
+@pytest.mark.parametrize(
+    "objective",
+    [
+        pytest.param(cls, marks=() if cls.__name__ in ("CLIP", "CSCLIP") else pytest.mark.slow)
+        for cls in shipped(zoo.objectives, Objective)
+    ],
+)
 def test_every_pair_runs_on_the_device_in_full_precision(
     objective: type[Objective], head: Callable[[], Head]
 ) -> None:
