@@ -78,14 +78,14 @@ def draw(data: dict[str, Any]) -> Figure:
             for run in _of(runs, *point)
         ]
 
-    styles = run_styles(["FSC-CLIP", "NegCLIP"])
-    names = {"global": "NegCLIP"}  # the loss with hard negatives of the whole caption
+    # the global loss is that of NegCLIP, and has its colour
+    styles = {**run_styles(losses), "global": run_styles(["NegCLIP"])["NegCLIP"]}
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(8.5, 3.9), layout="constrained")
         panels = figure.subplots(1, len(KEPT), sharex=True)
         for axes, (kept, kept_name) in zip(panels, KEPT.items(), strict=True):
             for loss in losses:
-                colour, marker = styles[names.get(loss, loss)]
+                colour, marker = styles[loss]
                 own = [p for p in _points(runs, ("before", "CLIP", *losses)) if p[0] == loss]
                 tuned, merged = ([p for p in own if (p[2] == 1) == at_one] for at_one in (1, 0))
                 x, y = ([differences(p, name) for p in tuned] for name in ("swaps", kept))

@@ -92,10 +92,10 @@ def describe_model(model: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
                 if isinstance(value, str | int | float)
             ]
             yield part, ", ".join([name, *arguments])
-        elif isinstance(spec, Mapping) and part == "optimizer":
-            yield part, ", ".join(f"{key} {value}" for key, value in spec.items())
     data = model.get("origin", {}).get("data", {})
-    if "batch_size" in data:
+    if "batch_size" in data:  # trained by zoo
+        settings = model.get("recipe", {}).get("optimizer", {}).items()
+        yield "optimizer", ", ".join(f"{key} {v}" for key, v in settings if v is not None)
         yield "data", f"batch_size {data['batch_size']}, seed {data['seed']}"
     weights = model.get("weights", {})
     if random := describe_random_weights(weights):

@@ -175,7 +175,7 @@ def test_losses_of_different_objectives_have_a_chart_each(trained: dict[str, Res
     both = {"own": logs["own"], "other": logs["own"]}
     section = training_section(both, {"own": "CLIP", "other": "CSCLIP"})
     assert section is not None
-    titles = [chart.title for chart in section.charts if "oss" in chart.title]
+    titles = [chart.title for chart in section.charts if "Loss" in chart.title]
     assert titles == ["Loss of CLIP", "Loss of CSCLIP"]
 
 

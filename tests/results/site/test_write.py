@@ -22,6 +22,7 @@ from tests.support.compared import results as results_of
 from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.familiarity.images import SeenImages
+from zoo.results.html_pages import describe_model
 from zoo.results.report import CASES, Results, finish_results
 from zoo.results.report import write_results as write_results
 from zoo.results.site.answers import UNSCORED, collect_answers
@@ -285,6 +286,20 @@ def test_words_are_explained_where_they_are_used(site: Path) -> None:
     assert "group" not in told
     assert word_meanings([("winoground", "all", "group")]) == {
         "group": "every image and every text of a case makes the right choice"
+    }
+
+
+def test_settings_of_training_are_described_only_of_a_model_that_was_trained_here() -> None:
+    recipe = {
+        "objective": {"class_path": "zoo.objectives.CSCLIP", "init_args": {"lambda_u": 0.5}},
+        "optimizer": {"lr": 1e-5, "lr_head": None},
+    }
+    described = {"objective": "CSCLIP, lambda_u 0.5"}
+    assert dict(describe_model({"recipe": recipe})) == described
+    trained = {"recipe": recipe, "origin": {"data": {"batch_size": 64, "seed": 0}}}
+    assert dict(describe_model(trained)) == described | {
+        "optimizer": "lr 1e-05",
+        "data": "batch_size 64, seed 0",
     }
 
 

@@ -59,6 +59,7 @@ def test_a_worked_caption() -> None:
 @pytest.mark.parametrize(
     ("caption", "predicate"),
     [
+        ("A dog sits on a couch", "lying on"),
         ("A dog runs through the grass", "standing in"),
         ("A man holds a frisbee", "throwing"),
         ("A bus is parked on a street", "driving down"),

@@ -41,7 +41,7 @@ class ARO(PublishedBenchmark):
 
     Images are Visual Genome's, COCO's and Flickr30k's. Boxes are in pixels of the published images.
     If many boxes do not fit their images, the images were resized: all cases with boxes are left
-    out, and a note says so.
+    out, which a note reports.
 
     Args:
         files: Paths of the annotations if not the default ones, by subset. For an order set, also a
