@@ -21,7 +21,7 @@ What was run, what was measured, and what was not.
 |training at the scale of a paper|**not run**| |
 |complete benchmarks of photographs (only samples were there)|**not run**| |
 |several GPUs, several machines (only processes on one CPU)|**not run**| |
-|`torch.compile`, fp32 and TF32 on a GPU (the time was over)|**not run**| |
+|`torch.compile`, fp32 and TF32 on a GPU (GPU time was too short)|**not run**| |
 
 `zoo study published` and `zoo study trained_as_published` run the first two missing rows.
 
