@@ -34,6 +34,7 @@ OBJECTIVES = {
 }
 MODELS: dict[str, dict[str, Any]] = OBJECTIVES | {
     "SigLIP": OBJECTIVES["SigLIP"] | {"head": WITH_BIAS},
+    "FLAIR": OBJECTIVES["FLAIR"] | {"head": WITH_BIAS},
     "CLIP with dropout": OBJECTIVES["CLIP"] | {"head": WITH_DROPOUT},
 }
 
