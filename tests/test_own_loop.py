@@ -100,13 +100,15 @@ def test_a_batch_of_vectors_is_what_a_batch_of_rows_of_a_text_bank_is(objective:
     assert loss_of(objective, batch_of_vectors(**given)) == loss_of(objective, by_rows)
 
 
-def test_a_missing_negative_or_unit_has_no_gradient_and_counts_nowhere() -> None:
+def test_a_missing_negative_unit_or_foil_has_no_gradient_and_counts_nowhere() -> None:
     given = {name: tensor.requires_grad_() for name, tensor in vectors().items()}
     has_negative, has_unit = torch.ones(ROWS, 2, dtype=torch.bool), torch.ones(ROWS, 2).bool()
     has_negative[1, 0] = has_unit[2, 1] = False
-    batch = batch_of_vectors(**given, has_negative=has_negative, has_unit=has_unit)
-    loss_of(CSCLIP(), batch).backward()
-    for name, has in (("negatives", has_negative), ("units", has_unit), ("foils", has_unit)):
+    has_foil = has_unit.clone()
+    has_foil[0, 0] = False
+    exists = {"has_negative": has_negative, "has_unit": has_unit, "has_foil": has_foil}
+    loss_of(CSCLIP(), batch_of_vectors(**given, **exists)).backward()
+    for name, has in (("negatives", has_negative), ("units", has_unit), ("foils", has_foil)):
         gradient = given[name].grad
         assert gradient is not None
         assert torch.equal(gradient.abs().sum(-1) > 0, has), name

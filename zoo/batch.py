@@ -252,6 +252,7 @@ def batch_of_vectors(
     foils: Tensor | None = None,
     has_negative: Tensor | None = None,
     has_unit: Tensor | None = None,
+    has_foil: Tensor | None = None,
     image_ids: Tensor | None = None,
 ) -> Batch:
     """Makes a batch of vectors that any two towers gave, for objectives without a module.
@@ -269,7 +270,8 @@ def batch_of_vectors(
         units: Its units, `[B, N, D]`.
         foils: The foil of each unit, `[B, N, D]`.
         has_negative: Which negatives exist, `[B, K]`; by default all do.
-        has_unit: Which units and foils exist, `[B, N]`; by default all do.
+        has_unit: Which units exist, `[B, N]`; by default all do.
+        has_foil: Which foils exist, `[B, N]`; by default those of the units that exist.
         image_ids: The number of each row's image in the data, `[B]`, which
             `Scores(mask_same_image=True)` reads; by default all rows have different images.
 
@@ -303,7 +305,8 @@ def batch_of_vectors(
         return text_rows if exists is None else text_rows.where(exists, MISSING)
 
     negative_rows, positive_rows = add_texts(negatives, has_negative), add_texts(positives)
-    unit_rows, foil_rows = add_texts(units, has_unit), add_texts(foils, has_unit)
+    unit_rows = add_texts(units, has_unit)
+    foil_rows = add_texts(foils, has_unit if has_foil is None else has_foil)
     numbers = torch.arange(rows, device=device)
     negative_image_rows = torch.full_like(numbers, MISSING)
     if negative_images is not None:
