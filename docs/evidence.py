@@ -46,7 +46,7 @@ without the benchmarks' files.
   ([gpu.md]({results}gpu.md)).
 - CPU, `zoo-tiny`: 0.732 of open_clip's processor time, 1.068 of its memory
   ([open_clip_trainer.md]({results}open_clip_trainer.md)).
-- CPU, ViT-B/32: evaluation is 3.82 times as fast as a plain loop
+- CPU, ViT-B/32: evaluation is 3.82 times as fast as a plain loop, best of two runs
   ([engine_speed]({results}engine_speed_ViT-B-32-quickgelu.json)).
 
 One run each on the GPU, without interval.

@@ -154,8 +154,9 @@ def write(found: dict[str, Any], stem: Path) -> None:
         f"`python benchmarks/speed/image_loading.py`: {found['images']} JPEGs of COCO, shorter "
         f"side {SHORTER}, cropped at random for {found['backbone']} and stacked; milliseconds of "
         "the processor, one thread, medians. The cache has a shorter side of "
-        f"{found['shorter side of the cache']} pixels, {found['cache, MiB']} MiB in all. Grey "
-        "levels are those of images that are resized and not cropped at random.",
+        f"{found['shorter side of the cache']} pixels, {found['cache, MiB']} MiB in all. A ratio "
+        "is the median of the ratios of the turns, not that of the medians. Grey levels are those "
+        "of images that are resized and not cropped at random.",
         "",
         "| way | milliseconds an image | times as fast as PIL | grey levels from PIL's, largest | "
         "mean |",

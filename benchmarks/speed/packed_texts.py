@@ -76,7 +76,7 @@ def measure(name: str, texts: int, turns: int, device: torch.device) -> list[str
         f"| tokens, real | {int(bank.lengths.sum()):,} |",
         f"| tokens, in groups | {cut:,} |",
         *(f"| {way}, ms | {1000 * median(seconds):,.1f} |" for way, seconds in taken.items()),
-        f"| groups / packed | {ratio:.2f} |",
+        f"| groups / packed, median over turns | {ratio:.2f} |",
         f"| largest difference of vectors | {float((vectors[0] - vectors[1]).abs().max()):.1e} |",
         f"| of gradients | {float((gradients[0] - gradients[1]).abs().max()):.1e} |",
     ]

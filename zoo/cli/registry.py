@@ -85,7 +85,7 @@ COMMANDS = {
         "render scenes with exact captions, units and foils",
     ),
     "demo": Command(
-        "render scenes, train and evaluate on a small scale: the paper in ten minutes",
+        "tune the small CLIP of the package on drawn scenes, and show what changed",
     ),
 }
 
