@@ -100,7 +100,7 @@ def _draw_run(
     colour, marker = look
     for position, (_, line) in zip(positions, rows, strict=True):
         test = line and next((t for t in line.tests_against_first() if t.second == run), None)
-        if not test or test.low is None or test.high is None:
+        if line is None or not test or test.low is None or test.high is None:
             continue
         axes.plot([test.low, test.high], [position] * 2, color=colour, linewidth=1.2, zorder=2)
         (mark,) = axes.plot(
