@@ -630,6 +630,36 @@ class Scores:
         return same_image, same_text, columns[None] & exists[:, None] & ~own_column
 
 
+class EqualScores(Scores):
+    """The candidates of other scores, each with the score 0: a uniform guess.
+
+    Args:
+        scores: The scores, of which an objective has computed its loss.
+
+    Examples:
+        A guess among two captions, of the `batch` and `scores` in the example of `Scores`:
+
+        >>> from zoo.objectives import CLIP
+        >>> from zoo.scores import EqualScores
+        >>> round(CLIP()(batch, EqualScores(scores)).total.item(), 4)  # log 2
+        0.6931
+    """
+
+    def __init__(self, scores: Scores) -> None:
+        self.__dict__.update(scores.__dict__, _blocks=dict(scores._blocks))
+
+    def own_texts(self, rows: Tensor) -> Block:
+        """Returns equal scores for each image's own texts; see `Scores.own_texts`."""
+        rows = rows.reshape(len(rows), -1)
+        return Block(torch.zeros(rows.shape, device=rows.device), None, rows >= 0)
+
+    def _cached_block(
+        self, kind: str, rows: Tensor, true: bool, make: Callable[[], Block]
+    ) -> Block:
+        block = super()._cached_block(kind, rows, true, make)
+        return replace(block, logits=torch.zeros_like(block.logits, dtype=torch.float32))
+
+
 def _memory_key(rows: Tensor) -> object:
     """Returns a key that is equal for tensors that are the same view of the same memory."""
     return rows.data_ptr(), rows.shape, rows.stride()

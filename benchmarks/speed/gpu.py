@@ -7,7 +7,7 @@ The rows are, in this order: correctness, throughput and memory of `zoo fit`, wh
 changes, and several GPUs. Each row runs in a separate process, which ends at the row's deadline,
 and is written to gpu.json and gpu.md as soon as it is measured. A row that fails, hangs or crashes
 its process is written with its error, and the next one runs. No row begins after `--limit_s`. What
-the rows print is in gpu.log, and gpu.png draws the switches. `--only` takes parts of the names of
+the rows print is in gpu.log, and gpu.svg draws the switches. `--only` takes parts of the names of
 rows. The exit status is 1 if a row failed or a check does not hold.
 """
 
@@ -29,6 +29,9 @@ from typing import Any
 import gpu_report
 from gpu_rows import Row, Setting, machine_row, plan, run_row
 
+from zoo.results.drawing import render_figure
+from zoo.support.files import write_bytes
+
 RESULTS = Path(__file__).parents[1] / "results"
 LIMIT_S = 540.0
 EXIT_S = 10.0  # until a process ends that has sent its result
@@ -38,7 +41,7 @@ Result = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the rows and writes gpu.json, gpu.md, gpu.png and gpu.log."""
+    """Runs the rows and writes gpu.json, gpu.md, gpu.svg and gpu.log."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -113,7 +116,8 @@ def run(
         about["seconds in all"] = round(time.monotonic() - began)
         gpu_report.write(about, results, out)
         print(f"  {result['status']}: {result['message'] or result['values']}", flush=True)
-    gpu_report.draw(about, results, out / "gpu.png")
+    figure = gpu_report.draw(about | {"rows": results})
+    write_bytes(out / "gpu.svg", render_figure(figure, "svg"))
     return results
 
 

@@ -1,8 +1,8 @@
-r"""Writes what `gpu.py` measured: gpu.json, gpu.md, gpu.png, and a table of docs/guides/scaling.md.
+r"""Writes what `gpu.py` measured: gpu.json, gpu.md, gpu.svg, and a table of docs/guides/scaling.md.
 
     python benchmarks/speed/gpu_report.py [--results FOLDER]
 
-writes gpu.md and gpu.png of the folder's gpu.json again, and the table of the page from
+writes gpu.md and gpu.svg of the folder's gpu.json again, and the table of the page from
 benchmarks/results/gpu.json.
 """
 
@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 from gpu_rows import SECTIONS
+from matplotlib.figure import Figure
 
-from zoo.results.drawing import COLOURS, INK, PAPER, STYLE, png
+from zoo.results.drawing import INK, PAPER, STYLE, render_figure, run_styles
 from zoo.support.files import write_bytes
 
 ROOT = Path(__file__).parents[2]
@@ -88,9 +90,9 @@ def main() -> None:
     given = parser.parse_args()
     data = read(given.results / "gpu.json")
     if data is not None:
+        write_bytes(given.results / "gpu.svg", render_figure(draw(data), "svg"))
         rows = data.pop("rows")
         write(data, rows, given.results)
-        draw(data, rows, given.results / "gpu.png")
     PAGE.write_text(with_table(PAGE.read_text(), read(RESULTS / "gpu.json")))
 
 
@@ -196,19 +198,21 @@ def cell(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def draw(about: dict[str, Any], rows: list[dict[str, Any]], path: Path) -> None:
-    """Draws images per second of the switches as ratios to their base."""
-    import matplotlib as mpl
+def draw(data: dict[str, Any]) -> Figure:
+    """Draws images per second of the switches as ratios to their base.
 
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
+    Args:
+        data: The content of gpu.json.
+    """
+    rows = data["rows"]
     switches = [row for row in rows if row["section"] == "switches"]
     ratios = {row["title"]: ratio_to_base(row, rows) for row in switches}
     bars = {title: ratio for title, ratio in ratios.items() if ratio is not None}
-    with mpl.rc_context(STYLE):
-        figure, axes = plt.subplots(figsize=(6.4, 1 + 0.28 * len(bars)), layout="constrained")
-        axes.barh([title.replace("`", "") for title in bars], list(bars.values()), color=COLOURS[0])
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(6.4, 1 + 0.28 * len(bars)), layout="constrained")
+        axes = figure.add_subplot()
+        colour, _ = run_styles(["CS-CLIP"])["CS-CLIP"]
+        axes.barh([title.replace("`", "") for title in bars], list(bars.values()), color=colour)
         axes.axvline(1, color=INK, linewidth=0.8)
         axes.invert_yaxis()
         for i, ratio in enumerate(bars.values()):
@@ -217,10 +221,9 @@ def draw(about: dict[str, Any], rows: list[dict[str, Any]], path: Path) -> None:
             )
             label.set_bbox({"facecolor": PAPER, "edgecolor": "none", "pad": 0.5})
         axes.set_xlabel("images per second, ratio to the base row")
-        where = "a dry run on a CPU: not a result" if about["dry run"] else about["device"]
-        figure.suptitle(f"Switches, CS-CLIP ({where})")
-        write_bytes(path, png(figure))
-        plt.close(figure)
+        where = "a dry run on a CPU: not a result" if data["dry run"] else data["device"]
+        axes.set_title(f"Switches, CS-CLIP ({where})", loc="left", fontsize=9)
+    return figure
 
 
 def device_table(results: dict[str, Any] | None) -> str:

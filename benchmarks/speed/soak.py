@@ -7,7 +7,7 @@ r"""Memory of every process of a long run: is it flat?
 looked at from outside every few seconds: MiB of each of its processes that are its own (private)
 and its share of all (PSS), by the kernel's `smaps_rollup`. The table has the mean of each tenth of
 the steps. Flat is what grows by no more than noise from the second tenth to the last: the first one
-fills caches. Written as soak.json, .md and .png.
+fills caches. Written as soak.json, .md and .svg.
 """
 
 import argparse
@@ -20,7 +20,10 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from figures import draw_soak
 from start import memory_of
+
+from zoo.results.drawing import render_figure
 
 RESULTS = Path(__file__).parents[1] / "results" / "soak"
 EVERY = 5.0  # seconds
@@ -111,8 +114,6 @@ def memory_at(pid: int) -> dict[str, float] | None:
 
 def write(looks: list[dict[str, Any]], about: dict[str, Any], out: Path) -> str:
     """Writes data, table and picture, and returns the table."""
-    import matplotlib.pyplot as plt
-
     out.with_suffix(".json").write_text(json.dumps({"looks": looks}) + "\n")
     names = list(dict.fromkeys(name for look in looks for name in look["processes"]))
     last = looks[-1]["step"]
@@ -140,14 +141,8 @@ def write(looks: list[dict[str, Any]], about: dict[str, Any], out: Path) -> str:
         f"means of {len(looks):,} looks.\n\n{table}\n"
     )
     out.with_suffix(".md").write_text(page)
-    figure, axis = plt.subplots(figsize=(7, 3.6), layout="constrained")
-    for name in names:
-        seen = [look for look in looks if name in look["processes"]]
-        private = [look["processes"][name]["private"] for look in seen]
-        axis.plot([look["step"] for look in seen], private, label=name)
-    axis.set(xlabel="step", ylabel="private memory, MiB", ylim=(0, None))
-    axis.legend()
-    figure.savefig(out.with_suffix(".png"), dpi=120)
+    figure = draw_soak({"looks": looks})
+    out.with_suffix(".svg").write_bytes(render_figure(figure, "svg"))
     return page
 
 

@@ -11,7 +11,7 @@ Batches are of real captions of Flickr8k, six texts an image. Every metric is of
 own: by how much forward, backward and update raise its peak over what weights, gradients and the
 optimiser's moments take (on a GPU: what was allocated at most, less those). Seconds are of the
 processor on a CPU, so that other work on the machine does not count. Written as
-step_memory_DEVICE.json, .md and .png.
+step_memory_DEVICE.json, .md and .svg.
 """
 
 import argparse
@@ -22,15 +22,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
 import torch
 from cs_clip_step import endless
+from figures import draw_step_memory
 from peak_memory import peak_now, reset_peak, return_memory
 
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.settings import Compute
 from zoo.module import ZooModule
 from zoo.objectives.cs_clip import CSCLIP
+from zoo.results.drawing import render_figure
 
 RESULTS = Path(__file__).parents[1] / "results"
 
@@ -155,28 +156,8 @@ def write(about: dict[str, Any], steps: list[Measured], stem: Path) -> None:
             f"{abs(whole.loss - chunked.loss):.1e} |"
         )
     stem.with_suffix(".md").write_text("\n".join(lines) + "\n")
-    draw(about, pairs, stem.with_suffix(".png"))
-
-
-def draw(about: dict[str, Any], pairs: list[tuple[Measured, Measured]], path: Path) -> None:
-    """Draws the peaks of whole and chunked steps over the batch, both axes linear."""
-    figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
-    for at, label in ((0, "whole batch"), (1, f"chunks of {pairs[0][1].chunk}")):
-        axes.plot(
-            [pair[at].batch for pair in pairs],
-            [pair[at].peak / 1024 for pair in pairs],
-            marker="o",
-            label=label,
-        )
-    axes.set_xticks([whole.batch for whole, _ in pairs])
-    axes.set_xlim(0)
-    axes.set_ylim(0)
-    axes.set_xlabel("images in a batch, six texts each")
-    axes.set_ylabel("GiB above weights, gradients and moments")
-    axes.set_title(f"Peak memory of a CS-CLIP step, {about['backbone']}, {about['precision']}")
-    axes.legend()
-    figure.savefig(path, dpi=120)
-    plt.close(figure)
+    figure = draw_step_memory(about | {"steps": [asdict(step) for step in steps]})
+    stem.with_suffix(".svg").write_bytes(render_figure(figure, "svg"))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ that other work on the machine hardly counts. Wall time stands beside.
 - cases: one, two and four times as many cases over the same images and texts.
 
 A part writes its numbers into suite_speed.json, beside those of other parts, and suite_speed.md and
-suite_speed.png are made anew.
+suite_speed.svg are made anew.
 """
 
 import argparse
@@ -32,9 +32,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
-import matplotlib as mpl
 import torch
 import torch.nn.functional as F
+from figures import draw_suite_speed
 from PIL import Image
 
 import zoo
@@ -42,10 +42,8 @@ from zoo.api import Model
 from zoo.evaluation import EmbeddingCache
 from zoo.results.comparison.alignment import align_runs, largest_score_difference
 from zoo.results.comparison.outcome_differences import outcome_differences
+from zoo.results.drawing import render_figure
 from zoo.results.report import Results
-
-mpl.use("Agg")
-from matplotlib import pyplot as plt
 
 RESULTS = Path(__file__).parents[1] / "results"
 NINE = [
@@ -82,7 +80,7 @@ def processor() -> float:
 
 
 def main() -> None:
-    """Measures some parts, and writes suite_speed.json, .md and .png."""
+    """Measures some parts, and writes suite_speed.json, .md and .svg."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -312,7 +310,8 @@ def write(folder: Path, part: str, found: dict[str, Any]) -> None:
     file.write_text(json.dumps(held, indent=1) + "\n", encoding="utf-8")
     (folder / "suite_speed.md").write_text(told(held), encoding="utf-8")
     if "cases" in held:
-        draw(held["cases"], folder / "suite_speed.png")
+        figure = draw_suite_speed(held)
+        (folder / "suite_speed.svg").write_bytes(render_figure(figure, "svg"))
 
 
 def told(held: dict[str, Any]) -> str:
@@ -361,20 +360,6 @@ def told(held: dict[str, Any]) -> str:
         ]
         lines += ["", f"Case by case is reckoned from {part['loop']['cases']} cases."]
     return "\n".join(lines) + "\n"
-
-
-def draw(part: dict[str, Any], file: Path) -> None:
-    """Draws the cost over the number of cases."""
-    cases = [e["cases"] for e in part["engine"]]
-    each = part["loop"]["cpu"] / part["loop"]["cases"]
-    figure, axes = plt.subplots(figsize=(4.5, 3), layout="constrained")
-    axes.plot(cases, [each * n for n in cases], "o-", color="0.6", label="case by case")
-    axes.plot(cases, [e["cpu"] for e in part["engine"]], "o-", color="C0", label="engine")
-    axes.set(xlabel="cases over the same images and texts", ylabel="processor time, s")
-    axes.set_ylim(bottom=0)
-    axes.legend(frameon=False)
-    figure.savefig(file, dpi=110)
-    plt.close(figure)
 
 
 PARTS = {

@@ -106,6 +106,7 @@ def draw(data: dict[str, Any]) -> Figure:
         n = seeds[0]["n"]
         axes.set_xticks(range(len(splits)), [f"{split}\nn {n[split]:,}" for split in splits])
         axes.set_ylabel("swap accuracy, %")
+        axes.set_xlabel("bindings of the test case, seen or unseen in training")
         axes.grid(axis="y", color=INK, alpha=0.15, linewidth=0.6)
         axes.set_title(f"mean of {len(seeds)} seeds (small: each seed); chance is 50 %", fontsize=9)
         figure.legend(loc="outside right center", frameon=False)

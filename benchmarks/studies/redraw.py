@@ -1,29 +1,44 @@
-"""Draws the figures of studies again, from the committed results.
+"""Draws the figures of studies and of measurements of speed again, from the committed results.
 
 python benchmarks/studies/redraw.py
 """
 
 import argparse
 import json
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import binding_heads_report
 import familiar_ranks_report
 import hard_negative_weight_report
 import tf_local_report
+from matplotlib.figure import Figure
 
 from zoo.results.drawing import render_figure
 
-RESULTS = Path(__file__).parents[1] / "results"
-REPORTS = {
-    "binding_heads": binding_heads_report,
-    "familiar_ranks": familiar_ranks_report,
-    "hard_negative_weight": hard_negative_weight_report,
-    "tf_local_scenes": tf_local_report,
+BENCHMARKS = Path(__file__).parents[1]
+RESULTS = BENCHMARKS / "results"
+sys.path.insert(0, str(BENCHMARKS / "speed"))
+
+import figures  # noqa: E402
+import gpu_report  # noqa: E402
+
+DRAWN: dict[str, Callable[[Any], Figure]] = {
+    "binding_heads": binding_heads_report.draw,
+    "familiar_ranks": familiar_ranks_report.draw,
+    "gpu": gpu_report.draw,
+    "gpu_dry_run/gpu": gpu_report.draw,
+    "hard_negative_weight": hard_negative_weight_report.draw,
+    "soak": figures.draw_soak,
+    "step_memory_cpu": figures.draw_step_memory,
+    "suite_speed": figures.draw_suite_speed,
+    "tf_local_scenes": tf_local_report.draw,
 }
 
 if __name__ == "__main__":
     argparse.ArgumentParser(description=__doc__).parse_args()
-    for name, report in REPORTS.items():
+    for name, draw in DRAWN.items():
         data = json.loads((RESULTS / f"{name}.json").read_text())
-        (RESULTS / f"{name}.svg").write_bytes(render_figure(report.draw(data), "svg"))
+        (RESULTS / f"{name}.svg").write_bytes(render_figure(draw(data), "svg"))

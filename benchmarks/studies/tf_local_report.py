@@ -6,9 +6,10 @@ from typing import Any
 
 import matplotlib
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from scenes_training import write_json
 
-from zoo.results.drawing import INK, STYLE, colour_and_marker, render_figure
+from zoo.results.drawing import INK, MARKERS, STYLE, render_figure, run_styles
 
 ARMS = ("cosine", "MaxSim", "TF-Global", "TF-Local", "TF-Global + swaps", "TF-Local + swaps")
 SPLITS = {"test": "held-out scenes", "held_out": "held-out colour-shape pairs"}
@@ -102,13 +103,16 @@ def draw(data: dict[str, Any]) -> Figure:
     Args:
         data: The content of tf_local_scenes.json.
     """
+    styles = run_styles(arm for arm in ARMS if " + " not in arm)
+    colours = {arm: colour for arm, (colour, _) in styles.items()}
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(9, 4), layout="constrained")
         panels = figure.subplots(1, len(SPLITS), sharey=True)
         for axes, (split, split_name) in zip(panels, SPLITS.items(), strict=True):
-            for k, (name, label) in enumerate(NAMES.items()):
-                colour, marker = colour_and_marker(k)
+            for k, name in enumerate(NAMES):
+                marker = MARKERS[k]
                 for i, arm in enumerate(ARMS):
+                    colour = colours[arm.partition(" + ")[0]]
                     found = [f[name] for f in _by_seed(data["runs"], arm, split).values()]
                     place = i + 0.24 * (k - 1)
                     for n, f in enumerate(found):
@@ -120,16 +124,18 @@ def draw(data: dict[str, Any]) -> Figure:
                             mean(f["value"] for f in found),
                             marker,
                             color=colour,
-                            label=label if not i else None,
                         )
             axes.axhline(50, color=INK, linewidth=0.8, linestyle="--")
             axes.set_title(split_name, fontsize=9)
             axes.set_xticks(range(len(ARMS)), [arm.replace(" + ", "\n+ ") for arm in ARMS])
             axes.tick_params(axis="x", labelsize=7)
             axes.set_ylim(0, 100)
+            axes.set_xlabel("head")
         panels[0].set_ylabel("accuracy, % (dashed: chance)")
+        handles = [Line2D([], [], color=INK, marker=m, lw=0) for m in MARKERS[: len(NAMES)]]
         figure.legend(
-            *panels[0].get_legend_handles_labels(),
+            handles,
+            list(NAMES.values()),
             loc="outside upper center",
             ncols=3,
             frameon=False,

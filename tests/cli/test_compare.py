@@ -85,6 +85,17 @@ def test_the_other_formats_are_printed_alone(
         assert len(json.loads(out)["lines"]) == 4
 
 
+def test_a_caption_and_label_make_floats_and_need_latex(
+    runs: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    titles = ["--caption", "Ours", "--label", "tab:a"]
+    out, _ = printed(capsys, *runs, "--format", "latex", *titles)
+    assert r"\caption{Ours. Metrics" in out
+    assert r"\label{tab:a-metrics}" in out
+    assert main(["compare", *runs, *titles]) == 1
+    assert "add --format latex" in capsys.readouterr().err
+
+
 def test_outcomes_that_differ_are_listed_by_their_margins(
     runs: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

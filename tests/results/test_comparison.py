@@ -254,13 +254,39 @@ def test_the_best_is_bold_and_what_is_not_significantly_worse_underlined() -> No
         (False, True),
         (True, False),
     ]
-    shown = comparison.to_latex()
-    assert r"50.0 & \textbf{80.0} & \underline{79.5} & \textbf{80.0} \\" in shown
     assert "| 50.0 | **80.0** | <ins>79.5</ins> | **80.0** |" in comparison.to_markdown()
     assert "50.0 80.0* 79.5~ 80.0*" in " ".join(repr(comparison).split())
     assert [test.second for test in line.tests_against_first()] == ["b", "c", "d"]
     assert [(t.first, t.second) for t in line.tests] == list(combinations("abcd", 2))
     assert line.tests[0].right_only == (0, 120)
+
+
+def test_latex_has_bold_only_what_is_significantly_better_than_all_other_runs() -> None:
+    tied = zoo.compare(made({"a": 0.5, "b": 0.8, "c": 0.795}))
+    assert r"50.0 & \underline{80.0} & \underline{79.5} \\" in tied.to_latex()
+    ahead = zoo.compare(made({"a": 0.5, "b": 0.8, "c": 0.6}))
+    assert r"50.0 & \textbf{80.0} & 60.0 \\" in ahead.to_latex()
+    one = zoo.compare({name: r for name, r in seeded().items() if name[0] == "a"}, group="seed")
+    assert r"\textbf" not in one.to_latex()
+
+
+def test_latex_with_a_caption_is_floats_with_labels_and_names_of_papers(
+    sugarcrepe: Comparison,
+) -> None:
+    text = sugarcrepe.to_latex("Swaps & more.", "tab:swaps")
+    assert text.count(r"\begin{table}") == text.count(r"\end{table}") > 1
+    assert r"\caption{Swaps \& more. Metrics in per cent" in text
+    assert r"\label{tab:swaps-metrics}" in text
+    assert r"\label{tab:swaps-differences}" in text
+    assert "SugarCrepe &" in text
+    assert "SugarCrepe, mean of" in text
+    assert r"\begin{table}" not in sugarcrepe.to_latex()
+    with pytest.raises(ZooError, match="use only letters"):
+        sugarcrepe.to_latex(label="tab:a b")
+    runs = zoo.compare(made({"clip": 0.5, "cs_clip": 0.6}))
+    assert "CLIP & CS-CLIP" in runs.to_latex()
+    same = zoo.compare(made({"cs_clip": 0.5, "CS-CLIP": 0.6}))
+    assert r"cs\_clip & CS-CLIP" in same.to_latex()
 
 
 def seeds(k: int, seed: int, objective: str = "clip") -> dict[str, Any]:

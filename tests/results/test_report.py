@@ -338,6 +338,9 @@ def test_metrics_are_laid_out_in_markdown_latex_and_html(run: tuple[Path, Result
     assert "preset strict" in results.to_markdown("strict")
     with pytest.raises(ZooError, match="have no preset 'vl_compo'"):
         results.to_latex("vl_compo")
+    floats = results.to_latex(caption="Ours", label="tab:a")
+    assert floats.count(r"\begin{table}") == floats.count(r"\caption{Ours}") >= 1
+    assert r"\label{tab:a-1}" in floats
 
 
 def test_marks_of_the_format_stay_text() -> None:

@@ -292,6 +292,8 @@ def test_what_a_step_logs_is_what_loops_over_its_batch_count() -> None:
     assert validated == pytest.approx({f"val/{n}": v for n, v in means.items()}, rel=1e-5)
     trainer.fit(module, loaded(batches[:1]))
     of_step = {n: v for n, v in expected[0].items() if n != "loss_captions"} | {"lr_head": 0.25}
+    equal = Formulas(cases[0], lambda image, text: torch.zeros(()), mask_same_text=True)
+    of_step["chance_loss"] = float(equal.negclip() + 0.3 * equal.unit())
     assert seen.steps == [pytest.approx({f"train/{n}": v for n, v in of_step.items()}, rel=1e-5)]
 
 

@@ -16,7 +16,7 @@ from zoo.cli import main
 from zoo.module import ZooModule
 from zoo.results.report import Results
 from zoo.support.metrics_csv import read_curves
-from zoo.training.curves import LINES, best_and_last_lines, panels
+from zoo.training.curves import LINES, best_and_last_lines, draw_figure, panels
 from zoo.training.logged_tables import EXAMPLES, LoggedTables, worst_errors
 
 WRITTEN = """epoch,step,benchmark/pairs/colours/i2t,train/loss,train/missing_units,val/loss
@@ -67,6 +67,17 @@ def test_each_benchmark_has_a_panel_of_its_own(metrics: Path) -> None:
         "pairs, %": 1,
         "aro, %": LINES + 1,
     }
+
+
+def test_the_chance_line_is_drawn_dashed_with_the_losses(metrics: Path) -> None:
+    curves = {**read_curves(metrics), "train/chance_loss": [(2, 2.1), (4, 2.2)]}
+    assert panels(curves)["loss"] == ["train/loss", "val/loss", "train/chance_loss"]
+    (axes, *_) = draw_figure(curves).axes
+    lines = {str(line.get_label()): line for line in axes.lines}
+    assert lines["train/loss"].get_linestyle() == "None"
+    assert lines["chance: a uniform guess"].get_linestyle() == "--"
+    assert list(map(float, lines["chance: a uniform guess"].get_ydata())) == [2.1, 2.2]
+    assert axes.get_ylabel() == "nats"
 
 
 @pytest.mark.slow

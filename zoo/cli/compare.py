@@ -1,7 +1,7 @@
 """`zoo compare`: compares runs with paired intervals and tests, as a table or a figure."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,7 @@ from zoo.support.files import check_writable, write_bytes
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FORMATTERS = {
+FORMATTERS: dict[str, Callable[..., str]] = {
     "md": Comparison.to_markdown,
     "latex": Comparison.to_latex,
     "csv": Comparison.to_csv,
@@ -47,6 +47,8 @@ def main(argv: list[str]) -> int:
     for picture_path in filter(None, picture_paths):
         figure_format(picture_path)
         check_writable(picture_path, args.overwrite)
+    if (args.caption or args.label) and args.format != "latex":
+        raise ZooError("--caption and --label are for tables in LaTeX: add --format latex")
     presets = [preset_of(name) for name in split_list(args.preset, "--preset")]
     published_models = (
         split_list(args.reference_models, "--reference_models") if args.reference_models else ()
@@ -84,7 +86,8 @@ def main(argv: list[str]) -> int:
     if args.format == TABLE:
         print_comparison(comparison)
     else:
-        print(FORMATTERS[args.format](comparison).rstrip("\n"))
+        titles = (args.caption, args.label) if args.format == "latex" else ()
+        print(FORMATTERS[args.format](comparison, *titles).rstrip("\n"))
     if args.format == "csv":
         print(*comparison.notes, sep="\n", file=sys.stderr)
     if args.outcomes:
@@ -131,6 +134,19 @@ def parser() -> CommandParser:
         default=TABLE,
         help="output format: a table for the terminal, Markdown, LaTeX with booktabs, "
         "comma-separated values, or JSON, which includes the tests of all pairs (default: table)",
+    )
+    parser.add_argument(
+        "--caption",
+        default="",
+        metavar="TEXT",
+        help="beginning of the captions of tables in LaTeX, which are then floats",
+    )
+    parser.add_argument(
+        "--label",
+        default="",
+        metavar="NAME",
+        help="label of tables in LaTeX, such as tab:results; `-metrics`, `-averages`, `-splits`, "
+        "`-gaps` or `-differences` is added",
     )
     parser.add_argument(
         "--preset",

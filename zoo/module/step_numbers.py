@@ -15,7 +15,9 @@ from zoo.support.distributed import sum_over_ranks
 from zoo.support.gpu import copy_without_waiting
 
 
-def compute_step_metrics(stage: str, batch: Batch, scores: Scores, loss: Loss) -> dict[str, Tensor]:
+def compute_step_metrics(
+    stage: str, batch: Batch, scores: Scores, loss: Loss, chance_loss: Tensor | None = None
+) -> dict[str, Tensor]:
     """Computes the metrics of a batch.
 
     Args:
@@ -23,6 +25,7 @@ def compute_step_metrics(stage: str, batch: Batch, scores: Scores, loss: Loss) -
         batch: This rank's batch, as it was loaded.
         scores: Its scores.
         loss: Its loss.
+        chance_loss: The loss of a uniform guess, None if it is undefined.
 
     Returns:
         The loss and its parts, the scale, in-batch accuracy, and shares that describe the batch.
@@ -30,6 +33,8 @@ def compute_step_metrics(stage: str, batch: Batch, scores: Scores, loss: Loss) -
     numbers = {"loss": loss.total.detach(), "scale": scores.head.scale.detach()}
     if len(loss.parts) > 1:
         numbers |= {f"loss_{name}": part.detach() for name, part in loss.parts.items()}
+    if chance_loss is not None:
+        numbers["chance_loss"] = chance_loss.detach()
     block = scores.images_against(batch.captions)
     # values, and which of them count
     means = {"accuracy": (block.correct().to(block.logits.dtype), scores.rows)}

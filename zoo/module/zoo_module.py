@@ -269,7 +269,9 @@ class ZooModule(Ranged, LightningModule):
         """
         scores, loss = self._compute_loss(batch)
         if is_logged_step(self.trainer):
-            metrics = compute_step_metrics("train", batch, scores, loss)
+            with torch.no_grad():
+                chance_loss = self.objective.chance_loss(scores.batch, scores)
+            metrics = compute_step_metrics("train", batch, scores, loss, chance_loss)
             self._step_metrics = list(metrics), mean_over_ranks(stack_metrics(metrics, loss))
         return {
             "loss": loss.total,

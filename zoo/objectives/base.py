@@ -81,6 +81,17 @@ class Objective(Configurable, nn.Module, ABC):
             The loss, scaled so that DDP's mean of the gradients over ranks is its gradient.
         """
 
+    def chance_loss(self, batch: Batch, scores: Scores) -> Tensor | None:
+        """Returns the loss of a uniform guess, which is logged with the loss; None if undefined.
+
+        With softmax losses it is the log of the number of candidates.
+
+        Args:
+            batch: This rank's rows.
+            scores: Their scores, after `forward`.
+        """
+        return None
+
 
 class TextScale(nn.Module):
     """The scale of cosines between texts, which no head scores.

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from zoo.batch import Batch
 from zoo.objectives.base import Loss, Objective
-from zoo.scores import Scores
+from zoo.scores import EqualScores, Scores
 
 
 class CLIP(Objective):
@@ -33,6 +33,10 @@ class CLIP(Objective):
         """Computes Eq. 9; see `Objective.forward`."""
         total = clip_loss(batch, scores)
         return Loss(total, {"global": total})
+
+    def chance_loss(self, batch: Batch, scores: Scores) -> Tensor:
+        """Returns the loss of equal scores; see `Objective.chance_loss`."""
+        return clip_loss(batch, EqualScores(scores))
 
 
 def clip_loss(batch: Batch, scores: Scores) -> Tensor:

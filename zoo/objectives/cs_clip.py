@@ -22,7 +22,7 @@ from zoo.objectives.base import Loss, Objective
 from zoo.objectives.clip import clip_loss
 from zoo.objectives.negclip import negclip_loss
 from zoo.objectives.siglip import siglip_loss, sigmoid_loss
-from zoo.scores import Scores
+from zoo.scores import EqualScores, Scores
 from zoo.support.ranges import NonNegativeNumber
 
 
@@ -92,6 +92,12 @@ class CSCLIP(Objective):
                 sum(per_k, start=parts["global"].new_zeros(())) / max(len(per_k), 1)
             )  # Eq. 5
         return Loss(sum(parts.values(), start=parts["global"].new_zeros(())), parts)  # Eq. 6
+
+    def chance_loss(self, batch: Batch, scores: Scores) -> Tensor | None:
+        """Returns the loss of equal scores for softmax pairs; see `Objective.chance_loss`."""
+        if self.pairs == "sigmoid":
+            return None
+        return self.forward(batch, EqualScores(scores)).total
 
     def unit_loss(self, scores: Scores, units: Tensor, foils: Tensor) -> Tensor:
         """Computes the loss of the k-th units, (Eq. 3 + Eq. 4) / 2.

@@ -16,7 +16,7 @@ from torch import Tensor
 from zoo.batch import Batch
 from zoo.needs import Needs
 from zoo.objectives.base import Loss, Objective
-from zoo.scores import Scores
+from zoo.scores import EqualScores, Scores
 
 
 class NegCLIP(Objective):
@@ -43,6 +43,10 @@ class NegCLIP(Objective):
         """Computes Eq. 11; see `Objective.forward`."""
         total = negclip_loss(batch, scores)
         return Loss(total, {"global": total})
+
+    def chance_loss(self, batch: Batch, scores: Scores) -> Tensor:
+        """Returns the loss of equal scores; see `Objective.chance_loss`."""
+        return negclip_loss(batch, EqualScores(scores))
 
 
 def negclip_loss(batch: Batch, scores: Scores) -> Tensor:

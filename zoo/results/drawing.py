@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from zoo.errors import ZooError
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.figure import Figure
 
 # each method has the colour at its place in every figure; other names take the places left over
@@ -26,7 +27,9 @@ COLOURS = (
 MARKERS = "osD^vP*X"
 FORMATS = ("png", "svg", "pdf")
 INK, PAPER = "#1f2328", "#ffffff"
+_HOVER = "hover:"  # in the id of a mark, until the SVG is written
 PAGE_COLOURS = {INK: "currentColor", PAPER: "var(--paper)"}  # CSS of the surrounding page
+NEUTRAL = "#8b949e"  # what belongs to no run, readable on light and dark pages
 STYLE: dict[Any, Any] = {
     **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor"), INK),
     **dict.fromkeys(("xtick.color", "ytick.color"), INK),
@@ -71,6 +74,25 @@ def colour_and_marker(i: int) -> tuple[str, str]:
     return COLOURS[i % len(COLOURS)], MARKERS[(i + i // len(COLOURS)) % len(MARKERS)]
 
 
+def set_hover_text(artist: "Artist", text: str) -> None:
+    """Sets the text that a page shows while the pointer is on a mark of an SVG."""
+    artist.set_gid(_HOVER + text)
+
+
+def format_hover(
+    names: Iterable[str], value: float | None, low: float | None, high: float | None
+) -> str:
+    """Returns the text of a mark: its names, its value in per cent, and its 95 % interval.
+
+    Example:
+        >>> format_hover(["CLIP", "swap_att"], 61.25, 55.0, 67.02)
+        'CLIP, swap_att: 61.2 % (95 % interval 55.0 to 67.0)'
+    """
+    text = f"{', '.join(names)}: " + ("no value" if value is None else f"{value:.1f} %")
+    has_interval = low is not None and high is not None
+    return f"{text} (95 % interval {low:.1f} to {high:.1f})" if has_interval else text
+
+
 def figure_format(path: Path) -> str:
     """Returns the format of a figure, by the ending of its name.
 
@@ -100,7 +122,8 @@ def render_figure(figure: "Figure", kind: str) -> bytes:
         figure.savefig(
             buffer, format=kind, dpi=150, facecolor=PAPER, metadata=metadata_by_kind.get(kind)
         )
-    return buffer.getvalue()
+    content = buffer.getvalue()
+    return _with_titles(content.decode()).encode() if kind == "svg" else content
 
 
 def png(figure: "Figure") -> bytes:
@@ -116,10 +139,15 @@ def svg(figure: "Figure") -> str:
     with matplotlib.rc_context(STYLE):
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     element = buffer.getvalue()
-    element = element[element.index("<svg") :]
+    element = _with_titles(element[element.index("<svg") :])
     for file_colour, page_colour in PAGE_COLOURS.items():
         element = element.replace(file_colour, page_colour)
     return element
+
+
+def _with_titles(element: str) -> str:
+    """Returns an SVG whose marks have their hover text as a title instead of as an id."""
+    return re.sub(rf'<g id="{_HOVER}([^"]*)">', r"<g>\n<title>\1</title>", element)
 
 
 def standalone_svg(element: str) -> str:

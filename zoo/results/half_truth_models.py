@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zoo.errors import ZooError
-from zoo.results.drawing import INK, STYLE, run_styles
-from zoo.results.half_truth_pictures import LABELS
+from zoo.results.drawing import INK, STYLE, format_hover, run_styles, set_hover_text
+from zoo.results.half_truth_pictures import LABELS, X_LABEL
 from zoo.results.half_truths import ANCHOR, COMPLETION, Diagnostic
 from zoo.results.tables import TextTable, format_number
 
@@ -140,6 +140,13 @@ def draw_model_accuracies(diagnostics: Mapping[str, Diagnostic]) -> "Figure":
                     capsize=2,
                     label=name,
                 )
+                for x, line, average in zip(x_positions + side, model_lines, averages, strict=True):
+                    if average.value is None:
+                        continue
+                    # a mark for each point, which only a pointer finds
+                    (mark,) = axes.plot(x, average.value, marker="o", markersize=7, alpha=0)
+                    text = format_hover((name, line.name), average.value, average.low, average.high)
+                    set_hover_text(mark, text)
             axes.axhline(50, color=INK, linewidth=0.8, linestyle="--", label="chance")
             axes.set_ylim(-4, 104)
             axes.set_title(description, loc="left", fontsize=9)
@@ -148,6 +155,7 @@ def draw_model_accuracies(diagnostics: Mapping[str, Diagnostic]) -> "Figure":
         panels[-1].set_xticks(
             x_positions, [f"{line.name}\n{line.anchor.n:,}" for line in model_lines]
         )
+        panels[-1].set_xlabel(X_LABEL)
         figure.legend(
             *panels[0].get_legend_handles_labels(),
             loc="outside upper left",

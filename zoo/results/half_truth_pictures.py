@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from zoo.benchmarks.half_truth.baselines import CORPUS, LONGER
 from zoo.benchmarks.half_truth.rules import figure_label
-from zoo.results.drawing import INK, STYLE
+from zoo.results.drawing import INK, NEUTRAL, STYLE
 from zoo.results.half_truths import ANCHOR, COMPLETION, ENTITIES, ConditionLine, Diagnostic
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ SIDE = {ANCHOR: -0.16, COMPLETION: 0.16}
 GUESSES = {LONGER: ("_", "guess: the longer text"), CORPUS: ("x", "guess: the more frequent text")}
 CHANCE = "chance"
 LEGEND = (*LABELS.values(), *(label for _, label in GUESSES.values()), CHANCE)
+X_LABEL = "condition, and its number of cases"
 BINS = 60
 
 
@@ -46,6 +47,7 @@ def draw_accuracy(diagnostic: Diagnostic) -> "Figure":
         axes.set_xticks(
             x_positions, [f"{figure_label(line.name)}\n{line.anchor.n:,}" for line in lines]
         )
+        axes.set_xlabel(X_LABEL)
         axes.set_ylim(-4, 104)
         axes.set_ylabel("%, with 95 % interval")
         handles = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
@@ -66,13 +68,16 @@ def gap_limit(diagnostic: Diagnostic) -> float:
     return float(np.quantile(gaps, 0.999)) or 1.0
 
 
-def draw_gaps(diagnostic: Diagnostic, axis_limit: float | None = None) -> "Figure":
+def draw_gaps(
+    diagnostic: Diagnostic, axis_limit: float | None = None, colour: str = COLOURS[ANCHOR]
+) -> "Figure":
     """Draws histograms of gaps, one for entity and one for relation additions.
 
     Args:
         diagnostic: The gaps.
         axis_limit: Limit of the axis on both sides of zero, to compare models; `reach_of` the
             diagnostic if None.
+        colour: Colour of the cases whose half-truth does not win; the others are grey.
     """
     import matplotlib
     from matplotlib.figure import Figure
@@ -91,9 +96,9 @@ def draw_gaps(diagnostic: Diagnostic, axis_limit: float | None = None) -> "Figur
         panels = figure.subplots(len(kinds), sharex=True, squeeze=False)[:, 0]
         for axes, (name, kind_gaps) in zip(panels, kinds.items(), strict=True):
             fooled = kind_gaps < 0
-            for part, metric in ((kind_gaps[~fooled], ANCHOR), (kind_gaps[fooled], COMPLETION)):
+            for part, part_colour in ((kind_gaps[~fooled], colour), (kind_gaps[fooled], NEUTRAL)):
                 clipped = np.clip(part, -axis_limit, axis_limit)
-                axes.hist(clipped, edges, color=COLOURS[metric], histtype="stepfilled")
+                axes.hist(clipped, edges, color=part_colour, histtype="stepfilled")
             axes.axvline(0, color=INK, linewidth=0.8, linestyle="--")
             axes.set_title(
                 f"{name}: mean gap {kind_gaps.mean():+.4f}; {fooled.mean():.1%} of "

@@ -203,6 +203,7 @@ def draw_ranks(tests: Sequence[SplitTest]) -> "Figure":
                         textcoords="offset points",
                     )
             axes.set_title("/".join(map(str, key)), fontsize="medium")
+            axes.set_xlabel("familiarity split")
             axes.set_ylabel("rank")
             axes.margins(0.12)
             axes.set_yticks(range(1, len(models) + 1))  # every rank, even if models are tied

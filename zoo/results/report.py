@@ -23,6 +23,7 @@ from zoo.results.bind_split_release import (
     remove_release,
     write_release,
 )
+from zoo.results.display_names import benchmark_name
 from zoo.results.familiarity import Familiarity, add_bucket_column, count_overlaps
 from zoo.results.header import EXCLUDED_IMAGES, build_header, references
 from zoo.results.leaks import add_leak_column, compute_leaks
@@ -123,16 +124,27 @@ class Results:
         """
         return "\n\n".join(table.markdown() for table in self._tables(preset))
 
-    def to_latex(self, preset: str | None = None) -> str:
+    def to_latex(self, preset: str | None = None, caption: str = "", label: str = "") -> str:
         """Returns the metrics and averages in LaTeX, as tabulars that require the package booktabs.
+
+        Benchmarks have the names that papers print.
 
         Args:
             preset: Name of a preset of these results; the first if None.
+            caption: Caption of the tables; with a caption or label, they are floats.
+            label: Label of the tables, completed by `-1` for the first.
 
         Raises:
-            ZooError: The results do not have this preset.
+            ZooError: The results do not have this preset, or the label has characters that a
+                reference cannot have.
         """
-        return "\n\n".join(table.latex() for table in self._tables(preset))
+        tables = (
+            replace(table, rows=tuple((benchmark_name(row[0]), *row[1:]) for row in table.rows))
+            for table in self._tables(preset)
+        )
+        return "\n\n".join(
+            table.latex(caption, label and f"{label}-{i}") for i, table in enumerate(tables, 1)
+        )
 
     def _tables(self, preset: str | None) -> list[TextTable]:
         counted = next((c for c in self.by_preset if preset in (None, c.preset)), None)

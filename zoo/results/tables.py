@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from zoo.benchmarks.base import Baselines
+from zoo.errors import ZooError
 from zoo.results.averages import Average
 from zoo.results.metrics import Metric
 
@@ -36,6 +37,7 @@ UNLIMITED_WIDTH = 10_000  # columns
 FOLDED = ("benchmark", "subset", "average", "metric or average", "")
 # text columns, aligned to the left
 TEXT_COLUMNS = (*FOLDED, "metric", "split", "weighting", "baseline", "condition")
+_LABEL = re.compile(r"[\w:.-]+", re.ASCII)
 _MINUS = re.compile(r"(?<![\w.)}-])-(?=\d)")  # the minus sign of a number
 
 
@@ -71,20 +73,35 @@ class TextTable:
         lines += map(_markdown_row, self.rows)
         return "\n".join([*self.preamble, *([""] if self.preamble else []), *lines])
 
-    def latex(self) -> str:
+    def latex(self, caption: str = "", label: str = "") -> str:
         """Returns a tabular with booktabs rules, or a longtable if it is longer than a page.
 
         The lines of the preamble come first and span all columns.
+
+        Args:
+            caption: Its caption, as text without markup. With a caption or label, a tabular is put
+                into a float.
+            label: Its label for references.
+
+        Raises:
+            ZooError: The label has characters that a reference cannot have.
         """
+        if label and not _LABEL.fullmatch(label):
+            raise ZooError(f"label {label!r}: use only letters, digits and :.-_, as in tab:results")
+        titles = [rf"\caption{{{_latex_cell(caption)}}}"] if caption else []
+        titles += [rf"\label{{{label}}}"] if label else []
         n, long = len(self.header), len(self.rows) > MAX_TABULAR_ROWS
         preamble = [
             rf"\multicolumn{{{n}}}{{l}}{{{_latex_cell(line)}}} \\" for line in self.preamble
         ]
         kind = "longtable" if long else "tabular"
+        floats = bool(titles) and not long
         return "\n".join(
             [
+                *([r"\begin{table}[tbp]", r"\centering", *titles] if floats else []),
                 r"{\footnotesize\setlength{\tabcolsep}{3pt}",
                 rf"\begin{{{kind}}}{{@{{}}{self._alignment}@{{}}}}",
+                *([rf"{''.join(titles)} \\"] if titles and long else []),
                 r"\toprule",
                 *preamble,
                 *self._latex_header(),
@@ -94,6 +111,7 @@ class TextTable:
                 r"\bottomrule",
                 rf"\end{{{kind}}}",
                 "}",
+                *([r"\end{table}"] if floats else []),
             ]
         )
 

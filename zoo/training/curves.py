@@ -1,16 +1,27 @@
 """The curves of a run: the losses and benchmarks in its metrics.csv, as a figure and as text."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+from zoo.results.drawing import COLOURS, INK, STYLE, render_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 CURVES = "curves.png"
-LOSSES = ("train/loss", "val/loss")
+CHANCE = "train/chance_loss"
+LOSSES = ("train/loss", "val/loss", CHANCE)
 RATES = ("train/lr_image", "train/lr_text", "train/lr_head")
 SCALE = "train/scale"
 BENCHMARK = "benchmark/"
 SHARES = "train/missing_"
 LINES = 8  # the first metrics of a benchmark; more lines would hide each other
 COLUMNS = 3
+MIN_LINE_POINTS = 30
+TEMPERATURE, LOSS, RATE = "temperature: 1 / the head's scale", "loss", "learning rate"
+MISSING = "share of missing texts"
+Y_LABELS = {LOSS: "nats", RATE: RATE, TEMPERATURE: "temperature", MISSING: "share"}
 
 Curve = list[tuple[int, float]]
 
@@ -39,10 +50,10 @@ def panels(curves: Mapping[str, Curve]) -> dict[str, list[str]]:
         curves: The curves.
     """
     groups: dict[str, list[str]] = {
-        "loss": [name for name in LOSSES if name in curves],
-        "learning rate": [name for name in RATES if name in curves],
-        "temperature: 1 / the head's scale": [SCALE] if SCALE in curves else [],
-        "share of missing texts": [name for name in curves if name.startswith(SHARES)],
+        LOSS: [name for name in LOSSES if name in curves],
+        RATE: [name for name in RATES if name in curves],
+        TEMPERATURE: [SCALE] if SCALE in curves else [],
+        MISSING: [name for name in curves if name.startswith(SHARES)],
     }
     for name in curves:
         if name.startswith(BENCHMARK):
@@ -51,33 +62,53 @@ def panels(curves: Mapping[str, Curve]) -> dict[str, list[str]]:
 
 
 def draw_curves(curves: Mapping[str, Curve]) -> bytes:
-    """Draws a PNG with panels for loss, rates, temperature, missing texts and each benchmark.
+    """Returns `draw_figure` as a PNG."""
+    return render_figure(draw_figure(curves), "png")
+
+
+def draw_figure(curves: Mapping[str, Curve]) -> "Figure":
+    """Draws panels for loss, rates, temperature, missing texts and each benchmark.
+
+    The panel of the loss shows that of a uniform guess as a dashed line, if it is defined.
 
     Args:
         curves: The curves.
     """
+    import matplotlib
     from matplotlib.figure import Figure
 
     names_by_panel = panels(curves)
     columns = min(COLUMNS, len(names_by_panel))
     rows = -(-len(names_by_panel) // columns)
-    figure = Figure(figsize=(4.6 * columns, 3.2 * rows), layout="constrained")
-    for position, (title, names) in enumerate(names_by_panel.items()):
-        axes = figure.add_subplot(rows, columns, position + 1)
-        for name in names[:LINES]:
-            steps, values = zip(*curves[name], strict=True)
-            label = "/".join(name.split("/")[2:] if name.startswith(BENCHMARK) else [name])
-            if name == SCALE:
-                label, values = "temperature", tuple(1 / value for value in values)
-            # between few points a line would suggest values that nobody measured
-            axes.plot(steps, values, "o" if len(steps) < 30 else "-", markersize=3, label=label)
-        axes.set_title(_panel_title(title, names), fontsize=10, loc="left")
-        axes.set_xlabel("step")
-        axes.grid(color="0.9")
-        axes.legend(fontsize=7, frameon=False)
-    png = BytesIO()
-    figure.savefig(png, format="png", dpi=120)
-    return png.getvalue()
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(4.6 * columns, 3.2 * rows), layout="constrained")
+        for position, (title, names) in enumerate(names_by_panel.items()):
+            axes = figure.add_subplot(rows, columns, position + 1)
+            for name, colour in zip(names[:LINES], COLOURS, strict=False):
+                _draw_curve(axes, name, curves[name], colour)
+            axes.set_title(_panel_title(title, names), fontsize=10, loc="left")
+            axes.set_xlabel("step")
+            axes.set_ylabel(Y_LABELS.get(title, "%"))
+            axes.grid(color=INK, alpha=0.15, linewidth=0.6)
+            axes.legend(fontsize=7, frameon=False)
+    return figure
+
+
+def _draw_curve(axes: "Axes", name: str, curve: Curve, colour: str) -> None:
+    steps, values = zip(*curve, strict=True)
+    label = "/".join(name.split("/")[2:] if name.startswith(BENCHMARK) else [name])
+    if name == SCALE:
+        label, values = "temperature", tuple(1 / value for value in values)
+    # between few points a line would suggest values that nobody measured
+    look: dict[str, Any] = {"color": colour, "marker": "o", "linestyle": "none", "markersize": 3}
+    if len(steps) >= MIN_LINE_POINTS:
+        look = {"color": colour}
+    if name == CHANCE:
+        label, look = "chance: a uniform guess", {"color": INK, "linestyle": "--", "linewidth": 0.8}
+    if name == CHANCE and len(steps) == 1:
+        axes.axhline(values[0], label=label, **look)
+    else:
+        axes.plot(steps, values, label=label, **look)
 
 
 def _panel_title(title: str, names: Sequence[str]) -> str:

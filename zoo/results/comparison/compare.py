@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 from zoo.errors import ZooError
 from zoo.results.comparison.alignment import AlignedRuns, BenchmarkSubset, align_runs
 from zoo.results.comparison.common_metrics import common_metrics, metrics_without_interval
-from zoo.results.comparison.comparison import Comparison
-from zoo.results.comparison.lines import LEVEL, ComparisonLine, compare_metrics, select_metrics
+from zoo.results.comparison.comparison import MARKS, Comparison
+from zoo.results.comparison.lines import ComparisonLine, compare_metrics, select_metrics
 from zoo.results.comparison.paired_tests import RESAMPLES
 from zoo.results.comparison.run_names import SEED, group_across_seeds, shorten_paths
 from zoo.results.comparison.split_gaps import compute_split_gaps
@@ -335,10 +335,7 @@ def _legend_notes(
     reference_models: Iterable[str],
 ) -> Iterator[str]:
     first_group = next(iter(groups))
-    yield (
-        "bold, or *: the best; underlined, or ~: not significantly worse than the best "
-        f"(q above {LEVEL})"
-    )
+    yield MARKS
     yield (
         f"vs {first_group}: difference in percentage points, with its 95 % interval under "
         "resampling of images"

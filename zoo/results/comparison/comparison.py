@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, RenderableType
@@ -10,8 +10,9 @@ from rich.text import Text
 
 from zoo.errors import import_optional
 from zoo.results.comparison.forest_plot import draw_forest_figure
-from zoo.results.comparison.lines import ComparisonLine, Contrast, RunValue
+from zoo.results.comparison.lines import LEVEL, ComparisonLine, Contrast, RunValue
 from zoo.results.comparison.split_gaps import compute_split_gaps
+from zoo.results.display_names import benchmark_name, method_name
 from zoo.results.drawing import render_figure
 from zoo.results.tables import (
     Bold,
@@ -27,6 +28,22 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PUBLISHED = "published"
+MARKS = (
+    "bold, or *: the best; underlined, or ~: not significantly worse than the best "
+    f"(q above {LEVEL})"
+)
+LATEX_MARKS = (
+    f"Bold: significantly better than every other tested run (q at most {LEVEL}). "
+    "Underlined: the best, or not significantly worse than the best."
+)
+LATEX_CAPTIONS = {
+    "metrics": f"Metrics in per cent; n: number of cases. {LATEX_MARKS}",
+    "averages": f"Averages in per cent; n: number of cases. {LATEX_MARKS}",
+    "splits": f"Metrics by familiarity in per cent; n: number of cases. {LATEX_MARKS}",
+    "gaps": "Gaps between familiarity splits, in percentage points; a positive gap is a drop.",
+    "differences": "Differences to {first} in percentage points, with 95 % intervals under "
+    "resampling of images, p-values, and q-values (Benjamini and Hochberg).",
+}
 MIN_P = 1e-4  # smaller p-values are printed as "< 0.0001"
 
 
@@ -70,7 +87,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """The tables, for notebooks."""
-        return "".join(table.html() for table in self._tables())
+        return "".join(table.html() for table in self._tables().values())
 
     def records(self) -> list[dict[str, Any]]:
         """Returns a record for each row and run, with its difference to the first run.
@@ -101,16 +118,33 @@ class Comparison:
 
         Values that are not significantly worse than the best are underlined.
         """
-        return "\n\n".join([*(table.markdown() for table in self._tables()), *self.notes])
+        return "\n\n".join([*(table.markdown() for table in self._tables().values()), *self.notes])
 
-    def to_latex(self) -> str:
+    def to_latex(self, caption: str = "", label: str = "") -> str:
         """Returns the tables in LaTeX, as tabulars, or longtables if longer than a page.
 
-        The packages that they need, and the notes, come first as comments.
+        Methods and benchmarks have the names that papers print. The best value is bold only if it
+        is significantly better than those of all other tested runs. The packages that the tables
+        need, and the notes, come first as comments.
+
+        Args:
+            caption: Beginning of the captions; with a caption or label, tables are floats.
+            label: Label of the tables, completed by `-metrics`, `-averages`, `-splits`, `-gaps` or
+                `-differences`.
+
+        Raises:
+            ZooError: The label has characters that a reference cannot have.
         """
+        shown = _with_display_names(self)
         packages = r"\usepackage{booktabs,longtable}; an A4 page with margins of 2 cm fits six runs"
-        notes = "\n".join(f"% {note}" for note in (packages, *self.notes))
-        return "\n\n".join([notes, *(table.latex() for table in self._tables())])
+        notes = (LATEX_MARKS if note == MARKS else note for note in self.notes)
+        parts = ["\n".join(f"% {note}" for note in (packages, *notes))]
+        for kind, table in shown._tables().items():
+            content = LATEX_CAPTIONS[kind].format(first=shown.runs[0])
+            full_caption = f"{caption.removesuffix('.')}. {content}" if caption else content
+            titles = (full_caption, f"{label}-{kind}" if label else "") if caption or label else ()
+            parts.append(table.latex(*titles))
+        return "\n\n".join(parts)
 
     def figure(self) -> "Figure":
         """Draws the differences to the first run with their intervals, one row per metric."""
@@ -119,12 +153,12 @@ class Comparison:
     def parts(self) -> list[RenderableType]:
         """Returns the tables and notes, to be printed."""
         parts: list[RenderableType] = []
-        for table in self._tables():
+        for table in self._tables().values():
             parts += [table.rich(), Text("")]
         return [*parts, *map(Text, self.notes)]
 
-    def _tables(self) -> list[TextTable]:
-        """Returns the tables of metrics, means, splits, gaps, and differences to the first."""
+    def _tables(self) -> dict[str, TextTable]:
+        """Returns the tables that have rows, by what they are of (a key of LATEX_CAPTIONS)."""
         means = [line for line in self.lines if line.name.is_mean]
         metrics = [line for line in self.lines if not (line.name.is_mean or line.name.split)]
         splits = [line for line in self.lines if line.name.split]
@@ -135,7 +169,8 @@ class Comparison:
             _gap_table(self),
             _difference_table(self),
         ]
-        return [table for table in tables if table.rows]
+        kinds = zip(LATEX_CAPTIONS, tables, strict=True)
+        return {kind: table for kind, table in kinds if table.rows}
 
 
 def print_comparison(comparison: Comparison, console: Console | None = None) -> None:
@@ -156,6 +191,40 @@ def render_forest(comparison: Comparison, kind: str) -> bytes:
         kind: A format, one of `drawing.FORMATS`.
     """
     return render_figure(comparison.figure(), kind)
+
+
+def _with_display_names(comparison: Comparison) -> Comparison:
+    """Returns a comparison with names as papers print them, and significance as LaTeX marks it."""
+    names = {run: method_name(run) for run in comparison.runs}
+    if len(set(names.values())) < len(names):
+        names = dict(zip(names, names, strict=True))
+    lines = []
+    for line in comparison.lines:
+        name = line.name
+        shown_name = (
+            replace(name, metric=benchmark_name(name.metric))
+            if name.is_mean
+            else replace(name, benchmark=benchmark_name(name.benchmark))
+        )
+        leaders = [value for value in line.values if value.best or value.near_best]
+        alone = len(leaders) == 1 and bool(line.tests)
+        values = (
+            replace(
+                value,
+                run=names[value.run],
+                best=value.best and alone,
+                near_best=value in leaders and not alone,
+            )
+            for value in line.values
+        )
+        tests = (
+            replace(test, first=names[test.first], second=names[test.second]) for test in line.tests
+        )
+        lines.append(replace(line, name=shown_name, values=tuple(values), tests=tuple(tests)))
+    excluded = tuple(names[run] for run in comparison.excluded_from_tests)
+    return replace(
+        comparison, runs=tuple(names.values()), lines=tuple(lines), excluded_from_tests=excluded
+    )
 
 
 def _value_table(

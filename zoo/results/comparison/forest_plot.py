@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.errors import ZooError
 from zoo.results.comparison.lines import LEVEL, ComparisonLine
-from zoo.results.drawing import INK, PAPER, STYLE, run_styles
+from zoo.results.drawing import INK, PAPER, STYLE, run_styles, set_hover_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -100,10 +100,10 @@ def _draw_run(
     colour, marker = look
     for position, (_, line) in zip(positions, rows, strict=True):
         test = line and next((t for t in line.tests_against_first() if t.second == run), None)
-        if not test or test.low is None or test.high is None:
+        if line is None or not test or test.low is None or test.high is None:
             continue
         axes.plot([test.low, test.high], [position] * 2, color=colour, linewidth=1.2, zorder=2)
-        axes.plot(
+        (mark,) = axes.plot(
             test.difference,
             position,
             marker=marker,
@@ -112,6 +112,11 @@ def _draw_run(
             markerfacecolor=colour if test.q <= LEVEL else PAPER,
             linestyle="none",
             zorder=3,
+        )
+        set_hover_text(
+            mark,
+            f"{run}, {line.name}: {test.difference:+.1f} points (95 % interval {test.low:+.1f} to "
+            f"{test.high:+.1f}), q {test.q:.2g}",
         )
 
 

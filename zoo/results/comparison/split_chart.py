@@ -89,6 +89,7 @@ def draw_split_accuracies(panels: Panels) -> "Figure":
                 )
             axes.set_xticks(positions, [f"{split}\n{line.n:,}" for split, line in by_split.items()])
             axes.set_title(title, loc="left", fontsize=9)
+            axes.set_xlabel("familiarity split, and its number of cases")
             axes.set_ylabel("%")
             axes.grid(axis="y", color=INK, alpha=0.15, linewidth=0.6)
             axes.margins(x=0.08)

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zoo.results.drawing import COLOURS, INK, STYLE, colour_and_marker, style_numbers
+from zoo.results.drawing import (
+    COLOURS,
+    INK,
+    NEUTRAL,
+    STYLE,
+    colour_and_marker,
+    format_hover,
+    set_hover_text,
+    style_numbers,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,6 +28,8 @@ LABEL_WIDTH = 24  # characters per line of a label
 LEGEND_LINE = 0.17  # inches per line of a legend
 # to distinguish series if there are more than colours
 HATCHES = ("", "////", "....", "xxxx")
+MIN_LINE_POINTS = 30  # a line between fewer points would suggest values that nobody measured
+MARK_SHIFT = 0.012  # between the marks of two curves at one position, as a share of the axis
 DASHES = ("-", "--", ":", "-.")
 GRID: dict[str, Any] = {"color": INK, "alpha": 0.15, "linewidth": 0.6}
 
@@ -53,12 +64,14 @@ class Curve:
         y: Values.
         low: Lower ends of their intervals; empty if there are none.
         high: Upper ends of their intervals; empty if there are none.
+        is_reference: Whether it is a reference such as chance, and not measured.
     """
 
     x: Sequence[float]
     y: Sequence[float]
     low: Sequence[float] = ()
     high: Sequence[float] = ()
+    is_reference: bool = False
 
 
 def draw_bars(
@@ -85,6 +98,9 @@ def draw_bars(
         for i, (name, points) in enumerate(series.items()):
             positions = np.arange(len(labels)) + (i - (len(series) - 1) / 2) * thickness
             handles[name] = _draw_series(axes, positions, points, 0.9 * thickness, *looks[name])
+            for bar, label, point in zip(handles[name], labels, points, strict=True):
+                text = format_hover((name, label), point.value, point.low, point.high)
+                set_hover_text(bar, text)
         axes.set_yticks(
             range(len(labels)), [fill(label, LABEL_WIDTH) for label in labels], fontsize=8
         )
@@ -125,6 +141,11 @@ def draw_radar(labels: Sequence[str], series: Series) -> "Figure":
                 marker=marker,
                 markersize=4,
             )
+            for angle, label, point in zip(angles, labels, points, strict=True):
+                if point.value is not None:
+                    (mark,) = axes.plot(angle, point.value, color=colour, marker=marker, ms=4)
+                    text = format_hover((name, label), point.value, point.low, point.high)
+                    set_hover_text(mark, text)
             # an alpha on the whole shape darkens a square around it in Chromium
             axes.fill(angles, values, facecolor=to_rgba(colour, 0.08), linewidth=0)
         axes.set_xticks(angles, [fill(label, 14) for label in labels], fontsize=8)
@@ -145,6 +166,8 @@ def draw_lines(
 ) -> "Figure":
     """Draws curves.
 
+    Without markers, curves of few points are drawn as points, and references as grey lines.
+
     Args:
         curves: The curves by name.
         x_label: Label of the horizontal axis.
@@ -161,22 +184,39 @@ def draw_lines(
         axes = figure.add_subplot()
         handles: dict[str, Any] = {}
         looks = looks or _default_looks(curves)
-        for name, curve in curves.items():
+        positions = sorted({position for curve in curves.values() for position in curve.x})
+        shift = MARK_SHIFT * (positions[-1] - positions[0]) if positions else 0.0
+        for i, (name, curve) in enumerate(curves.items()):
             run, kind = looks[name]
             colour, marker = colour_and_marker(run)
             style: dict[str, Any] = {"color": colour, "linewidth": 1.2}
             style["linestyle"] = DASHES[kind % len(DASHES)]
-            if marks:
-                style |= {"marker": marker, "markersize": 4}
+            mark_style: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 4}
+            x = np.asarray(curve.x, float)
+            if curve.is_reference:
+                style |= {"color": NEUTRAL}
+            elif marks:
+                style |= mark_style
+            elif len(x) < MIN_LINE_POINTS:
+                hollow = {"markerfacecolor": "none"} if kind else {}
+                style |= mark_style | hollow | {"linestyle": "none"}
             if curve.low:
+                x = x + shift * (i - (len(curves) - 1) / 2)  # intervals would hide each other
                 lower_errors = np.maximum(np.subtract(curve.y, curve.low), 0)
                 upper_errors = np.maximum(np.subtract(curve.high, curve.y), 0)
                 handles[name] = axes.errorbar(
-                    curve.x, curve.y, (lower_errors, upper_errors), capsize=2, **style
+                    x, curve.y, (lower_errors, upper_errors), capsize=2, **style
                 )
             else:
-                (handles[name],) = axes.plot(curve.x, curve.y, **style)
-        positions = sorted({position for curve in curves.values() for position in curve.x})
+                (handles[name],) = axes.plot(x, curve.y, **style)
+            if len(x) < MIN_LINE_POINTS and not curve.is_reference:
+                # a mark for each point, which only a pointer finds
+                for at, x_value, y_value in zip(x, curve.x, curve.y, strict=True):
+                    (mark,) = axes.plot(at, y_value, marker="o", markersize=7, alpha=0)
+                    set_hover_text(mark, f"{name}, {x_label} {x_value:g}: {y_value:.4g}")
+            elif not curve.low:
+                last = f"{y_label} {curve.y[-1]:.4g} at {x_label} {curve.x[-1]:g}"
+                set_hover_text(handles[name], f"{name}: {last}")
         if marks and len(positions) <= MAX_TICKS:
             axes.set_xticks(positions, [f"{position:g}" for position in positions])
         axes.set_xlabel(x_label)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -9,7 +10,7 @@ from zoo.benchmarks.half_truth.benchmark import HalfTruth
 from zoo.errors import ZooError
 from zoo.results import half_truth_models
 from zoo.results.comparison.comparison import Comparison
-from zoo.results.drawing import style_numbers
+from zoo.results.drawing import run_styles, style_numbers
 from zoo.results.half_truth_pictures import draw_accuracy, draw_gaps, gap_limit
 from zoo.results.half_truths import ANCHOR, COMPLETION, Diagnostic, diagnostics
 from zoo.results.metrics import Metric
@@ -22,7 +23,8 @@ from zoo.results.site.numbers import Links, ReportRow
 from zoo.results.site.training import read_training_curves, read_trajectory
 
 MIN_SPOKES = 3  # a radar chart with fewer spokes has no area
-LOSS = r"(train|val)/loss"  # the columns of a log with losses
+CHANCE = "train/chance_loss"
+LOSS = rf"(train|val)/loss|{CHANCE}"  # the columns of a log with losses
 RECALL = re.compile(r"(i2t|t2i)_r@(\d+)")
 TEXTS_A_SECOND, HOURS = "train/texts_per_second", "train/device_hours"
 SCORING = {
@@ -125,7 +127,9 @@ def half_truth_section(runs: Mapping[str, Results], preset: Preset, links: Links
             f"gaps_{i}",
             f"Score gaps of {name}",
             [{"condition": c.condition, "case": c.id, "gap": c.gap} for c in diagnostic.cases],
-            lambda diagnostic=diagnostic: draw_gaps(diagnostic, reach),  # type: ignore[misc]
+            lambda diagnostic=diagnostic, name=name: draw_gaps(  # type: ignore[misc]
+                diagnostic, reach, run_styles(diagnostic_by_name)[name][0]
+            ),
         )
         for i, (name, diagnostic) in enumerate(diagnostic_by_name.items())
     ]
@@ -222,6 +226,7 @@ def training_section(curves_by_run: Curves, objectives: Mapping[str, str]) -> Se
                 ]
                 label = f"{run}, {' = '.join(short_names)}"
                 curve, looks[label] = log[column], (colours[run], columns.index(column))
+                curve = replace(curve, is_reference=column == CHANCE)
                 if name == "temperature":
                     curve = Curve(curve.x, [1 / y for y in curve.y])
                 curves[label] = curve
@@ -231,7 +236,7 @@ def training_section(curves_by_run: Curves, objectives: Mapping[str, str]) -> Se
         return None
     description = (
         "Curves from metrics.csv in the folder of each run, over steps. Equal curves of a run are "
-        "drawn as one."
+        "drawn as one. chance_loss: the loss of a uniform guess."
     )
     return Section("training", "Training", description, tuple(charts))
 

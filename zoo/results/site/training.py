@@ -51,7 +51,10 @@ def read_log(path: Path) -> dict[str, Curve]:
             f"{path} is not a valid training log ({type(error).__name__}: {error}): move it away "
             "to write the report without training curves"
         ) from error
-    return {name: Curve(*map(list, zip(*points, strict=True))) for name, points in columns.items()}
+    return {
+        name: Curve([step for step, _ in points], [value for _, value in points])
+        for name, points in columns.items()
+    }
 
 
 def read_trajectory(run_folder: Path, results: Results) -> Trajectory | None:
