@@ -23,6 +23,7 @@ TESTED_BY = {
     "countercurate": "benchmarks/test_countercurate.py",
     "elevater": "benchmarks/zero_shot/test_ranked_images.py",
     "half_truth": "benchmarks/test_half_truth_rules.py",
+    "image_half_truth": "scenes/world/test_image_edits.py",
     "long_retrieval": "benchmarks/test_long_retrieval.py",
     "pairs": "benchmarks/test_pairs.py",
     "pug_spare": "benchmarks/test_bindings.py",

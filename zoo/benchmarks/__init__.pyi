@@ -19,6 +19,7 @@ from .eqben import EqBen as EqBen
 from .fg_ovd import FGOVD as FGOVD
 from .half_truth.benchmark import HalfTruth as HalfTruth
 from .hard_positives import HardPositives as HardPositives
+from .image_half_truth import ImageHalfTruth as ImageHalfTruth
 from .imagecode import ImageCoDe as ImageCoDe
 from .long_retrieval import LongRetrieval as LongRetrieval
 from .mmvp import MMVP as MMVP

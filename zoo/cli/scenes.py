@@ -21,6 +21,7 @@ def main(argv: list[str]) -> int:
         "pairs": _render_pairs,
         "world": _render_world,
         "world_pairs": _render_world_pairs,
+        "image_half_truths": _render_image_half_truths,
         "hash": _print_hash,
         "negatives": _write_negatives,
         "sheet": _write_sheet,
@@ -67,6 +68,10 @@ def parser() -> CommandParser:
         description="Draw pairs of scenes whose captions have the same words."
     )
     _add_drawing(world_pairs, n=400)
+    image_half_truths = CommandParser(
+        description="Draw pairs of scenes that differ in one detail, each with a text."
+    )
+    _add_drawing(image_half_truths, n=800)
     hashing = CommandParser(description="Print the SHA-256 of the scenes of a folder.")
     hashing.add_argument("folder", help="the folder of rendered scenes")
     hashing.add_argument("--expected", help="the hash that the folder should have")
@@ -111,6 +116,11 @@ def parser() -> CommandParser:
         "world_pairs",
         world_pairs,
         help="draw pairs of such scenes in which two objects exchange colours or positions",
+    )
+    commands.add_subcommand(
+        "image_half_truths",
+        image_half_truths,
+        help="draw pairs of such scenes that differ in one detail of their texts",
     )
     commands.add_subcommand(
         "hash", hashing, help="print the SHA-256 of the pixels, graphs and captions of a folder"
@@ -219,6 +229,17 @@ def _render_world_pairs(arguments: Namespace) -> int:
     return _render_and_report(
         arguments,
         lambda: render_collection(arguments.out, arguments.n, pairs, 1, arguments.workers),
+    )
+
+
+def _render_image_half_truths(arguments: Namespace) -> int:
+    from zoo.scenes.cache import render_collection
+    from zoo.scenes.world.image_edits import ImageHalfTruths
+
+    collection = ImageHalfTruths(arguments.seed, arguments.size)
+    return _render_and_report(
+        arguments,
+        lambda: render_collection(arguments.out, arguments.n, collection, 1, arguments.workers),
     )
 
 

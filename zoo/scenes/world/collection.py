@@ -26,7 +26,7 @@ from zoo.scenes.world.foils import (
 )
 from zoo.scenes.world.graph import WorldGraph
 from zoo.scenes.world.kinds import PAIR_KINDS, SIZES, WOODEN
-from zoo.scenes.world.layout import is_clear, sample_graph, scale_at
+from zoo.scenes.world.layout import is_clear, sample_graph, scale_at, zoom_of
 from zoo.scenes.world.painter import paint, painter_version
 from zoo.scenes.world.phrases import Phrase, can_have
 
@@ -197,7 +197,7 @@ def exchange_positions(graph: WorldGraph, first: int, second: int) -> WorldGraph
     hosts = {o.host for o in graph.objects}
     if a.host is not None or b.host is not None or not hosts.isdisjoint({first, second}):
         return None
-    zoom = a.scale / SIZES.get(a.size or "", 1.0) / scale_at(a.y)
+    zoom = zoom_of(a)
 
     def move(o: Any, to: Any) -> Any:
         scale = scale_at(to.y) * zoom * SIZES.get(o.size or "", 1.0)
