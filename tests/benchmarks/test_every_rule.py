@@ -30,6 +30,7 @@ TESTED_BY = {
     "scene_grid": "scenes/test_grid.py",
     "scene_pairs": "scenes/test_pairs.py",
     "scene_swaps": "scenes/test_sources.py",
+    "world_bindings": "scenes/world/test_bindings.py",
     "world_pairs": "scenes/world/test_collection.py",
     "zero_shot": "benchmarks/zero_shot/test_classify.py",
     "zero_shot_folder": "benchmarks/zero_shot/test_classify.py",

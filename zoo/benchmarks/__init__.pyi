@@ -69,6 +69,7 @@ from .whatsup import WhatsUp as WhatsUp
 from .winoground import Winoground as Winoground
 from .winoground_t2i import WinogroundT2I as WinogroundT2I
 from .winoground_tags import WinogroundTags as WinogroundTags
+from .world_bindings import WorldBindings as WorldBindings
 from .world_pairs import WorldPairs as WorldPairs
 from .zero_shot.benchmark import Elevater as Elevater
 from .zero_shot.benchmark import ZeroShot as ZeroShot

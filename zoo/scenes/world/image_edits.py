@@ -79,7 +79,7 @@ class ImageHalfTruths(SceneCollection):
                 sample_graph(f"image half-truths {self.seed}", rng.randrange(10**9)),
                 id=f"{index:06d}",
             )
-            statements = [s for s in graph.relations() if _is_unambiguous(graph, s)]
+            statements = [s for s in graph.relations() if is_unambiguous(graph, s)]
             predicates = sorted({predicate for _, predicate, _ in statements})
             for chosen in rng.sample(predicates, len(predicates)):
                 statement = rng.choice([s for s in statements if s[1] == chosen])
@@ -87,12 +87,17 @@ class ImageHalfTruths(SceneCollection):
                     pair = [(graph, caption), (edited, edited_caption)]
                     if kind == "missing":
                         pair.reverse()
-                    if _is_valid(kind, pair):
+                    if is_valid_pair(kind, pair):
                         return pair
 
 
-def _is_unambiguous(graph: WorldGraph, statement: Statement) -> bool:
-    """Returns whether no two objects of a kind may be meant, nor a relation of sizes."""
+def is_unambiguous(graph: WorldGraph, statement: Statement) -> bool:
+    """Returns whether no two objects of a kind may be meant, nor a relation of sizes.
+
+    Args:
+        graph: The scene.
+        statement: A true statement about it.
+    """
     kinds = [object.kind for object in graph.objects]
     subject, predicate, object = statement
     return not predicate.endswith("than") and all(
@@ -100,8 +105,13 @@ def _is_unambiguous(graph: WorldGraph, statement: Statement) -> bool:
     )
 
 
-def _is_valid(kind: str, pair: list[tuple[WorldGraph, WorldCaption]]) -> bool:
-    """Returns whether the captions are true and false of the scenes as their kind requires."""
+def is_valid_pair(kind: str, pair: list[tuple[WorldGraph, WorldCaption]]) -> bool:
+    """Returns whether the captions are true and false of the scenes as their kind requires.
+
+    Args:
+        kind: One of `EDITS`.
+        pair: Two scenes with their captions.
+    """
     (first, caption), (second, other_caption) = pair
     if not (is_true(first, caption) and is_true(second, other_caption)):
         return False
@@ -178,7 +188,11 @@ def _edit_attribute(rng: Random, graph: WorldGraph, statement: Statement) -> Ite
         for value in rng.sample(others, len(others)):
             edited = _replace_object(graph, row, **{attribute: value})
             if edited is not None:
-                yield edited, *(_caption(g, statement, {k: attribute}) for g in (graph, edited))
+                mentioned = {k: attribute}
+                caption, edited_caption = (
+                    _caption(g, statement, mentioned) for g in (graph, edited)
+                )
+                yield edited, caption, edited_caption
 
 
 def _edit_relation(rng: Random, graph: WorldGraph, statement: Statement) -> Iterator[EditedScene]:
@@ -207,8 +221,14 @@ def _edit_relation(rng: Random, graph: WorldGraph, statement: Statement) -> Iter
                     yield moved, caption, _caption(moved, (subject, new_predicate, object))
 
 
-def _swap_colors(rng: Random, graph: WorldGraph, statement: Statement) -> Iterator[EditedScene]:
-    """Yields the scene in which the named objects exchange their colours."""
+def swap_colors(rng: Random, graph: WorldGraph, statement: Statement) -> Iterator[EditedScene]:
+    """Yields the scene in which the named objects exchange their colours.
+
+    Args:
+        rng: Not used.
+        graph: The scene.
+        statement: A true statement about it.
+    """
     edited = exchange_colors(graph, statement[0], statement[2])
     if edited is not None:
         colors = {0: "color", 1: "color"}
@@ -249,7 +269,7 @@ EDIT_FUNCTIONS: dict[str, Edit] = {
     "attribute": _edit_attribute,
     "relation": _edit_relation,
     "count": _edit_count,
-    "swap_color": _swap_colors,
+    "swap_color": swap_colors,
     "swap_position": _swap_positions,
     "missing": _add_object,
     "extra": _add_object,

@@ -29,6 +29,8 @@ PAIR_KINDS = ("attribute", "order")  # what the pairs of scenes of `zoo scenes w
 EDITS = (
     "object", "attribute", "relation", "count", "swap_color", "swap_position", "missing", "extra",
 )  # fmt: skip
+# whether a scene of `zoo scenes world_bindings` has a held-out pair, its false caption, or neither
+BINDING_SPLITS = ("seen", "unseen_true", "unseen_false")
 NUMBERS = {2: "two", 3: "three"}
 
 
