@@ -33,6 +33,7 @@ def test_held_out_pairs_are_in_the_true_or_in_the_false_caption_or_in_neither():
         [description] = scene.descriptions
         texts = description.record.caption, description.attribute_swap
         assert tuple(any(n in text for n in names) for text in texts) == expected[scene.split]
+        assert HELD_OUT.isdisjoint(shown_pairs(scene.graph)) == (scene.split != "unseen_true")
         words = [sorted(text.replace("an ", "a ").split()) for text in texts]
         assert words[0] == words[1]
         splits.append(scene.split)

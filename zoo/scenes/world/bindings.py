@@ -25,9 +25,10 @@ from zoo.units.record import UnitRecord
 class WorldBindings(SceneCollection):
     """Pairs of scenes in which two named objects exchange their colours.
 
-    Of every second pair (`seen`), neither scene has held-out pairs among the named objects. Of the
-    others, the first scene has one (`unseen_true`) and the second has none, so that its false
-    caption names one (`unseen_false`).
+    Of every second pair (`seen`), neither scene has a held-out pair. Of the others, the first scene
+    has one, which its caption names (`unseen_true`), and the second has none, so that only its
+    false caption names one (`unseen_false`). Models are trained on other scenes of `seen` and
+    `unseen_false`.
 
     Args:
         held_out: The held-out pairs of colour and kind.
@@ -71,7 +72,7 @@ class WorldBindings(SceneCollection):
                 first = self._with_held_out_pair(rng, graph, statement) if unseen else graph
                 for second, caption, other_caption in swap_colors(rng, first, statement):
                     pair = [(first, caption), (second, other_caption)]
-                    has_held_out = [self._has_held_out(g, statement) for g in (first, second)]
+                    has_held_out = [self._has_held_out(g) for g in (first, second)]
                     if has_held_out == [unseen, False] and is_valid_pair("swap_color", pair):
                         return pair
 
@@ -89,6 +90,5 @@ class WorldBindings(SceneCollection):
             graph, objects=tuple(recolored if k == row else o for k, o in enumerate(graph.objects))
         )
 
-    def _has_held_out(self, graph: WorldGraph, statement: Statement) -> bool:
-        named = (graph.objects[row] for row in (statement[0], statement[2]))
-        return not self.held_out.isdisjoint((o.shown_color, o.kind) for o in named)
+    def _has_held_out(self, graph: WorldGraph) -> bool:
+        return not self.held_out.isdisjoint((o.shown_color, o.kind) for o in graph.objects)
