@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from zoo.benchmarks.half_truth.rules import (
     CONDITIONS,
     condition_of,
+    equal_length_texts,
     paper_texts,
     public_code_texts,
     without_doubtful_foils,
@@ -65,6 +66,32 @@ def test_the_paper_joins_anchor_and_foil_in_all_eight_conditions():
         (" and white dog chases red ball", " and Brown dog chases blue ball")
     )
     assert found["Ant"].truth.endswith(" and Brown dog chases red ball")
+
+
+def test_half_truths_of_equal_words_are_as_long_as_the_true_completion():
+    longer = (
+        EntityFoil("big red ball", "attribute_change"),
+        EntityFoil("green ball", "attribute_change"),
+    )
+    ball = Entity("red ball", longer)
+    near = RelationFoil("Brown dog", "runs away from", "red ball", "predicate_change", "predicate")
+    chases = Relation("Brown dog", "chases", "red ball", (near, *CHASES.foils[1:]))
+    park = UnitRecord("1_0", "1", "Brown dog chases a red ball", (DOG, ball), (chases,))
+    strangers = [
+        UnitRecord("2_0", "2", "a surfer", (Entity("surfer"),), ()),
+        UnitRecord("3_0", "3", "a wooden table", (Entity("wooden table"),), ()),
+    ]
+    conditions = Counter()
+    for seed in range(40):
+        made = equal_length_texts([park, *strangers], 10, seed)
+        assert all(len(m.half_truth.split()) == len(m.truth.split()) for m in made)
+        conditions.update(m.condition for m in made)
+        found = by_condition(made)
+        assert "big red" not in str(found)
+        if "+Rand" in found:
+            assert found["+Rand"].half_truth.endswith(" and wooden table")
+    assert conditions.keys() == set(CONDITIONS) - {"Ant"}
+    assert 0 < conditions["+Rand"] < 40
 
 
 def test_both_arguments_come_up_as_anchor():

@@ -512,6 +512,8 @@ def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
         ["scenes_study"],
         ["tf_on_scenes"],
         ["world_objectives"],
+        ["world_length"],
+        ["world_sentence_negatives"],
     ],
 )
 def test_a_shipped_study_names_recipes_and_places_that_there_are(names: list[str]) -> None:

@@ -19,6 +19,7 @@ from .eqben import EqBen as EqBen
 from .fg_ovd import FGOVD as FGOVD
 from .half_truth.benchmark import HalfTruth as HalfTruth
 from .hard_positives import HardPositives as HardPositives
+from .image_half_truth import ImageHalfTruth as ImageHalfTruth
 from .imagecode import ImageCoDe as ImageCoDe
 from .long_retrieval import LongRetrieval as LongRetrieval
 from .mmvp import MMVP as MMVP
@@ -68,6 +69,7 @@ from .whatsup import WhatsUp as WhatsUp
 from .winoground import Winoground as Winoground
 from .winoground_t2i import WinogroundT2I as WinogroundT2I
 from .winoground_tags import WinogroundTags as WinogroundTags
+from .world_bindings import WorldBindings as WorldBindings
 from .world_pairs import WorldPairs as WorldPairs
 from .zero_shot.benchmark import Elevater as Elevater
 from .zero_shot.benchmark import ZeroShot as ZeroShot

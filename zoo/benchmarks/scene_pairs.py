@@ -52,11 +52,21 @@ class ScenePairs(SceneFolder):
                     f"{first_row.attribute_swap!r}: delete captions.jsonl and run "
                     f"`zoo scenes {self.scenes_command}` again"
                 )
-            yield Case(
-                (scene_image(folder, first_row), scene_image(folder, second_row)),
-                (first_row.caption, second_row.caption),
-                np.eye(2, dtype=bool),
-                "group",
-                first_row.split,
-                first_row.caption_id.rpartition("-")[0],
-            )
+            yield self.case(first_row, second_row, folder)
+
+    def case(self, first_row: SceneCaption, second_row: SceneCaption, folder: Path) -> Case:
+        """Returns the case of a pair of scenes.
+
+        Args:
+            first_row: The caption of the first scene.
+            second_row: The caption of the second one.
+            folder: The folder of the scenes, an absolute path.
+        """
+        return Case(
+            (scene_image(folder, first_row), scene_image(folder, second_row)),
+            (first_row.caption, second_row.caption),
+            np.eye(2, dtype=bool),
+            "group",
+            first_row.split,
+            first_row.caption_id.rpartition("-")[0],
+        )

@@ -6,6 +6,7 @@ For example, "a red cube and a blue sphere" against "a blue cube and a red spher
 from collections.abc import Iterator
 from pathlib import Path
 from types import MappingProxyType
+from typing import ClassVar
 
 import numpy as np
 
@@ -39,7 +40,7 @@ class SceneSwaps(SceneFolder):
     """
 
     name = "scene_swaps"
-    subset_names = ("test", "held_out")
+    subset_names: ClassVar[tuple[str, ...]] = ("test", "held_out")
     default_folder, scenes_command = "scenes", "render"
     chance_levels = MappingProxyType({"i2t": 50.0})
 

@@ -191,7 +191,8 @@ def parser() -> CommandParser:
         type=str,
         default=CHECKED,
         help="the rules that create the texts: paper, checked (those of the paper, without foils "
-        "that another caption of the image supports) or public_code",
+        "that another caption of the image supports), equal_words (those of the paper, with "
+        "half-truths and true completions of the same number of words) or public_code",
     )
     build_parser.add_argument(
         "--images", type=PositiveInt, default=MAX_IMAGES, help="number of images to sample"

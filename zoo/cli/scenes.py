@@ -1,7 +1,7 @@
 """`zoo scenes`: renders scenes into a folder, or writes a contact sheet of a folder."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from jsonargparse import Namespace
@@ -21,6 +21,8 @@ def main(argv: list[str]) -> int:
         "pairs": _render_pairs,
         "world": _render_world,
         "world_pairs": _render_world_pairs,
+        "world_bindings": _render_world_bindings,
+        "image_half_truths": _render_image_half_truths,
         "hash": _print_hash,
         "negatives": _write_negatives,
         "sheet": _write_sheet,
@@ -63,10 +65,28 @@ def parser() -> CommandParser:
         default="train",
         help="the split; splits have different scenes, and val and test have foils",
     )
+    world.add_argument(
+        "--held_out",
+        default="",
+        help="colour-object pairs that no scene has, such as 'red ball,blue cup' (default: none)",
+    )
     world_pairs = CommandParser(
         description="Draw pairs of scenes whose captions have the same words."
     )
     _add_drawing(world_pairs, n=400)
+    world_bindings = CommandParser(
+        description="Draw pairs of scenes with exchanged colours, half of them with held-out pairs."
+    )
+    _add_drawing(world_bindings, n=800)
+    world_bindings.add_argument(
+        "--held_out",
+        default="red ball,blue ball,red cup,blue cup",
+        help="the colour-object pairs that `zoo scenes world` kept out of training",
+    )
+    image_half_truths = CommandParser(
+        description="Draw pairs of scenes that differ in one detail, each with a text."
+    )
+    _add_drawing(image_half_truths, n=800)
     hashing = CommandParser(description="Print the SHA-256 of the scenes of a folder.")
     hashing.add_argument("folder", help="the folder of rendered scenes")
     hashing.add_argument("--expected", help="the hash that the folder should have")
@@ -111,6 +131,17 @@ def parser() -> CommandParser:
         "world_pairs",
         world_pairs,
         help="draw pairs of such scenes in which two objects exchange colours or positions",
+    )
+    commands.add_subcommand(
+        "world_bindings",
+        world_bindings,
+        help="draw pairs of such scenes in which two objects exchange colours, with colour-object "
+        "pairs that are held out of training",
+    )
+    commands.add_subcommand(
+        "image_half_truths",
+        image_half_truths,
+        help="draw pairs of such scenes that differ in one detail of their texts",
     )
     commands.add_subcommand(
         "hash", hashing, help="print the SHA-256 of the pixels, graphs and captions of a folder"
@@ -204,7 +235,8 @@ def _render_world(arguments: Namespace) -> int:
     from zoo.scenes.cache import render_collection
     from zoo.scenes.world.collection import World
 
-    world = World(arguments.seed, arguments.size, arguments.split)
+    held_out = _parse_world_pairs(arguments.held_out)
+    world = World(arguments.seed, arguments.size, arguments.split, held_out)
     return _render_and_report(
         arguments,
         lambda: render_collection(arguments.out, arguments.n, world, 1, arguments.workers),
@@ -219,6 +251,31 @@ def _render_world_pairs(arguments: Namespace) -> int:
     return _render_and_report(
         arguments,
         lambda: render_collection(arguments.out, arguments.n, pairs, 1, arguments.workers),
+    )
+
+
+def _render_world_bindings(arguments: Namespace) -> int:
+    from zoo.scenes.cache import render_collection
+    from zoo.scenes.world.bindings import WorldBindings
+
+    held_out = _parse_world_pairs(arguments.held_out)
+    if not held_out:
+        raise ZooError("--held_out is empty: give the colour-object pairs kept out of training")
+    bindings = WorldBindings(held_out, arguments.seed, arguments.size)
+    return _render_and_report(
+        arguments,
+        lambda: render_collection(arguments.out, arguments.n, bindings, 1, arguments.workers),
+    )
+
+
+def _render_image_half_truths(arguments: Namespace) -> int:
+    from zoo.scenes.cache import render_collection
+    from zoo.scenes.world.image_edits import ImageHalfTruths
+
+    collection = ImageHalfTruths(arguments.seed, arguments.size)
+    return _render_and_report(
+        arguments,
+        lambda: render_collection(arguments.out, arguments.n, collection, 1, arguments.workers),
     )
 
 
@@ -285,15 +342,29 @@ def _parse_range(text: str) -> tuple[int, int]:
 def _parse_pairs(text: str) -> frozenset[tuple[str, str]]:
     from zoo.scenes.graph import PAIRS
 
+    return _parse_allowed_pairs(
+        text, PAIRS, "a colour and a shape: give pairs such as 'red cube,blue sphere'"
+    )
+
+
+def _parse_world_pairs(text: str) -> frozenset[tuple[str, str]]:
+    from zoo.scenes.world.kinds import KINDS
+
+    allowed = {(color, name) for name, kind in KINDS.items() for color in kind.colors}
+    message = "a colour and an object that can have it: give pairs such as 'red ball,blue cup'"
+    return _parse_allowed_pairs(text, allowed, message)
+
+
+def _parse_allowed_pairs(
+    text: str, allowed: Iterable[tuple[str, str]], message: str
+) -> frozenset[tuple[str, str]]:
     pairs = frozenset(
-        (color, shape)
-        for color, _, shape in (
+        (color, noun)
+        for color, _, noun in (
             part.strip().partition(" ") for part in text.split(",") if part.strip()
         )
     )
-    for pair in sorted(pairs.difference(PAIRS)):
-        raise ZooError(
-            f"--held_out: '{' '.join(pair).strip()}' is not a colour and a shape: give pairs such "
-            "as 'red cube,blue sphere'"
-        )
+    for pair in sorted(pairs.difference(allowed)):
+        name = " ".join(pair).strip()
+        raise ZooError(f"--held_out: '{name}' is not {message}")
     return pairs

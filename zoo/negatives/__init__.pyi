@@ -3,6 +3,7 @@ from .avoiding import Avoiding as Avoiding
 from .base import NegativeGenerator as NegativeGenerator
 from .bigram_shuffle import BigramShuffle as BigramShuffle
 from .entity_foil import EntityFoilInPlace as EntityFoilInPlace
+from .known_pairs import KnownPairs as KnownPairs
 from .mixture import SwapOrFoil as SwapOrFoil
 from .negclip_swap import NegCLIPSwap as NegCLIPSwap
 from .replace import Replace as Replace

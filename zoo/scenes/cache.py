@@ -35,7 +35,7 @@ from zoo.scenes.graph import ColorShape
 from zoo.scenes.grid import BindingGrid
 from zoo.scenes.pairs import KINDS
 from zoo.scenes.related import HELD_OUT, RelatedScenes
-from zoo.scenes.world.kinds import PAIR_KINDS
+from zoo.scenes.world.kinds import BINDING_SPLITS, EDITS, PAIR_KINDS
 from zoo.support.files import check_writable, remove_leftovers, write_atomically, write_bytes
 from zoo.support.progress import track
 from zoo.support.schema import read_json_lines
@@ -46,7 +46,11 @@ from zoo.units.reader import record_to_dict
 VERSION = 1
 GRAPHS, CAPTIONS, FOILS = "scenes.jsonl", "captions.jsonl", "foils.csv"
 MANIFEST = "manifest.json"
-SPLITS = tuple(dict.fromkeys((*RelatedScenes.splits, *BindingGrid.splits, *KINDS, *PAIR_KINDS)))
+SPLITS = tuple(
+    dict.fromkeys(
+        (*RelatedScenes.splits, *BindingGrid.splits, *KINDS, *PAIR_KINDS, *EDITS, *BINDING_SPLITS)
+    )
+)
 
 Line = TypeVar("Line")
 

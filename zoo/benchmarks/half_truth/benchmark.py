@@ -52,8 +52,9 @@ class HalfTruth(Benchmark):
             absolute path, or one relative to the working directory or the data root. A case file
             determines the preset, the seed and the number of images; other values are rejected.
         preset: The rule that builds the texts: 'paper' (CS-CLIP, Appendix C), 'checked' (the same
-            without foils that another caption of the image supports) or 'public_code' (the
-            behaviour of the paper's code). See `zoo.benchmarks.half_truth.rules`.
+            without foils that another caption of the image supports), 'equal_words' (the paper's
+            rule for half-truths and true completions of the same number of words) or 'public_code'
+            (the behaviour of the paper's code). See `zoo.benchmarks.half_truth.rules`.
         max_images: The maximum number of sampled images, 5,000 in the paper. 'public_code' takes
             the first ones, separately for entities and relations.
         seed: Seed of the sampling.

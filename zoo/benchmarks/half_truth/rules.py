@@ -1,6 +1,7 @@
-"""Rules that build the texts of half-truths: the paper's, its public code's, and a checked one.
+"""Rules that build the texts of half-truths: the paper's, its public code's, and two variants.
 
-The paper is CS-CLIP, Appendix C. The checked rule leaves out foils that may actually be true.
+The paper is CS-CLIP, Appendix C. The checked rule leaves out foils that may actually be true, and
+the rule of equal words those that are longer or shorter than what is true.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,6 +31,8 @@ DRAWS = 100
 # the paper's rule without the foils that another caption of the image supports
 CHECKED = "checked"
 PAPER = "paper"
+# the paper's rule for half-truths and true completions of the same number of words
+EQUAL_WORDS = "equal_words"
 PUBLIC_CODE = "public_code"
 
 # by image id
@@ -110,6 +113,44 @@ def paper_texts(
                 texts.extend(new_texts)
                 break
     return texts
+
+
+def equal_length_texts(
+    records: list[UnitRecord], max_images: int, seed: int, captions: Captions = NO_CAPTIONS
+) -> list[HalfTruthTexts]:
+    """Builds texts by the paper's rule whose half-truth and true completion have as many words.
+
+    A preference for shorter texts is then right in every comparison with the anchor and in half of
+    the comparisons with the completion. The completion of +Rand names another object than the
+    half-truth; that of all other conditions differs from it in the edit.
+
+    Args:
+        records: The units, in file order.
+        max_images: The maximum number of sampled images.
+        seed: Seed of the sampling.
+        captions: Further captions, by image id.
+
+    Returns:
+        The texts, in the order of the images' first records.
+    """
+    texts = paper_texts(list(map(_with_equal_length_foils, records)), max_images, seed, captions)
+    return [text for text in texts if _have_equal_length(text.half_truth, text.truth)]
+
+
+def _with_equal_length_foils(record: UnitRecord) -> UnitRecord:
+    entities = tuple(
+        replace(e, foils=tuple(f for f in e.foils if _have_equal_length(f.text, e.text)))
+        for e in record.entities
+    )
+    relations = tuple(
+        replace(r, foils=tuple(f for f in r.foils if _have_equal_length(f.text, r.text)))
+        for r in record.relations
+    )
+    return replace(record, entities=entities, relations=relations)
+
+
+def _have_equal_length(text: str, other_text: str) -> bool:
+    return len(text.split()) == len(other_text.split())
 
 
 def _entity_texts(
@@ -448,5 +489,6 @@ Rule = Callable[[list[UnitRecord], int, int, Captions], list[HalfTruthTexts]]
 RULES: dict[str, Rule] = {
     CHECKED: paper_texts,
     PAPER: paper_texts,
+    EQUAL_WORDS: equal_length_texts,
     PUBLIC_CODE: public_code_texts,
 }

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import count
 from random import Random
 from typing import Any
 
@@ -26,11 +27,12 @@ from zoo.scenes.world.foils import (
 )
 from zoo.scenes.world.graph import WorldGraph
 from zoo.scenes.world.kinds import PAIR_KINDS, SIZES, WOODEN
-from zoo.scenes.world.layout import is_clear, sample_graph, scale_at
+from zoo.scenes.world.layout import is_clear, sample_graph, scale_at, zoom_of
 from zoo.scenes.world.painter import paint, painter_version
 from zoo.scenes.world.phrases import Phrase, can_have
 
 VERSION = 4
+ColorKind = tuple[str, str]
 SWAPPED = "_swapped"  # suffix of the second image's name
 PAIR_TRIES = 2000
 
@@ -55,17 +57,26 @@ class World(SceneCollection):
         seed: The random seed.
         size: The side of an image, in pixels.
         split: The split: train, val or test. Scenes for evaluation have foils.
+        held_out: Pairs of colour and kind that no scene has. Foils and swaps may name them.
     """
 
     renderer = RENDERER
 
-    def __init__(self, seed: int = 0, size: int = 112, split: str = "train") -> None:
+    def __init__(
+        self,
+        seed: int = 0,
+        size: int = 112,
+        split: str = "train",
+        held_out: frozenset[ColorKind] = frozenset(),
+    ) -> None:
         super().__init__(seed, size)
-        self.splits = (split,)
+        self.splits, self.held_out = (split,), held_out
 
     def extra_settings(self) -> dict[str, Any]:
-        """Returns the kind of the collection, its version and its split."""
-        return {"kind": "world", "world": VERSION, "split": self.splits[0]}
+        """Returns the kind of the collection, its version, its split and what is held out."""
+        settings = {"kind": "world", "world": VERSION, "split": self.splits[0]}
+        held_out = sorted(map(list, self.held_out))
+        return settings | ({"held_out": held_out} if held_out else {})
 
     def graphs(self, n_layouts: int) -> Iterator[tuple[str, Graph]]:
         """Yields image id and graph of the first n scenes."""
@@ -91,7 +102,13 @@ class World(SceneCollection):
             )
 
     def _graph(self, index: int) -> WorldGraph:
-        return sample_graph(f"{self.splits[0]} {self.seed}", index)
+        key = f"{self.splits[0]} {self.seed}"
+        graph = sample_graph(key, index)
+        for attempt in count(1):
+            if self.held_out.isdisjoint((o.shown_color, o.kind) for o in graph.objects):
+                break
+            graph = sample_graph(f"{key} again {attempt}", index)
+        return graph
 
 
 def _describe_caption(
@@ -197,7 +214,7 @@ def exchange_positions(graph: WorldGraph, first: int, second: int) -> WorldGraph
     hosts = {o.host for o in graph.objects}
     if a.host is not None or b.host is not None or not hosts.isdisjoint({first, second}):
         return None
-    zoom = a.scale / SIZES.get(a.size or "", 1.0) / scale_at(a.y)
+    zoom = zoom_of(a)
 
     def move(o: Any, to: Any) -> Any:
         scale = scale_at(to.y) * zoom * SIZES.get(o.size or "", 1.0)

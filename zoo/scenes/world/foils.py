@@ -104,7 +104,7 @@ def false_predicates(
                 link
                 for link in LINKS
                 if link != "holding"
-                and _is_host(object.kind, link)
+                and is_host(object.kind, link)
                 and subject.kind in attachable_kinds(object.kind, link)
             ]
     else:
@@ -114,7 +114,13 @@ def false_predicates(
     ]
 
 
-def _is_host(kind: str, link: str) -> bool:
+def is_host(kind: str, link: str) -> bool:
+    """Returns whether something can be attached to a kind.
+
+    Args:
+        kind: The kind.
+        link: How it is attached, one of `LINKS`.
+    """
     traits = KINDS[kind]
     if link == "holding":
         return kind in PEOPLE
@@ -179,7 +185,7 @@ def _is_plausible(caption: WorldCaption, row: int, kind: str) -> bool:
     kinds = [phrase.kind for phrase in caption.phrases[:2]]
     kinds[row] = kind
     host, child = kinds if caption.predicate == "holding" else kinds[::-1]
-    return _is_host(host, caption.predicate) and child in attachable_kinds(host, caption.predicate)
+    return is_host(host, caption.predicate) and child in attachable_kinds(host, caption.predicate)
 
 
 def _added_objects(graph: WorldGraph, caption: WorldCaption) -> Iterator[WorldCaption]:

@@ -25,6 +25,12 @@ PATTERNS = ("striped", "spotted", "checkered")
 WOODEN = "wooden"  # a pattern that replaces the colour
 SIZES = {"small": 0.7, "big": 1.32}
 PAIR_KINDS = ("attribute", "order")  # what the pairs of scenes of `zoo scenes world_pairs` exchange
+# how the scenes of `zoo scenes image_half_truths` differ from those that their texts describe
+EDITS = (
+    "object", "attribute", "relation", "count", "swap_color", "swap_position", "missing", "extra",
+)  # fmt: skip
+# whether a scene of `zoo scenes world_bindings` has a held-out pair, its false caption, or neither
+BINDING_SPLITS = ("seen", "unseen_true", "unseen_false")
 NUMBERS = {2: "two", 3: "three"}
 
 

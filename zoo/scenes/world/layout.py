@@ -281,3 +281,61 @@ def is_clear(graph: WorldGraph) -> bool:
     return all(map(_is_in_image, objects)) and all(
         _keeps_clear(objects[: row + 1], row) for row in range(len(objects))
     )
+
+
+def reattach(graph: WorldGraph) -> WorldGraph | None:
+    """Returns the scene with everything that is carried at its place, after an edit.
+
+    It returns None if something does not fit, or if the result is not clear.
+
+    Args:
+        graph: The scene, in which hosts come before what they carry.
+    """
+    placed: list[WorldObject] = []
+    for object in graph.objects:
+        child = object
+        if object.host is not None:
+            host = placed[object.host]
+            child = attach(object, host)
+            if not _fits(child, host):
+                return None
+        placed.append(child)
+    result = replace(graph, objects=tuple(placed))
+    return result if is_clear(result) else None
+
+
+def move_object(rng: Random, graph: WorldGraph, row: int) -> WorldGraph | None:
+    """Returns the scene with an object on the ground, and what it carries, at another position.
+
+    It returns None if the drawn position is not clear.
+
+    Args:
+        rng: The source of random numbers.
+        graph: The scene.
+        row: The row of the object.
+    """
+    others = [o for k, o in enumerate(graph.objects) if k != row]
+    moved = _sample_position(rng, graph.objects[row], others, zoom_of(graph.objects[row]))
+    objects = tuple(moved if k == row else o for k, o in enumerate(graph.objects))
+    return reattach(replace(graph, objects=objects))
+
+
+def add_object(rng: Random, graph: WorldGraph) -> WorldGraph | None:
+    """Returns the scene with one more object on the ground, of a kind that it does not have.
+
+    It returns None if the drawn position is not clear.
+
+    Args:
+        rng: The source of random numbers.
+        graph: The scene.
+    """
+    present = {object.kind for object in graph.objects}
+    look = _sample_look(rng, _sample_kind(rng, graph.place, list(KINDS), present), alone=True)
+    zoom = zoom_of(next(object for object in graph.objects if object.host is None))
+    added = _sample_position(rng, look, list(graph.objects), zoom)
+    return reattach(replace(graph, objects=(*graph.objects, added)))
+
+
+def zoom_of(object: WorldObject) -> float:
+    """Returns the zoom that an object on the ground was placed with."""
+    return object.scale / SIZES.get(object.size or "", 1.0) / scale_at(object.y)

@@ -1,0 +1,57 @@
+"""Negatives of word pairs that captions have."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from random import Random
+
+from zoo.negatives.base import NegativeGenerator
+from zoo.sources.readers.base import Reader
+from zoo.support.ranges import PositiveInt
+from zoo.units.record import UnitRecord
+
+
+class KnownPairs(NegativeGenerator):
+    """The negatives of another generator whose pairs of consecutive words all occur in captions.
+
+    A swap may name a pair, such as `green cow`, that is true of no training image, so that a model
+    learns that it is false. Pairs with a word between them are not considered.
+
+    Args:
+        generator: The generator.
+        captions: The reader of the captions, usually that of the training data.
+        draws: The maximum number of draws per caption. If all have an unknown pair, the caption has
+            no negative.
+    """
+
+    name = "known_pairs"
+
+    def __init__(
+        self, generator: NegativeGenerator, captions: Reader, draws: PositiveInt = 10
+    ) -> None:
+        self.generator, self.captions, self.draws = generator, captions, draws
+        self._pairs = frozenset(
+            pair for sample in captions.read() for pair in _word_pairs(sample.caption)
+        )
+
+    def describe(self) -> dict[str, str]:
+        """Returns the description of the generator, and the number of known pairs."""
+        known = {"known_pairs": str(len(self._pairs))}
+        return self.generator.describe() | super().describe() | known
+
+    def check(self, captions: Sequence[str]) -> None:
+        """Checks whether the generator can be used for some captions."""
+        self.generator.check(captions)
+
+    def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
+        """Returns the first negative without unknown pairs, or None if none was drawn."""
+        for _ in range(self.draws):
+            candidate = self.generator.negative(caption, rng, record)
+            if candidate is None or self._pairs.issuperset(_word_pairs(candidate)):
+                return candidate
+        return None
+
+
+def _word_pairs(text: str) -> Iterator[tuple[str, str]]:
+    words = re.findall(r"\w+", text.lower())
+    return pairwise(words)
