@@ -85,7 +85,7 @@ COMMANDS = {
         "render scenes with exact captions, units and foils",
     ),
     "demo": Command(
-        "render scenes, train and evaluate on a small scale: the paper in ten minutes",
+        "render scenes, train two small models and compare their half-truths, in about two minutes",
     ),
 }
 
