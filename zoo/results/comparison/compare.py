@@ -274,10 +274,11 @@ def _comparison_notes(
         random = describe_random_weights(run.header["model"].get("weights", {}))
         if random is not None:
             yield f"{name}: {random}"
-        trained = {f"{m.benchmark_run}/{m.subset}": m for m in run.metrics if m.trained_on}
+        metrics = run.by_preset[0].metrics if run.by_preset else ()
+        trained = {f"{m.benchmark_run}/{m.subset}": m for m in metrics if m.trained_on}
         if trained:
-            counts = (f"{m.trained_on:,} of {m.images:,} of {key}" for key, m in trained.items())
-            yield f"{name}: the model was trained on images of the cases: {', '.join(counts)}"
+            shares = (f"{m.trained_on:,} of {m.images:,} of {key}" for key, m in trained.items())
+            yield f"{name}: the model was trained on images of the cases: {', '.join(shares)}"
     for name, run in results.items():
         if pc.any(run.cases["tie"]).as_py():
             counted = compute_metrics(run.cases, presets[0].rules, {})
