@@ -189,7 +189,7 @@ def models() -> str:
         source = f"[{entry.hub.id}]({entry.hub.page})" if entry.hub else entry.url
         facts = [entry.architecture, "part of zoo" if entry.is_shipped else source]
         facts += [entry.licence or "unknown", entry.trained_on or "unknown"]
-        notes = "; ".join(filter(None, [entry.unsupported, *entry.notes]))
+        notes = "; ".join(filter(None, [entry.unsupported, entry.warning, *entry.notes]))
         rows.append([f"`{name}`", entry.description, *facts, notes])
     intro = """`--model NAME` takes these names, and TAG/ARCHITECTURE of open_clip's weights
 ([Published models](../guides/published.md)). `zoo ls models --long` adds papers and hashes."""

@@ -156,7 +156,9 @@ def _state_ranges(text: str, message: str) -> str:
         if restriction is None:  # not a number, but another type that jsonargparse parses from text
             return match[0]
         value = value or _given_value(argument, message)
-        return f"{argument}: {value} is not {ranges.describe_restriction(kind, restriction)}"
+        no_value = " (null sets none)" if "NoneType" in message else ""
+        allowed = ranges.describe_restriction(kind, restriction)
+        return f"{argument}: {value} is not {allowed}{no_value}"
 
     return _OUT_OF_RANGE.sub(describe_range, text)
 

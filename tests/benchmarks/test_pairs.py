@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from zoo.benchmarks.pairs import Pairs
@@ -48,7 +50,7 @@ def test_the_file_may_lie_under_the_data_root(tmp_path):
         ('image,caption,foil\nx.png,"a"a,b\n', r"mine\.csv:2 is not CSV"),
         ("image,caption,foil\n", r"mine\.csv has no row"),
         ("", r"mine\.csv:1 has no column 'image'"),
-        ("image,words,foil\nx.png,a,b\n", r"no column 'caption'.*choose one with caption_column"),
+        ("image,words,foil\nx.png,a,b\n", r"no column 'caption'.*choose one with .*caption_column"),
         ("image,caption,foil,foil\nx.png,a,b,c\n", r"csv:1 has the column 'foil' 2 times"),
         ("image,caption,foil,subset,subset\nx.png,a,b,c,d\n", r"the column 'subset' 2 times"),
     ],
@@ -74,3 +76,10 @@ def test_a_table_of_captions_may_be_asked_about_as_it_is(tmp_path, header, optio
         options = {**options, "foil_column": "wrong", "separator": ";"}
     (case,) = Pairs(str(path), **options).read(tmp_path).cases
     assert (case.images, case.texts) == ((ImageRef("file", "x.png"),), ("a", "b"))
+
+
+def test_an_unknown_column_of_foils_is_answered_with_flags_that_set_it(tmp_path):
+    path = write(tmp_path, "image,caption,wrong\nx.png,a,b\n")
+    flags = f"--benchmarks pairs --benchmarks.file {path} --benchmarks.foil_column NAME"
+    with pytest.raises(ZooError, match=re.escape(flags)):
+        Pairs(str(path)).read(tmp_path)

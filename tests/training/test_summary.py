@@ -196,10 +196,11 @@ def test_images_are_counted_and_not_the_empty_rows_of_batches(
     message = capsys.readouterr().err
     note = (
         "data.batch_size is 500, and there are only 8 training captions: every epoch is one step "
-        "with all of them, and 492 rows of its batch are empty"
+        "with all of them, and 492 rows of its batch are empty; a smaller --batch_size gives more "
+        "steps per epoch"
     )
     assert message.index(note) < message.index("trained to 2 steps")
-    assert "and 16 images with their captions were seen, in batches of 500" in message
+    assert "and 16 images with their captions were seen, in batches of 8" in message
 
 
 @pytest.fixture(scope="module")

@@ -96,10 +96,11 @@ class Pairs(Benchmark):
     def _cases(self, path: Path) -> Iterator[Case]:
         match, images = np.array([[True, False]]), OwnImages(path.parent)
         table = Table(path, self.separator, strict=True)
+        flags = f"`--benchmarks pairs --benchmarks.file {self.file} --benchmarks."
         columns = (
-            table.choose_column(self.image_column, "image_column", IMAGES),
-            table.choose_column(self.caption_column, "caption_column", CAPTIONS),
-            table.choose_column(self.foil_column, "foil_column", FOIL_COLUMNS),
+            table.choose_column(self.image_column, f"{flags}image_column NAME`", IMAGES),
+            table.choose_column(self.caption_column, f"{flags}caption_column NAME`", CAPTIONS),
+            table.choose_column(self.foil_column, f"{flags}foil_column NAME`", FOIL_COLUMNS),
         )
         if SUBSET_COLUMN in table.header:
             table.choose_column(SUBSET_COLUMN, "the header", (SUBSET_COLUMN,))

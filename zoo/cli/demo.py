@@ -1,4 +1,4 @@
-"""`zoo demo`: what NegCLIP and CS-CLIP change in a small CLIP, on two cores in a minute and a half.
+"""`zoo demo`: what NegCLIP and CS-CLIP change in a small CLIP, on two cores in about two minutes.
 
 The tower that comes with the package prefers many half-truths to the true text, as CLIP does. It is
 fine-tuned with NegCLIP and with CS-CLIP on drawn scenes. The three models are evaluated on other

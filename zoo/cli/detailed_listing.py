@@ -49,7 +49,7 @@ def describe_models() -> Iterator[str]:
             "trained on": entry.trained_on,
             "paper": entry.paper,
             "not loadable": entry.unsupported,
-            "notes": "; ".join(entry.notes),
+            "notes": "; ".join(filter(None, [entry.warning, *entry.notes])),
             "not found": ", ".join(entry.unknown),
         }
         lines_of_facts = [f"  {label}: {text}" for label, text in facts.items() if text]

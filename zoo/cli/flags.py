@@ -102,6 +102,14 @@ FLAGS = (
         integer_at_least(1),
         ("fit",),
     ),
+    Flag(
+        "max_steps",
+        "N",
+        "optimizer steps after which training ends, if before the last epoch",
+        "trainer.max_steps",
+        integer_at_least(1),
+        ("fit",),
+    ),
     Flag("devices", "N", "number of GPUs or processes, or auto", "trainer.devices", count_or_name),
     Flag(
         "ckpt_path",

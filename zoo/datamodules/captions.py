@@ -370,7 +370,7 @@ class CaptionDataModule(Ranged, CaptionData):
         train, val = self.sources
         yield from note_large_batch(
             self.batch_size,
-            len(self._training_groups),
+            self.rows_per_epoch,
             self.captions_per_image,
         )
         if self.hard_images:
@@ -549,6 +549,11 @@ class CaptionDataModule(Ranged, CaptionData):
         mixture, n_rows = self._mixture, len(self._training_groups)
         mixed = () if mixture is None else (mixture.weights, mixture.sizes)
         return SampleOrder(self.batch_size, self.seed, n_rows, self.decoder, *mixed)
+
+    @property
+    def rows_per_epoch(self) -> int:
+        """Number of training rows of an epoch: captions, or images with one caption each."""
+        return len(self._training_groups)
 
     @property
     def _training_groups(self) -> Groups:

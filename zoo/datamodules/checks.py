@@ -127,7 +127,7 @@ def note_large_batch(batch_size: int, rows: int, captions_per_image: str) -> Ite
         yield (
             f"data.batch_size is {batch_size:,}, and there are only {rows:,} training {things}: "
             f"every epoch is one step with all of them, and {batch_size - rows:,} rows of its "
-            "batch are empty"
+            "batch are empty; a smaller --batch_size gives more steps per epoch"
         )
 
 
@@ -172,9 +172,10 @@ def check_texts(train: Source, texts: CaptionTexts) -> Iterator[str]:
     if texts.use_source_negatives:
         with_one = int(train.column("usable_negative").to_numpy().sum())
         if not with_one:
+            hints = dict.fromkeys(filter(None, (p.negatives_hint for p in train.reader.parts)))
             raise ZooError(
-                f"data.source_negatives needs negatives, and {_names(train.reader)} has "
-                "none: set generators in data.negatives instead"
+                f"data.source_negatives needs negatives, and {_names(train.reader)} has none: "
+                f"{''.join(f'{hint}, or ' for hint in hints)}set generators in data.negatives"
             )
         yield from _note_coverage(with_one, len(captions), "a source negative")
     if texts.units is not None:

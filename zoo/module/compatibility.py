@@ -63,17 +63,22 @@ def warn_of_unused_texts(objective: Objective, head: Head, data: object) -> None
             )
 
 
-def report_frozen(backbone: Backbone, frozen: list[str]) -> None:
-    """Logs which tensors of the backbone are frozen, if any."""
-    if frozen:
-        names = ", ".join(frozen[:FROZEN_SHOWN]) + (", ..." if frozen[FROZEN_SHOWN:] else "")
-        log.info(
-            "frozen tensors of the backbone: %d (%s), not used by the loss or not tuned with "
-            "model.backbone.tuning.towers %s",
-            len(frozen),
-            names,
-            backbone.tuning.describe_towers(),
-        )
+def report_frozen(backbone: Backbone, frozen: list[str], untuned: set[str]) -> None:
+    """Logs which tensors of the backbone are frozen, if any, and why.
+
+    Args:
+        backbone: The backbone.
+        frozen: The names of its frozen tensors.
+        untuned: Those that were already frozen by its settings of tuning.
+    """
+    towers = f"not tuned with model.backbone.tuning.towers {backbone.tuning.describe_towers()}"
+    for reason, names in (
+        ("not used by the loss", [name for name in frozen if name not in untuned]),
+        (towers, [name for name in frozen if name in untuned]),
+    ):
+        if names:
+            shown = ", ".join(names[:FROZEN_SHOWN]) + (", ..." if names[FROZEN_SHOWN:] else "")
+            log.info("frozen tensors of the backbone: %d (%s), %s", len(names), shown, reason)
 
 
 def check_provided(name: str, needs: Needs, provides: Capabilities) -> None:

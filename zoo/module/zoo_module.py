@@ -14,7 +14,7 @@ from lightning import LightningModule
 from torch import Tensor
 
 from zoo import __version__
-from zoo.backbones.backbone import Backbone
+from zoo.backbones.backbone import TEMPERATURE, Backbone
 from zoo.batch import Batch, Encoded, TextBank, TokenKey
 from zoo.caption_data import Benchmarks, CaptionData, benchmarks_of, data_name, data_of
 from zoo.errors import ZooError
@@ -117,6 +117,8 @@ class ZooModule(Ranged, LightningModule):
         refuse_missing_bias(self.objective, self.head, backbone)
         self.image_keys = frozenset[TokenKey]().union(*(need.image_keys for need in needs))
         self.text_keys = frozenset[TokenKey]().union(*(need.text_keys for need in needs))
+        self._untuned = {name for name, p in backbone.named_parameters() if not p.requires_grad}
+        self._untuned -= set(TEMPERATURE)  # which the head replaces
         self.frozen = backbone.freeze_unused(
             self.image_keys,
             self.text_keys,
@@ -156,7 +158,7 @@ class ZooModule(Ranged, LightningModule):
             self.backbone.refuse_tokens_of_dropped_patches(self.image_keys)
             if self.trainer.is_global_zero:
                 warn_of_unused_texts(self.objective, self.head, data)
-                report_frozen(self.backbone, self.frozen)
+                report_frozen(self.backbone, self.frozen, self._untuned)
 
     def _refuse_clipping_fused(self) -> None:
         """Refuses what Lightning would refuse at the first step, in terms of other names."""

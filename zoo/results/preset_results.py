@@ -78,9 +78,13 @@ def compute_preset_results(
 
 
 def _describe_kept_options(preset: Preset, cases: pa.Table) -> str:
-    """Returns the protocols whose identical options the preset cannot drop, as a clause."""
+    """Returns a clause on options equal to the right text that the preset keeps, if there are any.
+
+    A preset that drops them names the protocols where it cannot.
+    """
     if not preset.rules.drop_identical:
-        return ""
+        kept = pc.any(pc.list_flatten(cases["identical"])).as_py()
+        return ", permutations identical to the caption are kept" if kept else ""
     keeping = pc.unique(cases.filter(cases["identical"].is_null())["protocol"]).to_pylist()
     names = sorted({resolve_protocol(protocol).name for protocol in keeping})
     return f", but kept by protocol {', '.join(names)}" if names else ""

@@ -19,6 +19,7 @@ from zoo.results.metrics import Metric
 
 INTERVAL, COVERAGE = "95 % interval", "scored / total"
 METRICS = ("benchmark", "subset", "metric", "%", INTERVAL, COVERAGE, "ties", "chance", "B/32")
+OPTIONAL = ("ties", "chance", "B/32")  # columns of METRICS
 SPLIT = ("benchmark", "subset", "metric", "split", "%", INTERVAL, COVERAGE)
 AVERAGES = ("average", "%", INTERVAL, "weighting", COVERAGE, "")
 _LATEX = {
@@ -198,7 +199,7 @@ def to_csv(records: Sequence[Mapping[str, Any]]) -> str:
 
 
 def metrics_table(metrics: Sequence[Metric], preamble: Sequence[str] = ()) -> TextTable:
-    """Returns a table with one row per metric.
+    """Returns a table with one row per metric, without columns of optional numbers that are empty.
 
     Args:
         metrics: Metrics in the order of their rows. Only the first row of a benchmark names it.
@@ -219,7 +220,14 @@ def metrics_table(metrics: Sequence[Metric], preamble: Sequence[str] = ()) -> Te
         )
         for m, previous_run in zip(metrics, previous_runs, strict=False)
     )
-    return TextTable(METRICS, rows, tuple(preamble))
+    shown = [
+        i for i, name in enumerate(METRICS) if name not in OPTIONAL or any(row[i] for row in rows)
+    ]
+    return TextTable(
+        tuple(METRICS[i] for i in shown),
+        tuple(tuple(row[i] for i in shown) for row in rows),
+        tuple(preamble),
+    )
 
 
 def splits_table(metrics: Sequence[Metric]) -> TextTable:

@@ -39,6 +39,7 @@ DATA = {"overlong": "truncation", "redraw": "resample", "cut": "truncated"}
 # settings that were added, with the values that version 0.1.0 had
 ADDED_ARGUMENTS: dict[str, dict[str, Any]] = {
     "CSCLIP": {"pairs": "softmax"},
+    "CsvTable": {"negative_column": None},
     "FSCCLIP": {"pairs": "softmax"},
     "NegCLIPSwap": {"skip_equivalent": False},
     "READCLIP": {

@@ -141,6 +141,14 @@ class BestCheckpoint(ModelCheckpoint):
             save_on_train_epoch_end=False,
             enable_version_counter=False,
         )
+        self.best_step: int | None = None  # in this process
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Saves a better checkpoint, and notes its step."""
+        score_before = self.best_model_score
+        super().on_validation_end(trainer, pl_module)
+        if self.best_model_score is not score_before:
+            self.best_step = trainer.global_step
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restores the best value so far, and keeps this run's folder."""

@@ -127,9 +127,12 @@ class ProgressLog(ProgressBar):
 
 
 def _epoch_limit(trainer: Trainer, word: str) -> str:
-    """Returns a word and the maximum number of epochs, empty without a maximum."""
+    """Returns a word and the number of epochs, empty if the number of steps ends training."""
     limit = trainer.max_epochs
-    return "" if limit is None or limit < 0 else f"{word}{limit}"
+    if limit is None or limit < 0:
+        return ""
+    steps = limit * trainer.num_training_batches / trainer.accumulate_grad_batches
+    return "" if 0 <= trainer.max_steps < steps else f"{word}{limit}"
 
 
 class ParameterSummary(ModelSummary):

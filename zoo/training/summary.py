@@ -57,9 +57,7 @@ def summary_lines(trainer: Trainer) -> Iterator[str]:
         elif isinstance(callback, LastCheckpoint):
             last_checkpoint = callback.last_model_path
         elif isinstance(callback, BestCheckpoint) and callback.best_model_path:
-            score = callback.best_model_score
-            reached = "" if score is None else f" ({callback.monitor} {float(score):.4f})"
-            yield f"best checkpoint: {callback.best_model_path}{reached}"
+            yield f"best checkpoint: {callback.best_model_path}{_describe_score(trainer, callback)}"
     if last_checkpoint:
         yield f"last checkpoint: {last_checkpoint}"
     if isinstance(trainer.logger, CSVLogger):
@@ -76,6 +74,18 @@ def summary_lines(trainer: Trainer) -> Iterator[str]:
         yield f"to export it: zoo export {quoted} EXPORTED --results MEASURED"
 
 
+def _describe_score(trainer: Trainer, callback: BestCheckpoint) -> str:
+    """Describes the value of the best checkpoint, its step and the images of its validation."""
+    if callback.best_model_score is None:
+        return ""
+    step = "" if callback.best_step is None else f" at step {callback.best_step:,}"
+    _, val = getattr(data_of(trainer), "sources", (None, None))
+    images = ""
+    if val is not None and str(callback.monitor).startswith("val/"):
+        images = f", on {len(val.image_ids):,} images"
+    return f" ({callback.monitor} {float(callback.best_model_score):.4f}{step}{images})"
+
+
 def _describe_hours(trainer: Trainer, seconds: float, since: str) -> str:
     if isinstance(trainer.accelerator, CUDAAccelerator):
         return f"{trainer.world_size * seconds / 3600:.3g} GPU hours{since}"
@@ -89,6 +99,7 @@ def _describe_images(trainer: Trainer, n_images: int | None, since: str) -> str:
     rows = getattr(data_of(trainer), "batch_size", None)
     if not isinstance(rows, int) or n_images is None:
         return ""
+    rows = min(rows, getattr(data_of(trainer), "rows_per_epoch", rows))
     return f", and {n_images:,} images with their captions were seen{since}, in batches of {rows:,}"
 
 

@@ -70,6 +70,7 @@ class ModelEntry(Struct, forbid_unknown_fields=True):
         licence: The licence of the weights if they have one, else of the code, which it says.
         trained_on: The training data.
         unsupported: Why it cannot be loaded.
+        warning: What the model does not know; logged when the model is loaded.
         notes: Further notes.
     """
 
@@ -92,6 +93,7 @@ class ModelEntry(Struct, forbid_unknown_fields=True):
     licence: Text | None = None
     trained_on: Text | None = None
     unsupported: Text | None = None
+    warning: Text | None = None
     notes: list[Text] = []
 
     @property

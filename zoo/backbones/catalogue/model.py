@@ -1,5 +1,6 @@
 """Settings of published models by name."""
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from zoo.support.class_paths import reject_untrusted_classes
 from zoo.support.configurable import Configurable
 
 YAML = (".yaml", ".yml")
+
+log = logging.getLogger(__name__)
 
 
 def load_published_settings(model_spec: str, flag: str = "") -> dict[str, Any]:
@@ -43,6 +46,8 @@ def load_published_settings(model_spec: str, flag: str = "") -> dict[str, Any]:
         raise ZooError(f"{name} cannot be loaded: {entry.unsupported}")
     if name not in entries():
         _refuse_untrusted_classes(name, _backbone_settings(entry, Path(file)), flag)
+    if entry.warning is not None:
+        log.warning("%s: %s", name, entry.warning)
     if entry.is_shipped and not file:
         return _backbone_settings(entry, None)
     weights = user_file(name, entry, Path(file)) if file else cached_file(name, entry)

@@ -274,6 +274,11 @@ def _comparison_notes(
         random = describe_random_weights(run.header["model"].get("weights", {}))
         if random is not None:
             yield f"{name}: {random}"
+        metrics = run.by_preset[0].metrics if run.by_preset else ()
+        trained = {f"{m.benchmark_run}/{m.subset}": m for m in metrics if m.trained_on}
+        if trained:
+            shares = (f"{m.trained_on:,} of {m.images:,} of {key}" for key, m in trained.items())
+            yield f"{name}: the model was trained on images of the cases: {', '.join(shares)}"
     for name, run in results.items():
         if pc.any(run.cases["tie"]).as_py():
             counted = compute_metrics(run.cases, presets[0].rules, {})
@@ -338,7 +343,8 @@ def _legend_notes(
     yield MARKS
     yield (
         f"vs {first_group}: difference in percentage points, with its 95 % interval under "
-        "resampling of images"
+        "resampling of images; half an outcome is added for each run, so that the interval "
+        "of a few images is wide even if no answer differs"
     )
     if compute_split_gaps(lines):
         yield "split gap: first split minus second, in percentage points; a positive one is a drop"

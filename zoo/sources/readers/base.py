@@ -55,6 +55,11 @@ class Reader(Configurable, ABC):
         return ()
 
     @property
+    def negatives_hint(self) -> str:
+        """How to give negatives to a reader that has none, for an error; empty if it cannot."""
+        return ""
+
+    @property
     def parts(self) -> "tuple[Reader, ...]":
         """The readers that this reader concatenates, or only itself."""
         return (self,)

@@ -21,6 +21,8 @@ class CsvTable(Reader):
         caption_column: Column of the captions. If None, the first of title, caption, text,
             sentence, description.
         separator: Character between columns. If None, a tab if the header has one, else a comma.
+        negative_column: Column of wrong captions, for `data.source_negatives`. An empty field has
+            none. If None, no column is read.
     """
 
     def __init__(
@@ -29,24 +31,30 @@ class CsvTable(Reader):
         image_column: str | None = None,
         caption_column: str | None = None,
         separator: str | None = None,
+        negative_column: str | None = None,
     ) -> None:
-        self.file, self.image_column, self.caption_column, self.separator = (
-            Path(file),
-            image_column,
-            caption_column,
-            separator,
-        )
+        self.file, self.separator = Path(file), separator
+        self.image_column, self.caption_column = image_column, caption_column
+        self.negative_column = negative_column
 
     @property
     def files(self) -> tuple[Path, ...]:
         """The table."""
         return (self.file,)
 
+    @property
+    def negatives_hint(self) -> str:
+        """How to give negatives."""
+        return "name the column of your wrong captions in negative_column"
+
     def samples(self) -> Iterator[Sample]:
         """Yields a sample for each row."""
         table = Table(self.file, self.separator)
         image = table.choose_column(self.image_column, "image_column", IMAGE_COLUMNS)
         text = table.choose_column(self.caption_column, "caption_column", CAPTION_COLUMNS)
+        negative = self.negative_column
+        if negative is not None:
+            table.choose_column(negative, "negative_column", ())
         images = OwnImages(self.file.parent)
         for i, (line, row) in enumerate(table.rows()):
             origin = f"{self.file}:{line}"
@@ -55,4 +63,12 @@ class CsvTable(Reader):
                     f"{origin} has no image in column {image!r}: add one or remove the line"
                 )
             ref = images.ref(row[image])
-            yield Sample(ref, strip_caption(row[text], origin), str(ref), str(i), origin=origin)
+            wrong_text = "" if negative is None else row[negative].strip()
+            yield Sample(
+                ref,
+                strip_caption(row[text], origin),
+                str(ref),
+                str(i),
+                negatives=(wrong_text,) if wrong_text else (),
+                origin=origin,
+            )

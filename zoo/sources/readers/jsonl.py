@@ -23,14 +23,25 @@ class _CaptionLine(Struct):
 
 
 class JsonLines(Reader):
-    """A file of `{"image", "caption"}` lines.
+    """JSON lines with the fields `image`, `caption` and optionally `negatives` and others.
 
-    `image` is a path or an image reference such as 'coco:391895'. Optional fields are `caption_id`
-    (default: the line number from 0), `image_id`, `split`, `negatives` (a list of sentences) and
-    `companions` (line numbers, from 0, of hard images).
+    `image` is a path or an image reference such as 'coco:391895'. Optional fields are `negatives`
+    (a list of wrong captions, for `data.source_negatives`), `caption_id` (default: the line number
+    from 0), `image_id`, `split` and `companions` (line numbers, from 0, of hard images).
 
     Args:
-        file: The file.
+        file: The file, with a line such as `{"image": "cup.jpg", "caption": "a red cup",
+            "negatives": ["a blue cup"]}` for each caption. Optional fields are negatives,
+            caption_id, image_id, split and companions.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> from zoo.sources.readers import JsonLines
+        >>> file = Path("captions.jsonl")
+        >>> _ = file.write_text(
+        ...     '{"image": "cup.jpg", "caption": "a red cup", "negatives": ["a blue cup"]}')
+        >>> [(sample.caption, sample.negatives) for sample in JsonLines(file).read()]
+        [('a red cup', ('a blue cup',))]
     """
 
     def __init__(self, file: Path) -> None:
@@ -40,6 +51,12 @@ class JsonLines(Reader):
     def files(self) -> tuple[Path, ...]:
         """The file."""
         return (self.file,)
+
+    @property
+    def negatives_hint(self) -> str:
+        """The field of negatives, and the fields of the first line."""
+        fields = next((line for _, line in read_json_lines(self.file, dict[str, object])), {})
+        return f"give the field negatives (the first line has {', '.join(fields)})"
 
     def samples(self) -> Iterator[Sample]:
         """Yields a sample for each line."""
