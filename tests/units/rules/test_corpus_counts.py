@@ -108,3 +108,23 @@ def test_heads_are_counted_by_their_attribute() -> None:
     assert counts.heads_after(["brown"]) == {"dog": 7, "cat": 1}
     assert counts.heads_after([]) == {"dog": 3, "cat": 3}
     assert counts.heads_after(["striped"]) == {}
+
+
+def test_swaps_make_both_directions_as_frequent() -> None:
+    counts = CorpusCounts(
+        "heads: man 9 woman 9\n"
+        "subjects watching person: man 30 woman 10\n"
+        "objects person watching: woman 20 man 5\n"
+    )
+    # man, woman: 30.5 * 20.5; woman, man: 10.5 * 5.5
+    expected = 10.5 * 5.5 / (30.5 * 20.5)
+    assert counts.swap_probability("man", "watching", "woman") == pytest.approx(expected)
+    assert counts.swap_probability("woman", "watching", "man") == 1
+    assert counts.swap_probability("man", "watching", "man") == 1
+
+
+def test_heads_of_relations_are_counted_with_the_attribute() -> None:
+    counts = CorpusCounts("heads: dog 10 boy 4\nattributes dog: brown 7\nattributes boy: young 2\n")
+    subjects = {"dog": 6.0, "boy": 8.0, "cat": 2.0}
+    assert counts.with_attributes(subjects, []) == pytest.approx({"dog": 6 * 0.3, "boy": 8 * 0.5})
+    assert counts.with_attributes(subjects, ["brown"]) == pytest.approx({"dog": 6 * 0.7})

@@ -88,3 +88,8 @@ def test_a_word_list_is_a_file_and_an_unknown_one_is_refused() -> None:
     assert not any(line.startswith("#") for line in words.VERBS.splitlines())
     with pytest.raises(AttributeError, match="no word list 'HORSES'"):
         words.HORSES  # noqa: B018
+
+
+def test_a_noun_like_its_plural_replaces_only_singulars() -> None:
+    assert "sheep" in lexicon.NOUN_FOILS["goat"]
+    assert "sheep" not in lexicon.NOUN_FOILS["goats"]

@@ -113,6 +113,23 @@ def test_a_listed_noun_has_two_foils(caption: str) -> None:
         assert len(entity.foils) >= 2
 
 
+def test_a_word_inside_a_compound_does_not_forbid_a_foil() -> None:
+    assert "bathroom" in foils("A living room with a couch")
+
+
+def test_an_argument_that_the_caption_implies_is_not_exchanged(tmp_path: Path) -> None:
+    file = tmp_path / "counts.txt"
+    common = "heads: frisbee 50 ball 50 park 50\nobjects person with: frisbee 50 ball 50\n"
+    images = "images: [all] 900 frisbee 50 ball 50 park 50\n"
+    for together, n_foils in (("", 1), ("together frisbee: park 40\n", 0)):
+        file.write_text(common + images + together)
+        record = extract(
+            "A man with a frisbee in a park", RuleExtractor(0, TAGGER, counts=str(file))
+        )
+        relation = next(r for r in record.relations if r.object == "frisbee")
+        assert len({f.object for f in relation.foils if f.component == "object"}) == n_foils
+
+
 def test_two_alike_share_their_foils() -> None:
     record = extract("A man and a woman")
     assert all(entity.foils for entity in record.entities)
@@ -159,7 +176,7 @@ def test_body_parts_and_kinds_of_the_head_are_no_foils() -> None:
 @pytest.mark.parametrize(
     ("caption", "swap"),
     [
-        ("A black dog chases a white cat", "white cat chasing black dog"),
+        ("A black dog chases a white dog", "white dog chasing black dog"),
         ("A man stands behind a woman", "woman standing behind man"),
     ],
 )
@@ -356,4 +373,4 @@ def test_real_captions_yield_units(shared_data: Path) -> None:
     with_foil = sum(any(e.foils for e in r.entities) for r in records) / len(records)
     related = sum(any(e.foils for e in r.relations) for r in records) / len(records)
     assert with_foil > 0.95
-    assert related > 0.7
+    assert related > 0.65

@@ -121,6 +121,22 @@ class CorpusCounts:
             return self._bare_heads
         return self._heads_by_attribute.get(attributes[0], {})
 
+    def with_attributes(
+        self, heads: Mapping[str, float], attributes: Sequence[str]
+    ) -> Mapping[str, float]:
+        """Returns the counts of heads times the share of each head with the first attribute.
+
+        Args:
+            heads: The counts of heads in a place of a relation.
+            attributes: The attributes. Without them, it is the share without attributes.
+        """
+        counts = self.heads_after(attributes)
+        return {
+            head: count * counts[head] / max(self.heads.get(head, 0), counts[head])
+            for head, count in heads.items()
+            if head in counts
+        }
+
     @cached_property
     def _heads_by_attribute(self) -> dict[str, dict[str, float]]:
         table: dict[str, dict[str, float]] = {}
@@ -192,6 +208,25 @@ class CorpusCounts:
             and self.share_images(singular, other)
             for other in (SINGULARS.get(other, other) for other in others)
         )
+
+    def swap_probability(self, subject: str, predicate: str, object_: str) -> float:
+        """Returns the probability of swapping arguments that makes both directions as frequent.
+
+        The frequency of a direction is estimated from those of its subject and of its object with
+        the predicate, in which unseen heads count as half a case.
+
+        Args:
+            subject: The head of the subject.
+            predicate: The predicate.
+            object_: The head of the object.
+        """
+
+        def frequency(first: str, second: str) -> float:
+            as_subject = self.subjects.get((predicate, noun_class(second)), {}).get(first, 0)
+            as_object = self.objects.get((noun_class(first), predicate), {}).get(second, 0)
+            return (as_subject + 0.5) * (as_object + 0.5)
+
+        return min(1.0, frequency(object_, subject) / frequency(subject, object_))
 
     @cached_property
     def _predicates(self) -> Table:

@@ -75,7 +75,11 @@ _BEINGS, _VEHICLES, _THINGS = (
 _SINGULAR_FOILS = _alternatives_by_word((*_BEINGS, *_VEHICLES, *_THINGS))
 SINGULARS = {plural(noun): noun for noun in _SINGULAR_FOILS if noun not in UNCOUNTED}
 NOUN_FOILS = _SINGULAR_FOILS | {
-    many: tuple(plural(foil) for foil in _SINGULAR_FOILS[singular] if foil not in UNCOUNTED)
+    many: tuple(
+        plural(foil)
+        for foil in _SINGULAR_FOILS[singular]
+        if foil not in UNCOUNTED and plural(foil) != foil
+    )
     for many, singular in SINGULARS.items()
     if many != singular and many not in UNCOUNTED
 }

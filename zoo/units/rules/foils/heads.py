@@ -1,6 +1,6 @@
 """Foils of a noun phrase with another head: "a red sofa" for "a red chair"."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from random import Random
 
 from zoo.units.record import EntityFoil
@@ -64,8 +64,7 @@ def exchanged_head_foils(
         counts: The counts of a corpus.
         rng: Draws the head.
     """
-    attributes = [word for word in phrase.words[: phrase.head[0]] if word in ATTRIBUTE_FOILS]
-    frequencies = counts.heads_after(attributes)
+    frequencies = counts.heads_after(attributes_of(phrase))
     used: set[str] = set()
     for alternatives in (counts.other_heads_of, *[counts.other_heads_of_sort] * _EXCHANGES):
         head = draw_exchanged(phrase.head_text, alternatives, frequencies, rng)
@@ -74,6 +73,11 @@ def exchanged_head_foils(
             yield _change_head(phrase, head, counts, rng)
             if len(used) == 2:
                 return
+
+
+def attributes_of(phrase: Phrase) -> list[str]:
+    """Returns the attributes of a phrase."""
+    return [word for word in phrase.words[: phrase.head[0]] if word in ATTRIBUTE_FOILS]
 
 
 def drawn_head_foils(
@@ -144,6 +148,7 @@ def fits_phrase(head: str, phrase: Phrase, mentioned: frozenset[str]) -> bool:
         and not _is_mentioned(head, phrase.head_text, mentioned)
         and _quantity_fits(phrase, head)
         and _modifiers_fit_foil(phrase.words[:start], phrase.head_text, head)
+        and _modifiers_fit_foil(phrase.words[:start], head, phrase.head_text)
     )
 
 
@@ -200,9 +205,12 @@ def _modifiers_fit_foil(modifiers: tuple[str, ...], head: str, foil: str) -> boo
 
 def _is_mentioned(foil: str, head: str, mentioned: frozenset[str]) -> bool:
     """Returns whether a foil may name the same as the head or another noun of the caption."""
-    return same_meaning(foil, head) or any(
-        same_meaning(foil, noun) and not _differ_in_age(foil, noun) for noun in mentioned
-    )
+    return same_meaning(foil, head) or names_any(foil, mentioned - {head, *head.split()})
+
+
+def names_any(head: str, nouns: Iterable[str]) -> bool:
+    """Returns whether a head may name the same as one of some nouns."""
+    return any(same_meaning(head, noun) and not _differ_in_age(head, noun) for noun in nouns)
 
 
 def _differ_in_age(first: str, second: str) -> bool:

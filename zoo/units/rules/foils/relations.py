@@ -8,14 +8,14 @@ from zoo.units.record import Entity, Relation, RelationFoil
 from zoo.units.rules.corpus_counts import CorpusCounts
 from zoo.units.rules.foils.contradictions import CONTRADICTIONS, Contradiction, contradiction
 from zoo.units.rules.foils.exchange import draw_exchanged
-from zoo.units.rules.foils.heads import fits_phrase, replace_head
+from zoo.units.rules.foils.heads import attributes_of, fits_phrase, names_any, replace_head
 from zoo.units.rules.foils.swaps import can_swap
 from zoo.units.rules.kinds import noun_class
 from zoo.units.rules.lexicon import is_symmetric
 from zoo.units.rules.phrases.phrase import Phrase
 
-# a head that was seen less often in a place may be a mistake of the tagger
-_MIN_COUNT = 2
+# the number of draws of another head of each argument
+_EXCHANGES = 2
 
 
 def relation_foils(
@@ -51,58 +51,50 @@ def relation_foils(
         RelationFoil, **texts, edit="predicate_change", component="predicate"
     )
     change_argument = partial(RelationFoil, predicate=predicate, edit="argument_change")
-    n_foils = 0
     for kind in CONTRADICTIONS:
 
-        def alternatives(true: str, kind: Contradiction = kind) -> tuple[str, ...]:
+        def contraries(true: str, kind: Contradiction = kind) -> tuple[str, ...]:
             return _contrary_predicates(
                 counts, noun_class(heads["subject"]), true, heads["object"]
             ).get(kind, ())
 
-        other_predicate = draw_exchanged(predicate, alternatives, predicates, rng)
+        other_predicate = draw_exchanged(predicate, contraries, predicates, rng)
         if other_predicate:
-            n_foils += 1
             yield change_predicate(predicate=other_predicate)
     # the filter drops and counts symmetric ones
-    if is_symmetric(predicate) or can_swap(predicate, relation.subject, relation.object):
+    if is_symmetric(predicate) or (
+        can_swap(predicate, relation.subject, relation.object)
+        and rng.random() < counts.swap_probability(heads["subject"], predicate, heads["object"])
+    ):
         yield RelationFoil(relation.object, predicate, relation.subject, "argument_swap")
     contexts = {
         "subject": counts.subjects.get((predicate, noun_class(heads["object"])), {}),
         "object": counts.objects.get((noun_class(heads["subject"]), predicate), {}),
     }
     for component, phrase in phrases.items():
-        head = draw_exchanged(heads[component], counts.other_heads_of, contexts[component], rng)
-        if (
-            head
-            and fits_phrase(head, phrase, mentioned)
-            and not counts.is_expected_with(head, other_heads)
-        ):
-            n_foils += 1
-            changed = texts | {component: replace_head(phrase, counts.draw_compound(head, rng))}
-            yield change_argument(component=component, part="head", **changed)
+        if _is_named_elsewhere(heads[component], other_heads, counts):
+            # it would not be drawn as a foil here
+            continue
+        frequencies = counts.with_attributes(contexts[component], attributes_of(phrase))
+        for _ in range(_EXCHANGES):
+            head = draw_exchanged(heads[component], counts.other_heads_of, frequencies, rng)
+            if (
+                head
+                and fits_phrase(head, phrase, mentioned)
+                and not counts.is_expected_with(head, other_heads)
+            ):
+                changed = texts | {component: replace_head(phrase, counts.draw_compound(head, rng))}
+                yield change_argument(component=component, part="head", **changed)
     for component, entity in (("subject", subject[1]), ("object", object_[1])):
         texts_of_foils = [foil.text for foil in entity.foils if foil.edit == "attribute_change"]
         if texts_of_foils:
-            n_foils += 1
             changed = texts | {component: rng.choice(texts_of_foils)}
             yield change_argument(component=component, part="attribute", **changed)
-    if n_foils:
-        return
-    # no exchange was accepted: one argument becomes another that the corpus has in its place
-    for component in rng.sample(list(phrases), 2):
-        phrase, context = phrases[component], contexts[component]
-        candidates = [
-            h
-            for h in counts.other_heads_of(heads[component])
-            if context.get(h, 0) >= _MIN_COUNT
-            and fits_phrase(h, phrase, mentioned)
-            and not counts.is_expected_with(h, other_heads)
-        ]
-        if candidates:
-            (head,) = rng.choices(candidates, [context[h] for h in candidates])
-            changed = texts | {component: replace_head(phrase, counts.draw_compound(head, rng))}
-            yield change_argument(component=component, part="head", **changed)
-            return
+
+
+def _is_named_elsewhere(head: str, other_heads: frozenset[str], counts: CorpusCounts) -> bool:
+    """Returns whether other nouns of the caption may name the same, or make it expected."""
+    return names_any(head, other_heads) or counts.is_expected_with(head, other_heads)
 
 
 @lru_cache(1 << 16)
