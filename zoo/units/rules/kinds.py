@@ -62,6 +62,7 @@ TABLES, MOUNTS, SUPPORTS = _nouns(words.TABLES), _nouns(words.MOUNTS), _nouns(wo
 WATERS = _nouns(words.WATERS)
 RIDEABLE, CLIMBABLE = _nouns(words.RIDEABLE), _nouns(words.CLIMBABLE)
 INSTRUMENTS, EVENTS = _nouns(words.INSTRUMENTS), word_set(words.EVENTS)
+COMPETITIONS = _nouns("race game match competition")
 FOODS = _words_of_sets_with("pizza", "cake", "apple", "broccoli", "fruit", "coffee", "cheese")
 HELD_THINGS = _nouns(words.HELD_THINGS)
 CROWDS = word_set("people police youth teen cattle")

@@ -8,7 +8,9 @@ from zoo.units.rules.kinds import (
     CLOTHES,
     GROUNDS,
     HELD_THINGS,
+    LIMBS,
     MOVERS,
+    NO_PLACES,
     PLACES,
     WATERS,
     is_kind,
@@ -24,10 +26,10 @@ from zoo.units.rules.phrases.phrase import Phrase
 
 _LONGEST_PREDICATE = 5
 # what follows these is neither a place nor an object
-_NON_VISUAL_PREPOSITIONS = {"of", "for", "about", "except", "including"}
+_NON_VISUAL_PREPOSITIONS = {"of", "for", "about", "except", "including", "via"}
 _PREPOSITIONS_OF_PLACE = word_set(
     "in on at near by behind beside along across through down up over under to around above below "
-    "beneath underneath"
+    "beneath underneath inside outside within atop"
 )
 _POSTURES = word_set("sit stand lie kneel crouch squat sleep lean")
 # verbs that things cannot do
@@ -57,13 +59,24 @@ def is_valid_triple(bearer: Phrase, state: ClauseState, noun: Phrase) -> bool:
         )
     ):
         return False
-    if first_base in _VERBS_OF_BEINGS and is_kind(bearer.head_text, _THINGS):
+    acts = state.verb is None or not state.verb.passive
+    if acts and first_base in _VERBS_OF_BEINGS and is_kind(bearer.head_text, _THINGS):
         return False
     if state.predicate in (("with",), ("without",)) and not _noun_belongs_to_bearer(
         bearer, state, noun
     ):
         return False
     if state.predicate == ("in",) and _has_nearer_subject(bearer, state) and not _is_place(noun):
+        return False
+    if state.predicate == ("in",) and is_kind(bearer.head_text, BEINGS) and noun.head_text in LIMBS:
+        # "hits a man in the face"
+        return False
+    if state.predicate == ("at",) and noun.head_text in NO_PLACES:
+        # "at dusk"
+        return False
+    by_actor = state.verb is not None and state.verb.passive and state.governor != "by"
+    if state.predicate == ("by",) and by_actor and not _is_place(noun):
+        # "is bitten on the nose by a kitten": the kitten is the actor
         return False
     if (
         state.predicate == ("at",)
@@ -81,7 +94,8 @@ def is_valid_triple(bearer: Phrase, state: ClauseState, noun: Phrase) -> bool:
 def _noun_belongs_to_bearer(bearer: Phrase, state: ClauseState, noun: Phrase) -> bool:
     """Returns whether the noun after "with" belongs to the bearer."""
     if state.predicate == ("with",) and (
-        is_kind(noun.head_text, _SETTINGS) or _has_nearer_subject(bearer, state)
+        (is_kind(noun.head_text, _SETTINGS) and is_kind(bearer.head_text, MOVERS))
+        or _has_nearer_subject(bearer, state)
     ):
         return False
     location = state.last_noun
@@ -92,10 +106,12 @@ def _noun_belongs_to_bearer(bearer: Phrase, state: ClauseState, noun: Phrase) ->
     ):
         return True
     # "a dog on a beach with waves": the dog has no waves
+    moves = any(is_kind(phrase.head_text, MOVERS) for phrase in (bearer, *state.subject))
     belongs_to_being = (
         noun.owned
         or state.is_held
-        or is_kind(noun.head_text, BEINGS, CLOTHES, BODY_PARTS, HELD_THINGS)
+        or is_kind(noun.head_text, CLOTHES, BODY_PARTS, HELD_THINGS)
+        or (moves and is_kind(noun.head_text, BEINGS))
     )
     return belongs_to_being or (
         state.verb is not None and state.governor not in _PREPOSITIONS_OF_PLACE
