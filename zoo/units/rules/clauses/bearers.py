@@ -49,13 +49,15 @@ _CLOSE_ACTS = word_set(
     "ride push pull walk chase lead hold carry hug pet feed follow drive tackle kiss"
 )
 _PUTTING = word_set("put place set lay park leave hang throw toss kick hit see watch")
+_LOADING = word_set("load put place set lay park")
 _BOARDS = MOUNTS - ANIMALS
 BACKDROPS = word_set("background foreground distance backdrop left right side air sky")
 _PLACES_NEARBY = frozenset(
     {"behind", "in front of", "next to", "near", "beside", "around", "above", "below", "between"}
 )
 _SUPPORTING_PARTS = word_set(
-    "back belly stomach side knee knees feet foot leg legs hand hands arm arms lap shoulders head heels"
+    "back belly stomach side knee knees feet foot leg legs hand hands arm arms lap shoulders head "
+    "heels"
 )
 
 
@@ -69,10 +71,16 @@ def set_bearer_of_body_part(state: ClauseState, part: Phrase, previous: Phrase |
         return
     if "of" in part.words or not is_kind(part.head_text, BODY_PARTS - CLOTHES):
         return
+    looks = state.has_perception_verb and state.predicate[:1] == state.verb_words[:1]
+    is_thing = not any(is_kind(phrase.head_text, MOVERS) for phrase in state.bearers)
     stays = previous is not None and previous.kind == "verb"
+    if looks or (stays and is_thing):
+        # "look at their hands", "a tie that is in a hand"
+        return
     bearer = state.last_noun if not stays and state.last_noun not in state.actors else None
     if bearer is not None and state.predicate == state.predicate[-1:]:
-        state.bearers = [] if is_kind(bearer.head_text, PLACES) else [bearer]
+        fixed = is_kind(bearer.head_text, PLACES) and not is_kind(bearer.head_text, HELD_THINGS)
+        state.bearers = [] if fixed else [bearer]
     elif (state.predicate[-1], part.head_text) != ("in", "arms") and not (
         state.predicate[-1] == "on" and part.head_text in _SUPPORTING_PARTS
     ):
@@ -113,7 +121,7 @@ def _is_backdrop(preposition: Phrase, place: Phrase) -> bool:
 
 
 def _is_part_of_subject(noun: Phrase, preposition: Phrase, backdrop: Phrase) -> bool:
-    """Returns whether "with his bat in the air" or "with a pickle on the side" is of the subject."""
+    """Returns whether a noun is of the subject: "with a bat in the air", "a pickle on the side"."""
     on_side = preposition.words == ("on",) and backdrop.text == "side"
     return on_side or (noun.owned and backdrop.text in ("air", "sky"))
 
@@ -140,7 +148,7 @@ def is_acting_being(phrase_list: Sequence[Phrase], i: int) -> bool:
 def set_bearer_on_mount(state: ClauseState, mount: Phrase) -> None:
     """Assigns "on a skateboard" to the actor, not to the object of the action."""
     done_to = state.object is not None and state.bearers == [state.object]
-    if state.verb_base in _PUTTING | {"load"}:
+    if state.verb_base in _LOADING:
         return
     if done_to and state.predicate == ("on",) and is_kind(mount.head_text, _BOARDS):
         state.bearers = [] if is_kind(state.bearers[0].head_text, BEINGS) else state.actors

@@ -144,6 +144,17 @@ def _referents(
     return things if len(things) == 1 else []
 
 
+def in_background_of_first(state: ClauseState, place: Phrase) -> Iterator[Triple]:
+    """Yields what is behind the first noun phrase: "a dog on a bed, a lamp in the background"."""
+    position, first = POSITIONS.get(place.text), next(iter(state.mentioned), None)
+    bearers = state.actors if state.bearers == [state.object] else state.bearers
+    if position and bearers and first is not None and first not in bearers:
+        if is_kind(first.head_text, PLACES) and not is_kind(first.head_text, MOVERS):
+            yield from ((first, "with", noun) for noun in bearers)
+        else:
+            yield from ((noun, position, first) for noun in bearers)
+
+
 def backdrops(
     state: ClauseState, run: list[Phrase], following: Sequence[Phrase]
 ) -> Iterator[Triple]:
@@ -156,8 +167,8 @@ def backdrops(
     position = POSITIONS.get(following[1].text) if following[0].words == ("in",) else None
     if following[0].text in ("at", "by") and following[1].owned and following[1].text == "side":
         position = "next to"
-    for subject in state.subject if position else ():
+    for subject in state.subject:
         if is_kind(subject.head_text, PLACES) and not is_kind(subject.head_text, MOVERS):
             yield from ((subject, "with", noun) for noun in run)
-        else:
+        elif position:
             yield from ((noun, position, subject) for noun in run)

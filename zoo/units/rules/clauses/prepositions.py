@@ -122,6 +122,7 @@ def _bearers_of_preposition(
         return [previous]
     stays = (
         state.has_perception_verb
+        and state.governor in ("at", *state.verb_words)
         and previous.head_text not in _CAMERAS
         and not _goes_on(state, preposition)
     )

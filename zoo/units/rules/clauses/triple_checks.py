@@ -9,6 +9,7 @@ from zoo.units.rules.kinds import (
     GROUNDS,
     HELD_THINGS,
     LIMBS,
+    MOUNTS,
     MOVERS,
     NO_PLACES,
     PLACES,
@@ -24,17 +25,24 @@ from zoo.units.rules.lexicon import (
 )
 from zoo.units.rules.phrases.phrase import Phrase
 
-_LONGEST_PREDICATE = 5
+_LONGEST_PREDICATE = 6
 # what follows these is neither a place nor an object
 _NON_VISUAL_PREPOSITIONS = {"of", "for", "about", "except", "including", "via"}
 _PREPOSITIONS_OF_PLACE = word_set(
     "in on at near by behind beside along across through down up over under to around above below "
     "beneath underneath inside outside within atop"
 )
+_PARTS = LIMBS - CLOTHES
+# "high in the air with a bicycle"
+_NOWHERE = word_set("air midair background foreground distance")
 _POSTURES = word_set("sit stand lie kneel crouch squat sleep lean")
 # verbs that things cannot do
 _VERBS_OF_BEINGS = word_set(lists.OF_BEINGS_ALONE)
-_THINGS = (CLOTHES | BODY_PARTS | frozenset(NOUN_FOILS)) - MOVERS
+_THINGS = (
+    (CLOTHES | BODY_PARTS | frozenset(NOUN_FOILS))
+    - MOVERS
+    - singulars_and_plurals(word_set("teddy_bear doll mannequin statue snowman stuffed_animal"))
+)
 # "with the city behind them": nobody has the city
 _SETTINGS = (
     GROUNDS
@@ -66,9 +74,17 @@ def is_valid_triple(bearer: Phrase, state: ClauseState, noun: Phrase) -> bool:
         bearer, state, noun
     ):
         return False
-    if state.predicate == ("in",) and _has_nearer_subject(bearer, state) and not _is_place(noun):
+    if (
+        state.predicate == ("in",)
+        and _has_nearer_subject(bearer, state)
+        and is_kind(noun.head_text, CLOTHES)
+    ):
         return False
-    if state.predicate == ("in",) and is_kind(bearer.head_text, BEINGS) and noun.head_text in LIMBS:
+    if (
+        state.predicate == ("in",)
+        and is_kind(bearer.head_text, BEINGS)
+        and noun.head_text in _PARTS
+    ):
         # "hits a man in the face"
         return False
     if state.predicate == ("at",) and noun.head_text in NO_PLACES:
@@ -102,7 +118,7 @@ def _noun_belongs_to_bearer(bearer: Phrase, state: ClauseState, noun: Phrase) ->
     if (
         location is None
         or location in (bearer, *state.subject)
-        or is_kind(location.head_text, CLOTHES, MOVERS)
+        or is_kind(location.head_text, CLOTHES, MOVERS, _NOWHERE)
     ):
         return True
     # "a dog on a beach with waves": the dog has no waves
@@ -110,7 +126,7 @@ def _noun_belongs_to_bearer(bearer: Phrase, state: ClauseState, noun: Phrase) ->
     belongs_to_being = (
         noun.owned
         or state.is_held
-        or is_kind(noun.head_text, CLOTHES, BODY_PARTS, HELD_THINGS)
+        or is_kind(noun.head_text, CLOTHES, BODY_PARTS, HELD_THINGS, MOUNTS)
         or (moves and is_kind(noun.head_text, BEINGS))
     )
     return belongs_to_being or (

@@ -19,6 +19,7 @@ from zoo.units.rules.clauses.further_triples import (
     POSITIONS,
     Triple,
     backdrops,
+    in_background_of_first,
     joined_actions,
     parts_of_place,
     places_by_pronoun,
@@ -93,6 +94,8 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[Triple]:
             yield from (triple for triple in pronoun_triples if triple[2] not in owners)
             if in_background:
                 yield from backdrops(state, run, phrase_list[i : i + 2])
+            if state.predicate == ("in",) and start > 1:
+                yield from in_background_of_first(state, run[0])
             is_placed = [p.kind for p in phrase_list[i : i + 1]] == ["preposition"]
             if not (new_triples or pronoun_triples or in_background or is_placed):
                 yield from parts_of_place(state, run, before)
@@ -115,7 +118,8 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[Triple]:
         elif phrase.kind == "joiner":
             state.join_clause()
         elif phrase.kind != "relative":
-            named = state.governor == "with" and phrase_list[i - 2].kind == "noun"
+            kinds = [p.kind for p in phrase_list[max(i - 2, 0) : i]]
+            named = state.governor == "with" and kinds == ["noun", "preposition"]
             yield from () if named else relations_to_pronoun(state, phrase)
             if (
                 phrase.words == ("to",)

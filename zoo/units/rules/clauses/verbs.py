@@ -10,9 +10,15 @@ from zoo.units.rules.phrases.phrase import Phrase
 _OF_THINGS = word_set(
     "surrounding saying reading containing featuring depicting advertising reflecting"
 )
+# what things do: "with water flowing around them"
+_HAPPENING = word_set(
+    "flowing hanging blowing glaring sticking coming growing rising falling dangling shining "
+    "showing protruding dripping pouring"
+)
 _SOMEONE = word_set("someone somebody")
 _SHOWING = word_set("show depict feature capture")
 # states of a vehicle or person, not of the place where it is
+_PLACING = word_set("in on at over across along through near under by")
 _STATES_OF_MOVERS = word_set("parked stuck stopped docked gathered dressed stranded")
 _ACTS = word_set(lists.OF_BEINGS_ALONE) | word_set("fly hold carry sit")
 
@@ -46,7 +52,9 @@ def start_verb(state: ClauseState, verb: Phrase, previous: Phrase | None) -> Non
     after_relative = previous is not None and previous.kind == "relative"
     qualifies = not verb.finite and previous is not None and previous.kind in ("noun", "joiner")
     set_off = previous is not None and previous.text == ","
-    of_thing = not _OF_THINGS.isdisjoint(verb.words[:1])
+    of_thing = not _OF_THINGS.isdisjoint(verb.words[:1]) or (
+        state.governor == "with" and not _HAPPENING.isdisjoint(verb.words[:1])
+    )
     nearest = (
         state.last_noun is not None
         and not _is_in_crowd(state)
@@ -132,7 +140,7 @@ def _is_state_of_subject(state: ClauseState, verb: Phrase) -> bool:
     moves = is_kind(subject, MOVERS) and is_kind(place, GROUNDS, WATERS)
     is_position = place in PLACEHOLDERS and state.governor in ("in", "on", "at")
     is_done = BASES.get(verb.words[0]) in _ACTS
-    placed = state.governor in ("in", "on", "at") and not is_kind(place, MOVERS)
+    placed = state.governor in _PLACING and not is_kind(place, MOVERS)
     return (
         is_position
         or (moves and verb.words[0] in _STATES_OF_MOVERS)

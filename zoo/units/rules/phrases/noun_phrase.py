@@ -144,11 +144,16 @@ def qualifies_noun(words: list[str], tags: list[str], i: int) -> bool:
     if tags[i] in ("VBN", "VBD") and i and tags[i - 1] == "NN":
         return words[i] in BOUND_PARTICIPLES and has_tag(tags, i + 1, NOUNS | {"JJ"})
     previous = i - 1
+    named = has_tag(tags, i + 1, NOUNS | {"JJ"}) or (
+        tags[i] == "VBN" and has_tag(tags, i + 1, {"VBG"}) and has_tag(tags, i + 2, NOUNS)
+    )
     while previous >= 0 and tags[previous] == "RB":
         previous -= 1
+    if previous < 0:
+        # "cooked broccoli"
+        return tags[i] in ("VBN", "VBD") and named
     if (
         tags[i] not in ("VBG", "VBN", "VBD")
-        or previous < 0
         or (
             tags[previous] not in DETERMINERS | ADJECTIVES | {"IN", "TO"}
             and not (
@@ -167,4 +172,4 @@ def qualifies_noun(words: list[str], tags: list[str], i: int) -> bool:
     if after_preposition and tags[i] == "VBG" and words[i] in BASES:
         return False
     listed = tags[previous] in DETERMINERS and has_tag(tags, i + 1, {",", "CC"})
-    return has_tag(tags, i + 1 + listed, NOUNS | {"JJ"})
+    return named or (listed and has_tag(tags, i + 2, NOUNS | {"JJ"}))

@@ -46,6 +46,9 @@ def correct_tags(words: list[str], tags: list[str]) -> list[str]:
         elif tag == "IN" and words[i - 1] in ("a", "an") and i:
             # "an above ground pool"
             tags[i] = "JJ"
+        elif "-" in word and word.endswith("ed") and next_tag in NOUNS | ADJECTIVES:
+            # "a large , tree-covered mountain"
+            tags[i] = "JJ"
         elif word in SUBORDINATORS:
             tags[i] = "IN"
         elif (
