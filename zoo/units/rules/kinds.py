@@ -70,7 +70,7 @@ HUNTERS = _nouns(words.HUNTERS) | _words_of_sets_with("greyhound")
 MANUFACTURED = _nouns(words.MADE)
 BACKDROPS = _nouns(words.BACKDROPS)
 PLANTS, UNPAINTED = _nouns(words.PLANTS), _nouns(words.UNPAINTED)
-PLACES = GROUNDS | ENCLOSURES | WATERS | SUBSTANCES
+PLACES = GROUNDS | ENCLOSURES | WATERS | SUBSTANCES | {"scene", "scenes"}
 
 
 @lru_cache(1 << 16)

@@ -43,6 +43,8 @@ class RuleExtractor(UnitExtractor):
     """
 
     name: ClassVar[str] = "rule"
+    # raised when the units of a caption change
+    VERSION: ClassVar[int] = 2
 
     def __init__(
         self, seed: int = 0, tagger: Tagger | None = None, counts: str | None = None
@@ -53,6 +55,7 @@ class RuleExtractor(UnitExtractor):
         self._counts = default_counts() if counts is None else read_counts(Path(counts))
         self._source = {
             "extractor": self.name,
+            "version": self.VERSION,
             "seed": seed,
             **self.tagger.describe(),
             "counts": self._counts.digest,

@@ -15,6 +15,7 @@ from zoo.units.rules.kinds import (
     HELD_THINGS,
     MOUNTS,
     MOVERS,
+    NO_PLACES,
     PEOPLE,
     PLACES,
     SUBSTANCES,
@@ -71,15 +72,18 @@ def set_bearer_of_body_part(state: ClauseState, part: Phrase, previous: Phrase |
         return
     if "of" in part.words or not is_kind(part.head_text, BODY_PARTS - CLOTHES):
         return
-    looks = state.has_perception_verb and state.predicate[:1] == state.verb_words[:1]
+    looks = state.predicate[:1] == state.verb_words[:1] and (
+        state.has_perception_verb or state.predicate[-1] == "at"
+    )
     is_thing = not any(is_kind(phrase.head_text, MOVERS) for phrase in state.bearers)
     stays = previous is not None and previous.kind == "verb"
     if looks or (stays and is_thing):
-        # "look at their hands", "a tie that is in a hand"
+        # "nibbles at a face", "a tie that is in a hand"
         return
     bearer = state.last_noun if not stays and state.last_noun not in state.actors else None
     if bearer is not None and state.predicate == state.predicate[-1:]:
-        fixed = is_kind(bearer.head_text, PLACES) and not is_kind(bearer.head_text, HELD_THINGS)
+        carried = state.governor == "with" or is_kind(bearer.head_text, HELD_THINGS)
+        fixed = is_kind(bearer.head_text, PLACES) and not carried
         state.bearers = [] if fixed else [bearer]
     elif (state.predicate[-1], part.head_text) != ("in", "arms") and not (
         state.predicate[-1] == "on" and part.head_text in _SUPPORTING_PARTS
@@ -203,6 +207,15 @@ def add_bearers_in_place(state: ClauseState, place: Phrase) -> None:
         state.bearers = [*state.actors, *state.bearers]
 
 
+def set_bearer_at_time(state: ClauseState, time: Phrase) -> None:
+    """Assigns "at sunset" or "at a game" to who is there then, not to the place."""
+    if state.predicate == ("at",) and time.head_text in NO_PLACES:
+        state.bearers = state.actors
+    elif state.predicate[-1:] == ("at",) and state.object and is_kind(time.head_text, COMPETITIONS):
+        # "swings a bat at a game"
+        state.bearers, state.predicate = state.actors, ("at",)
+
+
 def set_bearer_of_its_part(state: ClauseState, part: Phrase) -> None:
     """Assigns "with its trunk open" to the car before it, since people are not "it"."""
     if (
@@ -212,11 +225,26 @@ def set_bearer_of_its_part(state: ClauseState, part: Phrase) -> None:
         and state.subject
         and all(is_kind(phrase.head_text, PEOPLE) for phrase in state.subject)
     ):
-        state.bearers = [] if state.last_noun in state.subject else [state.last_noun]
+        owners = [phrase for phrase in state.mentioned if phrase not in state.subject]
+        if is_kind(part.head_text, BODY_PARTS):
+            owners = [p for p in owners if is_kind(p.head_text, ANIMALS)] or owners
+        state.bearers = owners[-1:]
 
 
 def set_bearer_of_content(state: ClauseState, part: Phrase) -> None:
-    """Assigns "with candles" to the cake that somebody holds."""
+    """Assigns "with candles" to the cake that somebody holds.
+
+    Who pushes a ball "with his nose" or rides a bike "with a backpack" has it himself.
+    """
+    if state.predicate == ("with",) and not state.bearers and state.object is not None:
+        is_actor_part = (part.owned and is_kind(part.head_text, BODY_PARTS)) or (
+            is_kind(state.object.head_text, MOUNTS, VEHICLES)
+            and is_kind(part.head_text, CLOTHES, HELD_THINGS)
+        )
+        animals = all(is_kind(actor.head_text, ANIMALS) for actor in state.actors)
+        if is_actor_part and (part.owner != "its" or animals):
+            state.bearers = state.actors
+            return
     if (
         state.predicate == ("with",)
         and not state.bearers

@@ -21,6 +21,8 @@ from zoo.units.rules.lexicon import word_set
 from zoo.units.rules.phrases.phrase import Phrase
 
 Triple = tuple[Phrase, str, Phrase]
+# what is near a thing on a place is near the place too
+_NEARBY = frozenset({"near", "next to", "beside", "by"})
 _SKY = word_set("sky skies sun sunset sunrise moon horizon")
 # what a noun "in the background" is to the subject
 POSITIONS = {
@@ -30,7 +32,10 @@ POSITIONS = {
     "foreground": "in front of",
     "front": "in front of",
 }
-_PLACING = word_set("in on at inside")
+_PLACING = word_set(
+    "in on at inside over along across near by down up through around behind beside to against of "
+    "outside under above below past"
+)
 _PREPOSITIONS_OF_PLACE = frozenset(
     {"in", "on", "by", "near", "next to", "at", "against", "by the side of", "in the middle of"}
 )
@@ -137,8 +142,10 @@ def _referents(
     things = [
         phrase
         for phrase in before
-        if not is_kind(phrase.head_text, PEOPLE) and not sort_of(phrase.head_text)[1]
+        if not is_kind(phrase.head_text, PEOPLE, CLOTHES) and not sort_of(phrase.head_text)[1]
     ]
+    if preposition in _NEARBY:
+        return things[-1:]
     if preposition.endswith(("on", "in", "on top of")):
         return [phrase for phrase in things if phrase not in beings][-1:]
     return things if len(things) == 1 else []

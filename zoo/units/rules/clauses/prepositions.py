@@ -43,7 +43,13 @@ def start_preposition(state: ClauseState, preposition: Phrase, previous: Phrase 
         and _is_own_bearer(state, previous)
         and previous.head_text in BEINGS
     )
-    if state.object is not None and not of_being:
+    of_limb = (
+        state.governor == "with"
+        and previous is state.last_noun
+        and previous is not None
+        and is_kind(previous.head_text, LIMBS)
+    )
+    if state.object is not None and not of_being and not of_limb:
         # "does a trick on a ramp": the actor is on the ramp
         of_actor = (
             (preposition.text == "with" and not _with_may_describe_object(state))

@@ -11,7 +11,6 @@ from zoo.units.rules.kinds import (
     LIMBS,
     MOUNTS,
     MOVERS,
-    NO_PLACES,
     PLACES,
     WATERS,
     is_kind,
@@ -27,7 +26,7 @@ from zoo.units.rules.phrases.phrase import Phrase
 
 _LONGEST_PREDICATE = 6
 # what follows these is neither a place nor an object
-_NON_VISUAL_PREPOSITIONS = {"of", "for", "about", "except", "including", "via"}
+_NON_VISUAL_PREPOSITIONS = {"of", "for", "about", "except", "via"}
 _PREPOSITIONS_OF_PLACE = word_set(
     "in on at near by behind beside along across through down up over under to around above below "
     "beneath underneath inside outside within atop"
@@ -38,11 +37,9 @@ _NOWHERE = word_set("air midair background foreground distance")
 _POSTURES = word_set("sit stand lie kneel crouch squat sleep lean")
 # verbs that things cannot do
 _VERBS_OF_BEINGS = word_set(lists.OF_BEINGS_ALONE)
-_THINGS = (
-    (CLOTHES | BODY_PARTS | frozenset(NOUN_FOILS))
-    - MOVERS
-    - singulars_and_plurals(word_set("teddy_bear doll mannequin statue snowman stuffed_animal"))
-)
+# these wear and hold things as beings do
+FIGURES = singulars_and_plurals(word_set("teddy_bear doll mannequin statue snowman stuffed_animal"))
+_THINGS = (CLOTHES | BODY_PARTS | frozenset(NOUN_FOILS)) - MOVERS - FIGURES
 # "with the city behind them": nobody has the city
 _SETTINGS = (
     GROUNDS
@@ -84,11 +81,9 @@ def is_valid_triple(bearer: Phrase, state: ClauseState, noun: Phrase) -> bool:
         state.predicate == ("in",)
         and is_kind(bearer.head_text, BEINGS)
         and noun.head_text in _PARTS
+        and not noun.owned
     ):
         # "hits a man in the face"
-        return False
-    if state.predicate == ("at",) and noun.head_text in NO_PLACES:
-        # "at dusk"
         return False
     by_actor = state.verb is not None and state.verb.passive and state.governor != "by"
     if state.predicate == ("by",) and by_actor and not _is_place(noun):
@@ -122,12 +117,11 @@ def _noun_belongs_to_bearer(bearer: Phrase, state: ClauseState, noun: Phrase) ->
     ):
         return True
     # "a dog on a beach with waves": the dog has no waves
-    moves = any(is_kind(phrase.head_text, MOVERS) for phrase in (bearer, *state.subject))
+    moves = any(is_kind(phrase.head_text, MOVERS, FIGURES) for phrase in (bearer, *state.subject))
     belongs_to_being = (
         noun.owned
         or state.is_held
-        or is_kind(noun.head_text, CLOTHES, BODY_PARTS, HELD_THINGS, MOUNTS)
-        or (moves and is_kind(noun.head_text, BEINGS))
+        or (moves and is_kind(noun.head_text, BEINGS, CLOTHES, BODY_PARTS, HELD_THINGS, MOUNTS))
     )
     return belongs_to_being or (
         state.verb is not None and state.governor not in _PREPOSITIONS_OF_PLACE

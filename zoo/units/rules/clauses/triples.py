@@ -8,6 +8,7 @@ from zoo.units.rules.clauses.bearers import (
     handle_picture_content,
     is_acting_being,
     is_in_background,
+    set_bearer_at_time,
     set_bearer_in_place,
     set_bearer_of_body_part,
     set_bearer_of_content,
@@ -58,6 +59,7 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[Triple]:
             set_bearer_of_print(state, run[0])
             set_bearer_of_content(state, run[0])
             set_bearer_of_its_part(state, run[0])
+            set_bearer_at_time(state, run[0])
             if state.predicate[-1:] == ("between",) and len(run) > 1:
                 # between buses and cars is not between buses
                 state.bearers = []
@@ -68,7 +70,12 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[Triple]:
                 and is_in_background(phrase_list, i)
             )
             if state.predicate[-1:] == ("with",) and (
-                in_background or (state.verb is not None and is_acting_being(phrase_list, i))
+                in_background
+                or (
+                    state.verb is not None
+                    and state.verb.words != ("with",)
+                    and is_acting_being(phrase_list, i)
+                )
             ):
                 state.bearers = []
             if gives_object(state, phrase_list[start - 1] if start else None):
@@ -85,8 +92,7 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[Triple]:
             new_triples = [
                 (bearer, " ".join(state.predicate), noun)
                 for bearer in state.bearers
-                for noun in run
-                if is_valid_triple(bearer, state, noun)
+                for noun in _valid_nouns(bearer, state, run)
             ]
             yield from new_triples
             yield from joined_actions(state, new_triples)
@@ -139,6 +145,15 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[Triple]:
         i += 1
 
 
+def _valid_nouns(bearer: Phrase, state: ClauseState, run: list[Phrase]) -> list[Phrase]:
+    """Returns the nouns that the predicate relates to the bearer.
+
+    Whoever is "with a pen and notes" has both.
+    """
+    nouns = [noun for noun in run if is_valid_triple(bearer, state, noun)]
+    return run if nouns and state.predicate == ("with",) else nouns
+
+
 def _is_held(following: Sequence[Phrase]) -> bool:
     """Returns whether "in its mouth" or "in his hand" follows."""
     return (
@@ -160,8 +175,8 @@ def _joined_phrases(
     has = lists and not any(is_kind(phrase.head_text, MOVERS) for phrase in state.subject)
     run = [phrase_list[i]]
     i += 1
-    if lists and [p.kind for p in phrase_list[i : i + 2]] == ["noun", "joiner"]:
-        # "with a sink a stove and cupboards"
+    if (lists or i == 1) and [p.kind for p in phrase_list[i : i + 2]] == ["noun", "joiner"]:
+        # "with a sink a stove and cupboards", "two laptops a lamp and a phone"
         run.append(phrase_list[i])
         i += 1
     while i < len(phrase_list) and phrase_list[i].kind == "joiner":

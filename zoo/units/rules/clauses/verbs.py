@@ -2,7 +2,14 @@
 
 from zoo.units.rules import words as lists
 from zoo.units.rules.clauses.reading import ClauseState
-from zoo.units.rules.kinds import BEINGS, GROUNDS, MOVERS, SUBSTANCES, WATERS, is_kind
+from zoo.units.rules.kinds import (
+    BEINGS,
+    GROUNDS,
+    MOVERS,
+    SUBSTANCES,
+    WATERS,
+    is_kind,
+)
 from zoo.units.rules.lexicon import BASES, LOOKING_ON, PICTURES, PLACEHOLDERS, word_set
 from zoo.units.rules.phrases.phrase import Phrase
 

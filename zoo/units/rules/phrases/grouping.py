@@ -108,6 +108,8 @@ def _next_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phrase | No
         return None, i + 1 + n_seeming
     if word == "as" and "dressed" in words[max(i - 2, 0) : i]:
         return Phrase("preposition", (word,)), i + 1
+    if word == "including" and words[i - 1] != ",":
+        return Phrase("preposition", (word,)), i + 1
     if word in SUBORDINATORS:
         return Phrase("break"), i + 1
     if is_negation(word):
@@ -153,7 +155,9 @@ def _next_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phrase | No
         return Phrase("joiner", (word,)), i + 1
     if tag in ("RB", "RBR") or tag in ADJECTIVES:
         return None, i + 1
-    return Phrase("break", (word,) if word in _PRONOUNS_OF_PLACES else ()), i + 1
+    # not "to her left"
+    names = word in _PRONOUNS_OF_PLACES and not has_tag(tags, i + 1, {"RB", "JJ", "VBD", "VBN"})
+    return Phrase("break", (word,) if names else ()), i + 1
 
 
 def _n_seeming_words(words: Sequence[str], i: int) -> int:

@@ -134,7 +134,7 @@ def _is_noun_by_context(
     """
     if tags[i] != "VBD" and next_tag in NOUNS and previous_tag == "JJ":
         return True
-    if BASES.get(words[i], words[i]) != words[i]:
+    if BASES.get(words[i]) != words[i]:
         return False
     if previous_tag == "VBG" and words[i] in NOUN_FOILS:
         return True

@@ -53,8 +53,9 @@ def correct_tags(words: list[str], tags: list[str]) -> list[str]:
             tags[i] = "IN"
         elif (
             word in _UNCHANGED
-            and tag == "NN"
+            and tag in ("NN", "VB", "VBP", "VBD")
             and previous_tag == "NN"
+            and words[i - 1] not in BEINGS
             and next_tag in ("IN", "RB", "JJ")
         ):
             # "a sandwich cut in half"
