@@ -171,7 +171,7 @@ def _joined_phrases(
     If a verb or preposition governs them, a last one that acts begins a new clause ("and a dog
     running"; not "and a tie holds"), and so does one after a comma (", his arms covering").
     """
-    bound, lists = bool(state.predicate), state.predicate == ("with",)
+    bound, lists = bool(state.predicate), state.predicate[-1:] == ("with",)
     has = lists and not any(is_kind(phrase.head_text, MOVERS) for phrase in state.subject)
     run = [phrase_list[i]]
     i += 1
@@ -196,14 +196,21 @@ def _joined_phrases(
             and phrase_list[next_index + 1].finite
         )
         # "on her back and bags in her hand"
-        on_body = is_kind(run[-1].head_text, BODY_PARTS) and run[-1].owned
+        on_body = is_kind(run[-1].head_text, BODY_PARTS) and not lists
         leaves_body = on_body and not is_kind(phrase_list[next_index].head_text, BODY_PARTS)
         # ", a house in the background"
         is_apposed = follows == "preposition" and phrase_list[next_index - 1].text == ","
         # "holding a ball and two kids", but "a street with trees and cars"
         mixed = moves and not has and phrase_list[i - 1].head_text not in MOVERS
         placed = follows == "preposition" and phrase_list[next_index].head_text in BEINGS
-        described = lists and follows == "verb" and phrase_list[next_index + 1].passive
+        described = (
+            lists
+            and follows == "verb"
+            and (
+                phrase_list[next_index + 1].passive
+                or (has and not phrase_list[next_index + 1].finite)
+            )
+        )
         acts = moves and (placed or (follows == "verb" and not described))
         in_view = run[-1].text in POSITIONS
         if bound and (set_off or mixed or starts or acts or leaves_body or is_apposed or in_view):

@@ -21,6 +21,8 @@ _NAMED_BY_MODIFIER = word_set(
     "scene scenes case cases set spot spots display displays space spaces line lines"
 )
 
+# "forms a line"
+_SHAPES = word_set("jump line pose")
 # "hair care items"
 _NAMED_BY_NOUN = word_set("item items object objects lot lots")
 # what somebody does or takes part in
@@ -40,7 +42,7 @@ def _is_placeholder(phrase: Phrase) -> bool:
         return _UNNAMING.issuperset(phrase.words[: phrase.head[0]])
     if phrase.head_text in _NAMED_BY_NOUN and phrase.compound_text != phrase.head_text:
         return False
-    if phrase.head_text in _EVENTS:
+    if phrase.head_text in _EVENTS or (phrase.indefinite and phrase.head_text in _SHAPES):
         return False
     if phrase.owned and phrase.head_text in BODY_PARTS:
         # "on her back"
@@ -65,6 +67,7 @@ def entity_phrases(phrase_list: Iterable[Phrase]) -> dict[str, Phrase]:
             p.head_text.endswith("ing")
             and p.head_text in BASES.keys() - _NOUNS_IN_ING
             and COLOURS.isdisjoint(p.words)
+            and "of" not in p.words
         )
         and len(p.head_text) > 1
         and p.head_text[0].isalpha()
@@ -88,6 +91,6 @@ def _repeats(phrase: Phrase, other: Phrase) -> bool:
 
     "A player" and "a soccer player" are two.
     """
-    if phrase.indefinite and other.indefinite:
+    if (phrase.indefinite and other.indefinite) or "other" in other.words[: other.head[0]]:
         return False
     return " ".join(other.words[: other.head[1]]).endswith(f" {phrase.text}")

@@ -27,7 +27,12 @@ _ADVERBIAL = word_set("outside inside")
 _INDEFINITE_ACTORS = word_set("one another others some")
 # "two girls, both wearing hats": the subject itself
 _SUBJECT_ITSELF = ("both", "each")
-_COMPOUNDS = {
+_COMPOUNDS: dict[tuple[str, ...], str] = {
+    ("stop", "sign"): "stop sign",
+    ("stop", "signs"): "stop signs",
+    ("air", "plane"): "airplane",
+    ("air", "planes"): "airplanes",
+    ("run", "way"): "runway",
     ("side", "walk"): "sidewalk",
     ("side", "walks"): "sidewalks",
     ("pick", "up", "truck"): "pickup truck",

@@ -31,6 +31,8 @@ _PICTURES = word_set(
     "profile silhouette outline painting drawing"
 )
 _INDEFINITE = word_set("a an another")
+# "under running water", but "from eating apples" and "outside wearing hats"
+_BEFORE_NOUN = word_set("of with under near against through beside behind")
 _QUANTIFIERS = word_set("each both all")
 _BINDING = word_set(BINDING)
 
@@ -168,7 +170,7 @@ def qualifies_noun(words: list[str], tags: list[str], i: int) -> bool:
         or words[previous] in _QUANTIFIERS
     ):
         return False
-    after_preposition = tags[previous] in ("IN", "TO") and words[previous] != "of"
+    after_preposition = tags[previous] in ("IN", "TO") and words[previous] not in _BEFORE_NOUN
     if after_preposition and tags[i] == "VBG" and words[i] in BASES:
         return False
     listed = tags[previous] in DETERMINERS and has_tag(tags, i + 1, {",", "CC"})
