@@ -349,3 +349,102 @@ def test_what_is_left_open_is_not_told(caption: str, expected: list[str]) -> Non
 )
 def test_nobody_sits_a_field_and_no_thing_speaks(caption: str) -> None:
     assert relations(caption) == []
+
+
+@pytest.mark.parametrize(
+    ("caption", "expected"),
+    [
+        ("A man with a hat and a car behind him", "car behind man"),
+        ("A city street with houses and cars parked near them", "cars parked near houses"),
+        ("A glass case with old toys held inside it", "old toys held inside glass case"),
+        ("A vase as a bird sits next to it", "bird sitting next to vase"),
+        ("Birds sit on a tower with clocks on it", "clocks on tower"),
+        ("A man walks a small dog while a bus drives behind him", "bus driving behind man"),
+        ("A girl in a toy car with a man behind her", "man behind girl"),
+    ],
+)
+def test_a_pronoun_names_what_was_mentioned(caption: str, expected: str) -> None:
+    assert expected in relations(caption)
+
+
+@pytest.mark.parametrize(
+    "caption",
+    [
+        "A man and a boy with a car behind him",
+        "A cat on a bed with smoke behind it",
+        "A girl walks with a woman standing to her left",
+    ],
+)
+def test_an_unclear_pronoun_names_nothing(caption: str) -> None:
+    assert not any(
+        relation.startswith(("car", "smoke", "woman")) for relation in relations(caption)
+    )
+
+
+@pytest.mark.parametrize(
+    ("caption", "expected"),
+    [
+        ("Two dogs run on grass with a lake in the background", "lake behind two dogs"),
+        ("Two dogs run on grass , a lake in the background", "lake behind two dogs"),
+        ("Elephants with water in front and trees behind .", "water in front of elephants"),
+        ("Elephants with water in front and trees behind .", "trees behind elephants"),
+        ("A beach with a hotel in the background", "beach with hotel"),
+        ("A toddler on a blanket with a bear at his side", "bear next to toddler"),
+        ("A large sandwich with a pickle on the side", "large sandwich with pickle"),
+        ("A player hits a ball with his bat in the air", "player with bat"),
+    ],
+)
+def test_what_is_in_the_background_is_behind_the_subject(caption: str, expected: str) -> None:
+    assert expected in relations(caption)
+
+
+@pytest.mark.parametrize(
+    ("caption", "expected"),
+    [
+        ("A traffic light on a street with some people", "street with people"),
+        ("Four giraffes stand inside a pen with the gate open", "pen with gate"),
+        ("A street with trees and cars", "street with cars"),
+        ("People next to a car with its trunk open", "car with trunk"),
+        ("A lamp on a table with glasses and coffee", "table with coffee"),
+        ("A baby in a high chair with a ball and a bib", "baby with bib"),
+        ("Kids watch a dog on a beach with its tongue out", "dog with tongue"),
+        ("A dog pushes a ball with his nose", "dog with nose"),
+        ("A man rides a bike with a backpack", "man with backpack"),
+    ],
+)
+def test_what_follows_with_belongs_to_who_or_what_can_have_it(caption: str, expected: str) -> None:
+    assert expected in relations(caption)
+
+
+@pytest.mark.parametrize(
+    ("caption", "expected"),
+    [
+        ("A lady in a crowd holding an umbrella", "lady holding umbrella"),
+        ("A dog waits for a man to throw a ball", "man throwing ball"),
+        ("A man looking at a mountain standing on a rock", "man standing on rock"),
+        ("A plane on the tarmac being checked by a worker", "plane checked by worker"),
+        ("A meter covered in ice surrounded by snow", "meter surrounded by snow"),
+        ("Racks lined up along a road , filled with bikes", "racks filled with bikes"),
+        ("A man jumps over rocks , and towards the water", "man jumping towards water"),
+        ("A sign surrounded by bushes by a road", "sign by road"),
+        ("People flying kites on the sand", "people on sand"),
+        ("A boy rides a bike in a race", "boy in race"),
+        ("A man speaks to a woman from behind a desk", "man behind desk"),
+        ("A man loads a surfboard on a motorcycle", "surfboard on motorcycle"),
+        ("A woman smiles at the camera in a park", "woman in park"),
+        ("A player takes a swing at the ball", "player swinging at ball"),
+        ("A dog nibbles at the face of a man", "dog nibbling at face of man"),
+        ("A street has three people walking", "street with three people"),
+        ("Chefs in a restaurant cooking many dishes", "chefs cooking many dishes"),
+        ("An orange lifeboat speeds away from a ship", "orange lifeboat speeding away from ship"),
+        ("A teddy bear wearing a robe", "teddy bear wearing robe"),
+    ],
+)
+def test_the_actor_is_who_can_act(caption: str, expected: str) -> None:
+    assert expected in relations(caption)
+
+
+def test_between_two_things_is_between_neither() -> None:
+    assert relations("People crossing a street between buses and cars") == [
+        "people crossing street"
+    ]

@@ -40,6 +40,7 @@ def extract(caption: str, extractor: RuleExtractor = EXTRACTOR) -> UnitRecord:
 def test_a_worked_caption() -> None:
     record = extract("Three dogs sit on the wooden table next to a thing .")
     assert (record.caption_id, record.image_id, record.source["extractor"]) == ("1", "2", "rule")
+    assert record.source["version"] == RuleExtractor.VERSION
     dogs, table = record.entities
     assert (dogs.text, table.text) == ("three dogs", "wooden table")
     assert all(len(entity.foils) >= 2 for entity in record.entities)
@@ -374,3 +375,20 @@ def test_real_captions_yield_units(shared_data: Path) -> None:
     related = sum(any(e.foils for e in r.relations) for r in records) / len(records)
     assert with_foil > 0.95
     assert related > 0.65
+
+
+@pytest.mark.parametrize(
+    ("caption", "relation"),
+    [
+        ("A boy does a skateboard trick", "boy doing skateboard trick"),
+        ("Two girls are in a sack race", "two girls in sack race"),
+        ("A glass case with toys", "glass case with toys"),
+        ("A pen and hair care items sit on a desk", "hair care items sitting on desk"),
+        ("A soccer player hits another player", "soccer player hitting player"),
+        ("A ship deck and people overlooking the deck", "people overlooking ship deck"),
+        ("A sign with black and red writing", "sign with black and red writing"),
+        ("A truck on a side walk", "truck on sidewalk"),
+    ],
+)
+def test_what_a_phrase_names_takes_part_in_relations(caption: str, relation: str) -> None:
+    assert relation in {r.text for r in extract(caption).relations}

@@ -62,6 +62,7 @@ TABLES, MOUNTS, SUPPORTS = _nouns(words.TABLES), _nouns(words.MOUNTS), _nouns(wo
 WATERS = _nouns(words.WATERS)
 RIDEABLE, CLIMBABLE = _nouns(words.RIDEABLE), _nouns(words.CLIMBABLE)
 INSTRUMENTS, EVENTS = _nouns(words.INSTRUMENTS), word_set(words.EVENTS)
+COMPETITIONS = _nouns("race game match competition")
 FOODS = _words_of_sets_with("pizza", "cake", "apple", "broccoli", "fruit", "coffee", "cheese")
 HELD_THINGS = _nouns(words.HELD_THINGS)
 CROWDS = word_set("people police youth teen cattle")
@@ -69,7 +70,7 @@ HUNTERS = _nouns(words.HUNTERS) | _words_of_sets_with("greyhound")
 MANUFACTURED = _nouns(words.MADE)
 BACKDROPS = _nouns(words.BACKDROPS)
 PLANTS, UNPAINTED = _nouns(words.PLANTS), _nouns(words.UNPAINTED)
-PLACES = GROUNDS | ENCLOSURES | WATERS | SUBSTANCES
+PLACES = GROUNDS | ENCLOSURES | WATERS | SUBSTANCES | {"scene", "scenes"}
 
 
 @lru_cache(1 << 16)

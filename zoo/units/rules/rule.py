@@ -3,7 +3,7 @@
 With it CS-CLIP can be trained without a language model.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
 from random import Random
@@ -20,7 +20,7 @@ from zoo.units.rules.foils.attributes import attribute_foils
 from zoo.units.rules.foils.heads import drawn_head_foils, exchanged_head_foils
 from zoo.units.rules.foils.relations import relation_foils
 from zoo.units.rules.lexicon import NOUN_FOILS
-from zoo.units.rules.phrases.entities import entity_phrases
+from zoo.units.rules.phrases.entities import entity_phrases, full_name
 from zoo.units.rules.phrases.grouping import phrases
 from zoo.units.rules.phrases.phrase import Phrase
 
@@ -43,6 +43,8 @@ class RuleExtractor(UnitExtractor):
     """
 
     name: ClassVar[str] = "rule"
+    # raised when the units of a caption change
+    VERSION: ClassVar[int] = 2
 
     def __init__(
         self, seed: int = 0, tagger: Tagger | None = None, counts: str | None = None
@@ -53,6 +55,7 @@ class RuleExtractor(UnitExtractor):
         self._counts = default_counts() if counts is None else read_counts(Path(counts))
         self._source = {
             "extractor": self.name,
+            "version": self.VERSION,
             "seed": seed,
             **self.tagger.describe(),
             "counts": self._counts.digest,
@@ -63,7 +66,7 @@ class RuleExtractor(UnitExtractor):
         tokens = self.tagger.checked_tokens(caption)
         phrase_list = phrases(tokens)
         nouns = entity_phrases(phrase_list)
-        relations = _relations(phrase_list, set(nouns))
+        relations = _relations(phrase_list, nouns)
         rng = Random(f"{self.seed}:{caption}")
         heads = {phrase.head_text for phrase in nouns.values()}
         words = {token.text.lower() for token in tokens}
@@ -173,11 +176,12 @@ class RuleExtractor(UnitExtractor):
         return True
 
 
-def _relations(phrase_list: list[Phrase], entities: set[str]) -> list[Relation]:
+def _relations(phrase_list: list[Phrase], entities: Collection[str]) -> list[Relation]:
     """Returns the relations between entities, each text once."""
+    names = {phrase.text: full_name(phrase, phrase_list, entities) for phrase in phrase_list}
     relations = (
-        Relation(s.text, predicate, o.text)
+        Relation(names[s.text], predicate, names[o.text])
         for s, predicate, o in triples(phrase_list)
-        if {s.text, o.text} <= entities
+        if {names[s.text], names[o.text]} <= set(entities) and names[s.text] != names[o.text]
     )
     return list({relation.text: relation for relation in relations}.values())

@@ -9,11 +9,14 @@ from zoo.units.rules.kinds import (
     BEINGS,
     BODY_PARTS,
     CLOTHES,
+    COMPETITIONS,
     FOODS,
     GROUNDS,
     HELD_THINGS,
     MOUNTS,
     MOVERS,
+    NO_PLACES,
+    PEOPLE,
     PLACES,
     SUBSTANCES,
     VEHICLES,
@@ -47,13 +50,15 @@ _CLOSE_ACTS = word_set(
     "ride push pull walk chase lead hold carry hug pet feed follow drive tackle kiss"
 )
 _PUTTING = word_set("put place set lay park leave hang throw toss kick hit see watch")
+_LOADING = word_set("load put place set lay park")
 _BOARDS = MOUNTS - ANIMALS
-_BACKDROPS = word_set("background foreground distance backdrop left right side air sky")
+BACKDROPS = word_set("background foreground distance backdrop left right side air sky")
 _PLACES_NEARBY = frozenset(
     {"behind", "in front of", "next to", "near", "beside", "around", "above", "below", "between"}
 )
 _SUPPORTING_PARTS = word_set(
-    "back belly stomach side knee knees feet foot leg legs hand hands lap shoulders head heels"
+    "back belly stomach side knee knees feet foot leg legs hand hands arm arms lap shoulders head "
+    "heels"
 )
 
 
@@ -67,11 +72,22 @@ def set_bearer_of_body_part(state: ClauseState, part: Phrase, previous: Phrase |
         return
     if "of" in part.words or not is_kind(part.head_text, BODY_PARTS - CLOTHES):
         return
+    looks = state.predicate[:1] == state.verb_words[:1] and (
+        state.has_perception_verb or state.predicate[-1] == "at"
+    )
+    is_thing = not any(is_kind(phrase.head_text, MOVERS) for phrase in state.bearers)
     stays = previous is not None and previous.kind == "verb"
+    if looks or (stays and is_thing):
+        # "nibbles at a face", "a tie that is in a hand"
+        return
     bearer = state.last_noun if not stays and state.last_noun not in state.actors else None
     if bearer is not None and state.predicate == state.predicate[-1:]:
-        state.bearers = [] if is_kind(bearer.head_text, PLACES) else [bearer]
-    elif not (state.predicate[-1] == "on" and part.head_text in _SUPPORTING_PARTS):
+        carried = state.governor == "with" or is_kind(bearer.head_text, HELD_THINGS)
+        fixed = is_kind(bearer.head_text, PLACES) and not carried
+        state.bearers = [] if fixed else [bearer]
+    elif (state.predicate[-1], part.head_text) != ("in", "arms") and not (
+        state.predicate[-1] == "on" and part.head_text in _SUPPORTING_PARTS
+    ):
         state.bearers = []
 
 
@@ -91,13 +107,27 @@ def is_in_background(phrase_list: Sequence[Phrase], i: int) -> bool:
         return (
             bool(phrases_between)
             and phrases_between[-1].words != ("with",)
-            and phrase_list[next_index].head_text in _BACKDROPS
+            and _is_backdrop(*phrase_list[next_index - 1 : next_index + 1])
+            and not _is_part_of_subject(
+                phrase_list[i - 1], *phrase_list[next_index - 1 : next_index + 1]
+            )
         )
     return (
         bool(phrases_between)
         and phrases_between[0].kind == "preposition"
         and phrases_between[0].text in _PLACES_NEARBY
     )
+
+
+def _is_backdrop(preposition: Phrase, place: Phrase) -> bool:
+    in_front = preposition.words == ("in",) and place.text == "front"
+    return in_front or place.head_text in BACKDROPS
+
+
+def _is_part_of_subject(noun: Phrase, preposition: Phrase, backdrop: Phrase) -> bool:
+    """Returns whether a noun is of the subject: "with a bat in the air", "a pickle on the side"."""
+    on_side = preposition.words == ("on",) and backdrop.text == "side"
+    return on_side or (noun.owned and backdrop.text in ("air", "sky"))
 
 
 def gives_object(state: ClauseState, previous: Phrase | None) -> bool:
@@ -122,6 +152,8 @@ def is_acting_being(phrase_list: Sequence[Phrase], i: int) -> bool:
 def set_bearer_on_mount(state: ClauseState, mount: Phrase) -> None:
     """Assigns "on a skateboard" to the actor, not to the object of the action."""
     done_to = state.object is not None and state.bearers == [state.object]
+    if state.verb_base in _LOADING:
+        return
     if done_to and state.predicate == ("on",) and is_kind(mount.head_text, _BOARDS):
         state.bearers = [] if is_kind(state.bearers[0].head_text, BEINGS) else state.actors
 
@@ -132,7 +164,9 @@ def set_bearer_in_place(state: ClauseState, place: Phrase) -> None:
     So is "near a door" of who holds it, unless he puts it there.
     """
     object_phrase = state.object
-    in_place = state.predicate in _IN_PLACES and is_kind(place.head_text, PLACES)
+    in_place = (
+        state.predicate in _IN_PLACES and is_kind(place.head_text, PLACES, COMPETITIONS)
+    ) or (state.predicate == ("in",) and is_kind(place.head_text, BEINGS))
     near_thing = (
         state.predicate in _NEAR
         and state.verb_base not in _PUTTING
@@ -142,7 +176,11 @@ def set_bearer_in_place(state: ClauseState, place: Phrase) -> None:
         object_phrase is not None
         and state.bearers == [object_phrase]
         and (in_place or near_thing)
-        and not is_kind(object_phrase.head_text, BEINGS, VEHICLES, MOUNTS, PLACES)
+        and (
+            not is_kind(object_phrase.head_text, BEINGS, VEHICLES, MOUNTS, PLACES)
+            or is_kind(place.head_text, COMPETITIONS)
+            or state.verb_base == "fly"
+        )
     ):
         state.bearers = state.actors
 
@@ -169,8 +207,44 @@ def add_bearers_in_place(state: ClauseState, place: Phrase) -> None:
         state.bearers = [*state.actors, *state.bearers]
 
 
+def set_bearer_at_time(state: ClauseState, time: Phrase) -> None:
+    """Assigns "at sunset" or "at a game" to who is there then, not to the place."""
+    if state.predicate == ("at",) and time.head_text in NO_PLACES:
+        state.bearers = state.actors
+    elif state.predicate[-1:] == ("at",) and state.object and is_kind(time.head_text, COMPETITIONS):
+        # "swings a bat at a game"
+        state.bearers, state.predicate = state.actors, ("at",)
+
+
+def set_bearer_of_its_part(state: ClauseState, part: Phrase) -> None:
+    """Assigns "with its trunk open" to the car before it, since people are not "it"."""
+    if (
+        state.predicate == ("with",)
+        and part.owner == "its"
+        and state.last_noun is not None
+        and state.subject
+        and all(is_kind(phrase.head_text, PEOPLE) for phrase in state.subject)
+    ):
+        owners = [phrase for phrase in state.mentioned if phrase not in state.subject]
+        if is_kind(part.head_text, BODY_PARTS):
+            owners = [p for p in owners if is_kind(p.head_text, ANIMALS)] or owners
+        state.bearers = owners[-1:]
+
+
 def set_bearer_of_content(state: ClauseState, part: Phrase) -> None:
-    """Assigns "with candles" to the cake that somebody holds."""
+    """Assigns "with candles" to the cake that somebody holds.
+
+    Who pushes a ball "with his nose" or rides a bike "with a backpack" has it himself.
+    """
+    if state.predicate == ("with",) and not state.bearers and state.object is not None:
+        is_actor_part = (part.owned and is_kind(part.head_text, BODY_PARTS)) or (
+            is_kind(state.object.head_text, MOUNTS, VEHICLES)
+            and is_kind(part.head_text, CLOTHES, HELD_THINGS)
+        )
+        animals = all(is_kind(actor.head_text, ANIMALS) for actor in state.actors)
+        if is_actor_part and (part.owner != "its" or animals):
+            state.bearers = state.actors
+            return
     if (
         state.predicate == ("with",)
         and not state.bearers

@@ -2,7 +2,7 @@
 
 from zoo.units.rules.clauses.reading import ClauseState
 from zoo.units.rules.kinds import BEINGS, LIMBS, MOVERS, PLACES, VEHICLES, is_kind
-from zoo.units.rules.lexicon import MOTIONS, PLACEHOLDERS, word_set
+from zoo.units.rules.lexicon import BASES, MOTIONS, PLACEHOLDERS, present_participle, word_set
 from zoo.units.rules.phrases.phrase import Phrase
 
 _DIRECTIONS = word_set("to into from onto toward towards out_of off off_of away_from")
@@ -14,6 +14,8 @@ _PUTTING = word_set("put load pour push pull stuff pack place fill lift throw ki
 _PASSING = word_set("throw toss kick pass hand give serve feed show offer bring present read")
 _TAKING_IN = word_set("eat drink watch see view photograph")
 _AIMING = word_set("swing throw toss kick point shoot aim spray")
+# who looks at these is what the rest of the caption is about
+_CAMERAS = word_set("camera cameras photographer")
 _INTO = word_set("onto into out_of off")
 _GOING = MOTIONS | {"cross"}
 _NEARBY = frozenset({"next to", "near", "beside", "by", "close to", "alongside"})
@@ -32,13 +34,22 @@ def start_preposition(state: ClauseState, preposition: Phrase, previous: Phrase 
         # "holds a bin full of lemons"
         state.bearers, state.predicate = [previous], preposition.words
         return
+    if previous is not None and previous.kind == "joiner" and state.previous_verb is not None:
+        # "jumping over rocks and towards the water"
+        state.verb, state.actors = state.previous_verb, state.previous_actors
     of_being = (
         previous is not None
         and previous is not state.object
         and _is_own_bearer(state, previous)
         and previous.head_text in BEINGS
     )
-    if state.object is not None and not of_being:
+    of_limb = (
+        state.governor == "with"
+        and previous is state.last_noun
+        and previous is not None
+        and is_kind(previous.head_text, LIMBS)
+    )
+    if state.object is not None and not of_being and not of_limb:
         # "does a trick on a ramp": the actor is on the ramp
         of_actor = (
             (preposition.text == "with" and not _with_may_describe_object(state))
@@ -70,9 +81,16 @@ def start_preposition(state: ClauseState, preposition: Phrase, previous: Phrase 
             # "drinks water from a bottle", "swings a bat at a ball"
             state.bearers = state.actors
             state.predicate = (*state.verb_words, *preposition.words)
-    elif state.predicate == ("in",):
-        # "in red on a bike": a colour is not a place
+        elif preposition.text == "at" and state.verb_base == "take":
+            # "takes a swing at a ball"
+            state.bearers = state.actors if state.object.head_text in BASES else []
+            state.predicate = (present_participle(state.object.head_text), "at")
+    elif state.predicate[-1:] == ("in",) and previous is not None and previous.text == "in":
+        # "in red on a bike", "painted in pink with a rug": a colour is not a place
         state.predicate = preposition.words
+    elif state.predicate == ("from",) and not state.bearers:
+        # "speaking to a woman from behind a desk"
+        state.bearers, state.predicate = state.actors, preposition.words
     elif state.predicate:
         if state.predicate in _COMPLETE or state.predicate[-1] in ("to", "with", "at"):
             state.bearers = []
@@ -91,10 +109,6 @@ def _bearers_of_preposition(
     A body part may have its own place ("with one hand on a bull"). If "in" follows, the place may
     be that of the owner ("with its mouth open in the grass"), so that there is no bearer.
     """
-    passive = state.verb is not None and state.verb.passive
-    if preposition.text == "by" and passive:
-        # "is bitten on the nose by a kitten": the kitten is the actor
-        return []
     if preposition.text in _DIRECTIONS and previous not in state.subject:
         # "throwing a ball, towards a dog": it is unclear who or what goes there
         return state.actors if _goes_on(state, preposition) else []
@@ -109,7 +123,15 @@ def _bearers_of_preposition(
         return state.actors
     if _is_own_bearer(state, previous) or _is_part_of_thing(state, preposition, previous):
         return [previous]
-    stays = state.has_perception_verb and not _goes_on(state, preposition)
+    if not state.actors and not state.subject:
+        # "looking at rain on a street"
+        return [previous]
+    stays = (
+        state.has_perception_verb
+        and state.governor in ("at", *state.verb_words)
+        and previous.head_text not in _CAMERAS
+        and not _goes_on(state, preposition)
+    )
     return [] if stays else state.actors
 
 

@@ -36,6 +36,8 @@ class ClauseState:
     joined_verb: Phrase | None = None
     # whether the current noun phrase is in the mouth or hand of a being
     is_held: bool = False
+    # all noun phrases up to here, for pronouns
+    mentioned: list[Phrase] = field(default_factory=list)
 
     @property
     def has_perception_verb(self) -> bool:

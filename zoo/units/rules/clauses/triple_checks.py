@@ -8,6 +8,8 @@ from zoo.units.rules.kinds import (
     CLOTHES,
     GROUNDS,
     HELD_THINGS,
+    LIMBS,
+    MOUNTS,
     MOVERS,
     PLACES,
     WATERS,
@@ -22,17 +24,22 @@ from zoo.units.rules.lexicon import (
 )
 from zoo.units.rules.phrases.phrase import Phrase
 
-_LONGEST_PREDICATE = 5
+_LONGEST_PREDICATE = 6
 # what follows these is neither a place nor an object
-_NON_VISUAL_PREPOSITIONS = {"of", "for", "about", "except", "including"}
+_NON_VISUAL_PREPOSITIONS = {"of", "for", "about", "except", "via"}
 _PREPOSITIONS_OF_PLACE = word_set(
     "in on at near by behind beside along across through down up over under to around above below "
-    "beneath underneath"
+    "beneath underneath inside outside within atop"
 )
+_PARTS = LIMBS - CLOTHES
+# "high in the air with a bicycle"
+_NOWHERE = word_set("air midair background foreground distance")
 _POSTURES = word_set("sit stand lie kneel crouch squat sleep lean")
 # verbs that things cannot do
 _VERBS_OF_BEINGS = word_set(lists.OF_BEINGS_ALONE)
-_THINGS = (CLOTHES | BODY_PARTS | frozenset(NOUN_FOILS)) - MOVERS
+# these wear and hold things as beings do
+FIGURES = singulars_and_plurals(word_set("teddy_bear doll mannequin statue snowman stuffed_animal"))
+_THINGS = (CLOTHES | BODY_PARTS | frozenset(NOUN_FOILS)) - MOVERS - FIGURES
 # "with the city behind them": nobody has the city
 _SETTINGS = (
     GROUNDS
@@ -57,13 +64,30 @@ def is_valid_triple(bearer: Phrase, state: ClauseState, noun: Phrase) -> bool:
         )
     ):
         return False
-    if first_base in _VERBS_OF_BEINGS and is_kind(bearer.head_text, _THINGS):
+    acts = state.verb is None or not state.verb.passive
+    if acts and first_base in _VERBS_OF_BEINGS and is_kind(bearer.head_text, _THINGS):
         return False
     if state.predicate in (("with",), ("without",)) and not _noun_belongs_to_bearer(
         bearer, state, noun
     ):
         return False
-    if state.predicate == ("in",) and _has_nearer_subject(bearer, state) and not _is_place(noun):
+    if (
+        state.predicate == ("in",)
+        and _has_nearer_subject(bearer, state)
+        and is_kind(noun.head_text, CLOTHES)
+    ):
+        return False
+    if (
+        state.predicate == ("in",)
+        and is_kind(bearer.head_text, BEINGS)
+        and noun.head_text in _PARTS
+        and not noun.owned
+    ):
+        # "hits a man in the face"
+        return False
+    by_actor = state.verb is not None and state.verb.passive and state.governor != "by"
+    if state.predicate == ("by",) and by_actor and not _is_place(noun):
+        # "is bitten on the nose by a kitten": the kitten is the actor
         return False
     if (
         state.predicate == ("at",)
@@ -81,21 +105,23 @@ def is_valid_triple(bearer: Phrase, state: ClauseState, noun: Phrase) -> bool:
 def _noun_belongs_to_bearer(bearer: Phrase, state: ClauseState, noun: Phrase) -> bool:
     """Returns whether the noun after "with" belongs to the bearer."""
     if state.predicate == ("with",) and (
-        is_kind(noun.head_text, _SETTINGS) or _has_nearer_subject(bearer, state)
+        (is_kind(noun.head_text, _SETTINGS) and is_kind(bearer.head_text, MOVERS))
+        or _has_nearer_subject(bearer, state)
     ):
         return False
     location = state.last_noun
     if (
         location is None
         or location in (bearer, *state.subject)
-        or is_kind(location.head_text, CLOTHES, MOVERS)
+        or is_kind(location.head_text, CLOTHES, MOVERS, _NOWHERE)
     ):
         return True
     # "a dog on a beach with waves": the dog has no waves
+    moves = any(is_kind(phrase.head_text, MOVERS, FIGURES) for phrase in (bearer, *state.subject))
     belongs_to_being = (
         noun.owned
         or state.is_held
-        or is_kind(noun.head_text, BEINGS, CLOTHES, BODY_PARTS, HELD_THINGS)
+        or (moves and is_kind(noun.head_text, BEINGS, CLOTHES, BODY_PARTS, HELD_THINGS, MOUNTS))
     )
     return belongs_to_being or (
         state.verb is not None and state.governor not in _PREPOSITIONS_OF_PLACE

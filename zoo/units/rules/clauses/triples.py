@@ -8,23 +8,29 @@ from zoo.units.rules.clauses.bearers import (
     handle_picture_content,
     is_acting_being,
     is_in_background,
+    set_bearer_at_time,
     set_bearer_in_place,
     set_bearer_of_body_part,
     set_bearer_of_content,
+    set_bearer_of_its_part,
     set_bearer_of_print,
     set_bearer_on_mount,
 )
 from zoo.units.rules.clauses.further_triples import (
+    POSITIONS,
     Triple,
+    backdrops,
+    in_background_of_first,
     joined_actions,
     parts_of_place,
     places_by_pronoun,
+    relations_to_pronoun,
 )
 from zoo.units.rules.clauses.prepositions import start_preposition
 from zoo.units.rules.clauses.reading import ClauseState
 from zoo.units.rules.clauses.triple_checks import is_valid_triple
 from zoo.units.rules.clauses.verbs import start_verb
-from zoo.units.rules.kinds import BODY_PARTS, MOVERS, is_kind
+from zoo.units.rules.kinds import BEINGS, BODY_PARTS, MOVERS, is_kind
 from zoo.units.rules.phrases.phrase import Phrase
 
 
@@ -45,15 +51,18 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[Triple]:
         phrase = phrase_list[i]
         if phrase.kind == "noun":
             start = i
-            run, i = _joined_phrases(
-                phrase_list, i, bound=bool(state.predicate), lists=state.predicate == ("with",)
-            )
+            run, i = _joined_phrases(phrase_list, i, state)
             state.is_held = _is_held(phrase_list[i : i + 2])
             before = phrase_list[start - 2] if start > 1 else None
             set_bearer_of_body_part(state, run[0], before)
             set_bearer_on_mount(state, run[0])
             set_bearer_of_print(state, run[0])
             set_bearer_of_content(state, run[0])
+            set_bearer_of_its_part(state, run[0])
+            set_bearer_at_time(state, run[0])
+            if state.predicate[-1:] == ("between",) and len(run) > 1:
+                # between buses and cars is not between buses
+                state.bearers = []
             handle_picture_content(state, run[0])
             in_background = (
                 state.predicate[-1:] == ("with",)
@@ -61,11 +70,20 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[Triple]:
                 and is_in_background(phrase_list, i)
             )
             if state.predicate[-1:] == ("with",) and (
-                in_background or (state.verb is not None and is_acting_being(phrase_list, i))
+                in_background
+                or (
+                    state.verb is not None
+                    and state.verb.words != ("with",)
+                    and is_acting_being(phrase_list, i)
+                )
             ):
                 state.bearers = []
             if gives_object(state, phrase_list[start - 1] if start else None):
                 state.predicate, state.bearers = state.verb_words, state.actors
+            pronoun_triples = places_by_pronoun(state, run, phrase_list[i : i + 2])
+            if pronoun_triples and pronoun_triples[0][2] not in state.bearers:
+                # "birds on a tower with clocks on it"
+                state.bearers = []
             set_bearer_in_place(state, run[0])
             add_bearers_in_place(state, run[0])
             next_kind = phrase_list[i].kind if i < len(phrase_list) else None
@@ -74,15 +92,16 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[Triple]:
             new_triples = [
                 (bearer, " ".join(state.predicate), noun)
                 for bearer in state.bearers
-                for noun in run
-                if is_valid_triple(bearer, state, noun)
+                for noun in _valid_nouns(bearer, state, run)
             ]
             yield from new_triples
             yield from joined_actions(state, new_triples)
-            pronoun_triples = list(
-                places_by_pronoun(state, run, phrase_list[i : i + 2], new_triples)
-            )
-            yield from pronoun_triples
+            owners = [bearer for bearer, _, _ in new_triples]
+            yield from (triple for triple in pronoun_triples if triple[2] not in owners)
+            if in_background:
+                yield from backdrops(state, run, phrase_list[i : i + 2])
+            if state.predicate == ("in",) and start > 1:
+                yield from in_background_of_first(state, run[0])
             is_placed = [p.kind for p in phrase_list[i : i + 1]] == ["preposition"]
             if not (new_triples or pronoun_triples or in_background or is_placed):
                 yield from parts_of_place(state, run, before)
@@ -105,6 +124,16 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[Triple]:
         elif phrase.kind == "joiner":
             state.join_clause()
         elif phrase.kind != "relative":
+            kinds = [p.kind for p in phrase_list[max(i - 2, 0) : i]]
+            named = state.governor == "with" and kinds == ["noun", "preposition"]
+            yield from () if named else relations_to_pronoun(state, phrase)
+            if (
+                phrase.words == ("to",)
+                and state.governor == "for"
+                and phrase_list[i - 1] is state.last_noun
+            ):
+                # "waits for a man to throw"
+                state.subject = [state.last_noun]
             leaves_actor_open = (
                 phrase.words == ("to",)
                 and state.object is not None
@@ -114,6 +143,15 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[Triple]:
             state.end_clause_keep_subject()
             state.leaves_actor_open = leaves_actor_open
         i += 1
+
+
+def _valid_nouns(bearer: Phrase, state: ClauseState, run: list[Phrase]) -> list[Phrase]:
+    """Returns the nouns that the predicate relates to the bearer.
+
+    Whoever is "with a pen and notes" has both.
+    """
+    nouns = [noun for noun in run if is_valid_triple(bearer, state, noun)]
+    return run if nouns and state.predicate == ("with",) else nouns
 
 
 def _is_held(following: Sequence[Phrase]) -> bool:
@@ -126,18 +164,19 @@ def _is_held(following: Sequence[Phrase]) -> bool:
 
 
 def _joined_phrases(
-    phrase_list: Sequence[Phrase], i: int, bound: bool, lists: bool
+    phrase_list: Sequence[Phrase], i: int, state: ClauseState
 ) -> tuple[list[Phrase], int]:
     """Returns the noun phrases joined at i ("a hat, a shirt and jeans") and their end.
 
-    They are `bound` if a verb or preposition governs them. Then a last one that acts begins a new
-    clause ("and a dog running"; not "and a tie holds"), and so does one after a comma
-    (", his arms covering").
+    If a verb or preposition governs them, a last one that acts begins a new clause ("and a dog
+    running"; not "and a tie holds"), and so does one after a comma (", his arms covering").
     """
+    bound, lists = bool(state.predicate), state.predicate[-1:] == ("with",)
+    has = lists and not any(is_kind(phrase.head_text, MOVERS) for phrase in state.subject)
     run = [phrase_list[i]]
     i += 1
-    if lists and [p.kind for p in phrase_list[i : i + 2]] == ["noun", "joiner"]:
-        # "with a sink a stove and cupboards"
+    if (lists or i == 1) and [p.kind for p in phrase_list[i : i + 2]] == ["noun", "joiner"]:
+        # "with a sink a stove and cupboards", "two laptops a lamp and a phone"
         run.append(phrase_list[i])
         i += 1
     while i < len(phrase_list) and phrase_list[i].kind == "joiner":
@@ -157,13 +196,24 @@ def _joined_phrases(
             and phrase_list[next_index + 1].finite
         )
         # "on her back and bags in her hand"
-        on_body = is_kind(run[-1].head_text, BODY_PARTS) and run[-1].owned
+        on_body = is_kind(run[-1].head_text, BODY_PARTS) and not lists
         leaves_body = on_body and not is_kind(phrase_list[next_index].head_text, BODY_PARTS)
         # ", a house in the background"
         is_apposed = follows == "preposition" and phrase_list[next_index - 1].text == ","
-        mixed = moves and phrase_list[i - 1].head_text not in MOVERS
-        acts = moves and follows in ("verb", "preposition")
-        if bound and (set_off or mixed or starts or acts or leaves_body or is_apposed):
+        # "holding a ball and two kids", but "a street with trees and cars"
+        mixed = moves and not has and phrase_list[i - 1].head_text not in MOVERS
+        placed = follows == "preposition" and phrase_list[next_index].head_text in BEINGS
+        described = (
+            lists
+            and follows == "verb"
+            and (
+                phrase_list[next_index + 1].passive
+                or (has and not phrase_list[next_index + 1].finite)
+            )
+        )
+        acts = moves and (placed or (follows == "verb" and not described))
+        in_view = run[-1].text in POSITIONS
+        if bound and (set_off or mixed or starts or acts or leaves_body or is_apposed or in_view):
             break
         run.append(phrase_list[next_index])
         i = next_index + 1
@@ -183,4 +233,5 @@ def _update_state(state: ClauseState, run: list[Phrase], follows: bool) -> None:
         state.object = run[-1]
     state.governor = state.predicate[-1] if state.predicate else ""
     state.last_noun = run[-1]
+    state.mentioned = [*state.mentioned, *run]
     state.predicate, state.bearers = (), []

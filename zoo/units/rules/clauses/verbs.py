@@ -2,7 +2,14 @@
 
 from zoo.units.rules import words as lists
 from zoo.units.rules.clauses.reading import ClauseState
-from zoo.units.rules.kinds import BEINGS, GROUNDS, MOVERS, WATERS, is_kind
+from zoo.units.rules.kinds import (
+    BEINGS,
+    GROUNDS,
+    MOVERS,
+    SUBSTANCES,
+    WATERS,
+    is_kind,
+)
 from zoo.units.rules.lexicon import BASES, LOOKING_ON, PICTURES, PLACEHOLDERS, word_set
 from zoo.units.rules.phrases.phrase import Phrase
 
@@ -10,9 +17,15 @@ from zoo.units.rules.phrases.phrase import Phrase
 _OF_THINGS = word_set(
     "surrounding saying reading containing featuring depicting advertising reflecting"
 )
+# what things do: "with water flowing around them"
+_HAPPENING = word_set(
+    "flowing hanging blowing glaring sticking coming growing rising falling dangling shining "
+    "showing protruding dripping pouring"
+)
 _SOMEONE = word_set("someone somebody")
 _SHOWING = word_set("show depict feature capture")
 # states of a vehicle or person, not of the place where it is
+_PLACING = word_set("in on at over across along through near under by")
 _STATES_OF_MOVERS = word_set("parked stuck stopped docked gathered dressed stranded")
 _ACTS = word_set(lists.OF_BEINGS_ALONE) | word_set("fly hold carry sit")
 
@@ -45,16 +58,23 @@ def start_verb(state: ClauseState, verb: Phrase, previous: Phrase | None) -> Non
     joins = previous is not None and previous.kind == "joiner"
     after_relative = previous is not None and previous.kind == "relative"
     qualifies = not verb.finite and previous is not None and previous.kind in ("noun", "joiner")
-    of_thing = not _OF_THINGS.isdisjoint(verb.words[:1])
-    nearest = state.last_noun is not None and (
-        (after_relative and not _acts_elsewhere(state, verb))
-        or (
-            qualifies
-            and (
-                (verb.passive and not _is_state_of_subject(state, verb))
-                or of_thing
-                or state.last_noun.head_text in BEINGS | _SOMEONE
-                or _belongs_to_place(state)
+    set_off = previous is not None and previous.text == ","
+    of_thing = not _OF_THINGS.isdisjoint(verb.words[:1]) or (
+        state.governor == "with" and not _HAPPENING.isdisjoint(verb.words[:1])
+    )
+    nearest = (
+        state.last_noun is not None
+        and not _is_in_crowd(state)
+        and (
+            (after_relative and not _acts_elsewhere(state, verb))
+            or (
+                qualifies
+                and (
+                    (verb.passive and not set_off and not _is_state_of_subject(state, verb))
+                    or of_thing
+                    or state.last_noun.head_text in BEINGS | _SOMEONE
+                    or _belongs_to_place(state)
+                )
             )
         )
     )
@@ -65,7 +85,7 @@ def start_verb(state: ClauseState, verb: Phrase, previous: Phrase | None) -> Non
         state.last_noun is not None
         and state.last_noun is previous
         and (
-            (qualifies and (_may_describe_perceived(state) or of_being))
+            (qualifies and (_may_describe_perceived(state, verb) or of_being))
             or (watches and watched is None)
         )
     )
@@ -74,7 +94,10 @@ def start_verb(state: ClauseState, verb: Phrase, previous: Phrase | None) -> Non
         joins
         and state.previous_verb is not None
         and not verb.finite
-        and all(is_kind(actor.head_text, MOVERS) for actor in state.previous_actors)
+        and (
+            all(is_kind(actor.head_text, MOVERS) for actor in state.previous_actors)
+            or (verb.passive and state.previous_verb.passive)
+        )
     )
     # "a man and a dog running": the participle belongs to both
     if is_joined:
@@ -112,19 +135,35 @@ def _shows_picture(state: ClauseState, verb: Phrase) -> bool:
 def _is_state_of_subject(state: ClauseState, verb: Phrase) -> bool:
     """Returns whether a passive does not describe the last noun, which is a place.
 
-    It describes the subject in "a motorcycle in the foreground parked" and "cars on a road stuck".
+    It describes the subject in "a motorcycle in the foreground parked", "cars on a road stuck" and
+    "a dog on a beach chased".
     """
     if not state.subject or state.last_noun is None:
         return False
     place, subject = state.last_noun.head_text, state.subject[-1].head_text
+    if state.verb is not None and state.verb.passive and is_kind(place, SUBSTANCES):
+        # "a meter covered in ice surrounded by snow"
+        return True
     moves = is_kind(subject, MOVERS) and is_kind(place, GROUNDS, WATERS)
     is_position = place in PLACEHOLDERS and state.governor in ("in", "on", "at")
-    return is_position or (moves and verb.words[0] in _STATES_OF_MOVERS)
+    is_done = BASES.get(verb.words[0]) in _ACTS
+    placed = state.governor in _PLACING and not is_kind(place, MOVERS)
+    return (
+        is_position
+        or (moves and verb.words[0] in _STATES_OF_MOVERS)
+        or (is_kind(subject, MOVERS) and placed and is_done)
+    )
 
 
-def _may_describe_perceived(state: ClauseState) -> bool:
-    """Returns whether a participle may describe what is perceived: "looks at leaves blowing"."""
-    return state.has_perception_verb and state.governor not in ("on", "in", "out", "through")
+def _may_describe_perceived(state: ClauseState, verb: Phrase) -> bool:
+    """Returns whether a participle may describe what is perceived: "looks at leaves blowing".
+
+    A place or thing does not do what beings alone do ("looks at a mountain standing on a rock").
+    """
+    acts = BASES.get(" ".join(verb.words[:1])) in _ACTS | {"stand", "sit"}
+    thing = state.last_noun is not None and not is_kind(state.last_noun.head_text, MOVERS)
+    perceived = state.has_perception_verb and state.governor not in ("on", "in", "out", "through")
+    return perceived and not (acts and thing)
 
 
 def _acts_elsewhere(state: ClauseState, verb: Phrase) -> bool:
@@ -135,6 +174,16 @@ def _acts_elsewhere(state: ClauseState, verb: Phrase) -> bool:
         and not is_kind(state.last_noun.head_text, MOVERS)
         and any(is_kind(phrase.head_text, BEINGS) for phrase in state.subject)
         and BASES.get(" ".join(verb.words[:1])) in _ACTS
+    )
+
+
+def _is_in_crowd(state: ClauseState) -> bool:
+    """Returns whether the subject is in a crowd, so that a verb is its own: "a lady in a crowd"."""
+    return (
+        state.governor in ("in", "among", "amongst", "within")
+        and state.last_noun is not None
+        and state.last_noun.head_text in ("crowd", "audience", "group")
+        and any(is_kind(phrase.head_text, BEINGS) for phrase in state.subject)
     )
 
 

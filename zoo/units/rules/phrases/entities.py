@@ -1,8 +1,8 @@
 """Entities: the noun phrases of a caption that name something."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 
-from zoo.units.rules.kinds import BODY_PARTS, CLOTHES
+from zoo.units.rules.kinds import BODY_PARTS, CLOTHES, COMPETITIONS
 from zoo.units.rules.lexicon import (
     BASES,
     COLOURS,
@@ -18,9 +18,15 @@ _NOUNS_IN_ING = NOUN_FOILS.keys() | NOUNS_IN_ING
 _COLOURS_AS_NOUNS = COLOURS - {"blond", "blonde", "brunette"}
 # "a video game", "a seating area"
 _NAMED_BY_MODIFIER = word_set(
-    "game games case cases set spot spots display displays space spaces line lines"
+    "scene scenes case cases set spot spots display displays space spaces line lines"
 )
 
+# "forms a line"
+_SHAPES = word_set("jump line pose")
+# "hair care items"
+_NAMED_BY_NOUN = word_set("item items object objects lot lots")
+# what somebody does or takes part in
+_EVENTS = COMPETITIONS | word_set("trick tricks stunt stunts")
 _AREAS = frozenset({"area", "areas"})
 # "a large area" is no particular one, "a wooded area" is
 _UNNAMING = word_set(
@@ -29,10 +35,14 @@ _UNNAMING = word_set(
 
 
 def _is_placeholder(phrase: Phrase) -> bool:
-    if phrase.head_text in CLOTHES and not COLOURS.isdisjoint(phrase.words):
-        # "a pink top"
+    if phrase.head_text in CLOTHES and any(w in COLOURS or w.endswith("ed") for w in phrase.words):
+        # "a pink top", "a hooded top"
         return False
-    if phrase.head_text in _NAMED_BY_MODIFIER and phrase.compound_text != phrase.head_text:
+    if phrase.head_text in _NAMED_BY_MODIFIER:
+        return _UNNAMING.issuperset(phrase.words[: phrase.head[0]])
+    if phrase.head_text in _NAMED_BY_NOUN and phrase.compound_text != phrase.head_text:
+        return False
+    if phrase.head_text in _EVENTS or (phrase.indefinite and phrase.head_text in _SHAPES):
         return False
     if phrase.owned and phrase.head_text in BODY_PARTS:
         # "on her back"
@@ -53,7 +63,12 @@ def entity_phrases(phrase_list: Iterable[Phrase]) -> dict[str, Phrase]:
         if p.kind == "noun"
         and not _is_placeholder(p)
         and p.head_text not in _COLOURS_AS_NOUNS
-        and not (p.head_text.endswith("ing") and p.head_text in BASES.keys() - _NOUNS_IN_ING)
+        and not (
+            p.head_text.endswith("ing")
+            and p.head_text in BASES.keys() - _NOUNS_IN_ING
+            and COLOURS.isdisjoint(p.words)
+            and "of" not in p.words
+        )
         and len(p.head_text) > 1
         and p.head_text[0].isalpha()
     }
@@ -64,6 +79,18 @@ def entity_phrases(phrase_list: Iterable[Phrase]) -> dict[str, Phrase]:
     }
 
 
+def full_name(phrase: Phrase, phrase_list: Sequence[Phrase], entities: Collection[str]) -> str:
+    """Returns the text of the entity that a phrase repeats: "the deck" of "a ship deck"."""
+    before = phrase_list[: phrase_list.index(phrase)]
+    names = {p.text for p in before if p.text in entities and _repeats(phrase, p)}
+    return names.pop() if phrase.text not in entities and len(names) == 1 else phrase.text
+
+
 def _repeats(phrase: Phrase, other: Phrase) -> bool:
-    """Returns whether another noun phrase has the same head and words, and more modifiers."""
+    """Returns whether another noun phrase has the same head and words, and more modifiers.
+
+    "A player" and "a soccer player" are two.
+    """
+    if (phrase.indefinite and other.indefinite) or "other" in other.words[: other.head[0]]:
+        return False
     return " ".join(other.words[: other.head[1]]).endswith(f" {phrase.text}")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from zoo.language.tagger import Token
-from zoo.units.rules.lexicon import word_set
+from zoo.units.rules.lexicon import NUMBERS, word_set
 from zoo.units.rules.phrases.noun_phrase import noun_phrase, qualifies_noun
 from zoo.units.rules.phrases.phrase import Phrase
 from zoo.units.rules.phrases.tag_correction import correct_tags
@@ -27,7 +27,19 @@ _ADVERBIAL = word_set("outside inside")
 _INDEFINITE_ACTORS = word_set("one another others some")
 # "two girls, both wearing hats": the subject itself
 _SUBJECT_ITSELF = ("both", "each")
-_COMPOUNDS = {
+_COMPOUNDS: dict[tuple[str, ...], str] = {
+    ("stop", "sign"): "stop sign",
+    ("stop", "signs"): "stop signs",
+    ("air", "plane"): "airplane",
+    ("air", "planes"): "airplanes",
+    ("run", "way"): "runway",
+    ("side", "walk"): "sidewalk",
+    ("side", "walks"): "sidewalks",
+    ("pick", "up", "truck"): "pickup truck",
+    ("pick", "up", "trucks"): "pickup trucks",
+    ("button", "up", "shirt"): "button-up shirt",
+    ("button", "down", "shirt"): "button-down shirt",
+    **{(s, f"boarder{n}"): f"{s}boarder{n}" for s in ("skate", "snow") for n in ("", "s")},
     ("train", "tracks"): "train tracks",
     ("railroad", "tracks"): "railroad tracks",
     ("close", "up"): "close-up",
@@ -68,11 +80,23 @@ def _join_compounds(tokens: Sequence[Token]) -> tuple[list[str], list[str]]:
     tags: list[str] = []
     for token in tokens:
         word = token.text.lower()
-        if words and (joined := _COMPOUNDS.get((words[-1], word))):
-            words[-1], tags[-1] = joined, "NNS" if word.endswith("s") else "NN"
+        for n_words in (2, 1):
+            joined = _COMPOUNDS.get((*words[-n_words:], word))
+            if joined:
+                words[-n_words:], tags[-n_words:] = (
+                    [joined],
+                    ["NNS" if word.endswith("s") else "NN"],
+                )
+                break
         else:
             words.append(word)
             tags.append(token.tag)
+    for i in range(len(words) - 1):
+        if words[i : i + 2] in (["upside", "down"], ["face", "down"]):
+            words[i : i + 2], tags[i : i + 2] = (
+                ["upside-down" if words[i] == "upside" else "facedown"],
+                ["JJ"],
+            )
     while " side by side " in f" {' '.join(words)} ":
         at = next(i for i in range(len(words)) if words[i : i + 3] == ["side", "by", "side"])
         del words[at : at + 3], tags[at : at + 3]
@@ -89,6 +113,8 @@ def _next_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phrase | No
         return None, i + 1 + n_seeming
     if word == "as" and "dressed" in words[max(i - 2, 0) : i]:
         return Phrase("preposition", (word,)), i + 1
+    if word == "including" and words[i - 1] != ",":
+        return Phrase("preposition", (word,)), i + 1
     if word in SUBORDINATORS:
         return Phrase("break"), i + 1
     if is_negation(word):
@@ -103,6 +129,8 @@ def _next_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phrase | No
         or (words[i + 1 : i + 2] == ["of"] and has_tag(tags, i + 2, {"PRP", "WDT", "WP"}))
     ):
         return Phrase("stop"), i + 1
+    if word in NUMBERS and words[i + 1 : i + 3] == ["of", "the"]:
+        return Phrase("stop"), max(noun_phrase(words, tags, i + 2)[1], i + 1)
     acts = word in _OBJECT_PRONOUNS and tags[i + 1 : i + 2] == ["VBG"]
     if acts and words[i - 1] not in _PREPOSITIONS_OF_CONTENT:
         return Phrase("stop"), i + 1
@@ -113,7 +141,7 @@ def _next_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phrase | No
     noun_index = i - 1 if words[i - 1] != "," else i - 2
     if word in RELATIVES and noun_index >= 0 and tags[noun_index] in NOUNS:
         return Phrase("relative", (word,)), i + 1
-    if word in _ADVERBIAL and not has_tag(tags, i + 1, DETERMINERS | NOUNS | ADJECTIVES):
+    if word in _ADVERBIAL and not has_tag(tags, i + 1, DETERMINERS | NOUNS | ADJECTIVES | {"PRP"}):
         return None, i + 1
     if (
         tag in ("IN", "RP")
@@ -132,7 +160,9 @@ def _next_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phrase | No
         return Phrase("joiner", (word,)), i + 1
     if tag in ("RB", "RBR") or tag in ADJECTIVES:
         return None, i + 1
-    return Phrase("break", (word,) if word in _PRONOUNS_OF_PLACES else ()), i + 1
+    # not "to her left"
+    names = word in _PRONOUNS_OF_PLACES and not has_tag(tags, i + 1, {"RB", "JJ", "VBD", "VBN"})
+    return Phrase("break", (word,) if names else ()), i + 1
 
 
 def _n_seeming_words(words: Sequence[str], i: int) -> int:

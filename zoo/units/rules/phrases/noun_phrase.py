@@ -16,8 +16,10 @@ from zoo.units.rules.lexicon import (
 from zoo.units.rules.phrases.phrase import Phrase
 from zoo.units.rules.phrases.word_classes import (
     ADJECTIVES,
+    AUXILIARIES,
     DETERMINERS,
     NOUNS,
+    VERBS,
     has_tag,
     is_adverb_preposition,
     is_negation,
@@ -28,6 +30,9 @@ _PICTURES = word_set(
     "picture pictures photo photos photograph photographs image images shot closeup close-up "
     "profile silhouette outline painting drawing"
 )
+_INDEFINITE = word_set("a an another")
+# "under running water", but "from eating apples" and "outside wearing hats"
+_BEFORE_NOUN = word_set("of with under near against through beside behind")
 _QUANTIFIERS = word_set("each both all")
 _BINDING = word_set(BINDING)
 
@@ -57,19 +62,24 @@ def noun_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phrase | Non
 
 def _simple_noun_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None, int]:
     tagged_words: list[tuple[str, str]] = []
-    end, after_noun, owned = i, 0, False
+    indefinite = words[i] in _INDEFINITE
+    end, after_noun, owned, owner = i, 0, False, ""
     j = i
     while j < len(words):
         tag = tags[j]
+        if tag == "CD" and after_noun and tags[j - 1] == "NNS":
+            # "as the sun sets 3 people"
+            break
         if tag in NOUNS:
             tagged_words.append((words[j], tag))
             end, after_noun = j + 1, len(tagged_words)
-        elif tag in ADJECTIVES or qualifies_noun(words, tags, j):
+        elif (tag in ADJECTIVES and words[j] != "more") or qualifies_noun(words, tags, j):
             tagged_words.append((words[j], tag))
         elif tag == "POS" or (words[j] in ("'s", "’s") and after_noun):
             tagged_words, after_noun, owned = [], 0, True
         elif not tagged_words and (
             tag in DETERMINERS
+            or words[j] == "more"
             or (
                 tag == "RB"
                 and not is_negation(words[j])
@@ -77,11 +87,12 @@ def _simple_noun_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phra
             )
         ):
             owned = owned or tag == "PRP$"
+            owner = words[j] if tag == "PRP$" else owner
         elif (
             words[j] in ("and", ",")
             and not after_noun
             and tagged_words
-            and has_tag(tags, j + 1, ADJECTIVES)
+            and has_tag(tags, j + 1, ADJECTIVES | (NOUNS if tags[i] == "DT" else set()))
         ):
             if words[j] == "and":
                 tagged_words.append(("and", "CC"))
@@ -97,7 +108,13 @@ def _simple_noun_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phra
     is_listed_compound = len(phrase_words) > 1 and " ".join(phrase_words[-2:]) in NOUN_FOILS
     head = (len(phrase_words) - (2 if is_listed_compound else 1), len(phrase_words))
     return Phrase(
-        "noun", phrase_words, head, _compound_start(tagged_words, head[0]), owned=owned
+        "noun",
+        phrase_words,
+        head,
+        _compound_start(tagged_words, head[0]),
+        owned=owned,
+        owner=owner,
+        indefinite=indefinite,
     ), end
 
 
@@ -129,15 +146,32 @@ def qualifies_noun(words: list[str], tags: list[str], i: int) -> bool:
     if tags[i] in ("VBN", "VBD") and i and tags[i - 1] == "NN":
         return words[i] in BOUND_PARTICIPLES and has_tag(tags, i + 1, NOUNS | {"JJ"})
     previous = i - 1
+    named = has_tag(tags, i + 1, NOUNS | {"JJ"}) or (
+        tags[i] == "VBN" and has_tag(tags, i + 1, {"VBG"}) and has_tag(tags, i + 2, NOUNS)
+    )
     while previous >= 0 and tags[previous] == "RB":
         previous -= 1
+    if previous < 0:
+        # "cooked broccoli"
+        return tags[i] in ("VBN", "VBD") and named
     if (
         tags[i] not in ("VBG", "VBN", "VBD")
-        or previous < 0
-        or tags[previous] not in DETERMINERS | ADJECTIVES | {"IN", "TO"}
+        or (
+            tags[previous] not in DETERMINERS | ADJECTIVES | {"IN", "TO"}
+            and not (
+                (
+                    tags[previous] == "CC"
+                    or (tags[previous] in VERBS and words[previous] not in AUXILIARIES)
+                )
+                and tags[i] == "VBN"
+                and has_tag(tags, i + 1, NOUNS)
+            )
+        )
         or words[previous] in _QUANTIFIERS
     ):
         return False
-    if tags[previous] in ("IN", "TO") and words[previous] != "of" and words[i] in BASES:
+    after_preposition = tags[previous] in ("IN", "TO") and words[previous] not in _BEFORE_NOUN
+    if after_preposition and tags[i] == "VBG" and words[i] in BASES:
         return False
-    return has_tag(tags, i + 1, NOUNS | {"JJ"})
+    listed = tags[previous] in DETERMINERS and has_tag(tags, i + 1, {",", "CC"})
+    return named or (listed and has_tag(tags, i + 2, NOUNS | {"JJ"}))

@@ -32,6 +32,9 @@ def is_mistagged_noun(
     word, tag = words[i], tags[i]
     if words[i + 1 : i + 2] == ["of"] and _is_quantity_or_part(word, tag, previous_tag):
         return True
+    if tag == "JJ" and previous_tag == "DT" and next_tag in ("VBZ", "VBP"):
+        # "the idiot crosses"
+        return word not in ATTRIBUTE_FOILS and words[i + 1] not in NOUN_FOILS
     if tag == "JJ" and word.endswith("-top"):
         # "a table-top with books"
         return next_tag in ("IN", "CC", ".")
@@ -40,6 +43,12 @@ def is_mistagged_noun(
             return False
         listed = word in NOUN_FOILS or word in BEINGS or _ends_phrase(words, tags, i)
         return word in CLOTHES or (listed and next_tag not in NOUNS | ADJECTIVES)
+    if tag == "VBG" and next_tag in (".", ",", "CC", "IN"):
+        # "a sign with black and red writing"
+        start = i - 1
+        while start > 0 and tags[start] in ADJECTIVES | {"CC"}:
+            start -= 1
+        return start < i - 1 and words[start] == "with"
     if tag not in VERBS or tag == "VBG":
         return False
     return (

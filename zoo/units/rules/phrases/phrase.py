@@ -17,6 +17,8 @@ class Phrase:
         compound: The start of the compound that ends with the head ("nose ring"). Without a
             compound, it is the start of the head.
         owned: Whether it follows "his", "its" or another's name.
+        owner: Its possessive pronoun, if it has one ("his").
+        indefinite: Whether it begins with "a", "an" or "another".
         pictured: Whether it is the content of a picture ("a picture of a dog").
         finite: Whether a verb group needs a subject ("runs", "is running"), instead of qualifying
             the noun before it ("running", "covered").
@@ -28,6 +30,8 @@ class Phrase:
     head: tuple[int, int] = (0, 0)
     compound: int = 0
     owned: bool = False
+    owner: str = ""
+    indefinite: bool = False
     pictured: bool = False
     finite: bool = False
     passive: bool = False

@@ -19,6 +19,10 @@ _COMPARING = word_set("matching coordinating contrasting")
 _STATES = word_set(
     "filled covered decorated topped loaded stacked crowded lined piled packed dressed"
 )
+# adverbs that taggers take for nouns: "the board midair"
+_ADVERBS = word_set("midair mid-air airborne overhead outdoors indoors downhill uphill upstairs")
+# verbs whose participle is the base
+_UNCHANGED = word_set("cut put shut split spread")
 _SPORTS = word_set("climb fish race swim wrestle box ski skate dance surf dive jump")
 
 
@@ -39,11 +43,25 @@ def correct_tags(words: list[str], tags: list[str]) -> list[str]:
             word in _COMPARING and next_tag in NOUNS | ADJECTIVES
         ):
             tags[i] = "JJ"
-        elif word in SUBORDINATORS:
-            tags[i] = "IN"
         elif tag == "IN" and words[i - 1] in ("a", "an") and i:
             # "an above ground pool"
             tags[i] = "JJ"
+        elif "-" in word and word.endswith("ed") and next_tag in NOUNS | ADJECTIVES:
+            # "a large , tree-covered mountain"
+            tags[i] = "JJ"
+        elif word in SUBORDINATORS:
+            tags[i] = "IN"
+        elif (
+            word in _UNCHANGED
+            and tag in ("NN", "VB", "VBP", "VBD")
+            and previous_tag == "NN"
+            and words[i - 1] not in BEINGS
+            and next_tag in ("IN", "RB", "JJ")
+        ):
+            # "a sandwich cut in half"
+            tags[i] = "VBN"
+        elif word in _ADVERBS and previous_tag in NOUNS:
+            tags[i] = "RB"
         elif tag == "VBD" and previous_tag in NOUNS and _is_passive(words, i):
             tags[i] = "VBN"
         elif previous_tag == "TO" and BASES.get(word) == word and next_tag in AFTER_VERB:

@@ -36,6 +36,10 @@ def verb_group(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None
             if group and tags[j] == group[-1][1] == "VBG" and BASES.get(group[-1][0]) in _POSTURES:
                 # "sitting holding a cup"
                 break
+            adjectival = tags[j] == "VBN" and has_tag(tags, j + 1, NOUNS) and bool(group)
+            if adjectival and group[-1][0] not in AUXILIARIES:
+                # "using modified skis"
+                break
             if tags[j - 1] == "RB" and group and group[-1][0] not in AUXILIARIES:
                 break
             group.append((words[j], tags[j]))

@@ -1,12 +1,13 @@
 """Finds verbs that are tagged as nouns or adjectives, by their context."""
 
-from zoo.units.rules.kinds import BEINGS, BODY_PARTS, CLOTHES, MOVERS, SUPPORTS, TRAITS
+from zoo.units.rules.kinds import BEINGS, BODY_PARTS, CLOTHES, MOVERS, PLACES, SUPPORTS, TRAITS
 from zoo.units.rules.lexicon import (
     BASES,
     COLOURS,
     LOOKING_ON,
     NOUN_FOILS,
     PLACEHOLDERS,
+    QUANTITIES,
     THIRD_PERSONS,
     word_set,
 )
@@ -71,6 +72,12 @@ def is_mistagged_verb(
         and _follows_clothing(words, tags, i)
     ):
         return True
+    follows = next_tag in AFTER_VERB - {"CC", ",", "."}
+    if tags[i] == "NNS" and follows and _contradicts_article(words, tags, i):
+        return True
+    if tags[i] == "NNS" and previous_tag == "CC" and next_tag == "DT" and "VBZ" in tags[:i]:
+        # "wears a suit and strikes a pose"
+        return not _names_thing(word)
     if word in THIRD_PERSONS:
         return _is_third_person(words, tags, i, previous_tag, next_tag)
     if tags[i] == "NNS" and previous_tag == "NN" and words[i - 1] in BEINGS:
@@ -100,6 +107,15 @@ def is_mistagged_verb(
     )
 
 
+def _contradicts_article(words: list[str], tags: list[str], i: int) -> bool:
+    """Returns whether a plural ends a phrase that begins with "a": "a lifeboat speeds away"."""
+    start = i - 1
+    while start > 0 and (tags[start] == "JJ" or tags[start] == "NN"):
+        start -= 1
+    singular = start < i - 1 and tags[i - 1] == "NN" and words[i - 1] not in QUANTITIES
+    return singular and words[start] in ("a", "an") and not _names_thing(words[i])
+
+
 def _can_be_plural_subject(word: str) -> bool:
     return word in BEINGS or (word in CLOTHES and word not in _NO_SUBJECTS)
 
@@ -113,7 +129,9 @@ def _is_participle(
 ) -> bool:
     word = words[i]
     after_noun = previous_tag in NOUNS and (
-        next_tag in ("DT", "PRP$") or (word in BASES and next_tag in AFTER_VERB)
+        next_tag in ("DT", "PRP$")
+        or (word in BASES and next_tag in AFTER_VERB)
+        or (words[i - 1] in PLACES and word in BASES and next_tag in ADJECTIVES | {"NNS"})
     )
     return (
         after_noun
