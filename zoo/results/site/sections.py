@@ -359,7 +359,8 @@ def _recall_curve(metric_by_depth: Mapping[int, Metric]) -> Curve:
     intervals = [(low, high) for low, high in ends if low is not None and high is not None]
     if len(intervals) < len(values):
         return Curve(sorted(metric_by_depth), values)
-    return Curve(sorted(metric_by_depth), values, *map(list, zip(*intervals, strict=True)))
+    low, high = zip(*intervals, strict=True)
+    return Curve(sorted(metric_by_depth), values, low, high)
 
 
 def _group_equal_columns(
