@@ -67,7 +67,9 @@ def test_a_recipe_trains_as_its_comment_says(
 ) -> None:
     seen: dict[str, float] = {}
 
-    def keep_loss(stage: str, batch: Batch, scores: Scores, loss: Loss) -> dict[str, Tensor]:
+    def keep_loss(
+        stage: str, batch: Batch, scores: Scores, loss: Loss, chance_loss: Tensor | None = None
+    ) -> dict[str, Tensor]:
         seen[stage] = float(loss.total.detach())
         return {"loss": loss.total.detach()}
 

@@ -51,7 +51,12 @@ def test_the_bar_counts_epochs_from_1_and_names_their_number_where_there_is_one(
 ) -> None:
     bar = Bar()
     bar._trainer = SimpleNamespace(
-        max_epochs=epochs, sanity_checking=False, state=SimpleNamespace(fn="fit")
+        max_epochs=epochs,
+        max_steps=-1,
+        num_training_batches=1,
+        accumulate_grad_batches=1,
+        sanity_checking=False,
+        state=SimpleNamespace(fn="fit"),
     )
     assert bar._get_train_description(3).rstrip() == said
 

@@ -40,7 +40,7 @@ def extract(caption: str, extractor: RuleExtractor = EXTRACTOR) -> UnitRecord:
 def test_a_worked_caption() -> None:
     record = extract("Three dogs sit on the wooden table next to a thing .")
     assert (record.caption_id, record.image_id, record.source["extractor"]) == ("1", "2", "rule")
-    assert record.source["version"] == RuleExtractor.VERSION
+    assert record.source["rules"] == RuleExtractor.VERSION
     dogs, table = record.entities
     assert (dogs.text, table.text) == ("three dogs", "wooden table")
     assert all(len(entity.foils) >= 2 for entity in record.entities)

@@ -55,10 +55,10 @@ class RuleExtractor(UnitExtractor):
         self._counts = default_counts() if counts is None else read_counts(Path(counts))
         self._source = {
             "extractor": self.name,
-            "version": self.VERSION,
             "seed": seed,
             **self.tagger.describe(),
             "counts": self._counts.digest,
+            "rules": self.VERSION,
         }
 
     def extract(self, caption: str, caption_id: str, image_id: str) -> UnitRecord:
