@@ -15,7 +15,7 @@ that other work on the machine hardly counts. Wall time stands beside.
 - cases: one, two and four times as many cases over the same images and texts.
 
 A part writes its numbers into suite_speed.json, beside those of other parts, and suite_speed.md and
-suite_speed.svg are made anew.
+suite_speed.svg are written again.
 """
 
 import argparse

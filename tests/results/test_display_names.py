@@ -1,7 +1,10 @@
 """Names of methods and benchmarks in tables for papers."""
 
+import pytest
+
 from zoo.benchmarks.catalog import benchmark_names
-from zoo.results import display_names, drawing
+from zoo.results import display_names
+from zoo.results.drawing import style_numbers
 
 
 def test_every_benchmark_of_the_registry_has_a_display_name() -> None:
@@ -9,6 +12,7 @@ def test_every_benchmark_of_the_registry_has_a_display_name() -> None:
     assert len(set(display_names.BENCHMARKS.values())) == len(display_names.BENCHMARKS)
 
 
-def test_every_method_with_a_colour_has_a_display_name() -> None:
-    for method, name in zip(drawing.METHODS, display_names.METHODS, strict=True):
-        assert display_names.method_name(method) == name
+@pytest.mark.parametrize("run", ["fsc_clip", "FSC-CLIP", "fscclip"])
+def test_every_spelling_of_a_method_has_its_display_name_and_colour(run: str) -> None:
+    assert display_names.method_name(run) == "FSC-CLIP"
+    assert style_numbers(["CLIP", run]) == {"CLIP": 0, run: 3}

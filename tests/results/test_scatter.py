@@ -12,7 +12,8 @@ from zoo.results.comparison.scatter import (
     published_points,
     scatter_points,
 )
-from zoo.results.drawing import COLOURS, METHODS
+from zoo.results.display_names import METHODS
+from zoo.results.drawing import COLOURS
 from zoo.results.report import Results
 
 X, Y = "sugarcrepe/swap_att/i2t", "sugarcrepe/swap_obj/i2t"
@@ -75,7 +76,7 @@ def test_each_method_has_one_colour_and_a_line_through_its_points(
         for line in axes.lines
         if len(line.get_xdata()) > 1
     }
-    assert lines == {COLOURS[METHODS.index("fscclip")]: ([50, 80, 90], [50, 40, 20])}
+    assert lines == {COLOURS[METHODS.index("FSC-CLIP")]: ([50, 80, 90], [50, 40, 20])}
     assert (axes.get_xlabel(), axes.get_ylabel()) == (f"{X}, %", f"{Y}, %")
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [

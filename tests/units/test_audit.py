@@ -19,40 +19,53 @@ from zoo.units.audit import (
     verdict_shares,
     write_sheet,
 )
+from zoo.units.record import UnitRecord
 from zoo.units.rules.rule import RuleExtractor
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "studies"))
-EXTRACTOR = RuleExtractor(tagger=TextBlobTagger())
-RECORDS = {
-    str(i): EXTRACTOR.extract(f"A black dog chases {n} white cats on the grass", str(i), str(i))
-    for i, n in enumerate(["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"])
-}
 
 
-def test_a_draw_is_settled_by_its_seed_takes_a_caption_once_and_both_kinds_in_turn() -> None:
-    rows = draw_sheet_rows(RECORDS, 6, seed=1)
-    assert rows == draw_sheet_rows(RECORDS, 6, seed=1) != draw_sheet_rows(RECORDS, 6, seed=2)
+@pytest.fixture(scope="module")
+def records() -> dict[str, UnitRecord]:
+    """Units of nine captions by caption id."""
+    extractor = RuleExtractor(tagger=TextBlobTagger())
+    numbers = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+    return {
+        str(i): extractor.extract(f"A black dog chases {n} white cats on the grass", str(i), str(i))
+        for i, n in enumerate(numbers)
+    }
+
+
+def test_a_draw_is_settled_by_its_seed_takes_a_caption_once_and_both_kinds_in_turn(
+    records: dict[str, UnitRecord],
+) -> None:
+    rows = draw_sheet_rows(records, 6, seed=1)
+    assert rows == draw_sheet_rows(records, 6, seed=1) != draw_sheet_rows(records, 6, seed=2)
     assert len({row.caption_id for row in rows}) == 6
     assert sorted(row.kind for row in rows) == ["entity"] * 3 + ["relation"] * 3
     for row in rows:
-        record = RECORDS[row.caption_id]
+        record = records[row.caption_id]
         units = {u.text: {f.text for f in u.foils} for u in (*record.entities, *record.relations)}
         assert row.foil in units[row.unit]
 
 
-def test_one_edit_can_be_drawn_alone_and_a_misspelt_one_is_named() -> None:
-    assert {row.edit for row in draw_sheet_rows(RECORDS, 5, 0, "argument_swap")} == {
+def test_one_edit_can_be_drawn_alone_and_a_misspelt_one_is_named(
+    records: dict[str, UnitRecord],
+) -> None:
+    assert {row.edit for row in draw_sheet_rows(records, 5, 0, "argument_swap")} == {
         "argument_swap"
     }
     with pytest.raises(ZooError, match=r"argument_swop.*did you mean argument_swap"):
-        draw_sheet_rows(RECORDS, 5, 0, "argument_swop")
+        draw_sheet_rows(records, 5, 0, "argument_swop")
 
 
-def test_a_sheet_of_captions_has_all_their_units_and_counts_missed_ones(tmp_path: Path) -> None:
-    rows = draw_caption_rows(RECORDS, 2, seed=0)
+def test_a_sheet_of_captions_has_all_their_units_and_counts_missed_ones(
+    records: dict[str, UnitRecord], tmp_path: Path
+) -> None:
+    rows = draw_caption_rows(records, 2, seed=0)
     assert len({row.caption_id for row in rows}) == 2
     for caption_id in {row.caption_id for row in rows}:
-        record = RECORDS[caption_id]
+        record = records[caption_id]
         units = [u.text for u in (*record.entities, *record.relations)]
         assert [row.unit for row in rows if row.caption_id == caption_id] == units
     judged = [
@@ -65,8 +78,8 @@ def test_a_sheet_of_captions_has_all_their_units_and_counts_missed_ones(tmp_path
         (share.verdict, share.group): (share.count, share.n)
         for share in verdict_shares(read_sheet(tmp_path / "sheet.csv"))
     }
-    n_relations = len(RECORDS[rows[0].caption_id].relations)
-    n_entities = len(RECORDS[rows[0].caption_id].entities)
+    n_relations = len(records[rows[0].caption_id].relations)
+    n_entities = len(records[rows[0].caption_id].entities)
     assert shares["any error", "units"] == (1, len(rows))
     assert shares["missed", "relations"] == (2, n_relations + 2)
     assert shares["missed", "entities"] == (0, n_entities - 1)
@@ -76,18 +89,20 @@ def test_a_sheet_of_captions_has_all_their_units_and_counts_missed_ones(tmp_path
         read_sheet(tmp_path / "wrong.csv")
 
 
-def test_a_sheet_is_never_written_over(tmp_path: Path) -> None:
+def test_a_sheet_is_never_written_over(records: dict[str, UnitRecord], tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.csv"
-    write_sheet(draw_sheet_rows(RECORDS, 2, 0), sheet)
+    write_sheet(draw_sheet_rows(records, 2, 0), sheet)
     before = sheet.read_bytes()
     with pytest.raises(ZooError, match="may contain verdicts"):
-        write_sheet(draw_sheet_rows(RECORDS, 3, 0), sheet)
+        write_sheet(draw_sheet_rows(records, 3, 0), sheet)
     assert sheet.read_bytes() == before
 
 
-def test_verdicts_come_back_as_they_were_written(tmp_path: Path) -> None:
+def test_verdicts_come_back_as_they_were_written(
+    records: dict[str, UnitRecord], tmp_path: Path
+) -> None:
     rows = [
-        replace(row, unit_verdict="ok", note='a, "b"') for row in draw_sheet_rows(RECORDS, 3, 0)
+        replace(row, unit_verdict="ok", note='a, "b"') for row in draw_sheet_rows(records, 3, 0)
     ]
     write_sheet(rows, tmp_path / "sheet.csv")
     assert read_sheet(tmp_path / "sheet.csv") == rows

@@ -18,10 +18,10 @@ class ImageHalfTruth(ScenePairs):
     The mirror of a half-truth: one text and two images. In the subsets 'object', 'attribute',
     'relation' and 'count' the other scene has another kind of object, colour or pattern, position
     or number; in 'swap_color' and 'swap_position' two objects exchange theirs. There each scene has
-    a text, and scores that ignore the texts give exactly 50. In 'missing' the other scene lacks an
-    object that the text names. The subset 'extra' is a control: the other scene has one more
-    object, which the text does not name, so that the text is true of both. Its value is how often
-    the scene without it is preferred. Protocol `t2i`; a tie is wrong.
+    a text, and scores that ignore the texts give exactly 50. In 'missing' the other scene does not
+    have an object that the text names. The subset 'extra' is a control: the other scene has one
+    more object, which the text does not name, so that the text is true of both. Its value is how
+    often the scene without it is preferred. Protocol `t2i`; a tie is wrong.
 
     CS-CLIP names image-side half-truths as future work. This definition is not from a paper.
 

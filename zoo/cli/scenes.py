@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jsonargparse import Namespace
 
@@ -10,6 +11,9 @@ from zoo.cli.command_parser import CommandParser
 from zoo.errors import ZooError
 from zoo.support.arguments import integer_at_least
 from zoo.support.files import check_writable
+
+if TYPE_CHECKING:
+    from zoo.scenes.collection import SceneCollection
 
 
 def main(argv: list[str]) -> int:
@@ -65,11 +69,6 @@ def parser() -> CommandParser:
         default="train",
         help="the split; splits have different scenes, and val and test have foils",
     )
-    world.add_argument(
-        "--held_out",
-        default="",
-        help="colour-object pairs that no scene has, such as 'red ball,blue cup' (default: none)",
-    )
     world_pairs = CommandParser(
         description="Draw pairs of scenes whose captions have the same words."
     )
@@ -81,7 +80,7 @@ def parser() -> CommandParser:
     world_bindings.add_argument(
         "--held_out",
         default="red ball,blue ball,red cup,blue cup",
-        help="the colour-object pairs that `zoo scenes world` kept out of training",
+        help="the colour-object pairs that no scene of training has",
     )
     image_half_truths = CommandParser(
         description="Draw pairs of scenes that differ in one detail, each with a text."
@@ -208,74 +207,60 @@ def _render(arguments: Namespace) -> int:
 
 
 def _render_grid(arguments: Namespace) -> int:
-    from zoo.scenes.cache import render_collection
     from zoo.scenes.grid import BindingGrid
 
     grid = BindingGrid(arguments.seed, arguments.size, arguments.block_seed)
-    samples = 48 if arguments.samples is None else arguments.samples
-    return _render_and_report(
-        arguments,
-        lambda: render_collection(arguments.out, arguments.n, grid, samples, arguments.workers),
+    return _render_collection(
+        arguments, grid, 48 if arguments.samples is None else arguments.samples
     )
 
 
 def _render_pairs(arguments: Namespace) -> int:
-    from zoo.scenes.cache import render_collection
     from zoo.scenes.pairs import ExchangedPairs
 
     pairs = ExchangedPairs(arguments.seed, arguments.size)
-    samples = 64 if arguments.samples is None else arguments.samples
-    return _render_and_report(
-        arguments,
-        lambda: render_collection(arguments.out, arguments.n, pairs, samples, arguments.workers),
+    return _render_collection(
+        arguments, pairs, 64 if arguments.samples is None else arguments.samples
     )
 
 
 def _render_world(arguments: Namespace) -> int:
-    from zoo.scenes.cache import render_collection
     from zoo.scenes.world.collection import World
 
-    held_out = _parse_world_pairs(arguments.held_out)
-    world = World(arguments.seed, arguments.size, arguments.split, held_out)
-    return _render_and_report(
-        arguments,
-        lambda: render_collection(arguments.out, arguments.n, world, 1, arguments.workers),
-    )
+    return _render_collection(arguments, World(arguments.seed, arguments.size, arguments.split))
 
 
 def _render_world_pairs(arguments: Namespace) -> int:
-    from zoo.scenes.cache import render_collection
     from zoo.scenes.world.collection import WorldPairs
 
-    pairs = WorldPairs(arguments.seed, arguments.size)
-    return _render_and_report(
-        arguments,
-        lambda: render_collection(arguments.out, arguments.n, pairs, 1, arguments.workers),
-    )
+    return _render_collection(arguments, WorldPairs(arguments.seed, arguments.size))
 
 
 def _render_world_bindings(arguments: Namespace) -> int:
-    from zoo.scenes.cache import render_collection
     from zoo.scenes.world.bindings import WorldBindings
 
     held_out = _parse_world_pairs(arguments.held_out)
     if not held_out:
         raise ZooError("--held_out is empty: give the colour-object pairs kept out of training")
-    bindings = WorldBindings(held_out, arguments.seed, arguments.size)
-    return _render_and_report(
-        arguments,
-        lambda: render_collection(arguments.out, arguments.n, bindings, 1, arguments.workers),
-    )
+    return _render_collection(arguments, WorldBindings(held_out, arguments.seed, arguments.size))
 
 
 def _render_image_half_truths(arguments: Namespace) -> int:
-    from zoo.scenes.cache import render_collection
     from zoo.scenes.world.image_edits import ImageHalfTruths
 
-    collection = ImageHalfTruths(arguments.seed, arguments.size)
+    return _render_collection(arguments, ImageHalfTruths(arguments.seed, arguments.size))
+
+
+def _render_collection(
+    arguments: Namespace, collection: "SceneCollection", samples: int = 1
+) -> int:
+    from zoo.scenes.cache import render_collection
+
     return _render_and_report(
         arguments,
-        lambda: render_collection(arguments.out, arguments.n, collection, 1, arguments.workers),
+        lambda: render_collection(
+            arguments.out, arguments.n, collection, samples, arguments.workers
+        ),
     )
 
 

@@ -1,4 +1,4 @@
-"""Names of methods and benchmarks as papers print them, for tables in LaTeX."""
+"""Names of methods and benchmarks as papers print them."""
 
 import re
 
@@ -55,7 +55,6 @@ BENCHMARKS = {
     "zero_shot": "Zero-shot",
     "zero_shot_folder": "Zero-shot, custom",
 }
-_METHOD_BY_KEY = {re.sub(r"\W", "", name).lower(): name for name in METHODS}
 _BENCHMARK = re.compile(rf"\b({'|'.join(sorted(BENCHMARKS, key=len, reverse=True))})\b")
 
 
@@ -66,7 +65,12 @@ def method_name(run: str) -> str:
         >>> [method_name(run) for run in ("cs_clip", "NegCLIP", "my_run")]
         ['CS-CLIP', 'NegCLIP', 'my_run']
     """
-    return _METHOD_BY_KEY.get(re.sub(r"[\W_]+", "", run).lower(), run)
+    return next((name for name in METHODS if method_key(name) == method_key(run)), run)
+
+
+def method_key(name: str) -> str:
+    """Returns the letters and digits of a name, by which spellings of a method are recognized."""
+    return re.sub(r"[\W_]+", "", name).lower()
 
 
 def benchmark_name(row: str) -> str:

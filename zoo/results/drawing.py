@@ -8,17 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.errors import ZooError
+from zoo.results.display_names import METHODS, method_key
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.figure import Figure
 
-# each method has the colour at its place in every figure; other names take the places left over
-METHODS = (
-    *("clip", "negclip", "csclip", "fscclip", "siglip", "ceclip", "degla", "readclip", "clic"),
-    *("conclip", "tripletclip", "tsvlc", "dac", "tic", "superclip", "flair"),
-    *("labclip", "tflocal", "tfglobal", "maxsim", "sgi"),
-)
+# each method has the colour at its place in METHODS; other names take the places left over
 COLOURS = (
     *("#3f7fd1", "#d9822b", "#3d9a50", "#a5519d", "#7a5c3e", "#5b6770", "#c4403a", "#1f9aa8"),
     *("#8fae2d", "#e26fa3", "#6a5acd", "#c9a227", "#14735f", "#8c3b5a", "#6fb1e8", "#e08f6f"),
@@ -27,6 +23,7 @@ COLOURS = (
 MARKERS = "osD^vP*X"
 FORMATS = ("png", "svg", "pdf")
 INK, PAPER = "#1f2328", "#ffffff"
+MIN_LINE_POINTS = 30  # a line between fewer points would suggest values that nobody measured
 _HOVER = "hover:"  # in the id of a mark, until the SVG is written
 PAGE_COLOURS = {INK: "currentColor", PAPER: "var(--paper)"}  # CSS of the surrounding page
 NEUTRAL = "#8b949e"  # what belongs to no run, readable on light and dark pages
@@ -54,11 +51,12 @@ def style_numbers(names: Iterable[str]) -> dict[str, int]:
         {'my run': 0, 'NegCLIP': 1, 'cs_clip': 2}
     """
     numbers: dict[str, int] = {}
+    keys = [method_key(method) for method in METHODS]
     names = list(dict.fromkeys(names))
     for name in names:
-        method = re.sub(r"[\W_]+", "", name).lower()
-        if method in METHODS and METHODS.index(method) not in numbers.values():
-            numbers[name] = METHODS.index(method)
+        key = method_key(name)
+        if key in keys and keys.index(key) not in numbers.values():
+            numbers[name] = keys.index(key)
     taken = set(numbers.values())
     free = (number for number in count() if number not in taken)
     return {name: numbers[name] if name in numbers else next(free) for name in names}

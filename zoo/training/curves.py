@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from zoo.results.drawing import COLOURS, INK, STYLE, render_figure
+from zoo.results.drawing import COLOURS, INK, MIN_LINE_POINTS, STYLE, render_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +18,6 @@ BENCHMARK = "benchmark/"
 SHARES = "train/missing_"
 LINES = 8  # the first metrics of a benchmark; more lines would hide each other
 COLUMNS = 3
-MIN_LINE_POINTS = 30
 TEMPERATURE, LOSS, RATE = "temperature: 1 / the head's scale", "loss", "learning rate"
 MISSING = "share of missing texts"
 Y_LABELS = {LOSS: "nats", RATE: RATE, TEMPERATURE: "temperature", MISSING: "share"}
@@ -99,7 +98,6 @@ def _draw_curve(axes: "Axes", name: str, curve: Curve, colour: str) -> None:
     label = "/".join(name.split("/")[2:] if name.startswith(BENCHMARK) else [name])
     if name == SCALE:
         label, values = "temperature", tuple(1 / value for value in values)
-    # between few points a line would suggest values that nobody measured
     look: dict[str, Any] = {"color": colour, "marker": "o", "linestyle": "none", "markersize": 3}
     if len(steps) >= MIN_LINE_POINTS:
         look = {"color": colour}

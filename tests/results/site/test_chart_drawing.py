@@ -5,7 +5,8 @@ from xml.etree import ElementTree
 
 from matplotlib.colors import to_hex
 
-from zoo.results.drawing import COLOURS, METHODS, NEUTRAL, colour_and_marker, run_styles, svg
+from zoo.results.display_names import METHODS
+from zoo.results.drawing import COLOURS, NEUTRAL, colour_and_marker, run_styles, svg
 from zoo.results.site.chart_drawing import (
     MIN_LINE_POINTS,
     Curve,

@@ -10,6 +10,7 @@ import numpy as np
 from zoo.results.drawing import (
     COLOURS,
     INK,
+    MIN_LINE_POINTS,
     NEUTRAL,
     STYLE,
     colour_and_marker,
@@ -28,7 +29,6 @@ LABEL_WIDTH = 24  # characters per line of a label
 LEGEND_LINE = 0.17  # inches per line of a legend
 # to distinguish series if there are more than colours
 HATCHES = ("", "////", "....", "xxxx")
-MIN_LINE_POINTS = 30  # a line between fewer points would suggest values that nobody measured
 MARK_SHIFT = 0.012  # between the marks of two curves at one position, as a share of the axis
 DASHES = ("-", "--", ":", "-.")
 GRID: dict[str, Any] = {"color": INK, "alpha": 0.15, "linewidth": 0.6}

@@ -8,7 +8,7 @@ from typing import Any
 from zoo.scenes.captions import SceneDescription
 from zoo.scenes.collection import Scene, SceneCollection, image_id
 from zoo.scenes.world.captions import WorldCaption
-from zoo.scenes.world.collection import RENDERER, SWAPPED, VERSION, ColorKind
+from zoo.scenes.world.collection import RENDERER, SWAPPED, VERSION
 from zoo.scenes.world.foils import SOURCE
 from zoo.scenes.world.graph import WorldGraph
 from zoo.scenes.world.image_edits import (
@@ -20,6 +20,8 @@ from zoo.scenes.world.image_edits import (
 from zoo.scenes.world.kinds import BINDING_SPLITS, WOODEN
 from zoo.scenes.world.layout import sample_graph
 from zoo.units.record import UnitRecord
+
+ColorKind = tuple[str, str]
 
 
 class WorldBindings(SceneCollection):

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import count
 from random import Random
 from typing import Any
 
@@ -32,7 +31,6 @@ from zoo.scenes.world.painter import paint, painter_version
 from zoo.scenes.world.phrases import Phrase, can_have
 
 VERSION = 4
-ColorKind = tuple[str, str]
 SWAPPED = "_swapped"  # suffix of the second image's name
 PAIR_TRIES = 2000
 
@@ -57,26 +55,17 @@ class World(SceneCollection):
         seed: The random seed.
         size: The side of an image, in pixels.
         split: The split: train, val or test. Scenes for evaluation have foils.
-        held_out: Pairs of colour and kind that no scene has. Foils and swaps may name them.
     """
 
     renderer = RENDERER
 
-    def __init__(
-        self,
-        seed: int = 0,
-        size: int = 112,
-        split: str = "train",
-        held_out: frozenset[ColorKind] = frozenset(),
-    ) -> None:
+    def __init__(self, seed: int = 0, size: int = 112, split: str = "train") -> None:
         super().__init__(seed, size)
-        self.splits, self.held_out = (split,), held_out
+        self.splits = (split,)
 
     def extra_settings(self) -> dict[str, Any]:
-        """Returns the kind of the collection, its version, its split and what is held out."""
-        settings = {"kind": "world", "world": VERSION, "split": self.splits[0]}
-        held_out = sorted(map(list, self.held_out))
-        return settings | ({"held_out": held_out} if held_out else {})
+        """Returns the kind of the collection, its version and its split."""
+        return {"kind": "world", "world": VERSION, "split": self.splits[0]}
 
     def graphs(self, n_layouts: int) -> Iterator[tuple[str, Graph]]:
         """Yields image id and graph of the first n scenes."""
@@ -102,13 +91,7 @@ class World(SceneCollection):
             )
 
     def _graph(self, index: int) -> WorldGraph:
-        key = f"{self.splits[0]} {self.seed}"
-        graph = sample_graph(key, index)
-        for attempt in count(1):
-            if self.held_out.isdisjoint((o.shown_color, o.kind) for o in graph.objects):
-                break
-            graph = sample_graph(f"{key} again {attempt}", index)
-        return graph
+        return sample_graph(f"{self.splits[0]} {self.seed}", index)
 
 
 def _describe_caption(

@@ -43,7 +43,7 @@ class ImageHalfTruths(SceneCollection):
     """Pairs of scenes that differ in one detail, for each kind of edit in turn.
 
     The caption of the first scene is false of the second and vice versa, with two exceptions. If
-    the edit is `missing`, the first scene has an object that the second lacks, and only its caption
+    the edit is `missing`, only the first scene has an object, and only its caption
     names it. If it is `extra`, the second scene has the object, and the caption of the first, which
     does not name it, is true of both.
 

@@ -160,9 +160,24 @@ class CorpusCounts:
     @cached_property
     def _other_heads_of_sort(self) -> dict[str, tuple[str, ...]]:
         return {
-            head: tuple(h for h in heads if h != head and self.can_replace(h, head))
-            for heads, _ in self._weights_by_sort.values()
-            for head in heads
+            head: other_heads
+            for alternatives in self._alternatives_by_sort.values()
+            for head, other_heads in alternatives.items()
+        }
+
+    @cached_property
+    def _alternatives_by_sort(self) -> dict[tuple[str, bool], dict[str, tuple[str, ...]]]:
+        """The heads that can replace each head of a sort."""
+        members: dict[tuple[str, bool], list[str]] = {}
+        for head in sorted(self.heads.keys() & NOUN_FOILS.keys()):
+            if not is_kind(head, BODY_PARTS, BACKDROPS):
+                members.setdefault(sort_of(head), []).append(head)
+        return {
+            sort: {
+                head: tuple(h for h in heads if h != head and self.can_replace(h, head))
+                for head in heads
+            }
+            for sort, heads in members.items()
         }
 
     def weights_of_sort(self, head: str) -> tuple[Sequence[str], Sequence[float]]:
@@ -174,20 +189,15 @@ class CorpusCounts:
 
     @cached_property
     def _weights_by_sort(self) -> dict[tuple[str, bool], tuple[Sequence[str], Sequence[float]]]:
-        members: dict[tuple[str, bool], list[str]] = {}
-        for head in self.heads.keys() & NOUN_FOILS.keys():
-            if not is_kind(head, BODY_PARTS, BACKDROPS):
-                members.setdefault(sort_of(head), []).append(head)
-        balanced = {sort: self._balance(sorted(heads)) for sort, heads in members.items()}
+        balanced: dict[tuple[str, bool], tuple[Sequence[str], Sequence[float]]] = {}
+        for sort, alternatives in self._alternatives_by_sort.items():
+            weights = balanced_weights(self.heads, alternatives, MIN_FOILS)
+            balanced[sort] = (
+                list(alternatives),
+                list(accumulate(weights[head] for head in alternatives)),
+            )
         # a single head has no alternatives
         return {sort: balance for sort, balance in balanced.items() if balance[1][-1] > 0}
-
-    def _balance(self, heads: Sequence[str]) -> tuple[Sequence[str], Sequence[float]]:
-        alternatives = {
-            head: [h for h in heads if h != head and self.can_replace(h, head)] for head in heads
-        }
-        weights = balanced_weights(self.heads, alternatives, MIN_FOILS)
-        return heads, list(accumulate(weights[head] for head in heads))
 
     def can_replace(self, foil: str, head: str) -> bool:
         """Returns whether a head is false where another one is true."""

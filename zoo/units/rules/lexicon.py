@@ -155,7 +155,7 @@ def same_meaning(first: str, second: str) -> bool:
     That is the case for synonyms, and if one word includes the other. Number and verb form are
     ignored.
     """
-    a, b = (set(_lemmas(text)) for text in (first.lower(), second.lower()))
+    a, b = _lemmas(first.lower()), _lemmas(second.lower())
     return bool(a & b) or any(frozenset((x, y)) in _LIKE_MEANINGS for x in a for y in b)
 
 
@@ -165,12 +165,9 @@ def other_heads(head: str) -> tuple[str, ...]:
     return tuple(h for h in NOUN_FOILS.get(head, ()) if not same_meaning(h, head))
 
 
-def _lemmas(text: str) -> Iterator[str]:
-    yield text
-    if text in SINGULARS:
-        yield SINGULARS[text]
-    if text in BASES:
-        yield BASES[text]
+@lru_cache(1 << 16)
+def _lemmas(text: str) -> frozenset[str]:
+    return frozenset({text, SINGULARS.get(text, text), BASES.get(text, text)})
 
 
 def is_symmetric(predicate: str) -> bool:

@@ -148,7 +148,7 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[Triple]:
 def _valid_nouns(bearer: Phrase, state: ClauseState, run: list[Phrase]) -> list[Phrase]:
     """Returns the nouns that the predicate relates to the bearer.
 
-    Whoever is "with a pen and notes" has both.
+    A person "with a pen and notes" has both.
     """
     nouns = [noun for noun in run if is_valid_triple(bearer, state, noun)]
     return run if nouns and state.predicate == ("with",) else nouns

@@ -158,7 +158,7 @@ def _is_state_of_subject(state: ClauseState, verb: Phrase) -> bool:
 def _may_describe_perceived(state: ClauseState, verb: Phrase) -> bool:
     """Returns whether a participle may describe what is perceived: "looks at leaves blowing".
 
-    A place or thing does not do what beings alone do ("looks at a mountain standing on a rock").
+    Only beings can do some things: "looks at a mountain standing on a rock".
     """
     acts = BASES.get(" ".join(verb.words[:1])) in _ACTS | {"stand", "sit"}
     thing = state.last_noun is not None and not is_kind(state.last_noun.head_text, MOVERS)
