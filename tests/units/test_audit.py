@@ -160,10 +160,13 @@ def test_from_units_to_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     sheet = tmp_path / "u.audit.csv"
     rows = read_sheet(sheet)
     sheet.unlink()
-    write_sheet([replace(row, unit_verdict="ok", foil_verdict="ok") for row in rows], sheet)
+    judged = [replace(row, unit_verdict="ok", foil_verdict="ok") for row in rows]
+    judged.append(replace(judged[0], foil="", foil_verdict=""))
+    judged.append(replace(judged[0], foil_verdict=""))
+    write_sheet(judged, sheet)
     capsys.readouterr()
     assert main(["audit", str(sheet)]) == 0
-    assert "2 of 2 judged" in capsys.readouterr().out
+    assert "3 of 4 judged" in capsys.readouterr().out
 
 
 def test_the_committed_shares_are_those_of_the_committed_sheets() -> None:

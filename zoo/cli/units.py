@@ -304,7 +304,7 @@ def count_or_sample_sheet(arguments: Namespace) -> None:
 
 def print_shares(rows: Sequence[SheetRow], sheet: Path) -> None:
     """Prints the share of each verdict with its 95 % interval, and the number of judged rows."""
-    judged = sum(bool(row.unit_verdict and row.foil_verdict) for row in rows)
+    judged = sum(row.is_judged for row in rows)
     table = Table("verdict", "of", "count", "share", "95 % (Wilson)")
     for share in verdict_shares(rows):
         low, high = wilson(share.count, share.n)

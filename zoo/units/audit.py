@@ -53,6 +53,11 @@ class SheetRow:
     missed_entities: str = ""
     missed_relations: str = ""
 
+    @property
+    def is_judged(self) -> bool:
+        """Whether the unit has a verdict, and the foil too if there is one."""
+        return bool(self.unit_verdict and (self.foil_verdict or not self.foil))
+
 
 _UnitWithFoils = tuple[Entity | Relation, list[EntityFoil | RelationFoil]]
 # of a sheet that has all units of its captions
@@ -291,7 +296,7 @@ def verdict_shares(rows: Iterable[SheetRow]) -> list[VerdictShare]:
     """
     rows = list(rows)
     all_shares = [_count_verdict("false", "units", [row.unit_verdict for row in rows])]
-    judged = [row for row in rows if row.unit_verdict and (row.foil_verdict or not row.foil)]
+    judged = [row for row in rows if row.is_judged]
     n_errors = sum(row.unit_verdict != OK or row.foil_verdict not in (OK, "") for row in judged)
     all_shares.append(VerdictShare("any error", "units", n_errors, len(judged)))
     for kind, column in (("entity", "missed_entities"), ("relation", "missed_relations")):
