@@ -55,7 +55,7 @@ def status_table(results: Path) -> str:
     Args:
         results: The folder of results.
     """
-    lines = ["| model | weights | device | published values that were met |", "|---|---|---|---|"]
+    lines = ["| model | weights | device | published values reproduced |", "|---|---|---|---|"]
     for name in STUDIES:
         file = results / f"{name}.json"
         found = json.loads(file.read_text("utf-8")) if file.is_file() else None
@@ -78,7 +78,7 @@ def outcome(found: dict[str, Any] | None, row: str) -> tuple[str, str]:
     """
     values = [] if found is None else [each for each in found["values"] if each["run"] == row]
     if found is None or not values:
-        return "not run", ""
+        return "", "not run"
     within = sum(each["within"] for each in values)
     device = found["devices"].get(row) or "not known"
     return device, f"{within} of {len(values)} within {found['tolerance']:g} points"

@@ -1,7 +1,7 @@
 """`zoo demo`: what NegCLIP and CS-CLIP change in a small CLIP, on two cores in about two minutes.
 
 The tower that comes with the package prefers many half-truths to the true text, as CLIP does. It is
-fine-tuned with NegCLIP and with CS-CLIP on drawn scenes. The three models are evaluated on other
+fine-tuned with NegCLIP and with CS-CLIP on rendered scenes. The three models are evaluated on other
 scenes, and a page shows half-truths whose answer changed.
 """
 
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 PAGE = "demo.html"
 BEFORE = "CLIP (before)"
-HALF_TRUTHS, CONTROL = "half-truth", "control: wrong detail"
+HALF_TRUTHS, CONTROL = "half-truth", "right over wrong detail"
 EDITS = {
     "swap_obj": "swapped objects",
     "swap_att": "swapped attributes",
@@ -71,9 +71,8 @@ TRUE, WRONG = "#2c7a4b", "#c2410c"  # colours of texts
 EXPLANATION = (
     "Accuracies in %, with 95 % intervals over the cases; another seed of fine-tuning moves them "
     "as well. Chance is 50, except for retrieval. A half-truth is longer than its true text, so "
-    "the guess that the shorter text is true is always right. In the control the true text has a "
-    "true detail added and the other one a wrong detail: only a gain there shows that a model "
-    "looks at the detail."
+    "choosing the shorter text is always right. The control is 'right over wrong detail': "
+    "both texts have an added detail, and only a gain there shows that a model looks at the detail."
 )
 
 
@@ -125,7 +124,7 @@ class Change:
 
 
 def main(argv: list[str]) -> int:
-    """Draws scenes, tunes, evaluates, writes the page, and returns the exit status."""
+    """Renders scenes, tunes, evaluates, writes the page, and returns the exit status."""
     args = parser().parse_args(argv)
     filter_notices()
     console, start_time = Console(), time.monotonic()
@@ -163,7 +162,7 @@ def parser() -> CommandParser:
         "--scenes",
         type=integer_at_least(1),
         default=1000,
-        help="number of scenes for fine-tuning; a fifth as many are drawn to evaluate",
+        help="number of scenes for fine-tuning; a fifth as many are rendered to evaluate",
     )
     parser.add_argument(
         "--steps",
@@ -175,7 +174,7 @@ def parser() -> CommandParser:
         "--workers",
         type=integer_at_least(0),
         default=2,
-        help="drawing processes",
+        help="rendering processes",
     )
     return parser
 
@@ -292,7 +291,7 @@ def print_case(case: ScoredCase, finder: ImageFinder, console: Console) -> None:
 
 
 def measures_table(models: Mapping[str, MeasuredModel]) -> TextTable:
-    """Returns one row per measure: the models, with intervals, and the guess by length."""
+    """Returns one row per measure: the models, with intervals, and the shorter text."""
     rows = []
     for name, first in models[BEFORE].measures.items():
         cells = [model.measures[name] for model in models.values()]
@@ -304,7 +303,7 @@ def measures_table(models: Mapping[str, MeasuredModel]) -> TextTable:
                 f"{first.n:,}",
             )
         )
-    header = ("true text above", *models, "shorter\ntext", "n")
+    header = ("accuracy in %", *models, "shorter text", "n")
     return TextTable(header, tuple(rows), n_text_columns=1)
 
 
@@ -418,7 +417,7 @@ def draw_measures(models: Mapping[str, MeasuredModel]) -> "Figure":
             [row - 0.4 for row, _ in shown],
             [row + 0.4 for row, _ in shown],
             color=INK,
-            label="guess: the shorter text",
+            label="always the shorter text",
         )
         axes.vlines(50, -0.5, len(names) - 1.5, color=INK, linestyle=":", label="chance")
         axes.set_yticks(range(len(names)), names)

@@ -85,7 +85,7 @@ COMMANDS = {
         "render scenes with exact captions, units and foils",
     ),
     "demo": Command(
-        "tune the small CLIP of the package on drawn scenes, and show what changed",
+        "tune the small CLIP of the package on rendered scenes, and show what changed",
     ),
 }
 

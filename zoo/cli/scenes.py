@@ -61,7 +61,7 @@ def parser() -> CommandParser:
     )
     pairs = CommandParser(description="Render pairs of scenes that differ in one swap.")
     _add_rendering(pairs, n=400, size=96, samples="64")
-    world = CommandParser(description="Draw scenes of everyday objects with five captions each.")
+    world = CommandParser(description="Render scenes of everyday objects with five captions each.")
     _add_drawing(world, n=50_000)
     world.add_argument(
         "--split",
@@ -123,8 +123,8 @@ def parser() -> CommandParser:
     commands.add_subcommand(
         "world",
         world,
-        help="draw scenes of people, animals, vehicles, furniture and things, with captions, units "
-        "and foils; resumes an interrupted run",
+        help="render scenes of people, animals, vehicles, furniture and things, with captions, "
+        "units and foils; resumes an interrupted run",
     )
     commands.add_subcommand(
         "world_pairs",
