@@ -41,9 +41,10 @@ from zoo.sources.negative_images import NegativeImages
 from zoo.sources.readers.csv_table import CsvTable
 from zoo.units.sampler import UnitSampler
 
-FEW = {"StructureGuided": {"views": Grid(sizes=[(112, 112)])}}
+FEW = {"views": Grid(sizes=[(112, 112)])}
 HEADS: list[tuple[type[Head], dict[str, Any]]] = [
-    (cls, (SMALL | FEW).get(cls.__name__, {})) for cls in shipped(zoo.heads, Head)
+    (cls, FEW if cls().needs.views else SMALL.get(cls.__name__, {}))
+    for cls in shipped(zoo.heads, Head)
 ]
 HEADS.append((CrossModal, SMALL["CrossModal"] | {"granularity": "global"}))
 

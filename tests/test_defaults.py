@@ -133,6 +133,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         **SCALE,
     },
     "StructureGuided": {"views": None, "segments": None, "chunk": 32, **SCALE},
+    "ComCLIP": {"views": None, "segments": None, "chunk": 32, **SCALE},
     "Optimization": {  # Half-Truths, appendix F; betas and eps of OpenAI's AdamW for ViT
         "lr": 5e-6,
         "lr_image": None,

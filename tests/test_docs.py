@@ -56,6 +56,7 @@ METHODS = {
     "clic.md": ["zoo.objectives.CLIC"],
     "clip.md": ["zoo.objectives.CLIP", "zoo.heads.Cosine"],
     "clove.md": [],  # the loss of NegCLIP
+    "com_clip.md": ["zoo.heads.ComCLIP"],
     "con_clip.md": ["zoo.objectives.CoNCLIP"],
     "cross_modal.md": ["zoo.heads.CrossModal"],
     "cs_clip.md": ["zoo.objectives.CSCLIP"],

@@ -17,6 +17,7 @@ from zoo.backbones.lora import LoRA
 from zoo.backbones.settings import Compute, Tuning
 from zoo.batch import Encoded, TextBank, TokenKey
 from zoo.heads.base import Head
+from zoo.heads.com_clip import ComCLIP
 from zoo.heads.cosine import Cosine
 from zoo.heads.linear import Linear
 from zoo.heads.max_sim import MaxSim
@@ -121,7 +122,7 @@ def test_towers_have_no_graph_break(tuning: Tuning, chunk: int | None) -> None:
     assert_all_compiled()
 
 
-@pytest.mark.parametrize("head", [Cosine, Linear, MaxSim, StructureGuided])
+@pytest.mark.parametrize("head", [ComCLIP, Cosine, Linear, MaxSim, StructureGuided])
 def test_heads_have_no_graph_break_but_for_their_precision(
     head: type[Head], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,6 +37,7 @@ from zoo.batch import Batch
 from zoo.benchmarks.base import Case
 from zoo.caption_data import BenchmarkedData
 from zoo.heads.base import Head
+from zoo.heads.com_clip import ComCLIP
 from zoo.heads.cosine import Cosine
 from zoo.heads.cross_modal import CrossModal
 from zoo.heads.max_sim import MaxSim
@@ -312,6 +313,7 @@ def run_evaluation(
         pytest.param(MaxSim, id="tokens"),
         pytest.param(partial(CrossModal, **CROSS_MODAL), id="tokens_by_transformer"),
         pytest.param(partial(StructureGuided, Grid([(112, 112)])), id="views"),
+        pytest.param(partial(ComCLIP, Grid([(224, 224)])), id="sub_images"),
     ],
 )
 def test_every_way_to_score_benchmarks_stays_on_the_device(

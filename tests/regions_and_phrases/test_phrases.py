@@ -6,7 +6,7 @@ import pytest
 from zoo.errors import ZooError
 from zoo.language.textblob_tagger import TextBlobTagger
 from zoo.regions_and_phrases.base import Segments
-from zoo.regions_and_phrases.phrases import Chunks, Coarse, Fine
+from zoo.regions_and_phrases.phrases import Chunks, Coarse, Fine, Triplets
 from zoo.scenes.captions import describe_scene
 from zoo.scenes.graph import sample_scene
 from zoo.units.reader import write_units
@@ -63,6 +63,11 @@ def test_relations_are_segments_where_the_text_says_more_than_one_of_them(units:
     )
     assert Fine(units).split(PARK)[:4] == ("boy", "kite", "tree", "small boy")
     assert Coarse(units).split(PETS) == ("black cat", "white dog", PETS), "the text is its relation"
+
+
+def test_predicates_are_segments_without_their_subject_and_object(units: str) -> None:
+    parts = ("small boy", "red kite", "tall tree", "holding", "under")
+    assert Triplets(units).split(PARK) == (*parts, PARK)
 
 
 def test_a_text_of_no_units_file_is_named_unless_there_is_an_extractor(units: str) -> None:

@@ -82,7 +82,7 @@ class SugarCrepePPText(PublishedBenchmark):
     """SugarCrepe++ without images: is a caption closer to its paraphrase than to the foil?
 
     Protocol `text_only`, which the authors call TOT; a tie is wrong. It needs no images, but a head
-    with one vector per text, which `CrossModal`, `MaxSim` and `StructureGuided` do not have.
+    with one vector per text, which heads that read tokens, crops or phrases do not have.
 
     Examples:
         A case has no images; both captions are compared with the paraphrase and the foil:

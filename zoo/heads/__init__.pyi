@@ -1,4 +1,5 @@
 from .base import Head as Head
+from .com_clip import ComCLIP as ComCLIP
 from .cosine import Cosine as Cosine
 from .cross_modal import CrossModal as CrossModal
 from .linear import Linear as Linear

@@ -5,3 +5,4 @@ from .crops import Overlap as Overlap
 from .phrases import Chunks as Chunks
 from .phrases import Coarse as Coarse
 from .phrases import Fine as Fine
+from .phrases import Triplets as Triplets

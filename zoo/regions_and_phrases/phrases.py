@@ -120,3 +120,21 @@ class Fine(Coarse):
     def segments_of(self, record: UnitRecord) -> list[str]:
         """Returns the heads of a record's entities, and the phrases of `Coarse`."""
         return [head_of(entity.text) for entity in record.entities] + super().segments_of(record)
+
+
+class Triplets(Coarse):
+    """The entities of a text with their attributes, the predicates between them, and the text.
+
+    Of "a man riding a brown horse" these are "man", "brown horse", "riding" and the text, as in
+    ComCLIP.
+
+    Args:
+        units: One or several units files, in which a text is looked up by its words.
+        extractor: The extractor for texts that are in none of these files. If neither is given,
+            RuleExtractor.
+    """
+
+    def segments_of(self, record: UnitRecord) -> list[str]:
+        """Returns the texts of a record's entities and the predicates of its relations."""
+        entities = [entity.text for entity in record.entities]
+        return entities + [relation.predicate for relation in record.relations]
