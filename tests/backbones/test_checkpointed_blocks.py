@@ -37,6 +37,7 @@ TOWERS: dict[str, tuple[dict, dict, dict]] = {
 def made(folder: Path, kind: str, tuning: Tuning = Tuning(), **compute: object) -> Backbone:
     torch.manual_seed(0)
     image, text, rest = TOWERS[kind]
+    text = {"vocab_size": 512, **text}  # texts are made of ids, without a tokenizer
     name = small(folder, kind, image, text, rest | ({"embed_dim": 64} if kind == "SigLIP" else {}))
     return Backbone(name, tuning=tuning, compute=Compute(**compute))  # type: ignore[arg-type]
 

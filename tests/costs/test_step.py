@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -25,9 +26,23 @@ ROWS, SENTENCES, UNITS = 8, 2, 2
 LONG, SHORT = 16, 8  # tokens that sentences and units are cut to
 ARCHITECTURE = {
     "embed_dim": 128,
-    "vision_cfg": {"image_size": 64, "layers": 4, "width": 192, "patch_size": 16},
-    "text_cfg": {"context_length": 32, "vocab_size": 512, "width": 128, "heads": 4, "layers": 4},
+    "vision_cfg": {"image_size": 64, "layers": 2, "width": 192, "patch_size": 16},
+    "text_cfg": {"context_length": 32, "vocab_size": 512, "width": 128, "heads": 4, "layers": 2},
 }
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where architectures lie."""
+    return tmp_path_factory.mktemp("architectures")
+
+
+@pytest.fixture(scope="module")
+def vit_b_32() -> tuple[TowerCost, TowerCost]:
+    return towers_of("ViT-B-32-quickgelu", checkpoints=True)
+
+
+count_towers = cache(towers_of)
 
 
 def architecture_file(folder: Path, quickgelu: bool) -> str:
@@ -69,7 +84,7 @@ def batch() -> Batch:
 
 
 def on_paper(folder: Path, quickgelu: bool, chunk: int | None, towers: frozenset[str]) -> Step:
-    image, text = towers_of(architecture_file(folder, quickgelu))
+    image, text = count_towers(architecture_file(folder, quickgelu))
     return Step(
         image,
         text,
@@ -86,20 +101,20 @@ def on_paper(folder: Path, quickgelu: bool, chunk: int | None, towers: frozenset
 
 @pytest.mark.parametrize(("chunk", "towers"), [(None, "both"), (4, "both"), (None, "text")])
 def test_operations_are_those_that_torch_counts(
-    chunk: int | None, towers: str, tmp_path: Path
+    chunk: int | None, towers: str, folder: Path
 ) -> None:
-    module = ZooModule(backbone(tmp_path, True, chunk, towers), CSCLIP())
+    module = ZooModule(backbone(folder, True, chunk, towers), CSCLIP())
     with FlopCounterMode(display=False) as counted, sdpa_kernel(SDPBackend.MATH):
         encoded, scores = module.score(batch())
         module.objective(encoded, scores).total.backward()
     trains = frozenset({"image", "text"} if towers == "both" else {towers})
-    expected = sum(on_paper(tmp_path, True, chunk, trains).flops.values())
+    expected = sum(on_paper(folder, True, chunk, trains).flops.values())
     assert expected == pytest.approx(counted.get_total_flops(), rel=CLOSE)
 
 
 @pytest.mark.parametrize("quickgelu", [True, False])
-def test_activations_are_those_that_autograd_keeps(quickgelu: bool, tmp_path: Path) -> None:
-    module = ZooModule(backbone(tmp_path, quickgelu, None, "both"), CSCLIP())
+def test_activations_are_those_that_autograd_keeps(quickgelu: bool, folder: Path) -> None:
+    module = ZooModule(backbone(folder, quickgelu, None, "both"), CSCLIP())
     weights = {p.untyped_storage().data_ptr() for p in module.parameters()}
     kept: dict[int, Tensor] = {}
 
@@ -110,14 +125,16 @@ def test_activations_are_those_that_autograd_keeps(quickgelu: bool, tmp_path: Pa
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         module.score(batch())
     found = sum(t.untyped_storage().nbytes() for place, t in kept.items() if place not in weights)
-    memory = on_paper(tmp_path, quickgelu, None, frozenset({"image", "text"})).memory
+    memory = on_paper(folder, quickgelu, None, frozenset({"image", "text"})).memory
     wanted = sum(memory[f"activations of {what}"] for what in ("images", "texts"))
     assert wanted + memory["images"] == pytest.approx(found, rel=CLOSE)
 
 
-def test_whole_steps_take_the_memory_that_was_measured() -> None:
+def test_whole_steps_take_the_memory_that_was_measured(
+    vit_b_32: tuple[TowerCost, TowerCost],
+) -> None:
     """What `benchmarks/speed/step_memory.py` measured of ViT-B/32 above weights and moments."""
-    image, text = towers_of("ViT-B-32-quickgelu")
+    image, text = vit_b_32
     file = Path(__file__).parents[2] / "benchmarks" / "results" / "step_memory_cpu.json"
     whole = [s for s in json.loads(file.read_text())["steps"] if not s["chunk"] and s["batch"] > 8]
     assert len(whole) == 3
@@ -136,19 +153,19 @@ def test_whole_steps_take_the_memory_that_was_measured() -> None:
         assert memory / (1 << 20) == pytest.approx(step["peak"], rel=CLOSE)
 
 
-def test_memory_of_weights_gradients_and_moments_is_that_of_fp32(tmp_path: Path) -> None:
-    step = on_paper(tmp_path, True, None, frozenset({"text"}))
+def test_memory_of_weights_gradients_and_moments_is_that_of_fp32(folder: Path) -> None:
+    step = on_paper(folder, True, None, frozenset({"text"}))
     memory, n = step.memory, step.text.parameters
     assert (memory["gradients"], memory["optimiser"]) == (4 * n, 8 * n)
     assert memory["weights"] == 4 * (n + step.image.parameters)
     assert memory["activations of images"] == 0
 
 
-def test_a_chunk_keeps_its_own_activations_alone(tmp_path: Path) -> None:
+def test_a_chunk_keeps_its_own_activations_alone(folder: Path) -> None:
     both = frozenset({"image", "text"})
-    whole, chunked = (on_paper(tmp_path, True, chunk, both).memory for chunk in (None, 2))
+    whole, chunked = (on_paper(folder, True, chunk, both).memory for chunk in (None, 2))
     assert chunked["activations of images"] == whole["activations of images"] / 4
-    text = on_paper(tmp_path, True, 2, both).text
+    text = on_paper(folder, True, 2, both).text
     # two images have 2 x 16 patches: as many tokens as two sentences, or as four units
     kept = max(2 * text.activation_bytes(LONG), 4 * text.activation_bytes(SHORT))
     assert chunked["activations of texts"] == kept
@@ -171,9 +188,11 @@ def test_unknown_devices_are_refused() -> None:
     assert device_of("A100").tflops["bf16"] == 312
 
 
-def test_recomputed_blocks_keep_their_inputs_and_one_block() -> None:
+def test_recomputed_blocks_keep_their_inputs_and_one_block(
+    vit_b_32: tuple[TowerCost, TowerCost],
+) -> None:
     """ViT-B/32 stores 12 inputs of blocks, and what one of 12 blocks stores besides its input."""
-    (image, _), width, tokens = towers_of("ViT-B-32-quickgelu", checkpoints=True), 768, 50
+    (image, _), width, tokens = vit_b_32, 768, 50
     # the input of the first norm, of all blocks, and of the last norm
     inputs = 4 * 14 * width * tokens
     # the outputs of both norms, of the three projections, of attention and of c_fc before and after
@@ -183,14 +202,14 @@ def test_recomputed_blocks_keep_their_inputs_and_one_block() -> None:
     assert image.activation_bytes() == pytest.approx(inputs + 12 * block, rel=0.05)
 
 
-def test_recomputed_blocks_run_once_more(tmp_path: Path) -> None:
+def test_recomputed_blocks_run_once_more(folder: Path) -> None:
     torch.manual_seed(0)
-    file = architecture_file(tmp_path, True)
+    file = architecture_file(folder, True)
     module = ZooModule(Backbone(file, compute=Compute(checkpoint_blocks=True)), CSCLIP())
     with FlopCounterMode(display=False) as counted, sdpa_kernel(SDPBackend.MATH):
         encoded, scores = module.score(batch())
         module.objective(encoded, scores).total.backward()
-    plain = on_paper(tmp_path, True, None, frozenset({"image", "text"}))
+    plain = on_paper(folder, True, None, frozenset({"image", "text"}))
     assert sum(replace(plain, checkpoint_blocks=True).flops.values()) == pytest.approx(
         counted.get_total_flops(), rel=CLOSE
     )

@@ -29,7 +29,7 @@ def deep_and_narrow(folder: Path, **settings: Any) -> Backbone:
     architecture = {
         "embed_dim": 32,
         "vision_cfg": {"image_size": 64, "patch_size": 32, "head_width": 32, **small},
-        "text_cfg": {"context_length": 77, "vocab_size": 49408, "heads": 2, **small},
+        "text_cfg": {"context_length": 77, "vocab_size": 512, "heads": 2, **small},
         "quick_gelu": True,
     }
     path = folder / "deep_and_narrow.json"
@@ -42,7 +42,7 @@ def batch_of(backbone: Backbone, lengths: Sequence[int]) -> Batch:
     texts = torch.tensor(lengths)
     ids = torch.ones(len(texts), backbone.context, dtype=torch.long)
     ids[torch.arange(backbone.context) >= texts[:, None]] = 0
-    ids[torch.arange(len(texts)), texts - 1] = 49407
+    ids[torch.arange(len(texts)), texts - 1] = 511
     bank = TextBank(ids, texts, torch.arange(len(texts)), len(texts))
     rows = torch.arange(12).view(6, 2)
     return Batch(

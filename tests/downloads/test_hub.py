@@ -84,6 +84,7 @@ def test_a_failed_download_from_the_hub_resumes_and_a_cut_one_is_completed(
     assert (tmp_path / "mmvp" / image).read_bytes() == MMVP_FILES[image]
 
 
+@pytest.mark.slow
 def test_the_address_of_the_hub_is_the_setting_of_huggingface_hub(tmp_path: Path) -> None:
     assert MMVP.hub is not None
     with serve_hub({MMVP.hub.id: MMVP_FILES}) as hub:

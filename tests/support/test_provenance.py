@@ -30,8 +30,9 @@ def small(tune: str = "both", **given: object) -> Backbone:
 
 
 def fit(recipe: Path, folder: Path, *flags: str) -> Path:
-    """Trains an epoch; returns the checkpoint."""
-    where = ["--trainer.logger.save_dir", str(folder / "runs"), "--trainer.max_epochs", "1"]
+    """Trains for a step; returns the checkpoint."""
+    where = ["--trainer.logger.save_dir", str(folder / "runs"), "--trainer.max_steps", "1"]
+    where += ["--trainer.limit_val_batches", "0"]
     assert main(["fit", "--config", str(recipe), *where, *flags]) == 0
     return last_checkpoint(folder)
 

@@ -103,7 +103,7 @@ def test_a_run_with_an_average_is_not_resumed_without(
     folder: Path, made_root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     recipe = ["fit", "--config", str(variant(folder, made_root))]
-    assert main([*recipe, *WITH_EMA, "--trainer.max_epochs", "1"]) == 0
+    assert main([*recipe, *WITH_EMA, "--trainer.max_steps", "1"]) == 0
     assert main([*recipe, "--ckpt_path", "last"]) == 1
     assert (
         "this run does not average weights: add zoo.training.EMA to trainer.callbacks"

@@ -61,36 +61,24 @@ def test_the_bar_counts_epochs_from_1_and_names_their_number_where_there_is_one(
     assert bar._get_train_description(3).rstrip() == said
 
 
-def test_a_run_shows_its_model_and_none_of_lightnings_counts(
+def test_a_run_without_a_terminal_logs_its_model_its_progress_and_none_of_lightnings_counts(
     made_root: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    recipe = str(made_root / "recipe.yaml")
-    settings = ["--trainer.max_steps", "1", "--trainer.enable_progress_bar", "true"]
-    settings += ["--trainer.enable_model_summary", "true"]
-    assert main(["fit", "--config", recipe, *settings]) == 0
-    told = "".join(capfd.readouterr())
-    assert "head Cosine: trained parameters 1, frozen 0" in told
-    assert "trained to 1 steps" in told
-    assert [noise for noise in NOISE if noise in told] == []
-
-
-def test_a_run_without_a_terminal_logs_lines_of_its_progress(
-    made_root: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Here after every batch, since half a minute is made no time at all."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(progress, "LOG_INTERVAL", 0.0)
     recipe = str(made_root / "recipe.yaml")
     settings = ["--trainer.max_epochs", "2", "--trainer.enable_progress_bar", "true"]
+    settings += ["--trainer.enable_model_summary", "true"]
     assert main(["fit", "--config", recipe, *settings]) == 0
-    lines = capsys.readouterr().err.splitlines()
+    output, told = capfd.readouterr()
+    assert "head Cosine: trained parameters 1, frozen 0" in output + told
+    assert "trained to 4 steps" in told
+    assert [noise for noise in NOISE if noise in output + told] == []
+    lines = told.splitlines()
     training = [line for line in lines if line.startswith("step:")]
     assert len(training) == 4
     for line, (step, epoch) in zip(training, [(1, 1), (2, 1), (3, 2), (4, 2)], strict=True):

@@ -117,7 +117,7 @@ def test_a_resumed_run_has_its_own_settings_from_its_first_step(
 def test_a_run_of_sgd_learns_and_is_resumed_with_sgd_alone(made_root: Path, tmp_path: Path) -> None:
     sgd = Optimization(lr=0.01, algorithm="SGD", arguments={"momentum": 0.9})
     untrained = ZooModule(Backbone("zoo-tiny"), head=Linear()).state_dict()
-    module, _, trainer = fitted(made_root, sgd, max_steps=3)
+    module, _, trainer = fitted(made_root, sgd, max_steps=1)
     (optimizer,) = trainer.optimizers
     assert type(optimizer) is torch.optim.SGD
     assert any(not torch.equal(untrained[n], value) for n, value in module.state_dict().items())
@@ -128,7 +128,9 @@ def test_a_run_of_sgd_learns_and_is_resumed_with_sgd_alone(made_root: Path, tmp_
         ZooError, match=r"a run of SGD cannot be resumed with AdamW: set model\.opt"
     ):
         fitted(made_root, SECOND, kept=tmp_path / "half.ckpt")
-    _, groups, _ = fitted(made_root, dataclasses.replace(sgd, lr=0.2), kept=tmp_path / "half.ckpt")
+    faster = dataclasses.replace(sgd, lr=0.2)
+    _, groups, _ = fitted(made_root, faster, max_steps=2, kept=tmp_path / "half.ckpt")
+    assert len(groups.steps) == 1
     assert {group["momentum"] for step in groups.steps for group in step} == {0.9}
     assert {group["initial_lr"] for step in groups.steps for group in step} == {0.2}
 

@@ -15,6 +15,7 @@ import pytest
 import zoo.objectives
 from tests.support.parallel import shipped
 from tests.support.runs import Killed, in_process, last_checkpoint, losses, variant
+from zoo.checkpoints.files import best_of
 from zoo.cli import main
 from zoo.objectives.base import Objective
 from zoo.support.configurable import class_path
@@ -103,6 +104,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_been(
         )
 
 
+@pytest.mark.slow
 def test_a_run_that_stops_within_an_epoch_goes_on_in_it(folder: Path, made_root: Path) -> None:
     arguments = ["fit", "--config", str(variant(folder, made_root, data={"batch_size": 2}))]
     assert main(arguments) == 0
@@ -164,7 +166,9 @@ def test_the_best_checkpoint_stays_the_one_to_beat_after_a_resume(
     )
     first, resumed = (losses(folder, version, "val/missing_negatives") for version in range(2))
     assert set(first.values()) == set(resumed.values())
-    assert (last_checkpoint(folder).parent / "best.ckpt").exists()
+    best = last_checkpoint(folder).parent / "best.ckpt"
+    assert best.is_file()
+    assert best_of(last_checkpoint(folder, version=1)).resolve() == best.resolve()
     assert [path.name for path in last_checkpoint(folder, version=1).parent.iterdir()] == [
         "last.ckpt"
     ]

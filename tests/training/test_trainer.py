@@ -1,5 +1,7 @@
 """ZooTrainer's `precision: auto`."""
 
+import subprocess
+
 import pytest
 import torch
 
@@ -16,8 +18,9 @@ def test_automatic_precision_follows_the_gpu(
     assert trainer.precision == ("bf16-mixed" if supported else "32-true")
 
 
+@pytest.mark.parametrize("answer", ["True", "False", pytest.param(None, marks=pytest.mark.slow)])
 def test_automatic_precision_touches_no_gpu_before_this_process_is_forked(
-    monkeypatch: pytest.MonkeyPatch,
+    answer: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A forked process cannot use CUDA if its parent did; another process asks the GPU."""
 
@@ -26,8 +29,13 @@ def test_automatic_precision_touches_no_gpu_before_this_process_is_forked(
 
     monkeypatch.setattr(torch.cuda, "is_available", initialize)
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", initialize)
+    supported = answer == "True"
+    if answer is None:
+        supported = bool(torch.cuda.device_count())
+    else:  # in place of a process that imports torch
+        told = subprocess.CompletedProcess([], 0, f"a notice\n{answer}\n")
+        monkeypatch.setattr(subprocess, "run", lambda *_, **__: told)
     trainer = ZooTrainer(
         accelerator="cpu", devices=2, strategy="ddp_fork", precision="auto", logger=False
     )
-    expected = "32-true" if not torch.cuda.device_count() else "bf16-mixed"
-    assert trainer.precision == expected
+    assert trainer.precision == ("bf16-mixed" if supported else "32-true")

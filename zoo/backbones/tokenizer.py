@@ -5,6 +5,7 @@ In shapes, n is the number of texts and L the context length.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import blake2b
 from typing import Any
 
@@ -121,6 +122,14 @@ def caching_tokenizer(tokenizer: Tokenize) -> Tokenize:
     return tokenize
 
 
+@cache
+def _tokenizer_of_clip(name: str, context: int) -> Any:
+    """Returns open_clip's own tokenizer; models share it, since its vocabulary takes 0.2 s."""
+    import open_clip
+
+    return open_clip.get_tokenizer(name, context)
+
+
 def build_tokenizer(
     name: str,
     text_config: dict[str, Any],
@@ -153,11 +162,12 @@ def build_tokenizer(
         own_settings = {"bpe_path": str(merges)}
     try:
         with silence_open_clip():
-            inner = (
-                open_clip.get_tokenizer(name, context, **own_settings)
-                if folder is None
-                else HFTokenizer(folder, context, **settings)
-            )
+            if folder is not None:
+                inner = HFTokenizer(folder, context, **settings)
+            elif own_settings or "tokenizer_kwargs" in text_config or ":" in name:
+                inner = open_clip.get_tokenizer(name, context, **own_settings)
+            else:
+                inner = _tokenizer_of_clip(name, context)
     except Exception as error:
         source = (
             f"the tokenizer of {name} ({text_config.get('hf_tokenizer_name')})"

@@ -61,7 +61,12 @@ LOGGER = {
 
 
 class ZooCLI(LightningCLI):
-    """LightningCLI with only fit and validate.
+    """LightningCLI with only one subcommand, `fit` or `validate`.
+
+    Args:
+        command: The subcommand.
+        *given: Arguments of LightningCLI.
+        **named: Keyword arguments of LightningCLI.
 
     Attributes:
         claimed_folder: The numbered folder that the logger of an evaluation writes to.
@@ -69,14 +74,13 @@ class ZooCLI(LightningCLI):
 
     claimed_folder: Path | None = None
 
-    @staticmethod
-    def subcommands() -> dict[str, set[str]]:
-        """Returns Lightning's arguments of `fit` and `validate`."""
-        return {
-            name: arguments
-            for name, arguments in LightningCLI.subcommands().items()
-            if name in ("fit", "validate")
-        }
+    def __init__(self, command: str, *given: Any, **named: Any) -> None:
+        self.command = command
+        super().__init__(*given, **named)
+
+    def subcommands(self) -> dict[str, set[str]]:  # type: ignore[override]  # else static
+        """Returns Lightning's arguments of the subcommand; the parser of others is not built."""
+        return {self.command: LightningCLI.subcommands()[self.command]}
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         """Adds `last_checkpoint`, `best_checkpoint`, `overwrite` and `get`.
@@ -248,7 +252,10 @@ class ZooCLI(LightningCLI):
         """Returns the checkpoint to resume from, and rejects the folder of another run."""
         settings = self.config_init[self.subcommand]
         parser = subcommand_parsers(self.parser)[self.config.subcommand]
-        data = yaml.safe_load(parser.dump(self.config[self.subcommand], skip_unset=False))["data"]
+        config = self.config[self.subcommand].clone()
+        config.overwrite = False
+        config_text = parser.dump(config, skip_unset=False)
+        data = yaml.safe_load(config_text)["data"]
         for name in IGNORED_DATA_SETTINGS:
             data.get("init_args", {}).pop(name, None)
         recipe = recipe_of({"hyper_parameters": self.model.constructor_config()})
@@ -265,7 +272,7 @@ class ZooCLI(LightningCLI):
             settings.ckpt_path = str(path)
         for callback in self.trainer.callbacks:  # type: ignore[attr-defined]
             if isinstance(callback, RunFolder):
-                callback.record = record
+                callback.record, callback.config_text = record, config_text
                 callback.deletes_earlier_run = must_delete_run(
                     self.trainer, path, settings.overwrite, record
                 )
@@ -417,6 +424,7 @@ def run_cli(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
             arguments = order_flags(argv)
             import_all()
         return cli(
+            argv[0],
             ZooModule,
             LightningDataModule,
             subclass_mode_data=True,
@@ -430,6 +438,7 @@ def run_cli(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
             save_config_callback=RunFolder if argv[0] == "fit" else None,
             seed_everything_default=0,
             auto_configure_optimizers=False,
+            load_from_checkpoint_support=False,  # a model records its own arguments
             args=arguments,
         )
     except Exception as error:

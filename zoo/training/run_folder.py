@@ -51,6 +51,7 @@ class RunFolder(SaveConfigCallback):
 
     Attributes:
         record: The settings that identify the run, set before training.
+        config_text: The content of config.yaml, set before training.
         claimed_folder: The folder that `claim` took, None on all ranks but the first.
         training_began: Whether training began in the folder.
         images_since_start: Images with their captions that this process trained on, summed over
@@ -61,6 +62,7 @@ class RunFolder(SaveConfigCallback):
     """
 
     record: Settings = {}  # noqa: RUF012
+    config_text = ""
     claimed_folder: Path | None = None
     deletes_earlier_run = training_began = False
     resumed_from_step = 0
@@ -215,14 +217,13 @@ class RunFolder(SaveConfigCallback):
     def _replace_run_files(self) -> None:
         """Writes config.yaml and run.json; the config of an earlier part of the run is kept."""
         folder, config_file = self.folder, self.folder / CONFIG
-        self.config.overwrite = False
         if self.deletes_earlier_run:
             for name in RUN_FILES:
                 (folder / name).unlink(missing_ok=True)
         if config_file.exists():
             n_earlier = len(list(folder.glob("config_*.yaml")))
             os.replace(config_file, folder / f"config_{n_earlier}.yaml")
-        write_bytes(config_file, self.parser.dump(self.config, skip_unset=False).encode())
+        write_bytes(config_file, self.config_text.encode())
         write_bytes(folder / RECORD, json.dumps(self.record, indent=1).encode())
 
 
