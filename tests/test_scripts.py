@@ -1,6 +1,9 @@
 """Scripts of measurements and studies start on the code that stands."""
 
+import argparse
+import re
 import runpy
+import shlex
 from pathlib import Path
 
 import pytest
@@ -19,3 +22,32 @@ def test_a_script_tells_its_arguments(
         runpy.run_path(str(script), run_name="__main__")
     assert ended.value.code == 0
     assert "usage" in capsys.readouterr().out
+
+
+class _Parsed(Exception):
+    """Ends a script as soon as its arguments are parsed."""
+
+
+def _page_commands() -> list[str]:
+    root = BENCHMARKS.parent
+    pages = [root / "README.md", root / "CONTRIBUTING.md", *(root / "docs").rglob("*.md")]
+    text = "\n".join(page.read_text() for page in pages).replace("\\\n", " ")
+    return sorted(set(re.findall(r"^python (benchmarks/\S+\.py.*)$", text, re.M)))
+
+
+@pytest.mark.parametrize("command", _page_commands())
+def test_a_script_understands_the_command_of_a_page(
+    command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script, *arguments = shlex.split(command)
+    path = BENCHMARKS.parent / script
+    parse = argparse.ArgumentParser.parse_args
+
+    def parse_and_stop(parser: argparse.ArgumentParser) -> None:
+        parse(parser, arguments)
+        raise _Parsed
+
+    monkeypatch.syspath_prepend(str(path.parent))
+    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", parse_and_stop)
+    with pytest.raises(_Parsed):
+        runpy.run_path(str(path), run_name="__main__")

@@ -1,7 +1,7 @@
 r"""Memory of every process of a long run: is it flat?
 
     python benchmarks/speed/start.py make --captions 600000 --data DATA_ROOT --out FOLDER
-    python benchmarks/speed/soak.py --folder FOLDER --work RUNS [--steps 10000] [--workers 2]
+    python benchmarks/speed/soak.py --folder FOLDER --work_dir RUNS [--steps 10000] [--workers 2]
 
 `zoo fit` trains zoo-tiny with CS-CLIP on a table of COCO's size, as many steps as asked for, and is
 looked at from outside every few seconds: MiB of each of its processes that are its own (private)
@@ -47,13 +47,13 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--work_dir", type=Path, required=True)
     parser.add_argument("--steps", type=int, default=10_000)
     parser.add_argument("--batch", type=int, default=4)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--out", type=Path, default=RESULTS)
     chosen = parser.parse_args()
-    looks = soak(chosen.folder, chosen.work, chosen.steps, chosen.batch, chosen.workers)
+    looks = soak(chosen.folder, chosen.work_dir, chosen.steps, chosen.batch, chosen.workers)
     print(write(looks, vars(chosen), chosen.out))
 
 

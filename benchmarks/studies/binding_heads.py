@@ -28,7 +28,7 @@ one.
 Every run is kept in the work folder and goes on where it was killed; table and plot are made of the
 runs that are there.
 
-    python benchmarks/studies/binding_heads.py --work build/binding_heads --workers 2
+    python benchmarks/studies/binding_heads.py --work_dir build/binding_heads --workers 2
 """
 
 import json
@@ -112,9 +112,13 @@ def main() -> None:
     if not arguments.report_only:
         seeds = arguments.seeds or ([0] if arguments.small else [0, 1, 2])
         shares = arguments.shares or (SHARES[-1:] if arguments.small else SHARES)
-        study(arguments.work, chosen(arguments, Plan(), SMALL), seeds, shares, arguments.workers)
-    runs = [json.loads(path.read_text()) for path in sorted(arguments.work.glob("seed*/*.json"))]
-    plan = json.loads((arguments.work / "plan.json").read_text())
+        study(
+            arguments.work_dir, chosen(arguments, Plan(), SMALL), seeds, shares, arguments.workers
+        )
+    runs = [
+        json.loads(path.read_text()) for path in sorted(arguments.work_dir.glob("seed*/*.json"))
+    ]
+    plan = json.loads((arguments.work_dir / "plan.json").read_text())
     print(write_report(runs, plan, METHODS, arguments.out))
 
 

@@ -20,7 +20,7 @@ Where a case has one unseen binding, its swap has one too (mixed).
 Every run is kept in the work folder and goes on where it was killed; table and plot are made of the
 runs that are there.
 
-    python benchmarks/studies/familiar_ranks.py --work build/familiar_ranks --workers 2
+    python benchmarks/studies/familiar_ranks.py --work_dir build/familiar_ranks --workers 2
 """
 
 import json
@@ -64,9 +64,11 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     arguments = parser.parse_args()
     if not arguments.report_only:
-        study(arguments.work, chosen(arguments, Plan(), SMALL), arguments.seeds, arguments.workers)
-    plan = json.loads((arguments.work / "plan.json").read_text())
-    print(write_report(arguments.work, plan, METHODS, arguments.out))
+        study(
+            arguments.work_dir, chosen(arguments, Plan(), SMALL), arguments.seeds, arguments.workers
+        )
+    plan = json.loads((arguments.work_dir / "plan.json").read_text())
+    print(write_report(arguments.work_dir, plan, METHODS, arguments.out))
 
 
 def study(work: Path, plan: Plan, seeds: Sequence[int], workers: int) -> None:

@@ -25,7 +25,7 @@ runs of weight 1.
 Every run is kept in the work folder and goes on where it was killed; table and plot are made of the
 runs that are there.
 
-    python benchmarks/studies/hard_negative_weight.py --work build/hard_negative_weight --workers 2
+    python benchmarks/studies/hard_negative_weight.py --work_dir build/weights --workers 2
 """
 
 import json
@@ -152,14 +152,16 @@ def main() -> None:
     arguments = parser.parse_args()
     if not arguments.report_only:
         study(
-            arguments.work,
+            arguments.work_dir,
             chosen(arguments, Plan(), SMALL),
             arguments.seeds,
             arguments.weights,
             arguments.workers,
         )
-    runs = [json.loads(path.read_text()) for path in sorted(arguments.work.glob("seed*/*.json"))]
-    kept = json.loads((arguments.work / "plan.json").read_text())
+    runs = [
+        json.loads(path.read_text()) for path in sorted(arguments.work_dir.glob("seed*/*.json"))
+    ]
+    kept = json.loads((arguments.work_dir / "plan.json").read_text())
     print(write_report(runs, kept, LOSSES, arguments.out))
 
 

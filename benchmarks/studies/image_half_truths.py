@@ -29,18 +29,18 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=800, help="pairs of scenes (default: 800)")
     parser.add_argument("--out", type=Path, required=True, help="the JSON file to write")
     parser.add_argument(
-        "--work",
+        "--work_dir",
         type=Path,
         default=Path("build/image_half_truths"),
         help="folder of the scenes; those that are there are used again (default: %(default)s)",
     )
     arguments = parser.parse_args()
-    folder = arguments.work / ImageHalfTruth.default_folder
+    folder = arguments.work_dir / ImageHalfTruth.default_folder
     if run_command(
         ["scenes", ImageHalfTruth.scenes_command, "--n", str(arguments.n), "--out", str(folder)]
     ):
         raise SystemExit(1)
-    results = zoo.evaluate(arguments.model, [ImageHalfTruth()], arguments.work)
+    results = zoo.evaluate(arguments.model, [ImageHalfTruth()], arguments.work_dir)
     measures = {edit: row(metric(results, ImageHalfTruth.name, edit, "t2i")) for edit in EDITS}
     content = {
         "model": arguments.model,

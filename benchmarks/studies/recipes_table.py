@@ -11,7 +11,7 @@ holds; towers, captions, learning rates, batch and steps are those of this scrip
 in the work folder; a stopped command goes on with those missing.
 
     python benchmarks/studies/recipes_table.py --scenes build/scenes_study/scenes \
-        --data DATA_ROOT --work build/recipes_table
+        --data DATA_ROOT --work_dir build/recipes_table
 """
 
 import argparse
@@ -96,7 +96,7 @@ def main() -> None:
     parser.add_argument(
         "--data", type=Path, help="data root with flickr8k, sugarcrepe and coco/val2017"
     )
-    parser.add_argument("--work", type=Path, default=Path("build/recipes_table"))
+    parser.add_argument("--work_dir", type=Path, default=Path("build/recipes_table"))
     parser.add_argument(
         "--out", type=Path, default=RESULTS, help="folder of metrics, table and plot"
     )
@@ -108,20 +108,22 @@ def main() -> None:
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
     chosen = parser.parse_args()
     plan = Plan(**{name: getattr(chosen, name) for name in asdict(defaults)})
-    kept = chosen.work / "plan.json"
+    kept = chosen.work_dir / "plan.json"
     if kept.exists() and (there := json.loads(kept.read_text())) != asdict(plan):
         raise SystemExit(
-            f"{chosen.work} holds runs of another plan, {there}: name another folder with --work"
+            f"{chosen.work_dir} has runs of another plan, {there}: name another --work_dir"
         )
     write_json(kept, asdict(plan))
     recipes = [name for name in chosen.recipes or shipped_recipes() if name not in LEFT_OUT]
     for world in worlds(chosen.scenes, chosen.data):
-        folder = (chosen.work / world.name).absolute()
+        folder = (chosen.work_dir / world.name).absolute()
         prepare(world, folder)
         first = folder / "clip_from_nothing"
         for recipe in [None, *recipes]:
             print(run(world, folder, plan, recipe, first), flush=True)
-    runs = [json.loads(path.read_text()) for path in sorted(chosen.work.glob("*/*/result.json"))]
+    runs = [
+        json.loads(path.read_text()) for path in sorted(chosen.work_dir.glob("*/*/result.json"))
+    ]
     print(write_report(runs, asdict(plan), LEFT_OUT, chosen.out))
 
 

@@ -8,7 +8,7 @@ two more negatives a caption. Equal compute: as many steps as take the processor
 Asked are scenes, and colour-shape pairs, that training never had. Every run is kept in the work
 folder and goes on where it was killed; the report is made of the runs that are there.
 
-    python benchmarks/studies/scenes_study.py --work build/scenes_study --workers 2
+    python benchmarks/studies/scenes_study.py --work_dir build/scenes_study --workers 2
 """
 
 import argparse
@@ -52,7 +52,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--work",
+        "--work_dir",
         type=lambda path: Path(path).absolute(),
         default="build/scenes_study",
         help="folder of scenes and runs",
@@ -72,10 +72,12 @@ def main() -> None:
     arguments = parser.parse_args()
     plan = Plan(**{name: getattr(arguments, name) for name in Plan.__dataclass_fields__})
     if not arguments.report_only:
-        study(arguments.work, plan, arguments.seeds, arguments.workers)
-    runs = [json.loads(path.read_text()) for path in sorted(arguments.work.glob("seed*/*.json"))]
-    kept = json.loads((arguments.work / "plan.json").read_text())
-    cases = read_cases(arguments.work / "scenes")
+        study(arguments.work_dir, plan, arguments.seeds, arguments.workers)
+    runs = [
+        json.loads(path.read_text()) for path in sorted(arguments.work_dir.glob("seed*/*.json"))
+    ]
+    kept = json.loads((arguments.work_dir / "plan.json").read_text())
+    cases = read_cases(arguments.work_dir / "scenes")
     print(write_report(runs, kept, cases, arguments.out))
 
 
@@ -84,7 +86,7 @@ def study(work: Path, plan: Plan, seeds: list[int], workers: int) -> None:
     kept = work / "plan.json"
     if kept.exists() and (there := json.loads(kept.read_text())["plan"]) != asdict(plan):
         raise SystemExit(
-            f"{work} holds runs of another plan, {there}: name another folder with --work"
+            f"{work} has runs of another plan, {there}: name another --work_dir"
         )
     render_scenes(work / "scenes", plan.scenes, workers=workers)
     if not kept.exists():

@@ -12,7 +12,7 @@ and of colour-shape pairs, that training never had. Every run is kept in the wor
 where it was killed.
 
     python benchmarks/studies/tf_local_scenes.py --scenes build/scenes_study/scenes \
-        --towers build/scenes_study --work build/tf_local_scenes
+        --towers build/scenes_study --work_dir build/tf_local_scenes
 """
 
 import argparse
@@ -174,7 +174,7 @@ def main() -> None:
         default=Path("build/scenes_study"),
         help="folder with seedN/first.pt of the scenes study",
     )
-    parser.add_argument("--work", type=Path, default=Path("build/tf_local_scenes"))
+    parser.add_argument("--work_dir", type=Path, default=Path("build/tf_local_scenes"))
     parser.add_argument(
         "--out", type=Path, default=RESULTS, help="folder of metrics, table and plot"
     )
@@ -197,20 +197,24 @@ def main() -> None:
     plan = Plan(**{name: getattr(arguments, name) for name in asdict(defaults)})
     if not (arguments.scenes / "captions.jsonl").exists():
         render_scenes(arguments.scenes, arguments.n_scenes)
-    kept = arguments.work / "plan.json"
+    kept = arguments.work_dir / "plan.json"
     if kept.exists() and (there := json.loads(kept.read_text())) != asdict(plan):
         raise SystemExit(
-            f"{arguments.work} holds runs of another plan, {there}: name another folder with --work"
+            f"{arguments.work_dir} has runs of another plan, {there}: name another --work_dir"
         )
     write_json(kept, asdict(plan))
     cases = {
         split: some(all_, plan.half_truths) for split, all_ in read_cases(arguments.scenes).items()
     }
     for seed in arguments.seeds:
-        tower = find_tower(arguments.scenes, arguments.towers, arguments.work, plan, seed)
+        tower = find_tower(arguments.scenes, arguments.towers, arguments.work_dir, plan, seed)
         for arm in ARMS:
-            print(run(arguments.scenes, arguments.work, tower, plan, seed, arm, cases), flush=True)
-    runs = [json.loads(path.read_text()) for path in sorted(arguments.work.glob("seed*/*.json"))]
+            print(
+                run(arguments.scenes, arguments.work_dir, tower, plan, seed, arm, cases), flush=True
+            )
+    runs = [
+        json.loads(path.read_text()) for path in sorted(arguments.work_dir.glob("seed*/*.json"))
+    ]
     print(write_report(runs, asdict(plan), arguments.out))
 
 

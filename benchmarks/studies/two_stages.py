@@ -34,7 +34,9 @@ def parser_of(description: str | None, name: str, out: Path, plan: type) -> argp
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--work", type=lambda path: Path(path).absolute(), default=f"build/{name}")
+    parser.add_argument(
+        "--work_dir", type=lambda path: Path(path).absolute(), default=f"build/{name}"
+    )
     parser.add_argument("--out", type=Path, default=out, help="folder of table and plot")
     parser.add_argument("--workers", type=int, default=2, help="processes of one core each")
     parser.add_argument("--small", action="store_true", help="a try; name another --out")
@@ -56,7 +58,7 @@ def keep_plan(work: Path, plan: "Plan") -> None:
     kept = work / "plan.json"
     if kept.exists() and (there := json.loads(kept.read_text())) != asdict(plan):
         raise SystemExit(
-            f"{work} holds runs of another plan, {there}: name another folder with --work"
+            f"{work} has runs of another plan, {there}: name another --work_dir"
         )
     work.mkdir(parents=True, exist_ok=True)
     write_json(kept, asdict(plan))

@@ -56,23 +56,25 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--towers", type=Path, default=Path("build/familiar_ranks"))
-    parser.add_argument("--work", type=Path, default=Path("build/views_of_pairs"))
+    parser.add_argument("--work_dir", type=Path, default=Path("build/views_of_pairs"))
     parser.add_argument("--pairs", type=int, default=200)
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the table")
     arguments = parser.parse_args()
-    scenes = arguments.work / "scenes"
+    scenes = arguments.work_dir / "scenes"
     render_collection(
         scenes, len(KINDS) * arguments.pairs, ExchangedPairs(size=SIZE), SAMPLES, workers=0
     )
     for tower in sorted(arguments.towers.glob("seed*/first.pt")):
         for name, head in heads(scenes / f"units.{KIND}.jsonl").items():
-            result = arguments.work / tower.parent.name / f"{name.replace(' ', '_')}.json"
+            result = arguments.work_dir / tower.parent.name / f"{name.replace(' ', '_')}.json"
             if not result.exists():
                 write_json(
                     result, {"seed": tower.parent.name, "head": name} | ask(tower, head, scenes)
                 )
             print(result.read_text())
-    runs = [json.loads(path.read_text()) for path in sorted(arguments.work.glob("seed*/*.json"))]
+    runs = [
+        json.loads(path.read_text()) for path in sorted(arguments.work_dir.glob("seed*/*.json"))
+    ]
     print(write_report(runs, arguments.out))
 
 

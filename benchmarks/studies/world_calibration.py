@@ -57,13 +57,13 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, required=True, help="the JSON file to write")
     parser.add_argument(
-        "--work",
+        "--work_dir",
         type=Path,
         default=Path("build/world_calibration"),
         help="folder of the scenes; those that are there are used again (default: %(default)s)",
     )
     arguments = parser.parse_args()
-    root = arguments.work / arguments.split
+    root = arguments.work_dir / arguments.split
     draw_scenes(root, arguments.split)
     results, shuffled = evaluate(arguments.model, root)
     measures = {**half_truths(results), **edits_and_retrieval(results, shuffled)}
