@@ -85,9 +85,7 @@ def study(work: Path, plan: Plan, seeds: list[int], workers: int) -> None:
     """Does the runs that are not there yet, a few at a time."""
     kept = work / "plan.json"
     if kept.exists() and (there := json.loads(kept.read_text())["plan"]) != asdict(plan):
-        raise SystemExit(
-            f"{work} has runs of another plan, {there}: name another --work_dir"
-        )
+        raise SystemExit(f"{work} has runs of another plan, {there}: name another --work_dir")
     render_scenes(work / "scenes", plan.scenes, workers=workers)
     if not kept.exists():
         paces = pace(work / "scenes", plan)

@@ -57,9 +57,7 @@ def keep_plan(work: Path, plan: "Plan") -> None:
     """Writes the plan into the work folder, and ends the study where that has another."""
     kept = work / "plan.json"
     if kept.exists() and (there := json.loads(kept.read_text())) != asdict(plan):
-        raise SystemExit(
-            f"{work} has runs of another plan, {there}: name another --work_dir"
-        )
+        raise SystemExit(f"{work} has runs of another plan, {there}: name another --work_dir")
     work.mkdir(parents=True, exist_ok=True)
     write_json(kept, asdict(plan))
 
