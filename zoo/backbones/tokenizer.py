@@ -5,6 +5,7 @@ In shapes, n is the number of texts and L the context length.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import blake2b
 from typing import Any
 
@@ -142,7 +143,6 @@ def build_tokenizer(
     Raises:
         ZooError: The tokenizer cannot be loaded, or has more ids than the tower.
     """
-    import open_clip
     from open_clip.tokenizer import HFTokenizer
 
     # if it is not set, transformers asks the user whether to run a tokenizer's code
@@ -154,7 +154,7 @@ def build_tokenizer(
     try:
         with silence_open_clip():
             inner = (
-                open_clip.get_tokenizer(name, context, **own_settings)
+                _build_own_tokenizer(name, context, own_settings)
                 if folder is None
                 else HFTokenizer(folder, context, **settings)
             )
@@ -176,3 +176,19 @@ def build_tokenizer(
             "backbone.text.tokenizer to the tower's own"
         )
     return Tokenizer(inner, context, end)
+
+
+def _build_own_tokenizer(name: str, context: int, settings: dict[str, Any]) -> Any:
+    """Builds the tokenizer of an architecture; that of CLIP is built once per process."""
+    import open_clip
+
+    if settings or ":" in name:
+        return open_clip.get_tokenizer(name, context, **settings)
+    return _build_clip_tokenizer(name, context)
+
+
+@cache
+def _build_clip_tokenizer(name: str, context: int) -> Any:
+    import open_clip
+
+    return open_clip.get_tokenizer(name, context)

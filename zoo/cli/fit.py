@@ -3,13 +3,13 @@
 Flags override the settings of a checkpoint.
 """
 
+import json
 import logging
 import os
 import signal
 from pathlib import Path
 from typing import Any
 
-import yaml
 from jsonargparse import SUPPRESS, ArgumentParser, Namespace, set_parsing_settings
 from lightning import Callback, LightningDataModule
 from lightning.pytorch.callbacks import Checkpoint
@@ -61,7 +61,11 @@ LOGGER = {
 
 
 class ZooCLI(LightningCLI):
-    """LightningCLI with only fit and validate.
+    """LightningCLI with only the command that runs.
+
+    Args:
+        command: `fit` or `validate`; parsers of other commands are not built.
+        **arguments: Arguments of LightningCLI.
 
     Attributes:
         claimed_folder: The numbered folder that the logger of an evaluation writes to.
@@ -69,14 +73,13 @@ class ZooCLI(LightningCLI):
 
     claimed_folder: Path | None = None
 
-    @staticmethod
-    def subcommands() -> dict[str, set[str]]:
-        """Returns Lightning's arguments of `fit` and `validate`."""
-        return {
-            name: arguments
-            for name, arguments in LightningCLI.subcommands().items()
-            if name in ("fit", "validate")
-        }
+    def __init__(self, command: str, **arguments: Any) -> None:
+        self.command = command
+        super().__init__(ZooModule, LightningDataModule, **arguments)
+
+    def subcommands(self) -> dict[str, set[str]]:  # type: ignore[override]
+        """Returns Lightning's arguments of the command."""
+        return {self.command: LightningCLI.subcommands()[self.command]}
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         """Adds `last_checkpoint`, `best_checkpoint`, `overwrite` and `get`.
@@ -248,7 +251,10 @@ class ZooCLI(LightningCLI):
         """Returns the checkpoint to resume from, and rejects the folder of another run."""
         settings = self.config_init[self.subcommand]
         parser = subcommand_parsers(self.parser)[self.config.subcommand]
-        data = yaml.safe_load(parser.dump(self.config[self.subcommand], skip_unset=False))["data"]
+        dumped = parser.dump(
+            self.config[self.subcommand], "json", skip_unset=False, skip_validation=True
+        )
+        data = json.loads(dumped)["data"]
         for name in IGNORED_DATA_SETTINGS:
             data.get("init_args", {}).pop(name, None)
         recipe = recipe_of({"hyper_parameters": self.model.constructor_config()})
@@ -417,8 +423,7 @@ def run_cli(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
             arguments = order_flags(argv)
             import_all()
         return cli(
-            ZooModule,
-            LightningDataModule,
+            argv[0],
             subclass_mode_data=True,
             trainer_class=ZooTrainer,
             trainer_defaults={"logger": LOGGER},
@@ -430,6 +435,7 @@ def run_cli(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
             save_config_callback=RunFolder if argv[0] == "fit" else None,
             seed_everything_default=0,
             auto_configure_optimizers=False,
+            load_from_checkpoint_support=False,  # ZooModule records its own arguments
             args=arguments,
         )
     except Exception as error:

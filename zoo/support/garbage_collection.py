@@ -3,6 +3,7 @@
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
 
 @contextmanager
@@ -29,5 +30,10 @@ def imports_frozen() -> Iterator[None]:
     """
     with collector_off():
         yield
-    if not gc.get_freeze_count():
+    _freeze_once()
+
+
+@cache
+def _freeze_once() -> None:
+    if not gc.get_freeze_count():  # counting visits every frozen object
         gc.freeze()

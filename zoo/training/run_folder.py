@@ -222,7 +222,8 @@ class RunFolder(SaveConfigCallback):
         if config_file.exists():
             n_earlier = len(list(folder.glob("config_*.yaml")))
             os.replace(config_file, folder / f"config_{n_earlier}.yaml")
-        write_bytes(config_file, self.parser.dump(self.config, skip_unset=False).encode())
+        config = self.parser.dump(self.config, skip_unset=False, skip_validation=True)
+        write_bytes(config_file, config.encode())
         write_bytes(folder / RECORD, json.dumps(self.record, indent=1).encode())
 
 
