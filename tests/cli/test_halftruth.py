@@ -184,8 +184,8 @@ def test_show_names_what_it_lacks(root: Path) -> None:
 
 def test_models_are_compared_on_the_same_half_truths(root: Path) -> None:
     assert said(build()).status == 0
-    for folder in ("measured", "again"):
-        zoo.evaluate(letters, "half_truth:cases.jsonl", ".", out=folder)
+    zoo.evaluate(letters, "half_truth:cases.jsonl", ".", out="measured")
+    shutil.copytree("measured", "again")
     asked = ["halftruth", "compare", "measured", "again", "--out", "compared"]
     compared = said(asked)
     assert compared.status == 0, compared.err
@@ -198,15 +198,17 @@ def test_models_are_compared_on_the_same_half_truths(root: Path) -> None:
     assert "measured cannot be compared alone" in alone
 
 
-@pytest.mark.parametrize("name", ["half_truths.html", "accuracy.png", "gaps.png"])
-def test_show_keeps_what_has_the_name_of_its_files(name: str, root: Path) -> None:
+def test_show_keeps_what_has_the_name_of_its_files(root: Path) -> None:
     assert said(build()).status == 0
     zoo.evaluate(letters, "half_truth:cases.jsonl", ".", out="measured")
     (root / "page").mkdir()
-    (root / "page" / name).write_text("kept")
     asked = ["halftruth", "show", "measured", "--out", "page"]
-    assert f"page/{name} exists" in said(asked).sentence
-    assert [path.read_text() for path in (root / "page").iterdir()] == ["kept"]
+    for name in ("half_truths.html", "accuracy.png", "gaps.png"):
+        (root / "page" / name).write_text("kept")
+        assert f"page/{name} exists" in said(asked).sentence
+        assert [path.read_text() for path in (root / "page").iterdir()] == ["kept"]
+        (root / "page" / name).unlink()
+    (root / "page" / "gaps.png").write_text("kept")
     assert said([*asked, "--overwrite"]).status == 0
     assert len(contents(root / "page")) == 3
 
@@ -316,9 +318,9 @@ def test_units_of_a_language_model_are_taken_as_they_are(root: Path, evaluated: 
     assert not (root / "diagnostic" / "units.jsonl").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "models", "sentence"),
-    [
+def test_other_settings_and_wrong_names_are_refused(root: Path, evaluated: list[str]) -> None:
+    assert said(run(models=("shorter",))).status == 0
+    for arguments, models, sentence in (
         (("--seed", "1"), ("zoo-tiny",), "diagnostic was begun with other seed (0, now 1): choose"),
         (
             ("--preset", "checked"),
@@ -328,17 +330,8 @@ def test_units_of_a_language_model_are_taken_as_they_are(root: Path, evaluated: 
         (("--images", "13"), ("zoo-tiny",), "was begun with other images (12, now 13)"),
         ((), ("a", "A"), "--models names A twice: give each model its own name, NAME=MODEL"),
         ((), ("=a",), "--models =a: write MODEL, or NAME=MODEL"),
-    ],
-)
-def test_other_settings_and_wrong_names_are_refused(
-    arguments: tuple[str, ...],
-    models: tuple[str, ...],
-    sentence: str,
-    root: Path,
-    evaluated: list[str],
-) -> None:
-    assert said(run(models=("shorter",))).status == 0
-    assert sentence in said(run(*arguments, models=models)).sentence
+    ):
+        assert sentence in said(run(*arguments, models=models)).sentence
     assert evaluated == ["shorter"]
 
 
