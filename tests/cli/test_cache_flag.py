@@ -50,7 +50,7 @@ def test_tokens_without_benchmarks_are_refused_by_the_name_of_the_setting() -> N
 
 
 def test_it_turns_the_cache_off() -> None:
-    flags = ["--cache", "off", "--cache_tokens", "false"]
+    flags = ["--cache_tokens", "false", "--cache", "off"]
     settings = parse_settings(["validate", *BENCHMARKS, *flags])
     assert settings.data.class_path.endswith(EvaluationDataModule.__name__)
     assert settings.data.init_args.cache is None
