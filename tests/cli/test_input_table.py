@@ -26,7 +26,7 @@ from zoo.results.report import write_results
 from zoo.sources.tar_index import write_index
 
 SECONDS = 10  # of this process's own time, so that a busy machine changes nothing
-SAMPLE = 8  # of the slower rows, one in so many is in the default run
+SAMPLE = 16  # of the slower rows, one in so many is in the default run
 
 
 class Row(NamedTuple):

@@ -147,14 +147,6 @@ def test_a_data_root_that_is_nowhere_is_told_before_any_weights_are_fetched(
     assert "nothing can be scored" in said(empty).sentence
 
 
-def test_the_saved_recipe_of_a_run_is_as_it_was_given(root: Path) -> None:
-    flags = ["--trainer.max_steps", "1", "--trainer.accelerator", "cpu"]
-    assert said(["fit", "--config", str(root / "recipe.yaml"), *flags]).status == 0
-    saved = next(root.parent.glob("runs/**/config.yaml")).read_text()
-    assert "class_path: zoo.datamodules.captions.CaptionDataModule" in saved
-    assert f"file: {root}/captions.tsv" in saved
-
-
 def test_parameters_are_counted_without_room_for_them() -> None:
     assert parameters_of("ViT-B-32-quickgelu") == 151_277_313
 

@@ -52,7 +52,7 @@ def test_each_run_is_a_job_and_whole_runs_are_not_sent_again(
     assert "CLIP" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("given", ["partitions=gpu", "slurm_partitions=gpu", "timeout_min=long"])
+@pytest.mark.parametrize("given", ["slurm_partitions=gpu", "timeout_min=long"])
 def test_what_submitit_does_not_know_is_named(
     folder: Path, given: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -128,28 +128,21 @@ def assert_refused(message: str, name: str = EVIL) -> None:
     assert not Path("A/ran").exists(), "the downloaded module was imported"
 
 
-# each attack on one reader, and each reader by two attacks
-CASES = [("zoo.load", attack) for attack in ATTACKS]
-CASES += [
-    (command, attack)
-    for command in READ_BY
-    if command != "zoo.load"
-    for attack in ("head", "views as a text")
-]
+# each attack on one reader, and each reader of each kind of file by one attack
+CASES = [("zoo.load", "A/last.ckpt", attack) for attack in ATTACKS if attack != "head"]
+CASES += [(command, file, "head") for command in READ_BY for file in ("A/last.ckpt", "A/export")]
+CASES.remove(("fit", "A/export", "head"))  # an export cannot be resumed
 
 
-@pytest.mark.parametrize("file", ["A/last.ckpt", "A/export"])
-@pytest.mark.parametrize(("command", "attack"), CASES)
+@pytest.mark.parametrize(("command", "file", "attack"), CASES)
 def test_a_class_that_a_model_names_is_refused_before_it_is_imported(
     command: str,
-    attack: str,
     file: str,
+    attack: str,
     folder: Path,
     made_root: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    if (command, file) == ("fit", "A/export"):
-        pytest.skip("an export cannot be resumed")
     tampered(folder, ATTACKS[attack])
     assert_refused(refused(lambda: READ_BY[command](made_root, file), capsys))
 
@@ -214,9 +207,14 @@ RESULTS = [
 ]
 
 
-@pytest.mark.parametrize("arguments", RESULTS, ids=lambda words: words[0])
 @pytest.mark.parametrize(
-    "named", ["A.evil.P", "A.evil:P", '{"class_path": "A.evil.P", "init_args": {}}']
+    ("arguments", "named"),
+    [
+        *((arguments, "A.evil.P") for arguments in RESULTS),
+        (RESULTS[0], "A.evil:P"),
+        (RESULTS[0], '{"class_path": "A.evil.P", "init_args": {}}'),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else value,
 )
 def test_a_protocol_that_results_name_is_refused(
     arguments: list[str], named: str, folder: Path, capsys: pytest.CaptureFixture[str]

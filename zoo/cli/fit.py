@@ -61,12 +61,11 @@ LOGGER = {
 
 
 class ZooCLI(LightningCLI):
-    """LightningCLI with only one subcommand, `fit` or `validate`.
+    """LightningCLI with only the command that runs.
 
     Args:
-        command: The subcommand.
-        *given: Arguments of LightningCLI.
-        **named: Keyword arguments of LightningCLI.
+        command: `fit` or `validate`; parsers of other commands are not built.
+        **arguments: Arguments of LightningCLI.
 
     Attributes:
         claimed_folder: The numbered folder that the logger of an evaluation writes to.
@@ -74,12 +73,12 @@ class ZooCLI(LightningCLI):
 
     claimed_folder: Path | None = None
 
-    def __init__(self, command: str, *given: Any, **named: Any) -> None:
+    def __init__(self, command: str, **arguments: Any) -> None:
         self.command = command
-        super().__init__(*given, **named)
+        super().__init__(ZooModule, LightningDataModule, **arguments)
 
-    def subcommands(self) -> dict[str, set[str]]:  # type: ignore[override]  # else static
-        """Returns Lightning's arguments of the subcommand; the parser of others is not built."""
+    def subcommands(self) -> dict[str, set[str]]:  # type: ignore[override]
+        """Returns Lightning's arguments of the command."""
         return {self.command: LightningCLI.subcommands()[self.command]}
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
@@ -254,7 +253,7 @@ class ZooCLI(LightningCLI):
         parser = subcommand_parsers(self.parser)[self.config.subcommand]
         config = self.config[self.subcommand].clone()
         config.overwrite = False
-        config_text = parser.dump(config, skip_unset=False)
+        config_text = parser.dump(config, skip_unset=False, skip_validation=True)
         data = yaml.safe_load(config_text)["data"]
         for name in IGNORED_DATA_SETTINGS:
             data.get("init_args", {}).pop(name, None)
@@ -425,8 +424,6 @@ def run_cli(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
             import_all()
         return cli(
             argv[0],
-            ZooModule,
-            LightningDataModule,
             subclass_mode_data=True,
             trainer_class=ZooTrainer,
             trainer_defaults={"logger": LOGGER},
@@ -438,7 +435,7 @@ def run_cli(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
             save_config_callback=RunFolder if argv[0] == "fit" else None,
             seed_everything_default=0,
             auto_configure_optimizers=False,
-            load_from_checkpoint_support=False,  # a model records its own arguments
+            load_from_checkpoint_support=False,  # ZooModule records its own arguments
             args=arguments,
         )
     except Exception as error:

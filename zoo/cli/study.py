@@ -51,12 +51,11 @@ def main(argv: list[str]) -> int:
     check_presets_and_models(study)
     slurm_settings = None if args.slurm is None else parse_slurm_settings(args.slurm)
     work = StudyExecutor(place, print_now)
+    work.check_work_folder()
     if args.list:
-        work.check_work_folder()
         _print_runs(place, runs)
         return 0
     if args.table:
-        work.check_work_folder()
         refuse_mismatched_runs(work.records, runs, args.any_version)
         failed = {}
     else:
@@ -195,7 +194,6 @@ def prepare(work: StudyExecutor, remaining_runs: Sequence[Run]) -> None:
     Raises:
         ZooError: A row cannot be trained or measured, or another process uses the folder.
     """
-    work.check_work_folder()
     if remaining_runs:
         work.fetch_data()
     is_prepared = work.has_prepared_files()

@@ -69,6 +69,7 @@ def main(words: Sequence[str]) -> int:
     check_presets_and_models(study)
     runs = study_runs(study)
     work = SweepExecutor(place, build_evaluation(place, runs[0]))
+    work.check_work_folder()
     prepare(work, [run for run in runs if work.records.stage(run) != WHOLE])
     if overwrite:
         delete_outdated_runs(work, runs)

@@ -35,5 +35,5 @@ def imports_frozen() -> Iterator[None]:
 
 @cache
 def _freeze_once() -> None:
-    if not gc.get_freeze_count():  # this counts object by object, and takes 0.1 s
+    if not gc.get_freeze_count():  # counting visits every frozen object
         gc.freeze()
