@@ -82,7 +82,8 @@ def test_bla_asks_twice_an_entry_which_of_two_captions_is_true(
                     yield Asked(subset, f"{entry['index']}-{k}", rule, photo)
 
     roots = [shared_data, visual_genome]
-    assert hold(BLA(), roots, questions()) == 2 * (613 + 654 + 672)
+    asked = 2 * (613 + 654 + 672)
+    assert hold(BLA(), roots, questions(), every=7) == asked // 7
     assert not read_benchmark(BLA(), roots).notes
 
 
@@ -179,7 +180,6 @@ def table(path: Path) -> list[dict[str, str]]:
     ("subset", "file"),
     [
         ("coco_mcq", "COCO_val_mcq_llama3.1_rephrased"),
-        ("voc2007_mcq", "VOC2007_mcq_llama3.1_rephrased"),
         ("synthetic_mcq", "synthetic_mcq_llama3.1_rephrased"),
     ],
 )

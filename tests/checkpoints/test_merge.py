@@ -45,7 +45,8 @@ def tuned(
 
 
 def state(file: Path) -> dict[str, Tensor]:
-    return zoo.load(file).module.state_dict()
+    weights: dict[str, Tensor] = torch.load(file, weights_only=True)["state_dict"]
+    return weights
 
 
 @pytest.mark.parametrize("lora", [None, LoRA()])
@@ -72,22 +73,6 @@ def test_alpha_0_is_the_start_alpha_1_the_tuned_model_and_between_them_is_a_stra
     )
     moved = "backbone.model.visual.transformer.resblocks.0.mlp.c_fc.weight"
     assert not torch.equal(states[0][moved], states[2][moved])
-
-
-def test_a_change_by_adapters_grows_with_alpha_and_not_with_its_square(start: Path) -> None:
-    quarter, whole = (
-        state(f)
-        for f in write_interpolated_checkpoints(
-            tuned(start, LoRA()), [0.25, 1.0], start.with_name("merged")
-        )
-    )
-    name = "visual.transformer.resblocks.0.mlp.c_fc.weight"
-    origin = torch.load(start)[name]
-    change = whole[f"backbone.model.{name}"] - origin
-    assert change.abs().max() > 0.01
-    torch.testing.assert_close(
-        quarter[f"backbone.model.{name}"] - origin, 0.25 * change, rtol=1e-4, atol=1e-6
-    )
 
 
 def test_a_base_that_is_given_wins_over_the_recipe(start: Path) -> None:
@@ -224,8 +209,8 @@ def test_the_start_was_trained_on_no_images(start: Path) -> None:
     content = torch.load(file, weights_only=True)
     torch.save({**content, "zoo": {"trained_images": ["a", "b"]}}, file)
     none, some = write_interpolated_checkpoints(file, [0.0, 0.1], start.with_name("merged"))
-    assert zoo.load(none).module.origin["trained_images"] == []
-    assert zoo.load(some).module.origin["trained_images"] == ["a", "b"]
+    for merged, images in ((none, []), (some, ["a", "b"])):
+        assert torch.load(merged, weights_only=True)["zoo"]["trained_images"] == images
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from transformers import CLIPConfig, CLIPModel, SiglipConfig, SiglipModel
 
 import zoo
 from tests.support.hub_server import COMMIT, HubServer, serve_hub
-from tests.support.made import draw, make_root
+from tests.support.made import draw
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.model_folders import folder_settings
 from zoo.checkpoints.model_sources import resolve_model
@@ -58,8 +58,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.fixture
-def hub(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Iterator[HubServer]:
     repositories = {
         f"lab/{name}": {file.name: file.read_bytes() for file in (folder / name).iterdir()}
         for name in ("export", "open_clip", "hugging_face")
@@ -67,11 +67,23 @@ def hub(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     repositories["lab/open_clip"]["training_code.py"] = b"raise SystemExit"
     repositories["lab/empty"] = {"README.md": b"nothing"}
     with serve_hub(repositories) as server:
-        monkeypatch.setattr(constants, "ENDPOINT", server.url)
-        template = f"{server.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
-        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
         yield server
+
+
+@pytest.fixture
+def hub(server: HubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HubServer:
+    server.downloads.clear()
+    monkeypatch.setattr(constants, "ENDPOINT", server.url)
+    template = f"{server.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    return server
+
+
+@pytest.fixture(scope="module")
+def run(folder: Path) -> zoo.Model:
+    """The model of the run, to compare with."""
+    return zoo.load(folder / "run")
 
 
 def vectors(model: zoo.Model) -> tuple[np.ndarray, np.ndarray]:
@@ -79,65 +91,80 @@ def vectors(model: zoo.Model) -> tuple[np.ndarray, np.ndarray]:
     return model.encode_images(image), model.encode_texts(TEXTS)
 
 
-@pytest.mark.usefixtures("hub")
-@pytest.mark.parametrize("name", NAMES)
-def test_every_name_loads_the_same_model(name: str, folder: Path) -> None:
-    expected = vectors(zoo.load(folder / "run"))
-    for given, wanted in zip(vectors(zoo.load(name.format(folder))), expected, strict=True):
-        np.testing.assert_allclose(given, wanted, atol=1e-5)
-
-
-@pytest.mark.usefixtures("hub")
-@pytest.mark.parametrize("flag", ["--model", "--model.backbone.pretrained"])
-@pytest.mark.parametrize("command", ["fit", "validate"])
-@pytest.mark.parametrize("name", NAMES)
-def test_every_name_is_the_model_of_a_command(
-    name: str,
-    command: str,
-    flag: str,
-    folder: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(make_root(tmp_path))
-    if flag == "--model.backbone.pretrained" and name.startswith("lab/"):
-        name = f"hf-hub:{name}"
-    words = [flag, name.format(folder)]
-    words += [] if flag == "--model" else ["--model.backbone.name", "zoo-tiny"]
-    words += ["--config", "clip.yaml"] if command == "fit" else ["--benchmarks", "pairs:pairs.csv"]
-    settings = parse_settings([command, *words, "--data_root", "."])
-    if checkpoint := settings.get("ckpt_path"):
-        module = resolve_model(checkpoint).load()
-    else:
-        module = ZooModule(from_config(settings.model.backbone.as_dict(), Backbone))
-    expected = ZooModule(Backbone("zoo-tiny", str(folder / "run"))).backbone.state_dict()
-    found = module.backbone.state_dict()
+def check_towers(backbone: Backbone, run: zoo.Model) -> None:
+    found = backbone.state_dict()
+    expected = run.module.backbone.state_dict()
     assert all(torch.equal(found[key], tensor) for key, tensor in expected.items())
 
 
 @pytest.mark.usefixtures("hub")
-@pytest.mark.parametrize("name", ["hf-hub:lab/open_clip", "lab/export"])
-def test_a_model_of_the_hub_is_evaluated_and_exported(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("name", NAMES)
+def test_every_name_loads_the_same_model_and_is_a_start_of_training(
+    name: str, folder: Path, run: zoo.Model
 ) -> None:
-    monkeypatch.chdir(make_root(tmp_path))
-    words = ["--benchmarks", "pairs:pairs.csv", "--data_root", ".", "--out", "results"]
+    name = name.format(folder)
+    for given, wanted in zip(vectors(zoo.load(name)), vectors(run), strict=True):
+        np.testing.assert_allclose(given, wanted, atol=1e-5)
+    pretrained = f"hf-hub:{name}" if name.startswith("lab/") else name
+    check_towers(Backbone("zoo-tiny", pretrained), run)
+
+
+@pytest.mark.usefixtures("hub")
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("fit", "{0}/run"),
+        ("fit", "hf-hub:lab/open_clip"),
+        ("validate", "lab/hugging_face"),
+        ("validate", "lab/export"),
+    ],
+)
+def test_a_name_is_the_model_of_a_command(
+    command: str,
+    name: str,
+    folder: Path,
+    run: zoo.Model,
+    made_root: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(made_root)
+    words = ["--config", "clip.yaml"] if command == "fit" else ["--benchmarks", "pairs:pairs.csv"]
+    model = ["--model", name.format(folder)]
+    settings = parse_settings([command, *words, *model, "--data_root", "."])
+    if checkpoint := settings.get("ckpt_path"):
+        module = resolve_model(checkpoint).load()
+    else:
+        module = ZooModule(from_config(settings.model.backbone.as_dict(), Backbone))
+    check_towers(module.backbone, run)
+
+
+@pytest.mark.usefixtures("hub")
+def test_a_model_of_the_hub_is_evaluated_and_exported(
+    made_root: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(made_root)
+    name = "hf-hub:lab/open_clip"
+    words = ["--benchmarks", "pairs:pairs.csv", "--data_root", ".", "--out", str(tmp_path / "out")]
     assert main(["validate", "--model", name, *words]) == 0
     assert "pairs" in capsys.readouterr().out
-    assert zoo.evaluate(name, "pairs:pairs.csv", quiet=True).metrics
-    assert main(["export", name, "exported"]) == 0
-    model = open_clip.create_model("local-dir:exported").eval()
+    assert main(["export", name, str(tmp_path / "exported")]) == 0
+    model = open_clip.create_model(f"local-dir:{tmp_path / 'exported'}").eval()
     ids = open_clip.get_tokenizer("ViT-B-32")(TEXTS)
     expected = zoo.load(name).module.backbone.model.eval().encode_text(ids)
     torch.testing.assert_close(model.encode_text(ids), expected)
 
 
 @pytest.mark.usefixtures("hub")
-def test_a_run_on_the_hub_is_merged_with_its_initial_weights(folder: Path, tmp_path: Path) -> None:
+def test_a_run_on_the_hub_is_merged_with_its_initial_weights(
+    run: zoo.Model, tmp_path: Path
+) -> None:
     words = ["--base", "hf-hub:lab/open_clip", "--alphas", "0.5", "--out", str(tmp_path / "merged")]
     assert main(["merge", "--ckpt_path", "hf-hub:lab/export", *words]) == 0
     merged = zoo.load(tmp_path / "merged" / "alpha_0.5.ckpt")
-    for given, wanted in zip(vectors(merged), vectors(zoo.load(folder / "run")), strict=True):
+    for given, wanted in zip(vectors(merged), vectors(run), strict=True):
         np.testing.assert_allclose(given, wanted, atol=1e-5)
 
 

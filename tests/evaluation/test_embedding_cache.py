@@ -312,13 +312,15 @@ def test_a_backbone_that_stands_in_no_file_keeps_nothing(
     assert "vectors are not cached: Own is not defined in a file" in caplog.text
 
 
-def test_weights_are_read_and_texts_tokenized_once(
+def test_a_model_of_zoo_is_measured_from_kept_vectors_and_reads_weights_and_texts_once(
     made_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = zoo.load("zoo-tiny", device="cpu")
     cache, pairs = EmbeddingCache(str(tmp_path)), f"pairs:{made_root / 'pairs.csv'}"
     without = zoo.evaluate(model, pairs, made_root)
-    zoo.evaluate(model, pairs, made_root, cache=cache)
+    first = zoo.evaluate(model, pairs, made_root, cache=cache)
+    assert cache.store is not None
+    entries = cache.store.summarize().entries
     asked: list[str] = []
     weights: list[str] = []
     real, whole = Tokenizer.__call__, fingerprint.full_tensor
@@ -331,26 +333,19 @@ def test_weights_are_read_and_texts_tokenized_once(
         weights.append("read")
         return whole(tensor)
 
-    monkeypatch.setattr(Tokenizer, "__call__", tokenized)
-    monkeypatch.setattr(fingerprint, "full_tensor", read)
-    again = zoo.evaluate(model, pairs, made_root, cache=cache)
-    texts = again.header["scoring"]["texts"]
+    with monkeypatch.context() as patch:
+        patch.setattr(Tokenizer, "__call__", tokenized)
+        patch.setattr(fingerprint, "full_tensor", read)
+        second = zoo.evaluate(model, pairs, made_root, cache=cache)
+    texts = second.header["scoring"]["texts"]
     assert len(asked) == texts, "but for those that a loader's process encodes"
     module = model.module
     assert len(weights) == len(module.backbone.state_dict()) + len(module.head.state_dict())
-    assert again.header["model"]["weights_sha256"] == without.header["model"]["weights_sha256"]
-
-
-def test_a_model_of_zoo_is_measured_from_kept_vectors(made_root: Path, tmp_path: Path) -> None:
-    model = zoo.load("zoo-tiny", device="cpu")
-    cache, pairs = EmbeddingCache(str(tmp_path)), f"pairs:{made_root / 'pairs.csv'}"
-    first, second = (zoo.evaluate(model, pairs, made_root, cache=cache) for _ in range(2))
+    assert second.header["model"]["weights_sha256"] == without.header["model"]["weights_sha256"]
     assert_equal(first, second)
     assert [f.header["scoring"]["cached_vectors"]["images"] for f in (first, second)] == [0, 12]
-    assert cache.store is not None
-    entries = cache.store.summarize().entries
     with torch.no_grad():
-        model.module.backbone.model.visual.proj[0] += 1
+        module.backbone.model.visual.proj[0] += 1
     third = zoo.evaluate(model, pairs, made_root, cache=cache)
     assert third.header["scoring"]["cached_vectors"]["images"] == 0
     assert cache.store.summarize().entries == 2 * entries

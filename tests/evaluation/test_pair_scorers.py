@@ -163,7 +163,7 @@ def test_an_embedder_encodes_a_text_once_over_several_calls(
     assert sum(rows) == 1 + 3 + 1
 
 
-@pytest.mark.parametrize("name", ["blip", "qwen2_5_vl", "qwen3_vl_embedding"])
+@pytest.mark.parametrize("name", ["blip", "qwen3_vl_embedding"])
 def test_validate_takes_a_folder(
     name: str,
     folders: dict[str, Path],

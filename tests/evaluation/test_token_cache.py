@@ -390,7 +390,7 @@ def test_a_model_of_zoo_is_measured_from_kept_tokens(
 
 def test_python_asks_for_kept_tokens_as_well(made_root: Path, tmp_path: Path) -> None:
     model = zoo.load("zoo-tiny", device="cpu")
-    model.module.head = CrossModal()
+    model.module.head = CrossModal(width=16, ffn=32, attention_heads=2, layers=1)
     model.module.head.attach(model.module.backbone.shapes)
     cache, pairs = EmbeddingCache(str(tmp_path), tokens=True), f"pairs:{made_root / 'pairs.csv'}"
     first, second = (zoo.evaluate(model, pairs, made_root, cache=cache) for _ in range(2))

@@ -1,7 +1,6 @@
 """Zero-shot classification in the engine, beside open_clip's own classifier."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from open_clip import build_zero_shot_classifier
-from PIL import Image
 
 import zoo
 from tests.support.made import COLORS, SHAPES, draw
@@ -27,12 +25,12 @@ from zoo.evaluation.scoring import score_prompt_means
 from zoo.heads import Cosine, CrossModal, Linear, MaxSim
 from zoo.module import ZooModule
 from zoo.results.plan import make_plan
+from zoo.results.report import Results
 from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
 
 NAMES = ("red things", "green things", "blue things", "yellow things", "grey things", "nothing")
 TEMPLATES = ("a drawing of {}.", "{c}", "two shapes of {c}, one above the other", "{} everywhere")
-DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 ASKED = "zero_shot_folder:colours"
 
 
@@ -47,21 +45,6 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for other in COLORS[:3]:
                 draw(colour, shape, other, shape).save(folder / f"{shape} {other}.png")
     (root / "colours/classnames.txt").write_text("\n".join(NAMES) + "\n")
-    (root / "colours/templates.txt").write_text("\n".join(TEMPLATES) + "\n")
-    return root
-
-
-@pytest.fixture(scope="module")
-def digits(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Ten classes of handwritten digits, eight pixels a side, in a data root."""
-    read = pytest.importorskip("sklearn.datasets").load_digits()
-    root = tmp_path_factory.mktemp("digits")
-    for number, (pixels, label) in enumerate(zip(read.images[:60], read.target, strict=False)):
-        folder = root / "colours" / str(label)
-        folder.mkdir(parents=True, exist_ok=True)
-        shade = (255 - pixels * 15).astype(np.uint8)
-        Image.fromarray(shade).save(folder / f"{number:03}.png")
-    (root / "colours/classnames.txt").write_text("\n".join(DIGITS) + "\n")
     (root / "colours/templates.txt").write_text("\n".join(TEMPLATES) + "\n")
     return root
 
@@ -94,25 +77,26 @@ def images_of(root: Path) -> tuple[list[Path], np.ndarray]:
     return [path for path, _ in found], np.array([label for _, label in found])
 
 
+@pytest.fixture(scope="module")
+def out(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that results of the drawings are written to."""
+    return tmp_path_factory.mktemp("run") / "out"
+
+
+@pytest.fixture(scope="module")
+def whole(root: Path, module: ZooModule, out: Path) -> Results:
+    """The results of all drawings."""
+    return zoo.evaluate(module, [ASKED], data_root=root, out=out)
+
+
+@pytest.mark.usefixtures("whole")
 def test_no_prediction_differs_from_open_clips_classifier(
-    root: Path, module: ZooModule, tmp_path: Path
+    root: Path, module: ZooModule, out: Path
 ) -> None:
-    check_predictions(root, module, NAMES, tmp_path)
-
-
-def test_no_prediction_on_digits_differs_from_open_clips_classifier(
-    digits: Path, tmp_path: Path
-) -> None:
-    check_predictions(digits, telling_apart(digits), DIGITS, tmp_path)
-
-
-def check_predictions(root: Path, module: ZooModule, names: Sequence[str], tmp_path: Path) -> None:
-    """Holds what zoo predicts to the classifier that open_clip builds."""
-    zoo.evaluate(module, ASKED, data_root=root, out=tmp_path / "out")
     backbone = module.eval().backbone
     templates = [template.replace("{c}", "{}") for template in TEMPLATES]
     classes = build_zero_shot_classifier(
-        backbone.model, lambda texts: backbone.tokenizer(texts)[0], names, templates
+        backbone.model, lambda texts: backbone.tokenizer(texts)[0], NAMES, templates
     )
     paths, labels = images_of(root)
     finder = ImageFinder([root])
@@ -120,14 +104,14 @@ def check_predictions(root: Path, module: ZooModule, names: Sequence[str], tmp_p
     with torch.no_grad():
         pixels = torch.stack([backbone.eval_transform(picture) for picture in pictures])
         logits = (backbone.model.encode_image(pixels, normalize=True) @ classes).numpy()
-    rows = pq.read_table(tmp_path / "out/cases.parquet").to_pylist()
+    rows = pq.read_table(out / "cases.parquet").to_pylist()
     found = {row["query"]: row for row in rows if row["metric"] == "acc@1"}
     assert [found[i]["images"] for i in range(len(paths))] == [[f"file:{path}"] for path in paths]
     predicted = logits.argmax(1)
     assert len(set(predicted)) > 1
     for i, row in found.items():
         assert row["right"] == (predicted[i] == labels[i])
-        assert row["texts"][0] == names[predicted[i]]
+        assert row["texts"][0] == NAMES[predicted[i]]
         assert row["scores"][0] / module.head.scale.item() == pytest.approx(
             logits[i].max(), abs=1e-5
         )
@@ -135,18 +119,17 @@ def check_predictions(root: Path, module: ZooModule, names: Sequence[str], tmp_p
     right = {row["query"]: row["right"] for row in rows if row["metric"] == "acc@5"}
     assert right == {i: labels[i] in order[i] for i in range(len(labels))}
     assert 0 < sum(right.values()) < len(right)
-    written = json.loads((tmp_path / "out/results.json").read_text())["benchmarks"]
+    written = json.loads((out / "results.json").read_text())["benchmarks"]
     said = written["zero_shot_folder"]["notes"]["colours prompts"]
     assert said == "class names of classnames.txt, 4 templates of templates.txt"
 
 
 def test_each_prompt_and_image_is_encoded_once_whatever_the_number_of_cases(
-    root: Path, module: ZooModule
+    whole: Results,
 ) -> None:
-    results = zoo.evaluate(module, [ASKED], data_root=root)
-    scoring = results.header["scoring"]
+    scoring = whole.header["scoring"]
     assert (scoring["images"], scoring["texts"]) == (54, len(NAMES) * len(TEMPLATES))
-    assert {m.metric: m.n for m in results.metrics} == {"acc@1": 54, "macro": 54, "acc@5": 54}
+    assert {m.metric: m.n for m in whole.metrics} == {"acc@1": 54, "macro": 54, "acc@5": 54}
 
 
 def test_prompts_are_summed_in_a_fixed_order_on_every_device(root: Path) -> None:
@@ -226,9 +209,8 @@ def test_heads_without_a_vector_of_a_whole_text_leave_it_out_or_are_refused(
 
 
 def test_an_image_that_is_gone_is_counted_and_the_rest_scored(
-    root: Path, module: ZooModule
+    root: Path, module: ZooModule, whole: Results
 ) -> None:
-    whole = zoo.evaluate(module, ASKED, data_root=root)
     benchmark = ZeroShotFolder("colours")
     contents = benchmark.read(root)
     (case,) = contents.cases

@@ -99,10 +99,16 @@ def test_a_reader_is_told_data_recipe_licence_and_figures_and_no_folder_of_this_
 
 @pytest.mark.parametrize("form", ["open_clip", "hf"])
 def test_the_commands_of_the_card_load_the_model_that_was_exported(
-    form: str, checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    form: str,
+    checkpoint: Path,
+    exported: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    out = tmp_path / "out"
-    assert main(["export", str(checkpoint), str(out), "--format", form]) == 0
+    out = exported
+    if form == "hf":
+        out = tmp_path / "out"
+        assert main(["export", str(checkpoint), str(out), "--format", form]) == 0
     monkeypatch.chdir(tmp_path)
     draw("red", "square", "blue", "circle").save("horse.jpg")
     ran: dict = {}

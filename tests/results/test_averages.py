@@ -121,7 +121,9 @@ def test_vl_compo_averages_are_those_of_its_published_table(shared_data: Path) -
     single = rows(shared_data / "golden" / "vl_compo_individual_results.csv")
     published = rows(shared_data / "golden" / "vl_compo_results.csv")
     assert len(single) == len(published) == 201  # one checkpoint stands twice
-    for key, row in single.items():
+    assert published.keys() == single.keys()
+    for key in [OF_FEWER_CASES, *list(single)[::4]]:
+        row = single[key]
         metrics = [
             metric(*place, float(row[column]), N.get(place[1], 100))
             for column, place in COLUMNS.items()

@@ -143,6 +143,13 @@ def svg(figure: "Figure") -> str:
     return element
 
 
+def svg_and_png(figure: "Figure") -> tuple[str, bytes]:
+    """Returns a figure as an SVG element of a page and as a PNG on white, laid out only once."""
+    element = svg(figure)
+    figure.set_layout_engine(None)  # the axes keep their places
+    return element, png(figure)
+
+
 def _with_titles(element: str) -> str:
     """Returns an SVG whose marks have their hover text as a title instead of as an id."""
     return re.sub(rf'<g id="{_HOVER}([^"]*)">', r"<g>\n<title>\1</title>", element)

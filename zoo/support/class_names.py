@@ -63,28 +63,31 @@ def list_classes(kind: str) -> list[tuple[str, str, str]]:
 
 
 def _list_installed_classes(kind: str) -> list[tuple[str, str, str]]:
-    return _installed_classes(kind, tuple(map(_path_and_mtime, sys.path)))
+    return _installed_classes(tuple(map(_path_and_mtime, sys.path)))[kind]
 
 
 @cache
 def _installed_classes(
-    kind: str, places: tuple[tuple[str, int], ...]
-) -> list[tuple[str, str, str]]:
-    """Lists the classes of a kind that installed packages provide. Reads the metadata of all.
+    places: tuple[tuple[str, int], ...],
+) -> dict[str, list[tuple[str, str, str]]]:
+    """Lists the classes that installed packages provide, by kind. Reads the metadata of all.
 
     Args:
-        kind: The kind, a key of BASE_CLASS_BY_KIND.
         places: The entries of `sys.path` with the times of their last changes (the cache key).
     """
-    return [
-        (
-            entry_point.name,
-            entry_point.value.replace(":", "."),
-            f"from {entry_point.dist.name if entry_point.dist else 'an installed package'}",
-        )
-        for entry_point in entry_points(group=f"zoo.{kind}")
-        if _is_installed(entry_point)
-    ]
+    installed = entry_points()
+    return {
+        kind: [
+            (
+                entry_point.name,
+                entry_point.value.replace(":", "."),
+                f"from {entry_point.dist.name if entry_point.dist else 'an installed package'}",
+            )
+            for entry_point in installed.select(group=f"zoo.{kind}")
+            if _is_installed(entry_point)
+        ]
+        for kind in BASE_CLASS_BY_KIND
+    }
 
 
 def _is_installed(entry_point: EntryPoint) -> bool:

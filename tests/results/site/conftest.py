@@ -86,6 +86,17 @@ def results(runs: dict[str, Path]) -> dict[str, Results]:
     return {name: read_results(folder) for name, folder in runs.items()}
 
 
+def only(run: Results, *benchmarks: str, subsets: tuple[str, ...] = ()) -> Results:
+    """Returns the results of some benchmarks and subsets alone, of which fewer charts are drawn."""
+    kept = [
+        row["benchmark"] in benchmarks and (not subsets or row["subset"] in subsets)
+        for row in run.cases.to_pylist()
+    ]
+    described = {name: run.header["benchmarks"][name] for name in benchmarks}
+    header = {**run.header, "benchmarks": described}
+    return Results(header, (), run.cases.filter(kept)).recount(PRESET[:1])
+
+
 @pytest.fixture(scope="session")
 def site(results: dict[str, Results], root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the report of both runs."""

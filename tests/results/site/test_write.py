@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 from pytest_httpserver import HTTPServer
 
-from tests.results.site.conftest import PRESET
+from tests.results.site.conftest import PRESET, only
 from tests.support.compared import outcomes
 from tests.support.compared import results as results_of
 from zoo.cli import main
@@ -181,8 +181,9 @@ def test_leak_free_numbers_are_those_of_the_cases_that_they_lead_to(
     results: dict[str, Results], tmp_path: Path
 ) -> None:
     seen = SeenImages("named", frozenset(f"coco:{number}" for number in (1, 2, 3, 4, 5)))
-    run = finish_results(results["first"], PRESET[:1], None, None, seen)
-    write_report({"one": run, "other": results["second"]}, PRESET[:1], tmp_path / "out")
+    first, second = (only(run, "sugarcrepe") for run in results.values())
+    run = finish_results(first, PRESET[:1], None, None, seen)
+    write_report({"one": run, "other": second}, PRESET[:1], tmp_path / "out")
     page = (tmp_path / "out" / "index.html").read_text("utf-8")
     (table,) = re.findall(r'aria-label="Numbers of Full vs.*?</table>', page, re.DOTALL)
     rows = re.findall('<td data-value="([0-9.]+)"><a href="cases.html#([^"]+)"', table)
@@ -210,13 +211,14 @@ def test_differences_lead_to_the_cases_of_both_runs(site: Path) -> None:
 def test_numbers_of_seeds_are_means_and_cases_those_of_the_first(
     results: dict[str, Results], tmp_path: Path
 ) -> None:
-    runs = {"one/0": results["first"], "one/1": results["second"], "other": results["second"]}
+    few = [only(run, "sugarcrepe", "half_truth") for run in results.values()]
+    runs = {"one/0": few[0], "one/1": few[1], "other": few[1]}
     groups = {"one": ["one/0", "one/1"], "other": ["other"]}
     write_report(runs, PRESET[:1], tmp_path / "out", groups=groups)
     page = (tmp_path / "out" / "index.html").read_text("utf-8")
     (index,) = script(tmp_path / "out" / "data" / "index.js")
     assert index["runs"] == ["one", "other"]
-    first, second = ({str(m): m for m in run.metrics} for run in results.values())
+    first, second = ({str(m): m for m in run.metrics} for run in few)
     rows = page[page.index('id="all"') :].partition("</table>")[0].split("<tr>")[2:]
     assert len(rows) == len(first)
     for row, a, b in zip(rows, first.values(), second.values(), strict=True):
@@ -237,7 +239,8 @@ def test_numbers_of_seeds_are_means_and_cases_those_of_the_first(
 
 
 def test_runs_that_stand_aside_are_introduced(results: dict[str, Results], tmp_path: Path) -> None:
-    runs = {**results, "start": results["first"]}
+    few = [only(run, "sugarcrepe", subsets=("swap_att",)) for run in results.values()]
+    runs = {"first": few[0], "second": few[1], "start": few[0]}
     write_report(runs, PRESET[:1], tmp_path / "out", excluded_from_tests=["start"])
     assert "start is shown but excluded from tests" in (tmp_path / "out" / "index.html").read_text(
         "utf-8"

@@ -20,6 +20,7 @@ or is listed under `not_measured`. Without `means`, the preset has the means of 
 
 from abc import ABC
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, cast
@@ -238,12 +239,18 @@ def _read_preset(path: Path) -> _PresetContent:
 
 def _read_yaml(path: Path) -> object:
     try:
-        content: object = yaml.safe_load(path.read_text("utf-8"))
+        content = _parse_yaml(path.read_text("utf-8"))
     except OSError as error:
         raise ZooError(f"cannot read preset {path} ({error.strerror}). Check the path") from error
     except (UnicodeDecodeError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
         raise ZooError(f"preset {path} is not valid YAML ({reason})") from error
+    return content
+
+
+@lru_cache(maxsize=64)  # a run builds the same presets several times
+def _parse_yaml(text: str) -> object:
+    content: object = yaml.safe_load(text)
     return content
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.results.averages import Average
-from zoo.results.drawing import png, standalone_svg, svg
+from zoo.results.drawing import standalone_svg, svg_and_png
 from zoo.results.metrics import Metric
 from zoo.results.site.chart_drawing import Looks, Point, Series, draw_bars
 from zoo.results.tables import to_csv
@@ -118,10 +118,9 @@ def draw_chart(chart: Chart, out: Path) -> DrawnChart:
     """
     (out / FOLDER).mkdir(exist_ok=True)
     files = {kind: f"{FOLDER}/{chart.name}.{kind}" for kind in ("png", "svg", "csv")}
-    figure = chart.draw()
-    drawing = svg(figure)
+    drawing, picture = svg_and_png(chart.draw())
     standalone = standalone_svg(drawing).replace('href="cases.html', 'href="../cases.html')
-    (out / files["png"]).write_bytes(png(figure))
+    (out / files["png"]).write_bytes(picture)
     (out / files["svg"]).write_text(standalone, "utf-8")
     rows = [
         {name: value for name, value in record.items() if name != CASES} for record in chart.records
