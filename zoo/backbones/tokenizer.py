@@ -151,6 +151,7 @@ def build_tokenizer(
     Raises:
         ZooError: The tokenizer cannot be loaded, or has more ids than the tower.
     """
+    import open_clip
     from open_clip.tokenizer import HFTokenizer
 
     # if it is not set, transformers asks the user whether to run a tokenizer's code
@@ -185,19 +186,3 @@ def build_tokenizer(
             "backbone.text.tokenizer to the tower's own"
         )
     return Tokenizer(inner, context, end)
-
-
-def _build_own_tokenizer(name: str, context: int, settings: dict[str, Any]) -> Any:
-    """Builds the tokenizer of an architecture; that of CLIP is built once per process."""
-    import open_clip
-
-    if settings or ":" in name:
-        return open_clip.get_tokenizer(name, context, **settings)
-    return _build_clip_tokenizer(name, context)
-
-
-@cache
-def _build_clip_tokenizer(name: str, context: int) -> Any:
-    import open_clip
-
-    return open_clip.get_tokenizer(name, context)
