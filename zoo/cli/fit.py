@@ -61,7 +61,12 @@ LOGGER = {
 
 
 class ZooCLI(LightningCLI):
-    """LightningCLI with only fit and validate.
+    """LightningCLI with only the command that is run, `fit` or `validate`.
+
+    Args:
+        command: The command.
+        *given: Arguments of LightningCLI.
+        **named: Named arguments of LightningCLI.
 
     Attributes:
         claimed_folder: The numbered folder that the logger of an evaluation writes to.
@@ -69,14 +74,13 @@ class ZooCLI(LightningCLI):
 
     claimed_folder: Path | None = None
 
-    @staticmethod
-    def subcommands() -> dict[str, set[str]]:
-        """Returns Lightning's arguments of `fit` and `validate`."""
-        return {
-            name: arguments
-            for name, arguments in LightningCLI.subcommands().items()
-            if name in ("fit", "validate")
-        }
+    def __init__(self, command: str, *given: Any, **named: Any) -> None:
+        self.command = command
+        super().__init__(*given, **named)
+
+    def subcommands(self) -> dict[str, set[str]]:  # type: ignore[override]
+        """Returns Lightning's arguments of the command."""
+        return {self.command: LightningCLI.subcommands()[self.command]}
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         """Adds `last_checkpoint`, `best_checkpoint`, `overwrite` and `get`.
@@ -417,6 +421,7 @@ def run_cli(cli: type[ZooCLI], argv: list[str]) -> ZooCLI:
             arguments = order_flags(argv)
             import_all()
         return cli(
+            argv[0],
             ZooModule,
             LightningDataModule,
             subclass_mode_data=True,
