@@ -278,7 +278,9 @@ def language_model() -> Iterator[str]:
         yield server.url
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page) and page not in (EXTEND, FIRST)])
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if blocks(page) and page not in (EXTEND, FIRST)]
+)
 def test_commands_run_or_are_understood(
     page: str,
     folder: Path,

@@ -115,9 +115,7 @@ def test_pairs_are_asked_of_a_trained_tower_by_every_head_and_their_passes_count
     training, tower_file = tower
     render_collection(tmp_path / "pairs", 8, study.ExchangedPairs(size=48), samples=1, workers=0)
     heads = study.heads(tmp_path / "pairs" / "units.color.jsonl")
-    asked = {
-        name: study.ask(tower_file, heads[name], tmp_path / "pairs") for name in heads
-    }
+    asked = {name: study.ask(tower_file, heads[name], tmp_path / "pairs") for name in heads}
     assert [asked[name]["passes a pair"] for name in heads] == [2, 2, 2 * 86, 2 * 270]
     assert {run["scores"]["group"]["n"] for run in asked.values()} == {2}
     own = shared.measure(
