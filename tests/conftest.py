@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.made import make_root
+from zoo.cli.postponed_imports import scipy_signal_postponed
 
 if (
     "PYTEST_XDIST_WORKER" in os.environ
@@ -26,6 +27,9 @@ os.environ["ZOO_EMBEDDINGS"] = "off"  # tests measure what is encoded, and leave
 if "ZOO_TABLES" not in os.environ:  # processes that tests start inherit it
     os.environ["ZOO_TABLES"] = tempfile.mkdtemp(prefix="zoo-tables-")
     atexit.register(shutil.rmtree, os.environ["ZOO_TABLES"], ignore_errors=True)
+
+with scipy_signal_postponed():  # as in the command
+    import torchmetrics  # noqa: F401
 
 # the same examples at every run, and no clock that a busy machine breaks
 settings.register_profile(
@@ -43,10 +47,6 @@ def pytest_collection_finish() -> None:
     # comes by often and a trainer of one test is gone in the next
     gc.freeze()
     gc.collect()
-
-
-def pytest_sessionfinish() -> None:
-    gc.unfreeze()
 
 
 SHARED = Path(os.environ.get("ZOO_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))

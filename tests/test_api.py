@@ -169,13 +169,15 @@ def test_names_are_given_in_a_list_or_by_commas_and_objects_alone_or_in_a_list(
     model: Model, made_root: Path
 ) -> None:
     file = made_root / "pairs.csv"
-    for given in (f"pairs:{file}", [f"pairs:{file}"], Pairs(str(file)), (Pairs(str(file)),)):
-        assert len(evaluate(model, given, made_root, presets="official,strict").metrics) == 1
-    for ways in (Strict(), [Strict()], ["strict"]):
-        assert (
-            evaluate(model, f"pairs:{file}", made_root, presets=ways).by_preset[0].description
-            == Strict().description
-        )
+    for given, ways in (
+        (f"pairs:{file}", Strict()),
+        ([f"pairs:{file}"], [Strict()]),
+        (Pairs(str(file)), ["strict"]),
+        ((Pairs(str(file)),), "strict,official"),
+    ):
+        results = evaluate(model, given, made_root, presets=ways)
+        assert len(results.metrics) == 1
+        assert results.by_preset[0].description == Strict().description
     with pytest.raises(ZooError, match=r"winogrand' \(did you mean winoground"):
         evaluate(model, f"pairs:{file}, winogrand", made_root)
     for wrong in (None, 3, [None]):

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 import zoo.heads
-from tests.support.parallel import SMALL, VARIANTS, shipped, with_heads
+from tests.support.parallel import ALWAYS, SMALL, VARIANTS, shipped, with_heads
 from zoo.backbones.backbone import Backbone
 from zoo.backbones.lora import LoRA
 from zoo.backbones.settings import Compute, Tuning
@@ -71,7 +71,8 @@ def gradients(
 
 
 @pytest.mark.parametrize(
-    ("objective", "head", "settings"), with_heads(HEADS, once=("DeGLA", "TripletCLIP"))
+    ("objective", "head", "settings"),
+    with_heads(HEADS, once=ALWAYS | {"DeGLA", "TripletCLIP"}, always={"CSCLIP"}),
 )
 def test_chunks_change_no_gradient(
     objective: type[Objective], head: type[Head], settings: dict[str, Any]

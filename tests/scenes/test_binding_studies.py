@@ -16,16 +16,17 @@ from zoo.scenes.grid import BindingGrid, all_captions
 SCRIPTS = Path(__file__).parents[2] / "benchmarks" / "studies"
 
 
-@pytest.fixture
-def module(monkeypatch):
+@pytest.fixture(scope="module")
+def module():
     """Imports a script of the studies."""
-    monkeypatch.syspath_prepend(str(SCRIPTS))
     before = set(sys.modules)
 
     def imported(name: str) -> ModuleType:
         return importlib.import_module(name)
 
-    yield imported
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(SCRIPTS))
+        yield imported
     for name in set(sys.modules) - before:
         if str(SCRIPTS) in str(getattr(sys.modules[name], "__file__", "")):
             del sys.modules[name]
@@ -36,6 +37,15 @@ def folder(renderer, tmp_path_factory):
     folder = tmp_path_factory.mktemp("grid")
     render_collection(folder, 50, BindingGrid(size=48), samples=1, workers=0)
     return folder
+
+
+@pytest.fixture(scope="module")
+def tower(module, folder, tmp_path_factory):
+    """A tower that took one step, and its file."""
+    training = module("bindings_training").GridTraining(folder, "CLIP", 8, 0, 7, 1, 1e-3)
+    file = tmp_path_factory.mktemp("tower") / "tower.pt"
+    training.run(file)
+    return training, file
 
 
 def words_of(training, step: int) -> list[list[int]]:
@@ -55,16 +65,12 @@ def test_shuffled_captions_have_the_same_words_and_other_arms_the_same_images(mo
     assert changed > 8
 
 
-def test_stored_features_give_the_loss_of_encoding_anew(module, folder, tmp_path):
-    shared = module("bindings_training")
-    tower = shared.GridTraining(folder, "CLIP", 8, 0, 7, 1, 1e-3)
-    tower.run(tmp_path / "tower.pt")
+def test_stored_features_give_the_loss_of_encoding_anew(module, folder, tower):
+    shared, (_, tower_file) = module("bindings_training"), tower
     heads = module("binding_heads")
     plan = heads.Plan(layers=1, width=16, ffn=16)
     made = {
-        name: shared.FrozenHead(
-            folder, tmp_path / "tower.pt", head, 6, 0, 2, heads.Optimization(lr=1e-3)
-        )
+        name: shared.FrozenHead(folder, tower_file, head, 6, 0, 2, heads.Optimization(lr=1e-3))
         for name, head in {
             "LabCLIP": heads.Linear(),
             "TF-Local": heads.transformer("TF-Local", plan),
@@ -81,11 +87,10 @@ def test_stored_features_give_the_loss_of_encoding_anew(module, folder, tmp_path
         assert encoded.negatives.shape == (6, 3)
 
 
-def test_a_head_learns_and_its_tower_stays(module, folder, tmp_path):
+def test_a_head_learns_and_its_tower_stays(module, folder, tower, tmp_path):
     shared, heads = module("bindings_training"), module("binding_heads")
-    shared.GridTraining(folder, "CLIP", 8, 0, 7, 1, 1e-3).run(tmp_path / "tower.pt")
     training = shared.FrozenHead(
-        folder, tmp_path / "tower.pt", heads.Linear(), 8, 0, 3, heads.Optimization(lr=1e-2)
+        folder, tower[1], heads.Linear(), 8, 0, 3, heads.Optimization(lr=1e-2)
     )
     before = {name: p.clone() for name, p in training.module.named_parameters()}
     training.run(tmp_path / "head.pt")
@@ -104,16 +109,13 @@ def test_all_swaps_are_asked_in_one_subset_and_no_more_scenes_than_wanted(module
 
 
 def test_pairs_are_asked_of_a_trained_tower_by_every_head_and_their_passes_counted(
-    module, folder, tmp_path
+    module, tower, tmp_path
 ):
     shared, study = module("bindings_training"), module("views_of_pairs")
-    training = shared.GridTraining(folder, "CLIP", 8, 0, 7, 1, 1e-3)
-    training.run(tmp_path / "first.pt")
+    training, tower_file = tower
     render_collection(tmp_path / "pairs", 8, study.ExchangedPairs(size=48), samples=1, workers=0)
     heads = study.heads(tmp_path / "pairs" / "units.color.jsonl")
-    asked = {
-        name: study.ask(tmp_path / "first.pt", heads[name], tmp_path / "pairs") for name in heads
-    }
+    asked = {name: study.ask(tower_file, heads[name], tmp_path / "pairs") for name in heads}
     assert [asked[name]["passes a pair"] for name in heads] == [2, 2, 2 * 86, 2 * 270]
     assert {run["scores"]["group"]["n"] for run in asked.values()} == {2}
     own = shared.measure(

@@ -1,5 +1,7 @@
 """Recipes: finds the YAML of `--config NAME`, and replaces ${data_root} in it."""
 
+import copy
+import functools
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -155,9 +157,7 @@ def read_settings(
     """
     try:
         text = Path(name).read_text("utf-8") if text is None else text
-        document = yaml.compose(text, yaml.SafeLoader)
-        _refuse_repeated_keys(document, name)
-        settings = yaml.safe_load(text)
+        settings = copy.deepcopy(_parse_settings(name, text))
     except OSError as error:
         raise ZooError(
             f"--config {name} cannot be read ({error.strerror}): check the path and its permissions"
@@ -174,6 +174,13 @@ def read_settings(
             f"{expected_keys}"
         )
     return settings
+
+
+@functools.lru_cache(maxsize=16)  # a command reads each of its recipes three times
+def _parse_settings(name: str, text: str) -> Any:
+    """Returns what a YAML text holds, which callers must not change."""
+    _refuse_repeated_keys(yaml.compose(text, yaml.SafeLoader), name)
+    return yaml.safe_load(text)
 
 
 def _child_nodes(node: yaml.Node) -> list[yaml.Node]:

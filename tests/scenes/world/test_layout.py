@@ -2,7 +2,7 @@ from zoo.scenes.world.graph import INVERSES, LINKS, WorldGraph, WorldObject, int
 from zoo.scenes.world.kinds import KINDS
 from zoo.scenes.world.layout import attachable_kinds, is_clear, sample_graph
 
-GRAPHS = [sample_graph("test 0", index) for index in range(150)]
+GRAPHS = [sample_graph("test 0", index) for index in range(60)]
 
 
 def made_object(kind="ball", x=0.5, y=0.9, scale=0.4, **changes):
