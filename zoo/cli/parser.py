@@ -149,8 +149,8 @@ def _refuse_parts_of_pair_scorer(flags: list[list[str]]) -> None:
 
 def _refuse_tokens_without_cache(flags: list[list[str]]) -> None:
     values = {_name(flag): _value(flag) for flag in flags}
-    if values.get("--cache") == "off" and values.get("--cache_tokens", "false") != "false":
-        raise ZooError("--cache off and --cache_tokens contradict each other: remove one of them")
+    if values.get("--cache") == "off" and "--cache_tokens" in values:
+        raise ZooError("--cache_tokens has no effect with --cache off: remove one of them")
 
 
 def _flag_precedence(flag: list[str]) -> int:
