@@ -9,9 +9,8 @@ from torch import Tensor
 
 from tests.evaluation.fakes import cases, drawn_images, evaluation
 from tests.evaluation.test_pieces import ByLoops, Halves, measured, smooth_images, tower
-from tests.heads.test_max_sim import Largest
 from tests.heads.test_structure_guided import in_pieces
-from tests.support.helpers import WIDTH, attached
+from tests.support.helpers import attached
 from zoo.batch import PIECES, Encoded
 from zoo.heads.com_clip import ComCLIP
 from zoo.heads.cosine import Cosine
@@ -80,36 +79,6 @@ def test_a_text_without_a_phrase_has_its_cosine_with_the_image() -> None:
     wholes = (Encoded(items.tokens[PIECES][:, 0]) for items in (images, texts))
     expected = cosine.block(*map(cosine.prepare_images, wholes))
     torch.testing.assert_close(scores(attached(ComCLIP()), images, texts), expected)
-
-
-@pytest.mark.parametrize("chunk", [32, 0])
-def test_pairs_are_entries_of_the_block_however_few_are_held_at_once(chunk: int) -> None:
-    head = attached(ComCLIP())
-    head.chunk = chunk  # 0: as if one pair filled it
-    images, texts = in_pieces(0, [5, 5, 5]), in_pieces(1, [3, 1, 4, 2])
-    images, texts = head.prepare_images(images), head.prepare_texts(texts)
-    i, j = torch.tensor([2, 0, 1, 1]), torch.tensor([3, 3, 0, 1])
-    torch.testing.assert_close(head.pairs(images, texts, i, j), head.block(images, texts)[i, j])
-
-
-def test_no_more_numbers_are_held_at_once_than_asked_for() -> None:
-    """A pair's 50 views have 6 entries each, so 3,333 pairs are a million."""
-    head = attached(ComCLIP(chunk=1))
-    images = head.prepare_images(in_pieces(0, [50] * 80))
-    texts = head.prepare_texts(in_pieces(1, [3] * 60))
-    i, j = torch.arange(80).repeat_interleave(60), torch.arange(60).repeat(80)
-    with Largest() as held:
-        head.pairs(images, texts, i, j)
-    assert held.n == 3333 * 50 * WIDTH < 1_000_000
-
-
-def test_items_that_were_encoded_whole_are_scored_exactly_as_by_cosine() -> None:
-    images, texts = (Encoded(torch.randn(n, WIDTH, dtype=torch.float64)) for n in (3, 4))
-    blocks = [
-        head.block(head.prepare_images(images), head.prepare_texts(texts))
-        for head in (attached(ComCLIP()), attached(Cosine()))
-    ]
-    assert torch.equal(*blocks)
 
 
 class Corner(Views):

@@ -4,11 +4,14 @@ import torch
 from tests.heads.test_max_sim import Largest
 from tests.support.helpers import WIDTH, attached
 from zoo.batch import PIECES, Encoded
+from zoo.heads.com_clip import ComCLIP
 from zoo.heads.cosine import Cosine
 from zoo.heads.structure_guided import StructureGuided
 from zoo.regions_and_phrases.crops import Grid, Overlap
 from zoo.regions_and_phrases.phrases import Chunks, Coarse
 from zoo.support.configurable import to_config
+
+HEADS = (StructureGuided, ComCLIP)
 
 
 def in_pieces(seed: int, counts: list[int]) -> Encoded:
@@ -44,9 +47,12 @@ def test_the_score_is_the_mean_over_segments_of_the_best_view() -> None:
             assert block[i, j].item() == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.parametrize("head_class", HEADS)
 @pytest.mark.parametrize("chunk", [32, 0])
-def test_pairs_are_entries_of_the_block_however_few_are_held_at_once(chunk: int) -> None:
-    head = attached(StructureGuided())
+def test_pairs_are_entries_of_the_block_however_few_are_held_at_once(
+    chunk: int, head_class: type[ComCLIP] | type[StructureGuided]
+) -> None:
+    head = attached(head_class())
     head.chunk = chunk  # 0: as if one pair filled it
     images, texts = in_pieces(0, [5, 5, 5]), in_pieces(1, [3, 1, 4, 2])
     images, texts = head.prepare_images(images), head.prepare_texts(texts)
@@ -54,11 +60,14 @@ def test_pairs_are_entries_of_the_block_however_few_are_held_at_once(chunk: int)
     torch.testing.assert_close(head.pairs(images, texts, i, j), head.block(images, texts)[i, j])
 
 
-def test_items_that_were_encoded_whole_are_scored_as_by_cosine() -> None:
+@pytest.mark.parametrize("head_class", HEADS)
+def test_items_that_were_encoded_whole_are_scored_as_by_cosine(
+    head_class: type[ComCLIP] | type[StructureGuided],
+) -> None:
     images, texts = (Encoded(torch.randn(n, WIDTH, dtype=torch.float64)) for n in (3, 4))
     blocks = [
         head.block(head.prepare_images(images), head.prepare_texts(texts))
-        for head in (attached(StructureGuided()), attached(Cosine()))
+        for head in (attached(head_class()), attached(Cosine()))
     ]
     torch.testing.assert_close(*blocks)
 
@@ -85,9 +94,12 @@ def test_makers_are_the_papers_choice_where_none_are_named_and_are_recorded() ->
     assert to_config(head)["init_args"]["views"]["class_path"] == "zoo.regions_and_phrases.Overlap"
 
 
-def test_no_more_entries_of_views_are_held_at_once_than_asked_for() -> None:
+@pytest.mark.parametrize("head_class", HEADS)
+def test_no_more_entries_of_views_are_held_at_once_than_asked_for(
+    head_class: type[ComCLIP] | type[StructureGuided],
+) -> None:
     """Of 50 views, 6 entries each, 300 numbers are a pair's: 3,333 pairs are a million."""
-    head = attached(StructureGuided(chunk=1))
+    head = attached(head_class(chunk=1))
     images, texts = in_pieces(0, [50] * 80), in_pieces(1, [3] * 60)
     images, texts = head.prepare_images(images), head.prepare_texts(texts)
     i, j = torch.arange(80).repeat_interleave(60), torch.arange(60).repeat(80)

@@ -104,7 +104,6 @@ def test_a_killed_run_goes_on_as_if_nothing_had_been(
         )
 
 
-@pytest.mark.slow
 def test_a_run_that_stops_within_an_epoch_goes_on_in_it(folder: Path, made_root: Path) -> None:
     arguments = ["fit", "--config", str(variant(folder, made_root, data={"batch_size": 2}))]
     assert main(arguments) == 0

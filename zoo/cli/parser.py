@@ -149,26 +149,26 @@ def _refuse_parts_of_pair_scorer(flags: list[list[str]]) -> None:
 
 def _refuse_tokens_without_cache(flags: list[list[str]]) -> None:
     values = {_name(flag): _value(flag) for flag in flags}
-    if values.get("--cache") == "off" and "--cache_tokens" in values:
-        raise ZooError("--cache_tokens has no effect with --cache off: remove one of them")
+    if values.get("--cache") == "off" and values.get("--cache_tokens", "false") != "false":
+        raise ZooError("--cache off and --cache_tokens contradict each other: remove one of them")
 
 
 def _flag_precedence(flag: list[str]) -> int:
-    """Returns the layer of a flag: 0 for the data root, 1 for recipes, up to 5 for full flags."""
+    """Returns the layer of a flag: 0 for the data root, 1 for recipes, up to 6 for full flags."""
     name, _, argument = _name(flag).lstrip("-").partition(".")
     if argument and name not in LIST_FLAGS:
-        return 5
+        return 6
     short = {declared.name: 3 for declared in FLAGS if declared.setting}
     layers = {"data_root": 0, "config": 1, "c": 1, "model": 2, "benchmarks": 3}
     layers |= {
         "presets": 4,
         "out": 4,
-        "cache": 4,
+        "cache": 5,  # after --cache_tokens, which would turn on a cache that is off
         "reference_models": 4,
         "limit": 4,
         **dict.fromkeys(DEFAULT_VALUES, 4),
     }
-    return (short | layers).get(name, 5)
+    return (short | layers).get(name, 6)
 
 
 def _name(flag: list[str]) -> str:
