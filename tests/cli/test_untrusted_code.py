@@ -4,6 +4,7 @@
 on the import path, so that nothing but a refusal keeps the module from being imported.
 """
 
+import importlib
 import json
 import os
 import shutil
@@ -21,6 +22,7 @@ import torch
 import zoo
 from zoo.backbones.backbone import Backbone
 from zoo.cli import main
+from zoo.cli.user_code import allow_user_code
 from zoo.errors import ZooError
 from zoo.module import ZooModule
 from zoo.publishing.export import export
@@ -290,6 +292,19 @@ def test_a_command_trusts_code_by_its_flag(folder: Path, made_root: Path) -> Non
     tampered(folder, ATTACKS["head"])
     assert main(["export", "A/last.ckpt", "again", "--trust_code"]) == 0
     assert Path("A/ran").exists()
+
+
+def test_the_flag_finds_modules_of_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("unnamed_lab.py").write_text("VALUE = 7\n")
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if place])
+    with allow_user_code(["export"]), pytest.raises(ModuleNotFoundError):
+        importlib.import_module("unnamed_lab")
+    with allow_user_code(["export", "--trust_code"]):
+        assert importlib.import_module("unnamed_lab").VALUE == 7
+    monkeypatch.delitem(sys.modules, "unnamed_lab")
 
 
 def test_the_flag_that_a_refusal_prints_is_enough(

@@ -173,7 +173,7 @@ def parser() -> CommandParser:
         "--rank_shifts",
         type=Path,
         metavar="FILE",
-        help="plot the ranks of the runs on each familiarity split into a file "
+        help="plot the ranks of the runs on each familiarity split of the first run into a file "
         f"({', '.join(FORMATS)})",
     )
     parser.add_argument(

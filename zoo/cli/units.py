@@ -296,7 +296,7 @@ def count_or_sample_sheet(arguments: Namespace) -> None:
     )
     print(
         f"{out_path}: {len(rows):,} units with one foil each; enter {missed_note}"
-        f" {', '.join(UNIT_VERDICTS)} as "
+        f"{', '.join(UNIT_VERDICTS)} as "
         f"unit_verdict and {', '.join(FOIL_VERDICTS)} as foil_verdict, then run "
         f"`zoo units audit {out_path}` to count them"
     )

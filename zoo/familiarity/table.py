@@ -141,7 +141,7 @@ def _parse_description(line: str, path: Path) -> dict[str, Any]:
         header["version"]
     except (NotJson, KeyError, TypeError) as error:
         raise ZooError(
-            f"{path}:1 does not state the version of the table ({error}):  {_REBUILD_ADVICE}"
+            f"{path}:1 does not state the version of the table ({error}): {_REBUILD_ADVICE}"
         ) from error
     checked: dict[str, Any] = header
     return checked

@@ -62,9 +62,10 @@ def allow_all_code(trust_code: bool = True) -> Iterator[None]:
 
 @contextmanager
 def enable_user_modules() -> Iterator[None]:
-    """Makes modules in the folders of `trust_names` importable within the context.
+    """Makes trusted modules in the folders of `trust_names` importable within the context.
 
-    A folder is appended to `sys.path` when a module is found in it, and removed at the end.
+    These are the modules that the user named, or all if all code is trusted. A folder is appended
+    to `sys.path` when a module is found in it, and removed at the end.
     """
     finder, token = _UserModules(), _TRUST.set(_TRUST.get())
     sys.meta_path.append(finder)
@@ -111,14 +112,15 @@ def user_folders() -> set[Path]:
 
 
 class _UserModules(MetaPathFinder):
-    """The last import finder: searches the user's folders for the modules that the user named."""
+    """The last import finder: searches the user's folders for the modules that the user trusts."""
 
     def __init__(self) -> None:
         self.appended = list[str]()
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         trust = _TRUST.get()
-        if fullname not in {name.partition(".")[0] for name in trust.names}:
+        named = fullname in {name.partition(".")[0] for name in trust.names}
+        if not named and (not trust.all_code or path is not None):
             return None
         for folder in map(str, trust.folders):
             module_spec = PathFinder.find_spec(fullname, [folder])

@@ -16,6 +16,10 @@ A member with slashes is a metric, named as in the report (subset `*` is all sub
 benchmark). Any other member is a mean defined earlier in the file or in the preset of `builds_on`,
 or is listed under `not_measured`. Without `means`, the preset has the means of `builds_on`.
 `benchmark_arguments: {eqben: {max_cases: 20000}}` gives arguments to a benchmark of `suite:NAME`.
+
+`name` is the name in results, by default that of the file. `partial: true` computes a mean also if
+some of its members were not measured. `macros: all groups` averages ARO over all of its relations
+and attributes, the default `macros: published` over those that its paper has.
 """
 
 from abc import ABC

@@ -42,7 +42,7 @@ class Reader(Configurable, ABC):
             yield sample
 
     def read(self) -> list[Sample]:
-        """Returns a list of what `each` yields.
+        """Returns a list of what `checked_samples` yields.
 
         Raises:
             ZooError: The files are invalid, or an item is not a `Sample`.
