@@ -33,7 +33,7 @@ GUESSES = LONGER, SHORTER, COMMONER, RARER
 
 @dataclass(frozen=True)
 class Ceiling:
-    """The blind baselines of one metric of a subset, in per cent.
+    """The baselines of one metric of a subset, in per cent; only `order_only` may use the image.
 
     Attributes:
         n: Number of queries in the file, including those whose image is missing.

@@ -92,9 +92,8 @@ def compute_leaks(
 ) -> Iterator[LeakMetric]:
     """Yields each metric of each benchmark, over all its subsets and over each of them.
 
-    The two parts have no image in common and cannot be paired: the interval of their difference
-    combines their two intervals (Newcombe 1998). Macro averages are omitted, because a part has
-    incomplete groups.
+    The cases of the two parts are not paired: the interval of their difference combines their two
+    intervals (Newcombe 1998). Macro averages are omitted, because a part has incomplete groups.
 
     Args:
         cases: Outcomes with column `leak`, from `add_leak_column`.

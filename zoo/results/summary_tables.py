@@ -45,9 +45,9 @@ MAX_ABSENT_LINES = 3  # with more, absent files are summarized
 LONG = "--long prints every subset, note and file"
 CEILINGS = ("order", "text", "position", "probe")
 BLIND = (
-    "text-only (blind) baselines over the whole file, %: order, the upper bound of a bag of words; "
-    "text, the longer or shorter text or the one with more or less frequent words; position, "
-    "always the same answer; and over the scored cases: probe, a linear probe on the text "
+    "baselines over the whole file, %: order, the upper bound of a bag of words; without the "
+    "image: text, the longer or shorter text or the one with more or less frequent words; "
+    "position, always the same answer; and over the scored cases: probe, a linear probe on the text "
     "embeddings of the model"
 )
 

@@ -257,7 +257,7 @@ def refuse_benchmark_images_in_validation(place: WorkFolder, run: Run) -> None:
             f"{place.study.name}: {len(shared):,} of {len(validation_images):,} validation images "
             f"of {run.row} are also images of its benchmarks ({min(shared)}), so settings would be "
             "chosen on test images: set data.val to null and hold out training images with "
-            "data.val_share"
+            "data.val_share (of COCO, those of `splits: [train]`, with expected_images null)"
         )
 
 

@@ -66,7 +66,7 @@ class KarpathyJson(Reader):
 
     Args:
         file: dataset_coco.json or a file with the same layout.
-        splits: Splits to read. Papers train on train and restval, 113,287 images of COCO.
+        splits: Splits to read. CS-CLIP trains on train and restval, 113,287 images of COCO.
 
     Raises:
         ZooError: There is no such split.
