@@ -47,8 +47,8 @@ CEILINGS = ("order", "text", "position", "probe")
 BLIND = (
     "baselines over the whole file, %: order, the upper bound of a bag of words; without the "
     "image: text, the longer or shorter text or the one with more or less frequent words; "
-    "position, always the same answer; and over the scored cases: probe, a linear probe on the text "
-    "embeddings of the model"
+    "position, always the same answer; and over the scored cases: probe, a linear probe on the "
+    "text embeddings of the model"
 )
 
 
