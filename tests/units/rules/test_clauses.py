@@ -553,6 +553,11 @@ def test_a_second_phrase_is_of_what_it_can_describe(caption: str, expected: list
             ["boy dressed as clown", "boy standing in sand"],
         ),
         ("We see a dog running through snow", ["dog running through snow"]),
+        ("We are looking at a bus driving through a tunnel", ["bus driving through tunnel"]),
+        (
+            "A man sitting on a bench with a bag next to him on a train",
+            ["man sitting on bench", "bag next to man", "man on train"],
+        ),
         (
             "People stand around a truck stopped on a road",
             ["people standing around truck", "truck stopped on road"],

@@ -37,6 +37,7 @@ from zoo.units.rules.clauses.verbs import start_verb
 from zoo.units.rules.kinds import BEINGS, BODY_PARTS, CLOTHES, MOVERS, is_kind
 from zoo.units.rules.phrases.phrase import Phrase
 
+_PRONOUNS = (("him",), ("her",), ("it",), ("them",))
 _WEARING = (("in",), ("wearing",))
 # these do not give a place
 _WITHOUT_PLACE = ("with", "of", "for", "as", "to", "from")
@@ -169,6 +170,9 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[Triple]:
                 and is_kind(state.object.head_text, MOVERS)
             )
             state.end_clause_keep_subject()
+            if phrase.words in _PRONOUNS:
+                # "a man on a bench with a bag next to him on a train"
+                state.actors = state.subject
             state.leaves_actor_open = leaves_actor_open
         i += 1
 

@@ -78,7 +78,7 @@ def start_verb(state: ClauseState, verb: Phrase, previous: Phrase | None) -> Non
                     or state.last_noun.head_text in BEINGS | _SOMEONE
                     or _belongs_to_place(state)
                     or _is_hand_holding(state, verb)
-                    or (watches and not state.subject)
+                    or ((watches or state.has_perception_verb) and not state.subject)
                 )
             )
         )
@@ -90,7 +90,8 @@ def start_verb(state: ClauseState, verb: Phrase, previous: Phrase | None) -> Non
         state.last_noun is not None
         and state.last_noun is previous
         and (
-            (qualifies and (_may_describe_perceived(state, verb) or of_being))
+            (qualifies and bool(state.subject) and _may_describe_perceived(state, verb))
+            or (qualifies and of_being)
             or (watches and watched is None and bool(state.subject))
         )
     )

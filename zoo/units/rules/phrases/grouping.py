@@ -106,7 +106,7 @@ def _join_compounds(tokens: Sequence[Token]) -> tuple[list[str], list[str]]:
             and words[i + 1] in ("'s", "’s")
             and words[i - 1 : i]
             and tags[i - 1] in ("IN", "VBG", "VBZ")
-            and words[i + 2] not in PLACEHOLDERS
+            and PLACEHOLDERS.isdisjoint(words[i + 2 : i + 3])
         ):
             # "in it's mouth"
             words[i : i + 2], tags[i : i + 2] = ["its"], ["PRP$"]

@@ -144,7 +144,9 @@ def _is_participle(
         after_noun
         or (previous_tag in (",", "CC") and word in BASES and next_tag not in NOUNS)
         # "an elephant , drinking water"
-        or (previous_tag == "," and word in BASES and words[i + 1 : i + 2][0] in UNCOUNTED)
+        or (
+            previous_tag == "," and word in BASES and not UNCOUNTED.isdisjoint(words[i + 1 : i + 2])
+        )
         or next_tag in ("DT", "PRP$")
         or (i > 0 and words[i - 1] in SUBORDINATORS | BEINGS and previous_tag in NOUNS | {"IN"})
         or (previous_tag in ("NN", "NNS") and next_tag == "IN" and word not in _ACTIVITIES)
