@@ -100,6 +100,20 @@ def can_take_number(head: str) -> bool:
     return head.endswith("s") or head in PLURALS or head in UNCOUNTED or head in CROWDS
 
 
+_SEATS = _nouns("chair couch sofa bench bed stool seat recliner armchair crib")
+
+
+@lru_cache(1 << 16)
+def is_area(head: str) -> bool:
+    """Returns whether a head is a place that things are in or on, not a container or seat."""
+    return sort_of(head)[0] == "place" and not is_kind(head, _SEATS)
+
+
+def is_seat(head: str) -> bool:
+    """Returns whether a head is something that one sits or lies on."""
+    return is_kind(head, _SEATS)
+
+
 _CLASSES = (("person", PEOPLE), ("body part", BODY_PARTS))
 
 

@@ -18,10 +18,14 @@ from zoo.units.rules.kinds import (
     NO_PLACES,
     PEOPLE,
     PLACES,
+    ROLES,
     SUBSTANCES,
+    TABLES,
     VEHICLES,
     WATERS,
+    is_area,
     is_kind,
+    is_seat,
 )
 from zoo.units.rules.lexicon import word_set
 from zoo.units.rules.phrases.phrase import Phrase
@@ -44,11 +48,19 @@ _NEAR = (
     *(("in", "front", "of"), ("next", "to"), ("near",), ("beside",), ("by",)),
     *(("behind",), ("along",), ("under",)),
 )
+_BESIDE = (*_NEAR[:5], *(("behind",), ("above",), ("below",), ("around",), ("between",)))
+_HIT_ON = (("on",), ("in",))
+_ADJACENT = (("next", "to"), ("beside",))
+_INSIDE = (("in",), ("on",), ("on", "top", "of"), ("inside",))
+# not what somebody does to another
+_STATES = word_set("seated parked perched gathered dressed stopped docked placed positioned")
 # who is with, next to or behind somebody is in the same place
 _TOGETHER = word_set("with to beside near by of behind alongside")
 _CLOSE_ACTS = word_set(
     "ride push pull walk chase lead hold carry hug pet feed follow drive tackle kiss"
 )
+# where somebody eats grass or jumps a bike, he is himself
+_PLACED_BY_ACTOR = word_set("fly eat jump")
 _PUTTING = word_set("put place set lay park leave hang throw toss kick hit see watch")
 _LOADING = word_set("load put place set lay park")
 _BOARDS = MOUNTS - ANIMALS
@@ -80,6 +92,29 @@ def set_bearer_of_body_part(state: ClauseState, part: Phrase, previous: Phrase |
     if looks or (stays and is_thing):
         # "nibbles at a face", "a tie that is in a hand"
         return
+    if (
+        state.object is not None
+        and previous is state.object
+        and is_kind(previous.head_text, BEINGS)
+        and not part.owned
+        and state.predicate in _HIT_ON
+        and part.head_text not in _SUPPORTING_PARTS
+    ):
+        # "kisses a man on the cheek"
+        state.bearers, state.predicate = state.actors, (*state.verb_words, *state.predicate)
+        return
+    on_own_part = (
+        part.owned
+        and state.predicate == ("on",)
+        and part.head_text in _SUPPORTING_PARTS
+        and state.object is None
+        and state.governor != "with"
+        and state.verb is not None
+    )
+    if on_own_part and state.actors:
+        # "slides down a hill on her stomach"
+        state.bearers = state.actors
+        return
     bearer = state.last_noun if not stays and state.last_noun not in state.actors else None
     if bearer is not None and state.predicate == state.predicate[-1:]:
         carried = state.governor == "with" or is_kind(bearer.head_text, HELD_THINGS)
@@ -88,7 +123,9 @@ def set_bearer_of_body_part(state: ClauseState, part: Phrase, previous: Phrase |
     elif (state.predicate[-1], part.head_text) != ("in", "arms") and not (
         state.predicate[-1] == "on" and part.head_text in _SUPPORTING_PARTS
     ):
-        state.bearers = []
+        acts = stays and state.predicate[:-1] == state.verb_words and state.predicate[-1] != "in"
+        # "chews on fingers"
+        state.bearers = state.bearers if acts else []
 
 
 def is_in_background(phrase_list: Sequence[Phrase], i: int) -> bool:
@@ -179,7 +216,7 @@ def set_bearer_in_place(state: ClauseState, place: Phrase) -> None:
         and (
             not is_kind(object_phrase.head_text, BEINGS, VEHICLES, MOUNTS, PLACES)
             or is_kind(place.head_text, COMPETITIONS)
-            or state.verb_base == "fly"
+            or state.verb_base in _PLACED_BY_ACTOR
         )
     ):
         state.bearers = state.actors
@@ -193,7 +230,10 @@ def add_bearers_in_place(state: ClauseState, place: Phrase) -> None:
         and (
             (
                 state.predicate in _IN_PLACES
-                and is_kind(place.head_text, GROUNDS, WATERS, SUBSTANCES)
+                and (
+                    is_kind(place.head_text, GROUNDS, WATERS, SUBSTANCES)
+                    or is_area(place.head_text)
+                )
             )
             or (state.predicate in _NEAR and not is_kind(place.head_text, BODY_PARTS))
         )
@@ -216,6 +256,73 @@ def set_bearer_at_time(state: ClauseState, time: Phrase) -> None:
         state.bearers, state.predicate = state.actors, ("at",)
 
 
+def set_bearer_of_agent(state: ClauseState, agent: Phrase) -> None:
+    """Assigns "by a kitten" to who is "bitten on the nose", with the verb."""
+    if (
+        state.predicate == ("by",)
+        and state.verb is not None
+        and state.verb.passive
+        and state.governor != "by"
+        and state.verb.words[0] not in _STATES
+        and is_kind(agent.head_text, BEINGS)
+    ):
+        state.bearers, state.predicate = state.actors, (*state.verb.words, "by")
+
+
+def set_bearer_of_receiver(state: ClauseState, receiver: Phrase) -> None:
+    """Assigns "to a guest" to who "explains wines", with the verb."""
+    if (
+        state.predicate == ("to",)
+        and state.object is not None
+        and state.bearers == [state.object]
+        and is_kind(receiver.head_text, BEINGS, PEOPLE, ROLES)
+        and not is_kind(state.object.head_text, MOVERS)
+    ):
+        state.bearers, state.predicate = state.actors, (*state.verb_words, "to")
+
+
+def set_bearer_near_thing(state: ClauseState, place: Phrase) -> None:
+    """Assigns a second place to the thing that the first one names: "next to a TV on a stand".
+
+    Whoever is next to a thing is not on or in what the thing is on, unless that is a place.
+    """
+    thing = state.last_noun
+    if (
+        thing is None
+        or thing in (*state.subject, *state.actors)
+        or state.object is not None
+        or state.bearers != state.actors
+        or not state.actors
+        or is_kind(thing.head_text, MOVERS, BODY_PARTS, CLOTHES)
+    ):
+        return
+    if state.predicate in _INSIDE and _is_near(state.last_predicate):
+        at_seat = is_kind(place.head_text, MOUNTS) or is_seat(place.head_text)
+        if at_seat or is_kind(place.head_text, CLOTHES, BODY_PARTS, COMPETITIONS, BEINGS):
+            return
+        if place.head_text in BACKDROPS | NO_PLACES or place.text in BACKDROPS:
+            return
+        # an animal or thing next to another one on a table is on it too
+        on_table = (
+            is_kind(place.head_text, TABLES)
+            and state.last_predicate[-2:] in _ADJACENT
+            and not any(is_kind(actor.head_text, PEOPLE) for actor in state.actors)
+        )
+        both = is_area(place.head_text) or on_table
+        state.bearers = [*state.actors, thing] if both else [thing]
+    elif (
+        state.predicate in _NEAR[1:5]
+        and is_kind(thing.head_text, GROUNDS - SUBSTANCES)
+        and is_kind(place.head_text, GROUNDS, WATERS)
+    ):
+        # "walk on a sidewalk next to a field"
+        state.bearers = [*state.actors, thing]
+
+
+def _is_near(predicate: tuple[str, ...]) -> bool:
+    return any(predicate[-len(near) :] == near for near in _BESIDE)
+
+
 def set_bearer_of_its_part(state: ClauseState, part: Phrase) -> None:
     """Assigns "with its trunk open" to the car before it, since people are not "it"."""
     if (
@@ -229,6 +336,16 @@ def set_bearer_of_its_part(state: ClauseState, part: Phrase) -> None:
         if is_kind(part.head_text, BODY_PARTS):
             owners = [p for p in owners if is_kind(p.head_text, ANIMALS)] or owners
         state.bearers = owners[-1:]
+    elif (
+        part.owner == "its"
+        and state.predicate in _HIT_ON
+        and state.bearers
+        and state.last_noun is not None
+        and all(is_kind(phrase.head_text, PEOPLE) for phrase in state.bearers)
+        and not is_kind(state.last_noun.head_text, PEOPLE)
+    ):
+        # "a man next to a car with a logo on its hood"
+        state.bearers = [state.last_noun]
 
 
 def set_bearer_of_content(state: ClauseState, part: Phrase) -> None:

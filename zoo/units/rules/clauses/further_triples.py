@@ -17,12 +17,13 @@ from zoo.units.rules.kinds import (
     is_kind,
     sort_of,
 )
-from zoo.units.rules.lexicon import word_set
+from zoo.units.rules.lexicon import NOUN_FOILS, word_set
 from zoo.units.rules.phrases.phrase import Phrase
 
 Triple = tuple[Phrase, str, Phrase]
 # what is near a thing on a place is near the place too
 _NEARBY = frozenset({"near", "next to", "beside", "by"})
+_STATIC = _NEARBY | {"above", "below", "behind", "in front of", "on", "on top of", "in", "under"}
 _SKY = word_set("sky skies sun sunset sunrise moon horizon")
 # what a noun "in the background" is to the subject
 POSITIONS = {
@@ -120,6 +121,17 @@ def relations_to_pronoun(state: ClauseState, pronoun: Phrase) -> Iterator[Triple
         )
 
 
+def set_bearer_at_pronoun(state: ClauseState, noun: Phrase, preposition: Phrase) -> None:
+    """Assigns "above it" to the noun before it: "a train attached to wires above it"."""
+    if (
+        noun is state.last_noun
+        and noun not in (*state.subject, *state.actors)
+        and preposition.text in _STATIC
+        and not is_kind(noun.head_text, PLACES, CLOTHES, BODY_PARTS)
+    ):
+        state.bearers, state.predicate = [noun], preposition.words
+
+
 def _referents(
     state: ClauseState, pronoun: Phrase, bearer: Phrase, preposition: str
 ) -> list[Phrase]:
@@ -136,6 +148,8 @@ def _referents(
         return subject or (plurals if len(plurals) == 1 else [])
     if pronoun.words in (("him",), ("her",)):
         people = [phrase for phrase in beings if is_kind(phrase.head_text, PEOPLE)] or beings
+        # "a gamer": in no list
+        people = people or [p for p in before[:1] if p.head_text not in NOUN_FOILS]
         return people if len(people) == 1 else []
     if pronoun.words != ("it",):
         return []
@@ -148,6 +162,9 @@ def _referents(
         return things[-1:]
     if preposition.endswith(("on", "in", "on top of")):
         return [phrase for phrase in things if phrase not in beings][-1:]
+    if preposition.endswith(" to"):
+        # "a pole in a street with a sign attached to it"
+        things = [phrase for phrase in things if phrase in state.subject] or things
     return things if len(things) == 1 else []
 
 

@@ -1,7 +1,7 @@
 """Prepositions in a clause: finds the bearer, whose place a preposition gives."""
 
 from zoo.units.rules.clauses.reading import ClauseState
-from zoo.units.rules.kinds import BEINGS, LIMBS, MOVERS, PLACES, VEHICLES, is_kind
+from zoo.units.rules.kinds import BEINGS, LIMBS, MOVERS, PLACES, VEHICLES, is_area, is_kind
 from zoo.units.rules.lexicon import BASES, MOTIONS, PLACEHOLDERS, present_participle, word_set
 from zoo.units.rules.phrases.phrase import Phrase
 
@@ -17,6 +17,9 @@ _AIMING = word_set("swing throw toss kick point shoot aim spray")
 # who looks at these is what the rest of the caption is about
 _CAMERAS = word_set("camera cameras photographer")
 _INTO = word_set("onto into out_of off")
+_PATHS = word_set("down up through across along past over around toward towards")
+_CONVEYING = word_set("ride drive push pull lead walk carry chase follow fly sail paddle drag")
+_INDEFINITE = word_set("something someone somebody anything")
 _GOING = MOTIONS | {"cross"}
 _NEARBY = frozenset({"next to", "near", "beside", "by", "close to", "alongside"})
 _TOUCHING = frozenset({"on", "on top of", "onto", "against", "around", "over", "under"})
@@ -81,6 +84,22 @@ def start_preposition(state: ClauseState, preposition: Phrase, previous: Phrase 
             # "drinks water from a bottle", "swings a bat at a ball"
             state.bearers = state.actors
             state.predicate = (*state.verb_words, *preposition.words)
+        elif (
+            previous is state.object
+            and not state.object.pictured
+            and state.object.text in PLACEHOLDERS
+            and (
+                preposition.text in _PATHS | _DIRECTIONS
+                or (state.object.text in _INDEFINITE and preposition.text != "with")
+            )
+        ):
+            # "gets help from an adult", "eats something off the ground"
+            state.bearers = state.actors
+            state.predicate = (*state.verb_words, *state.object.words, *preposition.words)
+        elif preposition.text in _PATHS and state.verb_base in _CONVEYING:
+            # "rides a bike down a road"
+            state.bearers = state.actors
+            state.predicate = (*state.verb_words, *preposition.words)
         elif preposition.text == "at" and state.verb_base == "take":
             # "takes a swing at a ball"
             state.bearers = state.actors if state.object.head_text in BASES else []
@@ -116,6 +135,10 @@ def _bearers_of_preposition(
         return state.actors
     if state.governor == "with" and is_kind(previous.head_text, LIMBS):
         return [previous] if preposition.text in _TOUCHING else []
+    is_path = preposition.text in _PATHS and not is_kind(previous.head_text, BEINGS)
+    if is_path and _goes_on(state, preposition):
+        # "rides on a bike down a road"
+        return state.actors
     if preposition.text == "with" and is_kind(previous.head_text, VEHICLES):
         # "a man in a car with a dog"
         return state.actors
@@ -141,7 +164,7 @@ def _goes_on(state: ClauseState, preposition: Phrase) -> bool:
         return False
     if preposition.text == "at":
         return state.has_perception_verb
-    return preposition.text in _DIRECTIONS and state.verb_base in _GOING
+    return preposition.text in _DIRECTIONS | _PATHS and state.verb_base in _GOING
 
 
 def _is_part_of_thing(state: ClauseState, preposition: Phrase, noun: Phrase) -> bool:
@@ -149,12 +172,18 @@ def _is_part_of_thing(state: ClauseState, preposition: Phrase, noun: Phrase) -> 
 
     A thing with something on it may itself be on another one ("a cake with candles on a table").
     """
+    if state.last_predicate == ("along", "with"):
+        # "a plate , along with a cup on a tray"
+        return True
     if state.governor not in ("with", "containing", "holding") or not state.subject:
         return False
     subject = state.subject[-1].head_text
-    if is_kind(subject, MOVERS) or preposition.text in ("with", "of", "for"):
+    if is_kind(subject, MOVERS) or preposition.text in ("of", "for"):
         return False
-    return preposition.text not in ("on", "on top of", "at") or is_kind(subject, PLACES)
+    if preposition.text == "with":
+        # "a toilet with a lid with buttons"
+        return state.governor == "with"
+    return preposition.text == "in" or is_area(subject)
 
 
 def _is_next_to_vehicle_of_being(state: ClauseState, preposition: Phrase, previous: Phrase) -> bool:
@@ -175,7 +204,14 @@ def _is_own_bearer(state: ClauseState, noun: Phrase) -> bool:
     """
     is_subject = any(noun is subject_phrase for subject_phrase in state.subject)
     is_role = state.governor == "as"
-    return noun is state.last_noun and not is_subject and not is_role and noun.head_text in MOVERS
+    return (
+        noun is state.last_noun
+        and not is_subject
+        and not is_role
+        and noun.head_text in MOVERS
+        # "in a group in traffic"
+        and noun.text not in PLACEHOLDERS
+    )
 
 
 def _is_crossed_place(place: Phrase, state: ClauseState) -> bool:
@@ -188,5 +224,5 @@ def _is_crossed_place(place: Phrase, state: ClauseState) -> bool:
 
 
 def _with_may_describe_object(state: ClauseState) -> bool:
-    """Returns whether "with" may describe the object: "holds a cake with candles"."""
-    return state.verb_base in _HANDLING
+    """Returns whether "with" may describe the object: "holds (or has) a cake with candles"."""
+    return state.verb_base in _HANDLING or state.verb_words == ("with",)

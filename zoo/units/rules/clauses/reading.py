@@ -27,6 +27,10 @@ class ClauseState:
     predicate: tuple[str, ...] = ()
     # the last word of the last noun phrase's predicate
     governor: str = ""
+    # all of the last noun phrase's predicate
+    last_predicate: tuple[str, ...] = ()
+    # the being other than the subject that wears the last noun phrase
+    wearer: Phrase | None = None
     # whether "to" follows an object ("helps a girl to"), so that the next actor is unknown
     leaves_actor_open: bool = False
     # the last verb with its actors, if only "and" or a comma follows its clause

@@ -24,7 +24,7 @@ from zoo.units.rules.lexicon import (
 )
 from zoo.units.rules.phrases.phrase import Phrase
 
-_LONGEST_PREDICATE = 6
+_LONGEST_PREDICATE = 7
 # what follows these is neither a place nor an object
 _NON_VISUAL_PREPOSITIONS = {"of", "for", "about", "except", "via"}
 _PREPOSITIONS_OF_PLACE = word_set(
@@ -89,12 +89,11 @@ def is_valid_triple(bearer: Phrase, state: ClauseState, noun: Phrase) -> bool:
     if state.predicate == ("by",) and by_actor and not _is_place(noun):
         # "is bitten on the nose by a kitten": the kitten is the actor
         return False
-    if (
-        state.predicate == ("at",)
-        and bearer is state.object
-        and is_kind(noun.head_text, BEINGS, HELD_THINGS)
+    if state.predicate == ("at",) and (
+        (bearer is state.object and is_kind(noun.head_text, BEINGS, HELD_THINGS))
+        or (state.object is not None and is_kind(noun.head_text, BEINGS))
     ):
-        # "swings a racket at a ball"
+        # "swings a racket at a ball", "sticks out its tongue at a child"
         return False
     is_relation = 0 < len(state.predicate) <= _LONGEST_PREDICATE and not _has_nonvisual_ending(
         state.predicate

@@ -10,10 +10,13 @@ from zoo.units.rules.clauses.bearers import (
     is_in_background,
     set_bearer_at_time,
     set_bearer_in_place,
+    set_bearer_near_thing,
+    set_bearer_of_agent,
     set_bearer_of_body_part,
     set_bearer_of_content,
     set_bearer_of_its_part,
     set_bearer_of_print,
+    set_bearer_of_receiver,
     set_bearer_on_mount,
 )
 from zoo.units.rules.clauses.further_triples import (
@@ -25,13 +28,19 @@ from zoo.units.rules.clauses.further_triples import (
     parts_of_place,
     places_by_pronoun,
     relations_to_pronoun,
+    set_bearer_at_pronoun,
 )
 from zoo.units.rules.clauses.prepositions import start_preposition
 from zoo.units.rules.clauses.reading import ClauseState
 from zoo.units.rules.clauses.triple_checks import is_valid_triple
 from zoo.units.rules.clauses.verbs import start_verb
-from zoo.units.rules.kinds import BEINGS, BODY_PARTS, MOVERS, is_kind
+from zoo.units.rules.kinds import BEINGS, BODY_PARTS, CLOTHES, MOVERS, is_kind
 from zoo.units.rules.phrases.phrase import Phrase
+
+_PRONOUNS = (("him",), ("her",), ("it",), ("them",))
+_WEARING = (("in",), ("wearing",))
+# these do not give a place
+_WITHOUT_PLACE = ("with", "of", "for", "as", "to", "from")
 
 
 def triples(phrase_list: Sequence[Phrase]) -> Iterator[Triple]:
@@ -60,13 +69,16 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[Triple]:
             set_bearer_of_content(state, run[0])
             set_bearer_of_its_part(state, run[0])
             set_bearer_at_time(state, run[0])
+            set_bearer_of_agent(state, run[0])
+            set_bearer_of_receiver(state, run[0])
+            set_bearer_near_thing(state, run[0])
             if state.predicate[-1:] == ("between",) and len(run) > 1:
                 # between buses and cars is not between buses
                 state.bearers = []
             handle_picture_content(state, run[0])
             in_background = (
                 state.predicate[-1:] == ("with",)
-                and not (state.verb is not None and state.verb.passive)
+                and not (state.verb is not None and state.verb.passive and len(state.predicate) > 1)
                 and is_in_background(phrase_list, i)
             )
             if state.predicate[-1:] == ("with",) and (
@@ -96,13 +108,16 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[Triple]:
             ]
             yield from new_triples
             yield from joined_actions(state, new_triples)
-            owners = [bearer for bearer, _, _ in new_triples]
-            yield from (triple for triple in pronoun_triples if triple[2] not in owners)
+            yield from pronoun_triples
             if in_background:
                 yield from backdrops(state, run, phrase_list[i : i + 2])
             if state.predicate == ("in",) and start > 1:
                 yield from in_background_of_first(state, run[0])
-            is_placed = [p.kind for p in phrase_list[i : i + 1]] == ["preposition"]
+            next_kinds = [p.kind for p in phrase_list[i : i + 3]]
+            # "with a sign on a wall", "with a sign attached to it"
+            is_placed = next_kinds[:1] == ["preposition"] or (
+                next_kinds == ["verb", "preposition", "break"] and bool(phrase_list[i + 2].words)
+            )
             if not (new_triples or pronoun_triples or in_background or is_placed):
                 yield from parts_of_place(state, run, before)
             if state.predicate == ("with",) and not new_triples:
@@ -114,7 +129,19 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[Triple]:
             if len(state.bearers) == 2:
                 # "a man and a woman hugging each other"
                 yield state.bearers[0], " ".join(state.predicate), state.bearers[1]
-            state.end_clause_keep_subject()
+            next_phrase = phrase_list[i + 1] if i + 1 < len(phrase_list) else None
+            if (
+                len(state.bearers) == 1
+                and state.verb is not None
+                and state.object is None
+                and next_phrase is not None
+                and next_phrase.kind == "preposition"
+                and next_phrase.text not in _WITHOUT_PLACE
+            ):
+                # "dogs chasing each other on a beach"
+                state.predicate = (*state.predicate, *phrase.words)
+            else:
+                state.end_clause_keep_subject()
         elif phrase.kind == "verb":
             start_verb(state, phrase, phrase_list[i - 1] if i else None)
         elif phrase.kind == "preposition":
@@ -126,6 +153,8 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[Triple]:
         elif phrase.kind != "relative":
             kinds = [p.kind for p in phrase_list[max(i - 2, 0) : i]]
             named = state.governor == "with" and kinds == ["noun", "preposition"]
+            if kinds == ["noun", "preposition"] and phrase.words == ("it",):
+                set_bearer_at_pronoun(state, *phrase_list[i - 2 : i])
             yield from () if named else relations_to_pronoun(state, phrase)
             if (
                 phrase.words == ("to",)
@@ -141,6 +170,9 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[Triple]:
                 and is_kind(state.object.head_text, MOVERS)
             )
             state.end_clause_keep_subject()
+            if phrase.words in _PRONOUNS:
+                # "a man on a bench with a bag next to him on a train"
+                state.actors = state.subject
             state.leaves_actor_open = leaves_actor_open
         i += 1
 
@@ -231,7 +263,12 @@ def _update_state(state: ClauseState, run: list[Phrase], follows: bool) -> None:
         state.subject, state.actors, state.object, state.verb = run, run, None, None
     elif state.expects_direct_object:
         state.object = run[-1]
-    state.governor = state.predicate[-1] if state.predicate else ""
+    at = 0 if state.expects_direct_object else -1
+    state.governor = state.predicate[at] if state.predicate else ""
+    state.last_predicate = state.predicate
+    wears = state.predicate in _WEARING and is_kind(run[-1].head_text, CLOTHES)
+    wearers = [b for b in state.bearers if wears and is_kind(b.head_text, BEINGS)]
+    state.wearer = wearers[0] if len(wearers) == 1 and wearers[0] not in state.subject else None
     state.last_noun = run[-1]
     state.mentioned = [*state.mentioned, *run]
     state.predicate, state.bearers = (), []

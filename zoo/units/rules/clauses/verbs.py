@@ -1,6 +1,7 @@
 """Verbs in a clause: finds the actor of a verb."""
 
 from zoo.units.rules import words as lists
+from zoo.units.rules.clauses.bearers import BACKDROPS
 from zoo.units.rules.clauses.reading import ClauseState
 from zoo.units.rules.kinds import (
     BEINGS,
@@ -65,6 +66,8 @@ def start_verb(state: ClauseState, verb: Phrase, previous: Phrase | None) -> Non
     nearest = (
         state.last_noun is not None
         and not _is_in_crowd(state)
+        and state.governor != "as"
+        and not (state.verb is None and state.last_predicate == ("from",) and not after_relative)
         and (
             (after_relative and not _acts_elsewhere(state, verb))
             or (
@@ -74,6 +77,8 @@ def start_verb(state: ClauseState, verb: Phrase, previous: Phrase | None) -> Non
                     or of_thing
                     or state.last_noun.head_text in BEINGS | _SOMEONE
                     or _belongs_to_place(state)
+                    or _is_hand_holding(state, verb)
+                    or ((watches or state.has_perception_verb) and not state.subject)
                 )
             )
         )
@@ -85,8 +90,9 @@ def start_verb(state: ClauseState, verb: Phrase, previous: Phrase | None) -> Non
         state.last_noun is not None
         and state.last_noun is previous
         and (
-            (qualifies and (_may_describe_perceived(state, verb) or of_being))
-            or (watches and watched is None)
+            (qualifies and bool(state.subject) and _may_describe_perceived(state, verb))
+            or (qualifies and of_being)
+            or (watches and watched is None and bool(state.subject))
         )
     )
     # "holding a dog and reading": the actors stay the same
@@ -102,6 +108,15 @@ def start_verb(state: ClauseState, verb: Phrase, previous: Phrase | None) -> Non
     # "a man and a dog running": the participle belongs to both
     if is_joined:
         state.actors = state.previous_actors
+    elif (
+        state.wearer is not None
+        and not verb.passive
+        and (after_relative or previous is state.last_noun)
+    ):
+        # "next to a boy in a shirt eating food"
+        state.actors = [state.wearer]
+    elif qualifies and not verb.passive and _being_in_background(state):
+        state.actors = _being_in_background(state)
     elif nearest and state.last_noun is not None and state.last_noun not in state.subject:
         someone = previous is not None and previous.words == ("who",)
         state.actors = (
@@ -184,6 +199,28 @@ def _is_in_crowd(state: ClauseState) -> bool:
         and state.last_noun is not None
         and state.last_noun.head_text in ("crowd", "audience", "group")
         and any(is_kind(phrase.head_text, BEINGS) for phrase in state.subject)
+    )
+
+
+def _being_in_background(state: ClauseState) -> list[Phrase]:
+    """Returns who acts in the background: "with people in the background sitting on a bench"."""
+    if state.last_noun is None or state.last_noun.text not in BACKDROPS:
+        return []
+    return [
+        phrase
+        for phrase in state.mentioned[-2:-1]
+        if phrase not in state.subject and is_kind(phrase.head_text, BEINGS)
+    ]
+
+
+def _is_hand_holding(state: ClauseState, verb: Phrase) -> bool:
+    """Returns whether a hand of nobody mentioned holds something: "a hand holding a phone"."""
+    hand = state.last_noun
+    return (
+        hand is not None
+        and not hand.owned
+        and hand.words[-1] in ("hand", "hands")
+        and verb.words == ("holding",)
     )
 
 

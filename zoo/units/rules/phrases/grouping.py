@@ -1,15 +1,17 @@
 """Groups the tagged words of a caption into noun phrases, verb groups and prepositions."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from zoo.language.tagger import Token
-from zoo.units.rules.lexicon import NUMBERS, word_set
+from zoo.units.rules.lexicon import NUMBERS, PLACEHOLDERS, word_set
 from zoo.units.rules.phrases.noun_phrase import noun_phrase, qualifies_noun
 from zoo.units.rules.phrases.phrase import Phrase
 from zoo.units.rules.phrases.tag_correction import correct_tags
 from zoo.units.rules.phrases.verb_group import verb_group
 from zoo.units.rules.phrases.word_classes import (
     ADJECTIVES,
+    AUXILIARIES,
     DETERMINERS,
     NOUNS,
     RELATIVES,
@@ -23,6 +25,7 @@ from zoo.units.rules.phrases.word_classes import (
 )
 
 _ADVERBIAL = word_set("outside inside")
+_PARTICLES = word_set("up down in out over off")
 # the actor is one of those mentioned before, or somebody else
 _INDEFINITE_ACTORS = word_set("one another others some")
 # "two girls, both wearing hats": the subject itself
@@ -97,6 +100,16 @@ def _join_compounds(tokens: Sequence[Token]) -> tuple[list[str], list[str]]:
                 ["upside-down" if words[i] == "upside" else "facedown"],
                 ["JJ"],
             )
+    for i in range(len(words) - 2):
+        if (
+            words[i] == "it"
+            and words[i + 1] in ("'s", "’s")
+            and words[i - 1 : i]
+            and tags[i - 1] in ("IN", "VBG", "VBZ")
+            and PLACEHOLDERS.isdisjoint(words[i + 2 : i + 3])
+        ):
+            # "in it's mouth"
+            words[i : i + 2], tags[i : i + 2] = ["its"], ["PRP$"]
     while " side by side " in f" {' '.join(words)} ":
         at = next(i for i in range(len(words)) if words[i : i + 3] == ["side", "by", "side"])
         del words[at : at + 3], tags[at : at + 3]
@@ -120,7 +133,7 @@ def _next_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phrase | No
     if is_negation(word):
         return Phrase("stop"), i + 1
     if words[i : i + 2] in (["each", "other"], ["one", "another"]):
-        return Phrase("reciprocal"), i + 2
+        return Phrase("reciprocal", ("each", "other")), i + 2
     if word in _SUBJECT_ITSELF and has_tag(tags, i + 1, VERBS):
         return None, i + 1
     qualified = word == "some" and has_tag(tags, i + 1, {"VBN"}) and has_tag(tags, i + 2, NOUNS)
@@ -135,7 +148,10 @@ def _next_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phrase | No
     if acts and words[i - 1] not in _PREPOSITIONS_OF_CONTENT:
         return Phrase("stop"), i + 1
     if word == "about" and tags[i + 1 : i + 2] == ["TO"]:
-        return Phrase("stop"), i + 1
+        return _coming_action(words, tags, i)
+    if _is_joined_particle(words, tags, i):
+        # "pulled up and out of a pool"
+        return None, i + 2
     if word == "no":
         return Phrase("break"), max(noun_phrase(words, tags, i)[1], i + 1)
     noun_index = i - 1 if words[i - 1] != "," else i - 2
@@ -163,6 +179,27 @@ def _next_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phrase | No
     # not "to her left"
     names = word in _PRONOUNS_OF_PLACES and not has_tag(tags, i + 1, {"RB", "JJ", "VBD", "VBN"})
     return Phrase("break", (word,) if names else ()), i + 1
+
+
+def _coming_action(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None, int]:
+    """Returns the verb group of "about to throw"."""
+    acts = has_tag(tags, i + 2, {"VB"}) and words[i + 2] not in AUXILIARIES
+    verb, end = verb_group(words, tags, i + 2) if acts else (None, i + 1)
+    if verb is None or verb.kind != "verb":
+        return Phrase("stop"), i + 1
+    return replace(verb, words=("about", "to", words[i + 2], *verb.words[1:]), finite=False), end
+
+
+def _is_joined_particle(words: list[str], tags: list[str], i: int) -> bool:
+    """Returns whether an adverb of direction and "and" precede a preposition."""
+    return (
+        words[i] in _PARTICLES
+        and words[i + 1 : i + 2] == ["and"]
+        and (
+            has_tag(tags, i + 2, {"IN", "TO"})
+            or bool(multiword_preposition(words, min(i + 2, len(words) - 1)))
+        )
+    )
 
 
 def _n_seeming_words(words: Sequence[str], i: int) -> int:

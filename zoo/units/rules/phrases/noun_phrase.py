@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from zoo.units.rules.kinds import BEINGS
+from zoo.units.rules.kinds import BEINGS, CLOTHES
 from zoo.units.rules.lexicon import (
     ATTRIBUTE_FOILS,
     BASES,
@@ -30,7 +30,7 @@ _PICTURES = word_set(
     "picture pictures photo photos photograph photographs image images shot closeup close-up "
     "profile silhouette outline painting drawing"
 )
-_INDEFINITE = word_set("a an another")
+_INDEFINITE = word_set("a an another one")
 # "under running water", but "from eating apples" and "outside wearing hats"
 _BEFORE_NOUN = word_set("of with under near against through beside behind")
 _QUANTIFIERS = word_set("each both all")
@@ -171,7 +171,9 @@ def qualifies_noun(words: list[str], tags: list[str], i: int) -> bool:
     ):
         return False
     after_preposition = tags[previous] in ("IN", "TO") and words[previous] not in _BEFORE_NOUN
-    if after_preposition and tags[i] == "VBG" and words[i] in BASES:
+    worn = words[previous] == "in" and words[i + 1 : i + 2] and words[i + 1] in CLOTHES
+    if after_preposition and tags[i] == "VBG" and words[i] in BASES and not worn:
+        # "from eating apples", not "in swimming trunks"
         return False
     listed = tags[previous] in DETERMINERS and has_tag(tags, i + 1, {",", "CC"})
     return named or (listed and has_tag(tags, i + 2, NOUNS | {"JJ"}))

@@ -13,6 +13,7 @@ from zoo.units.rules.lexicon import (
 )
 from zoo.units.rules.phrases.word_classes import (
     ADJECTIVES,
+    AUXILIARIES,
     FINITE,
     NOUNS,
     SUBJECT_PRONOUNS,
@@ -41,7 +42,14 @@ def is_mistagged_noun(
     if tag == "JJ":
         if word in ATTRIBUTE_FOILS and (word not in BEINGS or next_tag == "CC"):
             return False
-        listed = word in NOUN_FOILS or word in BEINGS or _ends_phrase(words, tags, i)
+        ends = next_tag == "." and previous_tag == "JJ" and tags[max(i - 2, 0)] in ("IN", "DT")
+        listed = (
+            word in NOUN_FOILS
+            or word in BEINGS
+            or _ends_phrase(words, tags, i)
+            # "by red siren"
+            or (ends and not word.endswith(("ed", "-")))
+        )
         return word in CLOTHES or (listed and next_tag not in NOUNS | ADJECTIVES)
     if tag == "VBG" and next_tag in (".", ",", "CC", "IN"):
         # "a sign with black and red writing"
@@ -51,6 +59,12 @@ def is_mistagged_noun(
         return start < i - 1 and words[start] == "with"
     if tag not in VERBS or tag == "VBG":
         return False
+    if tag == "VB" and word not in BASES and previous_tag == "VBZ" and next_tag in (".", "IN"):
+        # "examines produce"
+        return words[i - 1] not in AUXILIARIES
+    if tag == "VB" and words[i - 1 : i] == ["some"] and i > 1 and tags[i - 2] in VERBS:
+        # "gets some help"
+        return True
     return (
         (previous_tag == "DT" and word in NOUN_FOILS and next_tag not in NOUNS)
         or (word in NOUN_FOILS and word not in BASES and _has_noun_position(words, tags, i))
@@ -134,6 +148,9 @@ def _is_noun_by_context(
     """
     if tags[i] != "VBD" and next_tag in NOUNS and previous_tag == "JJ":
         return True
+    if tags[i] == "VB" and next_tag in NOUNS and previous_tag == "NN" and "NNS" not in tags[:i]:
+        # "a city break dancer": a singular subject takes no "break"
+        return words[i - 1] not in MOVERS
     if BASES.get(words[i]) != words[i]:
         return False
     if previous_tag == "VBG" and words[i] in NOUN_FOILS:

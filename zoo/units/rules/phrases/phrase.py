@@ -18,7 +18,7 @@ class Phrase:
             compound, it is the start of the head.
         owned: Whether it follows "his", "its" or another's name.
         owner: Its possessive pronoun, if it has one ("his").
-        indefinite: Whether it begins with "a", "an" or "another".
+        indefinite: Whether it begins with "a", "an", "another" or "one".
         pictured: Whether it is the content of a picture ("a picture of a dog").
         finite: Whether a verb group needs a subject ("runs", "is running"), instead of qualifying
             the noun before it ("running", "covered").

@@ -1,5 +1,6 @@
 """Corrects tags: taggers confuse some verbs and nouns."""
 
+from zoo.units.rules import words as words_lists
 from zoo.units.rules.kinds import BEINGS, CLOTHES, MOVERS
 from zoo.units.rules.lexicon import BASES, NOUNS_IN_ING, NUMBERS, word_set
 from zoo.units.rules.phrases.nouns_by_context import is_mistagged_noun
@@ -10,17 +11,21 @@ from zoo.units.rules.phrases.word_classes import (
     AUXILIARIES,
     DETERMINERS,
     NOUNS,
+    RELATIVES,
     SUBORDINATORS,
     VERBS,
+    has_tag,
 )
 
 # "matching hats": participles that compare one thing with another
 _COMPARING = word_set("matching coordinating contrasting")
+_MATERIALS = word_set(words_lists.MATERIALS)
 _STATES = word_set(
     "filled covered decorated topped loaded stacked crowded lined piled packed dressed"
 )
 # adverbs that taggers take for nouns: "the board midair"
 _ADVERBS = word_set("midair mid-air airborne overhead outdoors indoors downhill uphill upstairs")
+_BE = word_set("is are was were be been being")
 # verbs whose participle is the base
 _UNCHANGED = word_set("cut put shut split spread")
 _SPORTS = word_set("climb fish race swim wrestle box ski skate dance surf dive jump")
@@ -49,6 +54,13 @@ def correct_tags(words: list[str], tags: list[str]) -> list[str]:
         elif "-" in word and word.endswith("ed") and next_tag in NOUNS | ADJECTIVES:
             # "a large , tree-covered mountain"
             tags[i] = "JJ"
+        elif tag == "VB" and words[i - 1 : i] == ["very"] and next_tag in NOUNS:
+            # "a very close banana"
+            tags[i] = "JJ"
+        elif word in _MATERIALS and words[i + 1 : i + 2] == ["and"] and tag == "NN":
+            # "a wood and stone vanity"
+            joined = has_tag(tags, i + 2, NOUNS) and has_tag(tags, i + 3, NOUNS)
+            tags[i] = "JJ" if joined and words[i + 2] in _MATERIALS else tag
         elif word in SUBORDINATORS:
             tags[i] = "IN"
         elif (
@@ -62,7 +74,14 @@ def correct_tags(words: list[str], tags: list[str]) -> list[str]:
             tags[i] = "VBN"
         elif word in _ADVERBS and previous_tag in NOUNS:
             tags[i] = "RB"
-        elif tag == "VBD" and previous_tag in NOUNS and _is_passive(words, i):
+        elif (
+            tag == "VBD"
+            and previous_tag in NOUNS
+            and (_is_passive(words, i) or _follows_finite_verb(words, tags, i))
+        ) or (
+            i and words[i - 1] in _BE and (tag == "VBD" or (word in _UNCHANGED and tag in VERBS))
+        ):
+            # "is met by", "is put on"
             tags[i] = "VBN"
         elif previous_tag == "TO" and BASES.get(word) == word and next_tag in AFTER_VERB:
             tags[i] = "VB"
@@ -90,6 +109,16 @@ def _is_passive(words: list[str], i: int) -> bool:
     """Returns whether a past form is a participle: "pulled by", "filled with"."""
     following = words[i + 1 : i + 2]
     return following == ["by"] or (words[i] in _STATES and following in (["with"], ["in"]))
+
+
+def _follows_finite_verb(words: list[str], tags: list[str], i: int) -> bool:
+    """Returns whether the clause has a finite verb: "people stand around a van stopped there"."""
+    for k in range(i - 1, -1, -1):
+        if tags[k] in ("CC", ",") or words[k] in SUBORDINATORS | RELATIVES:
+            return False
+        if tags[k] in ("VBZ", "VBP") or (tags[k] == "VB" and k and tags[k - 1] in NOUNS):
+            return True
+    return False
 
 
 def _qualifies_participle(words: list[str], tags: list[str], i: int) -> bool:

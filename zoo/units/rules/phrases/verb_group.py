@@ -21,6 +21,11 @@ _DOING = word_set("do does did doing")
 _READY = word_set("ready set prepared")
 _POSTURES = word_set("sit stand lie lay kneel walk pose lean smile")
 _HAVING = word_set("has have had having")
+# "cuts down a tree", "holding up a sign": the particle belongs to the verb
+_TAKING_PARTICLES = word_set(
+    "cut chop hold pick put lift knock blow stick clean fill tear break set take throw strike pull"
+)
+_PARTICLES = word_set("up down out off")
 
 
 def verb_group(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None, int]:
@@ -57,6 +62,9 @@ def verb_group(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None
         j += 1
     if j < len(words) and is_negation(words[j]):
         return Phrase("stop"), j + 1
+    if _takes_particle(words, tags, j, group[-1]):
+        group.append((words[j], "RP"))
+        j += 1
     finite = group[0][1] in ("VBZ", "VBP", "VBD", "MD", "VB")
     if group[0][0] in SEEMING and len(group) > 2 and group[1][0] == "to":
         group = group[2:]
@@ -64,7 +72,9 @@ def verb_group(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None
     main = [
         (word, tag)
         for k, (word, tag) in enumerate(group)
-        if word not in AUXILIARIES or (word == "be" and k > 1)
+        if word not in AUXILIARIES
+        or (word == "be" and k > 1)
+        or (word in _DOING and k > 1 and k == len(group) - 1)
     ]
     if not main and group[-1][0] in _DOING and has_tag(tags, j, DETERMINERS | NOUNS | ADJECTIVES):
         main = [group[-1]]
@@ -83,9 +93,22 @@ def verb_group(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None
     ), j
 
 
+def _takes_particle(words: list[str], tags: list[str], i: int, verb: tuple[str, str]) -> bool:
+    """Returns whether a particle at i belongs to the verb, and an object follows."""
+    return (
+        i < len(words)
+        and words[i] in _PARTICLES
+        and BASES.get(verb[0]) in _TAKING_PARTICLES
+        and verb[1] != "VBN"
+        and not multiword_preposition(words, i)
+        and has_tag(tags, i + 1, DETERMINERS | NOUNS | ADJECTIVES)
+    )
+
+
 def _keeps_form(verb: str, tag: str, is_perfect: bool) -> bool:
     return (
-        (tag in ("VBG", "VBN") and not (is_perfect and verb in BASES))
+        verb in _READY
+        or (tag in ("VBG", "VBN") and not (is_perfect and verb in BASES))
         or verb.endswith("ing")
         or (tag == "VBD" and (verb.endswith("ed") or verb not in BASES))
     )

@@ -9,6 +9,7 @@ from zoo.units.rules.lexicon import (
     PLACEHOLDERS,
     QUANTITIES,
     THIRD_PERSONS,
+    UNCOUNTED,
     word_set,
 )
 from zoo.units.rules.phrases.word_classes import (
@@ -104,6 +105,12 @@ def is_mistagged_verb(
         next_tag in AFTER_VERB - {",", "."}
         or (next_tag == "." and words[i - 1] in BEINGS and word not in BODY_PARTS - _MOSTLY_VERBS)
         or (next_tag in ADJECTIVES | NOUNS and word not in NOUN_FOILS)
+        # "teenagers drink sodas"
+        or (
+            next_tag in ("NNS", "NNP", "NNPS")
+            and words[i - 1] in BEINGS
+            and words[i + 1] not in MOVERS
+        )
     )
 
 
@@ -136,6 +143,10 @@ def _is_participle(
     return (
         after_noun
         or (previous_tag in (",", "CC") and word in BASES and next_tag not in NOUNS)
+        # "an elephant , drinking water"
+        or (
+            previous_tag == "," and word in BASES and not UNCOUNTED.isdisjoint(words[i + 1 : i + 2])
+        )
         or next_tag in ("DT", "PRP$")
         or (i > 0 and words[i - 1] in SUBORDINATORS | BEINGS and previous_tag in NOUNS | {"IN"})
         or (previous_tag in ("NN", "NNS") and next_tag == "IN" and word not in _ACTIVITIES)
