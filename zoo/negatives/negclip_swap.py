@@ -22,7 +22,8 @@ class NegCLIPSwap(NegativeGenerator):
     There are six kinds: noun phrases of three or more words, verb phrases, singular nouns (NN),
     plural nouns (NNS), adverbs and adjectives. Each kind with two different members is equally
     likely, regardless of its number of pairs, as in the public code. That code skips a kind if the
-    two drawn members are equal; here another pair is drawn. Whitespace, case and a or an are kept.
+    two drawn members are equal; here another pair is drawn. Whitespace, case and a or an are not
+    adapted ("holding an man").
 
     Args:
         tagger: The tagger for words, tags and phrases. If None, TextBlob's.
