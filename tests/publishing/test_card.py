@@ -18,6 +18,7 @@ from zoo.backbones.backbone import Backbone
 from zoo.backbones.catalogue.entry import entries
 from zoo.checkpoints.load import load_checkpoint
 from zoo.cli import main
+from zoo.heads import Cosine, Head, MaxSim
 from zoo.heads.linear import Linear
 from zoo.module import ZooModule
 from zoo.publishing.card import CARD, _base_repository_on_hub, _shorten_paths, write_card
@@ -203,6 +204,15 @@ def test_the_weights_that_training_started_from_are_told_by_every_export_of_it(
 def test_weights_that_nobody_trained_are_told_as_random(checkpoint: Path, tmp_path: Path) -> None:
     write_card(tmp_path, "bare", "open_clip", load_checkpoint(checkpoint))
     assert "zoo-tiny, with random weights, with the head Linear." in (tmp_path / CARD).read_text()
+
+
+@pytest.mark.parametrize(("head", "own"), [(Cosine, False), (MaxSim, True)])
+def test_only_the_cosine_is_told_as_what_other_libraries_score(
+    head: type[Head], own: bool, tmp_path: Path
+) -> None:
+    write_card(tmp_path, "bare", "open_clip", ZooModule(Backbone("zoo-tiny"), head=head()))
+    said = f"The head {head.__name__} scores otherwise" in (tmp_path / CARD).read_text()
+    assert said is own
 
 
 def test_a_card_loads_no_tokenizer_where_none_could_be_written(tmp_path: Path) -> None:

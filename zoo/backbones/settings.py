@@ -166,7 +166,7 @@ class Augmentation(metaclass=RangedType):
 
 @dataclass(frozen=True)
 class Compute(metaclass=RangedType):
-    """How the towers are run, which affects memory and time but not the result.
+    """How the towers are run, which affects memory and time, and only the last digits of results.
 
     Args:
         chunk: How many images a tower encodes at once, and the text tower as many texts as have

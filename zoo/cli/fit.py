@@ -314,17 +314,23 @@ class ZooCLI(LightningCLI):
         except SystemExit as stop:
             if not isinstance(stop.__context__, KeyboardInterrupt):
                 raise
-            trained = subcommand == "fit" and self.trainer.global_step
-            raise KeyboardInterrupt(*[RESUME_HINT] if trained else []) from stop
+            raise KeyboardInterrupt(*filter(None, [self._resume_hint()])) from stop
         except RuntimeError as error:
             if not str(error).startswith("DataLoader worker") or "Terminated" not in str(error):
                 raise
             # SIGTERM reached the whole process group, and the step outlasted the patience of the
             # workers (`zoo.support.worker`)
-            hint = RESUME_HINT if subcommand == "fit" and self.trainer.global_step else ""
-            raise Stopped(signal.SIGTERM, hint, self.trainer.is_global_zero) from error
+            raise Stopped(
+                signal.SIGTERM, self._resume_hint(), self.trainer.is_global_zero
+            ) from error
         finally:
             self._release_unused()
+
+    def _resume_hint(self) -> str:
+        """Returns how to resume, or '' if the run has written no checkpoint."""
+        callbacks = self.trainer.callbacks  # type: ignore[attr-defined]
+        saved = any(isinstance(c, LastCheckpoint) and c.last_model_path for c in callbacks)
+        return RESUME_HINT if saved else ""
 
     def _release_unused(self) -> None:
         """Removes the claimed folder if nothing was written to it."""

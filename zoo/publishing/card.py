@@ -13,6 +13,7 @@ from zoo.backbones.backbone import Backbone
 from zoo.backbones.catalogue.entry import ModelEntry
 from zoo.backbones.hugging_face import check_exportable, image_processor_config
 from zoo.errors import ZooError
+from zoo.heads import Cosine
 from zoo.module import ZooModule
 from zoo.results.metrics import Metric
 from zoo.results.report import Results
@@ -236,7 +237,7 @@ def _describe_model(module: ZooModule, entry: ModelEntry | None) -> str:
 
 def _describe_library_scoring(module: ZooModule) -> str:
     head = type(module.head).__name__
-    if module.head.scales_cosine:
+    if type(module.head) is Cosine:
         return f"{OWN_HEADS}, times the temperature, as the head {head} does."
     return f"{OWN_HEADS}. The head {head} scores otherwise, and zoo alone loads it."
 

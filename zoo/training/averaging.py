@@ -96,7 +96,7 @@ class EMA(Ranged, WeightAveraging):
         self._swapped = False
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Loads the average into the module; the last checkpoint still has the trained weights."""
+        """Loads the average into the module; the last checkpoint has both."""
         swap_average(self, pl_module)
         self._swapped = True
 
