@@ -77,8 +77,8 @@ def test_a_number_that_was_not_measured_is_found() -> None:
 
 
 def test_a_number_in_the_prose_of_a_study_is_found_and_a_setting_is_read_from_its_config() -> None:
-    page = "docs/studies/first_try.md"
-    assert unfounded(page, "## Tuning\n\nAll are tuned for 200 steps.") == ["200"]
-    config = "[config](../../configs/studies/scenes_first_try.yaml)"
-    part = f"## Tuning\n\n1. ViT-B/32 is tuned for 200 steps, not 201 ({config}).\n"
-    assert unfounded(page, part) == ["201"]
+    page = "docs/studies/objectives.md"
+    assert unfounded(page, "## Tuning\n\nAll are tuned for 100 steps.") == ["100"]
+    config = "[config](../../configs/studies/world_objectives.yaml)"
+    part = f"## Tuning\n\n1. ViT-B/32 is tuned for 100 steps, not 101 ({config}).\n"
+    assert unfounded(page, part) == ["101"]
