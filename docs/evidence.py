@@ -16,7 +16,7 @@ What was run, what was measured, and what was not.
 |---|---|---|
 |losses, gradients, training, resuming, evaluation, throughput|one NVIDIA H200|random|
 |the [packaged tower](studies/world.md)|trained on one NVIDIA H100, evaluated on CPUs|its own|
-|studies of it ([objectives](studies/objectives.md), [equal length](studies/equal_length.md))|CPUs|its own|
+|[studies of it](studies/objectives.md)|CPUs|its own|
 |other studies, and tests|CPUs|random, or trained in minutes|
 |published weights, and their published values|**not run**| |
 |training at the scale of a paper|**not run**| |
