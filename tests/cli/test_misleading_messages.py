@@ -258,12 +258,16 @@ class WorkerTermination(Callback):
             raise RuntimeError("DataLoader worker (pid 7) is killed by signal: Terminated. ")
 
 
-def test_a_step_stopped_by_sigterm_is_not_blamed_on_memory(root: Path) -> None:
-    callback = f"{__name__}.{WorkerTermination.__name__}"
-    answer = said(["fit", "--config", str(root / "recipe.yaml"), "--trainer.callbacks", callback])
+@pytest.mark.parametrize(("every", "saved"), [(1, True), (100, False)])
+def test_a_step_stopped_by_sigterm_is_not_blamed_on_memory(
+    every: int, saved: bool, root: Path
+) -> None:
+    arguments = ["fit", "--config", str(root / "recipe.yaml")]
+    arguments += ["--trainer.callbacks", f"{__name__}.{WorkerTermination.__name__}"]
+    answer = said([*arguments, "--last_checkpoint.every_n_steps", str(every)])
     assert answer.status == 128 + signal.SIGTERM
     assert "stopped by SIGTERM" in answer.sentence
-    assert "--ckpt_path last" in answer.sentence
+    assert ("--ckpt_path last" in answer.sentence) is saved
     assert "memory" not in answer.sentence
 
 
