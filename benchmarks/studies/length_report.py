@@ -1,4 +1,4 @@
-"""What `zoo study world_length` left of half-truths and their control, compared with each other.
+"""Compares the gains of `zoo study world_length` on half-truths with those on their control.
 
     python benchmarks/studies/length_report.py MEASURED > OUT.md
 

@@ -119,8 +119,9 @@ class _UserModules(MetaPathFinder):
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         trust = _TRUST.get()
-        named = fullname in {name.partition(".")[0] for name in trust.names}
-        if not named and (not trust.all_code or path is not None):
+        is_named = fullname in {name.partition(".")[0] for name in trust.names}
+        is_top_level = path is None
+        if not is_named and not (trust.all_code and is_top_level):
             return None
         for folder in map(str, trust.folders):
             module_spec = PathFinder.find_spec(fullname, [folder])

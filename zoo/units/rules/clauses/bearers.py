@@ -44,15 +44,16 @@ _PREPOSITIONS_OF_PARTS = {
     "behind",
 }
 _IN_PLACES = (("in",), ("on",), ("at",), ("inside",), ("outside",))
-_NEAR = (
-    *(("in", "front", "of"), ("next", "to"), ("near",), ("beside",), ("by",)),
-    *(("behind",), ("along",), ("under",)),
+_BESIDE = (("next", "to"), ("near",), ("beside",), ("by",))
+_NEAR = (("in", "front", "of"), *_BESIDE, ("behind",), ("along",), ("under",))
+_CLOSE_TO = (
+    *(("in", "front", "of"), *_BESIDE),
+    *(("behind",), ("above",), ("below",), ("around",), ("between",)),
 )
-_BESIDE = (*_NEAR[:5], *(("behind",), ("above",), ("below",), ("around",), ("between",)))
-_HIT_ON = (("on",), ("in",))
-_ADJACENT = (("next", "to"), ("beside",))
+_ON_OR_IN = (("on",), ("in",))
+_NEXT_TO = (("next", "to"), ("beside",))
 _INSIDE = (("in",), ("on",), ("on", "top", "of"), ("inside",))
-# not what somebody does to another
+# participles of states, not of what somebody does to another
 _STATES = word_set("seated parked perched gathered dressed stopped docked placed positioned")
 # who is with, next to or behind somebody is in the same place
 _TOGETHER = word_set("with to beside near by of behind alongside")
@@ -97,7 +98,7 @@ def set_bearer_of_body_part(state: ClauseState, part: Phrase, previous: Phrase |
         and previous is state.object
         and is_kind(previous.head_text, BEINGS)
         and not part.owned
-        and state.predicate in _HIT_ON
+        and state.predicate in _ON_OR_IN
         and part.head_text not in _SUPPORTING_PARTS
     ):
         # "kisses a man on the cheek"
@@ -282,9 +283,9 @@ def set_bearer_of_receiver(state: ClauseState, receiver: Phrase) -> None:
 
 
 def set_bearer_near_thing(state: ClauseState, place: Phrase) -> None:
-    """Assigns a second place to the thing that the first one names: "next to a TV on a stand".
+    """Assigns a second place to the thing of the first one: "next to a TV on a table".
 
-    Whoever is next to a thing is not on or in what the thing is on, unless that is a place.
+    A person next to a thing is not on or in what the thing is on, unless that is an area.
     """
     thing = state.last_noun
     if (
@@ -305,13 +306,13 @@ def set_bearer_near_thing(state: ClauseState, place: Phrase) -> None:
         # an animal or thing next to another one on a table is on it too
         on_table = (
             is_kind(place.head_text, TABLES)
-            and state.last_predicate[-2:] in _ADJACENT
+            and state.last_predicate[-2:] in _NEXT_TO
             and not any(is_kind(actor.head_text, PEOPLE) for actor in state.actors)
         )
         both = is_area(place.head_text) or on_table
         state.bearers = [*state.actors, thing] if both else [thing]
     elif (
-        state.predicate in _NEAR[1:5]
+        state.predicate in _BESIDE
         and is_kind(thing.head_text, GROUNDS - SUBSTANCES)
         and is_kind(place.head_text, GROUNDS, WATERS)
     ):
@@ -320,7 +321,7 @@ def set_bearer_near_thing(state: ClauseState, place: Phrase) -> None:
 
 
 def _is_near(predicate: tuple[str, ...]) -> bool:
-    return any(predicate[-len(near) :] == near for near in _BESIDE)
+    return any(predicate[-len(near) :] == near for near in _CLOSE_TO)
 
 
 def set_bearer_of_its_part(state: ClauseState, part: Phrase) -> None:
@@ -338,7 +339,7 @@ def set_bearer_of_its_part(state: ClauseState, part: Phrase) -> None:
         state.bearers = owners[-1:]
     elif (
         part.owner == "its"
-        and state.predicate in _HIT_ON
+        and state.predicate in _ON_OR_IN
         and state.bearers
         and state.last_noun is not None
         and all(is_kind(phrase.head_text, PEOPLE) for phrase in state.bearers)

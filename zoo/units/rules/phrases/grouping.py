@@ -25,7 +25,7 @@ from zoo.units.rules.phrases.word_classes import (
 )
 
 _ADVERBIAL = word_set("outside inside")
-_PARTICLES = word_set("up down in out over off")
+_ADVERBS_OF_DIRECTION = word_set("up down in out over off")
 # the actor is one of those mentioned before, or somebody else
 _INDEFINITE_ACTORS = word_set("one another others some")
 # "two girls, both wearing hats": the subject itself
@@ -193,7 +193,7 @@ def _coming_action(words: list[str], tags: list[str], i: int) -> tuple[Phrase | 
 def _is_joined_particle(words: list[str], tags: list[str], i: int) -> bool:
     """Returns whether an adverb of direction and "and" precede a preposition."""
     return (
-        words[i] in _PARTICLES
+        words[i] in _ADVERBS_OF_DIRECTION
         and words[i + 1 : i + 2] == ["and"]
         and (
             has_tag(tags, i + 2, {"IN", "TO"})

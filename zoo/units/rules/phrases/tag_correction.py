@@ -1,6 +1,6 @@
 """Corrects tags: taggers confuse some verbs and nouns."""
 
-from zoo.units.rules import words as words_lists
+from zoo.units.rules import words as lists
 from zoo.units.rules.kinds import BEINGS, CLOTHES, MOVERS
 from zoo.units.rules.lexicon import BASES, NOUNS_IN_ING, NUMBERS, word_set
 from zoo.units.rules.phrases.nouns_by_context import is_mistagged_noun
@@ -19,7 +19,7 @@ from zoo.units.rules.phrases.word_classes import (
 
 # "matching hats": participles that compare one thing with another
 _COMPARING = word_set("matching coordinating contrasting")
-_MATERIALS = word_set(words_lists.MATERIALS)
+_MATERIALS = word_set(lists.MATERIALS)
 _STATES = word_set(
     "filled covered decorated topped loaded stacked crowded lined piled packed dressed"
 )
@@ -112,7 +112,7 @@ def _is_passive(words: list[str], i: int) -> bool:
 
 
 def _follows_finite_verb(words: list[str], tags: list[str], i: int) -> bool:
-    """Returns whether the clause has a finite verb: "people stand around a van stopped there"."""
+    """Returns whether a finite verb precedes: "people walk around a van stopped there"."""
     for k in range(i - 1, -1, -1):
         if tags[k] in ("CC", ",") or words[k] in SUBORDINATORS | RELATIVES:
             return False
