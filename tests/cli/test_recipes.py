@@ -55,9 +55,21 @@ def test_the_place_of_the_data_root_is_filled() -> None:
     )
 
 
-def test_a_recipe_that_wants_a_data_root_says_so() -> None:
-    with pytest.raises(ZooError, match="--data_root DIR"):
-        load_recipe("clip.yaml", [])
+def test_a_recipe_that_reads_the_data_root_requires_it() -> None:
+    with pytest.raises(
+        ZooError, match=r"reads \$\{data_root\}/coco/dataset_coco.json.*--data_root"
+    ):
+        parse_settings(["fit", "--config", "clip.yaml"])
+
+
+def test_an_overlay_that_replaces_every_path_needs_no_data_root(tmp_path: Path) -> None:
+    overlay = tmp_path / "own.yaml"
+    reader = {"class_path": "CsvTable", "init_args": {"file": "own.csv"}}
+    overlay.write_text(yaml.safe_dump({"data": {"init_args": {
+        "train": reader, "val": None, "image_roots": ["images"], "expected_images": None
+    }}}))  # fmt: skip
+    settings = parse_settings(["fit", "--config", "clip.yaml", "--config", str(overlay)])
+    assert settings.data.init_args.image_roots == ["images"]
 
 
 def test_a_broken_recipe_is_named(tmp_path: Path) -> None:

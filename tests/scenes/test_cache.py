@@ -190,7 +190,7 @@ def test_a_killed_run_leaves_whole_images_and_is_continued(tmp_path, rendered):
 
 
 def test_a_folder_that_is_not_finished_says_how_to_finish_it(tmp_path):
-    with pytest.raises(ZooError, match="zoo scenes render --out"):
+    with pytest.raises(ZooError, match="Run the same `zoo scenes` command with the same --out"):
         read_lines(tmp_path, "captions.jsonl")
 
 

@@ -57,7 +57,7 @@ def find_mistake(argv: list[str]) -> str | None:
         if name in OTHER_FLAGS:
             return f"unknown flag --{name}: use --{OTHER_FLAGS[name]}"
     classes = {BACKBONE_FLAG.removeprefix("--"): BACKBONE}
-    recipes = [load_recipe(value, None) for name, value in flags if name == "config" and value]
+    recipes = [load_recipe(value) for name, value in flags if name == "config" and value]
     roots = [value for name, value in flags if name == "data_root"]
     for path, settings in recipes:
         for setting, value in _flatten(settings):

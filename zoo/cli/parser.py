@@ -22,7 +22,12 @@ from zoo.checkpoints.model_sources import resolve_model
 from zoo.cli.command_parser import empty_value_message
 from zoo.cli.flags import FLAGS, Flag
 from zoo.cli.library_internals import actions_by_option
-from zoo.cli.recipes import load_recipe, shipped_recipes, to_yaml_compatible_json
+from zoo.cli.recipes import (
+    DATA_ROOT_PLACEHOLDER,
+    load_recipe,
+    shipped_recipes,
+    to_yaml_compatible_json,
+)
 from zoo.cli.user_code import trust_classes_in_flags
 from zoo.error_translation import shorten_message
 from zoo.errors import ZooError, suggest_names
@@ -101,7 +106,7 @@ def _trust_named_classes(words: list[str], flags: list[list[str]]) -> None:
     trust_classes_in_flags(words)
     for value in (_value(flag) for flag in flags if _name(flag) in ("--config", "-c")):
         if value:
-            name, settings = load_recipe(value, None)
+            name, settings = load_recipe(value)
             trust_names(settings, Path(name).parent if os.path.isfile(name) else Path.cwd())
 
 
@@ -235,7 +240,7 @@ def runs_folder(flags: list[list[str]]) -> Path:
     folder = RUNS
     for flag in flags:
         if _name(flag) in ("--config", "-c"):
-            logger = (load_recipe(_value(flag), None)[1].get("trainer") or {}).get("logger")
+            logger = (load_recipe(_value(flag))[1].get("trainer") or {}).get("logger")
             if isinstance(logger, dict):
                 folder = Path(logger.get("init_args", {}).get("save_dir", folder))
         elif _name(flag) in ("--trainer.logger.save_dir", "--trainer.logger.init_args.save_dir"):
@@ -425,7 +430,8 @@ class ZooParser(LightningArgumentParser):
         """Parses arguments, and restores null, which jsonargparse turns into None within a group.
 
         Raises:
-            ZooError: A flag has an empty value, or needs benchmarks and none are named.
+            ZooError: A flag has an empty value, needs benchmarks and none are named, or the recipes
+                need a data root and none is given.
         """
         if (message := empty_value_message(args or ())) is not None:
             raise ZooError(message)
@@ -438,6 +444,9 @@ class ZooParser(LightningArgumentParser):
         if args is not None:
             args = [re.sub("^(--[^=]+)=None$", r"\1=null", argument) for argument in args]
         settings: Namespace = super().parse_args(args, *others, **named)
+        path = re.search(re.escape(DATA_ROOT_PLACEHOLDER) + "[^'\"]*", str(settings))
+        if path is not None:
+            raise ZooError(f"the recipe reads {path[0]}: set ${{data_root}} with --data_root DIR")
         return settings
 
     def _refuse_without_benchmarks(self, options: set[str]) -> None:

@@ -84,20 +84,20 @@ def find_recipe(name: str) -> Path:
     )
 
 
-def load_recipe(value: str, data_roots: Sequence[str] | None) -> tuple[str, dict[str, Any]]:
+def load_recipe(value: str, data_roots: Sequence[str] = ()) -> tuple[str, dict[str, Any]]:
     """Loads a recipe, and replaces ${data_root} in it.
 
     Args:
         value: The value of `--config`: a path, the name of a shipped recipe, or JSON.
-        data_roots: The data roots that were given; None keeps ${data_root}.
+        data_roots: The data roots that were given; none keeps ${data_root}.
 
     Returns:
         The path of the recipe, or JSON if ${data_root} or old names were replaced; and its
         settings.
 
     Raises:
-        ZooError: The recipe does not exist, is not valid YAML, or needs exactly one data root and
-            none or several were given.
+        ZooError: The recipe does not exist, is not valid YAML, or takes one data root and several
+            were given.
     """
     name, settings = _read_recipe(value)
     current = translate_classes(settings, with_added=False)
@@ -106,14 +106,8 @@ def load_recipe(value: str, data_roots: Sequence[str] | None) -> tuple[str, dict
         document = to_yaml_compatible_json(current)
     except TypeError as error:
         raise ZooError(f"{name} has a key that is not a string ({error}): quote it") from error
-    if data_roots is None:
-        return text, current
-    if DATA_ROOT_PLACEHOLDER not in document:
+    if not data_roots or DATA_ROOT_PLACEHOLDER not in document:
         return text if current == settings else document, current
-    if not data_roots:
-        raise ZooError(
-            f"{Path(name).name} needs images and captions: name their folder with --data_root DIR"
-        )
     if len(data_roots) > 1:
         raise ZooError(
             f"{Path(name).name} takes one data root, but --data_root names "

@@ -198,10 +198,10 @@ def _read(folder: str | Path, name: str, schema: type[Line]) -> list[Line]:
     path = Path(folder) / name
     if not path.is_file():
         raise ZooError(
-            f"{folder} has no {name}, so that it is not a folder of rendered scenes: give a file "
-            f"of captions, or finish the scenes with `zoo scenes render --out {folder}`"
+            f"{folder} has no {name}: rendering is not finished, or this is not a folder of `zoo "
+            "scenes`. Run the same `zoo scenes` command with the same --out to complete it."
         )
-    advice = "delete the file and run `zoo scenes render` again"
+    advice = "delete the file and run the same `zoo scenes` command again"
     return [line for _, line in read_json_lines(path, schema, advice)]
 
 
