@@ -325,7 +325,7 @@ def test_vectors_and_scores_come_as_tensors_on_request(model: Model) -> None:
 
 @pytest.mark.parametrize("library", ["zoo", "open_clip"])
 def test_a_model_is_evaluated_within_a_training_loop_and_trains_on(
-    library: str, tmp_path: Path
+    library: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     torch.manual_seed(0)
     model = (
@@ -337,5 +337,6 @@ def test_a_model_is_evaluated_within_a_training_loop_and_trains_on(
     (tmp_path / "pairs.csv").write_text(f"image,caption,foil\na.png,{TEXTS[0]},{TEXTS[1]}\n")
     state = torch.get_rng_state()
     evaluate(model, Pairs(tmp_path / "pairs.csv"), data_root=tmp_path, quiet=True)
+    assert not capsys.readouterr().out
     assert all(part.training for part in model.modules())
     assert torch.equal(torch.get_rng_state(), state)

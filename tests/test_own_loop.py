@@ -15,7 +15,8 @@ from tests.support.made import make_root
 from tests.support.parallel import group, on_ranks
 from zoo.backbones.backbone import Backbone
 from zoo.batch import Batch, Encoded, batch_of_vectors
-from zoo.datamodules import CaptionDataModule, training_batches
+from zoo.datamodules import CaptionDataModule, TrainingLoader
+from zoo.errors import ZooError
 from zoo.heads.cosine import Cosine
 from zoo.module import ZooModule
 from zoo.negatives import NegCLIPSwap
@@ -146,7 +147,8 @@ def test_a_plain_loop_has_the_losses_of_fit(
         if plain:
             losses = []
             optimizer = torch.optim.SGD(module.parameters(), lr=1e-2)
-            for batch in training_batches(data, module, epochs=2):
+            loader = TrainingLoader(data, module)
+            for batch in [*loader, *loader]:
                 encoded, scores = module.score(batch)
                 loss = module.objective(encoded, scores).total
                 loss.backward()
@@ -168,8 +170,58 @@ def test_a_plain_loop_has_the_losses_of_fit(
         )
         trainer.fit(module, datamodule=data)
         seen.append(kept.seen)
-    assert len(seen[0]) == 6
+    assert len(seen[0]) == 2 * len(loader) == 6
     assert seen[0] == pytest.approx(seen[1], rel=1e-6)
+
+
+def test_a_loader_resumes_at_an_epoch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(make_root(tmp_path))
+    module = ZooModule(Backbone("zoo-tiny"), CSCLIP())
+
+    def make_loader(epoch: int = 0) -> TrainingLoader:
+        data = CaptionDataModule(
+            CsvTable("captions.tsv"), image_roots=["."], batch_size=4, workers=0,
+            negatives=NegCLIPSwap(), units=UnitSampler("units.jsonl"),
+        )  # fmt: skip
+        return TrainingLoader(data, module, epoch)
+
+    loader = make_loader()
+    first, second = ([batch.samples.tolist() for batch in loader] for _ in range(2))
+    assert first != second
+    assert [batch.samples.tolist() for batch in make_loader(epoch=1)] == second
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"images": (5, 8)}, r"images has the shape \[5, 8\]: give \[4, any\]"),
+        ({"negatives": (4, 8)}, r"negatives has the shape \[4, 8\]: give \[4, any, 8\]"),
+        ({"negatives": (2, 4, 8)}, r"negatives has the shape \[2, 4, 8\]: give \[4, any, 8\]"),
+        ({"has_negative": (4, 1)}, r"has_negative has the shape \[4, 1\]: give \[4, 2\]"),
+        ({"foils": (4, 3, 8)}, r"foils has the shape \[4, 3, 8\]: give \[4, 1, 8\]"),
+        ({"units": None}, "foils is given without units"),
+    ],
+)
+def test_vectors_of_another_shape_are_refused(
+    changed: dict[str, tuple[int, ...] | None], message: str
+) -> None:
+    shapes = {"images": (4, 8), "captions": (4, 8), "negatives": (4, 2, 8), "units": (4, 1, 8)}
+    shapes |= {"foils": (4, 1, 8)} | changed  # type: ignore[assignment]
+    tensors = {name: torch.ones(shape) for name, shape in shapes.items() if shape is not None}
+    with pytest.raises(ZooError, match=message):
+        batch_of_vectors(**tensors)
+
+
+def test_units_without_foils_are_units_whose_foils_are_missing() -> None:
+    torch.manual_seed(0)
+    images, captions, units = torch.randn(4, 8), torch.randn(4, 8), torch.randn(4, 1, 8)
+    missing = torch.zeros(4, 1, dtype=torch.bool)
+    batches = (
+        batch_of_vectors(images, captions, units=units),
+        batch_of_vectors(images, captions, units=units, foils=units, has_foil=missing),
+    )
+    losses = [CSCLIP()(batch, Scores(Cosine(), batch)).total for batch in batches]
+    assert losses[0] == losses[1]
 
 
 class Towers(nn.Module):

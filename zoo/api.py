@@ -480,7 +480,7 @@ def evaluate(
         require: Whether it is an error if a benchmark cannot be run, for example because files are
             missing.
         trust_code: As in `load`.
-        quiet: Whether to leave out the printed table of results.
+        quiet: Whether to print neither a progress bar nor the table of results.
         limit: The most cases per subset, and the most images of a gallery, for a quick test; None
             for all.
 
@@ -540,6 +540,7 @@ def evaluate(
             logger=False,
             enable_checkpointing=False,
             enable_model_summary=False,
+            enable_progress_bar=not quiet,
         )
         try:
             trainer.validate(module, datamodule=data, verbose=False)

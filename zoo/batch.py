@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from zoo.errors import ZooError
 from zoo.support.distributed import rank
 
 MISSING = -1
@@ -275,6 +276,9 @@ def batch_of_vectors(
         image_ids: The number of each row's image in the data, `[B]`, which
             `Scores(mask_same_image=True)` reads; by default all rows have different images.
 
+    Raises:
+        ZooError: A tensor has another shape.
+
     Examples:
         CS-CLIP's loss, with a trained temperature of 1 / 14:
 
@@ -294,6 +298,18 @@ def batch_of_vectors(
         True
     """
     rows, device, texts = len(captions), captions.device, [captions]
+    width = captions.shape[-1]
+    _check_shape("captions", captions, rows, width)
+    _check_shape("images", images, rows, None)
+    _check_shape("negative_images", negative_images, rows, images.shape[-1])
+    _check_shape("negatives", negatives, rows, None, width)
+    _check_shape("positives", positives, rows, None, width)
+    _check_shape("units", units, rows, None, width)
+    _check_shape("foils", foils, *(() if units is None else units.shape))
+    _check_shape("has_negative", has_negative, *(() if negatives is None else negatives.shape[:2]))
+    for name, exists in (("has_unit", has_unit), ("has_foil", has_foil)):
+        _check_shape(name, exists, *(() if units is None else units.shape[:2]))
+    _check_shape("image_ids", image_ids, rows)
 
     def add_texts(vectors: Tensor | None, exists: Tensor | None = None) -> Tensor:
         """Adds `[B, K, D]` texts to the others, and returns their rows, `[B, K]`."""
@@ -306,7 +322,9 @@ def batch_of_vectors(
 
     negative_rows, positive_rows = add_texts(negatives, has_negative), add_texts(positives)
     unit_rows = add_texts(units, has_unit)
-    foil_rows = add_texts(foils, has_unit if has_foil is None else has_foil)
+    foil_rows = torch.full_like(unit_rows, MISSING)
+    if foils is not None:
+        foil_rows = add_texts(foils, has_unit if has_foil is None else has_foil)
     numbers = torch.arange(rows, device=device)
     negative_image_rows = torch.full_like(numbers, MISSING)
     if negative_images is not None:
@@ -325,6 +343,21 @@ def batch_of_vectors(
         hashes=rank() * len(hashes) + hashes,
         samples=numbers,
         primary=rows,
+    )
+
+
+def _check_shape(name: str, tensor: Tensor | None, *sizes: int | None) -> None:
+    """Raises ZooError if a tensor has another shape; None stands for any size."""
+    if tensor is None or (
+        tensor.ndim == len(sizes)
+        and all(size in (None, length) for size, length in zip(sizes, tensor.shape, strict=True))
+    ):
+        return
+    expected = ", ".join("any" if size is None else str(size) for size in sizes)
+    raise ZooError(
+        f"{name} has the shape {list(tensor.shape)}: give [{expected}]"
+        if sizes
+        else f"{name} is given without {'negatives' if name == 'has_negative' else 'units'}"
     )
 
 

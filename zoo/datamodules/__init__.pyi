@@ -1,4 +1,4 @@
 from .benchmarks import EvaluationDataModule as EvaluationDataModule
 from .captions import CaptionDataModule as CaptionDataModule
 from .features import Features as Features
-from .plain_loop import training_batches as training_batches
+from .plain_loop import TrainingLoader as TrainingLoader

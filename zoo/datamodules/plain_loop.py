@@ -10,18 +10,16 @@ from zoo.module import ZooModule
 from zoo.support.log import filter_notices
 
 
-def training_batches(
-    data: CaptionDataModule, module: ZooModule, epochs: int = 1
-) -> Iterator[Batch]:
-    """Yields the batches that `zoo fit` trains on, on the CPU, in one process.
+class TrainingLoader:
+    """The batches that `zoo fit` trains on, on the CPU, in one process.
+
+    Each iteration is one epoch, with another order and other negatives and units than the one
+    before. `len()` is the number of batches of an epoch.
 
     Args:
         data: The captions, with negatives and units.
         module: The module, whose backbone prepares images and tokenizes texts.
-        epochs: How many epochs there are. Each has another order and other negatives and units.
-
-    Yields:
-        Batches, which `Batch.to` moves to a device.
+        epoch: The epoch of the first iteration, from 0, for a resumed run.
 
     Raises:
         ZooError: The data does not have what its settings or the module need.
@@ -29,18 +27,29 @@ def training_batches(
     Examples:
         A loop in plain PyTorch; `module` and `data` are those of the page "Your own training loop":
 
-        >>> for batch in training_batches(data, module, epochs=2):  # doctest: +SKIP
-        ...     encoded, scores = module.score(batch)
-        ...     module.objective(encoded, scores).total.backward()
+        >>> loader = TrainingLoader(data, module)  # doctest: +SKIP
+        >>> for epoch in range(2):  # doctest: +SKIP
+        ...     for batch in loader:
+        ...         encoded, scores = module.score(batch)
+        ...         module.objective(encoded, scores).total.backward()
     """
-    filter_notices()
-    trainer = Trainer(accelerator="cpu", devices=1, logger=False, enable_checkpointing=False)
-    trainer.strategy.connect(module)
-    data.trainer = trainer
-    data.prepare_data()
-    data.setup("fit")
-    module.check_data(data)
-    loader = data.train_dataloader()
-    for epoch in range(epochs):
-        loader.sampler.set_epoch(epoch)
-        yield from loader
+
+    def __init__(self, data: CaptionDataModule, module: ZooModule, epoch: int = 0) -> None:
+        filter_notices()
+        trainer = Trainer(accelerator="cpu", devices=1, logger=False, enable_checkpointing=False)
+        trainer.strategy.connect(module)
+        data.trainer = trainer
+        data.prepare_data()
+        data.setup("fit")
+        module.check_data(data)
+        self._loader = data.train_dataloader()
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return len(self._loader)
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Yields the batches of the next epoch, which `Batch.to` moves to a device."""
+        self._loader.sampler.set_epoch(self.epoch)
+        self.epoch += 1
+        yield from self._loader
