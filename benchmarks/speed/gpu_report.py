@@ -213,13 +213,19 @@ def draw(data: dict[str, Any]) -> Figure:
         axes = figure.add_subplot()
         colour, _ = run_styles(["CS-CLIP"])["CS-CLIP"]
         axes.barh([title.replace("`", "") for title in bars], list(bars.values()), color=colour)
-        axes.axvline(1, color=INK, linewidth=0.8)
+        axes.axvline(1, color=INK, linewidth=0.8, zorder=0)
         axes.invert_yaxis()
         for i, ratio in enumerate(bars.values()):
-            label = axes.annotate(
-                f"{ratio:.2f}", (ratio, i), (4, 0), textcoords="offset points", va="center"
+            is_inside = ratio > 0.2
+            axes.annotate(
+                f"{ratio:.2f}",
+                (ratio, i),
+                (-4 if is_inside else 4, 0),
+                textcoords="offset points",
+                color=PAPER if is_inside else INK,
+                ha="right" if is_inside else "left",
+                va="center",
             )
-            label.set_bbox({"facecolor": PAPER, "edgecolor": "none", "pad": 0.5})
         axes.set_xlabel("images per second, ratio to the base row")
         where = "a dry run on a CPU: not a result" if data["dry run"] else data["device"]
         axes.set_title(f"Switches, CS-CLIP ({where})", loc="left", fontsize=9)

@@ -102,7 +102,10 @@ def draw(data: dict[str, Any]) -> Figure:
                 )
                 for (_, weight, _), x_values, y_values in zip(tuned, x, y, strict=True):
                     at = mean(x_values), mean(y_values)
-                    axes.annotate(f"{weight:g}", at, (5, 4), textcoords="offset points", fontsize=8)
+                    label = axes.annotate(
+                        f"{weight:g}", at, (5, 4), textcoords="offset points", fontsize=8
+                    )
+                    label.set_bbox({"facecolor": PAPER, "edgecolor": "none", "pad": 0.5})
                 axes.plot(
                     [mean(differences(p, "swaps")) for p in merged],
                     [mean(differences(p, kept)) for p in merged],
@@ -122,5 +125,7 @@ def draw(data: dict[str, Any]) -> Figure:
             ncols=4,
             frameon=False,
             fontsize=8,
+            title="numbers: weight of the negatives; bars: one standard deviation over seeds",
+            title_fontsize=8,
         )
     return figure

@@ -124,6 +124,7 @@ def draw(data: dict[str, Any]) -> Figure:
                             mean(f["value"] for f in found),
                             marker,
                             color=colour,
+                            markersize=4,
                         )
             axes.axhline(50, color=INK, linewidth=0.8, linestyle="--")
             axes.set_title(split_name, fontsize=9)
@@ -131,7 +132,7 @@ def draw(data: dict[str, Any]) -> Figure:
             axes.tick_params(axis="x", labelsize=7)
             axes.set_ylim(0, 100)
             axes.set_xlabel("head")
-        panels[0].set_ylabel("accuracy, % (dashed: chance)")
+        panels[0].set_ylabel("accuracy, %: mean, and interval\nof each seed (dashed: chance)")
         handles = [Line2D([], [], color=INK, marker=m, lw=0) for m in MARKERS[: len(NAMES)]]
         figure.legend(
             handles,

@@ -10,7 +10,7 @@ from tests.support.compared import outcomes, results
 from zoo.errors import ZooError
 from zoo.results.comparison.comparison import Comparison, render_forest
 from zoo.results.comparison.lines import summarise_differences
-from zoo.results.drawing import FORMATS, colour_and_marker, figure_format
+from zoo.results.drawing import FORMATS, figure_format, run_styles
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_a_run_has_the_colour_of_its_place_also_where_one_before_it_is_not_teste
     comparison = zoo.compare(runs, resamples=50, excluded_from_tests=["start"])
     (axes,) = comparison.figure().axes
     marks = {line.get_markeredgecolor() for line in axes.lines if line.get_zorder() == 3}
-    assert marks == {colour_and_marker(2)[0]}
+    assert marks == {run_styles(runs)["far"][0]}
 
 
 @pytest.mark.parametrize("kind", FORMATS)

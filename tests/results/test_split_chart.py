@@ -9,7 +9,7 @@ from tests.cli.test_compare import split
 from tests.support.compared import outcomes, results
 from zoo.errors import ZooError
 from zoo.results.comparison.split_chart import draw_split_accuracies, split_panels
-from zoo.results.drawing import colour_and_marker
+from zoo.results.drawing import run_styles
 
 NAME = "sugarcrepe/swap_att/i2t"
 
@@ -29,7 +29,7 @@ def test_a_metric_has_a_panel_with_the_mean_and_the_range_over_seeds_on_each_spl
     (axes,) = figure.axes
     shown = [list(line.get_ydata()) for line in axes.lines]
     assert shown == [pytest.approx([62.5, 100, 25]), pytest.approx([25, 50, 0])]
-    assert [line.get_color() for line in axes.lines] == [colour_and_marker(i)[0] for i in (0, 1)]
+    assert [line.get_color() for line in axes.lines] == [run_styles("ab")[run][0] for run in "ab"]
     ribbon, flat = (collection.get_paths()[0].vertices[:, 1] for collection in axes.collections)
     assert set(np.round(ribbon, 6)) == {50, 75, 100, 0}  # full 50 to 75, seen 100, unseen 0 to 50
     assert set(np.round(flat, 6)) == {25, 50, 0}

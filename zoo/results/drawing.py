@@ -14,11 +14,15 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.figure import Figure
 
-# each method has the colour at its place in METHODS; other names take the places left over
+NEUTRAL = "#8b949e"  # what belongs to no run, readable on light and dark pages
+START = "start"  # the name of the model before training, which is neutral as well
+# each method has the colour at its place in METHODS, the start has the next, other names the rest;
+# all have a contrast of 3 or more to light and to dark pages
 COLOURS = (
-    *("#3f7fd1", "#d9822b", "#3d9a50", "#a5519d", "#7a5c3e", "#5b6770", "#c4403a", "#1f9aa8"),
-    *("#8fae2d", "#e26fa3", "#6a5acd", "#c9a227", "#14735f", "#8c3b5a", "#6fb1e8", "#e08f6f"),
-    *("#b0338a", "#8a7fd0", "#4f8a2c", "#b5651d", "#4fb8a0"),
+    *("#3f7fd1", "#d67e26", "#3d9a50", "#a5519d", "#7a5c3e", "#5b6770", "#c4403a", "#1f9aa8"),
+    *("#7f9e27", "#e26ba1", "#6a5acd", "#b58e27", "#14735f", "#9c4362", "#3d98e8", "#e07555"),
+    *("#b0338a", "#8a7fd0", "#4f8a2c", "#b5651d", "#40a38b", NEUTRAL),
+    *("#1d5fbe", "#9c4a1a", "#2f7d6b", "#8345ac", "#8a7a2a", "#a83a6a", "#4b5fb0", "#5f7f3a"),
 )
 MARKERS = "osD^vP*X"
 FORMATS = ("png", "svg", "pdf")
@@ -26,7 +30,6 @@ INK, PAPER = "#1f2328", "#ffffff"
 MIN_LINE_POINTS = 30  # a line between fewer points would suggest values that nobody measured
 _HOVER = "hover:"  # in the id of a mark, until the SVG is written
 PAGE_COLOURS = {INK: "currentColor", PAPER: "var(--paper)"}  # CSS of the surrounding page
-NEUTRAL = "#8b949e"  # what belongs to no run, readable on light and dark pages
 STYLE: dict[Any, Any] = {
     **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor"), INK),
     **dict.fromkeys(("xtick.color", "ytick.color"), INK),
@@ -41,25 +44,23 @@ STYLE: dict[Any, Any] = {
 
 
 def style_numbers(names: Iterable[str]) -> dict[str, int]:
-    """Returns the number of each name's colour: that of its method, or else the first free one.
+    """Returns the number of each name's colour: that of its method, or one that no method has.
 
     Args:
         names: Names of all runs of a figure, in order.
 
     Example:
-        >>> style_numbers(["my run", "NegCLIP", "cs_clip"])
-        {'my run': 0, 'NegCLIP': 1, 'cs_clip': 2}
+        >>> style_numbers(["my run", "NegCLIP", "cs_clip", "start"])
+        {'my run': 22, 'NegCLIP': 1, 'cs_clip': 2, 'start': 21}
     """
+    keys = [*map(method_key, METHODS), START]
     numbers: dict[str, int] = {}
-    keys = [method_key(method) for method in METHODS]
-    names = list(dict.fromkeys(names))
-    for name in names:
+    free = count(len(keys))
+    for name in dict.fromkeys(names):
         key = method_key(name)
-        if key in keys and keys.index(key) not in numbers.values():
-            numbers[name] = keys.index(key)
-    taken = set(numbers.values())
-    free = (number for number in count() if number not in taken)
-    return {name: numbers[name] if name in numbers else next(free) for name in names}
+        is_first = key in keys and keys.index(key) not in numbers.values()
+        numbers[name] = keys.index(key) if is_first else next(free)
+    return numbers
 
 
 def run_styles(names: Iterable[str]) -> dict[str, tuple[str, str]]:

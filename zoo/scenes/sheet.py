@@ -10,13 +10,8 @@ from zoo.errors import ZooError
 from zoo.scenes.cache import SPLITS, SceneCaption, read_captions
 from zoo.support.files import write_bytes
 
-CELL, LINE, LETTER, MARGIN, COLUMNS = (
-    240,
-    13,
-    6,
-    8,
-    6,
-)  # pixels; LETTER is the width of an average letter
+CELL, LINE, LETTER, MARGIN = 240, 13, 6, 8  # pixels; LETTER is the width of an average letter
+COLUMNS = 3  # as wide as a page of documentation, so that captions are readable
 INK, SWAPPED = (20, 20, 20), (190, 30, 30)
 LEGEND = (
     "Black: captions, true of the image. Red: a caption with one attribute exchanged, false of it."

@@ -43,7 +43,8 @@ def test_a_few_points_are_not_joined_and_a_reference_is_a_grey_line() -> None:
     lines = {line.get_label(): line for line in axes.lines}
     (legend,) = axes.figure.legends  # type: ignore[union-attr]
     run, chance = legend.legend_handles
-    assert (run.get_linestyle(), run.get_marker()) == ("None", "o")  # type: ignore[union-attr]
+    look = "None", run_styles(few)["run"][1]
+    assert (run.get_linestyle(), run.get_marker()) == look  # type: ignore[union-attr]
     assert chance.get_color() == NEUTRAL  # type: ignore[union-attr]
     assert chance.get_linestyle() != "None"  # type: ignore[union-attr]
     assert len(lines) > 2

@@ -62,6 +62,7 @@ def draw_forest_figure(
                 axes.axhline(position, color=INK, alpha=0.15, linewidth=0.6, zorder=0)
         axes.set_ylim(ends[-1], 0)
         axes.tick_params(axis="y", length=0)
+        axes.tick_params(axis="x", top=True, labeltop=True)
         for side in ("top", "right", "left"):
             axes.spines[side].set_visible(False)
         axes.set_xlabel(f"percentage points vs {first_run}, with the 95 % paired interval")

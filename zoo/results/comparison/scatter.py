@@ -150,6 +150,8 @@ def draw_scatter(
                 markerfacecolor=PAPER,
                 linewidth=0,
             )
+        if any(point.x_deviation or point.y_deviation for p in points.values() for point in p):
+            axes.set_title("bars: one standard deviation over seeds", loc="right", fontsize=8)
         axes.set_xlabel(f"{x_label}, %")
         axes.set_ylabel(f"{y_label}, %")
         axes.grid(color=INK, alpha=0.15, linewidth=0.6)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 SUBSETS = ("seen", "partial", "unseen")  # of benchmarks that are split by construction
 PANEL_WIDTH, PANEL_HEIGHT = 4.2, 3.4  # inches
-PANELS_PER_ROW = 3
+PANELS_PER_ROW = 2
 
 Panels = dict[str, dict[str, ComparisonLine]]
 
