@@ -508,6 +508,7 @@ def evaluate(
     from zoo.benchmarks.base import Benchmark
     from zoo.datamodules.benchmarks import EvaluationDataModule
     from zoo.results.presets.preset import Preset
+    from zoo.results.report import print_results
 
     roots = list(data_root) if isinstance(data_root, list | tuple) else [data_root]
     data = EvaluationDataModule(
@@ -527,9 +528,14 @@ def evaluate(
     with isolate_rng(include_cuda=torch.cuda.is_initialized()):  # for training loops
         if not isinstance(model, Model | ZooModule):
             adapted, name = adapt_model(model)
-            if isinstance(adapted, TwoTowers):
-                return data.evaluation.run_towers(adapted, name, cache)
-            return data.evaluation.run_plain_model(adapted, name)
+            results = (
+                data.evaluation.run_towers(adapted, name, cache)
+                if isinstance(adapted, TwoTowers)
+                else data.evaluation.run_plain_model(adapted, name, not quiet)
+            )
+            if not quiet:
+                print_results(results)
+            return results
         module, device = (
             (model.module, model.device) if isinstance(model, Model) else (model, model.device)
         )

@@ -7,7 +7,16 @@ import pytest
 from PIL import Image
 
 from zoo.cli import main
-from zoo.cli.demo import BEFORE, MeasuredModel, find_changes, shorter_text_accuracies, typical_case
+from zoo.cli.demo import (
+    BEFORE,
+    Measure,
+    MeasuredModel,
+    find_changes,
+    shorter_text_accuracies,
+    shown_verdict,
+    typical_case,
+    verdicts,
+)
 from zoo.results.half_truths import ScoredCase
 
 CASES = [
@@ -29,6 +38,25 @@ def test_changes_are_half_truths_that_cross_the_true_text_the_largest_first() ->
     assert change.name == "CS-CLIP"
     assert [old.id for old, _ in change.corrected] == ["0", "2"]  # by 0.4 and by 0.2
     assert [new.id for _, new in change.broken] == ["1"]
+
+
+def test_a_verdict_names_what_changed_by_more_than_both_intervals() -> None:
+    measures = {"swaps": Measure(50, 45, 55, 9), "R@1": Measure(70, 66, 74, 9)}
+    after = {"swaps": Measure(54, 49, 59, 9), "R@1": Measure(60, 56, 64, 9)}
+    models = {
+        BEFORE: MeasuredModel(measures, {}),
+        "CS-CLIP": MeasuredModel(after, {}),
+        "NegCLIP": MeasuredModel(measures, {}),
+    }
+    assert verdicts(models) == [
+        "CS-CLIP: R@1 falls from 70 to 60. Everything else changes within the intervals.",
+        "NegCLIP: everything changes within the intervals.",
+    ]
+
+
+def test_the_models_that_prefer_the_shown_half_truth_are_named() -> None:
+    models = {BEFORE: model_of(CASES), "CS-CLIP": model_of([replace(CASES[0], scores=(1, 0, 0))])}
+    assert shown_verdict(models, CASES[0]) == (f"Models that prefer the half-truth here: {BEFORE}.")
 
 
 def test_the_scene_that_is_shown_is_the_median_of_those_where_the_half_truth_is_preferred() -> None:

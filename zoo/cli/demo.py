@@ -71,8 +71,9 @@ TRUE, WRONG = "#2c7a4b", "#c2410c"  # colours of texts
 EXPLANATION = (
     "Accuracies in %, with 95 % intervals over the cases; another seed of fine-tuning moves them "
     "as well. Chance is 50, except for retrieval. A half-truth is longer than its true text, so "
-    "choosing the shorter text is always right. The control is 'right over wrong detail': "
-    "both texts have an added detail, and only a gain there shows that a model looks at the detail."
+    "always choosing the shorter text gives 100. The control is the row 'right over wrong detail': "
+    "both texts have an added detail, and only a gain there shows that a model looks at the "
+    "detail. R@1 is how often a caption of the image is ranked first among all captions."
 )
 
 
@@ -142,7 +143,8 @@ def main(argv: list[str]) -> int:
         models[name] = measure_model(module, args.out / "test")
     page = write_page(models, shown_case, finder, args.out)
     print_parts([measures_table(models).rich()], console)
-    console.print(EXPLANATION, soft_wrap=True)
+    for text in (EXPLANATION, *verdicts(models)):
+        console.print(text, soft_wrap=True)
     console.print(f"{page} ({time.monotonic() - start_time:.0f} s in total)", soft_wrap=True)
     if sys.stdin.isatty() and console.is_terminal and Confirm.ask("Open it in the browser?"):
         webbrowser.open(page.absolute().as_uri())
@@ -307,6 +309,31 @@ def measures_table(models: Mapping[str, MeasuredModel]) -> TextTable:
     return TextTable(header, tuple(rows), n_text_columns=1)
 
 
+def verdicts(models: Mapping[str, MeasuredModel]) -> list[str]:
+    """Returns a sentence per objective: what it changed by more than both intervals."""
+    before = models[BEFORE].measures
+    sentences = []
+    for name, model in models.items():
+        changed = [
+            f"{measure} {'rises' if after.value > old.value else 'falls'} from {old.value:.0f} to "
+            f"{after.value:.0f}"
+            for measure, after in model.measures.items()
+            for old in (before[measure],)
+            if after.low > old.high or after.high < old.low
+        ]
+        if name != BEFORE:
+            result = f"{', '.join(changed)}. Everything else" if changed else "everything"
+            sentences.append(f"{name}: {result} changes within the intervals.")
+    return sentences
+
+
+def shown_verdict(models: Mapping[str, MeasuredModel], case: ScoredCase) -> str:
+    """Returns which models still prefer the half-truth of the shown scene."""
+    key = case.condition, case.id, case.texts
+    fooled = [name for name, model in models.items() if model.cases[key].gap <= 0]
+    return f"Models that prefer the half-truth here: {', '.join(fooled) or 'none'}."
+
+
 def find_changes(models: Mapping[str, MeasuredModel]) -> list[Change]:
     """Returns the half-truths whose answer each fine-tuning changed, the largest changes first."""
     before = models[BEFORE].cases
@@ -340,10 +367,12 @@ def write_page(
     text = render_page(
         PAGE,
         case=shown,
-        half_truth=mark_words(shown.texts[1], shown.texts[0]),
+        half_truth=mark_words(shown.texts[1], shown.texts[2]),
         case_figure=svg(case_figure),
         measures_figure=svg(measures_figure),
         table_of_measures=measures_table(models),
+        shown_verdict=shown_verdict(models, shown),
+        verdicts=verdicts(models),
         explanation=EXPLANATION,
         changes=all_changes,
         n_cases=len(models[BEFORE].cases),

@@ -349,12 +349,15 @@ class Evaluation(Ranged):
         assert self.results is not None
         return self.results
 
-    def run_plain_model(self, model: Any, name: str | None = None) -> Results:
+    def run_plain_model(
+        self, model: Any, name: str | None = None, shows_progress: bool = True
+    ) -> Results:
         """Evaluates any object with score(images, texts) -> [n, m], case by case.
 
         Args:
             model: The object. It gets PIL images in RGB.
             name: Its name in results; its class if None. A PairScorer has a name.
+            shows_progress: Whether to show a progress bar.
 
         Raises:
             ZooError: `out` holds results of another run and `overwrite` is false, or the object's
@@ -373,7 +376,7 @@ class Evaluation(Ranged):
         self.read_familiar_captions(training_captions_description(model_description))
         self.read_excluded_images(training_captions_description(model_description))
 
-        questions = track(self.plan.cases, "cases", len(self.plan.cases))
+        questions = track(self.plan.cases, "cases", len(self.plan.cases), shown=shows_progress)
         question_outcomes = (
             (
                 q,
