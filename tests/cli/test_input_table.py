@@ -167,6 +167,7 @@ FIT += rows(
     ("BAD/python.yaml", "python.yaml is not valid YAML"),
     ("BAD/number.yaml", "Key must be a string"),
     ("BAD/modle.yaml", "modle"),
+    ("BAD/lr.yaml", "lr is a flag, not a key of a recipe: pass --lr, or write model.optimizer.lr"),
     ("BAD/twice.yaml", "twice.yaml:2"),
     ("BAD", "neither a file"),
     ('RECIPE --config {"modle":1}', "modle"),
@@ -530,6 +531,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "python.yaml": "x: !!python/object/apply:os.system [ls]",
         "number.yaml": "1: 2",
         "modle.yaml": "modle: {seed: 3}",
+        "lr.yaml": "lr: 1.0e-3",
         "twice.yaml": "model: {}\nmodel: {}",
     }.items():
         (bad / name).write_text(content)

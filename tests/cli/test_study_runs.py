@@ -298,6 +298,16 @@ def test_a_row_is_set_against_what_was_published_of_its_model(
     assert "| 77.0 |" in Path("studies/s/published.md").read_text()
 
 
+def test_all_missing_weights_are_named_with_their_addresses_before_data_is_fetched(
+    commands: Commands, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["study", "published", "--data_root", "new", "--work_dir", "w"]) == 1
+    message = capsys.readouterr().err
+    assert "new/weights/cs_clip.ckpt (CS-CLIP) from https://drive.google.com" in message
+    assert "new/weights/negclip.pth (NegCLIP) from https://drive.google.com" in message
+    assert not commands.done
+
+
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [

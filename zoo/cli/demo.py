@@ -310,7 +310,7 @@ def measures_table(models: Mapping[str, MeasuredModel]) -> TextTable:
 
 
 def verdicts(models: Mapping[str, MeasuredModel]) -> list[str]:
-    """Returns a sentence per objective: what it changed by more than both intervals."""
+    """Returns a sentence per objective: the measures whose intervals before and after differ."""
     before = models[BEFORE].measures
     sentences = []
     for name, model in models.items():
@@ -322,8 +322,8 @@ def verdicts(models: Mapping[str, MeasuredModel]) -> list[str]:
             if after.low > old.high or after.high < old.low
         ]
         if name != BEFORE:
-            result = f"{', '.join(changed)}. Everything else" if changed else "everything"
-            sentences.append(f"{name}: {result} changes within the intervals.")
+            result = f"{', '.join(changed)}; all other" if changed else "all"
+            sentences.append(f"{name}: {result} intervals overlap with those before.")
     return sentences
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from zoo.cli.flags import FLAGS
 from zoo.cli.help_pages import BACKBONE_FLAG, KIND_BY_FLAG, LIST_FLAGS, WEIGHTS_FLAG
 from zoo.cli.recipes import DATA_ROOT_PLACEHOLDER, load_recipe, shipped_recipes
 from zoo.errors import ZooError, suggest_names
@@ -60,13 +61,20 @@ def find_mistake(argv: list[str]) -> str | None:
     recipes = [load_recipe(value) for name, value in flags if name == "config" and value]
     roots = [value for name, value in flags if name == "data_root"]
     for path, settings in recipes:
+        source = "--config" if path.lstrip().startswith("{") else path
+        for flag in FLAGS:
+            if flag.name in settings and flag.name not in ("model", "ckpt_path"):
+                key = f"write {flag.setting}" if flag.setting else "remove it"
+                return (
+                    f"{source}: {flag.name} is a flag, not a key of a recipe: pass --{flag.name}, "
+                    f"or {key}"
+                )
         for setting, value in _flatten(settings):
             mistake = _check_and_record_class(setting, value, classes) or _check_setting(
                 setting, classes
             )
             if mistake is not None:
-                is_inline = path.lstrip().startswith("{")
-                return f"{'--config' if is_inline else path}: {mistake}"
+                return f"{source}: {mistake}"
     for name, section in (("model", "model.head"), ("benchmarks", "data")):
         if name in dict(flags):  # these flags replace classes of recipes
             classes = {at: path for at, path in classes.items() if not at.startswith(section)}

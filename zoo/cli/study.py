@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from zoo.cli.command_parser import CommandParser
-from zoo.cli.studies.checks import check_rows
+from zoo.cli.studies.checks import check_rows, check_weight_files
 from zoo.cli.studies.estimate import Estimate
 from zoo.cli.studies.file import Study, folder_name, read_study
 from zoo.cli.studies.records import WHOLE, Records, refuse_mismatched_runs
@@ -172,7 +172,9 @@ def _resolve_data_root(study: Study, given: str | None, root: Path) -> str:
         ZooError: Neither is given, or that of the command line is not a folder.
     """
     if given is not None and not Path(given).expanduser().is_dir():
-        raise ZooError(f"data root {given} is not a folder: give an existing one")
+        if not study.fetch:
+            raise ZooError(f"data root {given} is not a folder: give an existing one")
+        Path(given).expanduser().mkdir(parents=True)
     named = given or study.data_root
     if named is None:
         raise ZooError(
@@ -194,6 +196,7 @@ def prepare(work: StudyExecutor, remaining_runs: Sequence[Run]) -> None:
     Raises:
         ZooError: A row cannot be trained or measured, or another process uses the folder.
     """
+    check_weight_files(work.place, remaining_runs)
     if remaining_runs:
         work.fetch_data()
     is_prepared = work.has_prepared_files()

@@ -3,10 +3,12 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 from jsonargparse import ArgumentParser, Namespace
 
+from zoo.backbones.catalogue.entry import entries
 from zoo.cli.fit import build_data, parse_settings
 from zoo.cli.parser import PLACEHOLDER_MODEL
 from zoo.cli.studies.runs import (
@@ -52,6 +54,29 @@ def check_rows(place: WorkFolder, runs: Sequence[Run], builds: bool) -> None:
                 if fit is not None:
                     _build_parts(fit)
                 build_data(validate.data)
+
+
+def check_weight_files(place: WorkFolder, runs: Sequence[Run]) -> None:
+    """Checks that the weights that only a person can download are there, before data is fetched.
+
+    Args:
+        place: The work folder of the study.
+        runs: The runs; one per row is checked.
+
+    Raises:
+        ZooError: Files are missing. The message names all of them, with their addresses.
+    """
+    missing = []
+    for run in {run.row: run for run in reversed(runs)}.values():
+        model = "" if run.is_trained else place.expand_placeholders(run.model or "", run)
+        name, _, file = model.partition(":")
+        if file and name in entries() and not Path(file).expanduser().exists():
+            missing.append(f"{file} ({run.row}) from {entries()[name].url}")
+    if missing:
+        raise ZooError(
+            f"download these weights by hand first: {'; '.join(sorted(missing))}. To leave "
+            "rows out, see the page 'Evaluate a published model'"
+        )
 
 
 def build_evaluation(place: WorkFolder, run: Run) -> Evaluation:

@@ -184,7 +184,8 @@ def _config_arguments(layers: Layers, run: Run, place: WorkFolder) -> list[str]:
 def model_arguments(run: Run, place: WorkFolder) -> list[str]:
     """Returns the arguments of `zoo validate` that name what is measured."""
     if run.is_trained:
-        return ["--ckpt_path", str(place.checkpoint(run))]
+        # the study trained it, from classes that its own files name
+        return ["--ckpt_path", str(place.checkpoint(run)), "--trust_code"]
     if run.model is not None:
         return ["--model", place.expand_placeholders(run.model, run)]
     return _config_arguments(run.layers, run, place)
