@@ -168,6 +168,8 @@ FIT += rows(
     ("BAD/number.yaml", "Key must be a string"),
     ("BAD/modle.yaml", "modle"),
     ("BAD/lr.yaml", "lr is a flag, not a key of a recipe: pass --lr, or write model.optimizer.lr"),
+    ("RECIPE --data.train BAD/captions.csv", "{class_path: CsvTable, init_args: {file: BAD/captions.csv}}"),
+    ("BAD/files.yaml", "data.train takes readers, not files"),
     ("BAD/twice.yaml", "twice.yaml:2"),
     ("BAD", "neither a file"),
     ('RECIPE --config {"modle":1}', "modle"),
@@ -532,6 +534,8 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "number.yaml": "1: 2",
         "modle.yaml": "modle: {seed: 3}",
         "lr.yaml": "lr: 1.0e-3",
+        "captions.csv": "filepath,title\na.png,a cat\n",
+        "files.yaml": f"data: {{init_args: {{train: [{bad / 'captions.csv'}]}}}}",
         "twice.yaml": "model: {}\nmodel: {}",
     }.items():
         (bad / name).write_text(content)

@@ -70,8 +70,10 @@ def find_mistake(argv: list[str]) -> str | None:
                     f"or {key}"
                 )
         for setting, value in _flatten(settings):
-            mistake = _check_and_record_class(setting, value, classes) or _check_setting(
-                setting, classes
+            mistake = (
+                _check_reader(setting, value)
+                or _check_and_record_class(setting, value, classes)
+                or _check_setting(setting, classes)
             )
             if mistake is not None:
                 return f"{source}: {mistake}"
@@ -79,7 +81,8 @@ def find_mistake(argv: list[str]) -> str | None:
         if name in dict(flags):  # these flags replace classes of recipes
             classes = {at: path for at, path in classes.items() if not at.startswith(section)}
     class_flags = [(name, value) for name, value in flags if name in KINDS or "." in name]
-    mistakes = [_check_and_record_class(name, value, classes) for name, value in class_flags]
+    mistakes = [_check_reader(name, value) for name, value in class_flags]
+    mistakes += [_check_and_record_class(name, value, classes) for name, value in class_flags]
     mistakes += [_check_setting(name, classes) for name, _ in class_flags]
     if any(mistakes):
         return next(filter(None, mistakes))
@@ -127,6 +130,26 @@ def _check_and_record_class(setting: str, value: Any, classes: dict[str, str]) -
         f"{setting}: there is no class {value}{suggest_names(value, sorted(names))}: "
         f"`zoo ls {kind}` lists the names"
     )
+
+
+def _check_reader(setting: str, value: Any) -> str | None:
+    """Returns how to write a file of captions that is given where a reader is expected."""
+    if setting not in ("data.train", "data.val"):
+        return None
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, str) and Path(item).exists():
+            from zoo.sources.readers.guess import guess_reader
+            from zoo.support.configurable import to_config
+
+            reader = to_config(guess_reader(item))
+            arguments = reader["init_args"].items()
+            argument = next((name for name, text in arguments if str(text) == item), "file")
+            class_name = reader["class_path"].rpartition(".")[2]
+            return (
+                f"{setting} takes readers, not files: write {{class_path: {class_name}, "
+                f"init_args: {{{argument}: {item}}}}}"
+            )
+    return None
 
 
 def _check_setting(setting: str, classes: dict[str, str]) -> str | None:
