@@ -14,7 +14,7 @@ from zoo.benchmarks.base import Benchmark
 from zoo.benchmarks.catalog import benchmark_names, build_benchmarks
 from zoo.benchmarks.roots import read_benchmark, resolve_case_images
 from zoo.cli.command_parser import CommandParser
-from zoo.downloads.files import format_bytes
+from zoo.downloads.files import PublishedFile, format_bytes
 from zoo.downloads.hub import HubUnreachable, describe_unreachable
 from zoo.downloads.images import ImageFolder, plan_images
 from zoo.downloads.plan import (
@@ -224,8 +224,7 @@ def _get_sets(sets: Sequence[PublishedSet], settings: DownloadSettings) -> list[
 
 def _fetch(plans: Sequence[SetPlan], settings: DownloadSettings) -> list[str]:
     needed = sum(plan.disk_bytes(settings.root) for plan in plans)
-    unknown = sum(file.bytes is None for plan in plans for file in plan.files)
-    size = format_bytes(needed) + (f" and {unknown} files of unknown size" if unknown else "")
+    size = _format_size(needed, [file for plan in plans for file in plan.files])
     free = check_disk_space(needed, settings.root)
     settings.report(f"needed: {size}; free: {format_bytes(free)} at {settings.root}")
     if settings.dry_run:
@@ -237,13 +236,20 @@ def _fetch(plans: Sequence[SetPlan], settings: DownloadSettings) -> list[str]:
     return []
 
 
+def _format_size(known_bytes: int, files: Sequence[PublishedFile]) -> str:
+    """Returns the size of downloads, and how many files are of unknown size."""
+    unknown = sum(file.bytes is None for file in files)
+    note = f"{unknown:,} of unknown size" if unknown else ""
+    return " and ".join(filter(None, [format_bytes(known_bytes) if known_bytes else "", note]))
+
+
 def _describe_plan(plan: SetPlan, settings: DownloadSettings) -> Iterator[str]:
     item = plan.published
     if plan.is_empty:
         yield f"{item.name}: complete"
     else:
         n_files = len(plan.files) + sum(missing.files for _, missing in plan.hub)
-        size = format_bytes(plan.download_bytes(settings.root))
+        size = _format_size(plan.download_bytes(settings.root), plan.files)
         files = f"{n_files:,} {'file' if n_files == 1 else 'files'}"
         work = f"{files}, {size}" if n_files else "archives to unpack"
         yield f"{item.name}: {work}; licence: {item.licence}; from {item.source}"
