@@ -502,7 +502,7 @@ def evaluate(
         ... red.png,a red square,a blue square''')
         >>> def count_red(images, texts):
         ...     return [[text.count("red") for text in texts] for _ in images]
-        >>> zoo.evaluate(count_red, "pairs:pairs.csv").value("pairs", "pairs", "i2t")
+        >>> zoo.evaluate(count_red, "pairs:pairs.csv", quiet=True).value("pairs", "pairs", "i2t")
         100.0
     """
     from zoo.benchmarks.base import Benchmark

@@ -168,7 +168,7 @@ FIT += rows(
     ("BAD/number.yaml", "Key must be a string"),
     ("BAD/modle.yaml", "modle"),
     ("BAD/lr.yaml", "lr is a flag, not a key of a recipe: pass --lr, or write model.optimizer.lr"),
-    ("RECIPE --data.train BAD/captions.csv", "{class_path: CsvTable, init_args: {file: BAD/captions.csv}}"),
+    ("RECIPE --data.train BAD/captions.csv", "{class_path: CsvTable, init_args: {file: BAD/"),
     ("BAD/files.yaml", "data.train takes readers, not files"),
     ("BAD/twice.yaml", "twice.yaml:2"),
     ("BAD", "neither a file"),

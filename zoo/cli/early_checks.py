@@ -28,6 +28,7 @@ KINDS = {"data.val": "readers"} | {
     if flag not in (*LIST_FLAGS, WEIGHTS_FLAG)
 }
 SHORT = {"objective": "model.objective", "head": "model.head"}  # short flags of classes
+KEYS_AND_FLAGS = ("model", "ckpt_path", "overwrite")  # flags that are keys of a recipe too
 CLASS_KEYS = ("class_path", "init_args", "dict_kwargs", "help")  # settings of every class
 SIMILAR = 0.75  # of a misspelt section
 
@@ -63,7 +64,7 @@ def find_mistake(argv: list[str]) -> str | None:
     for path, settings in recipes:
         source = "--config" if path.lstrip().startswith("{") else path
         for flag in FLAGS:
-            if flag.name in settings and flag.name not in ("model", "ckpt_path"):
+            if flag.name in settings and flag.name not in KEYS_AND_FLAGS:
                 key = f"write {flag.setting}" if flag.setting else "remove it"
                 return (
                     f"{source}: {flag.name} is a flag, not a key of a recipe: pass --{flag.name}, "

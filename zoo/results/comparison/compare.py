@@ -71,7 +71,7 @@ def compare(
         >>> _ = Path("pairs.csv").write_text('''image,caption,foil
         ... red.png,a red square,a blue square''')
         >>> runs = {word: zoo.evaluate(lambda images, texts: [[word in text for text in texts]],
-        ...     "pairs:pairs.csv") for word in ("red", "blue")}
+        ...     "pairs:pairs.csv", quiet=True) for word in ("red", "blue")}
         >>> [(row["run"], row["value"]) for row in zoo.compare(runs).records()]
         [('red', 100.0), ('blue', 0.0)]
     """
