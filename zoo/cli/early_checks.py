@@ -28,7 +28,7 @@ KINDS = {"data.val": "readers"} | {
     if flag not in (*LIST_FLAGS, WEIGHTS_FLAG)
 }
 SHORT = {"objective": "model.objective", "head": "model.head"}  # short flags of classes
-KEYS_AND_FLAGS = ("model", "ckpt_path", "overwrite")  # flags that are keys of a recipe too
+KEYS_AND_FLAGS = ("model", "ckpt_path", "overwrite", "get")  # flags that are keys of a recipe too
 CLASS_KEYS = ("class_path", "init_args", "dict_kwargs", "help")  # settings of every class
 SIMILAR = 0.75  # of a misspelt section
 
