@@ -347,7 +347,7 @@ def batch_of_vectors(
 
 
 def _check_shape(name: str, tensor: Tensor | None, *sizes: int | None) -> None:
-    """Raises ZooError if a tensor has another shape; None stands for any size."""
+    """Raises ZooError if a tensor has another shape; None accepts any size."""
     if tensor is None or (
         tensor.ndim == len(sizes)
         and all(size in (None, length) for size, length in zip(sizes, tensor.shape, strict=True))

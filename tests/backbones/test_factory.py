@@ -150,6 +150,8 @@ def test_unknown_names_get_near_ones() -> None:
         check_tag("ViT-B-32", "opnai")
     with pytest.raises(ZooError, match="repository of the hub is given as --model lab/thing"):
         check_tag("zoo-tiny", "lab/thing")
+    with pytest.raises(ZooError, match=r"no published weights$"):
+        check_tag("zoo-tiny", "lab/thing.pt")
     with pytest.raises(ZooError, match="zoo-tiny has no published weights"):
         Backbone("zoo-tiny", pretrained="nowhere.pt")
     assert resolve_architecture("ViT-B/32")[0] == "ViT-B-32"

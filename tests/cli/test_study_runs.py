@@ -20,7 +20,7 @@ from zoo.cli.studies.estimate import Estimate
 from zoo.cli.studies.file import Study, read_study
 from zoo.cli.studies.locks import lock_file
 from zoo.cli.studies.records import BEGUN, WHOLE, refuse_mismatched_runs
-from zoo.cli.studies.runs import Run, WorkFolder, study_runs
+from zoo.cli.studies.runs import Run, WorkFolder, model_arguments, study_runs
 from zoo.cli.studies.trial import Pace
 from zoo.cli.studies.work import RunFailed, StudyExecutor
 from zoo.errors import ZooError
@@ -111,6 +111,19 @@ def study_work(study: Study | None = None) -> StudyExecutor:
 
 def run_of(done: StudyExecutor, name: str) -> Run:
     return next(run for run in study_runs(done.study) if str(run) == name)
+
+
+def test_only_the_custom_classes_of_a_study_are_trusted_in_its_checkpoints(
+    commands: Commands,
+) -> None:
+    place = study_work().place
+    layers: list[Any] = [
+        {"model": {"objective": "my_loss.First", "head": {"class_path": "Cosine"}}},
+        {"model": {"objective": {"class_path": "my_loss.Second", "init_args": {"weight": 2}}}},
+    ]
+    arguments = model_arguments(Run("A", 0, tuple(layers)), place)
+    assert arguments[2:] == ["--model.objective", "my_loss.Second"]
+    assert len(model_arguments(A, place)) == 2
 
 
 def test_a_first_run_that_fails_is_tried_once_and_not_for_every_row(

@@ -404,7 +404,8 @@ def check_tag(name: str, tag: str, argument: str = "backbone.pretrained") -> Non
         *(file.name.split(".")[-2] for file in shipped),
     ]
     available = f"its tags are {', '.join(tags)}" if tags else f"{name} has no published weights"
-    hub_hint = f". A repository of the hub is given as --model {tag}" if tag.count("/") == 1 else ""
+    is_repository = tag.count("/") == 1 and not Path(tag).suffix
+    hub_hint = f". A repository of the hub is given as --model {tag}" if is_repository else ""
     raise ZooError(
         f"{argument} {tag!r} is neither a file nor weights of {name}{suggest_names(tag, tags)}: "
         f"{available}{hub_hint}"

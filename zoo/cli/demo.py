@@ -423,7 +423,9 @@ def draw_measures(models: Mapping[str, MeasuredModel]) -> "Figure":
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(8, 4.2), layout="constrained")
         axes = figure.add_subplot()
-        styles = run_styles(models)
+        # the tower is a CLIP, and has its colour
+        styles = run_styles("CLIP" if label == BEFORE else label for label in models)
+        styles[BEFORE] = styles["CLIP"]
         for k, (label, model) in enumerate(models.items()):
             colour, marker = styles[label]
             found = [model.measures[name] for name in names]

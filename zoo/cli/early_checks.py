@@ -138,7 +138,7 @@ def _check_reader(setting: str, value: Any) -> str | None:
     if setting not in ("data.train", "data.val"):
         return None
     for item in value if isinstance(value, list) else [value]:
-        if isinstance(item, str) and Path(item).exists():
+        if isinstance(item, str) and item not in class_paths("readers") and Path(item).exists():
             from zoo.sources.readers.guess import guess_reader
             from zoo.support.configurable import to_config
 

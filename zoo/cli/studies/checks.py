@@ -71,7 +71,8 @@ def check_weight_files(place: WorkFolder, runs: Sequence[Run]) -> None:
         model = "" if run.is_trained else place.expand_placeholders(run.model or "", run)
         name, _, file = model.partition(":")
         if file and name in entries() and not Path(file).expanduser().exists():
-            missing.append(f"{file} ({run.row}) from {entries()[name].url}")
+            url = entries()[name].url
+            missing.append(f"{file} ({run.row})" + (f" from {url}" if url else ""))
     if missing:
         raise ZooError(
             f"download these weights by hand first: {'; '.join(sorted(missing))}. To leave "

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.checkpoints.files import CHECKPOINTS, LAST
-from zoo.cli.recipes import to_yaml_compatible_json
+from zoo.cli.recipes import load_recipe, to_yaml_compatible_json
 from zoo.cli.studies.file import FIRST, Layers, Study, fill_placeholders, folder_name
 from zoo.results.report import RESULTS
 
@@ -184,11 +184,30 @@ def _config_arguments(layers: Layers, run: Run, place: WorkFolder) -> list[str]:
 def model_arguments(run: Run, place: WorkFolder) -> list[str]:
     """Returns the arguments of `zoo validate` that name what is measured."""
     if run.is_trained:
-        # the study trained it, from classes that its own files name
-        return ["--ckpt_path", str(place.checkpoint(run)), "--trust_code"]
+        return ["--ckpt_path", str(place.checkpoint(run)), *_custom_class_arguments(run, place)]
     if run.model is not None:
         return ["--model", place.expand_placeholders(run.model, run)]
     return _config_arguments(run.layers, run, place)
+
+
+def _custom_class_arguments(run: Run, place: WorkFolder) -> list[str]:
+    """Returns flags with the objective, head and backbone of a run that are classes outside zoo.
+
+    Their names in flags allow the checkpoint of the run to name them, and no other class.
+    """
+    classes: dict[str, str] = {}
+    for value in _config_arguments(run.layers, run, place)[1::2]:
+        model = load_recipe(value)[1].get("model") or {}
+        for part in ("objective", "head", "backbone"):
+            described = model.get(part)
+            name = described.get("class_path") if isinstance(described, dict) else described
+            classes |= {part: name} if isinstance(name, str) else {}
+    return [
+        word
+        for part, name in classes.items()
+        if "." in name and not name.startswith("zoo.")
+        for word in (f"--model.{part}", name)
+    ]
 
 
 def validate_arguments(run: Run, place: WorkFolder) -> list[str]:
