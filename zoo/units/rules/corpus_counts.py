@@ -49,6 +49,10 @@ _MIN_LIFT = 2.0
 _MIN_TOGETHER = 2
 # a head is expected in the image of a caption if another head has it in this share of its images
 _EXPECTED = 0.15
+# two heads are seldom in one image if they are in less than this share of the images expected by
+# chance, of which there are enough to tell
+_RARE = 0.4
+_MIN_EXPECTED = 5
 
 
 class CorpusCounts:
@@ -218,6 +222,17 @@ class CorpusCounts:
             and self.share_images(singular, other)
             for other in (SINGULARS.get(other, other) for other in others)
         )
+
+    def is_rare_with(self, head: str, others: Iterable[str]) -> bool:
+        """Returns whether images with one of the other heads seldom have this one."""
+        singular = SINGULARS.get(head, head)
+        share = self._images.get(singular, 0) / self._images.get(_ALL, 1)
+        for other in (SINGULARS.get(other, other) for other in others):
+            expected = share * self._images.get(other, 0)
+            together = self._together.get(singular, {}).get(other, 0)
+            if expected >= _MIN_EXPECTED and together < _RARE * expected:
+                return True
+        return False
 
     def swap_probability(self, subject: str, predicate: str, object_: str) -> float:
         """Returns the probability of swapping arguments that makes both directions as frequent.

@@ -38,7 +38,7 @@ ANIMALS = (
     _words_of_sets_with(
         "horse", "zebra", "bear", "duck", "squirrel", "greyhound", "turtle", "puppy", "goat"
     )
-    | _nouns("animal pet hound collie shepherd lab")
+    | _nouns("animal pet hound collie shepherd lab cattle")
 ) - CHILDREN - _nouns(words.PEOPLE) | singulars_and_plurals(("puppy", "kitten"))
 COLD_BLOODED = _words_of_sets_with("turtle")
 PEOPLE = (BEINGS - ANIMALS) | singulars_and_plurals(word_set(words.PEOPLE))
@@ -135,7 +135,13 @@ _SORTS = (
     ("body part", BODY_PARTS),
     ("being", ANIMALS | frozenset(word for word in PEOPLE if same_meaning(word, "person"))),
     ("role", BEINGS | PEOPLE),
-    ("event", EVENTS | _words_of_sets_with("lacrosse", "cartwheel", "wedding", "morning", "fog")),
+    (
+        "event",
+        EVENTS
+        | _words_of_sets_with(
+            "lacrosse", "cartwheel", "wedding", "concert", "dance", "handshake", "morning", "fog"
+        ),
+    ),
     ("vehicle", VEHICLES),
     ("food", FOODS),
     ("clothing", CLOTHES),

@@ -56,7 +56,8 @@ def exchanged_head_foils(
     """Yields at most two foils, whose heads are exchangeable with the phrase's own in the corpus.
 
     They are drawn from the heads that the corpus has after the phrase's attribute: first a similar
-    one, then one of the same sort.
+    one, then one of the same sort. For a thing or place without an attribute, only a similar one
+    is drawn: the weights of `drawn_head_foils` balance the others better.
 
     Args:
         phrase: The noun phrase.
@@ -64,9 +65,12 @@ def exchanged_head_foils(
         counts: The counts of a corpus.
         rng: Draws the head.
     """
-    frequencies = counts.heads_after(attributes_of(phrase))
+    attributes = attributes_of(phrase)
+    is_being = is_kind(phrase.head_text, kinds.BEINGS, kinds.PEOPLE)
+    n_exchanges = _EXCHANGES if attributes or is_being else 0
+    frequencies = counts.heads_after(attributes)
     used: set[str] = set()
-    for alternatives in (counts.other_heads_of, *[counts.other_heads_of_sort] * _EXCHANGES):
+    for alternatives in (counts.other_heads_of, *[counts.other_heads_of_sort] * n_exchanges):
         head = draw_exchanged(phrase.head_text, alternatives, frequencies, rng)
         if head and head not in used and _is_absent(head, phrase, mentioned, counts):
             used.add(head)
@@ -112,7 +116,7 @@ def _change_head(phrase: Phrase, head: str, counts: CorpusCounts, rng: Random) -
 def _is_absent(head: str, phrase: Phrase, mentioned: frozenset[str], counts: CorpusCounts) -> bool:
     """Returns whether a head fits the phrase and is not expected in the image of the caption."""
     return (
-        head not in kinds.BACKDROPS
+        (not is_kind(head, kinds.BACKDROPS) or counts.is_rare_with(head, mentioned))
         and fits_phrase(head, phrase, mentioned)
         and not counts.is_expected_with(head, mentioned)
     )
