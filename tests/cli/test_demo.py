@@ -3,22 +3,26 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from PIL import Image
 
 from zoo.cli import main
 from zoo.cli.demo import (
     BEFORE,
-    Measure,
+    Difference,
     MeasuredModel,
     find_changes,
+    select_cards,
     shorter_text_accuracies,
     shown_verdict,
     typical_case,
     verdicts,
 )
 from zoo.results.half_truths import ScoredCase
+from zoo.results.report import Results
 
+NO_RESULTS = Results({}, (), pa.table({}))
 CASES = [
     ScoredCase("+Obj", str(number), "1.png", ("a", "a and b", "a and c"), scores)
     for number, scores in enumerate([(0.1, 0.4, 0.2), (0.3, 0.2, 0.2), (0.2, 0.3, 0.1)])
@@ -26,7 +30,7 @@ CASES = [
 
 
 def model_of(cases: list[ScoredCase]) -> MeasuredModel:
-    return MeasuredModel({}, {(c.condition, c.id, c.texts): c for c in cases})
+    return MeasuredModel(NO_RESULTS, {}, {(c.condition, c.id, c.texts): c for c in cases})
 
 
 def test_changes_are_half_truths_that_cross_the_true_text_the_largest_first() -> None:
@@ -40,18 +44,26 @@ def test_changes_are_half_truths_that_cross_the_true_text_the_largest_first() ->
     assert [new.id for _, new in change.broken] == ["1"]
 
 
-def test_a_verdict_names_what_changed_by_more_than_both_intervals() -> None:
-    measures = {"swaps": Measure(50, 45, 55, 9), "R@1": Measure(70, 66, 74, 9)}
-    after = {"swaps": Measure(54, 49, 59, 9), "R@1": Measure(60, 56, 64, 9)}
-    models = {
-        BEFORE: MeasuredModel(measures, {}),
-        "CS-CLIP": MeasuredModel(after, {}),
-        "NegCLIP": MeasuredModel(measures, {}),
+def test_a_verdict_names_the_measures_whose_interval_excludes_zero() -> None:
+    found = {
+        "NegCLIP": {"swaps": Difference(4, -1, 9), "R@1": Difference(-10, -14.5, -6)},
+        "CS-CLIP": {"swaps": Difference(0, -2, 2)},
     }
-    assert verdicts(models) == [
-        "CS-CLIP: R@1 falls from 70 to 60; all other intervals overlap with those before.",
-        "NegCLIP: all intervals overlap with those before.",
+    assert verdicts(found) == [
+        "NegCLIP against CLIP tuned for as many steps: "
+        "R@1 -10.0 points (95 % interval -14.5 to -6.0).",
+        "CS-CLIP against CLIP tuned for as many steps: no significant difference.",
     ]
+
+
+def test_cards_show_each_scene_once_and_no_person_as_the_wrong_detail() -> None:
+    sofa, again, girl = (
+        ScoredCase(
+            "+Obj", word, image, ("a sofa", f"a sofa and a {word}", "a sofa and a cat"), (0, 1, 0)
+        )
+        for word, image in (("boat", "1.png"), ("sheep", "1.png"), ("girl", "2.png"))
+    )
+    assert select_cards([(sofa, sofa), (again, again), (girl, girl)]) == [(sofa, sofa)]
 
 
 def test_the_models_that_prefer_the_shown_half_truth_are_named() -> None:

@@ -1,15 +1,16 @@
 """`zoo demo`: what NegCLIP and CS-CLIP change in a small CLIP, on two cores in about two minutes.
 
 The tower that comes with the package prefers many half-truths to the true text, as CLIP does. It is
-fine-tuned with NegCLIP and with CS-CLIP on rendered scenes. The three models are evaluated on other
-scenes, and a page shows half-truths whose answer changed.
+fine-tuned with CLIP, NegCLIP and CS-CLIP on rendered scenes. All models are evaluated on other
+scenes, and a page shows half-truths that they answer differently.
 """
 
 import csv
 import sys
 import time
 import webbrowser
-from collections.abc import Mapping
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -35,6 +36,7 @@ from zoo.objectives.cs_clip import CSCLIP
 from zoo.objectives.negclip import NegCLIP
 from zoo.optim import Optimization
 from zoo.results.averages import Average
+from zoo.results.comparison.compare import compare
 from zoo.results.drawing import INK, STYLE, png, run_styles, svg
 from zoo.results.half_truths import ANCHOR, COMPLETION, ScoredCase, diagnostics
 from zoo.results.html_pages import mark_words, render_page, thumbnail_uris
@@ -57,23 +59,24 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PAGE = "demo.html"
-BEFORE = "CLIP (before)"
-HALF_TRUTHS, CONTROL = "half-truth", "right over wrong detail"
+# CLIP, tuned for as many steps as the others, is the control of tuning
+BEFORE, REFERENCE = "before", "CLIP"
+HALF_TRUTHS, CONTROL = "half-truth", "control"
 EDITS = {
     "swap_obj": "swapped objects",
     "swap_att": "swapped attributes",
-    "replace_rel": "replaced relation",
+    "replace_rel": "wrong relation",
 }
-RECALL = "retrieval, R@1"
+RECALL = "R@1"
 CARDS = 6  # on the page, for each model and direction
 BATCH_SIZE, LEARNING_RATE = 32, 5e-4
 TRUE, WRONG = "#2c7a4b", "#c2410c"  # colours of texts
 EXPLANATION = (
-    "Accuracies in %, with 95 % intervals over the cases; another seed of fine-tuning moves them "
-    "as well. Chance is 50, except for retrieval. A half-truth is longer than its true text, so "
-    "always choosing the shorter text gives 100. The control is the row 'right over wrong detail': "
-    "both texts have an added detail, and only a gain there shows that a model looks at the "
-    "detail. R@1 is how often a caption of the image is ranked first among all captions."
+    "Cells: per cent right, with 95 % intervals over scenes, of one seed. Guessing gives 50, "
+    "except for R@1. A half-truth is longer than its true text, so always picking the shorter one "
+    "solves all. The control adds a right detail to one text and a wrong detail to the other: a "
+    "model that looks more closely at details is better there too. R@1: how often the best text "
+    "of a scene, out of the captions of all scenes, is one of its own."
 )
 
 
@@ -98,20 +101,37 @@ class Measure:
 
 @dataclass(frozen=True)
 class MeasuredModel:
-    """A model's measures by name, and its scores of half-truths.
+    """A model's results, its measures by name, and its scores of half-truths.
 
     Attributes:
+        results: The results.
         measures: The measures.
         cases: The half-truths with their scores, by condition and texts.
     """
 
+    results: Results
     measures: dict[str, Measure]
     cases: dict[tuple[str, str, tuple[str, str, str]], ScoredCase]
 
 
 @dataclass(frozen=True)
+class Difference:
+    """A difference of two models in a measure, in percentage points.
+
+    Attributes:
+        value: The second minus the first.
+        low: The lower end of its paired 95 % interval over scenes.
+        high: The upper end.
+    """
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Change:
-    """The half-truths whose answer a fine-tuning changed.
+    """The half-truths that a model answers differently after fine-tuning.
 
     Attributes:
         name: The objective.
@@ -136,16 +156,21 @@ def main(argv: list[str]) -> int:
     shown_case = typical_case(models[BEFORE])
     finder = ImageFinder([args.out / "test"], confined=True)
     print_case(shown_case, finder, console)
-    for name, objective in (("NegCLIP", NegCLIP()), ("CS-CLIP", CSCLIP())):
+    objectives = {REFERENCE: CLIP(), "NegCLIP": NegCLIP(), "CS-CLIP": CSCLIP()}
+    for name, objective in objectives.items():
         module = build_module(objective)
         console.rule(f"fine-tuning with {name}, {args.steps} steps")
         train(module, args.out / "train", args.steps)
         models[name] = measure_model(module, args.out / "test")
-    page = write_page(models, shown_case, finder, args.out)
+    sentences = verdicts(differences(models))
+    page = write_page(models, shown_case, sentences, finder, args)
     print_parts([measures_table(models).rich()], console)
-    for text in (EXPLANATION, *verdicts(models)):
-        console.print(text, soft_wrap=True)
-    console.print(f"{page} ({time.monotonic() - start_time:.0f} s in total)", soft_wrap=True)
+    for text in (EXPLANATION, *sentences):
+        console.print(text)
+    console.print(
+        f"wrote {page}, a page for the browser ({time.monotonic() - start_time:.0f} s in total)",
+        soft_wrap=True,
+    )
     if sys.stdin.isatty() and console.is_terminal and Confirm.ask("Open it in the browser?"):
         webbrowser.open(page.absolute().as_uri())
     return 0
@@ -237,7 +262,9 @@ def measure_model(module: ZooModule, folder: Path) -> MeasuredModel:
         if edit in shorter:  # few scenes may have none
             measures[name] = as_measure(find_metric(results, edit, "i2t"), shorter[edit])
     measures[RECALL] = as_measure(find_metric(results, "Scenes", "i2t_r@1"))
-    return MeasuredModel(measures, {(c.condition, c.id, c.texts): c for c in diagnostic.cases})
+    return MeasuredModel(
+        results, measures, {(c.condition, c.id, c.texts): c for c in diagnostic.cases}
+    )
 
 
 def shorter_text_accuracies(foils: Path) -> dict[str, float]:
@@ -300,30 +327,47 @@ def measures_table(models: Mapping[str, MeasuredModel]) -> TextTable:
         rows.append(
             (
                 name,
-                *(f"{m.value:.0f} ({m.low:.0f}-{m.high:.0f})" for m in cells),
+                *(f"{int(m.value + 0.5)} ({m.low:.0f}-{m.high:.0f})" for m in cells),
                 "" if first.shorter is None else f"{first.shorter:.0f}",
                 f"{first.n:,}",
             )
         )
-    header = ("accuracy in %", *models, "shorter text", "n")
+    header = ("% right", *models, "shorter", "cases")
     return TextTable(header, tuple(rows), n_text_columns=1)
 
 
-def verdicts(models: Mapping[str, MeasuredModel]) -> list[str]:
-    """Returns a sentence per objective: the measures whose intervals before and after differ."""
-    before = models[BEFORE].measures
+def differences(models: Mapping[str, MeasuredModel]) -> dict[str, dict[str, Difference]]:
+    """Returns the differences of models to the control of tuning, by model and measure."""
+    names = {f"pairs/{edit}/i2t": name for edit, name in EDITS.items()}
+    names |= {
+        "half_truth, by cases": HALF_TRUTHS,
+        "completion, by cases": CONTROL,
+        "retrieval/Scenes/i2t_r@1": RECALL,
+    }
+    tuned = {name: models[name].results for name in models if name not in (BEFORE, REFERENCE)}
+    comparison = compare({REFERENCE: models[REFERENCE].results, **tuned}, metrics=list(names))
+    found: dict[str, dict[str, Difference]] = {name: {} for name in tuned}
+    for line in comparison.lines:
+        for test in line.tests_against_first():
+            if str(line.name) in names and test.low is not None and test.high is not None:
+                difference = Difference(test.difference, test.low, test.high)
+                found[test.second][names[str(line.name)]] = difference
+    return found
+
+
+def verdicts(differences_by_model: Mapping[str, Mapping[str, Difference]]) -> list[str]:
+    """Returns a sentence per model: where it differs from the control of tuning."""
     sentences = []
-    for name, model in models.items():
-        changed = [
-            f"{measure} {'rises' if after.value > old.value else 'falls'} from {old.value:.0f} to "
-            f"{after.value:.0f}"
-            for measure, after in model.measures.items()
-            for old in (before[measure],)
-            if after.low > old.high or after.high < old.low
+    for name, by_measure in differences_by_model.items():
+        significant = [
+            f"{measure} {d.value:+.1f} points (95 % interval {d.low:+.1f} to {d.high:+.1f})"
+            for measure, d in by_measure.items()
+            if d.low > 0 or d.high < 0
         ]
-        if name != BEFORE:
-            result = f"{', '.join(changed)}; all other" if changed else "all"
-            sentences.append(f"{name}: {result} intervals overlap with those before.")
+        sentences.append(
+            f"{name} against {REFERENCE} tuned for as many steps: "
+            f"{'; '.join(significant) or 'no significant difference'}."
+        )
     return sentences
 
 
@@ -335,11 +379,11 @@ def shown_verdict(models: Mapping[str, MeasuredModel], case: ScoredCase) -> str:
 
 
 def find_changes(models: Mapping[str, MeasuredModel]) -> list[Change]:
-    """Returns the half-truths whose answer each fine-tuning changed, the largest changes first."""
+    """Returns the half-truths that each model answers differently, the largest changes first."""
     before = models[BEFORE].cases
     found = []
     for name, model in models.items():
-        if name == BEFORE:
+        if name in (BEFORE, REFERENCE):
             continue
         pairs = [(before[key], after) for key, after in model.cases.items() if key in before]
         pairs.sort(key=lambda pair: pair[0].gap - pair[1].gap)
@@ -349,15 +393,35 @@ def find_changes(models: Mapping[str, MeasuredModel]) -> list[Change]:
     return found
 
 
+def select_cards(
+    pairs: Sequence[tuple[ScoredCase, ScoredCase]],
+) -> list[tuple[ScoredCase, ScoredCase]]:
+    """Returns the first pairs to show: one per scene, without a person as the wrong detail.
+
+    A reader may take a man for a boy.
+    """
+    by_image: dict[str, tuple[ScoredCase, ScoredCase]] = {}
+    for old, new in pairs:
+        wrong = {word for word, differs in mark_words(*old.texts[1:]) if differs}
+        if not wrong & {*PEOPLE}:
+            by_image.setdefault(old.image, (old, new))
+    return list(by_image.values())[:CARDS]
+
+
 def write_page(
-    models: Mapping[str, MeasuredModel], shown: ScoredCase, finder: ImageFinder, out: Path
+    models: Mapping[str, MeasuredModel],
+    shown: ScoredCase,
+    sentences: Sequence[str],
+    finder: ImageFinder,
+    args: Namespace,
 ) -> Path:
     """Writes both pictures and the page, and returns the page's path."""
+    out: Path = args.out
     all_changes = find_changes(models)
     listed = [
         pair
         for change in all_changes
-        for pair in (*change.corrected[:CARDS], *change.broken[:CARDS])
+        for pair in (*select_cards(change.corrected), *select_cards(change.broken))
     ]
     thumbnails = thumbnail_uris([shown.image, *(old.image for old, _ in listed)], finder)
     case_figure = draw_case(models, shown, finder)
@@ -372,11 +436,13 @@ def write_page(
         measures_figure=svg(measures_figure),
         table_of_measures=measures_table(models),
         shown_verdict=shown_verdict(models, shown),
-        verdicts=verdicts(models),
+        verdicts=sentences,
+        steps=args.steps,
+        share_fooled=f"{100 - models[BEFORE].measures[HALF_TRUTHS].value:.0f}",
         explanation=EXPLANATION,
         changes=all_changes,
         n_cases=len(models[BEFORE].cases),
-        n_cards=CARDS,
+        select_cards=select_cards,
         thumbnails=thumbnails,
         mark_words=mark_words,
     )
@@ -423,15 +489,14 @@ def draw_measures(models: Mapping[str, MeasuredModel]) -> "Figure":
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(8, 4.2), layout="constrained")
         axes = figure.add_subplot()
-        # the tower is a CLIP, and has its colour
-        styles = run_styles("CLIP" if label == BEFORE else label for label in models)
-        styles[BEFORE] = styles["CLIP"]
+        styles = run_styles("start" if label == BEFORE else label for label in models)
+        styles[BEFORE] = styles["start"]
         for k, (label, model) in enumerate(models.items()):
             colour, marker = styles[label]
             found = [model.measures[name] for name in names]
             axes.errorbar(
                 [m.value for m in found],
-                [row + 0.22 * (k - 1) for row in range(len(names))],
+                [row + 0.2 * (k - 1.5) for row in range(len(names))],
                 xerr=[[m.value - m.low for m in found], [m.high - m.value for m in found]],
                 fmt=marker,
                 color=colour,
@@ -448,12 +513,12 @@ def draw_measures(models: Mapping[str, MeasuredModel]) -> "Figure":
             [row - 0.4 for row, _ in shown],
             [row + 0.4 for row, _ in shown],
             color=INK,
-            label="always the shorter text",
+            label="always shorter",
         )
         axes.vlines(50, -0.5, len(names) - 1.5, color=INK, linestyle=":", label="chance")
         axes.set_yticks(range(len(names)), names)
         axes.invert_yaxis()
         axes.set_xlim(0, 102)
-        axes.set_xlabel("%, with 95 % interval")
-        figure.legend(loc="outside upper center", ncols=5, frameon=False)
+        axes.set_xlabel("% right, with 95 % interval")
+        figure.legend(loc="outside upper center", ncols=6, frameon=False)
     return figure
