@@ -18,9 +18,8 @@ INSTRUCTIONS = download_command("cola")
 class COLA(PublishedBenchmark):
     """COLA, multi-object: 210 pairs of images; each caption has to prefer its image.
 
-    Protocol `group`; a tie is wrong. The published accuracy is the metric `image`. The captions of
-    a pair use different phrases, not the same words in another order, so the metric `text` is
-    easier. The published values are those of CS-CLIP's authors. Images are Visual Genome's.
+    Protocol `group`; a tie is wrong. The published accuracy is the metric `image`. In 200 of the
+    pairs the captions differ in their words, not only in the order. The published values are those of CS-CLIP's authors. Images are Visual Genome's.
 
     Examples:
         Scores that give each text its image, but not each image its text:

@@ -168,8 +168,8 @@ class LongRetrieval(PublishedBenchmark):
                 name,
                 ("share4v/share4v_sam_10k.json",),
                 n,
-                f"{download_command(f'long_retrieval:{name}')}; put the images of SA-1B at their "
-                "paths in this file without /images, such as DATA_ROOT/share4v/sa_000000/sa_1.jpg",
+                f"{download_command(f'long_retrieval:{name}')}; put the images of SA-1B into "
+                "DATA_ROOT/share4v at their paths in this file, without /images",
             )
             for name, n in SHAREGPT4V.items()
         ),

@@ -33,7 +33,7 @@ def parser() -> CommandParser:
     parser.add_argument(
         "checkpoint",
         help="a checkpoint of `zoo fit` (a file, the folder of a run, `last` or `best`) or "
-        "`zoo merge`, or any other model that `--model` takes",
+        "`zoo merge`, or another model with two towers that `--model` takes",
     )
     parser.add_argument("out", type=Path, help="the folder to write")
     parser.add_argument(

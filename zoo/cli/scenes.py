@@ -80,7 +80,7 @@ def parser() -> CommandParser:
     world_bindings.add_argument(
         "--held_out",
         default="red ball,blue ball,red cup,blue cup",
-        help="the colour-object pairs that no scene of training has",
+        help="the colour-object pairs that only scenes of the split `unseen_true` have",
     )
     image_half_truths = CommandParser(
         description="Draw pairs of scenes that differ in one detail, each with a text."

@@ -40,8 +40,15 @@ class AveragePrecision(Protocol):
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Returns the share of right images, the expected value for a random ranking."""
-        return right_options / options
+        """Returns the expected average precision of a random order of the images.
+
+        With R right ones among N, it is (R - 1) / (N - 1) (1 - H / N) + H / N, where H is the sum
+        of 1 / k for k from 1 to N.
+        """
+        harmonic = np.array([(1 / np.arange(1, n + 1)).sum() for n in options])
+        others_right = (right_options - 1) / np.maximum(options - 1, 1)
+        expected: NDArray[np.float64] = others_right * (1 - harmonic / options) + harmonic / options
+        return expected
 
 
 def average_precision(right: NDArray[np.bool_], scores: NDArray[np.float32]) -> float:
