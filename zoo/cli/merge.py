@@ -112,8 +112,8 @@ def _find_tuned_model(name: str) -> Path:
     source = resolve_model(name)
     if source.checkpoint is None:
         raise ZooError(
-            f"--ckpt_path {name} is not a checkpoint of `zoo fit`, so its initial weights are not "
-            "known: give a run, a checkpoint or an export of one"
+            f"--ckpt_path {name} was not written by `zoo fit` or `zoo export`, so it cannot be "
+            "interpolated, with --base or without: give a run, a checkpoint or an export of one"
         )
     return source.checkpoint
 
