@@ -19,7 +19,8 @@ class COLA(PublishedBenchmark):
     """COLA, multi-object: 210 pairs of images; each caption has to prefer its image.
 
     Protocol `group`; a tie is wrong. The published accuracy is the metric `image`. In 200 of the
-    pairs the captions differ in their words, not only in the order. The published values are those of CS-CLIP's authors. Images are Visual Genome's.
+    pairs the captions differ in their words, not only in the order. The published values are those
+    of CS-CLIP's authors. Images are Visual Genome's.
 
     Examples:
         Scores that give each text its image, but not each image its text:
