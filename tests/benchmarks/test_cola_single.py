@@ -1,6 +1,7 @@
 """COLA's single-object sets: average precision over hard images, as the authors' script has it."""
 
 import json
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import torch
 from torchmetrics.functional import average_precision as torchmetrics_average_precision
 
 from tests.benchmarks.official import counted
-from zoo.benchmarks import COLASingle
+from zoo.benchmarks import AveragePrecision, COLASingle
 
 TEXTS = ["square white plate", "round red ball", "tall tree", "small dog"]
 
@@ -67,6 +68,15 @@ def test_a_text_is_graded_by_its_average_precision_over_its_hard_images(
                 torch.from_numpy(scores[:, 0]), torch.tensor(right), task="binary"
             )
             assert value == pytest.approx(theirs.item(), abs=1e-6)
+
+
+@pytest.mark.parametrize(("n", "n_right"), [(1, 1), (2, 1), (5, 2), (6, 3), (4, 4)])
+def test_chance_is_the_mean_precision_over_all_orders_of_the_images(n: int, n_right: int) -> None:
+    scores = [float(-k) for k in range(n)]
+    places = combinations(range(n), n_right)
+    values = [precision_of(scores, [int(k in right) for k in range(n)]) for right in places]
+    chance = AveragePrecision().chance("ap", np.array([n]), np.array([n_right]))
+    assert chance == pytest.approx([sum(values) / len(values)], abs=1e-12)
 
 
 def test_the_list_of_the_script_and_rows_without_a_description_are_read_alike(

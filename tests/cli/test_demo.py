@@ -10,8 +10,10 @@ from PIL import Image
 from zoo.cli import main
 from zoo.cli.demo import (
     BEFORE,
+    HALF_TRUTHS,
     Difference,
     MeasuredModel,
+    compared_metrics,
     find_changes,
     select_cards,
     shorter_text_accuracies,
@@ -42,6 +44,13 @@ def test_changes_are_half_truths_that_cross_the_true_text_the_largest_first() ->
     assert change.name == "CS-CLIP"
     assert [old.id for old, _ in change.corrected] == ["0", "2"]  # by 0.4 and by 0.2
     assert [new.id for _, new in change.broken] == ["1"]
+
+
+def test_only_what_was_measured_is_compared() -> None:
+    assert compared_metrics([HALF_TRUTHS, "swapped objects"]) == {
+        HALF_TRUTHS: "half_truth, by cases",
+        "swapped objects": "pairs/swap_obj/i2t",
+    }
 
 
 def test_a_verdict_names_the_measures_whose_interval_excludes_zero() -> None:
@@ -96,7 +105,15 @@ def test_the_demo_prints_a_table_with_its_control_and_writes_a_page_with_changed
         main(["demo", "--out", str(out), "--scenes", "60", "--steps", "2", "--workers", "0"]) == 0
     )
     printed = " ".join(capsys.readouterr().out.split())
-    for shown in ("true text", "half-truth", "CS-CLIP", "control", "shorter", "R@1"):
+    for shown in (
+        "true text",
+        "half-truth",
+        "CS-CLIP",
+        "control",
+        "shorter",
+        "R@1",
+        "against CLIP",
+    ):
         assert shown in printed
     page = (out / "demo.html").read_text("utf-8")
     assert page.count("<figure>") == 2
@@ -104,3 +121,14 @@ def test_the_demo_prints_a_table_with_its_control_and_writes_a_page_with_changed
     for name in ("half_truth.png", "before_after.png"):
         with Image.open(out / name) as picture:
             assert picture.width > 600
+
+
+@pytest.mark.slow
+def test_the_demo_runs_on_scenes_of_which_none_has_swapped_attributes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    size = ["--scenes", "8", "--steps", "1", "--workers", "0"]
+    assert main(["demo", "--out", str(tmp_path), *size]) == 0
+    printed = capsys.readouterr().out
+    assert "swapped attributes" not in printed
+    assert "CS-CLIP against CLIP" in printed

@@ -10,7 +10,7 @@ import sys
 import time
 import webbrowser
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -76,7 +76,7 @@ EXPLANATION = (
     "except for R@1. A half-truth is longer than its true text, so always picking the shorter one "
     "solves all. The control adds a right detail to one text and a wrong detail to the other: a "
     "model that looks more closely at details is better there too. R@1: how often the best text "
-    "of a scene, out of the captions of all scenes, is one of its own."
+    "for a scene, out of the captions of all scenes, describes that scene."
 )
 
 
@@ -336,22 +336,33 @@ def measures_table(models: Mapping[str, MeasuredModel]) -> TextTable:
     return TextTable(header, tuple(rows), n_text_columns=1)
 
 
+def compared_metrics(measures: Collection[str]) -> dict[str, str]:
+    """Returns the names that `zoo compare` gives to measures, of those that were measured.
+
+    Args:
+        measures: The measures of the models; few scenes may have no swap.
+    """
+    names = {
+        HALF_TRUTHS: "half_truth, by cases",
+        CONTROL: "completion, by cases",
+        RECALL: "retrieval/Scenes/i2t_r@1",
+    } | {name: f"pairs/{edit}/i2t" for edit, name in EDITS.items()}
+    return {measure: names[measure] for measure in measures}
+
+
 def differences(models: Mapping[str, MeasuredModel]) -> dict[str, dict[str, Difference]]:
     """Returns the differences of models to the control of tuning, by model and measure."""
-    names = {f"pairs/{edit}/i2t": name for edit, name in EDITS.items()}
-    names |= {
-        "half_truth, by cases": HALF_TRUTHS,
-        "completion, by cases": CONTROL,
-        "retrieval/Scenes/i2t_r@1": RECALL,
-    }
+    names = compared_metrics(models[REFERENCE].measures)
     tuned = {name: models[name].results for name in models if name not in (BEFORE, REFERENCE)}
-    comparison = compare({REFERENCE: models[REFERENCE].results, **tuned}, metrics=list(names))
+    comparison = compare(
+        {REFERENCE: models[REFERENCE].results, **tuned}, metrics=list(names.values())
+    )
+    lines = {str(line.name): line for line in comparison.lines}
     found: dict[str, dict[str, Difference]] = {name: {} for name in tuned}
-    for line in comparison.lines:
-        for test in line.tests_against_first():
-            if str(line.name) in names and test.low is not None and test.high is not None:
-                difference = Difference(test.difference, test.low, test.high)
-                found[test.second][names[str(line.name)]] = difference
+    for measure, name in names.items():
+        for test in lines[name].tests_against_first():
+            if test.low is not None and test.high is not None:
+                found[test.second][measure] = Difference(test.difference, test.low, test.high)
     return found
 
 

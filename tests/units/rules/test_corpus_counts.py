@@ -128,3 +128,13 @@ def test_heads_of_relations_are_counted_with_the_attribute() -> None:
     subjects = {"dog": 6.0, "boy": 8.0, "cat": 2.0}
     assert counts.with_attributes(subjects, []) == pytest.approx({"dog": 6 * 0.3, "boy": 8 * 0.5})
     assert counts.with_attributes(subjects, ["brown"]) == pytest.approx({"dog": 6 * 0.7})
+
+
+def test_a_head_is_rare_with_another_if_both_share_fewer_images_than_chance_predicts() -> None:
+    # chance predicts 100 * 50 / 1000 = 5 images with both, and 100 * 40 / 1000 = 4
+    images = "heads: wall 9\nimages: [all] 1000 wall 100 stove 50 bus 40 desk 50\n"
+    counts = CorpusCounts(f"{images}together desk: wall 2\ntogether stove: wall 1\n")
+    assert counts.is_rare_with("walls", ["stoves"])
+    assert not counts.is_rare_with("wall", ["desk"])  # 2 images are not fewer than 0.4 * 5
+    assert not counts.is_rare_with("wall", ["bus"])  # too few images are predicted
+    assert counts.is_rare_with("wall", ["bus", "desk", "stove"])

@@ -49,8 +49,8 @@ _MIN_LIFT = 2.0
 _MIN_TOGETHER = 2
 # a head is expected in the image of a caption if another head has it in this share of its images
 _EXPECTED = 0.15
-# two heads are seldom in one image if they are in less than this share of the images expected by
-# chance, of which there are enough to tell
+# two heads are seldom in one image if they share less than this part of the number of images that
+# chance predicts, and chance predicts at least `_MIN_EXPECTED`
 _RARE = 0.4
 _MIN_EXPECTED = 5
 

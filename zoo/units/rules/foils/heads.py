@@ -56,8 +56,8 @@ def exchanged_head_foils(
     """Yields at most two foils, whose heads are exchangeable with the phrase's own in the corpus.
 
     They are drawn from the heads that the corpus has after the phrase's attribute: first a similar
-    one, then one of the same sort. For a thing or place without an attribute, only a similar one
-    is drawn: the weights of `drawn_head_foils` balance the others better.
+    one, then one of the same sort. If the head is no person or animal and has no attribute, only a
+    similar one is drawn; `drawn_head_foils` adds others.
 
     Args:
         phrase: The noun phrase.
