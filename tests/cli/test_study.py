@@ -512,6 +512,7 @@ def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
         ["scenes_study"],
         ["tf_on_scenes"],
         ["world_heads"],
+        ["world_ranks"],
         ["world_objectives"],
         ["world_units"],
         ["world_wise_ft"],
