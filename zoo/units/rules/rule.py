@@ -44,7 +44,7 @@ class RuleExtractor(UnitExtractor):
 
     name: ClassVar[str] = "rule"
     # raised when the units of a caption change
-    VERSION: ClassVar[int] = 4
+    VERSION: ClassVar[int] = 5
 
     def __init__(
         self, seed: int = 0, tagger: Tagger | None = None, counts: str | None = None

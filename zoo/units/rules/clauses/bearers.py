@@ -66,6 +66,8 @@ _PUTTING = word_set("put place set lay park leave hang throw toss kick hit see w
 _LOADING = word_set("load put place set lay park")
 _BOARDS = MOUNTS - ANIMALS
 BACKDROPS = word_set("background foreground distance backdrop left right side air sky")
+_INSIDE_PARTS = (("in", "arms"), ("in", "lap"))
+_HANDS = word_set("hand hands paw paws trunk teeth mouth finger fingers")
 _PLACES_NEARBY = frozenset(
     {"behind", "in front of", "next to", "near", "beside", "around", "above", "below", "between"}
 )
@@ -121,7 +123,7 @@ def set_bearer_of_body_part(state: ClauseState, part: Phrase, previous: Phrase |
         carried = state.governor == "with" or is_kind(bearer.head_text, HELD_THINGS)
         fixed = is_kind(bearer.head_text, PLACES) and not carried
         state.bearers = [] if fixed else [bearer]
-    elif (state.predicate[-1], part.head_text) != ("in", "arms") and not (
+    elif (state.predicate[-1], part.head_text) not in _INSIDE_PARTS and not (
         state.predicate[-1] == "on" and part.head_text in _SUPPORTING_PARTS
     ):
         acts = stays and state.predicate[:-1] == state.verb_words and state.predicate[-1] != "in"
@@ -158,6 +160,9 @@ def is_in_background(phrase_list: Sequence[Phrase], i: int) -> bool:
 
 
 def _is_backdrop(preposition: Phrase, place: Phrase) -> bool:
+    if place.head_text in ("side", "sides") and preposition.words == ("over",):
+        # "with a towel hanging over the side"
+        return False
     in_front = preposition.words == ("in",) and place.text == "front"
     return in_front or place.head_text in BACKDROPS
 
@@ -355,9 +360,14 @@ def set_bearer_of_content(state: ClauseState, part: Phrase) -> None:
     Who pushes a ball "with his nose" or rides a bike "with a backpack" has it himself.
     """
     if state.predicate == ("with",) and not state.bearers and state.object is not None:
-        is_actor_part = (part.owned and is_kind(part.head_text, BODY_PARTS)) or (
-            is_kind(state.object.head_text, MOUNTS, VEHICLES)
-            and is_kind(part.head_text, CLOTHES, HELD_THINGS)
+        uses_hands = part.head_text in _HANDS and not is_kind(state.object.head_text, BEINGS)
+        is_actor_part = (
+            (part.owned and is_kind(part.head_text, BODY_PARTS))
+            or uses_hands
+            or (
+                is_kind(state.object.head_text, MOUNTS, VEHICLES)
+                and is_kind(part.head_text, CLOTHES, HELD_THINGS)
+            )
         )
         animals = all(is_kind(actor.head_text, ANIMALS) for actor in state.actors)
         if is_actor_part and (part.owner != "its" or animals):

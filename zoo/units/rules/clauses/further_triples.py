@@ -17,7 +17,7 @@ from zoo.units.rules.kinds import (
     is_kind,
     sort_of,
 )
-from zoo.units.rules.lexicon import NOUN_FOILS, word_set
+from zoo.units.rules.lexicon import NOUN_FOILS, singulars_and_plurals, word_set
 from zoo.units.rules.phrases.phrase import Phrase
 
 Triple = tuple[Phrase, str, Phrase]
@@ -33,6 +33,12 @@ POSITIONS = {
     "foreground": "in front of",
     "front": "in front of",
 }
+_WOMEN = singulars_and_plurals(
+    word_set("woman girl lady female mother mom bride daughter wife sister grandmother waitress")
+)
+_MEN = singulars_and_plurals(
+    word_set("man boy guy male father dad groom son husband brother grandfather waiter gentleman")
+)
 _PLACING = word_set(
     "in on at inside over along across near by down up through around behind beside to against of "
     "outside under above below past"
@@ -89,7 +95,7 @@ def places_by_pronoun(
 
     The pronoun may be left out after "behind" ("with trees behind").
     """
-    if state.predicate != ("with",):
+    if state.predicate[-1:] != ("with",):
         return []
     kinds = [p.kind for p in following]
     ends = kinds == ["preposition"] or (kinds[:1] == ["preposition"] and kinds[1:] == ["joiner"])
@@ -148,6 +154,10 @@ def _referents(
         return subject or (plurals if len(plurals) == 1 else [])
     if pronoun.words in (("him",), ("her",)):
         people = [phrase for phrase in beings if is_kind(phrase.head_text, PEOPLE)] or beings
+        own, other = (_WOMEN, _MEN) if pronoun.words == ("her",) else (_MEN, _WOMEN)
+        people = [p for p in people if is_kind(p.head_text, own)] or [
+            p for p in people if not is_kind(p.head_text, other)
+        ]
         # "a gamer": in no list
         people = people or [p for p in before[:1] if p.head_text not in NOUN_FOILS]
         return people if len(people) == 1 else []

@@ -22,7 +22,22 @@ _CONVEYING = word_set("ride drive push pull lead walk carry chase follow fly sai
 _INDEFINITE = word_set("something someone somebody anything")
 _GOING = MOTIONS | {"cross"}
 _NEARBY = frozenset({"next to", "near", "beside", "by", "close to", "alongside"})
-_TOUCHING = frozenset({"on", "on top of", "onto", "against", "around", "over", "under"})
+_FILLING = word_set("fill cover load decorate stuff pack top")
+_TOUCHING = frozenset(
+    {
+        "out",
+        "out of",
+        "through",
+        "into",
+        "on",
+        "on top of",
+        "onto",
+        "against",
+        "around",
+        "over",
+        "under",
+    }
+)
 
 
 def start_preposition(state: ClauseState, preposition: Phrase, previous: Phrase | None) -> None:
@@ -60,10 +75,18 @@ def start_preposition(state: ClauseState, preposition: Phrase, previous: Phrase 
             or (state.gives and preposition.text not in _DIRECTIONS)
             or _is_crossed_place(state.object, state)
             or (state.verb is not None and state.verb.words == ("wearing",))
+            or preposition.text == "during"
+            or _follows_path(state, preposition, previous)
+            # "takes a swing at a ball on a field"
+            or (
+                state.verb_base == "take"
+                and state.object.head_text in BASES
+                and preposition.text in ("in", "on", "near", "next to")
+            )
         )
         state.bearers = (
             [state.object]
-            if state.object.pictured
+            if state.object.pictured or (preposition.text == "with" and state.verb_base in _FILLING)
             else state.actors
             if of_actor
             else [state.object]
@@ -107,6 +130,8 @@ def start_preposition(state: ClauseState, preposition: Phrase, previous: Phrase 
     elif state.predicate[-1:] == ("in",) and previous is not None and previous.text == "in":
         # "in red on a bike", "painted in pink with a rug": a colour is not a place
         state.predicate = preposition.words
+    elif preposition.text == "during":
+        state.bearers, state.predicate = state.actors or state.subject, preposition.words
     elif state.predicate == ("from",) and not state.bearers:
         # "speaking to a woman from behind a desk"
         state.bearers, state.predicate = state.actors, preposition.words
@@ -120,6 +145,17 @@ def start_preposition(state: ClauseState, preposition: Phrase, previous: Phrase 
         state.predicate = (state.verb_words if goes_on else ()) + preposition.words
 
 
+def _follows_path(state: ClauseState, preposition: Phrase, previous: Phrase | None) -> bool:
+    """Returns whether a place follows a path: "rides a skateboard up a ramp by a mountain"."""
+    return (
+        preposition.text not in ("with", "of")
+        and previous is state.last_noun
+        and previous is not state.object
+        and len(state.last_predicate) > 1
+        and state.last_predicate[:1] == state.verb_words[:1]
+    )
+
+
 def _bearers_of_preposition(
     state: ClauseState, preposition: Phrase, previous: Phrase | None
 ) -> list[Phrase]:
@@ -128,13 +164,24 @@ def _bearers_of_preposition(
     A body part may have its own place ("with one hand on a bull"). If "in" follows, the place may
     be that of the owner ("with its mouth open in the grass"), so that there is no bearer.
     """
+    of_limb = (
+        state.governor == "with"
+        and previous is state.last_noun
+        and previous is not None
+        and is_kind(previous.head_text, LIMBS)
+    )
+    if of_limb and preposition.text in _TOUCHING:
+        return [previous] if previous else []
     if preposition.text in _DIRECTIONS and previous not in state.subject:
         # "throwing a ball, towards a dog": it is unclear who or what goes there
         return state.actors if _goes_on(state, preposition) else []
     if previous is None or previous is not state.last_noun or previous in state.subject:
         return state.actors
-    if state.governor == "with" and is_kind(previous.head_text, LIMBS):
-        return [previous] if preposition.text in _TOUCHING else []
+    if of_limb:
+        return []
+    if state.wearer is not None and preposition.text in ("on", "with") and previous.owner == "":
+        # "with a child in a suit on skis"
+        return [state.wearer]
     is_path = preposition.text in _PATHS and not is_kind(previous.head_text, BEINGS)
     if is_path and _goes_on(state, preposition):
         # "rides on a bike down a road"

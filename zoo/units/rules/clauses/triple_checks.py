@@ -6,6 +6,7 @@ from zoo.units.rules.kinds import (
     BEINGS,
     BODY_PARTS,
     CLOTHES,
+    FOODS,
     GROUNDS,
     HELD_THINGS,
     LIMBS,
@@ -13,6 +14,7 @@ from zoo.units.rules.kinds import (
     MOVERS,
     PLACES,
     WATERS,
+    is_area,
     is_kind,
 )
 from zoo.units.rules.lexicon import (
@@ -34,6 +36,7 @@ _PREPOSITIONS_OF_PLACE = word_set(
 _PARTS = LIMBS - CLOTHES
 # "high in the air with a bicycle"
 _NOWHERE = word_set("air midair background foreground distance")
+_OUTWARD = (("out",), ("over",), ("onto",), ("into",))
 _POSTURES = word_set("sit stand lie kneel crouch squat sleep lean")
 # verbs that things cannot do
 _VERBS_OF_BEINGS = word_set(lists.OF_BEINGS_ALONE)
@@ -65,6 +68,11 @@ def is_valid_triple(bearer: Phrase, state: ClauseState, noun: Phrase) -> bool:
     ):
         return False
     acts = state.verb is None or not state.verb.passive
+    # "a window looking out to trees"
+    outward = first_base == "look" and state.predicate[1:2] in _OUTWARD
+    # "soup is cooking on a stove"
+    cooks = first_base == "cook" and is_kind(bearer.head_text, FOODS)
+    acts = acts and not (outward or cooks)
     if acts and first_base in _VERBS_OF_BEINGS and is_kind(bearer.head_text, _THINGS):
         return False
     if state.predicate in (("with",), ("without",)) and not _noun_belongs_to_bearer(
@@ -121,6 +129,13 @@ def _noun_belongs_to_bearer(bearer: Phrase, state: ClauseState, noun: Phrase) ->
         noun.owned
         or state.is_held
         or (moves and is_kind(noun.head_text, BEINGS, CLOTHES, BODY_PARTS, HELD_THINGS, MOUNTS))
+        # "walks through a kitchen with a plate of food"
+        or (
+            moves
+            and noun.indefinite
+            and is_kind(noun.head_text, FOODS)
+            and is_area(location.head_text)
+        )
     )
     return belongs_to_being or (
         state.verb is not None and state.governor not in _PREPOSITIONS_OF_PLACE

@@ -35,10 +35,12 @@ from zoo.units.rules.clauses.reading import ClauseState
 from zoo.units.rules.clauses.triple_checks import is_valid_triple
 from zoo.units.rules.clauses.verbs import start_verb
 from zoo.units.rules.kinds import BEINGS, BODY_PARTS, CLOTHES, MOVERS, is_kind
+from zoo.units.rules.lexicon import word_set
 from zoo.units.rules.phrases.phrase import Phrase
 
 _PRONOUNS = (("him",), ("her",), ("it",), ("them",))
 _WEARING = (("in",), ("wearing",))
+_TEACHING = word_set("teach help train let ask")
 # these do not give a place
 _WITHOUT_PLACE = ("with", "of", "for", "as", "to", "from")
 
@@ -169,6 +171,10 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[Triple]:
                 and phrase_list[i - 1] is state.object
                 and is_kind(state.object.head_text, MOVERS)
             )
+            teaches = leaves_actor_open and state.verb_base in _TEACHING
+            if teaches and state.object is not None:
+                # "teaches a child to swing a bat"
+                state.subject, leaves_actor_open = [state.object], False
             state.end_clause_keep_subject()
             if phrase.words in _PRONOUNS:
                 # "a man on a bench with a bag next to him on a train"

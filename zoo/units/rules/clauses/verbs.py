@@ -5,6 +5,7 @@ from zoo.units.rules.clauses.bearers import BACKDROPS
 from zoo.units.rules.clauses.reading import ClauseState
 from zoo.units.rules.kinds import (
     BEINGS,
+    FOODS,
     GROUNDS,
     MOVERS,
     SUBSTANCES,
@@ -162,6 +163,10 @@ def _is_state_of_subject(state: ClauseState, verb: Phrase) -> bool:
     moves = is_kind(subject, MOVERS) and is_kind(place, GROUNDS, WATERS)
     is_position = place in PLACEHOLDERS and state.governor in ("in", "on", "at")
     is_done = BASES.get(verb.words[0]) in _ACTS
+    if state.governor == "with" and not is_kind(place, MOVERS):
+        # "a motorcycle with a seat parked on a road", "a hot dog with toppings served on a plate"
+        serves = verb.words[0] == "served" and is_kind(subject, FOODS)
+        return serves or (is_kind(subject, MOVERS) and verb.words[0] in _STATES_OF_MOVERS)
     placed = state.governor in _PLACING and not is_kind(place, MOVERS)
     return (
         is_position
@@ -188,7 +193,8 @@ def _acts_elsewhere(state: ClauseState, verb: Phrase) -> bool:
         and state.last_noun is not None
         and not is_kind(state.last_noun.head_text, MOVERS)
         and any(is_kind(phrase.head_text, BEINGS) for phrase in state.subject)
-        and BASES.get(" ".join(verb.words[:1])) in _ACTS
+        # "a railing that runs next to a road"
+        and BASES.get(" ".join(verb.words[:1])) in _ACTS - {"run"}
     )
 
 

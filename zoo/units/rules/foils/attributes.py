@@ -22,7 +22,7 @@ _SHADES = word_set("bright dark light")
 
 
 def attribute_foils(phrase: Phrase, counts: CorpusCounts, rng: Random) -> Iterator[EntityFoil]:
-    """Yields foils with another attribute or number, at most two per place, in random order.
+    """Yields foils with another attribute or number, at most three per place, in random order.
 
     They are drawn from those that the corpus has with this head, or with heads of its class.
 
@@ -33,7 +33,7 @@ def attribute_foils(phrase: Phrase, counts: CorpusCounts, rng: Random) -> Iterat
     """
     places = [i for i in range(phrase.head[0]) if _is_replaceable(phrase, i)]
     frequencies = counts.attributes_of(phrase.head_text)
-    for i in rng.sample(places, len(places)) * 2:
+    for i in rng.sample(places, len(places)) * 3:
         other_words = [word for k, word in enumerate(phrase.words) if k != i]
         attribute = draw_exchanged(phrase.words[i], other_attributes, frequencies, rng)
         if attribute and not any(same_meaning(attribute, word) for word in other_words):

@@ -56,8 +56,9 @@ def exchanged_head_foils(
     """Yields at most two foils, whose heads are exchangeable with the phrase's own in the corpus.
 
     They are drawn from the heads that the corpus has after the phrase's attribute: first a similar
-    one, then one of the same sort. If the head is no person or animal and has no attribute, only a
-    similar one is drawn; `drawn_head_foils` adds others.
+    one, then one of the same sort. Without an attribute, a thing is exchanged only with a similar
+    one, and an animal with none; `drawn_head_foils` adds others. The foils of "a cat" are thus
+    mostly people, who are named more often than all animals together.
 
     Args:
         phrase: The noun phrase.
@@ -66,8 +67,10 @@ def exchanged_head_foils(
         rng: Draws the head.
     """
     attributes = attributes_of(phrase)
-    is_being = is_kind(phrase.head_text, kinds.BEINGS, kinds.PEOPLE)
-    n_exchanges = _EXCHANGES if attributes or is_being else 0
+    if not attributes and is_kind(phrase.head_text, kinds.ANIMALS):
+        return
+    is_person = is_kind(phrase.head_text, kinds.PEOPLE)
+    n_exchanges = _EXCHANGES if attributes or is_person else 0
     frequencies = counts.heads_after(attributes)
     used: set[str] = set()
     for alternatives in (counts.other_heads_of, *[counts.other_heads_of_sort] * n_exchanges):

@@ -24,6 +24,8 @@ _NAMED_BY_MODIFIER = word_set(
 # "forms a line"
 _SHAPES = word_set("jump line pose")
 # "hair care items"
+PICTURES_AS_THINGS = word_set("picture pictures photo photos photograph photographs")
+_SHOWING = word_set("on under above below near beside behind with over against around next_to")
 _NAMED_BY_NOUN = word_set("item items object objects lot lots")
 # what somebody does or takes part in
 _EVENTS = COMPETITIONS | word_set("trick tricks stunt stunts")
@@ -52,16 +54,32 @@ def _is_placeholder(phrase: Phrase) -> bool:
     return phrase.head_text in PLACEHOLDERS
 
 
+def _is_thing_in_place(phrase: Phrase, previous: Phrase | None) -> bool:
+    """Returns whether a picture, a lot or a group is a thing: "under three pictures", "in a lot".
+
+    "A picture of a dog" and "a lot of dogs" name the dog alone.
+    """
+    if phrase.head_text in PICTURES_AS_THINGS:
+        return previous is not None and (
+            (previous.kind == "preposition" and previous.text in _SHOWING)
+            or (previous.kind == "verb" and previous.words[:1] in (("holding",), ("hanging",)))
+        )
+    if phrase.head_text == "lot":
+        return previous is not None and previous.kind == "preposition" and previous.words != ("of",)
+    return phrase.words == ("group",) and previous is None
+
+
 def entity_phrases(phrase_list: Iterable[Phrase]) -> dict[str, Phrase]:
     """Returns the noun phrases that name something, by text.
 
     Of "horse" and "brown horse", only the second is returned.
     """
+    phrase_list = list(phrase_list)
     nouns = {
         p.text: p
-        for p in phrase_list
+        for previous, p in zip([None, *phrase_list], phrase_list, strict=False)
         if p.kind == "noun"
-        and not _is_placeholder(p)
+        and not (_is_placeholder(p) and not _is_thing_in_place(p, previous))
         and p.head_text not in _COLOURS_AS_NOUNS
         and not (
             p.head_text.endswith("ing")

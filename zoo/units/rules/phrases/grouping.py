@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from zoo.language.tagger import Token
-from zoo.units.rules.lexicon import NUMBERS, PLACEHOLDERS, word_set
+from zoo.units.rules.kinds import COMPETITIONS, is_kind
+from zoo.units.rules.lexicon import NUMBERS, word_set
 from zoo.units.rules.phrases.noun_phrase import noun_phrase, qualifies_noun
 from zoo.units.rules.phrases.phrase import Phrase
 from zoo.units.rules.phrases.tag_correction import correct_tags
@@ -23,6 +24,7 @@ from zoo.units.rules.phrases.word_classes import (
     is_negation,
     multiword_preposition,
 )
+from zoo.units.rules.phrases.word_joining import join_words
 
 _ADVERBIAL = word_set("outside inside")
 _ADVERBS_OF_DIRECTION = word_set("up down in out over off")
@@ -30,43 +32,19 @@ _ADVERBS_OF_DIRECTION = word_set("up down in out over off")
 _INDEFINITE_ACTORS = word_set("one another others some")
 # "two girls, both wearing hats": the subject itself
 _SUBJECT_ITSELF = ("both", "each")
-_COMPOUNDS: dict[tuple[str, ...], str] = {
-    ("stop", "sign"): "stop sign",
-    ("stop", "signs"): "stop signs",
-    ("air", "plane"): "airplane",
-    ("air", "planes"): "airplanes",
-    ("run", "way"): "runway",
-    ("side", "walk"): "sidewalk",
-    ("side", "walks"): "sidewalks",
-    ("pick", "up", "truck"): "pickup truck",
-    ("pick", "up", "trucks"): "pickup trucks",
-    ("button", "up", "shirt"): "button-up shirt",
-    ("button", "down", "shirt"): "button-down shirt",
-    **{(s, f"boarder{n}"): f"{s}boarder{n}" for s in ("skate", "snow") for n in ("", "s")},
-    ("train", "tracks"): "train tracks",
-    ("railroad", "tracks"): "railroad tracks",
-    ("close", "up"): "close-up",
-    ("counter", "top"): "counter top",
-    ("table", "top"): "table top",
-    ("home", "plate"): "home plate",
-    ("cutting", "board"): "cutting board",
-    ("cutting", "boards"): "cutting boards",
-    ("frying", "pan"): "frying pan",
-    ("trash", "can"): "trash can",
-    ("trash", "cans"): "trash cans",
-    ("garbage", "can"): "trash can",
-    ("garbage", "cans"): "trash cans",
-}
 # a place may be named by these: "a table with a lamp on it"
 _PRONOUNS_OF_PLACES = word_set("it them him her")
 # "bowls with spoons in them sitting on a table"
 _PREPOSITIONS_OF_CONTENT = ("in", "on")
+# "a cake shaped like a truck"
+_LIKENED = word_set("shaped decorated designed painted made dressed")
+_EVENTS = COMPETITIONS | word_set("practice parade event tournament performance show")
 _OBJECT_PRONOUNS = word_set("them him her it us me")
 
 
 def phrases(tokens: Sequence[Token]) -> list[Phrase]:
     """Returns the phrases of a tagged caption in order; adverbs are left out."""
-    words, tags = _join_compounds(tokens)
+    words, tags = join_words(tokens)
     tags = correct_tags(words, tags)
     phrase_list: list[Phrase] = []
     i = 0
@@ -77,45 +55,6 @@ def phrases(tokens: Sequence[Token]) -> list[Phrase]:
     return phrase_list
 
 
-def _join_compounds(tokens: Sequence[Token]) -> tuple[list[str], list[str]]:
-    """Returns the words and tags; a compound that taggers take apart is one noun."""
-    words: list[str] = []
-    tags: list[str] = []
-    for token in tokens:
-        word = token.text.lower()
-        for n_words in (2, 1):
-            joined = _COMPOUNDS.get((*words[-n_words:], word))
-            if joined:
-                words[-n_words:], tags[-n_words:] = (
-                    [joined],
-                    ["NNS" if word.endswith("s") else "NN"],
-                )
-                break
-        else:
-            words.append(word)
-            tags.append(token.tag)
-    for i in range(len(words) - 1):
-        if words[i : i + 2] in (["upside", "down"], ["face", "down"]):
-            words[i : i + 2], tags[i : i + 2] = (
-                ["upside-down" if words[i] == "upside" else "facedown"],
-                ["JJ"],
-            )
-    for i in range(len(words) - 2):
-        if (
-            words[i] == "it"
-            and words[i + 1] in ("'s", "’s")
-            and words[i - 1 : i]
-            and tags[i - 1] in ("IN", "VBG", "VBZ")
-            and PLACEHOLDERS.isdisjoint(words[i + 2 : i + 3])
-        ):
-            # "in it's mouth"
-            words[i : i + 2], tags[i : i + 2] = ["its"], ["PRP$"]
-    while " side by side " in f" {' '.join(words)} ":
-        at = next(i for i in range(len(words)) if words[i : i + 3] == ["side", "by", "side"])
-        del words[at : at + 3], tags[at : at + 3]
-    return words, tags
-
-
 def _next_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None, int]:
     word, tag = words[i], tags[i]
     if multiword := multiword_preposition(words, i):
@@ -124,8 +63,21 @@ def _next_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phrase | No
         return Phrase("preposition", (word,)), i + 1
     if word == "what" and (n_seeming := _n_seeming_words(words, i + 1)):
         return None, i + 1 + n_seeming
-    if word == "as" and "dressed" in words[max(i - 2, 0) : i]:
+    if (word == "as" and "dressed" in words[max(i - 2, 0) : i]) or (
+        word == "like" and not _LIKENED.isdisjoint(words[max(i - 2, 0) : i])
+    ):
         return Phrase("preposition", (word,)), i + 1
+    if word == "during" and _names_event(words, tags, i + 1):
+        return Phrase("preposition", (word,)), i + 1
+    if words[i : i + 2] == ["on", "top"] and words[i + 2 : i + 3] in (["and"], [","]):
+        # "with cheese on top and a mug beside it"
+        return Phrase("break"), i + 2
+    if word in _ADVERBS_OF_DIRECTION and words[i + 1 : i + 3] == ["in", "the"]:
+        # "mountains off in the distance"
+        return None, i + 1
+    if words[i : i + 2] == ["one", "of"] and i and tags[i - 1] in VERBS | {"IN", "TO"}:
+        # "sits on one of the couches"
+        return None, i + 2
     if word == "including" and words[i - 1] != ",":
         return Phrase("preposition", (word,)), i + 1
     if word in SUBORDINATORS:
@@ -179,6 +131,11 @@ def _next_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phrase | No
     # not "to her left"
     names = word in _PRONOUNS_OF_PLACES and not has_tag(tags, i + 1, {"RB", "JJ", "VBD", "VBN"})
     return Phrase("break", (word,) if names else ()), i + 1
+
+
+def _names_event(words: list[str], tags: list[str], i: int) -> bool:
+    noun, _ = noun_phrase(words, tags, i) if i < len(words) else (None, i)
+    return noun is not None and is_kind(noun.words[-1], _EVENTS)
 
 
 def _coming_action(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None, int]:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from zoo.units.rules.kinds import BEINGS, CLOTHES
+from zoo.units.rules.kinds import BEINGS, CLOTHES, MOVERS, is_kind
 from zoo.units.rules.lexicon import (
     ATTRIBUTE_FOILS,
     BASES,
@@ -23,8 +23,9 @@ from zoo.units.rules.phrases.word_classes import (
     has_tag,
     is_adverb_preposition,
     is_negation,
+    multiword_preposition,
 )
-from zoo.units.rules.words import BINDING
+from zoo.units.rules.words import BINDING, OF_BEINGS_ALONE
 
 _PICTURES = word_set(
     "picture pictures photo photos photograph photographs image images shot closeup close-up "
@@ -35,6 +36,7 @@ _INDEFINITE = word_set("a an another one")
 _BEFORE_NOUN = word_set("of with under near against through beside behind")
 _QUANTIFIERS = word_set("each both all")
 _BINDING = word_set(BINDING)
+_OF_BEINGS_ALONE = word_set(OF_BEINGS_ALONE)
 
 
 def noun_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None, int]:
@@ -51,6 +53,7 @@ def noun_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phrase | Non
                 words=(*noun.words, "of", *next_noun.words),
                 head=(start + next_noun.head[0], start + next_noun.head[1]),
                 compound=start + next_noun.compound,
+                indefinite=noun.indefinite,
             )
         elif noun.head_text in PICTURES | PLACEHOLDERS:
             noun = replace(next_noun, pictured=noun.head_text in _PICTURES)
@@ -67,6 +70,9 @@ def _simple_noun_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phra
     j = i
     while j < len(words):
         tag = tags[j]
+        if words[j] == "half" and words[j + 1 : j + 2] in (["a"], ["an"]):
+            j += 1
+            continue
         if tag == "CD" and after_noun and tags[j - 1] == "NNS":
             # "as the sun sets 3 people"
             break
@@ -92,10 +98,16 @@ def _simple_noun_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phra
             words[j] in ("and", ",")
             and not after_noun
             and tagged_words
-            and has_tag(tags, j + 1, ADJECTIVES | (NOUNS if tags[i] == "DT" else set()))
+            and (
+                has_tag(tags, j + 1, ADJECTIVES | (NOUNS if tags[i] == "DT" else set()))
+                or _is_modified(tags, j + 1)
+            )
         ):
             if words[j] == "and":
                 tagged_words.append(("and", "CC"))
+        elif tagged_words and not after_noun and _is_modified(tags, j):
+            # "a large, well used pasture"
+            pass
         else:
             break
         j += 1
@@ -143,8 +155,12 @@ def qualifies_noun(words: list[str], tags: list[str], i: int) -> bool:
     It does in "a running dog", "brightly lit room" and "snow covered hill", but not in "a man
     wearing socks".
     """
+    if words[max(i - 2, 0) : i] == ["each", "other"]:
+        # "next to each other holding umbrellas"
+        return False
     if tags[i] in ("VBN", "VBD") and i and tags[i - 1] == "NN":
-        return words[i] in BOUND_PARTICIPLES and has_tag(tags, i + 1, NOUNS | {"JJ"})
+        bound = words[i] in BOUND_PARTICIPLES or _is_bound(words, tags, i)
+        return bound and has_tag(tags, i + 1, NOUNS | {"JJ"})
     previous = i - 1
     named = has_tag(tags, i + 1, NOUNS | {"JJ"}) or (
         tags[i] == "VBN" and has_tag(tags, i + 1, {"VBG"}) and has_tag(tags, i + 2, NOUNS)
@@ -177,3 +193,17 @@ def qualifies_noun(words: list[str], tags: list[str], i: int) -> bool:
         return False
     listed = tags[previous] in DETERMINERS and has_tag(tags, i + 1, {",", "CC"})
     return named or (listed and has_tag(tags, i + 2, NOUNS | {"JJ"}))
+
+
+def _is_modified(tags: list[str], i: int) -> bool:
+    """Returns whether an adverb and an adjective or participle begin at i: "well used"."""
+    return tags[i : i + 1] == ["RB"] and has_tag(tags, i + 1, ADJECTIVES | {"VBN"})
+
+
+def _is_bound(words: list[str], tags: list[str], i: int) -> bool:
+    """Returns whether a past participle and the noun before it qualify: "a wall mounted toilet"."""
+    noun, base = words[i - 1], BASES.get(words[i], "")
+    acts = is_kind(noun, MOVERS, CLOTHES) or base in _OF_BEINGS_ALONE or base in ("hold", "carry")
+    followed = i + 1 < len(words) and not multiword_preposition(words, i + 1)
+    named = has_tag(tags, i + 1, NOUNS) or has_tag(tags, i + 2, NOUNS)
+    return words[i].endswith("ed") and followed and named and not acts

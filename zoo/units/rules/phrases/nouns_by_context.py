@@ -4,6 +4,7 @@ from zoo.units.rules.kinds import BEINGS, CLOTHES, MOVERS
 from zoo.units.rules.lexicon import (
     ATTRIBUTE_FOILS,
     BASES,
+    COLOURS,
     NOUN_FOILS,
     PICTURES,
     PLACEHOLDERS,
@@ -14,6 +15,7 @@ from zoo.units.rules.lexicon import (
 from zoo.units.rules.phrases.word_classes import (
     ADJECTIVES,
     AUXILIARIES,
+    DETERMINERS,
     FINITE,
     NOUNS,
     SUBJECT_PRONOUNS,
@@ -23,6 +25,7 @@ from zoo.units.rules.phrases.word_classes import (
 
 # "down tracks": a third person does not follow these
 _GOING_ALONG = (["down"], ["along"], ["across"], ["through"], ["over"])
+_COUNTING = word_set("various several many different some other")
 _GOVERNING = word_set("in at of with into from near under behind between against beside")
 
 
@@ -49,6 +52,13 @@ def is_mistagged_noun(
             or _ends_phrase(words, tags, i)
             # "by red siren"
             or (ends and not word.endswith(("ed", "-")))
+            # "around a dummy on a board"
+            or (
+                words[i - 1 : i] in (["a"], ["an"], ["the"])
+                and next_tag == "IN"
+                and has_tag(tags, i + 2, DETERMINERS)
+                and not word.endswith("ed")
+            )
         )
         return word in CLOTHES or (listed and next_tag not in NOUNS | ADJECTIVES)
     if tag == "VBG" and next_tag in (".", ",", "CC", "IN"):
@@ -59,6 +69,8 @@ def is_mistagged_noun(
         return start < i - 1 and words[start] == "with"
     if tag not in VERBS or tag == "VBG":
         return False
+    if tag == "VBZ" and _is_listed_plural(words, tags, i, previous_tag, next_tag):
+        return True
     if tag == "VB" and word not in BASES and previous_tag == "VBZ" and next_tag in (".", "IN"):
         # "examines produce"
         return words[i - 1] not in AUXILIARIES
@@ -84,9 +96,23 @@ def is_mistagged_noun(
     )
 
 
+def _is_listed_plural(
+    words: list[str], tags: list[str], i: int, previous_tag: str, next_tag: str
+) -> bool:
+    """Returns whether a third person is a plural: "two different tracks", "a tub, sinks, and"."""
+    number = i - 1 if previous_tag == "CD" else i - 2
+    is_number = previous_tag in ("CD", "JJ") and tags[max(number, 0)] == "CD"
+    counted = is_number and words[number] != "one" and words[number - 1] != "number"
+    # "on separate tracks", not "in red stands"
+    governed = tags[max(i - 2, 0)] == "IN" and words[i - 1] not in COLOURS
+    qualified = previous_tag == "JJ" and (words[i - 1] in _COUNTING or governed)
+    listed = previous_tag == "," and next_tag in (",", "CC") and words[i] in NOUN_FOILS
+    return words[i] not in AUXILIARIES and (counted or qualified or listed)
+
+
 def _is_quantity_or_part(word: str, tag: str, previous_tag: str) -> bool:
     """Returns whether a word before "of" is a noun: "set of vases", "the interior of a room"."""
-    if tag == "JJ":
+    if tag in ("JJ", "RB"):
         return previous_tag == "DT" and word not in ATTRIBUTE_FOILS
     return tag in VERBS and word in QUANTITIES | PICTURES and previous_tag in ("", "DT", "JJ")
 
@@ -120,7 +146,9 @@ def _ends_phrase(words: list[str], tags: list[str], i: int) -> bool:
     next_tag = tags[i + 1] if i + 1 < len(tags) else "."
     joined = next_tag == "CC" and not has_tag(tags, i + 2, ADJECTIVES | {"VBN", "VBG"})
     placed = next_tag == "RB" and (words[i + 1] in PREPOSITIONS)
-    if not (joined or placed or next_tag in ("IN", "TO", ".", "VBZ") or words[i + 1] == "being"):
+    set_off = next_tag == "," and tags[i] != "JJ"
+    follows = joined or placed or set_off or next_tag in ("IN", "TO", ".", "VBZ")
+    if not (follows or words[i + 1] == "being"):
         return False
     if words[i - 1] in BEINGS:
         return False

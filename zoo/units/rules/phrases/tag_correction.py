@@ -25,6 +25,8 @@ _STATES = word_set(
 )
 # adverbs that taggers take for nouns: "the board midair"
 _ADVERBS = word_set("midair mid-air airborne overhead outdoors indoors downhill uphill upstairs")
+_HAVING_SETTINGS = word_set("table place room city park kitchen dinner")
+_PLACING = word_set("on in at next near by beside under behind atop inside")
 _BE = word_set("is are was were be been being")
 # verbs whose participle is the base
 _UNCHANGED = word_set("cut put shut split spread")
@@ -51,7 +53,7 @@ def correct_tags(words: list[str], tags: list[str]) -> list[str]:
         elif tag == "IN" and words[i - 1] in ("a", "an") and i:
             # "an above ground pool"
             tags[i] = "JJ"
-        elif "-" in word and word.endswith("ed") and next_tag in NOUNS | ADJECTIVES:
+        elif "-" in word and word.endswith("ed") and next_tag in NOUNS | ADJECTIVES | {"VBN"}:
             # "a large , tree-covered mountain"
             tags[i] = "JJ"
         elif tag == "VB" and words[i - 1 : i] == ["very"] and next_tag in NOUNS:
@@ -72,12 +74,22 @@ def correct_tags(words: list[str], tags: list[str]) -> list[str]:
         ):
             # "a sandwich cut in half"
             tags[i] = "VBN"
+        elif i == 0 and word in _UNCHANGED and next_tag in NOUNS:
+            # "cut vegetables"
+            tags[i] = "VBN"
+        elif word == "setting" and _means_sitting(words, tags, i):
+            tags[i] = "VBG"
         elif word in _ADVERBS and previous_tag in NOUNS:
             tags[i] = "RB"
         elif (
             tag == "VBD"
             and previous_tag in NOUNS
-            and (_is_passive(words, i) or _follows_finite_verb(words, tags, i))
+            and (
+                _is_passive(words, i)
+                or _follows_finite_verb(words, tags, i)
+                # "with its neck stretched over rocks"
+                or (tags[max(i - 2, 0)] == "PRP$" and words[max(i - 3, 0)] == "with")
+            )
         ) or (
             i and words[i - 1] in _BE and (tag == "VBD" or (word in _UNCHANGED and tag in VERBS))
         ):
@@ -103,6 +115,24 @@ def correct_tags(words: list[str], tags: list[str]) -> list[str]:
         elif tag == "JJ" and "-" in word and word.endswith("s") and next_tag not in NOUNS:
             tags[i] = "NNS"
     return tags
+
+
+def _means_sitting(words: list[str], tags: list[str], i: int) -> bool:
+    """Returns whether "setting" is misspelled: "a vase setting on a shelf"."""
+    return (
+        has_tag(tags, i - 1, NOUNS)
+        and words[i - 1] not in _HAVING_SETTINGS
+        and words[i + 1 : i + 2] != []
+        and words[i + 1] in _PLACING
+        and (i < 2 or not _names_setting(words, tags, i))
+    )
+
+
+def _names_setting(words: list[str], tags: list[str], i: int) -> bool:
+    start = i - 1
+    while start > 0 and tags[start] in NOUNS | ADJECTIVES | DETERMINERS:
+        start -= 1
+    return words[start] == "in"
 
 
 def _is_passive(words: list[str], i: int) -> bool:

@@ -48,6 +48,9 @@ def verb_group(words: list[str], tags: list[str], i: int) -> tuple[Phrase | None
             if tags[j - 1] == "RB" and group and group[-1][0] not in AUXILIARIES:
                 break
             group.append((words[j], tags[j]))
+        elif multiword_preposition(words, j):
+            # "made to look like a truck"
+            break
         elif tags[j] == "TO" and has_tag(tags, j + 1, {"VB"}) and group:
             group.append(("to", "TO"))
         elif words[j] in _READY and tags[j + 1 : j + 3] == ["TO", "VB"] and group:
@@ -109,6 +112,6 @@ def _keeps_form(verb: str, tag: str, is_perfect: bool) -> bool:
     return (
         verb in _READY
         or (tag in ("VBG", "VBN") and not (is_perfect and verb in BASES))
-        or verb.endswith("ing")
+        or (verb.endswith("ing") and BASES.get(verb) != verb)
         or (tag == "VBD" and (verb.endswith("ed") or verb not in BASES))
     )

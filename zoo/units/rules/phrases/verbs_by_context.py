@@ -34,6 +34,9 @@ _SINGULAR_SUBJECTS = word_set(
 )
 # prepositions of direction
 _DIRECTIONS = word_set("down up into onto through across along off towards toward past over")
+_DONE_TO_THINGS = word_set(
+    "eat drink cook fry read hold carry prepare feed catch hit throw wear cut"
+)
 _WORN_AFTER = word_set("in wearing")
 # more often verbs than nouns
 _MOSTLY_VERBS = word_set("smile smiles watch watches jump jumps point points talk talks")
@@ -139,6 +142,7 @@ def _is_participle(
         next_tag in ("DT", "PRP$")
         or (word in BASES and next_tag in AFTER_VERB)
         or (words[i - 1] in PLACES and word in BASES and next_tag in ADJECTIVES | {"NNS"})
+        or (next_tag in ADJECTIVES | NOUNS and _acts_after_place(words, tags, i))
     )
     return (
         after_noun
@@ -152,6 +156,16 @@ def _is_participle(
         or (previous_tag in ("NN", "NNS") and next_tag == "IN" and word not in _ACTIVITIES)
         or (next_tag not in NOUNS and _follows_clothing(words, tags, i))
     )
+
+
+def _acts_after_place(words: list[str], tags: list[str], i: int) -> bool:
+    """Returns whether somebody does something after a place: "is at the stove cooking eggs"."""
+    if BASES.get(words[i]) not in _DONE_TO_THINGS or words[i - 1] in MOVERS | CLOTHES:
+        return False
+    start = i - 1
+    while start > 0 and tags[start] in NOUNS | ADJECTIVES | DETERMINERS:
+        start -= 1
+    return tags[start] == "IN" and not BEINGS.isdisjoint(words[:start])
 
 
 def _is_third_person(
