@@ -622,6 +622,9 @@ def test_between_two_things_is_between_neither() -> None:
         ("A cart fills a train with luggage", "train with luggage"),
         ("A pizza is cooking in an oven", "pizza cooking in oven"),
         ("A man teaching a child to swing a bat", "child swinging bat"),
+        ("A traffic light above a street with cars", "street with cars"),
+        ("Someone holding a phone", "person holding phone"),
+        ("Two dogs lie next to each other on a couch", "two dogs lying on couch"),
     ],
 )
 def test_a_relation_has_the_bearer_that_the_caption_means(caption: str, expected: str) -> None:
@@ -663,6 +666,8 @@ def test_pictures_lots_and_groups_are_things_where_they_are_in_a_place() -> None
     assert entities("Buses parked in a lot") == ["buses", "lot"]
     assert entities("A group is smiling at two men") == ["group", "two men"]
     assert entities("A picture of a dog") == ["dog"]
+    assert entities("A man turns a corner in the corner of a room") == ["man", "corner", "room"]
+    assert entities("A thing in a city setting at an event") == ["city setting"]
 
 
 def test_a_person_does_not_do_what_the_thing_beside_does() -> None:

@@ -62,7 +62,7 @@ def shown(caption: str) -> str:
             "A girl wearing pink dances on the sidewalk",
             "n:girl v:wearing v:dancing p:on n:sidewalk",
         ),
-        ("A dog runs and someone watches", "n:dog v:running j:and n:someone v:watching"),
+        ("A dog runs and someone watches", "n:dog v:running j:and n:person v:watching"),
         ("A man sits and watches people", "n:man v:sitting j:and v:watching n:people"),
         ("Two girls hold hands and smile .", "n:two_girls v:holding n:hands j:and v:smiling"),
         ("A child looks at leaves", "n:child v:looking p:at n:leaves"),

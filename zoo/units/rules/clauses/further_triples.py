@@ -41,7 +41,7 @@ _MEN = singulars_and_plurals(
 )
 _PLACING = word_set(
     "in on at inside over along across near by down up through around behind beside to against of "
-    "outside under above below past"
+    "outside under above below past to into"
 )
 _PREPOSITIONS_OF_PLACE = frozenset(
     {"in", "on", "by", "near", "next to", "at", "against", "by the side of", "in the middle of"}
@@ -76,7 +76,7 @@ def parts_of_place(state: ClauseState, run: list[Phrase], place: Phrase | None) 
         and (
             moves
             or not is_kind(place.head_text, GROUNDS)
-            or all(is_kind(noun.head_text, BEINGS) for noun in run)
+            or all(is_kind(noun.head_text, MOVERS) or noun.text == "traffic" for noun in run)
         )
     ):
         yield from (

@@ -71,7 +71,7 @@ def is_valid_triple(bearer: Phrase, state: ClauseState, noun: Phrase) -> bool:
     # "a window looking out to trees"
     outward = first_base == "look" and state.predicate[1:2] in _OUTWARD
     # "soup is cooking on a stove"
-    cooks = first_base == "cook" and is_kind(bearer.head_text, FOODS)
+    cooks = first_base == "cook" and any(is_kind(word, FOODS) for word in bearer.words)
     acts = acts and not (outward or cooks)
     if acts and first_base in _VERBS_OF_BEINGS and is_kind(bearer.head_text, _THINGS):
         return False

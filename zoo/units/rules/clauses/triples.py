@@ -140,8 +140,9 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[Triple]:
                 and next_phrase.kind == "preposition"
                 and next_phrase.text not in _WITHOUT_PLACE
             ):
-                # "dogs chasing each other on a beach"
-                state.predicate = (*state.predicate, *phrase.words)
+                # "people sitting next to each other in front of a TV", "dogs chasing each other on"
+                acts = state.predicate == state.verb_words
+                state.predicate = (*state.verb_words, *(phrase.words if acts else ()))
             else:
                 state.end_clause_keep_subject()
         elif phrase.kind == "verb":

@@ -17,9 +17,7 @@ _NOUNS_IN_ING = NOUN_FOILS.keys() | NOUNS_IN_ING
 # "in silver" names nothing, but "a blonde" is a person
 _COLOURS_AS_NOUNS = COLOURS - {"blond", "blonde", "brunette"}
 # "a video game", "a seating area"
-_NAMED_BY_MODIFIER = word_set(
-    "scene scenes case cases set spot spots display displays space spaces line lines"
-)
+_NAMED_BY_MODIFIER = word_set("scene scenes case cases set spot spots display displays line lines")
 
 # "forms a line"
 _SHAPES = word_set("jump line pose")
@@ -27,6 +25,8 @@ _SHAPES = word_set("jump line pose")
 PICTURES_AS_THINGS = word_set("picture pictures photo photos photograph photographs")
 _SHOWING = word_set("on under above below near beside behind with over against around next_to")
 _NAMED_BY_NOUN = word_set("item items object objects lot lots")
+# "a blue thing", "a large space", "an outdoor event"
+_NAMED_BY_ANY = word_set("thing things space spaces setting settings event events")
 # what somebody does or takes part in
 _EVENTS = COMPETITIONS | word_set("trick tricks stunt stunts")
 _AREAS = frozenset({"area", "areas"})
@@ -42,6 +42,8 @@ def _is_placeholder(phrase: Phrase) -> bool:
         return False
     if phrase.head_text in _NAMED_BY_MODIFIER:
         return _UNNAMING.issuperset(phrase.words[: phrase.head[0]])
+    if phrase.head_text in _NAMED_BY_ANY and phrase.head[0] > 0:
+        return False
     if phrase.head_text in _NAMED_BY_NOUN and phrase.compound_text != phrase.head_text:
         return False
     if phrase.head_text in _EVENTS or (phrase.indefinite and phrase.head_text in _SHAPES):

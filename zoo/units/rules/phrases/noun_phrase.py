@@ -55,7 +55,7 @@ def noun_phrase(words: list[str], tags: list[str], i: int) -> tuple[Phrase | Non
                 compound=start + next_noun.compound,
                 indefinite=noun.indefinite,
             )
-        elif noun.head_text in PICTURES | PLACEHOLDERS:
+        elif noun.head_text in PICTURES | PLACEHOLDERS | {"corner"}:
             noun = replace(next_noun, pictured=noun.head_text in _PICTURES)
         else:
             noun = replace(noun, words=(*noun.words, "of", *next_noun.words))

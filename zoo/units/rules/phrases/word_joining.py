@@ -16,6 +16,7 @@ _COMPOUNDS: dict[tuple[str, ...], str] = {
     ("hill", "side"): "hillside",
     ("water", "'s", "edge"): "water's edge",
     ("waters", "edge"): "water's edge",
+    ("walk", "in", "shower"): "walk-in shower",
     ("side", "walk"): "sidewalk",
     ("side", "walks"): "sidewalks",
     ("pick", "up", "truck"): "pickup truck",
@@ -37,6 +38,7 @@ _COMPOUNDS: dict[tuple[str, ...], str] = {
     ("garbage", "can"): "trash can",
     ("garbage", "cans"): "trash cans",
 }
+_SAME = {"someone": "person", "somebody": "person"}
 _BEFORE_PLURAL = NUMBERS | word_set("several some many")
 _READING = word_set("read reads reading say says saying")
 _QUOTES = ('"', "“", "”")
@@ -46,12 +48,13 @@ def join_words(tokens: Sequence[Token]) -> tuple[list[str], list[str]]:
     """Returns the words of a caption in lower case, and their tags.
 
     A compound that taggers take apart is one noun. What a sign reads and "side by side" are left
-    out, and "in it's mouth" and "two cat's sitting" are spelled as they are meant.
+    out. "Someone" is a person. "In it's mouth" and "two cat's sitting" are spelled as they are
+    meant.
     """
     words: list[str] = []
     tags: list[str] = []
     for token in tokens:
-        word = token.text.lower()
+        word = _SAME.get(token.text.lower(), token.text.lower())
         for n_words in (2, 1):
             joined = _COMPOUNDS.get((*words[-n_words:], word))
             if joined:
