@@ -1,11 +1,13 @@
 import csv
 import json
 import logging
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from zoo.cli import main
 from zoo.errors import ZooError
 from zoo.sources.images import ImageFinder
 from zoo.sources.readers.coco_captions import CocoCaptions
@@ -389,3 +391,13 @@ def test_readers_can_be_named_in_a_checkpoint(tmp_path):
 @pytest.fixture(autouse=True)
 def _hear_warnings(caplog):
     caplog.set_level(logging.INFO)
+
+
+def test_a_file_that_a_list_of_readers_is_to_read_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "captions.txt"
+    file.write_text("a dog\n")
+    words = ["data", "pack", str(file), "--out", str(tmp_path / "out")]
+    assert main([*words, "--reader", "Concatenation"]) == 1
+    assert "Concatenation reads a list of readers" in capsys.readouterr().err

@@ -18,10 +18,16 @@ class Concatenation(Reader):
         readers: The readers.
 
     Raises:
-        ZooError: The list of readers is empty.
+        ZooError: There is no list of readers, or it is empty.
     """
 
     def __init__(self, readers: list[Reader]) -> None:
+        # a command that reads one file builds the class of its --reader with the file's path
+        if isinstance(readers, str | Path):
+            raise ZooError(
+                f"Concatenation reads a list of readers, and {readers} is one path: choose the "
+                "reader of its format (zoo ls readers), or leave --reader out"
+            )
         if not readers:
             raise ZooError("a list of readers is empty: give at least one reader of captions")
         self.readers = list(readers)
