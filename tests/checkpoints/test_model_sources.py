@@ -110,15 +110,8 @@ def test_every_name_loads_the_same_model_and_is_a_start_of_training(
 
 
 @pytest.mark.usefixtures("hub")
-@pytest.mark.parametrize(
-    ("command", "name"),
-    [
-        ("fit", "{0}/run"),
-        ("fit", "hf-hub:lab/open_clip"),
-        ("validate", "lab/hugging_face"),
-        ("validate", "lab/export"),
-    ],
-)
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("command", ["fit", "validate"])
 def test_a_name_is_the_model_of_a_command(
     command: str,
     name: str,
@@ -158,14 +151,46 @@ def test_a_model_of_the_hub_is_evaluated_and_exported(
 
 
 @pytest.mark.usefixtures("hub")
-def test_a_run_on_the_hub_is_merged_with_its_initial_weights(
-    run: zoo.Model, tmp_path: Path
+@pytest.mark.parametrize("name", NAMES)
+def test_every_name_is_exported(name: str, folder: Path, run: zoo.Model, tmp_path: Path) -> None:
+    assert main(["export", name.format(folder), str(tmp_path / "exported")]) == 0
+    exported = zoo.load(tmp_path / "exported")
+    for given, wanted in zip(vectors(exported), vectors(run), strict=True):
+        np.testing.assert_allclose(given, wanted, atol=1e-5)
+
+
+@pytest.mark.usefixtures("hub")
+@pytest.mark.parametrize("name", NAMES)
+def test_every_name_is_evaluated(name: str, folder: Path, run: zoo.Model, made_root: Path) -> None:
+    benchmark = f"pairs:{made_root / 'pairs.csv'}"
+    found, expected = (
+        zoo.evaluate(model, benchmark, made_root, quiet=True).metrics
+        for model in (name.format(folder), run)
+    )
+    assert [metric.value for metric in found] == [metric.value for metric in expected]
+
+
+@pytest.mark.usefixtures("hub")
+@pytest.mark.parametrize("name", NAMES)
+def test_every_name_is_the_base_of_a_merge(
+    name: str, folder: Path, run: zoo.Model, tmp_path: Path
 ) -> None:
-    words = ["--base", "hf-hub:lab/open_clip", "--alphas", "0.5", "--out", str(tmp_path / "merged")]
+    base = f"hf-hub:{name}" if name.startswith("lab/") else name.format(folder)
+    words = ["--base", base, "--alphas", "0.5", "--out", str(tmp_path / "merged")]
     assert main(["merge", "--ckpt_path", "hf-hub:lab/export", *words]) == 0
     merged = zoo.load(tmp_path / "merged" / "alpha_0.5.ckpt")
     for given, wanted in zip(vectors(merged), vectors(run), strict=True):
         np.testing.assert_allclose(given, wanted, atol=1e-5)
+
+
+@pytest.mark.usefixtures("hub")
+@pytest.mark.parametrize("name", ["{0}/run", "{0}/export", "hf-hub:lab/export", "lab/export"])
+def test_every_name_of_a_tuned_model_is_merged(name: str, folder: Path, tmp_path: Path) -> None:
+    words = ["--base", f"{folder}/open_clip", "--alphas", "1", "--out", str(tmp_path / "merged")]
+    assert main(["merge", "--ckpt_path", name.format(folder), *words]) == 0
+    check_towers(
+        zoo.load(tmp_path / "merged" / "alpha_1.ckpt").module.backbone, zoo.load(folder / "run")
+    )
 
 
 def test_only_settings_and_one_file_of_weights_are_downloaded(
