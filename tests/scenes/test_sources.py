@@ -4,11 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.datamodules.small import attached
 from zoo.benchmarks.scene_swaps import SceneSwaps
+from zoo.datamodules.captions import CaptionDataModule
 from zoo.errors import ZooError
 from zoo.scenes.cache import read_lines
 from zoo.sources.readers.scenes import Scenes
 from zoo.support.configurable import to_config
+from zoo.units.sampler import UnitSampler
 
 
 def test_samples_are_the_captions_of_a_split_with_images_that_are_there(rendered):
@@ -55,3 +58,10 @@ def test_a_missing_folder_is_absent_with_how_to_get_it(tmp_path):
     assert reading.cases == []
     assert [subset.name for subset in reading.missing_subsets] == ["test", "held_out"]
     assert all("zoo scenes render" in part.instructions for part in reading.missing_subsets)
+
+
+def test_units_of_all_splits_of_a_folder_serve_one_split(rendered: Path) -> None:
+    units = UnitSampler(str(rendered / "units.jsonl"))
+    train = Scenes(str(rendered), split="train")
+    data = attached(CaptionDataModule(train, [str(rendered)], units=units, workers=0))
+    assert data.provides.units

@@ -25,6 +25,10 @@ class Scenes(Reader):
             raise ZooError(f"Scenes(split='{split}'): choose one of {', '.join(SPLITS)}")
         self.folder, self.split = folder, split
 
+    def all_splits(self) -> Reader:
+        """Returns a reader of all scenes of the folder."""
+        return Scenes(self.folder)
+
     def samples(self) -> Iterator[Sample]:
         """Yields a sample for each caption of the split."""
         folder = Path(self.folder).absolute()
