@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.datamodules.small import attached
 from zoo.benchmarks.scene_swaps import SceneSwaps
-from zoo.datamodules.captions import CaptionDataModule
+from zoo.datamodules.units import read_checked_units
 from zoo.errors import ZooError
 from zoo.scenes.cache import read_lines
 from zoo.sources.readers.scenes import Scenes
+from zoo.sources.source import read_source
 from zoo.support.configurable import to_config
 from zoo.units.sampler import UnitSampler
 
@@ -62,6 +62,8 @@ def test_a_missing_folder_is_absent_with_how_to_get_it(tmp_path):
 
 def test_units_of_all_splits_of_a_folder_serve_one_split(rendered: Path) -> None:
     units = UnitSampler(str(rendered / "units.jsonl"))
-    train = Scenes(str(rendered), split="train")
-    data = attached(CaptionDataModule(train, [str(rendered)], units=units, workers=0))
-    assert data.provides.units
+    train = read_source(Scenes(str(rendered), split="train"))
+    records = read_checked_units(
+        units, [train.samples], lambda: [read_source(train.reader.all_splits()).samples]
+    )
+    assert len(records.caption_ids) > len(train.samples)
