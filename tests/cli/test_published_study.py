@@ -21,7 +21,7 @@ from zoo.publishing.export import export
 ROWS = ("CLIP", "NegCLIP", "FSC-CLIP", "CS-CLIP")
 SMALL: dict[str, Any] = {
     "fetch": "sugarcrepe",
-    "models": {row: "models/made" for row in ROWS},
+    "models": dict.fromkeys(ROWS, "models/made"),
     "validate": {"benchmarks": "sugarcrepe", "trainer.accelerator": "cpu"},
 }
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "studies" / "published_status.py"
