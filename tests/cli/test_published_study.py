@@ -63,7 +63,8 @@ def test_the_study_fetches_from_a_server_measures_and_fills_the_status_table(
     printed = capsys.readouterr()
     assert status == 0, printed.err
     images = {path.name for path in Path("root/coco/val2017").iterdir()}
-    assert images and images <= {path.name for path in photographs}
+    assert images
+    assert images <= {path.name for path in photographs}
     found = json.loads(Path("work/published.json").read_text())
     assert {value["run"] for value in found["values"]} == set(ROWS)
     within = sum(value["within"] for value in found["values"] if value["run"] == "NegCLIP")
