@@ -252,3 +252,10 @@ def test_it_describes_where_its_units_come_from(tmp_path: Path) -> None:
 
 def test_its_arguments_are_plain_data() -> None:
     assert to_config(sampler(edits=["argument_swap"]))["init_args"]["edits"] == ["argument_swap"]
+
+
+def test_a_file_without_units_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "units.jsonl"
+    write_units([UnitRecord("1", "1", "a cat")], file)
+    with pytest.raises(ZooError, match="has no units: its captions have neither"):
+        UnitSampler(str(file)).records()

@@ -75,14 +75,20 @@ class UnitSampler(Configurable):
         """Returns the records by caption id; the file is compiled once.
 
         Raises:
-            ZooError: The file is invalid, or it has no foil of one of `edits`.
+            ZooError: The file is invalid, has no units, or has no foil of one of `edits`.
         """
         return self._records
 
     @cached_property
     def _records(self) -> UnitTable:
         records = unit_table(self.file)
-        foil_counts = records.sources_and_counts["foils"]
+        counts = records.sources_and_counts
+        if not counts["entities"] + counts["relations"]:
+            raise ZooError(
+                f"{self.file} has no units: its captions have neither entities nor relations. "
+                "Extract them by `zoo units extract CAPTIONS --out FILE`"
+            )
+        foil_counts = counts["foils"]
         for edit in self.edits or ():
             if edit not in foil_counts:
                 raise ZooError(
