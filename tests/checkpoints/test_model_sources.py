@@ -193,6 +193,13 @@ def test_every_name_of_a_tuned_model_is_merged(name: str, folder: Path, tmp_path
     )
 
 
+def test_random_weights_are_the_same_each_time_and_leave_the_generator_as_it_is() -> None:
+    state = torch.get_rng_state()
+    first, second = zoo.load("zoo-tiny"), zoo.load("zoo-tiny")
+    check_towers(first.module.backbone, second)
+    assert torch.equal(torch.get_rng_state(), state)
+
+
 def test_only_settings_and_one_file_of_weights_are_downloaded(
     hub: HubServer, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from zoo.backbones.catalogue.entry import entries, open_clip_model_names
 from zoo.backbones.catalogue.model import (
     is_published,
@@ -44,7 +46,7 @@ class ModelSource:
     pair_scorer: PairScorerSource | None = None
 
     def load(self) -> ZooModule:
-        """Builds the module, with its weights.
+        """Builds the module, with its weights. Random ones are the same each time.
 
         Raises:
             ZooError: A file cannot be read, does not fit, or names a class that is not trusted, or
@@ -54,7 +56,9 @@ class ModelSource:
         if self.checkpoint is not None:
             return load_checkpoint(self.checkpoint)
         assert self.settings is not None, "a source has a checkpoint or settings"
-        return build_module(self.settings, f"the model {self.name}")
+        with torch.random.fork_rng(devices=()):
+            torch.manual_seed(0)
+            return build_module(self.settings, f"the model {self.name}")
 
     def refuse_pair_scorer(self) -> None:
         """Checks that the model has towers.
