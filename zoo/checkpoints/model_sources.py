@@ -46,7 +46,7 @@ class ModelSource:
     pair_scorer: PairScorerSource | None = None
 
     def load(self) -> ZooModule:
-        """Builds the module, with its weights. Random ones are the same each time.
+        """Builds the module, with its weights. Random weights are drawn with seed 0.
 
         Raises:
             ZooError: A file cannot be read, does not fit, or names a class that is not trusted, or
@@ -57,7 +57,8 @@ class ModelSource:
             return load_checkpoint(self.checkpoint)
         assert self.settings is not None, "a source has a checkpoint or settings"
         with torch.random.fork_rng(devices=()):
-            torch.manual_seed(0)
+            # the generators of GPUs, which fork_rng() would not restore, are left as they are
+            torch.default_generator.manual_seed(0)
             return build_module(self.settings, f"the model {self.name}")
 
     def refuse_pair_scorer(self) -> None:

@@ -18,7 +18,7 @@ class Concatenation(Reader):
         readers: The readers.
 
     Raises:
-        ZooError: There is no list of readers, or it is empty.
+        ZooError: `readers` is a path, or an empty list.
     """
 
     def __init__(self, readers: list[Reader]) -> None:

@@ -41,7 +41,7 @@ _MEN = singulars_and_plurals(
 )
 _PLACING = word_set(
     "in on at inside over along across near by down up through around behind beside to against of "
-    "outside under above below past to into"
+    "outside under above below past into"
 )
 _PREPOSITIONS_OF_PLACE = frozenset(
     {"in", "on", "by", "near", "next to", "at", "against", "by the side of", "in the middle of"}

@@ -19,25 +19,24 @@ _CAMERAS = word_set("camera cameras photographer")
 _INTO = word_set("onto into out_of off")
 _PATHS = word_set("down up through across along past over around toward towards")
 _CONVEYING = word_set("ride drive push pull lead walk carry chase follow fly sail paddle drag")
-_INDEFINITE = word_set("something someone somebody anything")
+_INDEFINITE = word_set("something anything")
 _GOING = MOTIONS | {"cross"}
 _NEARBY = frozenset({"next to", "near", "beside", "by", "close to", "alongside"})
 _FILLING = word_set("fill cover load decorate stuff pack top")
-_TOUCHING = frozenset(
-    {
-        "out",
-        "out of",
-        "through",
-        "into",
-        "on",
-        "on top of",
-        "onto",
-        "against",
-        "around",
-        "over",
-        "under",
-    }
-)
+# of a limb: "one hand on a bull", "its head out of a window"
+_TOUCHING = {
+    "on",
+    "on top of",
+    "onto",
+    "into",
+    "against",
+    "around",
+    "over",
+    "under",
+    "out",
+    "out of",
+    "through",
+}
 
 
 def start_preposition(state: ClauseState, preposition: Phrase, previous: Phrase | None) -> None:
@@ -61,13 +60,7 @@ def start_preposition(state: ClauseState, preposition: Phrase, previous: Phrase 
         and _is_own_bearer(state, previous)
         and previous.head_text in BEINGS
     )
-    of_limb = (
-        state.governor == "with"
-        and previous is state.last_noun
-        and previous is not None
-        and is_kind(previous.head_text, LIMBS)
-    )
-    if state.object is not None and not of_being and not of_limb:
+    if state.object is not None and not of_being and not _is_limb_after_with(state, previous):
         # "does a trick on a ramp": the actor is on the ramp
         of_actor = (
             (preposition.text == "with" and not _with_may_describe_object(state))
@@ -145,6 +138,16 @@ def start_preposition(state: ClauseState, preposition: Phrase, previous: Phrase 
         state.predicate = (state.verb_words if goes_on else ()) + preposition.words
 
 
+def _is_limb_after_with(state: ClauseState, noun: Phrase | None) -> bool:
+    """Returns whether a noun is a body part that somebody is said to have: "with one hand"."""
+    return (
+        state.governor == "with"
+        and noun is not None
+        and noun is state.last_noun
+        and is_kind(noun.head_text, LIMBS)
+    )
+
+
 def _follows_path(state: ClauseState, preposition: Phrase, previous: Phrase | None) -> bool:
     """Returns whether a place follows a path: "rides a skateboard up a ramp by a mountain"."""
     return (
@@ -164,14 +167,9 @@ def _bearers_of_preposition(
     A body part may have its own place ("with one hand on a bull"). If "in" follows, the place may
     be that of the owner ("with its mouth open in the grass"), so that there is no bearer.
     """
-    of_limb = (
-        state.governor == "with"
-        and previous is state.last_noun
-        and previous is not None
-        and is_kind(previous.head_text, LIMBS)
-    )
-    if of_limb and preposition.text in _TOUCHING:
-        return [previous] if previous else []
+    of_limb = _is_limb_after_with(state, previous)
+    if previous is not None and of_limb and preposition.text in _TOUCHING:
+        return [previous]
     if preposition.text in _DIRECTIONS and previous not in state.subject:
         # "throwing a ball, towards a dog": it is unclear who or what goes there
         return state.actors if _goes_on(state, preposition) else []

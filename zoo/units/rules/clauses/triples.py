@@ -140,7 +140,8 @@ def triples(phrase_list: Sequence[Phrase]) -> Iterator[Triple]:
                 and next_phrase.kind == "preposition"
                 and next_phrase.text not in _WITHOUT_PLACE
             ):
-                # "people sitting next to each other in front of a TV", "dogs chasing each other on"
+                # "dogs chasing each other on a beach", but "sitting in front of a TV" where they
+                # sit next to each other
                 acts = state.predicate == state.verb_words
                 state.predicate = (*state.verb_words, *(phrase.words if acts else ()))
             else:

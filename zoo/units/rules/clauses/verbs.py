@@ -24,7 +24,6 @@ _HAPPENING = word_set(
     "flowing hanging blowing glaring sticking coming growing rising falling dangling shining "
     "showing protruding dripping pouring"
 )
-_SOMEONE = word_set("someone somebody")
 _SHOWING = word_set("show depict feature capture")
 # states of a vehicle or person, not of the place where it is
 _PLACING = word_set("in on at over across along through near under by")
@@ -76,7 +75,7 @@ def start_verb(state: ClauseState, verb: Phrase, previous: Phrase | None) -> Non
                 and (
                     (verb.passive and not set_off and not _is_state_of_subject(state, verb))
                     or of_thing
-                    or state.last_noun.head_text in BEINGS | _SOMEONE
+                    or state.last_noun.head_text in BEINGS
                     or _belongs_to_place(state)
                     or _is_hand_holding(state, verb)
                     or ((watches or state.has_perception_verb) and not state.subject)

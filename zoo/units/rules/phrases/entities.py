@@ -22,11 +22,14 @@ _NAMED_BY_MODIFIER = word_set("scene scenes case cases set spot spots display di
 # "forms a line"
 _SHAPES = word_set("jump line pose")
 # "hair care items"
-PICTURES_AS_THINGS = word_set("picture pictures photo photos photograph photographs")
-_SHOWING = word_set("on under above below near beside behind with over against around next_to")
 _NAMED_BY_NOUN = word_set("item items object objects lot lots")
 # "a blue thing", "a large space", "an outdoor event"
 _NAMED_BY_ANY = word_set("thing things space spaces setting settings event events")
+# "a racket under three pictures": pictures after these words are things
+_PICTURES = word_set("picture pictures photo photos photograph photographs")
+_BEFORE_PICTURES = word_set(
+    "on under above below near beside behind with over against around next_to"
+)
 # what somebody does or takes part in
 _EVENTS = COMPETITIONS | word_set("trick tricks stunt stunts")
 _AREAS = frozenset({"area", "areas"})
@@ -61,9 +64,9 @@ def _is_thing_in_place(phrase: Phrase, previous: Phrase | None) -> bool:
 
     "A picture of a dog" and "a lot of dogs" name the dog alone.
     """
-    if phrase.head_text in PICTURES_AS_THINGS:
+    if phrase.head_text in _PICTURES:
         return previous is not None and (
-            (previous.kind == "preposition" and previous.text in _SHOWING)
+            (previous.kind == "preposition" and previous.text in _BEFORE_PICTURES)
             or (previous.kind == "verb" and previous.words[:1] in (("holding",), ("hanging",)))
         )
     if phrase.head_text == "lot":

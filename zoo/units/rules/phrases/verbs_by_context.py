@@ -29,9 +29,7 @@ _ACTIVITIES = word_set("climbing boarding parking fishing racing swimming wrestl
 _NO_SUBJECTS = word_set("sports clothes lots dozens hundreds pieces hands thumbs mid")
 # tags that may follow a verb with a plural subject
 _AFTER_PLURAL_SUBJECT = (AFTER_VERB | {"VBG"}) - {"CC", ",", "."}
-_SINGULAR_SUBJECTS = word_set(
-    "someone somebody everyone everybody another one each who background foreground"
-)
+_SINGULAR_SUBJECTS = word_set("everyone everybody another one each who background foreground")
 # prepositions of direction
 _DIRECTIONS = word_set("down up into onto through across along off towards toward past over")
 _DONE_TO_THINGS = word_set(

@@ -73,15 +73,14 @@ def join_words(tokens: Sequence[Token]) -> tuple[list[str], list[str]]:
 
 
 def _join_adverbs(words: list[str], tags: list[str]) -> None:
+    # joined words are one word less, so the last indices may be gone
     for i in range(len(words) - 1):
-        if i + 1 == len(words):
-            break
         if words[i : i + 2] in (["upside", "down"], ["face", "down"]):
             words[i : i + 2], tags[i : i + 2] = (
                 ["upside-down" if words[i] == "upside" else "facedown"],
                 ["JJ"],
             )
-        elif words[i] == "half" and tags[i + 1] == "VBN":
+        elif words[i : i + 1] == ["half"] and tags[i + 1 : i + 2] == ["VBN"]:
             # "a half eaten donut"
             words[i : i + 2], tags[i : i + 2] = [f"half-{words[i + 1]}"], ["JJ"]
     while " side by side " in f" {' '.join(words)} ":
@@ -91,17 +90,17 @@ def _join_adverbs(words: list[str], tags: list[str]) -> None:
 
 def _repair_apostrophes(words: list[str], tags: list[str]) -> None:
     for i in range(len(words) - 2):
-        if words[i + 1 : i + 2] in (["'s"], ["’s"]) and words[i + 2 : i + 3]:
+        if i + 2 < len(words) and words[i + 1] in ("'s", "’s"):
             if (
                 words[i] == "it"
                 and words[i - 1 : i]
                 and tags[i - 1] in ("IN", "VBG", "VBZ")
-                and PLACEHOLDERS.isdisjoint(words[i + 2 : i + 3])
+                and words[i + 2] not in PLACEHOLDERS
             ):
                 # "in it's mouth"
                 words[i : i + 2], tags[i : i + 2] = ["its"], ["PRP$"]
             elif tags[i] in NOUNS and tags[i + 1] == "POS" and tags[i + 2] in ("IN", "VBG", "VBP"):
-                # "two cat's sitting", "on ski's in"; "the man's standing" is singular
+                # "two cat's sitting" and "on ski's" are plurals, "the man's standing" is not
                 many = tags[i + 2] != "VBG" or not _BEFORE_PLURAL.isdisjoint(
                     words[max(i - 2, 0) : i]
                 )
