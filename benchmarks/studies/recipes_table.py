@@ -36,12 +36,19 @@ from zoo.cli.commands import main as command
 from zoo.cli.recipes import shipped_recipes
 
 RESULTS = Path(__file__).parents[1] / "results"
+TOWERS = (
+    "dfn_b_16.yaml",
+    "metaclip2_h_14.yaml",
+    "mobileclip2_s0.yaml",
+    "pe_core_b_16.yaml",
+    "siglip2_b_32.yaml",
+)
 LEFT_OUT = {
     "coco_matched.yaml": "data and schedule only",
     "flickr8k.yaml": "data only",
     "fsc_clip_laion_coco.yaml": "data only",
     "tiny_from_scratch.yaml": "tower and rate only",
-    "pe_core_b_16.yaml": "tower only",
+    **dict.fromkeys(TOWERS, "tower only"),
     "finetune_trohn_img.yaml": "made images are needed",
     "tf_trohn_img.yaml": "made images are needed",
     "con_clip.yaml": "negative images are needed",

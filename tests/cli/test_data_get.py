@@ -8,9 +8,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import time
 import zipfile
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -292,6 +293,28 @@ def test_sizes_that_the_table_lacks_are_asked_of_the_server(
         "Flickr_8k.trainImages.txt",
     ]
     assert capsys.readouterr().out == "flickr8k: complete\n"
+
+
+def test_a_page_of_google_drive_is_named_and_the_next_try_completes_the_set(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    contents: dict[str, bytes] = {}
+    for file in listed_files()["whatsup"]:
+        content = io.BytesIO(b"[]")
+        if file.path.endswith(".tar.gz"):
+            folder = PurePosixPath(file.path).name.removesuffix(".tar.gz")
+            with tarfile.open(fileobj=content, mode="w:gz") as archive:
+                for i in range(412):
+                    archive.addfile(tarfile.TarInfo(f"{folder}/{i}.jpeg"))
+        contents[file.url.partition("://")[2]] = content.getvalue()
+    with serve_files(contents, {next(iter(contents)): ["page"]}) as server:
+        assert get(server, tmp_path, "whatsup", "--images", "none") == 1
+        assert "answered with a web page instead of the file" in capsys.readouterr().err
+        assert get(server, tmp_path, "whatsup", "--images", "none") == 0
+        assert len(server.requests) == len(contents) + 1
+    assert len(list((tmp_path / "whatsup" / "controlled_clevr").iterdir())) == 412
+    assert len(list((tmp_path / "whatsup").glob("*.json"))) == 6
+    assert not list((tmp_path / "whatsup").glob("*.tar.gz"))
 
 
 def test_the_table_has_a_row_for_each_set(capsys: pytest.CaptureFixture[str]) -> None:

@@ -307,10 +307,13 @@ PUBLISHED: dict[str, dict[str, Any]] = {
 }
 UNPUBLISHED = {  # of this project, or a change of corpus or objective alone
     "coco_matched.yaml",
+    "dfn_b_16.yaml",
     "flickr8k.yaml",
     "fsc_clip_cc3m.yaml",
     "fsc_clip_laion_coco.yaml",
     "fsc_clip_negclip.yaml",
+    "metaclip2_h_14.yaml",
+    "mobileclip2_s0.yaml",
     "siglip2_b_32.yaml",
     "tiny_from_scratch.yaml",
     "world_from_scratch.yaml",

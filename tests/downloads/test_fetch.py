@@ -107,6 +107,14 @@ def test_a_file_with_another_checksum_never_gets_its_name(tmp_path: Path) -> Non
         assert download_files([published("a")], tmp_path, server.url) == []
 
 
+def test_a_web_page_is_not_taken_for_the_file(tmp_path: Path) -> None:
+    with serve_files({f"{HOST}/a": CONTENT}, {f"{HOST}/a": ["page"]}) as server:
+        [failure] = download_files([published("a", checked=False)], tmp_path, server.url)
+        assert len(server.requests) == 1
+    assert "/a is answered with a web page instead of the file: open" in str(failure.error)
+    assert list((tmp_path / "set").iterdir()) == []
+
+
 def test_a_server_that_ignores_ranges_is_read_from_the_start(tmp_path: Path) -> None:
     with serve_files({f"{HOST}/a": CONTENT}, {f"{HOST}/a": ["cut", "whole"]}) as server:
         assert download_files([published("a")], tmp_path, server.url) == []

@@ -40,7 +40,7 @@ def test_a_set_has_a_licence_a_source_and_files_that_its_benchmarks_read(name: s
     for benchmark in item.benchmarks:  # a subset that does not exist would be refused
         assert item in find_sets(benchmark)
     for file in item.files:
-        assert re.fullmatch(r"https://[\w.-]+/[\w./-]+", file.url)
+        assert re.fullmatch(r"https://[\w.-]+/[\w./-]+(\?[\w&=-]+)?", file.url)
         assert re.fullmatch(r"(sha256:\w{64}|md5:\w{32}|git:\w{40})?", file.checksum)
         assert not PurePosixPath(file.path).is_absolute()
         assert ".." not in PurePosixPath(file.path).parts

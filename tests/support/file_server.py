@@ -18,7 +18,8 @@ class FileServer:
         files: The content by path, without the leading slash.
         faults: What goes wrong with the requests of a path, in order: a status such as `503`,
             `503 after 7` (Retry-After), `cut` (half of the bytes), `stalled` (no byte), `drip` (a
-            few bytes, then none), `whole` (the range is ignored) or `other` (other bytes).
+            few bytes, then none), `whole` (the range is ignored), `other` (other bytes) or
+            `page` (a web page).
         requests: The path and range of each download, in order.
         url: Its address.
     """
@@ -77,6 +78,8 @@ def serve_files(
                     "Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}"
                 )
             body = content[start:] if fault != "other" else b"?" * len(content)
+            if fault == "page":
+                self.send_header("Content-Type", "text/html; charset=utf-8")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             if fault == "drip":

@@ -11,19 +11,14 @@ from msgspec import Meta, Struct
 
 from zoo.benchmarks.annotations import unanswerable_note
 from zoo.benchmarks.base import Case, Contents, Subset
+from zoo.benchmarks.download_commands import download_command
 from zoo.benchmarks.published import PublishedBenchmark
 from zoo.errors import ZooError
 from zoo.sources.images import coco_ref, visual_genome_ref
 from zoo.sources.sample import ImageRef
 from zoo.support.schema import Text, read_list
 
-INSTRUCTIONS = (
-    "download {file} from Google Drive (id {drive}), by the links in "
-    "github.com/amitakamath/whatsup_vlms, into DATA_ROOT/whatsup; images: {images}"
-)
-OWN_IMAGES = "unpack {0}.tar.gz (id {1}) there"
-COCO = "COCO's val2017, in DATA_ROOT/coco/val2017"
-VISUAL_GENOME = "Visual Genome's, in DATA_ROOT/visual_genome"
+INSTRUCTIONS = download_command("whatsup")
 SETS = "sets"
 OPTIONS = 4
 # prepositions in an image's file name, in pairs of opposites
@@ -32,42 +27,18 @@ PREPOSITIONS = {"A": ("left", "right", "on", "under"), "B": ("left", "right", "i
 
 class _Source(NamedTuple):
     file: str
-    drive: str
-    images: str
     n: int
     published: float
     options: int
 
 
 SOURCES = {
-    "A": _Source(
-        "controlled_images_dataset.json",
-        "1ap8mmmpQjLIjPGuplkpBgc1hoEHCj4hm",
-        OWN_IMAGES.format("controlled_images", "19KGYVQjrV3syb00GgcavB2nZTW5NXX0H"),
-        412,
-        30.6,
-        OPTIONS,
-    ),
-    "B": _Source(
-        "controlled_clevr_dataset.json",
-        "1unNNosLbdy9NDjgj4l8fsQP3WiAAGA6z",
-        OWN_IMAGES.format("controlled_clevr", "13jdBpg8t3NqW3jrL6FK8HO93vwsUjDxG"),
-        408,
-        30.9,
-        OPTIONS,
-    ),
-    "COCO-one": _Source(
-        "coco_qa_one_obj.json", "1RsMdpE9mmwnK4zzMPpC1-wTU_hNis-dq", COCO, 2247, 43.3, 2
-    ),
-    "COCO-two": _Source(
-        "coco_qa_two_obj.json", "1TCEoM0mgFmz8T4cF7PQ3XJmO6JjtiQ-s", COCO, 440, 50.7, 2
-    ),
-    "VG-one": _Source(
-        "vg_qa_one_obj.json", "1ARMRzRdohs9QTr1gpIfzyUzvW20wYp_p", VISUAL_GENOME, 1160, 46.3, 2
-    ),
-    "VG-two": _Source(
-        "vg_qa_two_obj.json", "1sjVG5O3QMY8s118k7kQM8zzDZH12i_95", VISUAL_GENOME, 291, 47.1, 2
-    ),
+    "A": _Source("controlled_images_dataset.json", 412, 30.6, OPTIONS),
+    "B": _Source("controlled_clevr_dataset.json", 408, 30.9, OPTIONS),
+    "COCO-one": _Source("coco_qa_one_obj.json", 2247, 43.3, 2),
+    "COCO-two": _Source("coco_qa_two_obj.json", 440, 50.7, 2),
+    "VG-one": _Source("vg_qa_one_obj.json", 1160, 46.3, 2),
+    "VG-two": _Source("vg_qa_two_obj.json", 291, 47.1, 2),
 }
 
 
@@ -112,7 +83,7 @@ class WhatsUp(PublishedBenchmark):
                 name,
                 (f"whatsup/{source.file}",),
                 source.n,
-                INSTRUCTIONS.format(file=source.file, drive=source.drive, images=source.images),
+                INSTRUCTIONS,
                 chance={"i2t": 100 / source.options},
                 published={"i2t": source.published},
             )
@@ -123,11 +94,7 @@ class WhatsUp(PublishedBenchmark):
                 f"{name} {SETS}",
                 (f"whatsup/{SOURCES[name].file}",),
                 SOURCES[name].n // OPTIONS,
-                INSTRUCTIONS.format(
-                    file=SOURCES[name].file,
-                    drive=SOURCES[name].drive,
-                    images=SOURCES[name].images,
-                ),
+                INSTRUCTIONS,
                 chance={"pair": 100 / OPTIONS**2, "set": 100 / OPTIONS**4},
             )
             for name in PREPOSITIONS

@@ -256,6 +256,11 @@ def _receive(
     except ConnectionError as error:
         raise _BrokenConnection(str(error)) from error
     with response:
+        if response.headers.get_content_type() == "text/html":
+            raise ZooError(
+                f"{url} is answered with a web page instead of the file: open the address in a "
+                "browser, which shows the reason, then run the command again"
+            )
         if response.status != 206:
             start = 0
         elif not response.headers.get("Content-Range", "").startswith(f"bytes {start}-"):

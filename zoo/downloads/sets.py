@@ -242,6 +242,22 @@ def _benchmark_sets() -> Iterator[PublishedSet]:
         "github.com/zhuxiangru/Winoground-T2I",
         note="no images are published",
     )
+    yield PublishedSet(
+        "whatsup",
+        _licence("whatsup"),
+        "Google Drive, by the links in github.com/amitakamath/whatsup_vlms",
+        listed_files()["whatsup"],
+        archives=tuple(
+            Archive(
+                f"whatsup/{folder}.tar.gz",
+                ((f"*{folder}/*", "whatsup"),),
+                ((f"whatsup/{folder}/*", n),),
+            )
+            for folder, n in (("controlled_images", 412), ("controlled_clevr", 408))
+        ),
+        benchmarks=("whatsup",),
+        coco_folders=VAL2017,
+    )
     yield from _long_retrieval_sets()
     yield _hub_set("colorswap")
     yield _hub_set("mmvp")
