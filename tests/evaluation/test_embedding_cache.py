@@ -283,6 +283,14 @@ def test_a_backbone_of_other_code_is_another_model() -> None:
     assert computation_dependencies(first, "32-true") != computation_dependencies(second, "32-true")
 
 
+def test_the_vectors_of_a_model_with_hooks_are_not_kept() -> None:
+    backbone = Backbone("zoo-tiny")
+    hook = backbone.model.visual.register_forward_hook(lambda _m, _i, vectors: -vectors)
+    assert computation_dependencies(backbone, "32-true") is None
+    hook.remove()
+    assert computation_dependencies(backbone, "32-true") is not None
+
+
 def test_classes_of_one_file_and_their_own_arguments_are_other_models() -> None:
     class Other(Backbone):
         def __init__(self, layer: int) -> None:

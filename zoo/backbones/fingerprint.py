@@ -88,14 +88,14 @@ def computation_dependencies(
         weights: The digest of its weights, if it is already known.
 
     Returns:
-        The dependencies by name. None if the backbone's class is not defined in a file, so that
-        changes of its code cannot be detected.
+        The dependencies by name. None if the backbone has hooks, or if its class is not defined in
+        a file, so that changes of its code cannot be detected.
     """
     weight = next(backbone.parameters())
     device = weight.device
     lora = backbone.tuning.lora
     files = _source_files(type(backbone))
-    if files is None:
+    if files is None or any(map(_has_hooks, backbone.modules())):
         return None
     # arguments of a custom class besides Backbone's, which are covered below
     common = inspect.signature(Backbone.__init__).parameters
@@ -150,9 +150,13 @@ def module_dependencies(
     }
 
 
+def _has_hooks(part: nn.Module) -> bool:
+    return bool(part._forward_hooks or part._forward_pre_hooks)
+
+
 def _module_settings(part: nn.Module) -> dict[str, Any] | None:
     """Returns the class and the plain attributes of a module, None if its code was replaced."""
-    if part._forward_hooks or part._forward_pre_hooks:
+    if _has_hooks(part):
         return None
     settings: dict[str, Any] = {"class": class_path(type(part))}
     for name, value in vars(part).items():

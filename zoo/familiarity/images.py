@@ -17,6 +17,7 @@ from zoo.sources.images import guess_published_ref, image_identity, infer_image_
 from zoo.sources.readers.base import Reader
 from zoo.sources.readers.guess import guess_reader
 from zoo.sources.readers.karpathy import KarpathyJson
+from zoo.sources.readers.plain_text import PlainText
 from zoo.support.schema import read_list
 from zoo.support.text_files import text_lines
 
@@ -139,11 +140,11 @@ def seen_images(
         )
     elif selection == KARPATHY:
         images = _reader_images(_karpathy_reader(roots))
-    elif Path(selection).suffix == ".txt":
+    elif isinstance(reader := guess_reader(selection), PlainText):
         images = frozenset(_parse_image_list(Path(selection)))
         base_folders = [Path(selection).parent, Path(), *roots]
     else:
-        images = _reader_images(guess_reader(selection))
+        images = _reader_images(reader)
     if not images:
         raise ZooError(
             f"{selection} has no image: use a file of images, one per line, or of captions"
@@ -172,6 +173,11 @@ def _parse_image_list(path: Path) -> Iterator[str]:
         elif line:
             image_by_name = None if "/" in line else guess_published_ref(PurePosixPath(line))
             image = image_by_name or infer_image_ref(line)
+            if " " in line and not PurePosixPath(line).suffix:
+                raise ZooError(
+                    f"{path}:{number}: {line!r} is not an image: write one image per line, or use "
+                    "a file of captions with their images"
+                )
             if not image.key or (image.source in NUMBERED and not image.key.isdecimal()):
                 raise ZooError(
                     f"{path}:{number}: {line} is not an image: write a number after the colon, as "
