@@ -159,7 +159,7 @@ def is_recipe(value: Any) -> TypeGuard[dict[str, Any]]:
         value: Any value.
 
     Returns:
-        Whether it holds parts, each as `spec` gives it, with a backbone among them.
+        Whether it holds parts, each as `to_config` gives it, with a backbone among them.
     """
     return (
         isinstance(value, dict)
