@@ -75,7 +75,7 @@ def published_pair_scorer(model_spec: str) -> PairScorerSource | None:
 
 
 def is_published(model_spec: str) -> bool:
-    """Returns whether a text is the name of a model, in the form that `load_published_settings` accepts.
+    """Returns whether a text names a model, as `load_published_settings` accepts it.
 
     Args:
         model_spec: The text.
@@ -95,7 +95,7 @@ def entry_of(model_spec: str) -> ModelEntry | None:
     """Returns the entry of a published model, None for weights of open_clip.
 
     Args:
-        model_spec: The model, in the form that `load_published_settings` accepts.
+        model_spec: The model, as `load_published_settings` accepts it.
 
     Raises:
         ZooError: There is no such model, or its YAML file cannot be read.
