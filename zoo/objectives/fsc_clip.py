@@ -61,7 +61,8 @@ class FSCCLIP(Objective):
         layer: The block whose tokens the local term reads: -1 is the last.
         project: Whether the tokens pass the tower's output projection.
         cls_patch: Whether the image's CLS patch is included.
-        start_token: Whether the text's start token is included.
+        start_token: Whether the text's first token is included. Set it for tokenizers that add no
+            start token, such as SigLIP's.
         pooling: How Eq. 8 pools tokens: their `sum`, as published, or their `mean`, which does not
             favour long texts.
         local_scale: 1 / tau of Eq. 8. None takes the head's scale if that scales the towers' own
