@@ -1,7 +1,7 @@
 r"""Does the order of methods change on bindings that training never had?
 
-This is BindSplit's claim: scores on a benchmark mix what generalises with what is familiar, and
-methods change places where familiarity is taken out.
+BindSplit asks this: scores on a benchmark mix what generalises with what is familiar, so methods
+may change places where familiarity is taken out.
 
 Hypothesis, written before any run. H1: every method tells fewer swaps on bindings that training
 never had than on all. H2: the order of five methods on all swaps is not that on unseen bindings in

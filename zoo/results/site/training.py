@@ -12,13 +12,6 @@ from zoo.support.metrics_csv import read_curves
 LOG = "metrics.csv"
 
 
-def find_checkpoint(results: Results) -> Path | None:
-    """Returns the checkpoint that was measured, None if there was none or it is missing."""
-    checkpoint = results.header["model"].get("checkpoint")
-    path = Path(checkpoint) if checkpoint else None
-    return path if path is not None and path.exists() else None
-
-
 def read_training_curves(results: Results) -> dict[str, Curve]:
     """Returns the curves that were logged during training, over steps; empty without a log.
 
@@ -28,11 +21,9 @@ def read_training_curves(results: Results) -> dict[str, Curve]:
     Raises:
         ZooError: The log cannot be read.
     """
-    checkpoint = find_checkpoint(results)
-    if checkpoint is None:
-        return {}
-    path = checkpoint.parent.parent / LOG
-    return read_log(path) if path.is_file() else {}
+    checkpoint = results.header["model"].get("checkpoint")  # it may have been deleted
+    path = Path(checkpoint).parent.parent / LOG if checkpoint else None
+    return read_log(path) if path is not None and path.is_file() else {}
 
 
 def read_log(path: Path) -> dict[str, Curve]:
