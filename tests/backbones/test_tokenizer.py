@@ -1,6 +1,7 @@
 """Tokens, where texts end, and hashes that other processes agree with."""
 
 import pickle
+import sys
 from pathlib import Path
 
 import pytest

@@ -30,8 +30,6 @@ from zoo.units.sampler import UnitSampler
 
 pytest.importorskip("ray.data", reason="Ray is not installed: `make test-ray` brings it")
 
-DATA = Path(os.environ.get("ZOO_TEST_DATA", Path(__file__).parents[3] / "shared" / "data"))
-FLICKR = DATA / "flickr8k" / "Flickr8k.token.txt"
 SAID = {
     "brown": "A brown dog {} and two balls next to the house",
     "black": "A horse and a kite and a black ladder near the piano {}",  # of which foils are made
@@ -197,11 +195,10 @@ def test_workers_that_this_machine_has_no_room_for_are_refused_in_a_sentence(
 
 @pytest.mark.slow
 def test_flickr8k_by_rule_is_the_same_by_two_workers(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    shared_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if not FLICKR.exists():
-        pytest.skip(f"{FLICKR} is absent: set ZOO_TEST_DATA to a folder with real captions")
-    asked = ["extract", str(FLICKR), "--tagger", "TextBlobTagger", "--out"]
+    captions = shared_data / "flickr8k" / "Flickr8k.token.txt"
+    asked = ["extract", str(captions), "--tagger", "TextBlobTagger", "--out"]
     main([*asked, str(tmp_path / "units.jsonl")])
     alone = capsys.readouterr().out
     main([*asked, str(tmp_path / "parts"), "--ray.workers", "2"])

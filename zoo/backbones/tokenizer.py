@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from zoo.backbones.factory import merges_file, silence_open_clip
-from zoo.errors import ZooError
+from zoo.errors import ZooError, import_optional
 from zoo.support.class_paths import REMOTE_CODE
 
 # from texts to their ids, lengths and hashes
@@ -154,6 +154,8 @@ def build_tokenizer(
     import open_clip
     from open_clip.tokenizer import HFTokenizer
 
+    if folder is not None or text_config.get("hf_tokenizer_name"):
+        import_optional("transformers", "hf")
     # if it is not set, transformers asks the user whether to run a tokenizer's code
     settings = {REMOTE_CODE: False, **text_config.get("tokenizer_kwargs", {})}
     own_settings = settings if text_config.get("hf_tokenizer_name") else {}
