@@ -68,3 +68,9 @@ def test_a_folders_tokenizer_replaces_the_architectures_own(tmp_path: Path) -> N
     assert find_truncated(["a " * 38, "a " * 39], backbone.tokenizer) == [1]
     with pytest.raises(ZooError, match="cannot be loaded"):
         _ = Backbone("zoo-tiny", text=TextInput(str(tmp_path / "absent"))).tokenizer
+
+
+def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(ZooError, match=r"not installed: pip install 'clip-zoo\[hf\]'"):
+        _ = Backbone("zoo-tiny", text=TextInput("folder")).tokenizer
