@@ -10,6 +10,7 @@ from lightning.pytorch.callbacks import Callback
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
+import zoo
 from tests.support.helpers import SHAPES
 from tests.support.made import make_root
 from tests.support.parallel import group, on_ranks
@@ -259,3 +260,21 @@ def test_two_processes_of_a_plain_loop_have_the_gradients_of_one(tmp_path: Path)
             torch.load(tmp_path / f"{rank}.pt"), gradients(Towers(), vectors()), strict=True
         ):
             torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_a_model_of_an_own_loop_is_saved_with_its_temperature_and_counts_as_trained(
+    tmp_path: Path,
+) -> None:
+    module = ZooModule(Backbone("zoo-tiny"), CLIP())
+    assert set(module.weight_origins.values()) == {"random"}
+    optimizer = torch.optim.AdamW(module.parameters(), lr=1e-2)
+    sum(p.square().sum() for p in module.parameters()).backward()  # type: ignore[union-attr]
+    optimizer.step()
+    assert set(module.weight_origins.values()) == {"trained"}
+    zoo.save(module, tmp_path / "trained.ckpt")
+    loaded = zoo.load(tmp_path / "trained.ckpt", device="cpu").module  # type: ignore[union-attr]
+    assert loaded.weight_origins == module.weight_origins
+    for name, tensor in module.state_dict().items():
+        assert torch.equal(loaded.state_dict()[name], tensor), name
+    module.load_state_dict(loaded.state_dict())  # other weights, which this loop did not train
+    assert set(module.weight_origins.values()) == {"loaded"}

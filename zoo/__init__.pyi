@@ -9,6 +9,7 @@ from .api import Model as Model
 from .api import as_mteb as as_mteb
 from .api import evaluate as evaluate
 from .api import load as load
+from .api import save as save
 from .results.comparison.compare import compare as compare
 
 __version__: str

@@ -13,6 +13,7 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+import lightning
 import numpy as np
 import torch
 from jsonargparse import ArgumentError, ArgumentParser
@@ -27,7 +28,7 @@ from zoo.backbones.fingerprint import weights_hash
 from zoo.backbones.model_folders import PairScorerSource
 from zoo.backbones.settings import Augmentation, Compute, TextInput, Tuning
 from zoo.batch import Encoded, TextBank, build_text_bank, concatenate
-from zoo.checkpoints.files import NAMES
+from zoo.checkpoints.files import NAMES, AtomicCheckpointIO
 from zoo.checkpoints.model_sources import resolve_model
 from zoo.error_translation import shorten_message
 from zoo.errors import ZooError, suggest_names
@@ -348,6 +349,36 @@ def load(
         if isinstance(loaded, PairScorerSource):
             return load_pair_scorer(loaded, device, decoding)
     return Model(loaded, device, decoding=decoding)
+
+
+def save(module: ZooModule, path: str | Path) -> None:
+    """Writes the checkpoint of a module that a loop of your own trained.
+
+    `load` and every command that takes a checkpoint read it. It has no state of an optimiser, so
+    `zoo fit` cannot resume from it.
+
+    Args:
+        module: The module.
+        path: The file, usually with the ending `.ckpt`. An existing file is replaced.
+
+    Raises:
+        ZooError: It cannot be written.
+
+    Examples:
+        >>> import zoo
+        >>> from zoo.backbones import Backbone
+        >>> from zoo.module import ZooModule
+        >>> from zoo.objectives import CLIP
+        >>> zoo.save(ZooModule(Backbone("zoo-tiny"), CLIP()), "trained.ckpt")
+        >>> zoo.load("trained.ckpt").module.objective
+        CLIP()
+    """
+    checkpoint = {
+        "state_dict": module.state_dict(),
+        "pytorch-lightning_version": lightning.__version__,
+    }
+    module.on_save_checkpoint(checkpoint)
+    AtomicCheckpointIO().save_checkpoint(checkpoint, path)
 
 
 def _load_module_or_scorer(

@@ -18,7 +18,7 @@ class WeightOrigins:
 
     Attributes:
         recorded: The origins recorded in the loaded checkpoint; None without a checkpoint.
-        stepped: Whether an optimiser step was made since.
+        stepped: Whether the trainer made an optimiser step since.
     """
 
     def __init__(self, backbone: Backbone, head: Head) -> None:
@@ -27,6 +27,9 @@ class WeightOrigins:
         self.stepped = False
         self._head_starts_at_random = starts_at_random(head, backbone.shapes)
         head.register_load_state_dict_post_hook(provenance.mark_loaded)  # type: ignore[no-untyped-call]
+        self._initial_versions = self._versions()
+        for part in (backbone.model, head):
+            part.register_load_state_dict_post_hook(self._restart)  # type: ignore[no-untyped-call]
 
     def origins_by_part(self) -> dict[str, str]:
         """Returns the origin of the weights of every part.
@@ -34,7 +37,8 @@ class WeightOrigins:
         A head is included only if it has weights that start at random.
         """
         weights = self.recorded or self._before_training()
-        trained = [part for part in weights if self.stepped and self.trains(part)]
+        stepped = self.stepped or self._versions() > self._initial_versions
+        trained = [part for part in weights if stepped and self.trains(part)]
         return weights | dict.fromkeys(trained, provenance.TRAINED)
 
     def trains(self, part: str) -> bool:
@@ -55,6 +59,14 @@ class WeightOrigins:
         )
         if message is not None:
             log.warning(message)
+
+    def _versions(self) -> int:
+        """Returns a number that each optimiser step increases, also without a trainer."""
+        modules = (self.backbone, self.head)
+        return sum(p._version for module in modules for p in module.parameters() if p.requires_grad)
+
+    def _restart(self, *_: object) -> None:
+        self._initial_versions = self._versions()
 
     def _before_training(self) -> dict[str, str]:
         if not self._head_starts_at_random:
