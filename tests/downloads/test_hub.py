@@ -108,7 +108,9 @@ def test_a_gated_set_names_its_licence_before_anything_is_asked(
     name = "facebook/winoground"
     with serve_hub({name: files}, gated=frozenset({name})) as hub:
         assert get(hub, tmp_path, monkeypatch, "winoground") == 1
-        assert capsys.readouterr().err == message
+        printed = capsys.readouterr()
+        assert printed.err == message
+        assert printed.out.startswith("winoground: licence: Winoground's research licence of Meta")
         monkeypatch.setenv("HF_TOKEN", "somebody")
         assert get(hub, tmp_path, monkeypatch, "winoground") == 1
         assert capsys.readouterr().err == message

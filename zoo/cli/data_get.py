@@ -215,6 +215,7 @@ def _get_sets(sets: Sequence[PublishedSet], settings: DownloadSettings) -> list[
         except ZooError as error:
             unreachable = error if isinstance(error, HubUnreachable) else unreachable
             errors.append(str(error))
+            settings.report(f"{item.name}: {_describe_licence(item)}")
     for plan in plans:
         for line in _describe_plan(plan, settings):
             settings.report(line)
@@ -243,6 +244,10 @@ def _format_size(known_bytes: int, files: Sequence[PublishedFile]) -> str:
     return " and ".join(filter(None, [format_bytes(known_bytes) if known_bytes else "", note]))
 
 
+def _describe_licence(item: PublishedSet) -> str:
+    return f"licence: {item.licence}; from {item.source}"
+
+
 def _describe_plan(plan: SetPlan, settings: DownloadSettings) -> Iterator[str]:
     item = plan.published
     if plan.is_empty:
@@ -252,7 +257,7 @@ def _describe_plan(plan: SetPlan, settings: DownloadSettings) -> Iterator[str]:
         size = _format_size(plan.download_bytes(settings.root), plan.files)
         files = f"{n_files:,} {'file' if n_files == 1 else 'files'}"
         work = f"{files}, {size}" if n_files else "archives to unpack"
-        yield f"{item.name}: {work}; licence: {item.licence}; from {item.source}"
+        yield f"{item.name}: {work}; {_describe_licence(item)}"
         if settings.dry_run:
             for file in plan.files:
                 known_size = "unknown size" if file.bytes is None else format_bytes(file.bytes)
