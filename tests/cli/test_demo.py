@@ -61,7 +61,7 @@ def test_a_verdict_names_the_measures_whose_interval_excludes_zero() -> None:
     assert verdicts(found) == [
         "NegCLIP against CLIP tuned for as many steps: "
         "R@1 -10.0 points (95 % interval -14.5 to -6.0).",
-        "CS-CLIP against CLIP tuned for as many steps: no significant difference.",
+        "CS-CLIP against CLIP tuned for as many steps: no significant difference in any row.",
     ]
 
 

@@ -73,10 +73,10 @@ BATCH_SIZE, LEARNING_RATE = 32, 5e-4
 TRUE, WRONG = "#2c7a4b", "#c2410c"  # colours of texts
 EXPLANATION = (
     "Cells: per cent right, with 95 % intervals over scenes, of one seed. Guessing gives 50, "
-    "except for R@1. A half-truth is longer than its true text, so always picking the shorter one "
-    "solves all. The control adds a right detail to one text and a wrong detail to the other: a "
-    "model that looks more closely at details is better there too. R@1: how often the best text "
-    "for a scene, out of the captions of all scenes, describes that scene."
+    "except for R@1. A half-truth is longer than its true text, so always picking the shorter text "
+    "is right in all half-truths (column shorter). The control adds a right detail to one text and "
+    "a wrong detail to the other: a model that looks more closely at details would gain there too. "
+    "R@1: how often the best text for a scene, out of the captions of all scenes, is one of its own."
 )
 
 
@@ -377,7 +377,7 @@ def verdicts(differences_by_model: Mapping[str, Mapping[str, Difference]]) -> li
         ]
         sentences.append(
             f"{name} against {REFERENCE} tuned for as many steps: "
-            f"{'; '.join(significant) or 'no significant difference'}."
+            f"{'; '.join(significant) or 'no significant difference in any row'}."
         )
     return sentences
 
