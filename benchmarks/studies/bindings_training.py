@@ -37,7 +37,6 @@ SPOKEN = [
     caption_text((first, second))
     for first, second in product(product(COLORS, ALL_SHAPES), repeat=2)
 ]
-SWAP, AMONG_ALL = "i2t", "i2t_r@1"
 
 
 def render(folder: Path, n: int, workers: int) -> None:
@@ -202,17 +201,6 @@ def measure(
     trainer.validate(module, datamodule=data, verbose=False)
     assert data.evaluation.results is not None
     return data.evaluation.results
-
-
-def numbers(results: Results) -> dict[str, dict[str, dict[str, float]]]:
-    """Returns accuracies on swaps and recall among all captions, by subset and metric."""
-    found: dict[str, dict[str, dict[str, float]]] = {}
-    for metric in results.metrics:
-        if metric.metric in (SWAP, AMONG_ALL):
-            found.setdefault(metric.subset, {})[metric.metric] = {
-                name: getattr(metric, name) for name in ("value", "low", "high", "n")
-            }
-    return found
 
 
 def chunks(items: list[str], size: int = 256) -> list[list[str]]:

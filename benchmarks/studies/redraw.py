@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import binding_heads_report
 import familiar_ranks_report
 import hard_negative_weight_report
 import tf_local_report
@@ -26,7 +25,6 @@ import figures  # noqa: E402
 import gpu_report  # noqa: E402
 
 DRAWN: dict[str, Callable[[Any], Figure]] = {
-    "binding_heads": binding_heads_report.draw,
     "familiar_ranks": familiar_ranks_report.draw,
     "gpu": gpu_report.draw,
     "gpu_dry_run/gpu": gpu_report.draw,

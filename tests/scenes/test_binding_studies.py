@@ -9,6 +9,9 @@ import pytest
 import torch
 
 from tests.scenes.test_captions import true
+from zoo.heads.cross_modal import CrossModal
+from zoo.heads.linear import Linear
+from zoo.optim import Optimization
 from zoo.scenes.cache import read_captions, read_lines, render_collection
 from zoo.scenes.graph import SceneGraph
 from zoo.scenes.grid import BindingGrid, all_captions
@@ -67,13 +70,11 @@ def test_shuffled_captions_have_the_same_words_and_other_arms_the_same_images(mo
 
 def test_stored_features_give_the_loss_of_encoding_anew(module, folder, tower):
     shared, (_, tower_file) = module("bindings_training"), tower
-    heads = module("binding_heads")
-    plan = heads.Plan(layers=1, width=16, ffn=16)
     made = {
-        name: shared.FrozenHead(folder, tower_file, head, 6, 0, 2, heads.Optimization(lr=1e-3))
+        name: shared.FrozenHead(folder, tower_file, head, 6, 0, 2, Optimization(lr=1e-3))
         for name, head in {
-            "LabCLIP": heads.Linear(),
-            "TF-Local": heads.transformer("TF-Local", plan),
+            "LabCLIP": Linear(),
+            "TF-Local": CrossModal("local", layers=1, width=16, ffn=16, attention_heads=2),
         }.items()
     }
     for name, training in made.items():
@@ -88,9 +89,8 @@ def test_stored_features_give_the_loss_of_encoding_anew(module, folder, tower):
 
 
 def test_a_head_learns_and_its_tower_stays(module, folder, tower, tmp_path):
-    shared, heads = module("bindings_training"), module("binding_heads")
-    training = shared.FrozenHead(
-        folder, tower[1], heads.Linear(), 8, 0, 3, heads.Optimization(lr=1e-2)
+    training = module("bindings_training").FrozenHead(
+        folder, tower[1], Linear(), 8, 0, 3, Optimization(lr=1e-2)
     )
     before = {name: p.clone() for name, p in training.module.named_parameters()}
     training.run(tmp_path / "head.pt")
