@@ -16,7 +16,12 @@ from zoo.results.comparison.comparison import Comparison, print_comparison
 from zoo.results.comparison.outcome_differences import outcome_differences
 from zoo.results.comparison.paired_tests import RESAMPLES
 from zoo.results.comparison.run_names import SEED
-from zoo.results.comparison.scatter import draw_scatter, published_points, scatter_points
+from zoo.results.comparison.scatter import (
+    axis_label,
+    draw_scatter,
+    published_points,
+    scatter_points,
+)
 from zoo.results.comparison.split_chart import draw_split_accuracies, split_panels
 from zoo.results.drawing import FORMATS, figure_format, render_figure
 from zoo.results.metrics import Rules
@@ -78,7 +83,8 @@ def main(argv: list[str]) -> int:
     if scatter_path is not None:
         points = scatter_points(lines, x_name, y_name)
         published = published_points(lines, x_name, y_name)
-        figures[scatter_path] = draw_scatter(points, published, x_name, y_name)
+        axis_labels = axis_label(lines, x_name), axis_label(lines, y_name)
+        figures[scatter_path] = draw_scatter(points, published, *axis_labels)
     if args.by_split is not None:
         figures[args.by_split] = draw_split_accuracies(split_panels(lines))
     for path, figure in figures.items():

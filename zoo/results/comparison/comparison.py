@@ -1,7 +1,7 @@
 """A comparison of several runs over the same queries, and its renderings."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,13 @@ from rich.text import Text
 
 from zoo.errors import import_optional
 from zoo.results.comparison.forest_plot import draw_forest_figure
-from zoo.results.comparison.lines import LEVEL, ComparisonLine, Contrast, RunValue
+from zoo.results.comparison.lines import (
+    LEVEL,
+    ComparisonLine,
+    Contrast,
+    RunValue,
+    names_with_lower_better,
+)
 from zoo.results.comparison.split_gaps import compute_split_gaps
 from zoo.results.display_names import benchmark_name, method_name
 from zoo.results.drawing import render_figure
@@ -141,6 +147,8 @@ class Comparison:
         parts = ["\n".join(f"% {note}" for note in (packages, *notes))]
         for kind, table in shown._tables().items():
             content = LATEX_CAPTIONS[kind].format(first=shown.runs[0])
+            if lower := names_with_lower_better(shown._lines_of(kind)):
+                content += f" Lower is better: {', '.join(lower)}."
             full_caption = f"{caption.removesuffix('.')}. {content}" if caption else content
             titles = (full_caption, f"{label}-{kind}" if label else "") if caption or label else ()
             parts.append(table.latex(*titles))
@@ -159,18 +167,27 @@ class Comparison:
 
     def _tables(self) -> dict[str, TextTable]:
         """Returns the tables that have rows, by what they are of (a key of LATEX_CAPTIONS)."""
-        means = [line for line in self.lines if line.name.is_mean]
-        metrics = [line for line in self.lines if not (line.name.is_mean or line.name.split)]
-        splits = [line for line in self.lines if line.name.split]
+        names = ("benchmark", "subset", "metric", "split")
         tables = [
-            _value_table(self, metrics, "benchmark", "subset", "metric"),
-            _value_table(self, means, "average"),
-            _value_table(self, splits, "benchmark", "subset", "metric", "split"),
+            _value_table(self, self._lines_of("metrics"), *names[:3]),
+            _value_table(self, self._lines_of("averages"), "average"),
+            _value_table(self, self._lines_of("splits"), *names),
             _gap_table(self),
             _difference_table(self),
         ]
         kinds = zip(LATEX_CAPTIONS, tables, strict=True)
         return {kind: table for kind, table in kinds if table.rows}
+
+    def _lines_of(self, kind: str) -> list[ComparisonLine]:
+        """Returns the rows that a table is about, by a key of LATEX_CAPTIONS."""
+        is_shown: dict[str, Callable[[ComparisonLine], bool]] = {
+            "metrics": lambda line: not (line.name.is_mean or line.name.split),
+            "averages": lambda line: line.name.is_mean,
+            "splits": lambda line: bool(line.name.split),
+            "gaps": lambda line: bool(line.name.split),
+            "differences": lambda line: True,
+        }
+        return list(filter(is_shown[kind], self.lines))
 
 
 def print_comparison(comparison: Comparison, console: Console | None = None) -> None:
@@ -347,7 +364,11 @@ def format_points(difference: float | None) -> str:
 
 
 def _line_records(line: ComparisonLine) -> list[dict[str, Any]]:
-    name_fields = {"kind": "mean" if line.name.is_mean else "metric", **asdict(line.name)}
+    name_fields = {
+        "kind": "mean" if line.name.is_mean else "metric",
+        **asdict(line.name),
+        "lower_is_better": line.lower_is_better,
+    }
     counts = {"n": line.n, "n_total": line.n_total, "images": line.images}
     test_by_run = {test.second: test for test in line.tests_against_first()}
     records = [

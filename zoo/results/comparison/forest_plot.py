@@ -88,7 +88,8 @@ def _plot_rows(lines: Sequence[ComparisonLine]) -> Iterator[tuple[str, Compariso
             yield group, None
         last_group = group
         name = row_name.metric if row_name.is_mean else f"{row_name.subset}, {row_name.metric}"
-        yield f"{name}, {row_name.split}" if row_name.split else name, line
+        label = f"{name}, {row_name.split}" if row_name.split else name
+        yield line.with_direction(label), line
 
 
 def _draw_run(
@@ -116,8 +117,8 @@ def _draw_run(
         )
         set_hover_text(
             mark,
-            f"{run}, {line.name}: {test.difference:+.1f} points (95 % interval {test.low:+.1f} to "
-            f"{test.high:+.1f}), q {test.q:.2g}",
+            f"{run}, {line.with_direction(str(line.name))}: {test.difference:+.1f} points (95 % "
+            f"interval {test.low:+.1f} to {test.high:+.1f}), q {test.q:.2g}",
         )
 
 
