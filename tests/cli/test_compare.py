@@ -106,6 +106,38 @@ def test_outcomes_that_differ_are_listed_by_their_margins(
     assert out.count("margin 0.5 in seen and -0.5 in unseen") == 3
 
 
+@pytest.mark.parametrize(
+    ("patterns", "counts"),
+    [
+        (["sugarcrepe/replace_*/i2t"], (5, {"replace_rel"})),
+        (["Relational Structure"], (5, {"replace_rel"})),
+        (["sugarcrepe/*, unseen"], (8, {"swap_att"})),
+        (["Binding", "*replace_rel*"], (15, {"replace_rel", "swap_att"})),
+    ],
+)
+def test_outcomes_are_those_of_the_chosen_metrics(
+    patterns: list[str],
+    counts: tuple[int, set[str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, swaps, relations in (("first", 10, 5), ("second", 20, 10)):
+        subsets = (
+            split(outcomes([i < swaps for i in range(24)])),
+            outcomes([i < relations for i in range(20)], subset="replace_rel"),
+        )
+        write_results(results(pa.concat_tables(subsets)), tmp_path / name)
+    flags = ["--preset", "official,capabilities", "--outcomes", "99", "--metrics", *patterns]
+    out, _ = printed(capsys, "first", "second", *flags)
+    n, names = counts
+    assert f"\n{n} outcomes of second differ from those of first" in out
+    listed = [line for line in out.splitlines() if ", case " in line]
+    assert len(listed) == n
+    assert {line.split("/")[1] for line in listed} == names
+
+
 PICTURES = {
     "forest.png": ["--plot"],
     "ranks.png": ["--rank_shifts"],

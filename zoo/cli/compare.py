@@ -1,10 +1,11 @@
 """`zoo compare`: compares runs with paired intervals and tests, as a table or a figure."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from zoo.cli.command_parser import CommandParser
@@ -13,7 +14,8 @@ from zoo.errors import ZooError
 from zoo.results.comparison.alignment import align_runs, largest_score_difference
 from zoo.results.comparison.compare import PRESETS, compare, read_runs
 from zoo.results.comparison.comparison import Comparison, print_comparison
-from zoo.results.comparison.outcome_differences import outcome_differences
+from zoo.results.comparison.lines import ComparisonLine
+from zoo.results.comparison.outcome_differences import outcome_differences, select_counted
 from zoo.results.comparison.paired_tests import RESAMPLES
 from zoo.results.comparison.run_names import SEED
 from zoo.results.comparison.scatter import (
@@ -25,7 +27,7 @@ from zoo.results.comparison.scatter import (
 from zoo.results.comparison.split_chart import draw_split_accuracies, split_panels
 from zoo.results.drawing import FORMATS, figure_format, render_figure
 from zoo.results.metrics import Rules
-from zoo.results.presets.preset import preset_of
+from zoo.results.presets.preset import Preset, preset_of
 from zoo.results.ranks import compute_split_tests, draw_ranks
 from zoo.results.report import Results
 from zoo.support.arguments import integer_at_least, split_list
@@ -97,7 +99,8 @@ def main(argv: list[str]) -> int:
     if args.format == "csv":
         print(*comparison.notes, sep="\n", file=sys.stderr)
     if args.outcomes:
-        _print_outcome_differences(runs, presets[0].rules, args.outcomes)
+        counted_lines = lines if args.metrics else None
+        _print_outcome_differences(runs, presets, counted_lines, args.outcomes)
     return 0
 
 
@@ -202,7 +205,8 @@ def parser() -> CommandParser:
         type=integer_at_least(0),
         default=0,
         metavar="N",
-        help="list N outcomes in which each run differs from the first, smallest margins first",
+        help="list N outcomes (of --metrics) in which each run differs from the first, smallest "
+        "margins first",
     )
     parser.add_argument(
         "--resamples",
@@ -264,11 +268,20 @@ def _draw_rank_shifts(runs: Mapping[str, Results], rules: Rules) -> "Figure":
     return draw_ranks(compute_split_tests(cases, rules))
 
 
-def _print_outcome_differences(runs: Mapping[str, Results], rules: Rules, most: int) -> None:
+def _print_outcome_differences(
+    runs: Mapping[str, Results],
+    presets: Sequence[Preset],
+    counted_lines: Sequence[ComparisonLine] | None,
+    most: int,
+) -> None:
+    """Prints the outcomes that differ; with `counted_lines`, only those that these rows count."""
     first_run, *other_runs = runs
     tables = dict(zip(runs, align_runs([run.cases for run in runs.values()]).tables, strict=True))
+    if counted_lines is not None:
+        counted = pa.array(select_counted(tables[first_run], counted_lines, presets))
+        tables = {name: table.filter(counted) for name, table in tables.items()}
     for name in other_runs:
-        differing = outcome_differences(tables[first_run], tables[name], rules)
+        differing = outcome_differences(tables[first_run], tables[name], presets[0].rules)
         max_difference = largest_score_difference(tables[first_run], tables[name])
         print(
             f"\n{len(differing):,} outcomes of {name} differ from those of {first_run}, and "

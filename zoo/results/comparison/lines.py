@@ -82,6 +82,7 @@ class ComparisonLine:
         published: Published results of other models.
         missing: Names of the members that are missing from a partial mean.
         lower_is_better: Whether lower values are better.
+        members: Names of the metrics that a mean is computed from; empty for a metric.
     """
 
     name: MetricName
@@ -93,6 +94,7 @@ class ComparisonLine:
     published: tuple[PublishedValue, ...]
     missing: tuple[str, ...]
     lower_is_better: bool = False
+    members: tuple[str, ...] = ()
 
     def tests_against_first(self) -> list[Contrast]:
         """Returns the tests of the other runs against the first."""
@@ -202,6 +204,7 @@ def compare_metrics(
                 (),
                 metric.missing,
                 metric.lower_is_better,
+                tuple(sorted(name for name, _ in metric.shares)),
             )
         )
     return lines
