@@ -2,6 +2,8 @@
 
 import csv
 import json
+import subprocess
+import sys
 from io import StringIO
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from PIL import Image
 
 from tests.support.compared import outcomes, results
 from zoo.cli import main
+from zoo.cli.compare import parse_run_folders
 from zoo.results.outcomes import SCHEMA
 from zoo.results.report import write_results
 
@@ -59,6 +62,30 @@ def test_runs_are_named_on_the_command_line(
     out, _ = printed(capsys, f"CLIP={first}", f"Ours={second}", "--metrics", "sugarcrepe/*")
     assert "vs CLIP" in out
     assert "Ours" in out
+
+
+def test_a_run_without_a_name_has_that_of_its_folder_where_others_are_named(
+    runs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert list(parse_run_folders(["A=seen", f"{tmp_path}/unseen/", "."])) == [
+        "A",
+        "unseen",
+        tmp_path.name,
+    ]
+    out, _ = printed(capsys, "seen", "Ours=unseen", "--format", "json", "--resamples", "9")
+    assert json.loads(out)["runs"] == ["seen", "Ours"]
+
+
+def test_two_runs_of_one_name_are_refused_before_a_run_is_read(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["compare", "nowhere/a", "b=nowhere/b", "elsewhere/a"]) == 1
+    assert "two runs are named a: give each a different name" in capsys.readouterr().err
+
+
+def test_runs_are_compared_without_torch() -> None:
+    program = "import sys, zoo.cli.compare, zoo.cli.report; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 def test_csv_is_on_its_own_and_notes_go_to_the_screen(

@@ -48,6 +48,7 @@ TABLE = "table"
 def main(argv: list[str]) -> int:
     """Compares runs, and returns the exit status."""
     args = parser().parse_args(argv)
+    run_folders = parse_run_folders(args.runs)
     x_name, y_name, scatter_file = args.scatter or ("", "", "")
     scatter_path = Path(scatter_file) if args.scatter else None
     picture_paths = (args.plot, scatter_path, args.by_split, args.rank_shifts)
@@ -65,7 +66,7 @@ def main(argv: list[str]) -> int:
         if args.exclude_from_tests
         else ()
     )
-    runs = read_runs(parse_run_folders(args.runs))
+    runs = read_runs(run_folders)
     figures: dict[Path, Figure] = {}
     if args.rank_shifts is not None:
         figures[args.rank_shifts] = _draw_rank_shifts(runs, presets[0].rules)
@@ -225,25 +226,27 @@ def parser() -> CommandParser:
 
 
 def parse_run_folders(given: list[str]) -> Mapping[str, Path] | list[Path]:
-    """Returns the folders of runs, by name if the runs are named.
+    """Returns the folders of runs, by name if any run is named.
+
+    A run that is not named then has the name of its folder.
 
     Args:
         given: Folders, or pairs NAME=FOLDER. A work folder of `zoo study` or of `zoo validate
             --models` stands for its runs.
 
     Raises:
-        ZooError: Only some runs are named, or two runs share a name.
+        ZooError: Two runs share a name.
     """
     pairs = [pair for text in given for pair in work_folder_runs(Path(text)) or [_split_name(text)]]
     if not any(name for name, _ in pairs):
         return [path for _, path in pairs]
-    unnamed = next((path for name, path in pairs if not name), None)
-    if unnamed is not None:
-        raise ZooError(f"{unnamed} has no name, but another run has one: write NAME={unnamed}")
+    pairs = [(name or path.absolute().name, path) for name, path in pairs]
     names = [name for name, _ in pairs]
     duplicate = next((name for name in names if names.count(name) > 1), None)
     if duplicate is not None:
-        raise ZooError(f"two runs are named {duplicate}: give each a different name")
+        raise ZooError(
+            f"two runs are named {duplicate}: give each a different name with NAME=FOLDER"
+        )
     return dict(pairs)
 
 
