@@ -143,7 +143,8 @@ def parser() -> CommandParser:
         choices=[TABLE, *FORMATTERS],
         default=TABLE,
         help="output format: a table for the terminal, Markdown, LaTeX with booktabs, "
-        "comma-separated values, or JSON, which includes the tests of all pairs (default: table)",
+        "comma-separated values, or JSON, which includes the tests of all pairs, with intervals "
+        "for those with the first run (default: table)",
     )
     parser.add_argument(
         "--caption",
