@@ -34,12 +34,14 @@ from zoo.benchmarks import Case
 from zoo.errors import ZooError
 from zoo.results import Rules
 from zoo.results.averages import Mean, Member
-from zoo.results.comparison.comparison import Comparison, format_p_value, format_points
+from zoo.results.comparison.comparison import Comparison, format_p_value
 from zoo.results.comparison.lines import ComparisonLine, summarise_differences
 from zoo.results.comparison.run_names import group_across_seeds, shorten_paths
+from zoo.results.number_formats import format_number, format_points
 from zoo.results.outcomes import SCHEMA, outcome_rows, outcome_table
 from zoo.results.report import Results, write_results
 from zoo.results.runs import BenchmarkRun
+from zoo.results.site.write import write_report
 from zoo.sources.sample import ImageRef
 
 
@@ -570,6 +572,28 @@ def test_what_one_run_scored_and_what_none_did_are_counted_apart() -> None:
 )
 def test_a_difference_of_nothing_has_no_sign(number: float, shown: str) -> None:
     assert format_points(number) == shown
+
+
+def test_one_number_is_rounded_alike_in_the_table_and_in_the_report(tmp_path: Path) -> None:
+    rules = Counting(Rules(official_ties=True, drop_identical=False))
+    runs = {
+        name: results(outcomes([i < right for i in range(400)])).recount([rules])
+        for name, right in (("a", 313), ("b", 311))
+    }
+    compared = zoo.compare(runs, presets=[rules], resamples=50)
+    assert "400 78.3* 77.8~" in " ".join(repr(compared).split())
+    assert [run.to_markdown().count("| 78.3 |") for run in runs.values()] == [1, 0]
+    write_report(runs, [rules], tmp_path / "report")
+    page = (tmp_path / "report" / "index.html").read_text("utf-8")
+    assert re.findall(r'data-value="7\d\.[^"]*"><a[^>]*>([\d.]+)</a>', page) == ["78.3", "77.8"]
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [(0.05, "0.1"), (-0.25, "-0.3"), (78.24999999999999, "78.3"), (78.249, "78.2"), (-0.04, "0.0")],
+)
+def test_halves_are_rounded_away_from_zero(number: float, shown: str) -> None:
+    assert format_number(number) == shown
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from zoo.results.comparison.lines import add_direction
 from zoo.results.comparison.outcome_differences import AS_KEPT, jointly_scored_outcomes
 from zoo.results.drawing import STYLE, run_styles
 from zoo.results.metrics import MetricKey, Rules
+from zoo.results.number_formats import format_number
 from zoo.results.splits import select_with_pooled_subsets, split_masks
 from zoo.results.statistics import benjamini_hochberg, mcnemar_mid_p
 
@@ -203,7 +204,7 @@ def draw_ranks(tests: Sequence[SplitTest]) -> "Figure":
                     zip(ranks, by_split.values(), strict=True)
                 ):
                     axes.annotate(
-                        f"{100 * value_by_model[model]:.1f}",
+                        format_number(100 * value_by_model[model]),
                         (x, rank),
                         (4, 5),
                         textcoords="offset points",

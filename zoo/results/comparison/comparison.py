@@ -20,11 +20,11 @@ from zoo.results.comparison.lines import (
 from zoo.results.comparison.split_gaps import compute_split_gaps
 from zoo.results.display_names import benchmark_name, method_name
 from zoo.results.drawing import render_figure
+from zoo.results.number_formats import format_number, format_points
 from zoo.results.tables import (
     Bold,
     TextTable,
     Underlined,
-    format_number,
     plain_text,
     print_parts,
     to_csv,
@@ -302,7 +302,7 @@ def _row_names(lines: Iterable[ComparisonLine], n_columns: int) -> Iterator[tupl
 def _format_value(value: RunValue) -> str:
     text = format_number(value.value)
     if value.deviation is not None:
-        text += f" ± {value.deviation:.1f}"
+        text += f" ± {format_number(value.deviation)}"
     if value.best:
         return Bold(text)
     return Underlined(text) if value.near_best else text
@@ -353,14 +353,6 @@ def _difference_cells(test: Contrast, with_counts: bool) -> tuple[str, ...]:
 def format_p_value(p: float) -> str:
     """Returns a p-value as it is printed: with two digits, or `< 0.0001`."""
     return f"< {MIN_P}" if p < MIN_P else f"{p:.2g}"
-
-
-def format_points(difference: float | None) -> str:
-    """Returns a difference in percentage points as it is printed; zero has no sign."""
-    if difference is None:
-        return ""
-    text = f"{difference:+.1f}"
-    return text[1:] if float(text) == 0 else text
 
 
 def _line_records(line: ComparisonLine) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from zoo.errors import ZooError
 from zoo.results.comparison.lines import LEVEL, ComparisonLine
 from zoo.results.drawing import INK, PAPER, STYLE, run_styles, set_hover_text
+from zoo.results.number_formats import format_points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -115,10 +116,11 @@ def _draw_run(
             linestyle="none",
             zorder=3,
         )
+        interval = f"{format_points(test.low)} to {format_points(test.high)}"
         set_hover_text(
             mark,
-            f"{run}, {line.with_direction(str(line.name))}: {test.difference:+.1f} points (95 % "
-            f"interval {test.low:+.1f} to {test.high:+.1f}), q {test.q:.2g}",
+            f"{run}, {line.with_direction(str(line.name))}: {format_points(test.difference)} "
+            f"points (95 % interval {interval}), q {test.q:.2g}",
         )
 
 
